@@ -1,0 +1,51 @@
+# The commands that people type. Each works on its own in a fresh clone on Debian 12 with Rust and make.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help quickstart test test-all bench fmt
+
+# Where cargo puts what it builds.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+# Rust needs a C linker, and a part of the TLS library a C compiler; most machines have them.
+BUILD_PACKAGES := $(if $(shell command -v cc),,gcc libc6-dev)
+# MariaDB and its tools without the service: nothing is started or changed on the system.
+SERVER_PACKAGES := mariadb-server-core mariadb-client-core
+TEST_PACKAGES := $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench chromium
+# `--server /path/to/mysqld` needs none of ours.
+OWN_SERVER := $(findstring --server /,$(ARGS))$(findstring --server=/,$(ARGS))
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+
+quickstart: ## from a bare machine to a measured report; ARGS='--server PATH' passes options on
+	@scripts/install-packages $(BUILD_PACKAGES) $(if $(OWN_SERVER),,$(SERVER_PACKAGES))
+	@cargo build --release --locked --package plimsoll
+	@exec $(TARGET)/release/plimsoll quickstart $(ARGS)
+
+test: ## the checks (format, clippy, layers, sizes …) and every test, in minutes
+	@scripts/install-packages $(TEST_PACKAGES)
+	@cargo xtask check
+	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
+	cargo test --workspace --locked --no-fail-fast
+
+test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the next Debian
+	@scripts/install-packages $(TEST_PACKAGES)
+	@cargo xtask check
+	@export PLIMSOLL_TEST_ALL=1
+	export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
+	export PLIMSOLL_TEST_MARIADB_NEW="$$(scripts/unpack-server mariadb trixie || true)"
+	old="$$(scripts/unpack-server mariadb bookworm || true)"
+	export PLIMSOLL_TEST_PLUGINS="$${old:+$${old%/bin/*}/plugin}"
+	cargo test --workspace --locked --no-fail-fast -- --include-ignored
+
+bench: ## Plimsoll against its peers on this machine: medians, spreads, ratios
+	@scripts/install-packages $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench
+	@cargo build --release --locked --package plimsoll --package plimsoll-bench
+	@exec $(TARGET)/release/plimsoll-bench $(ARGS)
+
+fmt: ## format all code
+	@cargo fmt --all
+
+# Each recipe is one shell, so that what it exports holds to its end.
+.ONESHELL:

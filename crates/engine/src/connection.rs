@@ -1,0 +1,251 @@
+//! The protocol on a stream: log in, ask, read the answer.
+
+use crate::endpoint::Endpoint;
+use crate::error::Failure;
+use crate::executor::{Reactor, Slot};
+use crate::stream::{Input, Stream};
+use plimsoll_wire::auth::{Authentication, Step};
+use plimsoll_wire::handshake::{self, Greeting};
+use plimsoll_wire::response::{self, Answer, Discard, Outcome, Prepared, ResponseReader, Sink};
+use plimsoll_wire::{Value, WireError, command, frame, text};
+use rustls::pki_types::ServerName;
+use std::rc::Rc;
+
+/// No method takes more packets of the server's to log in.
+const LOGIN_PACKETS: u32 = 16;
+/// After so many receives of one answer the other connections get their turn.
+const RECEIVES: u32 = 64;
+
+/// A logged-in connection. One exchange at a time.
+pub struct Connection {
+    stream: Stream,
+    input: Input,
+    output: Vec<u8>,
+    reader: ResponseReader,
+    greeting: Greeting,
+    status: u16,
+}
+
+impl Connection {
+    /// Connects and logs in.
+    pub async fn open(endpoint: &Endpoint, reactor: Rc<Reactor>, slot: Rc<Slot>) -> Result<Connection, Failure> {
+        let mut stream = Stream::connect(&endpoint.resolved, reactor, slot).await?;
+        let mut input = Input::default();
+        let (mut sequence, payload) = packet(&mut stream, &mut input).await?;
+        let greeting = handshake::parse_greeting(&payload)?.map_err(Failure::Server)?;
+        sequence = sequence.wrapping_add(1);
+        let offered = greeting.capabilities & plimsoll_wire::capability::TLS != 0;
+        let tls = endpoint.tls.decide(offered, stream.is_unix())?.cloned();
+        let capabilities = handshake::negotiate(&greeting, tls.is_some(), endpoint.local_files);
+        let mut output = Vec::with_capacity(1024);
+        if let Some(config) = tls {
+            // What came unprotected must not be taken for what comes protected.
+            if !input.filled().is_empty() {
+                return Err(WireError::Malformed { what: "greeting", found: "more bytes after it".to_owned() }.into());
+            }
+            sequence = handshake::put_tls_request(&mut output, capabilities, sequence);
+            stream.send(&output).await?;
+            output.clear();
+            stream.start_tls(config, server_name(endpoint)?).await?;
+        }
+        let mut connection =
+            Connection { stream, input, output, reader: ResponseReader::new(capabilities), greeting, status: 0 };
+        connection.log_in(endpoint, capabilities, sequence).await?;
+        Ok(connection)
+    }
+
+    async fn log_in(&mut self, endpoint: &Endpoint, capabilities: u64, sequence: u8) -> Result<(), Failure> {
+        let password = endpoint.password.0.as_bytes();
+        let private = self.stream.is_private();
+        let mut authentication = Authentication::new(password, private, &self.greeting.plugin, &self.greeting.scramble);
+        let proof = authentication.first_proof()?;
+        let plugin = authentication.plugin().to_owned();
+        let database = endpoint.database.as_deref();
+        handshake::put_login(&mut self.output, capabilities, sequence, &endpoint.user, database, &plugin, &proof);
+        for _ in 0..LOGIN_PACKETS {
+            if !self.output.is_empty() {
+                self.stream.send(&self.output).await?;
+                self.output.clear();
+            }
+            let (sequence, payload) = packet(&mut self.stream, &mut self.input).await?;
+            match authentication.step(&payload)? {
+                Step::Accepted => {
+                    self.status = response::login_status(&payload);
+                    return Ok(());
+                }
+                Step::Refused(message) => return Err(Failure::Server(message)),
+                Step::Wait => {}
+                Step::Send(answer) => {
+                    let start = frame::begin(&mut self.output);
+                    self.output.extend_from_slice(&answer);
+                    frame::finish(&mut self.output, start, sequence.wrapping_add(1));
+                }
+            }
+        }
+        Err(WireError::Malformed { what: "login", found: format!("no end after {LOGIN_PACKETS} packets") }.into())
+    }
+
+    pub fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+
+    /// The local process that serves this connection, if it came over a Unix socket.
+    pub fn peer_pid(&self) -> Option<u32> {
+        self.stream.peer_pid()
+    }
+
+    /// Whether a transaction is open, as the server said last.
+    pub fn in_transaction(&self) -> bool {
+        self.status & plimsoll_wire::capability::IN_TRANSACTION != 0
+    }
+
+    fn backslash_escapes(&self) -> bool {
+        self.status & plimsoll_wire::capability::NO_BACKSLASH_ESCAPES == 0
+    }
+
+    /// Prepares a statement.
+    pub async fn prepare(&mut self, sql: &str) -> Result<Prepared, Failure> {
+        self.output.clear();
+        command::put(&mut self.output, command::STMT_PREPARE, sql.as_bytes());
+        self.reader.expect_prepare();
+        self.stream.send(&self.output).await?;
+        match self.answer(&mut Discard).await? {
+            Answer::Prepared(prepared) => Ok(prepared),
+            Answer::Failed(message) => Err(Failure::Server(message)),
+            other => Err(unexpected(&other).into()),
+        }
+    }
+
+    /// Executes a prepared statement; its rows are counted, not kept.
+    #[inline]
+    pub async fn execute(&mut self, statement: u32, values: &[Value<'_>], types: bool) -> Result<Outcome, Failure> {
+        self.output.clear();
+        command::put_execute(&mut self.output, statement, values, types);
+        self.exchange(&mut Discard).await
+    }
+
+    /// Sends a statement as text with its parameters written in; rows are counted, not kept.
+    pub async fn execute_text(&mut self, template: &text::Template, values: &[Value<'_>]) -> Result<Outcome, Failure> {
+        self.output.clear();
+        let escapes = self.backslash_escapes();
+        template.put_query(&mut self.output, values, escapes);
+        self.exchange(&mut Discard).await
+    }
+
+    /// Sends a statement as it stands; `sink` receives its rows.
+    pub async fn query<S: Sink>(&mut self, sql: &[u8], sink: &mut S) -> Result<Outcome, Failure> {
+        self.output.clear();
+        command::put(&mut self.output, command::QUERY, sql);
+        self.exchange(sink).await
+    }
+
+    /// Sends what is in the output and reads the whole answer.
+    #[inline]
+    async fn exchange<S: Sink>(&mut self, sink: &mut S) -> Result<Outcome, Failure> {
+        self.reader.expect_result();
+        self.stream.send(&self.output).await?;
+        match self.answer(sink).await? {
+            Answer::Done(outcome) => {
+                self.status = outcome.status;
+                Ok(outcome)
+            }
+            Answer::Failed(message) => Err(Failure::Server(message)),
+            other => Err(unexpected(&other).into()),
+        }
+    }
+
+    #[inline]
+    async fn answer<S: Sink>(&mut self, sink: &mut S) -> Result<Answer, Failure> {
+        let mut received = 0u32;
+        loop {
+            self.stream.receive(&mut self.input).await?;
+            let progress = self.reader.advance(self.input.filled(), sink)?;
+            self.input.consume(progress.consumed);
+            if let Some(answer) = progress.answer {
+                return Ok(answer);
+            }
+            received = received.wrapping_add(1);
+            if received.is_multiple_of(RECEIVES) {
+                self.stream.give_way().await;
+            }
+        }
+    }
+
+    /// Runs a LOAD DATA LOCAL whose content `fill` produces piece by piece: it appends to the buffer and
+    /// returns false when there is no more. The server is told nothing of any real file.
+    pub async fn load_data(
+        &mut self,
+        sql: &str,
+        mut fill: impl FnMut(&mut Vec<u8>) -> bool,
+    ) -> Result<Outcome, Failure> {
+        self.output.clear();
+        command::put(&mut self.output, command::QUERY, sql.as_bytes());
+        self.reader.expect_result();
+        self.reader.allow_local_file(true);
+        self.stream.send(&self.output).await?;
+        let mut answer = self.answer(&mut Discard).await;
+        self.reader.allow_local_file(false);
+        if let Ok(Answer::WantsFile) = answer {
+            let mut sequence = self.reader.sequence();
+            let mut more = true;
+            while more {
+                self.output.clear();
+                let start = frame::begin(&mut self.output);
+                more = fill(&mut self.output);
+                // An empty packet would end the content.
+                if self.output.len() > frame::HEADER {
+                    sequence = frame::finish(&mut self.output, start, sequence);
+                    self.stream.send(&self.output).await?;
+                }
+            }
+            self.output.clear();
+            let start = frame::begin(&mut self.output);
+            sequence = frame::finish(&mut self.output, start, sequence);
+            self.stream.send(&self.output).await?;
+            self.reader.set_sequence(sequence);
+            answer = self.answer(&mut Discard).await;
+        }
+        match answer? {
+            Answer::Done(outcome) => {
+                self.status = outcome.status;
+                Ok(outcome)
+            }
+            Answer::Failed(message) => Err(Failure::Server(message)),
+            other => Err(unexpected(&other).into()),
+        }
+    }
+
+    /// Says good-bye; the server's end of the socket is closed by it.
+    pub async fn quit(mut self) {
+        self.output.clear();
+        command::put(&mut self.output, command::QUIT, &[]);
+        // It is gone either way.
+        let _ = self.stream.send(&self.output).await;
+    }
+}
+
+fn unexpected(answer: &Answer) -> WireError {
+    WireError::Malformed { what: "answer", found: format!("{answer:?}") }
+}
+
+/// Reads one packet, for the login.
+async fn packet(stream: &mut Stream, input: &mut Input) -> Result<(u8, Vec<u8>), Failure> {
+    loop {
+        if let Some((sequence, payload)) = frame::split(input.filled()) {
+            let payload = payload.to_vec();
+            input.consume(frame::HEADER + payload.len());
+            return Ok((sequence, payload));
+        }
+        stream.receive(input).await?;
+    }
+}
+
+/// The name that a certificate has to carry.
+fn server_name(endpoint: &Endpoint) -> Result<ServerName<'static>, Failure> {
+    let host = match &endpoint.address {
+        crate::Address::Unix(_) => "localhost",
+        crate::Address::Tcp { host, .. } => host,
+    };
+    ServerName::try_from(host.to_owned())
+        .map_err(|_| Failure::Setup(format!("`{host}` cannot be the name in a certificate")))
+}

@@ -1,0 +1,47 @@
+//! Why something did not work.
+
+use plimsoll_wire::{ServerMessage, WireError};
+use std::io;
+
+/// Why an exchange with the server failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The server answered with an error; the connection is still good.
+    #[error("{0}")]
+    Server(ServerMessage),
+    /// The connection is gone: closed, refused, or it never came to be.
+    #[error("{0}")]
+    Lost(String),
+    /// What the server sends is not the protocol.
+    #[error("{0}")]
+    Wire(#[from] WireError),
+    /// The run is over and this exchange was not waited for.
+    #[error("not answered before the run ended")]
+    Cancelled,
+    /// The server kept silent for too long.
+    #[error("the server did not answer for {0:.0} s")]
+    Silent(f64),
+    /// The machine or the request cannot do this.
+    #[error("{0}")]
+    Setup(String),
+}
+
+impl Failure {
+    pub fn from_io(error: &io::Error, what: &str) -> Failure {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Failure::Lost(format!("{what}: the server closed the connection")),
+            _ => Failure::Lost(format!("{what}: {error}")),
+        }
+    }
+}
+
+/// Why a run ended before its plan did.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    #[error("the statement `{statement}` failed: {message}")]
+    Statement { statement: String, message: String },
+    #[error("{0}")]
+    Lost(String),
+    #[error("{0}")]
+    Setup(String),
+}

@@ -1,0 +1,368 @@
+//! How one thread drives thousands of connections: tasks polled over readiness, without wakers.
+//!
+//! Every task owns one slot, and a slot has at most one socket. A task that has to wait returns `Pending`
+//! after noting in its slot what it waits for; the loop polls it again when that has come. Readiness is
+//! edge-triggered and remembered in the slot, so a statement costs one send, one receive and its share of
+//! a wait.
+
+use mio::{Events, Interest, Poll, Registry, Token, Waker};
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{self, Context};
+use std::time::{Duration, Instant};
+
+const EVENTS: usize = 1024;
+const WAKE: Token = Token(usize::MAX);
+const ALARM: Token = Token(usize::MAX - 1);
+
+/// What a task waits for, and what has come.
+#[derive(Debug, Default)]
+pub struct Slot {
+    id: usize,
+    readable: Cell<bool>,
+    writable: Cell<bool>,
+    /// The other side has hung up: what it sent before can be read, then the end.
+    ended: Cell<bool>,
+    /// Set to let the task run although nothing came: it looks for itself.
+    nudged: Cell<bool>,
+    cancelled: Cell<bool>,
+    queued: Cell<bool>,
+}
+
+/// The loop as its tasks see it.
+pub struct Reactor {
+    registry: Registry,
+    epoch: Instant,
+    slots: RefCell<Vec<Rc<Slot>>>,
+    queue: RefCell<VecDeque<usize>>,
+    timers: RefCell<BinaryHeap<Reverse<(u64, usize)>>>,
+    last_arrival_ns: Cell<u64>,
+    lag_ns: Cell<u64>,
+}
+
+impl Reactor {
+    /// Nanoseconds since the epoch that all loops of a run share.
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        self.epoch.elapsed().as_nanos() as u64
+    }
+
+    /// When a socket last became ready, on any connection of this loop, or something was first waited for.
+    pub fn last_arrival_ns(&self) -> u64 {
+        self.last_arrival_ns.get()
+    }
+
+    /// The largest delay of a timer since it was last asked.
+    pub fn take_lag_ns(&self) -> u64 {
+        self.lag_ns.replace(0)
+    }
+
+    pub fn slot(&self, id: usize) -> Rc<Slot> {
+        let mut slots = self.slots.borrow_mut();
+        while slots.len() <= id {
+            let id = slots.len();
+            slots.push(Rc::new(Slot { id, ..Slot::default() }));
+        }
+        slots[id].clone()
+    }
+
+    pub fn register(&self, socket: &mut impl mio::event::Source, slot: &Slot) -> io::Result<()> {
+        slot.readable.set(false);
+        slot.writable.set(false);
+        slot.ended.set(false);
+        // Interest in writing would wake the loop each time the server reads what we sent.
+        self.registry.register(socket, Token(slot.id), Interest::READABLE)
+    }
+
+    pub fn watch_writing(&self, socket: &mut impl mio::event::Source, slot: &Slot, on: bool) -> io::Result<()> {
+        let interest = if on { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+        slot.writable.set(false);
+        self.registry.reregister(socket, Token(slot.id), interest)
+    }
+
+    /// Queues a task to be polled in this turn.
+    pub fn nudge(&self, id: usize) {
+        let slot = self.slots.borrow()[id].clone();
+        slot.nudged.set(true);
+        self.enqueue(&slot);
+    }
+
+    /// Makes every wait of every task fail.
+    pub fn cancel_all(&self) {
+        for slot in self.slots.borrow().iter() {
+            slot.cancelled.set(true);
+            self.enqueue(slot);
+        }
+    }
+
+    #[inline]
+    fn enqueue(&self, slot: &Slot) {
+        if !slot.queued.replace(true) {
+            self.queue.borrow_mut().push_back(slot.id);
+        }
+    }
+
+    fn set_timer(&self, slot: &Slot, at_ns: u64) {
+        self.timers.borrow_mut().push(Reverse((at_ns, slot.id)));
+    }
+
+    /// Lets everybody else run once, and the loop look after itself.
+    pub async fn give_way(&self, slot: &Slot) {
+        self.set_timer(slot, self.now_ns());
+        let mut given = false;
+        wait(|| std::mem::replace(&mut given, true)).await;
+    }
+
+    /// Remembers that something is waited for from now on.
+    pub fn begin_waiting(&self, now_ns: u64) {
+        self.last_arrival_ns.set(now_ns);
+    }
+
+    /// Waits until `at_ns`; returns early, with false, if the loop is being cancelled.
+    pub async fn sleep_until(&self, slot: &Slot, at_ns: u64) -> bool {
+        self.set_timer(slot, at_ns);
+        wait(|| slot.cancelled.get() || self.now_ns() >= at_ns).await;
+        !slot.cancelled.get()
+    }
+}
+
+impl Slot {
+    pub fn id(&self) -> usize {
+        self.id
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.get()
+    }
+
+    /// Nothing is left to read for now.
+    pub fn set_blocked(&self) {
+        self.readable.set(false);
+    }
+
+    /// All that came was read. No edge comes for an end that came together with it.
+    #[inline]
+    pub fn set_drained(&self) {
+        self.readable.set(self.ended.get());
+    }
+
+    /// Waits for bytes to read; false if the loop is being cancelled.
+    #[inline]
+    pub async fn readable(&self) -> bool {
+        wait(|| self.readable.get() || self.cancelled.get()).await;
+        !self.cancelled.get()
+    }
+
+    /// Waits for room to write; false if the loop is being cancelled.
+    pub async fn writable(&self) -> bool {
+        wait(|| self.writable.replace(false) || self.cancelled.get()).await;
+        !self.cancelled.get()
+    }
+
+    /// Waits to be nudged, or cancelled.
+    pub async fn nudged(&self) {
+        wait(|| self.nudged.replace(false) || self.cancelled.get()).await;
+    }
+}
+
+/// Waits until `done`, which is asked each time the task is polled.
+#[inline]
+async fn wait(mut done: impl FnMut() -> bool) {
+    std::future::poll_fn(|_| if done() { task::Poll::Ready(()) } else { task::Poll::Pending }).await;
+}
+
+type Task<'t> = Pin<Box<dyn Future<Output = ()> + 't>>;
+
+/// One event loop.
+pub struct Executor<'t> {
+    poll: Poll,
+    events: Events,
+    reactor: Rc<Reactor>,
+    tasks: Vec<Option<Task<'t>>>,
+    alarm: Alarm,
+    waker: Arc<Waker>,
+    live: usize,
+}
+
+impl<'t> Executor<'t> {
+    pub fn new(epoch: Instant) -> io::Result<Executor<'t>> {
+        let poll = Poll::new()?;
+        let registry = poll.registry().try_clone()?;
+        let waker = Arc::new(Waker::new(&registry, WAKE)?);
+        let alarm = Alarm::new(&registry)?;
+        let reactor = Rc::new(Reactor {
+            registry,
+            epoch,
+            slots: RefCell::default(),
+            queue: RefCell::default(),
+            timers: RefCell::default(),
+            last_arrival_ns: Cell::new(epoch.elapsed().as_nanos() as u64),
+            lag_ns: Cell::new(0),
+        });
+        Ok(Executor { poll, events: Events::with_capacity(EVENTS), reactor, tasks: Vec::new(), alarm, waker, live: 0 })
+    }
+
+    pub fn reactor(&self) -> Rc<Reactor> {
+        self.reactor.clone()
+    }
+
+    /// Wakes this loop from another thread.
+    pub fn waker(&self) -> Arc<Waker> {
+        self.waker.clone()
+    }
+
+    /// Starts a task that owns the slot with the next free number, which `make` is given.
+    pub fn spawn<F: Future<Output = ()> + 't>(&mut self, make: impl FnOnce(Rc<Slot>) -> F) {
+        let slot = self.reactor.slot(self.tasks.len());
+        self.tasks.push(Some(Box::pin(make(slot.clone()))));
+        self.live += 1;
+        self.reactor.enqueue(&slot);
+    }
+
+    /// Tasks that are not done.
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    /// Runs what can run, then waits for something to happen, at the longest until `until_ns`.
+    pub fn turn(&mut self, until_ns: u64) -> io::Result<()> {
+        self.run_queued();
+        if self.live == 0 {
+            return Ok(());
+        }
+        self.wait(until_ns)?;
+        self.run_queued();
+        Ok(())
+    }
+
+    /// Runs one future of the slot's to its end; what it waits for fails when `until_ns` has passed.
+    pub fn block_on<T>(&mut self, slot: &Slot, future: impl Future<Output = T>, until_ns: u64) -> io::Result<T> {
+        let mut future = std::pin::pin!(future);
+        let mut context = Context::from_waker(task::Waker::noop());
+        slot.cancelled.set(false);
+        loop {
+            if let task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
+                return Ok(value);
+            }
+            self.wait(until_ns)?;
+            self.reactor.queue.borrow_mut().clear();
+            slot.queued.set(false);
+            if self.reactor.now_ns() >= until_ns {
+                slot.cancelled.set(true);
+            }
+        }
+    }
+
+    fn run_queued(&mut self) {
+        let mut context = Context::from_waker(task::Waker::noop());
+        loop {
+            let Some(id) = self.reactor.queue.borrow_mut().pop_front() else { return };
+            self.reactor.slots.borrow()[id].queued.set(false);
+            let Some(task) = &mut self.tasks[id] else { continue };
+            if task.as_mut().poll(&mut context).is_ready() {
+                self.tasks[id] = None;
+                self.live -= 1;
+            }
+        }
+    }
+
+    fn wait(&mut self, until_ns: u64) -> io::Result<()> {
+        let timer = self.reactor.timers.borrow().peek().map(|Reverse((at, _))| *at);
+        let timeout = self.arm(timer.map_or(until_ns, |at| at.min(until_ns)))?;
+        match self.poll.poll(&mut self.events, timeout) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            other => other?,
+        }
+        let slots = self.reactor.slots.borrow();
+        let mut arrived = false;
+        for event in &self.events {
+            let Some(slot) = slots.get(event.token().0) else { continue };
+            arrived = true;
+            if event.is_readable() || event.is_read_closed() || event.is_error() {
+                slot.readable.set(true);
+            }
+            if event.is_read_closed() || event.is_error() {
+                slot.ended.set(true);
+            }
+            if event.is_writable() || event.is_write_closed() || event.is_error() {
+                slot.writable.set(true);
+            }
+            self.reactor.enqueue(slot);
+        }
+        let now = self.reactor.now_ns();
+        if arrived {
+            self.reactor.last_arrival_ns.set(now);
+        }
+        let mut timers = self.reactor.timers.borrow_mut();
+        while let Some(Reverse((at, id))) = timers.peek().copied().filter(|Reverse((at, _))| *at <= now) {
+            timers.pop();
+            self.reactor.lag_ns.set(self.reactor.lag_ns.get().max(now - at));
+            self.reactor.enqueue(&slots[id]);
+        }
+        Ok(())
+    }
+
+    /// How long to wait. Waiting in milliseconds would make every arrival up to one late, so a near deadline
+    /// also sets the alarm, which is precise.
+    fn arm(&mut self, until_ns: u64) -> io::Result<Option<Duration>> {
+        let left = until_ns.saturating_sub(self.reactor.now_ns());
+        if left > 0 {
+            self.alarm.set(until_ns, left)?;
+        }
+        Ok(Some(Duration::from_nanos(left)))
+    }
+}
+
+/// A timer that ends a wait to the microsecond.
+#[cfg(target_os = "linux")]
+struct Alarm {
+    descriptor: std::os::fd::OwnedFd,
+    set_for_ns: u64,
+}
+
+#[cfg(target_os = "linux")]
+impl Alarm {
+    fn new(registry: &Registry) -> io::Result<Alarm> {
+        use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
+        use std::os::fd::AsRawFd;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let descriptor = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        registry.register(&mut mio::unix::SourceFd(&descriptor.as_raw_fd()), ALARM, Interest::READABLE)?;
+        Ok(Alarm { descriptor, set_for_ns: 0 })
+    }
+
+    fn set(&mut self, at_ns: u64, left_ns: u64) -> io::Result<()> {
+        use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
+        if self.set_for_ns == at_ns {
+            return Ok(());
+        }
+        self.set_for_ns = at_ns;
+        let once = Itimerspec {
+            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
+            it_value: Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as i64 },
+        };
+        timerfd_settime(&self.descriptor, TimerfdTimerFlags::empty(), &once)?;
+        Ok(())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+struct Alarm;
+
+#[cfg(not(target_os = "linux"))]
+impl Alarm {
+    fn new(_registry: &Registry) -> io::Result<Alarm> {
+        let _ = ALARM;
+        Ok(Alarm)
+    }
+
+    fn set(&mut self, _at_ns: u64, _left_ns: u64) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,26 @@
+//! The SQL data plane: event loops, connections, and the one measuring loop.
+//!
+//! One thread is one loop; a loop owns its connections, generators and histograms, and shares nothing while
+//! it runs but one tally per second. It knows no workload: those are values that implement
+//! [`workload::Workload`]. It never writes a file and never prints.
+//!
+//! Begin with [`measure`], the measuring loop; then [`session`] (what a workload sees), [`connection`] (the
+//! protocol on a stream), [`executor`] (how one thread drives thousands of them) and [`run`] (loops as threads).
+
+pub mod connection;
+pub mod control;
+pub mod endpoint;
+pub mod error;
+pub mod executor;
+pub mod measure;
+pub mod run;
+pub mod session;
+pub mod stream;
+pub mod tls;
+pub mod workload;
+
+pub use endpoint::{Address, Endpoint};
+pub use error::{Failure, Reason};
+pub use run::{LoopEvent, Run, RunSpec};
+pub use session::{Protocol, Session};
+pub use workload::{Statement, Workload};

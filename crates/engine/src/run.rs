@@ -1,0 +1,407 @@
+//! Loops as threads, from the first connection to the last answer.
+//!
+//! A run is steered from outside in three steps: every loop reports [`LoopEvent::Ready`], then
+//! [`Run::start`]; every loop reports [`LoopEvent::Drained`], then [`Run::finish`]. Between those the
+//! connections stay open, so that the server can be asked what it counted.
+
+use crate::endpoint::Endpoint;
+use crate::error::{Failure, Reason};
+use crate::executor::{Executor, Slot};
+use crate::measure::{self, Context, Meter, Who, thread_cpu_ns};
+use crate::session::{Catalogue, Protocol};
+use crate::workload::Workload;
+use mio::Waker;
+use plimsoll_load::arrivals::{Arrivals, Schedule};
+use plimsoll_load::recorder::{Recorder, Totals};
+use plimsoll_load::tally::Tally;
+use plimsoll_load::window::{Limit, Window};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Transactions under way when the window ends are waited for this long.
+const DRAIN_NS: u64 = 5_000_000_000;
+/// A loop looks after itself at least this often.
+const TURN_NS: u64 = 200_000_000;
+/// Connections that a loop makes at the same time.
+const CONNECTING: usize = 32;
+/// Between the order to start and the start, so that all loops hear it before.
+const START_IN_NS: u64 = 5_000_000;
+const NOT_STARTED: u64 = u64::MAX;
+
+/// What to run against what.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    pub endpoint: Endpoint,
+    pub connections: usize,
+    pub loops: usize,
+    pub arrivals: Arrivals,
+    pub limit: Limit,
+    pub warmup_ns: u64,
+    pub seed: u64,
+    pub protocol: Protocol,
+    pub outage_limit_ns: u64,
+    pub ignore_errors: Vec<u16>,
+    /// A server of our own: when it is gone the run is over.
+    pub private: bool,
+}
+
+/// What a loop tells its controller.
+#[derive(Debug)]
+pub enum LoopEvent {
+    /// All its connections are made and prepared; the local process that serves them, if it is one.
+    Ready {
+        server_pid: Option<u32>,
+    },
+    Interval(Box<Tally>),
+    /// No transaction is under way any more.
+    Drained(Totals),
+    Failed(Reason),
+}
+
+struct Shared {
+    start_ns: AtomicU64,
+    stop: AtomicBool,
+    finish: AtomicBool,
+    wakers: Mutex<Vec<Arc<Waker>>>,
+}
+
+/// A run under way.
+pub struct Run {
+    epoch: Instant,
+    shared: Arc<Shared>,
+    events: Receiver<LoopEvent>,
+    recycled: Arc<Mutex<Vec<Tally>>>,
+    threads: Vec<JoinHandle<()>>,
+    /// Names of the operations, in the order that tallies have them.
+    pub operations: Vec<&'static str>,
+    pub loops: usize,
+}
+
+impl Run {
+    /// Starts the loops, which connect and prepare.
+    pub fn begin<W: Workload>(mut spec: RunSpec, workload: Arc<W>) -> Run {
+        spec.loops = spec.loops.clamp(1, spec.connections.max(1));
+        let loops = spec.loops;
+        let spec = Arc::new(spec);
+        let epoch = Instant::now();
+        let shared = Arc::new(Shared {
+            start_ns: AtomicU64::new(NOT_STARTED),
+            stop: AtomicBool::new(false),
+            finish: AtomicBool::new(false),
+            wakers: Mutex::default(),
+        });
+        let recycled = Arc::new(Mutex::default());
+        let (sender, events) = channel();
+        let operations = Catalogue::new(workload.statements()).names;
+        let threads = (0..loops).map(|index| {
+            let (spec, workload, shared, sender) = (spec.clone(), workload.clone(), shared.clone(), sender.clone());
+            let recycled = Arc::clone(&recycled);
+            let name = format!("loop-{index}");
+            let body = move || {
+                let failed = match EventLoop::new(spec, workload, index, epoch, shared, sender.clone(), recycled) {
+                    Ok(event_loop) => event_loop.run(),
+                    Err(error) => Err(Reason::Setup(format!("an event loop cannot be made: {error}"))),
+                };
+                if let Err(reason) = failed {
+                    let _ = sender.send(LoopEvent::Failed(reason));
+                }
+            };
+            std::thread::Builder::new().name(name).spawn(body).expect("a thread can be started")
+        });
+        let threads = threads.collect();
+        Run { epoch, shared, events, recycled, threads, operations, loops }
+    }
+
+    /// The next event, or `None` after `timeout`. A loop that died without a word counts as failed.
+    pub fn next(&self, timeout: Duration) -> Option<LoopEvent> {
+        match self.events.recv_timeout(timeout) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                Some(LoopEvent::Failed(Reason::Setup("an event loop ended by itself; this is a bug".to_owned())))
+            }
+        }
+    }
+
+    /// Lets all connections begin; returns the time of it on the run's clock.
+    pub fn start(&self) -> u64 {
+        let start_ns = self.now_ns() + START_IN_NS;
+        self.shared.start_ns.store(start_ns, Ordering::Release);
+        self.wake();
+        start_ns
+    }
+
+    /// Nanoseconds on the run's clock.
+    pub fn now_ns(&self) -> u64 {
+        self.epoch.elapsed().as_nanos() as u64
+    }
+
+    /// Ends the window now.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// Gives the memory of a tally back to the loops.
+    pub fn recycle(&self, tally: Tally) {
+        if let Ok(mut recycled) = self.recycled.lock() {
+            recycled.push(tally);
+        }
+    }
+
+    /// Closes the connections and ends the loops.
+    pub fn finish(self) {
+        self.shared.stop.store(true, Ordering::Release);
+        self.shared.finish.store(true, Ordering::Release);
+        self.wake();
+        for thread in self.threads {
+            // A panic has been printed by its thread, and told of by `next`.
+            let _ = thread.join();
+        }
+    }
+
+    fn wake(&self) {
+        if let Ok(wakers) = self.shared.wakers.lock() {
+            for waker in wakers.iter() {
+                // It wakes by itself soon anyway.
+                let _ = waker.wake();
+            }
+        }
+    }
+}
+
+/// One loop: its executor and what its tasks share.
+struct EventLoop<W: Workload> {
+    executor: Executor<'static>,
+    context: Rc<Context<W>>,
+    gate: Rc<Gate>,
+    shared: Arc<Shared>,
+    index: usize,
+    outbox: Sender<LoopEvent>,
+    slots: Vec<usize>,
+}
+
+/// Who is connecting, who is ready, and whether to go.
+#[derive(Default)]
+struct Gate {
+    connecting: Cell<usize>,
+    waiting: RefCell<VecDeque<usize>>,
+    ready: Cell<usize>,
+    server_pid: Cell<Option<u32>>,
+    go: Cell<bool>,
+    leave: Cell<bool>,
+}
+
+impl<W: Workload> EventLoop<W> {
+    fn new(
+        spec: Arc<RunSpec>,
+        workload: Arc<W>,
+        index: usize,
+        epoch: Instant,
+        shared: Arc<Shared>,
+        outbox: Sender<LoopEvent>,
+        recycled: Arc<Mutex<Vec<Tally>>>,
+    ) -> std::io::Result<EventLoop<W>> {
+        let executor = Executor::new(epoch)?;
+        if let Ok(mut wakers) = shared.wakers.lock() {
+            wakers.push(executor.waker());
+        }
+        let reactor = executor.reactor();
+        let catalogue = Rc::new(Catalogue::new(workload.statements()));
+        let numbers: Vec<usize> = (index..spec.connections).step_by(spec.loops).collect();
+        let by_start = !matches!(spec.limit, Limit::Time(_));
+        let open_loop = spec.arrivals.rate().is_some();
+        let recorder = Recorder::new(numbers.len(), catalogue.names.len(), by_start, open_loop);
+        let meter = Rc::new(Meter::new(recorder, reactor.clone(), outbox.clone(), recycled));
+        let context = Rc::new(Context {
+            workload,
+            spec,
+            catalogue,
+            meter,
+            reactor,
+            schedule: RefCell::default(),
+            idle: RefCell::default(),
+            driving: Cell::new(numbers.len()),
+            in_flight: Cell::new(0),
+            stopping: Cell::new(false),
+            reason: RefCell::default(),
+        });
+        let gate = Rc::new(Gate::default());
+        let mut event_loop = EventLoop { executor, context, gate, shared, index, outbox, slots: Vec::new() };
+        for (local, connection) in numbers.into_iter().enumerate() {
+            event_loop.spawn_connection(Who { connection, local });
+        }
+        Ok(event_loop)
+    }
+
+    fn spawn_connection(&mut self, who: Who) {
+        let (context, gate) = (self.context.clone(), self.gate.clone());
+        self.slots.push(who.local);
+        self.executor.spawn(move |slot| async move {
+            connect_and_drive(&context, &gate, slot, who).await;
+        });
+    }
+
+    fn run(mut self) -> Result<(), Reason> {
+        self.until(|this| this.gate.ready.get() == this.slots.len())?;
+        let _ = self.outbox.send(LoopEvent::Ready { server_pid: self.gate.server_pid.get() });
+        self.until(|this| this.shared.start_ns.load(Ordering::Acquire) != NOT_STARTED)?;
+        self.start();
+        self.measure();
+        let reason = self.context.reason.borrow_mut().take();
+        self.context.meter.finish();
+        if let Some(reason) = reason {
+            let _ = self.outbox.send(LoopEvent::Failed(reason));
+        }
+        self.leave();
+        Ok(())
+    }
+
+    /// Turns until `done`, before the run has started; gives up when the run does.
+    fn until(&mut self, done: impl Fn(&Self) -> bool) -> Result<(), Reason> {
+        while !done(self) {
+            if let Some(reason) = self.context.reason.borrow_mut().take() {
+                return Err(reason);
+            }
+            if self.shared.stop.load(Ordering::Acquire) {
+                return Err(Reason::Lost("stopped before the start".to_owned()));
+            }
+            let connecting = self.gate.ready.get() < self.slots.len();
+            if connecting && self.silent() {
+                return Err(Reason::Lost(self.silence()));
+            }
+            self.turn(u64::MAX);
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, until_ns: u64) {
+        let now = self.context.meter.now_ns();
+        if let Err(error) = self.executor.turn(until_ns.min(now + TURN_NS)) {
+            self.context.give_up(Reason::Setup(format!("waiting for the server failed: {error}")));
+            self.context.reactor.cancel_all();
+        }
+        // With no task left to wait for, do not spin.
+        if self.executor.live() == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn silent(&self) -> bool {
+        let quiet_ns = self.context.meter.now_ns().saturating_sub(self.context.reactor.last_arrival_ns());
+        quiet_ns > self.context.spec.outage_limit_ns
+    }
+
+    fn silence(&self) -> String {
+        Failure::Silent(self.context.spec.outage_limit_ns as f64 / 1e9).to_string()
+    }
+
+    fn start(&mut self) {
+        let start_ns = self.shared.start_ns.load(Ordering::Acquire);
+        let spec = self.context.spec.clone();
+        while self.context.meter.now_ns() < start_ns {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        let window = Window::new(start_ns, spec.warmup_ns, spec.limit);
+        self.context.meter.at(start_ns).begin(window, thread_cpu_ns());
+        let schedule = Schedule::new(spec.arrivals, spec.seed, start_ns, (self.index, spec.loops));
+        if schedule.is_some() {
+            *self.context.schedule.borrow_mut() = schedule;
+            let context = self.context.clone();
+            context.driving.set(context.driving.get() + 1);
+            self.executor.spawn(move |slot| measure::pace(context, slot));
+        }
+        self.gate.go.set(true);
+        self.nudge_all();
+    }
+
+    fn measure(&mut self) {
+        let mut cancelled = false;
+        while self.context.driving.get() > 0 {
+            let now = self.context.meter.now_ns();
+            let (interval_end, window) = {
+                let recorder = self.context.meter.at(now);
+                (recorder.interval_end_ns(), recorder.window())
+            };
+            if self.shared.stop.load(Ordering::Acquire) || self.context.stopping.get() {
+                self.context.meter.end_window();
+                self.context.release_idle();
+            }
+            let ends = window.w1_ns.unwrap_or(u64::MAX);
+            if now >= ends {
+                self.context.release_idle();
+            }
+            if self.context.in_flight.get() > 0 && self.silent() && self.context.reason.borrow().is_none() {
+                self.context.give_up(Reason::Lost(self.silence()));
+            }
+            let waited = now.saturating_sub(ends) > DRAIN_NS;
+            let gone = self.context.reason.borrow().is_some() && self.context.spec.private;
+            if !cancelled && (waited || gone || self.context.reason.borrow().is_some() && self.silent()) {
+                cancelled = true;
+                self.context.reactor.cancel_all();
+            }
+            self.turn(interval_end);
+        }
+        // Fixed work: the window ends with its last transaction.
+        self.context.meter.end_window();
+    }
+
+    /// Keeps the connections open until the controller has what it wants, then closes them.
+    fn leave(&mut self) {
+        while !self.shared.finish.load(Ordering::Acquire) {
+            self.turn(u64::MAX);
+        }
+        self.gate.leave.set(true);
+        self.nudge_all();
+        let give_up_at = self.context.meter.now_ns() + DRAIN_NS;
+        while self.executor.live() > 0 && self.context.meter.now_ns() < give_up_at {
+            self.turn(u64::MAX);
+        }
+    }
+
+    fn nudge_all(&self) {
+        self.slots.iter().for_each(|id| self.context.reactor.nudge(*id));
+    }
+}
+
+/// The whole life of one connection.
+async fn connect_and_drive<W: Workload>(context: &Rc<Context<W>>, gate: &Gate, slot: Rc<Slot>, who: Who) {
+    while gate.connecting.get() >= CONNECTING {
+        gate.waiting.borrow_mut().push_back(slot.id());
+        slot.nudged().await;
+    }
+    gate.connecting.set(gate.connecting.get() + 1);
+    let opened = measure::open_session(context, &slot).await;
+    gate.connecting.set(gate.connecting.get() - 1);
+    if let Some(id) = gate.waiting.borrow_mut().pop_front() {
+        context.reactor.nudge(id);
+    }
+    let mut session = match opened {
+        Ok(session) => session,
+        Err(failure) => return context.give_up(setup_reason(failure)),
+    };
+    gate.server_pid.set(gate.server_pid.get().or_else(|| session.peer_pid()));
+    gate.ready.set(gate.ready.get() + 1);
+    while !gate.go.get() && !slot.is_cancelled() {
+        slot.nudged().await;
+    }
+    measure::drive(context, &slot, &mut session, who).await;
+    context.driving.set(context.driving.get() - 1);
+    while !gate.leave.get() && !slot.is_cancelled() {
+        slot.nudged().await;
+    }
+    session.quit().await;
+}
+
+fn setup_reason(failure: Failure) -> Reason {
+    match failure {
+        Failure::Lost(text) => Reason::Lost(text),
+        other => Reason::Setup(other.to_string()),
+    }
+}

@@ -1,0 +1,325 @@
+//! Bytes to and from a server: a Unix or TCP socket, with or without TLS, on an event loop.
+
+use crate::endpoint::Resolved;
+use crate::error::Failure;
+use crate::executor::{Reactor, Slot};
+use mio::net::{TcpStream, UnixStream};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+use std::io::{self, Read, Write};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A full accept queue is tried again after this.
+const CONNECT_AGAIN_NS: u64 = 2_000_000;
+
+enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+/// Runs `$body` with `$socket` bound to whichever socket it is.
+macro_rules! on_socket {
+    ($self:expr, $socket:ident => $body:expr) => {
+        match $self {
+            Socket::Unix($socket) => $body,
+            Socket::Tcp($socket) => $body,
+        }
+    };
+}
+
+/// Received bytes that are not used up yet.
+#[derive(Debug)]
+pub struct Input {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+const INPUT_BYTES: usize = 8 << 10;
+/// Input larger than this is given back when it is used up.
+const INPUT_KEPT: usize = 64 << 10;
+
+impl Default for Input {
+    fn default() -> Input {
+        Input { bytes: vec![0; INPUT_BYTES], start: 0, end: 0 }
+    }
+}
+
+impl Input {
+    #[inline]
+    pub fn filled(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    #[inline]
+    pub fn consume(&mut self, count: usize) {
+        self.start += count;
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            if self.bytes.len() > INPUT_KEPT {
+                self.bytes = vec![0; INPUT_BYTES];
+            }
+        }
+    }
+
+    pub fn clear(&mut self) {
+        (self.start, self.end) = (0, 0);
+    }
+
+    /// Free space at the end: made by moving what is there to the front, then by doubling. It grows only as
+    /// bytes really come, so a length that a server merely announces costs nothing.
+    #[inline]
+    fn space(&mut self) -> &mut [u8] {
+        if self.end == self.bytes.len() {
+            if self.start > 0 {
+                self.bytes.copy_within(self.start..self.end, 0);
+                (self.start, self.end) = (0, self.end - self.start);
+            } else {
+                self.bytes.resize(self.bytes.len() * 2, 0);
+            }
+        }
+        &mut self.bytes[self.end..]
+    }
+}
+
+pub struct Stream {
+    socket: Socket,
+    tls: Option<Box<ClientConnection>>,
+    slot: Rc<Slot>,
+    reactor: Rc<Reactor>,
+    local: bool,
+}
+
+impl Stream {
+    /// Connects, waiting where the server's accept queue is full.
+    pub async fn connect(address: &Resolved, reactor: Rc<Reactor>, slot: Rc<Slot>) -> Result<Stream, Failure> {
+        let failed = |error: &io::Error| Failure::Lost(format!("cannot connect to {}: {error}", describe(address)));
+        let (mut socket, local) = loop {
+            let attempt = match address {
+                Resolved::Unix(path) => UnixStream::connect(path).map(|socket| (Socket::Unix(socket), true)),
+                Resolved::Tcp(address) => TcpStream::connect(*address).map(|socket| (Socket::Tcp(socket), false)),
+            };
+            match attempt {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if !reactor.sleep_until(&slot, reactor.now_ns() + CONNECT_AGAIN_NS).await {
+                        return Err(Failure::Cancelled);
+                    }
+                }
+                other => break other.map_err(|error| failed(&error))?,
+            }
+        };
+        on_socket!(&mut socket, socket => reactor.register(socket, &slot)).map_err(|error| failed(&error))?;
+        let mut stream = Stream { socket, tls: None, slot, reactor, local };
+        stream.connected().await.map_err(|error| match error {
+            Failure::Lost(text) => Failure::Lost(format!("cannot connect to {}: {text}", describe(address))),
+            other => other,
+        })?;
+        Ok(stream)
+    }
+
+    /// Waits for a TCP connection to be made.
+    async fn connected(&mut self) -> Result<(), Failure> {
+        let Socket::Tcp(socket) = &mut self.socket else { return Ok(()) };
+        self.reactor.watch_writing(socket, &self.slot, true).map_err(|error| Failure::Lost(error.to_string()))?;
+        if !self.slot.writable().await {
+            return Err(Failure::Cancelled);
+        }
+        let outcome = match socket.take_error() {
+            Ok(None) => socket.set_nodelay(true),
+            Ok(Some(error)) | Err(error) => Err(error),
+        };
+        outcome
+            .and_then(|()| self.reactor.watch_writing(socket, &self.slot, false))
+            .map_err(|error| Failure::Lost(error.to_string()))
+    }
+
+    /// True where nobody can listen: a Unix socket, or TLS.
+    pub fn is_private(&self) -> bool {
+        self.local || self.tls.is_some()
+    }
+
+    pub fn is_unix(&self) -> bool {
+        self.local
+    }
+
+    /// The process at the other end of a Unix socket.
+    #[cfg(target_os = "linux")]
+    pub fn peer_pid(&self) -> Option<u32> {
+        match &self.socket {
+            Socket::Unix(socket) => {
+                let credentials = rustix::net::sockopt::socket_peercred(socket).ok()?;
+                u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
+            }
+            Socket::Tcp(_) => None,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn peer_pid(&self) -> Option<u32> {
+        None
+    }
+
+    /// Goes on in TLS from here.
+    pub async fn start_tls(&mut self, config: Arc<ClientConfig>, name: ServerName<'static>) -> Result<(), Failure> {
+        let failed = |error: rustls::Error| Failure::Setup(format!("TLS with the server failed: {error}"));
+        let mut tls = Box::new(ClientConnection::new(config, name).map_err(failed)?);
+        while tls.is_handshaking() {
+            while tls.wants_write() {
+                self.write_tls(&mut tls).await?;
+            }
+            if tls.is_handshaking() && tls.wants_read() {
+                self.read_tls(&mut tls).await?;
+            }
+        }
+        while tls.wants_write() {
+            self.write_tls(&mut tls).await?;
+        }
+        self.tls = Some(tls);
+        Ok(())
+    }
+
+    async fn write_tls(&mut self, tls: &mut ClientConnection) -> Result<(), Failure> {
+        loop {
+            match on_socket!(&mut self.socket, socket => tls.write_tls(socket)) {
+                Ok(_) => return Ok(()),
+                Err(error) => self.wait_for_room(error).await?,
+            }
+        }
+    }
+
+    async fn read_tls(&mut self, tls: &mut ClientConnection) -> Result<(), Failure> {
+        loop {
+            if !self.slot.readable().await {
+                return Err(Failure::Cancelled);
+            }
+            match on_socket!(&mut self.socket, socket => tls.read_tls(socket)) {
+                Ok(0) => return Err(lost_while_reading(&io::ErrorKind::UnexpectedEof.into())),
+                Ok(_) => {
+                    tls.process_new_packets()
+                        .map_err(|error| Failure::Setup(format!("TLS with the server failed: {error}")))?;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.slot.set_blocked(),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(lost_while_reading(&error)),
+            }
+        }
+    }
+
+    /// Lets the loop serve its other connections and look after itself.
+    #[cold]
+    pub async fn give_way(&self) {
+        self.reactor.give_way(&self.slot).await;
+    }
+
+    /// Sends all of `bytes`.
+    #[inline]
+    pub async fn send(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if self.tls.is_some() {
+            return self.send_tls(bytes).await;
+        }
+        let mut rest = bytes;
+        loop {
+            match on_socket!(&mut self.socket, socket => socket.write(rest)) {
+                Ok(written) if written == rest.len() => return Ok(()),
+                Ok(written) => rest = &rest[written..],
+                Err(error) => self.wait_for_room(error).await?,
+            }
+        }
+    }
+
+    async fn send_tls(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let Some(mut tls) = self.tls.take() else { return Ok(()) };
+        let mut rest = bytes;
+        let mut sent = Ok(());
+        while sent.is_ok() && (!rest.is_empty() || tls.wants_write()) {
+            match tls.writer().write(rest) {
+                Ok(taken) => rest = &rest[taken..],
+                Err(error) => sent = Err(Failure::from_io(&error, "sending to the server")),
+            }
+            while sent.is_ok() && tls.wants_write() {
+                sent = self.write_tls(&mut tls).await;
+            }
+        }
+        self.tls = Some(tls);
+        sent
+    }
+
+    #[cold]
+    async fn wait_for_room(&mut self, error: io::Error) -> Result<(), Failure> {
+        match error.kind() {
+            io::ErrorKind::Interrupted => return Ok(()),
+            io::ErrorKind::WouldBlock => {}
+            _ => return Err(Failure::from_io(&error, "sending to the server")),
+        }
+        let watch = |stream: &mut Stream, on| {
+            on_socket!(&mut stream.socket, socket => stream.reactor.watch_writing(socket, &stream.slot, on))
+                .map_err(|error| Failure::from_io(&error, "sending to the server"))
+        };
+        watch(self, true)?;
+        let room = self.slot.writable().await;
+        watch(self, false)?;
+        if room { Ok(()) } else { Err(Failure::Cancelled) }
+    }
+
+    /// Waits for more bytes and appends them to `input`.
+    #[inline]
+    pub async fn receive(&mut self, input: &mut Input) -> Result<(), Failure> {
+        if self.tls.is_some() {
+            return self.receive_tls(input).await;
+        }
+        loop {
+            if !self.slot.readable().await {
+                return Err(Failure::Cancelled);
+            }
+            let space = input.space();
+            match on_socket!(&mut self.socket, socket => socket.read(space)) {
+                Ok(0) => return Err(lost_while_reading(&io::ErrorKind::UnexpectedEof.into())),
+                Ok(count) => {
+                    // Less than there was room for: the socket is empty, and a new edge tells of more (epoll(7)).
+                    if count < space.len() {
+                        self.slot.set_drained();
+                    }
+                    input.end += count;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.slot.set_blocked(),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(lost_while_reading(&error)),
+            }
+        }
+    }
+
+    async fn receive_tls(&mut self, input: &mut Input) -> Result<(), Failure> {
+        let Some(mut tls) = self.tls.take() else { return Ok(()) };
+        let received = loop {
+            match tls.reader().read(input.space()) {
+                Ok(0) => break Err(lost_while_reading(&io::ErrorKind::UnexpectedEof.into())),
+                Ok(count) => {
+                    input.end += count;
+                    break Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if let Err(failure) = self.read_tls(&mut tls).await {
+                        break Err(failure);
+                    }
+                }
+                Err(error) => break Err(lost_while_reading(&error)),
+            }
+        };
+        self.tls = Some(tls);
+        received
+    }
+}
+
+fn lost_while_reading(error: &io::Error) -> Failure {
+    Failure::from_io(error, "waiting for the server's answer")
+}
+
+fn describe(address: &Resolved) -> String {
+    match address {
+        Resolved::Unix(path) => format!("the socket {}", path.display()),
+        Resolved::Tcp(address) => address.to_string(),
+    }
+}

@@ -1,0 +1,49 @@
+//! What a workload is to the engine.
+
+use crate::error::Failure;
+use crate::session::Session;
+use plimsoll_load::recorder::End;
+use plimsoll_load::seed::Rng;
+use plimsoll_model::StatementKind;
+use std::future::Future;
+
+/// A statement that every connection prepares. Its place in the catalogue is its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// What it is called in results; statements on different tables share a name.
+    pub name: &'static str,
+    pub kind: StatementKind,
+    /// With `?` for parameters.
+    pub sql: String,
+    /// False for what is always sent as text, such as BEGIN and COMMIT.
+    pub prepared: bool,
+}
+
+/// What a transaction is made from. The same values give the same statements, whatever the number of loops.
+#[derive(Clone, Debug)]
+pub struct Input {
+    pub rng: Rng,
+    /// Which connection this is, and of how many.
+    pub connection: usize,
+    pub connections: usize,
+    /// Number of the transaction within its stream.
+    pub number: u64,
+}
+
+/// A workload: its statements and its transactions. It sees a session and a generator, never a socket, a clock
+/// or a histogram; retries are the loop's business and repeat a transaction with the same input.
+pub trait Workload: Send + Sync + 'static {
+    /// What a connection keeps from one transaction to the next, its buffers above all.
+    type State: 'static;
+
+    fn statements(&self) -> Vec<Statement>;
+
+    fn state(&self, connection: usize, connections: usize) -> Self::State;
+
+    fn transaction(
+        &self,
+        state: &mut Self::State,
+        session: &mut Session,
+        input: &mut Input,
+    ) -> impl Future<Output = Result<End, Failure>>;
+}

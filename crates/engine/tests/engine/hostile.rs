@@ -1,0 +1,320 @@
+//! Servers that send what no server should: each gets one clear answer, soon, in bounded memory.
+
+use crate::conduct::{at, conduct, conduct_with, spec, watched};
+use crate::steps::Steps;
+use plimsoll_engine::control::Control;
+use plimsoll_engine::endpoint::Password;
+use plimsoll_engine::{Address, Endpoint, Failure, Reason, RunSpec};
+use plimsoll_load::window::Limit;
+use plimsoll_model::StatementKind::Select;
+use plimsoll_testkit::fake::{Fake, Talk};
+use plimsoll_wire::bytes::put_counted;
+use plimsoll_wire::{command, server};
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+fn point_select() -> Steps {
+    Steps::autocommit(&[(Select, "SELECT c FROM t WHERE id = ?")])
+}
+
+/// The reason why a run against this script ends, on a Unix socket and over TCP, which has to be the same.
+#[track_caller]
+fn reason(script: impl Fn(&mut Talk) -> io::Result<()> + Clone + Send + Sync + 'static) -> Reason {
+    let [unix, tcp] = Fake::both(script).map(|fake| conduct(spec(at(&fake)), point_select()).reason().clone());
+    assert_eq!(unix, tcp);
+    unix
+}
+
+/// Greets, lets the statement be prepared, then answers the first execution with this.
+fn answering(answer: impl Fn(&mut Talk) -> io::Result<()> + Clone) -> impl Fn(&mut Talk) -> io::Result<()> + Clone {
+    move |talk| {
+        talk.greet()?;
+        let mut answers = plimsoll_testkit::fake::Answers::new(talk.capabilities());
+        loop {
+            let (_, payload) = talk.packet()?;
+            if payload[0] == command::STMT_EXECUTE {
+                return answer(talk);
+            }
+            let mut out = Vec::new();
+            answers.put(&payload, &mut out);
+            talk.send(&out)?;
+        }
+    }
+}
+
+fn with_password(endpoint: Endpoint, password: &str) -> Endpoint {
+    Endpoint { password: Password(password.to_owned()), ..endpoint }
+}
+
+#[test]
+fn a_greeting_that_is_none_is_named() {
+    let reason = reason(|talk| {
+        talk.send_packet(0, b"SSH-2.0-OpenSSH_9.2\r\n")?;
+        talk.stall()
+    });
+    assert_eq!(reason, Reason::Setup("the server's greeting is not understood: protocol version 83".to_owned()));
+}
+
+#[test]
+fn another_protocol_ends_in_silence_or_in_a_closed_connection() {
+    let http: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\r\n";
+    let silent = reason(move |talk| {
+        talk.send(http)?;
+        talk.stall()
+    });
+    assert_eq!(silent, Reason::Lost("the server did not answer for 1 s".to_owned()));
+    let closed = reason(move |talk| talk.send(http));
+    let message = "waiting for the server's answer: the server closed the connection";
+    assert_eq!(closed, Reason::Lost(message.to_owned()));
+}
+
+#[test]
+fn a_server_that_never_greets_is_given_up() {
+    let begun = Instant::now();
+    let silent = reason(Talk::stall);
+    assert_eq!(silent, Reason::Lost("the server did not answer for 1 s".to_owned()));
+    assert!(begun.elapsed() < Duration::from_secs(20), "twice 0.6 s and some turns");
+}
+
+#[test]
+fn a_server_that_stalls_in_mid_answer_is_given_up() {
+    let script = answering(|talk| {
+        let mut out = Vec::new();
+        server::put_result(&mut out, &[b"\0\0\x05value"], true, 2);
+        talk.send(&out[..out.len() / 2])?;
+        talk.stall()
+    });
+    let fake = Fake::unix(script);
+    let conducted = conduct(spec(at(&fake)), point_select());
+    assert_eq!(conducted.reason(), &Reason::Lost("the server did not answer for 1 s".to_owned()));
+    let counts = conducted.totals.counts;
+    assert_eq!((counts.started, counts.finished, counts.unfinished), (1, 0, 1));
+}
+
+#[test]
+fn a_server_that_hangs_up_in_mid_packet_is_lost() {
+    let lost = reason(answering(|talk| talk.send(&[7, 0, 0, 1, 0])));
+    let message = "waiting for the server's answer: the server closed the connection";
+    assert_eq!(lost, Reason::Lost(message.to_owned()));
+}
+
+#[test]
+fn packets_out_of_order_are_refused() {
+    let refused = reason(answering(|talk| {
+        talk.send_packet(3, &[0, 0, 0, 2, 0, 0, 0])?;
+        talk.stall()
+    }));
+    let message = "the server's packets are out of order: expected number 1, found 3";
+    assert_eq!(refused, Reason::Lost(message.to_owned()));
+}
+
+#[test]
+fn no_file_is_sent_that_nobody_wanted_to_load() {
+    let refused = reason(answering(|talk| {
+        talk.send_packet(1, b"\xfb/etc/passwd")?;
+        talk.stall()
+    }));
+    let message = "the server asked for a local file although no load was under way";
+    assert_eq!(refused, Reason::Lost(message.to_owned()));
+}
+
+#[test]
+fn what_an_error_says_reaches_the_user_clean() {
+    let failed = reason(answering(|talk| {
+        talk.send_packet(1, b"\xff\x7a\x04#42S02Table '\x1b]0;owned\x07\x1b[31mt\r\n' doesn't exist\0")?;
+        talk.stall()
+    }));
+    let expected = Reason::Statement {
+        statement: "SELECT c FROM t WHERE id = ?".to_owned(),
+        message: "error 1146 (42S02): Table ']0;owned[31mt' doesn't exist".to_owned(),
+    };
+    assert_eq!(failed, expected);
+}
+
+#[test]
+fn a_statement_that_cannot_be_prepared_is_named() {
+    let refused = reason(|talk| {
+        talk.greet()?;
+        talk.serve(|_, out| {
+            server::put_error(out, 1, 1146, "Table 't' doesn't exist");
+        })
+    });
+    let message = "the statement `SELECT c FROM t WHERE id = ?` cannot be prepared: \
+                   error 1146 (HY000): Table 't' doesn't exist";
+    assert_eq!(refused, Reason::Setup(message.to_owned()));
+}
+
+#[test]
+fn a_full_server_says_so_itself() {
+    let refused = reason(|talk| talk.send_packet(0, b"\xff\x10\x04#08004Too many connections"));
+    assert_eq!(refused, Reason::Setup("error 1040 (08004): Too many connections".to_owned()));
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let fake = Fake::unix(Talk::behave);
+    let mut nowhere = at(&fake);
+    nowhere.address = Address::Unix("/tmp/plimsoll-no-such.sock".into());
+    nowhere.resolved = nowhere.address.resolve().unwrap();
+    let conducted = conduct(spec(nowhere), point_select());
+    let message = "cannot connect to the socket /tmp/plimsoll-no-such.sock: No such file or directory (os error 2)";
+    assert_eq!(conducted.reason(), &Reason::Lost(message.to_owned()));
+    let closed = crate::conduct::tcp(std::net::SocketAddr::from((plimsoll_testkit::servers::loopback(), 9)));
+    match conduct(spec(closed), point_select()).reason() {
+        Reason::Lost(message) => {
+            assert!(message.starts_with("cannot connect to 127.") && message.contains("refused"), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_login_that_never_ends_is_ended() {
+    let endless = reason(|talk| {
+        talk.send_greeting(server::OFFERED, "mysql_native_password")?;
+        loop {
+            let (sequence, _) = talk.packet()?;
+            talk.send_packet(sequence + 1, b"\xfemysql_native_password\0abcdefghijklmnopqrst\0")?;
+        }
+    });
+    let message = "the server's login is not understood: no end after 16 packets";
+    assert_eq!(endless, Reason::Setup(message.to_owned()));
+}
+
+#[test]
+fn a_password_is_never_sent_in_clear() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    let fake = Fake::tcp(move |talk| {
+        talk.send_greeting(server::OFFERED, "mysql_clear_password")?;
+        for request in [b"\xfecaching_sha2_password\0abcdefghijklmnopqrst\0".as_slice(), b"\x01\x04", b"\x01no key"] {
+            let (sequence, payload) = talk.packet()?;
+            hears.lock().unwrap().extend(payload);
+            talk.send_packet(sequence.wrapping_add(1), request)?;
+        }
+        talk.stall()
+    });
+    let conducted = conduct(spec(with_password(at(&fake), "correct horse battery")), point_select());
+    match conducted.reason() {
+        Reason::Setup(message) => assert!(message.contains("RSA key") && !message.contains("horse"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+    let heard = String::from_utf8_lossy(&heard.lock().unwrap()).into_owned();
+    assert!(!heard.is_empty() && !heard.contains("horse"), "{heard}");
+}
+
+/// Sends rows as fast as they are taken.
+fn flood(talk: &mut Talk) -> io::Result<()> {
+    let mut out = Vec::new();
+    server::put_result(&mut out, &[], true, 2);
+    // Header and column, without the end.
+    let mut sequence = 3u8;
+    out.truncate(out.len() - 11);
+    talk.send(&out)?;
+    loop {
+        out.clear();
+        for _ in 0..1000 {
+            let mut row = Vec::new();
+            put_counted(&mut row, &[b'x'; 200]);
+            let start = plimsoll_wire::frame::begin(&mut out);
+            out.extend(row);
+            sequence = plimsoll_wire::frame::finish(&mut out, start, sequence);
+        }
+        talk.send(&out)?;
+    }
+}
+
+#[test]
+fn endless_rows_end_with_the_run() {
+    let fake = Fake::unix(answering(flood));
+    let limit = Limit::Time(300_000_000);
+    let before = resident_peak();
+    let conducted = conduct(RunSpec { limit, connections: 2, ..spec(at(&fake)) }, point_select());
+    let counts = conducted.totals.counts;
+    assert_eq!((counts.started, counts.finished, counts.unfinished), (2, 0, 2), "{:?}", conducted.reasons);
+    // As much again as the tests beside this one may take.
+    assert!(resident_peak() - before < 256 << 20);
+}
+
+#[test]
+fn a_control_statement_gives_up_an_endless_answer_and_the_connection() {
+    let failures = watched(|| {
+        let fake = Fake::unix(|talk| {
+            talk.greet()?;
+            talk.packet()?;
+            flood(talk)
+        });
+        let mut control = Control::open(&at(&fake)).unwrap();
+        control.set_limit(Duration::from_millis(300));
+        [control.run("SELECT * FROM endless").unwrap_err(), control.run("SELECT 1").unwrap_err()]
+    });
+    assert!(matches!(failures[0], Failure::Silent(_)), "{failures:?}");
+    assert!(matches!(&failures[1], Failure::Lost(text) if text.contains("given up")), "{failures:?}");
+}
+
+#[test]
+fn a_control_connection_that_broke_off_is_not_used_again() {
+    watched(|| {
+        let fake = Fake::unix(|talk| {
+            talk.greet()?;
+            talk.serve(|_, out| {
+                server::put_ok(out, 9, 0, 0, 2);
+                // What a second statement would take for its answer.
+                server::put_ok(out, 1, 0, 42, 2);
+            })
+        });
+        let mut control = Control::open(&at(&fake)).unwrap();
+        assert!(matches!(control.run("DO 1"), Err(Failure::Wire(_))));
+        assert!(matches!(control.run("DO 2"), Err(Failure::Lost(_))));
+    });
+}
+
+#[test]
+fn announced_bytes_that_never_come_take_no_memory() {
+    let fake = Fake::unix(answering(|talk| {
+        talk.send(&[0xff, 0xff, 0xff, 1, 0])?;
+        talk.stall()
+    }));
+    let before = resident_peak();
+    let conducted = conduct(RunSpec { connections: 64, ..spec(at(&fake)) }, point_select());
+    assert!(matches!(conducted.reason(), Reason::Lost(_)));
+    // 64 × 16 MiB would be 1 GiB; tests beside this one may take some tens.
+    let grown = resident_peak() - before;
+    assert!(grown < 256 << 20, "{} MiB", grown >> 20);
+}
+
+#[test]
+fn a_run_can_be_stopped_while_it_connects_and_before_it_starts() {
+    let stalling = Fake::unix(Talk::stall);
+    let good = Fake::unix(Talk::behave);
+    for fake in [stalling, good] {
+        watched(move || {
+            let run = plimsoll_engine::Run::begin(spec(at(&fake)), Arc::new(point_select()));
+            std::thread::sleep(Duration::from_millis(50));
+            run.finish();
+        });
+    }
+}
+
+#[test]
+fn a_run_can_be_stopped_in_its_middle() {
+    let fake = Fake::unix(Talk::behave);
+    let spec = RunSpec { limit: Limit::Time(60_000_000_000), connections: 4, loops: 2, ..spec(at(&fake)) };
+    let stop = |run: &plimsoll_engine::Run| {
+        std::thread::sleep(Duration::from_millis(200));
+        run.stop();
+    };
+    let (conducted, _) = conduct_with(spec, point_select(), stop, || {});
+    let tally = conducted.tally();
+    let counts = conducted.totals.counts;
+    assert!(counts.finished > 0 && counts.started == counts.finished, "{counts:?}");
+    assert_eq!(tally.counters.transactions, counts.finished);
+}
+
+/// The most memory that this process ever had, in bytes.
+fn resident_peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+}

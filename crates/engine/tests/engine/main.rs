@@ -1,0 +1,12 @@
+//! The engine against servers that lie, stall and hang up, and against real ones.
+
+//mod accounting;
+mod conduct;
+//mod determinism;
+mod hostile;
+//mod login;
+mod outage;
+//mod real;
+//mod results;
+mod steps;
+//mod tls;

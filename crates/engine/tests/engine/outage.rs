@@ -1,0 +1,163 @@
+//! Servers that go away and come back, or seem to.
+
+use crate::conduct::{at, conduct, conduct_with, spec};
+use crate::steps::Steps;
+use plimsoll_engine::{LoopEvent, Reason, Run, RunSpec};
+use plimsoll_load::arrivals::Arrivals;
+use plimsoll_load::window::Limit;
+use plimsoll_model::StatementKind::{Select, Update};
+use plimsoll_testkit::fake::{Answers, Fake, Talk};
+use plimsoll_wire::{command, server};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn update() -> Steps {
+    Steps::transaction(&[(Update, "UPDATE t SET c = ? WHERE id = ?")])
+}
+
+/// Behaves, but every connection below `number` answers its third execution with `end` instead, and hangs up.
+fn failing_below(
+    number: usize,
+    end: impl Fn(&mut Vec<u8>) + Send + Sync + 'static,
+) -> impl Fn(&mut Talk) -> io::Result<()> + Send + Sync + 'static {
+    move |talk| {
+        talk.greet()?;
+        let mut answers = Answers::new(talk.capabilities());
+        let mut executions = 0;
+        loop {
+            let (_, payload) = talk.packet()?;
+            if payload[0] == command::QUIT {
+                return Ok(());
+            }
+            executions += usize::from(payload[0] == command::STMT_EXECUTE);
+            let mut out = Vec::new();
+            if talk.number() < number && executions == 3 {
+                end(&mut out);
+                return talk.send(&out);
+            }
+            answers.put(&payload, &mut out);
+            talk.send(&out)?;
+        }
+    }
+}
+
+#[test]
+fn an_external_server_that_comes_back_is_gone_on_with() {
+    let ends: [fn(&mut Vec<u8>); 3] = [
+        |_| {},
+        |out| {
+            server::put_error(out, 1, 1053, "Server shutdown in progress");
+        },
+        |out| {
+            server::put_error(out, 0, 4031, "The client was disconnected by the server because of inactivity");
+        },
+    ];
+    for end in ends {
+        let fake = Fake::unix(failing_below(2, end));
+        let spec = RunSpec { private: false, connections: 2, limit: Limit::Events(20), ..spec(at(&fake)) };
+        let conducted = conduct(spec, update());
+        let counters = &conducted.tally().counters;
+        assert_eq!((counters.transactions, counters.reconnects, counters.retries), (20, 2, 0));
+        let counts = conducted.totals.counts;
+        assert_eq!((counts.started, counts.finished, counts.failed), (20, 20, 0));
+        // Two transactions were begun anew: BEGIN and UPDATE were sent twice.
+        let sent = conducted.totals.sent;
+        assert_eq!((sent.begin, sent.update, sent.commit, sent.rollback), (22, 22, 20, 0));
+    }
+}
+
+#[test]
+fn an_external_server_that_stays_away_ends_the_run() {
+    let fake = Fake::unix(failing_below(usize::MAX, |_| {}));
+    let spec = RunSpec { private: false, ..spec(at(&fake)) };
+    let gone = thread::spawn({
+        let Ok(plimsoll_engine::endpoint::Resolved::Unix(path)) = spec.endpoint.address.resolve() else {
+            panic!("a Unix socket")
+        };
+        move || {
+            thread::sleep(Duration::from_millis(30));
+            drop(std::fs::remove_file(path));
+        }
+    });
+    let start = move |_: &Run| gone.join().unwrap();
+    let spec = RunSpec { arrivals: Arrivals::Constant { rate: 20.0 }, limit: Limit::Time(60_000_000_000), ..spec };
+    let (conducted, _) = conduct_with(spec, update(), start, || {});
+    match conducted.reason() {
+        Reason::Lost(message) => assert!(
+            message.starts_with("the server was gone for 1 s (--outage-limit): cannot connect to the socket /tmp/pl-"),
+            "{message}"
+        ),
+        other => panic!("{other:?}"),
+    }
+    let counts = conducted.totals.counts;
+    assert_eq!(counts.offered, counts.started + counts.dropped);
+    assert_eq!(counts.started, counts.finished + counts.failed + counts.unfinished);
+    assert!(counts.finished >= 2 && counts.unfinished == 1, "{counts:?}");
+}
+
+#[test]
+fn a_private_server_that_is_gone_ends_the_run_at_once() {
+    let fake = Fake::unix(failing_below(usize::MAX, |_| {}));
+    let conducted = conduct(RunSpec { outage_limit_ns: u64::MAX >> 1, ..spec(at(&fake)) }, update());
+    assert!(matches!(conducted.reason(), Reason::Lost(message) if message.contains("closed the connection")));
+    assert_eq!(conducted.totals.counts.finished, 2);
+}
+
+#[test]
+fn waiting_for_the_start_or_for_an_arrival_is_no_outage() {
+    // Answers later than a loop looks after itself, and sooner than the outage limit.
+    let slow = |talk: &mut Talk| {
+        talk.greet()?;
+        let mut answers = Answers::new(talk.capabilities());
+        talk.serve(|payload, out| {
+            if payload[0] == command::STMT_EXECUTE {
+                thread::sleep(Duration::from_millis(300));
+            }
+            answers.put(payload, out);
+        })
+    };
+    let select = || Steps::autocommit(&[(Select, "SELECT ?")]);
+    let fake = Fake::unix(slow);
+    let spec = RunSpec { limit: Limit::EventsPerConnection(2), ..spec(at(&fake)) };
+    let calls = AtomicUsize::new(0);
+    let wait_before_the_start = || {
+        if calls.fetch_add(1, Ordering::Relaxed) == 0 {
+            thread::sleep(Duration::from_millis(800));
+        }
+    };
+    let (conducted, _) = conduct_with(spec.clone(), select(), |_| {}, wait_before_the_start);
+    assert_eq!(conducted.tally().counters.transactions, 2);
+
+    let arrivals = Arrivals::Constant { rate: 1.0 };
+    let spec = RunSpec { arrivals, limit: Limit::Time(2_500_000_000), ..spec };
+    assert_eq!(conduct(spec, select()).tally().counters.transactions, 3);
+}
+
+#[test]
+fn an_open_loop_that_is_stopped_between_arrivals_ends_cleanly() {
+    let fake = Fake::unix(Talk::behave);
+    let arrivals = Arrivals::Constant { rate: 0.5 };
+    let spec = RunSpec { arrivals, limit: Limit::Time(60_000_000_000), ..spec(at(&fake)) };
+    let run = Run::begin(spec, Arc::new(Steps::autocommit(&[(Select, "SELECT ?")])));
+    while !matches!(run.next(Duration::from_secs(30)), Some(LoopEvent::Ready { .. })) {}
+    run.start();
+    thread::sleep(Duration::from_millis(100));
+    run.stop();
+    // Longer than to the next arrival, which nobody may count any more.
+    let end = Instant::now() + Duration::from_millis(2500);
+    let mut events = Vec::new();
+    while Instant::now() < end {
+        events.extend(run.next(Duration::from_millis(50)));
+    }
+    run.finish();
+    assert!(!events.iter().any(|event| matches!(event, LoopEvent::Failed(_))), "{events:?}");
+    let drained = events.iter().find_map(|event| match event {
+        LoopEvent::Drained(totals) => Some(totals.counts),
+        _ => None,
+    });
+    let counts = drained.expect("drained");
+    assert_eq!((counts.offered, counts.started, counts.finished, counts.dropped), (1, 1, 1, 0));
+}

@@ -1,0 +1,191 @@
+//! The marker of loaded data: the table `plimsoll_dataset`, which says what was loaded, by which parameters,
+//! and how far the load came. Only what stands there is ever dropped.
+
+use crate::error::LabError;
+use plimsoll_engine::Failure;
+use plimsoll_engine::control::Control;
+use plimsoll_wire::Value;
+use plimsoll_wire::text::put_literal;
+use plimsoll_workloads::dataset::Dataset;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub const TABLE: &str = "plimsoll_dataset";
+const SCHEMA_VERSION: u32 = 1;
+/// The part that stands for the dataset as a whole; the others are chunks and indexes.
+const WHOLE: &str = "";
+/// The server's "table does not exist".
+const NO_TABLE: u16 = 1146;
+
+/// How far a dataset has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Loading,
+    Loaded,
+    /// Loaded, and written to by a run since.
+    Driven,
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            State::Loading => "loading",
+            State::Loaded => "loaded",
+            State::Driven => "driven",
+        }
+    }
+}
+
+/// What was loaded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    pub schema_version: u32,
+    pub parameters: BTreeMap<String, serde_json::Value>,
+    pub seed: u64,
+    pub tables: Vec<String>,
+    /// Whether the database was made for it, and may be dropped with it.
+    pub created_database: bool,
+}
+
+impl Description {
+    pub fn of(dataset: &dyn Dataset, created_database: bool) -> Description {
+        Description {
+            schema_version: SCHEMA_VERSION,
+            parameters: dataset.parameters(),
+            seed: dataset.seed(),
+            tables: dataset.tables().into_iter().map(|table| table.name).collect(),
+            created_database,
+        }
+    }
+
+    /// The same data, whoever made the database.
+    pub fn same_data(&self, other: &Description) -> bool {
+        let data = |d: &Description| (d.schema_version, d.parameters.clone(), d.seed, d.tables.clone());
+        data(self) == data(other)
+    }
+
+    /// The parameters in one line, for messages.
+    pub fn words(&self) -> String {
+        let pairs = self.parameters.iter().map(|(name, value)| format!("{}={value}", name.replace('_', "-")));
+        format!("{}, seed={}", pairs.collect::<Vec<_>>().join(", "), self.seed)
+    }
+}
+
+/// A dataset as its marker has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Marker {
+    pub family: String,
+    pub state: State,
+    pub description: Description,
+    /// Chunks and indexes that are done.
+    pub done: BTreeSet<String>,
+}
+
+pub fn literal(text: &str) -> String {
+    let mut out = Vec::new();
+    put_literal(&mut out, &Value::Bytes(text.as_bytes()), true);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+fn sql(failure: &Failure) -> LabError {
+    LabError::sql("reading or writing the table plimsoll_dataset", failure)
+}
+
+/// All datasets of the current database.
+pub fn markers(control: &mut Control) -> Result<Vec<Marker>, LabError> {
+    let rows = match control.rows(&format!("SELECT family, part, state, detail FROM {TABLE} ORDER BY family, part")) {
+        Ok(rows) => rows.rows,
+        Err(Failure::Server(message)) if message.code == NO_TABLE => return Ok(Vec::new()),
+        Err(failure) => return Err(sql(&failure)),
+    };
+    let mut all: Vec<Marker> = Vec::new();
+    for row in rows {
+        let [Some(family), Some(part), Some(state), detail] = row.as_slice() else { continue };
+        match all.last_mut().filter(|marker| marker.family == *family) {
+            Some(marker) => {
+                marker.done.insert(part.clone());
+            }
+            None => all.push(whole(family, part, state, detail.as_deref().unwrap_or_default())?),
+        }
+    }
+    Ok(all)
+}
+
+fn whole(family: &str, part: &str, state: &str, detail: &str) -> Result<Marker, LabError> {
+    let unreadable = |why: String| {
+        LabError::Environment(format!(
+            "the table {TABLE} is not as this version of Plimsoll writes it ({why}); drop it by hand together with \
+             the tables of `{family}`, or use another database"
+        ))
+    };
+    if part != WHOLE {
+        return Err(unreadable(format!("it begins with the part `{part}`")));
+    }
+    let description: Description = serde_json::from_str(detail).map_err(|error| unreadable(error.to_string()))?;
+    if description.schema_version != SCHEMA_VERSION {
+        return Err(unreadable(format!("schema version {}", description.schema_version)));
+    }
+    let state = match state {
+        "loading" => State::Loading,
+        "loaded" => State::Loaded,
+        "driven" => State::Driven,
+        other => return Err(unreadable(format!("state `{other}`"))),
+    };
+    Ok(Marker { family: family.to_owned(), state, description, done: BTreeSet::new() })
+}
+
+pub fn marker(control: &mut Control, family: &str) -> Result<Option<Marker>, LabError> {
+    Ok(markers(control)?.into_iter().find(|marker| marker.family == family))
+}
+
+/// Writes the marker of a load that begins.
+pub fn begin(control: &mut Control, family: &str, description: &Description) -> Result<(), LabError> {
+    let create = format!(
+        "CREATE TABLE IF NOT EXISTS {TABLE} (family VARCHAR(32) NOT NULL, part VARCHAR(96) NOT NULL, \
+         state VARCHAR(16) NOT NULL, detail LONGTEXT, PRIMARY KEY (family, part))"
+    );
+    control.run(&create).map_err(|failure| sql(&failure))?;
+    let detail = serde_json::to_string(description).map_err(|error| LabError::Environment(error.to_string()))?;
+    control.run(&insert(family, WHOLE, State::Loading, Some(&detail))).map_err(|failure| sql(&failure))?;
+    Ok(())
+}
+
+/// The statement that marks a part as done; to be sent in the transaction that loads it.
+pub fn part_done(family: &str, part: &str) -> String {
+    insert(family, part, State::Loaded, None)
+}
+
+fn insert(family: &str, part: &str, state: State, detail: Option<&str>) -> String {
+    let detail = detail.map_or("NULL".to_owned(), literal);
+    format!(
+        "INSERT INTO {TABLE} (family, part, state, detail) VALUES ({}, {}, '{}', {detail})",
+        literal(family),
+        literal(part),
+        state.name()
+    )
+}
+
+pub fn set_state(control: &mut Control, family: &str, state: State) -> Result<(), LabError> {
+    let statement =
+        format!("UPDATE {TABLE} SET state = '{}' WHERE family = {} AND part = ''", state.name(), literal(family));
+    control.run(&statement).map_err(|failure| sql(&failure))?;
+    Ok(())
+}
+
+/// Forgets a dataset; the marker table goes with the last one.
+pub fn forget(control: &mut Control, family: &str) -> Result<(), LabError> {
+    control.run(&format!("DELETE FROM {TABLE} WHERE family = {}", literal(family))).map_err(|failure| sql(&failure))?;
+    if markers(control)?.is_empty() {
+        control.run(&format!("DROP TABLE {TABLE}")).map_err(|failure| sql(&failure))?;
+    }
+    Ok(())
+}
+
+/// Those of `names` that exist as tables of the current database.
+pub fn existing_tables(control: &mut Control, names: &[String]) -> Result<BTreeSet<String>, LabError> {
+    let rows = control
+        .rows("SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
+        .map_err(|failure| LabError::sql("asking for the tables of the database", &failure))?;
+    let found: BTreeSet<String> = rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
+    Ok(names.iter().filter(|name| found.contains(*name)).cloned().collect())
+}

@@ -1,0 +1,23 @@
+//! Executes a plan: opens the target, loads data, runs trials, records and sums up what happened.
+//!
+//! It tells a [`Watcher`] what happens as it happens and never prints. Begin with [`trial`], one load point from
+//! the first connection to the last answer; then [`run`] (a list of them), [`target`] and [`load`].
+
+pub mod calibrate;
+pub mod check;
+pub mod dataset;
+pub mod drop;
+pub mod error;
+pub mod load;
+pub mod oltp;
+pub mod preflight;
+pub mod run;
+pub mod settings;
+pub mod summarise;
+pub mod target;
+pub mod trial;
+pub mod watch;
+
+pub use error::LabError;
+pub use target::{OpenTarget, TargetSpec};
+pub use watch::{Event, Watcher};

@@ -1,0 +1,387 @@
+//! A `run`: its load points one after the other, in one recording.
+
+use crate::calibrate;
+use crate::dataset::{self, State};
+use crate::error::LabError;
+use crate::target::OpenTarget;
+use crate::trial::{self, Ended};
+use crate::watch::{Event, Watcher};
+use crate::{preflight, settings};
+use jiff::Timestamp;
+use plimsoll_engine::session::Catalogue;
+use plimsoll_engine::{Protocol, RunSpec, Statement, Workload};
+use plimsoll_load::arrivals::Arrivals;
+use plimsoll_load::window::Limit;
+use plimsoll_model::Caveat;
+use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
+use plimsoll_plan::RunPlan;
+use plimsoll_plan::plan::{Measure, Spread};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_record::{Manifest, Recording, Setting, Status, TrialFacts, TrialWriter};
+use plimsoll_server::Home;
+use plimsoll_server::host::{HostFacts, host_facts};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What a run is called in its recording, and its one variant.
+#[derive(Clone, Debug)]
+pub struct Naming<'a> {
+    pub recording: &'a str,
+    pub tool_version: &'a str,
+}
+
+/// A run that came to an end, whichever.
+pub struct Finished {
+    pub summary: Summary,
+    pub recording: PathBuf,
+    pub settings: BTreeMap<String, Setting>,
+    pub host: HostFacts,
+    /// Why it ended early, if it did.
+    pub ended: Option<Ended>,
+}
+
+/// What to run: makes the workload for each load point, since some go on where the one before has left the data.
+pub struct Subject<'a, W> {
+    pub make: &'a dyn Fn(&mut OpenTarget) -> Result<W, LabError>,
+    /// The workload's parameters, for the summary.
+    pub params: BTreeMap<String, serde_json::Value>,
+    /// The dataset that a writing workload leaves changed.
+    pub family: &'a str,
+}
+
+/// Runs every load point of `plan`.
+///
+/// # Errors
+/// If nothing was measured. What was measured before a failure is in [`Finished`], with the reason.
+pub fn run<W: Workload>(
+    target: &mut OpenTarget,
+    home: &Home,
+    plan: &RunPlan,
+    subject: &Subject<W>,
+    naming: &Naming,
+    watcher: &mut dyn Watcher,
+) -> Result<Finished, LabError> {
+    plan.check()?;
+    let variables = settings::variables(target)?;
+    let (effective, mut caveats) = settings::verified(target, &variables);
+    let statements = (subject.make)(target)?.statements();
+    let changes_data = statements.iter().any(|statement| writes(statement.kind));
+    limits(target, plan, statements, &variables)?;
+    if changes_data {
+        mark_driven(target, subject.family)?;
+    }
+    let host = host_facts(home.path());
+    let manifest = Manifest::new(
+        naming.recording,
+        naming.tool_version,
+        Timestamp::now(),
+        plan.seed,
+        serde_json::to_value(plan).unwrap_or_default(),
+        serde_json::to_value(&host).unwrap_or_default(),
+    );
+    let recording = Recording::create(&home.recordings(), manifest)?;
+    let facts = TargetFacts {
+        flavour: target.flavour,
+        version: target.version.clone(),
+        durability: settings::durability(&variables),
+    };
+    caveats.extend(standing_caveats(target, &facts));
+    let mut points = Points {
+        recording,
+        begun: Instant::now(),
+        summary: Summary {
+            schema_version: SCHEMA_VERSION,
+            workload: plan.workload.clone(),
+            params: subject.params.clone(),
+            target: facts,
+            seed: plan.seed,
+            points: Vec::new(),
+            totals: Totals::default(),
+            server: ServerTotals::default(),
+            caveats,
+            recording: None,
+            interrupted: false,
+        },
+        ended: None,
+        settings: &effective,
+    };
+    points.all(target, home, plan, subject, watcher)?;
+    Ok(points.finish(effective.clone(), host))
+}
+
+fn writes(kind: plimsoll_model::StatementKind) -> bool {
+    use plimsoll_model::StatementKind as Kind;
+    matches!(kind, Kind::Insert | Kind::Update | Kind::Delete | Kind::Call)
+}
+
+fn mark_driven(target: &mut OpenTarget, family: &str) -> Result<(), LabError> {
+    let marker = dataset::marker(&mut target.control, family)?;
+    if marker.is_some_and(|marker| marker.state == State::Loaded) {
+        dataset::set_state(&mut target.control, family, State::Driven)?;
+    }
+    Ok(())
+}
+
+fn limits(
+    target: &mut OpenTarget,
+    plan: &RunPlan,
+    statements: Vec<Statement>,
+    variables: &BTreeMap<String, String>,
+) -> Result<(), LabError> {
+    let rows = target
+        .control
+        .rows("SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Prepared_stmt_count')")
+        .map_err(|failure| LabError::sql("asking the server for its load", &failure))?;
+    let number = |(name, value): (&str, &str)| Some((name.to_ascii_lowercase(), value.parse().ok()?));
+    let status = rows.pairs().filter_map(number).collect();
+    let prepared = match plan.protocol.as_str() {
+        "text" => 0,
+        _ => Catalogue::new(statements).prepared() as u64,
+    };
+    preflight::limits(plan, prepared, variables, &status)
+}
+
+fn standing_caveats(target: &OpenTarget, facts: &TargetFacts) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    if target.control.peer_pid().is_some() {
+        caveats.push(Caveat::new(
+            "shared_cores",
+            "the load generator and the server share this machine's CPUs: compare results of one machine with each \
+             other, and run the load from another machine to learn what the server alone can do",
+        ));
+    }
+    let flush = facts.durability.get("innodb_flush_log_at_trx_commit").map(String::as_str);
+    if flush.is_some_and(|flush| flush != "1") {
+        caveats.push(Caveat::new(
+            "not_durable",
+            "innodb_flush_log_at_trx_commit is not 1: a crash loses commits that were answered; compare only with \
+             results of the same setting",
+        ));
+    }
+    caveats
+}
+
+/// The load points of a run under way.
+struct Points<'a> {
+    recording: Recording,
+    begun: Instant,
+    summary: Summary,
+    ended: Option<Ended>,
+    settings: &'a BTreeMap<String, Setting>,
+}
+
+impl Points<'_> {
+    fn all<W: Workload>(
+        &mut self,
+        target: &mut OpenTarget,
+        home: &Home,
+        plan: &RunPlan,
+        subject: &Subject<W>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), LabError> {
+        let ceiling = calibrate::read(home).map(|found| found.queries_per_second);
+        for (index, point) in plan.points.iter().enumerate() {
+            watcher.tell(Event::PointBegins { place: index + 1, of: plan.points.len(), point: *point });
+            let outcome = self.point(target, plan, index, subject, ceiling, watcher);
+            match outcome {
+                Ok(outcome) => self.add(outcome, watcher),
+                // What earlier points measured is kept.
+                Err(error) if index > 0 => self.ended = Some(ended(error)),
+                Err(error) => {
+                    self.recording.finish(Status::Failed, Timestamp::now())?;
+                    return Err(error);
+                }
+            }
+            if self.ended.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn point<W: Workload>(
+        &mut self,
+        target: &mut OpenTarget,
+        plan: &RunPlan,
+        index: usize,
+        subject: &Subject<W>,
+        ceiling: Option<f64>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<trial::Outcome, LabError> {
+        let point = plan.points[index];
+        self.event("point", serde_json::json!({ "point": point.label() }))?;
+        let mut writer = self.writer(plan, index, &point, target)?;
+        let spec = spec(target, plan, &point);
+        let workload = Arc::new((subject.make)(target)?);
+        let mut outcome = trial::trial(target, spec, workload, point, ceiling, &mut writer, watcher)?;
+        if let Some(server) = &target.server
+            && let Err(error) = writer.error_log(&server.error_log_tail(200))
+        {
+            outcome.ended.get_or_insert(Ended::Failed(error.to_string()));
+        }
+        Ok(outcome)
+    }
+
+    fn event(&mut self, kind: &str, detail: serde_json::Value) -> Result<(), LabError> {
+        let t_ns = self.begun.elapsed().as_nanos() as u64;
+        Ok(self.recording.event(t_ns, kind, detail)?)
+    }
+
+    fn writer(
+        &mut self,
+        plan: &RunPlan,
+        index: usize,
+        point: &LoadPoint,
+        target: &OpenTarget,
+    ) -> Result<TrialWriter, LabError> {
+        let facts = TrialFacts {
+            index: index as u32 + 1,
+            variant: "run".to_owned(),
+            point: point.label(),
+            round: 1,
+            started: Timestamp::now(),
+            parameters: serde_json::json!({
+                "workload": plan.workload, "params": self.summary.params, "point": point, "seed": plan.seed,
+            }),
+        };
+        let writer = self.recording.trial(&facts)?;
+        writer.settings(self.settings)?;
+        if target.is_private() {
+            writer.my_cnf(&target.settings.rendered(&[]))?;
+        }
+        Ok(writer)
+    }
+
+    fn add(&mut self, outcome: trial::Outcome, watcher: &mut dyn Watcher) {
+        let trial::Outcome { point, sent, ended } = outcome;
+        self.summary.totals.statements += sent;
+        if let Some(counted) = point.server.as_ref().and_then(|server| server.statements) {
+            *self.summary.server.statements.get_or_insert_default() += counted;
+        }
+        for caveat in point_caveats(&point) {
+            if !self.summary.caveats.iter().any(|known| known.code == caveat.code) {
+                self.summary.caveats.push(caveat);
+            }
+        }
+        watcher.tell(Event::PointEnds { point: &point });
+        self.summary.points.push(point);
+        self.ended = ended;
+    }
+
+    /// Closes the recording. What cannot be written any more does not take the summary with it.
+    fn finish(mut self, settings: BTreeMap<String, Setting>, host: HostFacts) -> Finished {
+        let directory = self.recording.directory().to_owned();
+        self.summary.recording = Some(directory.display().to_string());
+        self.summary.interrupted = self.ended.is_some();
+        if let Err(error) = self.close() {
+            self.summary.interrupted = true;
+            self.ended.get_or_insert(Ended::Failed(error.to_string()));
+        }
+        Finished { summary: self.summary, recording: directory, settings, host, ended: self.ended }
+    }
+
+    fn close(&mut self) -> Result<(), LabError> {
+        let status = match &self.ended {
+            None => Status::Done,
+            Some(Ended::Interrupted) => Status::Interrupted,
+            Some(Ended::Failed(_)) => Status::Failed,
+        };
+        if let Some(Ended::Failed(why)) = self.ended.clone() {
+            self.event("failed", serde_json::json!({ "why": why }))?;
+        }
+        let caveats = serde_json::to_value(&self.summary.caveats).unwrap_or_default();
+        self.event("caveats", caveats)?;
+        self.recording.summary(&self.summary)?;
+        Ok(self.recording.finish(status, Timestamp::now())?)
+    }
+}
+
+fn ended(error: LabError) -> Ended {
+    match error {
+        LabError::Interrupted => Ended::Interrupted,
+        other => Ended::Failed(other.to_string()),
+    }
+}
+
+fn spec(target: &OpenTarget, plan: &RunPlan, point: &LoadPoint) -> RunSpec {
+    let ns = |seconds: f64| (seconds * 1e9) as u64;
+    RunSpec {
+        endpoint: target.load_endpoint(),
+        connections: point.connections,
+        loops: plan.loops,
+        arrivals: match (point.rate, plan.arrivals) {
+            (None, _) => Arrivals::Closed,
+            (Some(rate), Spread::Poisson) => Arrivals::Poisson { rate },
+            (Some(rate), Spread::Constant) => Arrivals::Constant { rate },
+        },
+        limit: match plan.measure {
+            Measure::Seconds(seconds) => Limit::Time(ns(seconds)),
+            Measure::Events(events) => Limit::Events(events),
+            Measure::EventsPerConnection(events) => Limit::EventsPerConnection(events),
+        },
+        warmup_ns: ns(plan.warmup_seconds),
+        seed: plan.seed,
+        protocol: if plan.protocol == "text" { Protocol::Text } else { Protocol::Prepared },
+        outage_limit_ns: ns(plan.outage_limit_seconds),
+        ignore_errors: plan.ignore_errors.clone(),
+        private: target.is_private(),
+    }
+}
+
+/// Reasons, found in the numbers themselves, not to trust a point fully.
+fn point_caveats(point: &Point) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let mut add = |code, message: String| caveats.push(Caveat::new(code, message));
+    let at = format!("at {} connections", point.connections);
+    if point.client.cpu_fraction.is_some_and(|fraction| fraction > 0.9) {
+        add(
+            "client_bound",
+            format!("the load generator's loops were busy more than 90 % of the time {at}: add --loops"),
+        );
+    }
+    if point.client.ceiling_fraction.is_some_and(|fraction| fraction > 0.6) {
+        add(
+            "near_ceiling",
+            format!(
+                "the load generator ran above 60 % of its own ceiling {at}: add --loops, or load from another machine"
+            ),
+        );
+    }
+    let counts = &point.counts;
+    if counts.dropped > 0 {
+        add(
+            "dropped",
+            format!(
+                "{} of {} arrivals found no free connection {at}: the rate is above what was carried",
+                counts.dropped, counts.offered
+            ),
+        );
+    }
+    if counts.late * 100 > counts.started && point.rate_offered.is_some() {
+        add(
+            "late",
+            format!(
+                "{} of {} transactions were sent more than 1 ms late {at}; response_ms contains that wait",
+                counts.late, counts.started
+            ),
+        );
+    }
+    if counts.failed > 0 {
+        add("failed", format!("{} transactions failed {at}: see errors", counts.failed));
+    }
+    if counts.unfinished > 0 {
+        add(
+            "unfinished",
+            format!(
+                "{} transactions were not answered within 5 s of the end {at}: their latency is not counted",
+                counts.unfinished
+            ),
+        );
+    }
+    if point.host.is_some_and(|host| host.steal > 0.02) {
+        add("stolen_cpu", format!("the hypervisor took more than 2 % of the CPU {at}: repeat on a quieter machine"));
+    }
+    caveats
+}

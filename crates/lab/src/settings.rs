@@ -1,0 +1,57 @@
+//! What the running server really has set: read back, compared with what was asked, and its durability.
+
+use crate::error::LabError;
+use crate::target::OpenTarget;
+use plimsoll_model::Caveat;
+use plimsoll_record::Setting;
+use plimsoll_server::settings::same_value;
+use std::collections::BTreeMap;
+
+/// The settings that decide what a commit survives.
+const DURABILITY: [&str; 7] = [
+    "innodb_flush_log_at_trx_commit",
+    "innodb_doublewrite",
+    "innodb_flush_method",
+    "sync_binlog",
+    "log_bin",
+    "innodb_checksum_algorithm",
+    "rocksdb_flush_log_at_trx_commit",
+];
+
+/// All global variables of the server by name.
+pub fn variables(target: &mut OpenTarget) -> Result<BTreeMap<String, String>, LabError> {
+    let rows = target
+        .control
+        .rows("SHOW GLOBAL VARIABLES")
+        .map_err(|failure| LabError::sql("asking the server for its variables", &failure))?;
+    Ok(rows.pairs().map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect())
+}
+
+/// The durability fingerprint.
+pub fn durability(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let known = |name: &&str| variables.get(*name).map(|value| ((*name).to_owned(), value.clone()));
+    DURABILITY.iter().filter_map(known).collect()
+}
+
+/// Every variable with what was requested, if anything was; and a caveat for each request that did not take effect.
+pub fn verified(target: &OpenTarget, variables: &BTreeMap<String, String>) -> (BTreeMap<String, Setting>, Vec<Caveat>) {
+    let origin =
+        |name: &str| Setting { requested: None, effective: variables.get(name).cloned(), origin: "server".to_owned() };
+    let mut all: BTreeMap<String, Setting> = variables.keys().map(|name| (name.clone(), origin(name))).collect();
+    let mut caveats = Vec::new();
+    for asked in target.settings.variables_to_verify() {
+        let effective = variables.get(&asked.name).cloned();
+        if !effective.as_ref().is_some_and(|effective| same_value(&asked.value, effective)) {
+            let found = effective.as_deref().unwrap_or("no such variable");
+            caveats.push(Caveat::new(
+                "setting_not_in_effect",
+                format!(
+                    "{} = {} was asked for, the server has {found}: results are for what it has",
+                    asked.name, asked.value
+                ),
+            ));
+        }
+        all.insert(asked.name, Setting { requested: Some(asked.value), effective, origin: asked.origin });
+    }
+    (all, caveats)
+}

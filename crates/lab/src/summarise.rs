@@ -1,0 +1,219 @@
+//! Tallies to intervals and points: counting becomes numbers here, and nowhere else.
+
+use plimsoll_load::recorder::Served;
+use plimsoll_load::tally::Tally;
+use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_model::summary::{
+    ClientCost, Counts, Fairness, HostShares, LatencyMs, Operation, OperationKind, Point, ServerCost,
+};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_stats::fairness::mean_stddev;
+use plimsoll_stats::latency::latency_ms;
+use std::time::Duration;
+
+/// One second of the load as a line of the recording; `start_ns` is the trial's start.
+pub fn interval(tally: &Tally, start_ns: u64, open_loop: bool) -> Interval {
+    let counters = &tally.counters;
+    Interval {
+        t_ns: tally.start_ns.saturating_sub(start_ns),
+        phase: tally.phase,
+        seconds: seconds(tally),
+        transactions: counters.transactions,
+        rollbacks: counters.rollbacks,
+        queries: counters.queries,
+        statements: counters.statements,
+        sent: counters.sent,
+        errors: counters.errors.clone(),
+        retries: counters.retries,
+        reconnects: counters.reconnects,
+        counts: counters.counts,
+        latency_ms: latency_ms(&tally.service),
+        response_ms: open_loop.then(|| latency_ms(&tally.response)),
+        loop_cpu_us: counters.loop_cpu_ns as f64 / 1e3,
+        scheduling_lag_ms_max: counters.lag_ns_max as f64 / 1e6,
+    }
+}
+
+fn seconds(tally: &Tally) -> f64 {
+    tally.end_ns.saturating_sub(tally.start_ns) as f64 / 1e9
+}
+
+/// What was looked at outside the loops at w0 and at w1.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Edge {
+    pub process_cpu: Duration,
+    pub server: Option<ServerSample>,
+    pub server_switches: Option<u64>,
+}
+
+/// What a point is made from, beside its tally.
+pub struct Measured<'a> {
+    pub point: LoadPoint,
+    pub loops: usize,
+    pub operations: &'a [&'static str],
+    pub counts: Counts,
+    pub served: &'a [Served],
+    pub edges: Option<(Edge, Edge)>,
+    /// The host's samples inside the window.
+    pub host: &'a [HostSample],
+    /// Queries per second that one loop of this machine can send; `None` before `calibrate`.
+    pub ceiling: Option<f64>,
+}
+
+/// The whole window as one point. `tally` is the sum of its intervals; `None` if there were none.
+pub fn point(tally: Option<&Tally>, measured: &Measured) -> Point {
+    let empty = Tally::new(0);
+    let tally = tally.unwrap_or(&empty);
+    let counters = &tally.counters;
+    let seconds = seconds(tally);
+    let per_second = |count: u64| (seconds > 0.0).then(|| count as f64 / seconds);
+    Point {
+        connections: measured.point.connections,
+        rate_offered: measured.point.rate,
+        seconds,
+        transactions: counters.transactions,
+        rollbacks: counters.rollbacks,
+        queries: counters.queries,
+        statements: counters.statements,
+        transactions_per_second: per_second(counters.transactions),
+        queries_per_second: per_second(counters.queries),
+        latency_ms: latency_ms(&tally.service),
+        response_ms: measured.point.rate.map(|_| latency_ms(&tally.response)),
+        errors: counters.errors.clone(),
+        retries: counters.retries,
+        reconnects: counters.reconnects,
+        fairness: fairness(measured.served),
+        counts: measured.counts,
+        operations: operations(tally, measured.operations),
+        client: client(tally, measured),
+        server: server(tally, measured),
+        host: host(measured.host),
+    }
+}
+
+fn fairness(served: &[Served]) -> Fairness {
+    let events: Vec<f64> = served.iter().map(|served| served.events as f64).collect();
+    let busy: Vec<f64> = served.iter().map(|served| served.busy_ns as f64 / 1e9).collect();
+    let (events, busy) = (mean_stddev(&events), mean_stddev(&busy));
+    Fairness {
+        events_mean: events.map(|(mean, _)| mean),
+        events_stddev: events.map(|(_, stddev)| stddev),
+        seconds_mean: busy.map(|(mean, _)| mean),
+        seconds_stddev: busy.map(|(_, stddev)| stddev),
+    }
+}
+
+fn operations(tally: &Tally, names: &[&'static str]) -> Vec<Operation> {
+    let operation = |kind, name: &str, count, errors, latency_ms: LatencyMs| Operation {
+        kind,
+        name: name.to_owned(),
+        count,
+        errors,
+        latency_ms,
+    };
+    let transactions = &tally.service;
+    let whole = operation(
+        OperationKind::Transaction,
+        "transaction",
+        transactions.len(),
+        tally.counters.counts.failed,
+        latency_ms(transactions),
+    );
+    let statements = names.iter().zip(&tally.operations).filter(|(_, s)| !s.latency.is_empty() || s.errors > 0);
+    let statements = statements
+        .map(|(name, s)| operation(OperationKind::Statement, name, s.latency.len(), s.errors, latency_ms(&s.latency)));
+    std::iter::once(whole).chain(statements).collect()
+}
+
+fn client(tally: &Tally, measured: &Measured) -> ClientCost {
+    let counters = &tally.counters;
+    let (seconds, queries) = (seconds(tally), counters.queries as f64);
+    let per_query = |cpu_us: f64| (queries > 0.0).then(|| cpu_us / queries);
+    let loop_cpu_us = counters.loop_cpu_ns as f64 / 1e3;
+    let process_cpu = measured.edges.map(|(w0, w1)| w1.process_cpu.saturating_sub(w0.process_cpu));
+    let loop_seconds = seconds * measured.loops as f64;
+    ClientCost {
+        cpu_us_per_query: per_query(loop_cpu_us),
+        process_cpu_us_per_query: process_cpu.and_then(|cpu| per_query(cpu.as_secs_f64() * 1e6)),
+        cpu_fraction: (loop_seconds > 0.0).then(|| loop_cpu_us / 1e6 / loop_seconds),
+        ceiling_fraction: measured
+            .ceiling
+            .filter(|_| loop_seconds > 0.0)
+            .map(|ceiling| queries / loop_seconds / ceiling),
+        scheduling_lag_ms_max: (seconds > 0.0).then_some(counters.lag_ns_max as f64 / 1e6),
+    }
+}
+
+fn server(tally: &Tally, measured: &Measured) -> Option<ServerCost> {
+    let (w0, w1) = measured.edges?;
+    let (before, after) = (w0.server?, w1.server?);
+    let queries = tally.counters.queries as f64;
+    let seconds = seconds(tally);
+    let per_query = |difference: Option<u64>| difference.filter(|_| queries > 0.0).map(|d| d as f64 / queries);
+    let between = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
+    let cpu = |sample: ServerSample| sample.cpu_user_us + sample.cpu_system_us;
+    let cpu_us = cpu(after).saturating_sub(cpu(before));
+    Some(ServerCost {
+        cpu_us_per_query: per_query(Some(cpu_us)),
+        cpus_busy: (seconds > 0.0).then(|| cpu_us as f64 / 1e6 / seconds),
+        context_switches_per_query: per_query(between(w0.server_switches, w1.server_switches)),
+        read_bytes_per_query: per_query(between(before.read_bytes, after.read_bytes)),
+        written_bytes_per_query: per_query(between(before.written_bytes, after.written_bytes)),
+        resident_bytes: Some(after.resident_bytes),
+        statements: None,
+    })
+}
+
+fn host(samples: &[HostSample]) -> Option<HostShares> {
+    let mean = |of: fn(&HostSample) -> f64| samples.iter().map(of).sum::<f64>() / samples.len() as f64;
+    if samples.is_empty() {
+        return None;
+    }
+    let idle = mean(|sample| sample.idle) + mean(|sample| sample.iowait);
+    Some(HostShares {
+        cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        busy: (1.0 - idle).clamp(0.0, 1.0),
+        user: mean(|sample| sample.user),
+        system: mean(|sample| sample.system),
+        iowait: mean(|sample| sample.iowait),
+        steal: mean(|sample| sample.steal),
+    })
+}
+
+/// Tallies of several loops on their way to being intervals.
+#[derive(Debug, Default)]
+pub struct Assembly {
+    loops: usize,
+    open: Vec<(usize, Tally)>,
+}
+
+impl Assembly {
+    pub fn new(loops: usize) -> Assembly {
+        Assembly { loops, open: Vec::new() }
+    }
+
+    /// Adds what one loop counted. Gives the interval when all loops have told of it, and a tally that is
+    /// no longer needed.
+    pub fn add(&mut self, tally: Tally) -> (Option<Tally>, Option<Tally>) {
+        let same = |(_, open): &(usize, Tally)| open.phase == tally.phase && open.start_ns == tally.start_ns;
+        let Some(place) = self.open.iter().position(same) else {
+            if self.loops == 1 {
+                return (Some(tally), None);
+            }
+            self.open.push((1, tally));
+            return (None, None);
+        };
+        let (told, open) = &mut self.open[place];
+        open.add(&tally);
+        *told += 1;
+        let whole = (*told == self.loops).then(|| self.open.remove(place).1);
+        (whole, Some(tally))
+    }
+
+    /// What not all loops told of: intervals cut short at different moments.
+    pub fn rest(&mut self) -> Vec<Tally> {
+        let mut rest: Vec<Tally> = self.open.drain(..).map(|(_, tally)| tally).collect();
+        rest.sort_by_key(|tally| (tally.phase == Phase::Drain, tally.start_ns));
+        rest
+    }
+}

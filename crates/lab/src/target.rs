@@ -1,0 +1,181 @@
+//! Opening a target: a private server is started if it is down, an external one only connected to.
+
+use crate::error::LabError;
+use crate::watch::{Event, Watcher};
+use plimsoll_engine::control::Control;
+use plimsoll_engine::endpoint::{Password, Resolved};
+use plimsoll_engine::tls::{Mode, Tls};
+use plimsoll_engine::{Address, Endpoint, Failure};
+use plimsoll_model::Flavour;
+use plimsoll_plan::{Target, Url};
+use plimsoll_server::find::{self, Selector};
+use plimsoll_server::instance::{Opening, PrivateServer};
+use plimsoll_server::settings::baseline;
+use plimsoll_server::{Build, Home, Settings, host};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The database that is used where none is named.
+pub const DATABASE: &str = "sbtest";
+
+/// A target with what is needed to log in there.
+#[derive(Clone, Debug)]
+pub struct TargetSpec {
+    pub target: Target,
+    pub password: Password,
+    /// Used where the URL names no user.
+    pub default_user: String,
+    /// Overrides the target's database.
+    pub database: Option<String>,
+    /// Who we are, for another Plimsoll that finds the server in use.
+    pub holder: String,
+}
+
+/// A target that answers.
+pub struct OpenTarget {
+    pub endpoint: Endpoint,
+    pub control: Control,
+    pub database: String,
+    pub flavour: Flavour,
+    pub version: String,
+    /// Requested settings of a private server.
+    pub settings: Settings,
+    pub server: Option<PrivateServer>,
+    described: String,
+}
+
+/// The private server that `choice` (`auto`, `mariadb`, `mysql`, a path) stands for: its build and its name.
+pub fn private_server(choice: &str) -> Result<(Build, String), LabError> {
+    let build = find::find(&choice.parse::<Selector>()?)?;
+    let name = format!("default-{}", build.flavour);
+    Ok((build, name))
+}
+
+impl OpenTarget {
+    pub fn open(spec: &TargetSpec, home: &Home, watcher: &mut dyn Watcher) -> Result<OpenTarget, LabError> {
+        match &spec.target {
+            Target::Private(choice) => {
+                let (build, name) = private_server(choice)?;
+                let settings = baseline(&build, host::memory_bytes());
+                let server = open_private(home, &name, &build, &settings, &spec.holder, watcher)?;
+                let endpoint = private_endpoint(server.socket());
+                OpenTarget::connect(spec, endpoint, Some(server), settings)
+            }
+            Target::External(url) => {
+                let endpoint = external_endpoint(url, spec)?;
+                OpenTarget::connect(spec, endpoint, None, Settings::default())
+            }
+        }
+    }
+
+    fn connect(
+        spec: &TargetSpec,
+        endpoint: Endpoint,
+        server: Option<PrivateServer>,
+        settings: Settings,
+    ) -> Result<OpenTarget, LabError> {
+        let control = Control::open(&endpoint).map_err(|failure| refused(&endpoint, &failure))?;
+        let named = match &spec.target {
+            Target::External(url) => url.database.clone(),
+            Target::Private(_) => None,
+        };
+        let database = spec.database.clone().or(named).unwrap_or_else(|| DATABASE.to_owned());
+        Ok(OpenTarget {
+            flavour: control.flavour(),
+            version: control.version().to_owned(),
+            endpoint,
+            control,
+            database,
+            settings,
+            server,
+            described: spec.target.describe(),
+        })
+    }
+
+    pub fn is_private(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// As it may be shown.
+    pub fn describe(&self) -> &str {
+        &self.described
+    }
+
+    /// The endpoint with the database that load connections use.
+    pub fn load_endpoint(&self) -> Endpoint {
+        Endpoint { database: Some(self.database.clone()), ..self.endpoint.clone() }
+    }
+
+    /// Goes to the database; false if there is none of that name.
+    pub fn enter_database(&mut self) -> Result<bool, LabError> {
+        match self.control.run(&format!("USE `{}`", self.database)) {
+            Ok(_) => Ok(true),
+            // Unknown database.
+            Err(Failure::Server(message)) if message.code == 1049 => Ok(false),
+            Err(failure) => Err(LabError::sql("choosing the database", &failure)),
+        }
+    }
+
+    /// What the server has to say about its end, if it is ours and gone.
+    pub fn epitaph(&self) -> Option<String> {
+        let server = self.server.as_ref()?;
+        (!server.is_alive()).then(|| server.error_log_tail(12))
+    }
+}
+
+fn open_private(
+    home: &Home,
+    name: &str,
+    build: &Build,
+    settings: &Settings,
+    holder: &str,
+    watcher: &mut dyn Watcher,
+) -> Result<PrivateServer, LabError> {
+    let opening = Opening::new(holder).watched_by(|step, since| {
+        watcher.tell(Event::Server { step, since });
+        if watcher.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    Ok(PrivateServer::open(home, name, build, settings, opening)?)
+}
+
+/// How to log in to a private server: as root, over its socket, without a password.
+pub fn private_endpoint(socket: &Path) -> Endpoint {
+    Endpoint {
+        address: Address::Unix(socket.to_owned()),
+        resolved: Resolved::Unix(socket.to_owned()),
+        user: "root".to_owned(),
+        password: Password::default(),
+        database: None,
+        tls: Arc::new(Tls::disabled()),
+        local_files: true,
+    }
+}
+
+fn external_endpoint(url: &Url, spec: &TargetSpec) -> Result<Endpoint, LabError> {
+    let address = match &url.socket {
+        Some(socket) => Address::Unix(socket.clone()),
+        None => Address::Tcp { host: url.host.clone(), port: url.port },
+    };
+    let mode = url.ssl_mode.as_deref().map_or(Some(Mode::default()), Mode::parse).unwrap_or_default();
+    let setup = |failure: Failure| LabError::Environment(failure.to_string());
+    Ok(Endpoint {
+        resolved: address.resolve().map_err(setup)?,
+        address,
+        user: url.user.clone().unwrap_or_else(|| spec.default_user.clone()),
+        password: spec.password.clone(),
+        database: None,
+        tls: Arc::new(Tls::new(mode, url.ssl_ca.as_deref()).map_err(setup)?),
+        local_files: true,
+    })
+}
+
+fn refused(endpoint: &Endpoint, failure: &Failure) -> LabError {
+    let hint = match failure {
+        Failure::Server(message) if message.code == 1045 => {
+            "; the password comes from --defaults-file, MYSQL_PWD or --ask-password"
+        }
+        _ => "",
+    };
+    LabError::Environment(format!("cannot log in as `{}` at {}: {failure}{hint}", endpoint.user, endpoint.address))
+}

@@ -1,0 +1,320 @@
+//! One load point, from the first connection to the last answer: connect and prepare, warm-up, measure, drain,
+//! collect. What the loops count is recorded as it comes and summed up at the end.
+
+use crate::error::LabError;
+use crate::summarise::{self, Assembly, Edge, Measured};
+use crate::target::OpenTarget;
+use crate::watch::{Event, Watcher};
+use plimsoll_engine::error::Reason;
+use plimsoll_engine::{LoopEvent, Run, RunSpec, Workload};
+use plimsoll_load::recorder::{Served, Totals};
+use plimsoll_load::tally::{Tally, add_counts};
+use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_model::statements::{StatementCounts, StatementKind};
+use plimsoll_model::summary::{Counts, Point};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_record::{RecordError, TrialWriter};
+use plimsoll_server::sample::{Sample, Sampler, context_switches, process, process_cpu};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often the controller looks at the interrupt and at a private server.
+const LOOK: Duration = Duration::from_millis(50);
+/// Beyond its own drain limit a loop is given this long to say so.
+const LOOPS_END_WITHIN: Duration = Duration::from_secs(20);
+
+/// Why a trial ended before its plan did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Interrupted,
+    Failed(String),
+}
+
+pub struct Outcome {
+    pub point: Point,
+    pub sent: StatementCounts,
+    pub ended: Option<Ended>,
+}
+
+/// Runs one load point and records it.
+///
+/// # Errors
+/// Only if there is nothing to sum up: no connection could be made. Everything else is an [`Outcome`] that says why it ended.
+pub fn trial<W: Workload>(
+    target: &mut OpenTarget,
+    spec: RunSpec,
+    workload: Arc<W>,
+    point: LoadPoint,
+    ceiling: Option<f64>,
+    writer: &mut TrialWriter,
+    watcher: &mut dyn Watcher,
+) -> Result<Outcome, LabError> {
+    let open_loop = spec.arrivals.rate().is_some();
+    let run = Run::begin(spec, workload);
+    let ready = match until_ready(&run, target, watcher) {
+        Ok(pid) => pid,
+        Err(error) => {
+            run.finish();
+            return Err(error);
+        }
+    };
+    let before = statement_counts(target)?;
+    let pid = target.server.as_ref().map(|server| server.pid()).or(ready);
+    let mut trial = Trial {
+        start_ns: run.start(),
+        assembly: Assembly::new(run.loops),
+        sampler: Sampler::new(pid),
+        pid,
+        open_loop,
+        point,
+        window: None,
+        edges: (None, None),
+        host: Vec::new(),
+        counts: Counts::default(),
+        served: Vec::new(),
+        sent: StatementCounts::default(),
+        drained: 0,
+        unrecorded: false,
+        ended: None,
+    };
+    trial.watch(&run, target, writer, watcher);
+    let after = match trial.ended {
+        Some(Ended::Failed(_)) => None,
+        _ => statement_counts(target)?,
+    };
+    let operations = run.operations.clone();
+    let loops = run.loops;
+    run.finish();
+    let measured = Measured {
+        point,
+        loops,
+        operations: &operations,
+        counts: trial.counts,
+        served: &trial.served,
+        edges: trial.edges.0.zip(trial.edges.1),
+        host: &trial.host,
+        ceiling,
+    };
+    let mut result = summarise::point(trial.window.as_ref(), &measured);
+    if let (Some(server), Some(before), Some(after)) = (&mut result.server, before, after) {
+        server.statements = Some(after - before);
+    }
+    Ok(Outcome { point: result, sent: trial.sent, ended: trial.ended })
+}
+
+/// Waits until every loop has all its connections; the pid of a local server.
+fn until_ready(run: &Run, target: &OpenTarget, watcher: &mut dyn Watcher) -> Result<Option<u32>, LabError> {
+    let mut ready = 0;
+    let mut pid = None;
+    while ready < run.loops {
+        match run.next(LOOK) {
+            Some(LoopEvent::Ready { server_pid }) => {
+                ready += 1;
+                pid = pid.or(server_pid);
+            }
+            Some(LoopEvent::Failed(reason)) => {
+                return Err(LabError::Environment(with_epitaph(
+                    target,
+                    format!("cannot make the connections: {reason}"),
+                )));
+            }
+            _ if watcher.interrupted() => return Err(LabError::Interrupted),
+            _ => {}
+        }
+    }
+    Ok(pid)
+}
+
+/// The server's own `Com_*` counts; asked of private servers only, where nobody else sends statements.
+fn statement_counts(target: &mut OpenTarget) -> Result<Option<StatementCounts>, LabError> {
+    if !target.is_private() {
+        return Ok(None);
+    }
+    let rows = match target.control.rows("SHOW GLOBAL STATUS LIKE 'Com\\_%'") {
+        Ok(rows) => rows,
+        // It died in this moment; the trial will say so.
+        Err(_) if target.epitaph().is_some() => return Ok(None),
+        Err(failure) => return Err(LabError::sql("asking the server what it counted", &failure)),
+    };
+    let found: BTreeMap<&str, &str> = rows.pairs().collect();
+    let mut counts = StatementCounts::default();
+    for kind in StatementKind::ALL {
+        counts[kind] = found.get(kind.status_variable()).and_then(|value| value.parse().ok()).unwrap_or(0);
+    }
+    Ok(Some(counts))
+}
+
+fn with_epitaph(target: &OpenTarget, text: String) -> String {
+    match target.epitaph() {
+        Some(tail) => format!("{text}\nthe private server is gone; its error log ends with:\n{tail}"),
+        None => text,
+    }
+}
+
+/// A trial under way.
+struct Trial {
+    start_ns: u64,
+    assembly: Assembly,
+    sampler: Sampler,
+    pid: Option<u32>,
+    open_loop: bool,
+    point: LoadPoint,
+    /// Sum of the intervals of the measured window.
+    window: Option<Tally>,
+    edges: (Option<Edge>, Option<Edge>),
+    /// Samples of the host inside the window.
+    host: Vec<HostSample>,
+    counts: Counts,
+    served: Vec<Served>,
+    sent: StatementCounts,
+    drained: usize,
+    /// The recording cannot be written any more.
+    unrecorded: bool,
+    ended: Option<Ended>,
+}
+
+impl Trial {
+    /// Follows the run to its end.
+    fn watch(&mut self, run: &Run, target: &OpenTarget, writer: &mut TrialWriter, watcher: &mut dyn Watcher) {
+        self.edges.0 = Some(self.edge(None));
+        let mut stopping: Option<Instant> = None;
+        let mut failed = 0;
+        while self.drained + failed < run.loops {
+            match run.next(LOOK) {
+                Some(LoopEvent::Interval(tally)) => {
+                    let (whole, spent) = self.assembly.add(*tally);
+                    if let Some(spent) = spent {
+                        run.recycle(spent);
+                    }
+                    if let Some(whole) = whole {
+                        self.interval(&whole, writer, watcher, &run.operations);
+                        run.recycle(whole);
+                    }
+                }
+                Some(LoopEvent::Drained(totals)) => self.drained(totals),
+                Some(LoopEvent::Failed(reason)) => {
+                    failed += usize::from(matches!(reason, Reason::Setup(_)) && self.drained == 0 && run.loops == 1);
+                    self.fail(with_epitaph(target, reason.to_string()));
+                }
+                Some(LoopEvent::Ready { .. }) | None => {}
+            }
+            if stopping.is_none() && watcher.interrupted() {
+                self.ended.get_or_insert(Ended::Interrupted);
+            }
+            if stopping.is_none() && target.epitaph().is_some() {
+                self.fail(with_epitaph(target, "the server ended during the run".to_owned()));
+            }
+            if self.ended.is_some() {
+                let since = *stopping.get_or_insert_with(|| {
+                    run.stop();
+                    Instant::now()
+                });
+                if since.elapsed() > LOOPS_END_WITHIN {
+                    break;
+                }
+            }
+        }
+        // A loop tells why it failed after it has told what it counted.
+        while let Some(LoopEvent::Failed(reason)) = run.next(Duration::from_millis(1)) {
+            self.fail(with_epitaph(target, reason.to_string()));
+        }
+        for tally in self.assembly.rest() {
+            self.interval(&tally, writer, watcher, &run.operations);
+        }
+    }
+
+    fn fail(&mut self, why: String) {
+        if !matches!(self.ended, Some(Ended::Failed(_))) {
+            self.ended = Some(Ended::Failed(why));
+        }
+    }
+
+    fn drained(&mut self, totals: Totals) {
+        self.drained += 1;
+        add_counts(&mut self.counts, &totals.counts);
+        self.served.extend(totals.served);
+        self.sent += totals.sent;
+    }
+
+    /// Counts and records an interval that all loops have told of, and what the machine did meanwhile. A
+    /// recording that cannot be written ends the run; what is measured is still summed up.
+    fn interval(
+        &mut self,
+        tally: &Tally,
+        writer: &mut TrialWriter,
+        watcher: &mut dyn Watcher,
+        operations: &[&'static str],
+    ) {
+        let interval = summarise::interval(tally, self.start_ns, self.open_loop);
+        let t_ns = tally.end_ns.saturating_sub(self.start_ns);
+        let sample = self.sampler.sample(t_ns);
+        if tally.phase == Phase::WarmUp {
+            self.edges.0 = Some(self.edge(sample.server));
+        }
+        if tally.phase == Phase::Measure {
+            self.edges.1 = Some(self.edge(sample.server));
+            self.host.extend(sample.host);
+            match &mut self.window {
+                Some(window) => window.add(tally),
+                None => self.window = Some(tally.clone()),
+            }
+        }
+        watcher.tell(Event::Interval { point: self.point, interval: &interval });
+        if !self.unrecorded
+            && let Err(error) = self.record(tally, &interval, &sample, writer, operations)
+        {
+            self.unrecorded = true;
+            self.fail(error.to_string());
+        }
+    }
+
+    fn record(
+        &self,
+        tally: &Tally,
+        interval: &Interval,
+        sample: &Sample,
+        writer: &mut TrialWriter,
+        operations: &[&'static str],
+    ) -> Result<(), RecordError> {
+        writer.interval(interval)?;
+        if let Some(host) = &sample.host {
+            writer.host(host)?;
+        }
+        if let Some(server) = &sample.server {
+            writer.server(server)?;
+        }
+        histograms(tally, self.start_ns, self.open_loop, writer, operations)
+    }
+
+    fn edge(&mut self, server: Option<ServerSample>) -> Edge {
+        Edge {
+            process_cpu: process_cpu(),
+            server: server.or_else(|| process(self.pid?, 0)),
+            server_switches: self.pid.and_then(context_switches),
+        }
+    }
+}
+
+fn histograms(
+    tally: &Tally,
+    start_ns: u64,
+    open_loop: bool,
+    writer: &mut TrialWriter,
+    operations: &[&'static str],
+) -> Result<(), RecordError> {
+    let at = tally.start_ns.saturating_sub(start_ns);
+    let length = tally.end_ns.saturating_sub(tally.start_ns);
+    let mut append = |tag: &str, histogram: &hdrhistogram::Histogram<u64>| match histogram.is_empty() {
+        true => Ok(()),
+        false => writer.append_histogram(tag, at, length, histogram),
+    };
+    append("txn.transaction.service", &tally.service)?;
+    if open_loop {
+        append("txn.transaction.response", &tally.response)?;
+    }
+    for (name, operation) in operations.iter().zip(&tally.operations) {
+        append(&format!("stmt.{name}"), &operation.latency)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! What happens, for whoever shows it.
+
+use plimsoll_model::Caveat;
+use plimsoll_model::samples::Interval;
+use plimsoll_model::summary::Point;
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_server::instance::Step;
+use std::time::Duration;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoadProgress<'a> {
+    /// What is being done: rows, then indexes.
+    pub doing: &'a str,
+    pub rows: u64,
+    pub rows_total: u64,
+    pub elapsed: Duration,
+}
+
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// A private server is being opened.
+    Server {
+        step: Step,
+        since: Duration,
+    },
+    Load(LoadProgress<'a>),
+    /// A load point begins: its place (from 1) of how many.
+    PointBegins {
+        place: usize,
+        of: usize,
+        point: LoadPoint,
+    },
+    Interval {
+        point: LoadPoint,
+        interval: &'a Interval,
+    },
+    PointEnds {
+        point: &'a Point,
+    },
+    Caveat(&'a Caveat),
+    Note(&'a str),
+}
+
+/// Is told what happens, and says whether to stop.
+pub trait Watcher {
+    fn tell(&mut self, event: Event<'_>);
+
+    /// True once somebody wants the work to end early.
+    fn interrupted(&self) -> bool;
+}

@@ -1,0 +1,284 @@
+//! What came of the load: one recorder per event loop, which nobody else touches. Once per interval a
+//! [`Tally`] leaves it; the loop hands that to whoever adds tallies up.
+
+use crate::tally::{Tally, record};
+use crate::window::Window;
+use plimsoll_model::samples::Phase;
+use plimsoll_model::statements::{StatementCounts, StatementKind};
+use plimsoll_model::summary::Counts;
+
+/// Sent later than this after it was due counts as late.
+const LATE_NS: u64 = 1_000_000;
+
+/// What a statement did, which decides whether it counts as read, write or other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    Read,
+    Write,
+    Other,
+}
+
+/// How a transaction ended that was not a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Committed,
+    /// Rolled back as the workload wanted it.
+    RolledBack,
+    /// Without a transaction around them: this many statements, each of which is one.
+    Autocommit(u64),
+}
+
+/// What one connection got done inside the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Served {
+    pub events: u64,
+    pub busy_ns: u64,
+}
+
+/// What a loop reports when it is drained.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Counted by due time inside the window.
+    pub counts: Counts,
+    pub served: Vec<Served>,
+    /// Everything sent, warm-up, drain and failures included.
+    pub sent: StatementCounts,
+}
+
+#[derive(Debug)]
+pub struct Recorder {
+    window: Window,
+    current: Tally,
+    spare: Vec<Tally>,
+    operations: usize,
+    cpu_ns: u64,
+    totals: Totals,
+    /// Fixed work: what was begun before the window is not part of it.
+    by_start: bool,
+    open_loop: bool,
+}
+
+impl Recorder {
+    /// A recorder whose window has not begun. `connections` are those of this loop; `operations` the statement
+    /// names of the workload.
+    pub fn new(connections: usize, operations: usize, by_start: bool, open_loop: bool) -> Recorder {
+        let never = Window { start_ns: u64::MAX, w0_ns: u64::MAX, w1_ns: None };
+        let current = Tally { start_ns: u64::MAX, end_ns: u64::MAX, ..Tally::new(operations) };
+        let totals = Totals { served: vec![Served::default(); connections], ..Totals::default() };
+        Recorder { window: never, current, spare: Vec::new(), operations, cpu_ns: 0, totals, by_start, open_loop }
+    }
+
+    /// Begins to count, with the CPU time of the loop's thread at this moment.
+    pub fn begin(&mut self, window: Window, cpu_ns: u64) {
+        self.window = window;
+        self.cpu_ns = cpu_ns;
+        (self.current.phase, self.current.start_ns, self.current.end_ns) = window.interval(window.start_ns);
+    }
+
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Memory of a tally that has been added up, to be used again.
+    pub fn recycle(&mut self, mut tally: Tally) {
+        tally.reset();
+        self.spare.push(tally);
+    }
+
+    /// When the interval under way ends.
+    pub fn interval_end_ns(&self) -> u64 {
+        self.current.end_ns
+    }
+
+    /// Closes the intervals that have ended by `now` and hands each to `closed`. To be called before anything
+    /// that happened at `now` is counted. `cpu_ns` gives the thread's CPU time.
+    #[inline]
+    pub fn roll(&mut self, now_ns: u64, cpu_ns: impl Fn() -> u64, mut closed: impl FnMut(Tally)) {
+        while now_ns >= self.current.end_ns {
+            closed(self.close_interval(self.current.end_ns, cpu_ns()));
+        }
+    }
+
+    fn close_interval(&mut self, end_ns: u64, cpu_ns: u64) -> Tally {
+        self.current.end_ns = end_ns;
+        self.current.counters.loop_cpu_ns = cpu_ns.saturating_sub(self.cpu_ns);
+        self.cpu_ns = cpu_ns;
+        let mut next = self.spare.pop().unwrap_or_else(|| Tally::new(self.operations));
+        (next.phase, next.start_ns, next.end_ns) = self.window.interval(end_ns);
+        next.start_ns = end_ns;
+        std::mem::replace(&mut self.current, next)
+    }
+
+    /// Ends the window now, at Ctrl-C or when the last of a fixed number of transactions is done.
+    pub fn end_window(&mut self, now_ns: u64, cpu_ns: u64) -> Option<Tally> {
+        if self.window.is_over(now_ns) {
+            return None;
+        }
+        self.window.w1_ns = Some(now_ns);
+        self.window.w0_ns = self.window.w0_ns.min(now_ns);
+        Some(self.close_interval(now_ns, cpu_ns))
+    }
+
+    /// The last interval and the totals, when the loop is drained.
+    pub fn finish(mut self, now_ns: u64, cpu_ns: u64) -> (Tally, Totals) {
+        let last = self.close_interval(now_ns, cpu_ns);
+        let counts = &mut self.totals.counts;
+        counts.unfinished = counts.started - counts.finished - counts.failed;
+        (last, self.totals)
+    }
+
+    /// A statement is about to be sent.
+    #[inline]
+    pub fn sent(&mut self, kind: StatementKind) {
+        self.current.counters.sent[kind] += 1;
+        self.totals.sent[kind] += 1;
+    }
+
+    /// A statement was answered without error.
+    #[inline]
+    pub fn answered(&mut self, operation: usize, effect: Effect, ns: u64) {
+        let counters = &mut self.current.counters;
+        counters.queries += 1;
+        match effect {
+            Effect::Read => counters.statements.read += 1,
+            Effect::Write => counters.statements.write += 1,
+            Effect::Other => counters.statements.other += 1,
+        }
+        record(&mut self.current.operations[operation].latency, ns);
+    }
+
+    /// A statement was answered with an error.
+    pub fn error(&mut self, operation: usize, code: u16) {
+        *self.current.counters.errors.entry(code).or_default() += 1;
+        self.current.operations[operation].errors += 1;
+    }
+
+    pub fn retried(&mut self) {
+        self.current.counters.retries += 1;
+    }
+
+    pub fn reconnected(&mut self) {
+        self.current.counters.reconnects += 1;
+    }
+
+    pub fn lagged(&mut self, ns: u64) {
+        let lag = &mut self.current.counters.lag_ns_max;
+        *lag = (*lag).max(ns);
+    }
+
+    /// Applies `count` to this interval's counts, and to the window's if `due_ns` lies in it.
+    fn count(&mut self, due_ns: u64, count: impl Fn(&mut Counts)) {
+        count(&mut self.current.counters.counts);
+        if self.window.contains(due_ns) {
+            count(&mut self.totals.counts);
+        }
+    }
+
+    /// A transaction that was due at `due_ns` is sent now.
+    #[inline]
+    pub fn started(&mut self, due_ns: u64, now_ns: u64) {
+        let late = u64::from(now_ns.saturating_sub(due_ns) > LATE_NS);
+        self.count(due_ns, |counts| {
+            counts.offered += 1;
+            counts.started += 1;
+            counts.late += late;
+        });
+    }
+
+    /// A transaction was due and will not be sent.
+    pub fn dropped(&mut self, due_ns: u64) {
+        self.count(due_ns, |counts| {
+            counts.offered += 1;
+            counts.dropped += 1;
+        });
+    }
+
+    pub fn failed(&mut self, due_ns: u64) {
+        self.count(due_ns, |counts| counts.failed += 1);
+    }
+
+    /// A transaction is done: due, first sent and answered at these times.
+    #[inline]
+    pub fn finished(&mut self, connection: usize, end: End, due_ns: u64, sent_ns: u64, now_ns: u64) {
+        self.count(due_ns, |counts| counts.finished += 1);
+        if self.by_start && due_ns < self.window.w0_ns && self.current.phase == Phase::Measure {
+            return;
+        }
+        let counters = &mut self.current.counters;
+        match end {
+            End::Committed => counters.transactions += 1,
+            End::RolledBack => counters.rollbacks += 1,
+            End::Autocommit(statements) => counters.transactions += statements,
+        }
+        record(&mut self.current.service, now_ns.saturating_sub(sent_ns));
+        if self.open_loop {
+            record(&mut self.current.response, now_ns.saturating_sub(due_ns));
+        }
+        if self.current.phase == Phase::Measure {
+            let served = &mut self.totals.served[connection];
+            served.events += 1;
+            served.busy_ns += now_ns.saturating_sub(sent_ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::Limit;
+
+    const S: u64 = 1_000_000_000;
+
+    fn recorder() -> Recorder {
+        let mut recorder = Recorder::new(1, 1, false, true);
+        recorder.begin(Window::new(0, S, Limit::Time(2 * S)), 0);
+        recorder
+    }
+
+    fn roll(recorder: &mut Recorder, now: u64) -> Vec<Tally> {
+        let mut closed = Vec::new();
+        recorder.roll(now, || now, |tally| closed.push(tally));
+        closed
+    }
+
+    #[test]
+    fn membership_is_by_completion_and_counts_go_by_due_time() {
+        let mut r = recorder();
+        // Due and sent in warm-up, done in the window: counted in its tally, not in its counts.
+        r.started(S - 10, S - 10);
+        let warmup = roll(&mut r, S + 5);
+        assert_eq!((warmup.len(), warmup[0].phase, warmup[0].end_ns), (1, Phase::WarmUp, S));
+        r.finished(0, End::Committed, S - 10, S - 10, S + 5);
+        // Due in the window, done after it.
+        r.started(3 * S - 5, 3 * S - 5);
+        let measured = roll(&mut r, 3 * S + 7);
+        assert_eq!(measured.iter().map(|t| t.counters.transactions).sum::<u64>(), 1);
+        r.finished(0, End::Committed, 3 * S - 5, 3 * S - 5, 3 * S + 7);
+        // Never answered, and never sent.
+        r.started(2 * S, 2 * S + 2_000_000);
+        r.dropped(2 * S + 1);
+        let (drain, totals) = r.finish(4 * S, 0);
+        assert_eq!((drain.phase, drain.counters.transactions), (Phase::Drain, 1));
+        let counts = Counts { offered: 3, started: 2, finished: 1, failed: 0, unfinished: 1, late: 1, dropped: 1 };
+        assert_eq!(totals.counts, counts);
+        assert_eq!(totals.served[0].events, 1, "only what was done inside the window");
+    }
+
+    #[test]
+    fn silent_seconds_are_intervals_too() {
+        let mut r = recorder();
+        let closed = roll(&mut r, 3 * S);
+        let spans: Vec<_> = closed.iter().map(|t| (t.phase, t.start_ns, t.end_ns)).collect();
+        assert_eq!(spans, [(Phase::WarmUp, 0, S), (Phase::Measure, S, 2 * S), (Phase::Measure, 2 * S, 3 * S)]);
+    }
+
+    #[test]
+    fn a_window_can_be_ended_early_even_during_warm_up() {
+        let mut r = recorder();
+        let tally = r.end_window(S / 2, 0).unwrap();
+        assert_eq!((tally.phase, tally.end_ns), (Phase::WarmUp, S / 2));
+        let window = r.window();
+        assert!(window.is_over(S / 2) && window.w0_ns <= window.w1_ns.unwrap());
+        assert!(r.end_window(S, 0).is_none());
+    }
+}

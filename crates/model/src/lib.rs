@@ -1,0 +1,14 @@
+//! The words that every part of Plimsoll shares: what was asked, what was counted, what came out.
+//!
+//! Plain data only. This crate never does I/O, never reads a clock and never starts anything.
+//! Begin with [`summary::Summary`], the document that `run --json` prints.
+
+pub mod caveat;
+pub mod flavour;
+pub mod samples;
+pub mod statements;
+pub mod summary;
+
+pub use caveat::Caveat;
+pub use flavour::Flavour;
+pub use statements::{StatementCounts, StatementKind};

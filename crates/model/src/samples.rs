@@ -1,0 +1,71 @@
+//! What is written once per second of a trial. Each type is one line of one recording file.
+//!
+//! `t_ns` is monotonic and counts from the trial's start.
+
+use crate::statements::StatementCounts;
+use crate::summary::{Counts, LatencyMs, ReadWriteOther};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    Restore,
+    Start,
+    Verify,
+    WarmUp,
+    Measure,
+    Drain,
+    Collect,
+    Stop,
+    Pause,
+}
+
+/// One line of `intervals.ndjson`: what the load did in one second of a phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    pub t_ns: u64,
+    pub phase: Phase,
+    /// Length of the interval in seconds; 1 but for the last one of a phase.
+    pub seconds: f64,
+    pub transactions: u64,
+    pub rollbacks: u64,
+    pub queries: u64,
+    pub statements: ReadWriteOther,
+    pub sent: StatementCounts,
+    pub errors: BTreeMap<u16, u64>,
+    pub retries: u64,
+    pub reconnects: u64,
+    pub counts: Counts,
+    pub latency_ms: LatencyMs,
+    pub response_ms: Option<LatencyMs>,
+    /// CPU time of the loop threads in the interval, microseconds.
+    pub loop_cpu_us: f64,
+    /// Largest delay between the moment a loop should have woken and the moment it did, milliseconds.
+    pub scheduling_lag_ms_max: f64,
+}
+
+/// One line of `host.ndjson`: shares of all CPU time of the host since the line before, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostSample {
+    pub t_ns: u64,
+    pub user: f64,
+    pub system: f64,
+    pub iowait: f64,
+    pub steal: f64,
+    pub idle: f64,
+    pub context_switches: u64,
+    pub processes_running: u32,
+}
+
+/// One line of `server.ndjson`: counters of a local server's process since it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerSample {
+    pub t_ns: u64,
+    pub cpu_user_us: u64,
+    pub cpu_system_us: u64,
+    pub resident_bytes: u64,
+    pub read_bytes: Option<u64>,
+    pub written_bytes: Option<u64>,
+    pub context_switches: Option<u64>,
+}

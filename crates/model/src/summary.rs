@@ -1,0 +1,181 @@
+//! The summary of a run: the JSON document that `run --json` prints and a recording keeps.
+//!
+//! No samples give `null`, never 0. Added fields do not raise [`SCHEMA_VERSION`].
+
+use crate::caveat::Caveat;
+use crate::flavour::Flavour;
+use crate::statements::StatementCounts;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    pub schema_version: u32,
+    pub workload: String,
+    /// Every parameter of the workload with the value it had, defaults included.
+    pub params: BTreeMap<String, serde_json::Value>,
+    pub target: TargetFacts,
+    pub seed: u64,
+    pub points: Vec<Point>,
+    pub totals: Totals,
+    pub server: ServerTotals,
+    pub caveats: Vec<Caveat>,
+    /// Directory of the recording, if one was written.
+    pub recording: Option<String>,
+    /// True if Ctrl-C, an error or a dead server ended the run before its plan did.
+    pub interrupted: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetFacts {
+    pub flavour: Flavour,
+    pub version: String,
+    /// The settings that decide what a commit survives, as read from the server.
+    pub durability: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Everything that the load connections sent, warm-up, drain and failures included.
+    pub statements: StatementCounts,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerTotals {
+    /// The server's own `Com_*` counts between "all prepared" and "drained"; asked on private servers only.
+    pub statements: Option<StatementCounts>,
+}
+
+/// What was measured at one load point: in the window [w0, w1) on the monotonic clock, membership by completion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    pub connections: usize,
+    /// Arrivals per second in an open loop; `null` in a closed one.
+    pub rate_offered: Option<f64>,
+    /// Length of the measured window.
+    pub seconds: f64,
+    /// Commits; with autocommit, successful statements.
+    pub transactions: u64,
+    /// Intended rollbacks.
+    pub rollbacks: u64,
+    /// Statements answered without error, BEGIN and COMMIT included.
+    pub queries: u64,
+    pub statements: ReadWriteOther,
+    pub transactions_per_second: Option<f64>,
+    pub queries_per_second: Option<f64>,
+    /// First send to final answer of a transaction, retries and back-off included.
+    pub latency_ms: LatencyMs,
+    /// The same from the moment it was due; `null` in a closed loop.
+    pub response_ms: Option<LatencyMs>,
+    /// Error answers by the server's code, those retried later included.
+    pub errors: BTreeMap<u16, u64>,
+    pub retries: u64,
+    pub reconnects: u64,
+    pub fairness: Fairness,
+    pub counts: Counts,
+    pub operations: Vec<Operation>,
+    pub client: ClientCost,
+    pub server: Option<ServerCost>,
+    pub host: Option<HostShares>,
+}
+
+/// Statements by their effect: reads returned rows, writes changed them, others did neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadWriteOther {
+    pub read: u64,
+    pub write: u64,
+    pub other: u64,
+}
+
+/// Milliseconds. Every field is `null` where there was no sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyMs {
+    pub min: Option<f64>,
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub p999: Option<f64>,
+    pub max: Option<f64>,
+}
+
+/// How evenly connections were served: transactions and busy seconds per connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fairness {
+    pub events_mean: Option<f64>,
+    pub events_stddev: Option<f64>,
+    pub seconds_mean: Option<f64>,
+    pub seconds_stddev: Option<f64>,
+}
+
+/// Transactions by what became of them, counted by due time (closed loop: start time) inside the window.
+/// offered = started + dropped; started = finished + failed + unfinished; late is part of started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    pub offered: u64,
+    pub started: u64,
+    pub finished: u64,
+    pub failed: u64,
+    pub unfinished: u64,
+    /// Sent more than 1 ms after it was due.
+    pub late: u64,
+    pub dropped: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OperationKind {
+    Transaction,
+    Statement,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Operation {
+    pub kind: OperationKind,
+    pub name: String,
+    pub count: u64,
+    pub errors: u64,
+    pub latency_ms: LatencyMs,
+}
+
+/// What the load generator itself cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientCost {
+    /// CPU of the loop threads in the window per query.
+    pub cpu_us_per_query: Option<f64>,
+    /// CPU of the whole process in the window per query.
+    pub process_cpu_us_per_query: Option<f64>,
+    /// Share of the loop threads' time that they were on a CPU, 0 to 1.
+    pub cpu_fraction: Option<f64>,
+    /// Queries per second over what `plimsoll calibrate` found this machine can send; `null` before it ran.
+    pub ceiling_fraction: Option<f64>,
+    /// Largest delay of a wake-up of a loop.
+    pub scheduling_lag_ms_max: Option<f64>,
+}
+
+/// What the window cost a server on this machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerCost {
+    pub cpu_us_per_query: Option<f64>,
+    /// CPUs that the server kept busy: 1.5 means one and a half.
+    pub cpus_busy: Option<f64>,
+    pub context_switches_per_query: Option<f64>,
+    pub read_bytes_per_query: Option<f64>,
+    pub written_bytes_per_query: Option<f64>,
+    pub resident_bytes: Option<u64>,
+    pub statements: Option<StatementCounts>,
+}
+
+/// Shares of the host's CPU time in the window, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostShares {
+    pub cpus: usize,
+    pub busy: f64,
+    pub user: f64,
+    pub system: f64,
+    pub iowait: f64,
+    pub steal: f64,
+}

@@ -1,0 +1,77 @@
+//! A client's option file: its `[client]` section, as `--defaults-file` names it.
+
+use crate::error::PlanError;
+use crate::target::{Url, database_name, ssl_mode};
+use std::path::PathBuf;
+
+/// What the `[client]` section says. Options that are none of ours are left alone: the file is shared.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Client {
+    pub url: Url,
+    pub password: Option<String>,
+}
+
+/// Reads the text of an option file; `file` names it in errors.
+pub fn parse(text: &str, file: &str) -> Result<Client, PlanError> {
+    let mut client = Client::default();
+    let mut ours = false;
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', ';', '!']) {
+            continue;
+        }
+        if let Some(section) = line.strip_prefix('[') {
+            ours = section.trim_end_matches(']').trim() == "client";
+            continue;
+        }
+        if ours {
+            let problem =
+                |problem: String| PlanError::DefaultsFile { file: file.to_owned(), line: number + 1, problem };
+            option(&mut client, line).map_err(problem)?;
+        }
+    }
+    Ok(client)
+}
+
+fn option(client: &mut Client, line: &str) -> Result<(), String> {
+    let (name, value) = line.split_once('=').unwrap_or((line, ""));
+    let (name, value) = (name.trim(), unquoted(value.trim()));
+    let url = &mut client.url;
+    match name.replace('_', "-").as_str() {
+        "user" => url.user = Some(value),
+        "password" => client.password = Some(value),
+        "host" => url.host = value,
+        "port" => url.port = value.parse().map_err(|_| format!("port `{value}` is not a number from 1 to 65535"))?,
+        "socket" => url.socket = Some(PathBuf::from(value)),
+        "database" => url.database = Some(database_name(&value).map_err(|error| error.to_string())?),
+        "ssl-mode" => url.ssl_mode = Some(ssl_mode(&value).map_err(|error| error.to_string())?),
+        "ssl-ca" => url.ssl_ca = Some(PathBuf::from(value)),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn unquoted(value: &str) -> String {
+    let quoted = |quote| value.strip_prefix(quote).and_then(|value: &str| value.strip_suffix(quote));
+    quoted('"').or_else(|| quoted('\'')).unwrap_or(value).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_client_section_counts() {
+        let text = "[mysqld]\nport=1\n[client]\n# comment\nuser = bench\npassword=\"p#1\"\nhost=db\nport=3307\nskip-foo\n[mysql]\nuser=x\n";
+        let client = parse(text, "my.cnf").unwrap();
+        assert_eq!(client.url.user.as_deref(), Some("bench"));
+        assert_eq!(client.password.as_deref(), Some("p#1"));
+        assert_eq!((client.url.host.as_str(), client.url.port), ("db", 3307));
+    }
+
+    #[test]
+    fn an_error_names_file_and_line() {
+        let error = parse("[client]\nport=many\n", "my.cnf").err().unwrap().to_string();
+        assert_eq!(error, "my.cnf, line 2: port `many` is not a number from 1 to 65535");
+    }
+}

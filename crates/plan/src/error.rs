@@ -1,0 +1,22 @@
+//! What can be wrong with what a user asked for.
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    #[error("{what}: found `{found}`; accepted is {accepted}")]
+    Value { what: &'static str, found: String, accepted: &'static str },
+    #[error(
+        "the target contains a password, which everybody on this machine could read; put it into a file with \
+         a [client] section (--defaults-file FILE), into MYSQL_PWD, or type it (--ask-password)"
+    )]
+    PasswordInUrl,
+    #[error("{file}, line {line}: {problem}")]
+    DefaultsFile { file: String, line: usize, problem: String },
+    #[error("{0}")]
+    Combination(String),
+}
+
+impl PlanError {
+    pub fn value(what: &'static str, found: &str, accepted: &'static str) -> PlanError {
+        PlanError::Value { what, found: found.escape_debug().to_string(), accepted }
+    }
+}

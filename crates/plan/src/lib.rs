@@ -1,0 +1,15 @@
+//! What to run, read from text and checked before anything starts: targets, load points, durations, sizes.
+//!
+//! Pure: it opens nothing, asks nothing and starts nothing; files are handed to it as text. Begin with
+//! [`plan::RunPlan`], which stands in every recording's manifest, then [`target`] and [`points`].
+
+pub mod defaults;
+pub mod error;
+pub mod plan;
+pub mod points;
+pub mod quantity;
+pub mod target;
+
+pub use error::PlanError;
+pub use plan::RunPlan;
+pub use target::{Target, Url};

@@ -1,0 +1,62 @@
+//! The plan of a `run`: one variant, one round, a list of load points.
+
+use crate::error::PlanError;
+use crate::points::LoadPoint;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How arrivals of an open loop are spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Spread {
+    #[default]
+    Poisson,
+    Constant,
+}
+
+/// What ends the measured phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    Seconds(f64),
+    Events(u64),
+    EventsPerConnection(u64),
+}
+
+/// Everything that decides a run, as resolved: no default is left open. It stands in the manifest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunPlan {
+    pub workload: String,
+    pub params: BTreeMap<String, String>,
+    pub target: String,
+    pub points: Vec<LoadPoint>,
+    pub arrivals: Spread,
+    pub warmup_seconds: f64,
+    pub measure: Measure,
+    pub seed: u64,
+    pub loops: usize,
+    /// `prepared` or `text`.
+    pub protocol: String,
+    pub outage_limit_seconds: f64,
+    pub ignore_errors: Vec<u16>,
+    pub report_interval_seconds: u64,
+}
+
+impl RunPlan {
+    /// Refuses combinations that have no meaning.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let open = self.points.iter().any(|point| point.rate.is_some());
+        let refuse = |text: &str| Err(PlanError::Combination(text.to_owned()));
+        match self.measure {
+            Measure::Seconds(seconds) if seconds <= 0.0 => refuse("--time must be longer than 0"),
+            Measure::EventsPerConnection(_) if open => {
+                refuse("--events-per-connection cannot go with --rate: arrivals belong to no connection; use --events")
+            }
+            Measure::Events(_) if open && self.warmup_seconds > 0.0 => {
+                refuse("--events with --rate cannot go with --warmup: the arrivals are counted from the start")
+            }
+            Measure::Events(0) | Measure::EventsPerConnection(0) => refuse("a run of 0 events measures nothing"),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Durations (`30s`, `5m`, `1h30m`, `500ms`) and sizes (`128M`, `22G`, 1024-based).
+
+use crate::error::PlanError;
+use std::time::Duration;
+
+const DURATION: &str = "a duration such as 10s, 500ms, 5m or 1h30m";
+const SIZE: &str = "a size such as 64K, 128M or 22G";
+
+/// Reads a duration; a bare number is seconds.
+pub fn duration(text: &str) -> Result<Duration, PlanError> {
+    let wrong = || PlanError::value("duration", text, DURATION);
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).map_err(|_| wrong());
+    }
+    let mut total = Duration::ZERO;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
+        let number: f64 = rest[..digits].parse().map_err(|_| wrong())?;
+        let unit_end = rest[digits..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |at| digits + at);
+        let unit = match &rest[digits..unit_end] {
+            "us" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(wrong()),
+        };
+        let part = Duration::try_from_secs_f64(number * unit).map_err(|_| wrong())?;
+        total = total.checked_add(part).ok_or_else(wrong)?;
+        rest = &rest[unit_end..];
+    }
+    if text.is_empty() { Err(wrong()) } else { Ok(total) }
+}
+
+/// Reads a size in bytes.
+pub fn size(text: &str) -> Result<u64, PlanError> {
+    let wrong = || PlanError::value("size", text, SIZE);
+    let (number, shift) = match text.char_indices().last() {
+        Some((at, suffix)) if suffix.is_ascii_alphabetic() => {
+            let shift = match suffix.to_ascii_uppercase() {
+                'K' => 10,
+                'M' => 20,
+                'G' => 30,
+                'T' => 40,
+                _ => return Err(wrong()),
+            };
+            (&text[..at], shift)
+        }
+        _ => (text, 0),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_shl(shift).filter(|bytes| bytes >> shift == number).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let ms = |text| duration(text).map(|d| d.as_millis()).ok();
+        assert_eq!(ms("10"), Some(10_000));
+        assert_eq!(ms("30s"), Some(30_000));
+        assert_eq!(ms("0.5s"), Some(500));
+        assert_eq!(ms("500ms"), Some(500));
+        assert_eq!(ms("1h30m"), Some(5_400_000));
+        for wrong in ["", "s", "10x", "-1s", "1s2", "1e400s", "ten"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("128M"), Ok(128 << 20));
+        assert_eq!(size("22g"), Ok(22 << 30));
+        assert_eq!(size("17"), Ok(17));
+        for wrong in ["", "G", "1.5G", "1Q", "99999999999T", "-1K"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

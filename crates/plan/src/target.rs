@@ -1,0 +1,176 @@
+//! Targets: a private server, or the URL of one that is not ours.
+
+use crate::error::PlanError;
+use percent_encoding::percent_decode_str;
+use std::path::PathBuf;
+
+const TARGET: &str = "private, private:mariadb, private:mysql, private:PATH, \
+                      mysql://user@host:3306/database?ssl-mode=required or mysql://user@localhost/database?socket=/path";
+const OPTIONS: &str = "the options socket=PATH, ssl-mode=MODE and ssl-ca=FILE";
+const SSL_MODES: &str = "disabled, preferred, required, verify-ca or verify-identity";
+
+/// A server to load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The private server of this flavour: `auto`, `mariadb`, `mysql` or a path.
+    Private(String),
+    External(Url),
+}
+
+/// A server that is not ours. It carries no password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    pub user: Option<String>,
+    pub host: String,
+    pub port: u16,
+    pub socket: Option<PathBuf>,
+    pub database: Option<String>,
+    pub ssl_mode: Option<String>,
+    pub ssl_ca: Option<PathBuf>,
+}
+
+impl Default for Url {
+    fn default() -> Url {
+        Url {
+            user: None,
+            host: "localhost".to_owned(),
+            port: 3306,
+            socket: None,
+            database: None,
+            ssl_mode: None,
+            ssl_ca: None,
+        }
+    }
+}
+
+impl Target {
+    pub fn parse(text: &str) -> Result<Target, PlanError> {
+        match text.split_once(':') {
+            None if text == "private" => Ok(Target::Private("auto".to_owned())),
+            Some(("private", choice)) if !choice.is_empty() => Ok(Target::Private(choice.to_owned())),
+            Some(("mysql" | "mariadb", rest)) if rest.starts_with("//") => parse_url(text).map(Target::External),
+            // It may be a mistyped URL with a password: not echoed.
+            _ if text.contains('@') => Err(PlanError::value("target", "(not shown)", TARGET)),
+            _ => Err(PlanError::value("target", text, TARGET)),
+        }
+    }
+
+    /// As it may be shown and recorded.
+    pub fn describe(&self) -> String {
+        match self {
+            Target::Private(choice) if choice == "auto" => "private".to_owned(),
+            Target::Private(choice) => format!("private:{choice}"),
+            Target::External(url) => url.describe(),
+        }
+    }
+}
+
+impl Url {
+    pub fn describe(&self) -> String {
+        let user = self.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
+        let database = self.database.as_deref().unwrap_or_default();
+        match &self.socket {
+            Some(socket) => format!("mysql://{user}{}/{database}?socket={}", self.host, socket.display()),
+            None => format!("mysql://{user}{}:{}/{database}", self.host, self.port),
+        }
+    }
+}
+
+fn parse_url(text: &str) -> Result<Url, PlanError> {
+    let wrong = || PlanError::value("target", "(not shown)", TARGET);
+    let parsed = url::Url::parse(text).map_err(|_| wrong())?;
+    if parsed.password().is_some() {
+        return Err(PlanError::PasswordInUrl);
+    }
+    let decoded =
+        |text: &str| percent_decode_str(text).decode_utf8().map(|text| text.into_owned()).map_err(|_| wrong());
+    let mut url = Url::default();
+    if !parsed.username().is_empty() {
+        url.user = Some(decoded(parsed.username())?);
+    }
+    if let Some(host) = parsed.host_str().filter(|host| !host.is_empty()) {
+        url.host = decoded(host.trim_start_matches('[').trim_end_matches(']'))?;
+    }
+    url.port = parsed.port().unwrap_or(url.port);
+    let database = decoded(parsed.path().trim_start_matches('/'))?;
+    if !database.is_empty() {
+        url.database = Some(database_name(&database)?);
+    }
+    for (name, value) in parsed.query_pairs() {
+        match &*name {
+            "socket" => url.socket = Some(PathBuf::from(&*value)),
+            "ssl-mode" | "ssl_mode" => url.ssl_mode = Some(ssl_mode(&value)?),
+            "ssl-ca" | "ssl_ca" => url.ssl_ca = Some(PathBuf::from(&*value)),
+            "password" | "pwd" => return Err(PlanError::PasswordInUrl),
+            other => return Err(PlanError::value("option of the target", other, OPTIONS)),
+        }
+    }
+    Ok(url)
+}
+
+/// Checks the name of an ssl-mode; gives it in lower case with hyphens.
+pub fn ssl_mode(text: &str) -> Result<String, PlanError> {
+    let mode = text.to_ascii_lowercase().replace('_', "-");
+    match mode.as_str() {
+        "disabled" | "preferred" | "required" | "verify-ca" | "verify-identity" => Ok(mode),
+        _ => Err(PlanError::value("ssl-mode", text, SSL_MODES)),
+    }
+}
+
+/// Checks a database name: it is written into statements between backticks.
+pub fn database_name(text: &str) -> Result<String, PlanError> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$');
+    if !text.is_empty() && text.len() <= 64 && text.chars().all(plain) {
+        return Ok(text.to_owned());
+    }
+    Err(PlanError::value("database", text, "letters, digits, _, - and $, at most 64"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        match Target::parse(text) {
+            Ok(Target::External(url)) => url,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn private_targets() {
+        assert_eq!(Target::parse("private"), Ok(Target::Private("auto".into())));
+        assert_eq!(Target::parse("private:mysql"), Ok(Target::Private("mysql".into())));
+        assert_eq!(Target::parse("private:/usr/sbin/mysqld"), Ok(Target::Private("/usr/sbin/mysqld".into())));
+    }
+
+    #[test]
+    fn urls() {
+        let full = url("mysql://bench%40x@db.example:3307/shop?ssl-mode=VERIFY_CA&ssl-ca=/ca.pem");
+        assert_eq!(full.user.as_deref(), Some("bench@x"));
+        assert_eq!((full.host.as_str(), full.port, full.database.as_deref()), ("db.example", 3307, Some("shop")));
+        assert_eq!(full.ssl_mode.as_deref(), Some("verify-ca"));
+        assert_eq!(full.ssl_ca, Some(PathBuf::from("/ca.pem")));
+        let local = url("mysql://root@localhost/?socket=/run/my.sock");
+        assert_eq!((local.socket, local.database), (Some(PathBuf::from("/run/my.sock")), None));
+        assert_eq!(url("mysql://u@[::1]:3306/d").host, "::1");
+    }
+
+    #[test]
+    fn a_password_is_refused_and_never_echoed() {
+        for text in ["mysql://u:hunter2@h/d", "mysql://u@h/d?password=hunter2", "u:hunter2@h", "mysql://u:hunter2@h:x/"]
+        {
+            let error = Target::parse(text).unwrap_err().to_string();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+        assert_eq!(Target::parse("mysql://u:hunter2@h/d"), Err(PlanError::PasswordInUrl));
+    }
+
+    #[test]
+    fn wrong_targets_say_what_is_accepted() {
+        for text in ["", "privat", "private:", "postgres://h/d", "mysql://h/d?colour=red", "mysql://h/a`b"] {
+            let error = Target::parse(text).unwrap_err().to_string();
+            assert!(error.contains("accepted is"), "{error}");
+        }
+    }
+}

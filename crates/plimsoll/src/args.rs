@@ -1,0 +1,276 @@
+//! What a user can type. Each struct is what one subcommand was given; what it means is decided in `cmd`.
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use plimsoll_plan::{PlanError, points, quantity};
+use std::path::PathBuf;
+use std::time::Duration;
+
+mod params;
+
+pub use params::Params;
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 done, but what was measured failed its check; 2 wrong arguments, nothing \
+                          was started; 3 the environment or the server failed; 130 interrupted, what was measured is kept.";
+
+/// Finds the load line of a MySQL-family server: how much load it carries here, and what stops it.
+#[derive(Debug, Parser)]
+#[command(name = "plimsoll", version, propagate_version = true, after_help = EXIT_CODES, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// From nothing to a measured report: a private server, data, a sweep over connections.
+    Quickstart(QuickstartArgs),
+    /// List the workloads, or say what one does: its parameters, its statements.
+    Workloads(WorkloadsArgs),
+    /// Create a workload's schema and data.
+    Load(LoadArgs),
+    /// Run a workload and measure it.
+    Run(RunArgs),
+    /// Verify the invariants of a workload's data; exits 1 if any is broken.
+    Check(CheckArgs),
+    /// Remove what `load` created, and nothing else.
+    Drop(DropArgs),
+    /// Private servers by hand.
+    Server(ServerArgs),
+    /// Measure this machine's own ceiling as a load generator.
+    Calibrate(CalibrateArgs),
+    /// Remove what an interrupted run left behind.
+    Clean(CleanArgs),
+    /// Print a tab-completion script for a shell.
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct QuickstartArgs {
+    /// Server to start: auto, mariadb, mysql, or the path of a server binary.
+    #[arg(long, default_value = "auto", value_name = "SERVER", value_hint = ValueHint::FilePath)]
+    pub server: String,
+    /// How long each number of connections is measured.
+    #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
+    pub time: Duration,
+    /// Where report.html is written; the recording's directory if not given.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// Numbers of connections of the sweep.
+    #[arg(long, default_value = "1..64", value_parser = connections, value_name = "LIST")]
+    pub connections: Connections,
+    /// Rows in each of the 4 tables.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000), value_name = "N")]
+    pub table_size: u64,
+}
+
+#[derive(Debug, Args)]
+pub struct WorkloadsArgs {
+    /// The workload to describe.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct LoadArgs {
+    /// The workload whose data to load: see `plimsoll workloads`.
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: String,
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Connections that load at the same time; the data do not depend on it.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]
+    pub threads: u16,
+    /// Seed of the data.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+    #[command(flatten)]
+    pub params: Params,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The workload to run: see `plimsoll workloads`.
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: String,
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Connections: 64, 1,8,64, 1..64 (doubling) or 8..64+8.
+    #[arg(long, default_value = "1", value_parser = connections, value_name = "LIST")]
+    pub connections: Connections,
+    /// Transactions offered per second (an open loop); without it, each connection sends as fast as it is answered.
+    #[arg(long, value_parser = rates, value_name = "LIST")]
+    pub rate: Option<Rates>,
+    /// How arrivals of an open loop are spread.
+    #[arg(long, default_value = "poisson", value_parser = ["poisson", "constant"], value_name = "SPREAD")]
+    pub arrivals: String,
+    /// Run this long before measuring.
+    #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
+    pub warmup: Duration,
+    /// Measure this long.
+    #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
+    pub time: Duration,
+    /// Measure this many transactions over all connections, instead of a time.
+    #[arg(long, value_name = "N", conflicts_with = "events_per_connection")]
+    pub events: Option<u64>,
+    /// Measure this many transactions on each connection, instead of a time.
+    #[arg(long, value_name = "N")]
+    pub events_per_connection: Option<u64>,
+    /// Seconds between lines of progress; 0 for none.
+    #[arg(long, default_value_t = 1, value_name = "SECONDS")]
+    pub report_interval: u64,
+    /// Seed of what is sent; random if not given, and printed.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Event loop threads; what is sent does not depend on it.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]
+    pub loops: u16,
+    /// How statements with parameters are sent.
+    #[arg(long, default_value = "prepared", value_parser = ["prepared", "text"], value_name = "PROTOCOL")]
+    pub protocol: String,
+    /// How long a server may be gone before the run ends.
+    #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
+    pub outage_limit: Duration,
+    /// Server error codes that fail a transaction without ending the run.
+    #[arg(long, value_delimiter = ',', value_name = "CODES")]
+    pub ignore_errors: Vec<u16>,
+    /// Print the summary as one JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub params: Params,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The workload whose data to verify.
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: String,
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Print the findings as one JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub params: Params,
+}
+
+#[derive(Debug, Args)]
+pub struct DropArgs {
+    /// The workload whose data to remove.
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: String,
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+/// Which server, and how to log in there.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Target")]
+pub struct TargetArgs {
+    /// private, private:mariadb, private:mysql, private:PATH, or mysql://user@host:3306/database?ssl-mode=required.
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+    /// Option file whose [client] section says where the server is and how to log in.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub defaults_file: Option<PathBuf>,
+    /// Ask for the password on the terminal; else it comes from the option file or MYSQL_PWD.
+    #[arg(long)]
+    pub ask_password: bool,
+    /// Database, where the target names none.
+    #[arg(long, value_name = "NAME")]
+    pub database: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ServerArgs {
+    #[command(subcommand)]
+    pub action: ServerAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ServerAction {
+    /// Start a private server and leave it up.
+    Start {
+        /// Its name; default-mariadb or default-mysql are those that `--target private` uses.
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+        /// auto, mariadb, mysql, or the path of a server binary.
+        #[arg(long, default_value = "auto", value_name = "SERVER", value_hint = ValueHint::FilePath)]
+        server: String,
+        /// A server setting, NAME=VALUE, on top of Plimsoll's own; may be repeated.
+        #[arg(long = "set", value_name = "NAME=VALUE")]
+        set: Vec<String>,
+    },
+    /// Stop a private server; all of them if no name is given.
+    Stop {
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
+    /// List the private servers.
+    List {
+        /// Print one JSON document on standard output.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a private server's error log.
+    Logs {
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// How long to measure.
+    #[arg(long, default_value = "5s", value_parser = duration, value_name = "DURATION")]
+    pub time: Duration,
+    /// Print the result as one JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CleanArgs {}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    pub shell: Shell,
+}
+
+/// Numbers of connections, as one value to clap.
+#[derive(Clone, Debug)]
+pub struct Connections(pub Vec<usize>);
+
+#[derive(Clone, Debug)]
+pub struct Rates(pub Vec<f64>);
+
+fn duration(text: &str) -> Result<Duration, PlanError> {
+    quantity::duration(text)
+}
+
+fn connections(text: &str) -> Result<Connections, PlanError> {
+    points::connections(text).map(Connections)
+}
+
+fn rates(text: &str) -> Result<Rates, PlanError> {
+    points::rates(text).map(Rates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_duration_that_is_none_says_what_is_accepted() {
+        let error =
+            Cli::try_parse_from(["plimsoll", "run", "oltp_read_only", "--time", "soon"]).unwrap_err().to_string();
+        assert!(error.contains("soon") && error.contains("accepted is a duration"), "{error}");
+    }
+}

@@ -1,0 +1,237 @@
+//! `plimsoll quickstart`: from nothing to a measured report.
+
+use super::{DONE, ENVIRONMENT, INTERRUPTED};
+use crate::args::QuickstartArgs;
+use crate::terminal::{self, Progress};
+use anyhow::Context;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use plimsoll_engine::endpoint::Password;
+use plimsoll_lab::drop::drop as drop_data;
+use plimsoll_lab::load::load;
+use plimsoll_lab::run::{Finished, Naming, Subject, run as run_plan};
+use plimsoll_lab::trial::Ended;
+use plimsoll_lab::{LabError, OpenTarget, TargetSpec, dataset, oltp};
+use plimsoll_model::summary::Point;
+use plimsoll_plan::plan::{Measure, Spread};
+use plimsoll_plan::points::cross;
+use plimsoll_plan::{RunPlan, Target};
+use plimsoll_record::read;
+use plimsoll_report::{Limit, PointSeries, Report, SettingRow, html, terminal_table};
+use plimsoll_server::Home;
+use plimsoll_stats::knee;
+use plimsoll_workloads::oltp::load::OltpData;
+use plimsoll_workloads::oltp::{Kind, Parameters};
+use std::path::{Path, PathBuf};
+
+/// The quickstart's own, so that it never meets other data.
+const DATABASE: &str = "quickstart";
+const TABLES: u64 = 4;
+const LOAD_THREADS: usize = 2;
+const LOAD_SEED: u64 = 1;
+const KIND: Kind = Kind::ReadWrite;
+const WARMUP_SECONDS: f64 = 2.0;
+/// Above this share of its time a CPU counts as busy.
+const BUSY: f64 = 0.9;
+
+pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
+    if let Some(out) = &args.out {
+        make_writable(out)?;
+    }
+    let tables = TABLES.to_string();
+    let rows = args.table_size.to_string();
+    let parameters = Parameters::parse(KIND, [("tables", tables.as_str()), ("table-size", rows.as_str())])?;
+    let spec = TargetSpec {
+        target: Target::Private(args.server.clone()),
+        password: Password::default(),
+        default_user: "root".to_owned(),
+        database: Some(DATABASE.to_owned()),
+        holder: "plimsoll quickstart".to_owned(),
+    };
+    let plan = plan(&args);
+    let mut progress = Progress::new(0)?;
+    let home = Home::from_env().map_err(LabError::from)?;
+    terminal::note("1 of 3: a private server, made for this and gone afterwards");
+    let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
+    terminal::note(&format!("        {} {}", target.flavour, target.version));
+    load_anew(&mut target, &parameters, &mut progress)?;
+    let seconds = args.time.as_secs_f64() + WARMUP_SECONDS;
+    terminal::note(&format!(
+        "3 of 3: {} over {} numbers of connections, about {:.0} s",
+        KIND.name(),
+        plan.points.len(),
+        seconds * plan.points.len() as f64
+    ));
+    let subject = Subject {
+        make: &|target| oltp::make(target, KIND, &parameters),
+        params: parameters.printable(KIND),
+        family: KIND.dataset_family(),
+    };
+    let naming = Naming { recording: "quickstart", tool_version: env!("CARGO_PKG_VERSION") };
+    let finished = run_plan(&mut target, &home, &plan, &subject, &naming, &mut progress)?;
+    std::mem::drop(target);
+    show(&args, finished)
+}
+
+fn make_writable(directory: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(directory)
+        .map_err(|error| LabError::Refused(format!("--out {}: {error}", directory.display())))?;
+    Ok(())
+}
+
+fn plan(args: &QuickstartArgs) -> RunPlan {
+    RunPlan {
+        workload: KIND.name().to_owned(),
+        params: [("tables".to_owned(), TABLES.to_string()), ("table_size".to_owned(), args.table_size.to_string())]
+            .into(),
+        target: Target::Private(args.server.clone()).describe(),
+        points: cross(&args.connections.0, &[]),
+        arrivals: Spread::Poisson,
+        warmup_seconds: WARMUP_SECONDS,
+        measure: Measure::Seconds(args.time.as_secs_f64()),
+        seed: super::run::random_seed(),
+        loops: 1,
+        protocol: "prepared".to_owned(),
+        outage_limit_seconds: 30.0,
+        ignore_errors: Vec::new(),
+        report_interval_seconds: 0,
+    }
+}
+
+/// The same data each time, whatever an earlier quickstart has left.
+fn load_anew(target: &mut OpenTarget, parameters: &Parameters, progress: &mut Progress) -> anyhow::Result<()> {
+    if target.enter_database()? && dataset::marker(&mut target.control, KIND.dataset_family())?.is_some() {
+        drop_data(target, KIND.dataset_family())?;
+    }
+    let data = OltpData::new(KIND, parameters, LOAD_SEED);
+    terminal::note(&format!("2 of 3: dataset sbtest, {TABLES} tables of {} rows", parameters.table_size));
+    let loaded = load(target, &data, LOAD_THREADS, progress);
+    progress.clear();
+    let loaded = loaded?;
+    let seconds = loaded.elapsed.as_secs_f64();
+    terminal::note(&format!(
+        "        {} rows in {seconds:.1} s, {:.0} rows/s",
+        loaded.rows,
+        loaded.rows as f64 / seconds
+    ));
+    Ok(())
+}
+
+fn show(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<u8> {
+    let ended = finished.ended.clone();
+    let directory = args.out.clone().unwrap_or_else(|| finished.recording.clone());
+    let report = report(args, finished)?;
+    terminal::result(&terminal_table(&report, terminal::colour()))?;
+    match &ended {
+        Some(Ended::Failed(why)) => terminal::note(&format!("plimsoll: the sweep ended early: {why}")),
+        Some(Ended::Interrupted) => terminal::note("interrupted; what was measured is kept"),
+        None => {}
+    }
+    let path = write_report(&directory, &html(&report))?;
+    terminal::result(&path.display().to_string())?;
+    Ok(match ended {
+        None => DONE,
+        Some(Ended::Interrupted) => INTERRUPTED,
+        Some(Ended::Failed(_)) => ENVIRONMENT,
+    })
+}
+
+/// Never over a file that exists: a second report in the same directory gets a number.
+fn write_report(directory: &Path, page: &str) -> anyhow::Result<PathBuf> {
+    use std::io::Write;
+    for number in 1.. {
+        let name = if number == 1 { "report.html".to_owned() } else { format!("report-{number}.html") };
+        let path = directory.join(name);
+        let file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
+        match file {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            other => {
+                let written = other.and_then(|mut file| file.write_all(page.as_bytes()));
+                written.with_context(|| format!("the report cannot be written: {}", path.display()))?;
+                return Ok(path);
+            }
+        }
+    }
+    unreachable!("the numbers do not end")
+}
+
+fn report(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<Report> {
+    let view = read::open(&finished.recording)?;
+    let series = view.trials.iter().zip(&finished.summary.points).map(|(trial, point)| PointSeries {
+        connections: point.connections,
+        intervals: trial.intervals.clone(),
+        host: trial.host.clone(),
+    });
+    let timeline = series.collect();
+    let throughput: Vec<(f64, f64)> = finished
+        .summary
+        .points
+        .iter()
+        .filter_map(|point| Some((point.connections as f64, point.transactions_per_second?)))
+        .collect();
+    let settings = finished.settings.iter().filter(|(_, setting)| setting.requested.is_some());
+    let settings = settings.map(|(name, setting)| SettingRow {
+        name: name.clone(),
+        requested: setting.requested.clone(),
+        effective: setting.effective.clone(),
+        origin: setting.origin.clone(),
+    });
+    let utc = Timestamp::now().to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC");
+    Ok(Report {
+        title: "quickstart".to_owned(),
+        knee: knee(&throughput),
+        limit: limit(&finished.summary.points),
+        host_facts: host_facts(&finished),
+        settings: settings.collect(),
+        timeline,
+        how_to_repeat: format!(
+            "plimsoll quickstart --server {} --time {}s --table-size {}",
+            args.server,
+            args.time.as_secs_f64(),
+            args.table_size
+        ),
+        generated: format!("{utc} by Plimsoll {}", env!("CARGO_PKG_VERSION")),
+        summary: finished.summary,
+    })
+}
+
+fn host_facts(finished: &Finished) -> Vec<(String, String)> {
+    let host = &finished.host;
+    let target = &finished.summary.target;
+    let mut facts = vec![
+        ("Server".to_owned(), format!("{} {}, private, over a Unix socket", target.flavour, target.version)),
+        ("Load generator".to_owned(), format!("Plimsoll {} on the same machine", env!("CARGO_PKG_VERSION"))),
+        ("CPUs".to_owned(), format!("{} × {}", host.cpus, host.cpu_model.as_deref().unwrap_or("unknown model"))),
+        ("Memory".to_owned(), format!("{:.1} GiB", host.memory_bytes as f64 / f64::from(1 << 30))),
+        ("Operating system".to_owned(), format!("{}, {}", host.os.as_deref().unwrap_or("unknown"), host.kernel)),
+    ];
+    if let Some(storage) = &host.storage {
+        let device = storage.device.as_deref().unwrap_or("unknown device");
+        facts.push(("Storage".to_owned(), format!("{} on {device}", storage.filesystem)));
+    }
+    facts
+}
+
+/// What kept throughput from growing, as far as CPU shares tell.
+fn limit(points: &[Point]) -> Limit {
+    let rate = |point: &&Point| point.transactions_per_second.unwrap_or(0.0);
+    let Some(peak) = points.iter().max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
+        return Limit::NotDetermined("nothing was measured".to_owned());
+    };
+    let client = peak.client.cpu_fraction.unwrap_or(0.0);
+    let host = peak.host.map_or(0.0, |host| host.busy);
+    let evidence = format!(
+        "At the peak, {} connections, the load generator's loop was on a CPU {:.0} % of the time, and the host's CPUs \
+         were busy {:.0} % of theirs.",
+        peak.connections,
+        client * 100.0,
+        host * 100.0
+    );
+    if client > BUSY {
+        Limit::ClientCpu(evidence)
+    } else if host > BUSY {
+        Limit::HostCpu(evidence)
+    } else {
+        Limit::NotDetermined(evidence)
+    }
+}

@@ -1,0 +1,113 @@
+//! `plimsoll server`: private servers by hand.
+
+use super::DONE;
+use crate::args::{ServerAction, ServerArgs};
+use crate::terminal::{self, Progress};
+use plimsoll_lab::target::private_server;
+use plimsoll_lab::{Event, LabError, Watcher};
+use plimsoll_plan::PlanError;
+use plimsoll_server::registry::{self, ServerInfo, State};
+use plimsoll_server::{Home, Opening, PrivateServer, baseline, host};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+const STOPS_WITHIN: Duration = Duration::from_secs(120);
+
+pub fn run(args: ServerArgs) -> anyhow::Result<u8> {
+    let home = Home::from_env().map_err(LabError::from)?;
+    match args.action {
+        ServerAction::Start { name, server, set } => start(&home, name, &server, &set),
+        ServerAction::Stop { name } => stop(&home, name),
+        ServerAction::List { json } => list(&home, json),
+        ServerAction::Logs { name } => logs(&home, name),
+    }
+}
+
+fn start(home: &Home, name: Option<String>, choice: &str, set: &[String]) -> anyhow::Result<u8> {
+    let (build, default_name) = private_server(choice)?;
+    let name = name.unwrap_or(default_name);
+    let mut settings = baseline(&build, host::memory_bytes());
+    for pair in set {
+        let (variable, value) = pair.split_once('=').ok_or_else(|| PlanError::value("--set", pair, "NAME=VALUE"))?;
+        settings.set(variable.trim(), value.trim(), "user").map_err(LabError::from)?;
+    }
+    let mut progress = Progress::new(0)?;
+    let opening = Opening::new("plimsoll server start").keep_running().watched_by(|step, since| {
+        progress.tell(Event::Server { step, since });
+        if progress.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let server = PrivateServer::open(home, &name, &build, &settings, opening).map_err(LabError::from)?;
+    if !server.settings_applied() {
+        terminal::note("it was up already with other settings, which it keeps; stop it first to change them");
+    }
+    terminal::note(&format!(
+        "{name}: {} {} is up as pid {}; stop it with `plimsoll server stop {name}`",
+        build.flavour,
+        build.version,
+        server.pid()
+    ));
+    terminal::result(&format!("mysql://root@localhost/?socket={}", server.socket().display()))?;
+    Ok(DONE)
+}
+
+fn stop(home: &Home, name: Option<String>) -> anyhow::Result<u8> {
+    let all = registry::list(home).map_err(LabError::from)?;
+    let running = |info: &ServerInfo| matches!(info.state, State::Running { .. } | State::Leftover { .. });
+    let names: Vec<String> = match name {
+        Some(name) => vec![name],
+        None => all.into_iter().filter(running).map(|info| info.name).collect(),
+    };
+    if names.is_empty() {
+        terminal::note("no private server is up");
+    }
+    for name in names {
+        registry::stop(home, &name, STOPS_WITHIN).map_err(LabError::from)?;
+        terminal::note(&format!("{name} is down"));
+    }
+    Ok(DONE)
+}
+
+fn list(home: &Home, json: bool) -> anyhow::Result<u8> {
+    let all = registry::list(home).map_err(LabError::from)?;
+    if json {
+        let rows: Vec<_> = all.iter().map(row).collect();
+        terminal::result(&serde_json::to_string_pretty(&rows)?)?;
+        return Ok(DONE);
+    }
+    if all.is_empty() {
+        terminal::note("no private servers; `plimsoll server start` makes one");
+    }
+    for info in &all {
+        terminal::result(&format!("{:24} {:20} {}", info.name, state(info), build(info)))?;
+    }
+    Ok(DONE)
+}
+
+fn state(info: &ServerInfo) -> String {
+    match &info.state {
+        State::Running { pid, held_by: Some(holder) } => format!("up, pid {pid}, used by {holder}"),
+        State::Running { pid, held_by: None } => format!("up, pid {pid}"),
+        State::Leftover { pid } => format!("left over, pid {pid}: `plimsoll clean`"),
+        State::Stopped => "down".to_owned(),
+        State::Stale => "stale: `plimsoll clean`".to_owned(),
+    }
+}
+
+fn build(info: &ServerInfo) -> String {
+    info.build.as_ref().map_or("no data yet".to_owned(), |build| format!("{} {}", build.flavour, build.version))
+}
+
+fn row(info: &ServerInfo) -> serde_json::Value {
+    serde_json::json!({ "name": info.name, "state": state(info), "build": build(info), "socket": info.socket, "data_bytes": info.data_bytes })
+}
+
+fn logs(home: &Home, name: Option<String>) -> anyhow::Result<u8> {
+    let name = match name {
+        Some(name) => name,
+        None => private_server("auto")?.1,
+    };
+    let path = registry::error_log(home, &name).map_err(LabError::from)?;
+    let log = std::fs::read(&path).map_err(|error| LabError::Environment(format!("{}: {error}", path.display())))?;
+    terminal::result(&String::from_utf8_lossy(&log))?;
+    Ok(DONE)
+}

@@ -1,0 +1,32 @@
+//! The `plimsoll` command: arguments in, exit code out. What it does is done by the crates below it.
+
+mod args;
+mod cmd;
+mod terminal;
+
+use args::{Cli, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.command {
+        Command::Quickstart(args) => cmd::quickstart::run(args),
+        Command::Workloads(args) => cmd::workloads::run(args),
+        Command::Load(args) => cmd::load::run(args),
+        Command::Run(args) => cmd::run::run(args),
+        Command::Check(args) => cmd::check::run(args),
+        Command::Drop(args) => cmd::drop::run(args),
+        Command::Server(args) => cmd::server::run(args),
+        Command::Calibrate(args) => cmd::calibrate::run(args),
+        Command::Clean(args) => cmd::clean::run(args),
+        Command::Completions(args) => cmd::completions::run(args),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            terminal::error(&error);
+            ExitCode::from(cmd::exit_code(&error))
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What a person sees while something happens. All of it goes to standard error; standard output is for results.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use plimsoll_lab::watch::LoadProgress;
+use plimsoll_lab::{Event, Watcher};
+use plimsoll_model::samples::{Interval, Phase};
+use plimsoll_model::summary::Point;
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_server::Step;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Says nothing about steps that are over before anybody wonders.
+const WORTH_A_WORD: Duration = Duration::from_millis(700);
+/// Without a terminal, a load tells of itself this often.
+const LOAD_LINE: Duration = Duration::from_secs(5);
+
+/// Prints an error with its causes.
+pub fn error(error: &anyhow::Error) {
+    note(&format!("plimsoll: {error:#}"));
+}
+
+/// Prints a line; a standard error that is gone is nobody's loss.
+pub fn note(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Prints a result on standard output.
+///
+/// # Errors
+/// If it cannot be written: a full disk, a closed pipe.
+pub fn result(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// Whether standard output may be coloured.
+pub fn colour() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A flag that Ctrl-C and `kill` set. A second Ctrl-C ends the process at once.
+pub fn interrupt_flag() -> std::io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, flag.clone())?;
+        signal_hook::flag::register(signal, flag.clone())?;
+    }
+    Ok(flag)
+}
+
+/// Shows events as lines and bars.
+pub struct Progress {
+    interrupted: Arc<AtomicBool>,
+    /// Seconds between interval lines; 0 for none.
+    every: u64,
+    seconds: f64,
+    bar: Option<ProgressBar>,
+    said: Option<Step>,
+    load_line: Duration,
+}
+
+impl Progress {
+    pub fn new(every: u64) -> std::io::Result<Progress> {
+        Ok(Progress {
+            interrupted: interrupt_flag()?,
+            every,
+            seconds: 0.0,
+            bar: None,
+            said: None,
+            load_line: Duration::ZERO,
+        })
+    }
+
+    fn server(&mut self, step: Step, since: Duration) {
+        let text = match step {
+            Step::Initialising => "initialising a data directory (once per server build)",
+            Step::WaitingForTemplate => "waiting for another Plimsoll to initialise a data directory",
+            Step::Copying => "copying the data directory",
+            Step::Starting => "starting the server",
+            Step::Ready => return,
+        };
+        if since >= WORTH_A_WORD && self.said != Some(step) {
+            self.said = Some(step);
+            note(&format!("{text} …"));
+        }
+    }
+
+    fn load(&mut self, progress: LoadProgress) {
+        let per_second = progress.rows as f64 / progress.elapsed.as_secs_f64().max(1e-3);
+        if !std::io::stderr().is_terminal() {
+            if progress.elapsed - self.load_line >= LOAD_LINE {
+                self.load_line = progress.elapsed;
+                let (rows, total) = (progress.rows, progress.rows_total);
+                note(&format!("loading {}: {rows} of {total} rows, {per_second:.0} rows/s", progress.doing));
+            }
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| load_bar(progress.rows_total));
+        bar.set_position(progress.rows);
+        bar.set_message(format!("{} {per_second:.0} rows/s", progress.doing));
+    }
+
+    fn interval(&mut self, point: LoadPoint, interval: &Interval) {
+        if self.every == 0 || interval.phase == Phase::Drain {
+            return;
+        }
+        self.seconds += interval.seconds;
+        if self.seconds + 0.01 >= self.every as f64 {
+            self.seconds = 0.0;
+            note(&interval_line(point, interval));
+        }
+    }
+
+    /// Takes the bar away before something else is printed.
+    pub fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn load_bar(rows: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("loading {bar:32} {pos}/{len} rows, {msg}, {eta} left");
+    let bar = ProgressBar::with_draw_target(Some(rows), ProgressDrawTarget::stderr());
+    // The template is a constant that a test parses.
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn interval_line(point: LoadPoint, interval: &Interval) -> String {
+    let per_second = |count: u64| if interval.seconds > 0.0 { count as f64 / interval.seconds } else { 0.0 };
+    let shown = |ms: Option<f64>| ms.map_or("-".to_owned(), |ms| format!("{ms:.2}"));
+    let at = (interval.t_ns as f64 / 1e9 + interval.seconds).round();
+    let mut line = format!(
+        "[{at:>4.0}s] connections: {}  tps: {:.1}  qps: {:.1}  p50/p95/p99 ms: {}/{}/{}",
+        point.connections,
+        per_second(interval.transactions),
+        per_second(interval.queries),
+        shown(interval.latency_ms.p50),
+        shown(interval.latency_ms.p95),
+        shown(interval.latency_ms.p99),
+    );
+    let errors: u64 = interval.errors.values().sum();
+    for (name, count) in [("errors", errors), ("reconnects", interval.reconnects), ("dropped", interval.counts.dropped)]
+    {
+        if count > 0 {
+            line += &format!("  {name}: {count}");
+        }
+    }
+    if interval.phase == Phase::WarmUp {
+        line += "  (warm-up)";
+    }
+    line
+}
+
+fn point_line(point: &Point) -> String {
+    let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
+    format!(
+        "{:>5} connections: {} transactions/s, {} queries/s, p95 {} ms",
+        point.connections,
+        shown(point.transactions_per_second),
+        shown(point.queries_per_second),
+        point.latency_ms.p95.map_or("-".to_owned(), |ms| format!("{ms:.2}")),
+    )
+}
+
+impl Watcher for Progress {
+    fn tell(&mut self, event: Event<'_>) {
+        match event {
+            Event::Server { step, since } => self.server(step, since),
+            Event::Load(progress) => self.load(progress),
+            Event::PointBegins { .. } => self.seconds = 0.0,
+            Event::Interval { point, interval } => self.interval(point, interval),
+            Event::PointEnds { point } if self.every == 0 => note(&point_line(point)),
+            Event::PointEnds { .. } | Event::Caveat(_) => {}
+            Event::Note(text) => {
+                self.clear();
+                note(text);
+            }
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_can_be_made() {
+        assert!(ProgressStyle::with_template("loading {bar:32} {pos}/{len} rows, {msg}, {eta} left").is_ok());
+        assert_eq!(load_bar(7).length(), Some(7));
+    }
+}

@@ -1,0 +1,25 @@
+//! Recording directories, written and read: the directory that a run leaves is the only truth about it.
+//!
+//! A [`Recording`] is created before the first trial and each [`TrialWriter`] appends one flushed line per second
+//! and series, so that killing the tool loses the current second at most. [`read`] opens what is there, finished
+//! or not; viewers use nothing else. This crate never interprets a number, and no failed write stays unsaid: every
+//! one comes back as a [`RecordError`] that names the file.
+//!
+//! Begin with [`recording`], then [`trial`]; the file formats are in [`lines`] and [`latency`].
+
+pub mod error;
+pub mod latency;
+pub mod lines;
+pub mod manifest;
+pub mod read;
+pub mod recording;
+pub mod settings;
+pub mod trial;
+
+pub use error::RecordError;
+pub use manifest::{Manifest, Status};
+pub use recording::Recording;
+pub use settings::Setting;
+pub use trial::{TrialFacts, TrialWriter};
+
+pub type Result<T> = std::result::Result<T, RecordError>;

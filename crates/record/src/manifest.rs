@@ -1,0 +1,91 @@
+//! `manifest.json`: what a recording is of, and how far it came.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Version of the layout of a recording. Added fields and files do not raise it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Also what a killed Plimsoll leaves; [`crate::read::is_being_written`] tells the two apart.
+    Running,
+    Done,
+    Interrupted,
+    Failed,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub schema_version: u32,
+    /// Matches `[a-z0-9][a-z0-9./+-]*`; part of the directory's name.
+    pub name: String,
+    pub status: Status,
+    /// Version of the Plimsoll that wrote it.
+    pub tool_version: String,
+    pub started: Timestamp,
+    pub ended: Option<Timestamp>,
+    pub seed: u64,
+    /// The plan as resolved: every default filled in.
+    pub plan: serde_json::Value,
+    /// What the machine is: CPUs, memory, kernel, file system.
+    pub host: serde_json::Value,
+}
+
+impl Manifest {
+    /// The manifest of a recording that starts now. `plan` and `host` are kept as they are, so no secrets in them.
+    pub fn new(
+        name: &str,
+        tool_version: &str,
+        started: Timestamp,
+        seed: u64,
+        plan: serde_json::Value,
+        host: serde_json::Value,
+    ) -> Manifest {
+        Manifest {
+            schema_version: SCHEMA_VERSION,
+            name: name.to_owned(),
+            status: Status::Running,
+            tool_version: tool_version.to_owned(),
+            started,
+            ended: None,
+            seed,
+            plan,
+            host,
+        }
+    }
+}
+
+/// True if a recording, variant or point may be called so.
+pub fn is_name(name: &str) -> bool {
+    let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
+    name.len() <= 80
+        && name.bytes().next().is_some_and(plain)
+        && name.bytes().all(|c| plain(c) || matches!(c, b'.' | b'/' | b'+' | b'-'))
+}
+
+/// A name as part of a file name: `group/member` becomes `group_member`.
+pub(crate) fn file_name(what: &'static str, name: &str) -> crate::Result<String> {
+    if is_name(name) {
+        Ok(name.replace('/', "_"))
+    } else {
+        Err(crate::RecordError::BadName { what, name: name.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain_and_bounded() {
+        for good in ["a", "fc", "0.5+x", "group/member", "oltp-read-write"] {
+            assert!(is_name(good), "{good}");
+        }
+        for bad in ["", "-a", "/etc", ".hidden", "A", "a b", "a_b", "a\n", "é", &"x".repeat(81)] {
+            assert!(!is_name(bad), "{bad:?}");
+        }
+        assert_eq!(file_name("variant", "group/../m").unwrap(), "group_.._m");
+    }
+}

@@ -1,0 +1,192 @@
+//! Recordings as they lie on disk: opened, listed, removed.
+//!
+//! A recording can be read while it grows and after its writer was killed: a torn last line, files that are not
+//! there yet and fields that a newer Plimsoll added are all tolerated.
+
+use crate::lines::{read_json, read_json_lines};
+use crate::manifest::{Manifest, SCHEMA_VERSION};
+use crate::recording::{EVENTS_SCHEMA, Event};
+use crate::settings::Setting;
+use crate::trial::{HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, TrialFacts};
+use crate::{RecordError, Result, latency};
+use hdrhistogram::Histogram;
+use plimsoll_model::samples::{HostSample, Interval, ServerSample};
+use plimsoll_model::summary::Summary;
+use rustix::fs::{FlockOperation, flock};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Everything in a recording but the latency histograms, which [`TrialView::latency`] reads on demand.
+#[derive(Clone, Debug)]
+pub struct RecordingView {
+    pub directory: PathBuf,
+    pub manifest: Manifest,
+    /// A running Plimsoll is still writing it.
+    pub being_written: bool,
+    pub summary: Option<Summary>,
+    pub events: Vec<Event>,
+    /// In the order of the plan.
+    pub trials: Vec<TrialView>,
+}
+
+#[derive(Clone, Debug)]
+pub struct TrialView {
+    pub directory: PathBuf,
+    pub facts: TrialFacts,
+    pub intervals: Vec<Interval>,
+    pub host: Vec<HostSample>,
+    pub server: Vec<ServerSample>,
+    pub settings: BTreeMap<String, Setting>,
+}
+
+impl TrialView {
+    /// The latency histograms (nanoseconds) by tag, added up over the seconds that start in `window`, which is in
+    /// nanoseconds since the trial's start.
+    pub fn latency(&self, window: Range<u64>) -> Result<BTreeMap<String, Histogram<u64>>> {
+        latency::merge(&self.directory.join("latency.hlog"), window)
+    }
+}
+
+/// A recording in a list.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub directory: PathBuf,
+    pub manifest: Manifest,
+    pub being_written: bool,
+}
+
+/// What lies below `<home>/recordings`: the recordings by age, oldest first, and what could not be read of them.
+#[derive(Debug, Default)]
+pub struct Listing {
+    pub recordings: Vec<Entry>,
+    pub unreadable: Vec<RecordError>,
+}
+
+/// Opens the recording in `directory`.
+///
+/// # Errors
+/// [`RecordError::NotARecording`] without a manifest of ours, [`RecordError::Malformed`] with file and line for
+/// damage, [`RecordError::TooNew`] for a layout of a later version.
+pub fn open(directory: &Path) -> Result<RecordingView> {
+    let manifest = manifest(directory)?;
+    let summary = optional(&directory.join("summary.json"))?;
+    let events = read_json_lines(&directory.join("events.ndjson"), EVENTS_SCHEMA)?;
+    let trials = subdirectories(&directory.join("trials"))?
+        .iter()
+        // A kill between making the directory and writing its first file leaves nothing to show.
+        .filter(|trial| trial.join("trial.json").exists())
+        .map(|trial| open_trial(trial))
+        .collect::<Result<_>>()?;
+    Ok(RecordingView {
+        directory: directory.to_owned(),
+        manifest,
+        being_written: is_being_written(directory),
+        summary,
+        events,
+        trials,
+    })
+}
+
+fn open_trial(directory: &Path) -> Result<TrialView> {
+    Ok(TrialView {
+        directory: directory.to_owned(),
+        facts: read_json(&directory.join("trial.json"))?,
+        intervals: read_json_lines(&directory.join("intervals.ndjson"), INTERVALS_SCHEMA)?,
+        host: read_json_lines(&directory.join("host.ndjson"), HOST_SCHEMA)?,
+        server: read_json_lines(&directory.join("server.ndjson"), SERVER_SCHEMA)?,
+        settings: optional(&directory.join("variables.json"))?.unwrap_or_default(),
+    })
+}
+
+/// Lists the recordings below `home_recordings`; none if that directory is not there. Directories without a
+/// manifest are not ours and are passed over.
+pub fn list(home_recordings: &Path) -> Result<Listing> {
+    let mut listing = Listing::default();
+    for directory in subdirectories(home_recordings)? {
+        match manifest(&directory) {
+            Ok(manifest) => {
+                let being_written = is_being_written(&directory);
+                listing.recordings.push(Entry { directory, manifest, being_written });
+            }
+            Err(RecordError::NotARecording { .. }) => {}
+            Err(e) => listing.unreadable.push(e),
+        }
+    }
+    listing.recordings.sort_by_key(|entry| entry.manifest.started);
+    Ok(listing)
+}
+
+/// Removes a recording with everything in it. Never follows a symbolic link.
+///
+/// # Errors
+/// [`RecordError::NotARecording`] for anything that has no manifest of ours, [`RecordError::InUse`] while a
+/// Plimsoll is writing it, unless `force`.
+pub fn remove(directory: &Path, force: bool) -> Result<()> {
+    manifest(directory)?;
+    if !force && is_being_written(directory) {
+        return Err(RecordError::InUse { path: directory.to_owned() });
+    }
+    fs::remove_dir_all(directory).map_err(|source| RecordError::Remove { path: directory.to_owned(), source })
+}
+
+/// True while the process that writes the recording lives: it holds a lock on `events.ndjson`.
+pub fn is_being_written(directory: &Path) -> bool {
+    let Ok(events) = File::open(directory.join("events.ndjson")) else { return false };
+    flock(&events, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+}
+
+/// The manifest of a real directory (no link) that holds one of ours.
+fn manifest(directory: &Path) -> Result<Manifest> {
+    let not = |found: &str| RecordError::NotARecording { path: directory.to_owned(), found: found.to_owned() };
+    let kind = |path: &Path| match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata.file_type())),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(RecordError::read(path)(e)),
+    };
+    match kind(directory)? {
+        None => return Err(not("there is no such directory")),
+        Some(kind) if kind.is_symlink() => return Err(not("it is a symbolic link; name the directory itself")),
+        Some(kind) if !kind.is_dir() => return Err(not("it is not a directory")),
+        Some(_) => {}
+    }
+    let path = directory.join("manifest.json");
+    if !kind(&path)?.is_some_and(|kind| kind.is_file()) {
+        return Err(not("it has no manifest.json"));
+    }
+    let document: serde_json::Value = read_json(&path)?;
+    let Some(version) = document["schema_version"].as_u64() else {
+        return Err(not("its manifest.json is not of Plimsoll: it has no schema_version"));
+    };
+    if version > u64::from(SCHEMA_VERSION) {
+        return Err(RecordError::TooNew { path, found: version, known: SCHEMA_VERSION });
+    }
+    serde_json::from_value(document).map_err(|e| not(&format!("its manifest.json is not of Plimsoll: {e}")))
+}
+
+fn optional<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    match read_json(path) {
+        Err(RecordError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// The directories below `path` by name, links left out; none if it is not there.
+fn subdirectories(path: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(RecordError::read(path)(e)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(RecordError::read(path))?;
+        if entry.file_type().map_err(RecordError::read(path))?.is_dir() {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}

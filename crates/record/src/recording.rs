@@ -1,0 +1,117 @@
+//! A recording while it is being written.
+
+use crate::lines::{LineFile, replace_file, replace_json};
+use crate::manifest::{Manifest, Status, file_name};
+use crate::trial::{TrialFacts, TrialWriter};
+use crate::{RecordError, Result};
+use jiff::Timestamp;
+use plimsoll_model::summary::Summary;
+use serde::{Deserialize, Serialize};
+use std::fs::DirBuilder;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+pub(crate) const EVENTS_SCHEMA: &str = "plimsoll.events";
+
+/// One line of `events.ndjson`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Monotonic, since the recording's start.
+    pub t_ns: u64,
+    pub kind: String,
+    pub detail: serde_json::Value,
+}
+
+/// A recording that is being written. While it lives, its `events.ndjson` is locked, which is how others know that
+/// it is in use; the lock goes with the process, however that ends.
+#[derive(Debug)]
+pub struct Recording {
+    directory: PathBuf,
+    manifest: Manifest,
+    events: LineFile,
+}
+
+impl Recording {
+    /// Makes `<utc>-<name>-<4 hex>/` below `home_recordings` (both with mode 0700) from the manifest's name and start.
+    ///
+    /// # Errors
+    /// [`RecordError::BadName`], or [`RecordError::Write`] for a directory that cannot be written.
+    pub fn create(home_recordings: &Path, manifest: Manifest) -> Result<Recording> {
+        let name = file_name("recording", &manifest.name)?;
+        let directory = make_directory(home_recordings, manifest.started, &name)?;
+        make_private(&directory.join("trials"))?;
+        let events = LineFile::create_json(directory.join("events.ndjson"), EVENTS_SCHEMA)?;
+        rustix::fs::flock(events.file(), rustix::fs::FlockOperation::LockExclusive)
+            .map_err(|e| RecordError::write(&directory.join("events.ndjson"))(e.into()))?;
+        let recording = Recording { directory, manifest, events };
+        recording.write_manifest()?;
+        Ok(recording)
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Appends an event. `t_ns` is monotonic since the recording's start; `detail` is kept as it is.
+    pub fn event(&mut self, t_ns: u64, kind: &str, detail: serde_json::Value) -> Result<()> {
+        self.events.append_json(&Event { t_ns, kind: kind.to_owned(), detail })
+    }
+
+    /// Makes `trials/NNNN-<variant>-<point>-r<k>/` with its `trial.json` and its empty series.
+    pub fn trial(&self, facts: &TrialFacts) -> Result<TrialWriter> {
+        TrialWriter::create(&self.directory.join("trials"), facts)
+    }
+
+    /// Writes `summary.json`. An interrupted run has one, too: what was measured is kept.
+    pub fn summary(&self, summary: &Summary) -> Result<()> {
+        replace_json(&self.directory.join("summary.json"), summary)
+    }
+
+    /// Writes a file of text beside the others, such as `report.html`, and says where.
+    pub fn attach(&self, name: &str, text: &str) -> Result<PathBuf> {
+        if !name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_')) || name.starts_with('.')
+        {
+            return Err(RecordError::BadName { what: "file of a recording", name: name.to_owned() });
+        }
+        let path = self.directory.join(name);
+        replace_file(&path, text.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Says in the manifest how it ended. The recording stays locked until it is dropped.
+    pub fn finish(&mut self, status: Status, ended: Timestamp) -> Result<()> {
+        self.manifest.status = status;
+        self.manifest.ended = Some(ended);
+        self.write_manifest()
+    }
+
+    fn write_manifest(&self) -> Result<()> {
+        replace_json(&self.directory.join("manifest.json"), &self.manifest)
+    }
+}
+
+/// Makes a directory that only its owner can look into, and those above it that are missing.
+pub(crate) fn make_private(path: &Path) -> Result<()> {
+    DirBuilder::new().mode(0o700).recursive(true).create(path).map_err(RecordError::write(path))
+}
+
+fn make_directory(home_recordings: &Path, started: Timestamp, name: &str) -> Result<PathBuf> {
+    make_private(home_recordings)?;
+    let stamp = started.strftime("%Y%m%dT%H%M%SZ");
+    loop {
+        // The standard library seeds each RandomState from the system's generator; four digits need no more.
+        let tail = RandomState::new().build_hasher().finish() as u16;
+        let directory = home_recordings.join(format!("{stamp}-{name}-{tail:04x}"));
+        match DirBuilder::new().mode(0o700).create(&directory) {
+            Ok(()) => return Ok(directory),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(e) => return Err(RecordError::write(&directory)(e)),
+        }
+    }
+}

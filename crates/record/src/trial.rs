@@ -1,0 +1,110 @@
+//! One trial of a recording while it is being written.
+
+use crate::Result;
+use crate::latency::LatencyLog;
+use crate::lines::{LineFile, replace_file, replace_json};
+use crate::manifest::{SCHEMA_VERSION, file_name};
+use crate::recording::make_private;
+use crate::settings::{Setting, option_file_without_secrets, without_secrets};
+use hdrhistogram::Histogram;
+use jiff::Timestamp;
+use plimsoll_model::samples::{HostSample, Interval, ServerSample};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub(crate) const INTERVALS_SCHEMA: &str = "plimsoll.intervals";
+pub(crate) const HOST_SCHEMA: &str = "plimsoll.host";
+pub(crate) const SERVER_SCHEMA: &str = "plimsoll.server";
+
+/// `trial.json`: which trial of the plan this is, and when it began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialFacts {
+    /// Place in the plan, from 1.
+    pub index: u32,
+    /// Both match `[a-z0-9][a-z0-9./+-]*`.
+    pub variant: String,
+    pub point: String,
+    /// From 1.
+    pub round: u32,
+    /// Wall-clock time of `t_ns` 0 in every series of the trial.
+    pub started: Timestamp,
+    /// Workload, parameters, connections, rate, durations, seed.
+    pub parameters: serde_json::Value,
+}
+
+#[derive(Serialize)]
+struct TrialFile<'a> {
+    schema_version: u32,
+    #[serde(flatten)]
+    facts: &'a TrialFacts,
+}
+
+/// Writes the files of one trial; each call is one flushed line or one whole file.
+#[derive(Debug)]
+pub struct TrialWriter {
+    directory: PathBuf,
+    intervals: LineFile,
+    host: LineFile,
+    server: LineFile,
+    latency: LatencyLog,
+}
+
+impl TrialWriter {
+    pub(crate) fn create(trials: &Path, facts: &TrialFacts) -> Result<TrialWriter> {
+        let (variant, point) = (file_name("variant", &facts.variant)?, file_name("load point", &facts.point)?);
+        let directory = trials.join(format!("{:04}-{variant}-{point}-r{}", facts.index, facts.round));
+        make_private(&directory)?;
+        replace_json(&directory.join("trial.json"), &TrialFile { schema_version: SCHEMA_VERSION, facts })?;
+        Ok(TrialWriter {
+            intervals: LineFile::create_json(directory.join("intervals.ndjson"), INTERVALS_SCHEMA)?,
+            host: LineFile::create_json(directory.join("host.ndjson"), HOST_SCHEMA)?,
+            server: LineFile::create_json(directory.join("server.ndjson"), SERVER_SCHEMA)?,
+            latency: LatencyLog::create(directory.join("latency.hlog"), facts.started)?,
+            directory,
+        })
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub fn interval(&mut self, interval: &Interval) -> Result<()> {
+        self.intervals.append_json(interval)
+    }
+
+    pub fn host(&mut self, sample: &HostSample) -> Result<()> {
+        self.host.append_json(sample)
+    }
+
+    pub fn server(&mut self, sample: &ServerSample) -> Result<()> {
+        self.server.append_json(sample)
+    }
+
+    /// Appends what was recorded in one interval under one tag: `txn.<name>.<service|response>` or `stmt.<name>`.
+    /// `values` are nanoseconds, `start_ns` counts from the trial's start.
+    pub fn append_histogram(
+        &mut self,
+        tag: &str,
+        start_ns: u64,
+        length_ns: u64,
+        values: &Histogram<u64>,
+    ) -> Result<()> {
+        self.latency.append(tag, start_ns, length_ns, values)
+    }
+
+    /// Writes `variables.json` by setting name; values of possible secrets are left out.
+    pub fn settings(&self, settings: &BTreeMap<String, Setting>) -> Result<()> {
+        replace_json(&self.directory.join("variables.json"), &without_secrets(settings))
+    }
+
+    /// Keeps the server's option file; values of possible secrets are left out.
+    pub fn my_cnf(&self, text: &str) -> Result<()> {
+        replace_file(&self.directory.join("my.cnf"), option_file_without_secrets(text).as_bytes())
+    }
+
+    /// Keeps the server's error log.
+    pub fn error_log(&self, text: &str) -> Result<()> {
+        replace_file(&self.directory.join("error.log"), text.as_bytes())
+    }
+}

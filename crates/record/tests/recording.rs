@@ -1,0 +1,235 @@
+//! What is written is what is read, also after a kill, a full disk or a newer Plimsoll.
+
+use hdrhistogram::Histogram;
+use jiff::Timestamp;
+use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_record::{Manifest, RecordError, Recording, Setting, Status, TrialFacts, TrialWriter, read};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+const START: &str = "2026-11-21T19:30:00.25Z";
+const SECOND: u64 = 1_000_000_000;
+
+fn manifest(name: &str) -> Manifest {
+    let plan = json!({"workload": {"kind": "oltp_read_write"}});
+    Manifest::new(name, "0.1.0", START.parse().unwrap(), u64::MAX, plan, json!({"cpus": 2}))
+}
+
+fn trial(recording: &Recording) -> TrialWriter {
+    let facts = TrialFacts {
+        index: 1,
+        variant: "group/member".to_owned(),
+        point: "c64".to_owned(),
+        round: 2,
+        started: START.parse().unwrap(),
+        parameters: json!({"connections": 64}),
+    };
+    recording.trial(&facts).unwrap()
+}
+
+fn interval(second: u64) -> Interval {
+    Interval {
+        t_ns: second * SECOND,
+        phase: Phase::Measure,
+        seconds: 1.0,
+        transactions: 100 + second,
+        rollbacks: 1,
+        queries: 2000,
+        statements: Default::default(),
+        sent: Default::default(),
+        errors: BTreeMap::from([(1213, 2)]),
+        retries: 2,
+        reconnects: 0,
+        counts: Default::default(),
+        latency_ms: Default::default(),
+        response_ms: None,
+        loop_cpu_us: 250_000.0,
+        scheduling_lag_ms_max: 0.125,
+    }
+}
+
+fn histogram(values: &[u64]) -> Histogram<u64> {
+    let mut histogram = Histogram::new_with_bounds(1_000, 3_600_000_000_000, 3).unwrap();
+    for &value in values {
+        histogram.record(value).unwrap();
+    }
+    histogram
+}
+
+fn append(path: &Path, text: &str) {
+    OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_recording_is_named_after_time_and_name_and_private() {
+    let home = tempfile::tempdir().unwrap();
+    let recording = Recording::create(&home.path().join("deep/recordings"), manifest("a/b")).unwrap();
+    let name = recording.directory().file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with("20261121T193000Z-a_b-") && name.len() == "20261121T193000Z-a_b-0000".len(), "{name}");
+    for path in [recording.directory(), recording.directory().parent().unwrap()] {
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+    let events = fs::read_to_string(recording.directory().join("events.ndjson")).unwrap();
+    assert_eq!(events, "{\"schema\":\"plimsoll.events\",\"version\":1}\n");
+}
+
+#[test]
+fn names_that_would_leave_the_directory_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    for name in ["", "../x", "/etc/passwd", "A", "a b"] {
+        let refused = Recording::create(home.path(), manifest(name)).unwrap_err();
+        assert!(matches!(refused, RecordError::BadName { .. }), "{refused}");
+    }
+    assert!(read::list(home.path()).unwrap().recordings.is_empty());
+    let recording = Recording::create(home.path(), manifest("a")).unwrap();
+    assert!(recording.attach("../report.html", "").is_err());
+    assert!(recording.attach("report.html", "<html/>").unwrap().ends_with("report.html"));
+}
+
+#[test]
+fn everything_written_is_read_back() {
+    let home = tempfile::tempdir().unwrap();
+    let mut recording = Recording::create(home.path(), manifest("full")).unwrap();
+    recording.event(5, "phase", json!({"phase": "measure"})).unwrap();
+    let mut writer = trial(&recording);
+    let host = HostSample { t_ns: 7, user: 0.1, context_switches: 12, ..Default::default() };
+    let server = ServerSample { t_ns: 8, cpu_user_us: 9, read_bytes: Some(4096), ..Default::default() };
+    writer.interval(&interval(1)).unwrap();
+    writer.interval(&interval(2)).unwrap();
+    writer.host(&host).unwrap();
+    writer.server(&server).unwrap();
+    let visible = Setting { requested: Some("1".into()), effective: Some("2".into()), origin: "user".into() };
+    let settings = BTreeMap::from([("innodb_x".to_owned(), visible.clone()), ("ssl_key".to_owned(), visible.clone())]);
+    writer.settings(&settings).unwrap();
+    writer.my_cnf("[mysqld]\nport = 0\n").unwrap();
+    writer.error_log("ready\n").unwrap();
+
+    let view = read::open(recording.directory()).unwrap();
+    assert!(view.being_written && view.summary.is_none());
+    assert_eq!(view.manifest, *recording.manifest());
+    assert_eq!(view.events[0].detail["phase"], "measure");
+    let seen = &view.trials[0];
+    assert!(seen.directory.ends_with("trials/0001-group_member-c64-r2"));
+    assert_eq!(seen.facts.parameters["connections"], 64);
+    assert_eq!(seen.intervals, [interval(1), interval(2)]);
+    assert_eq!((&seen.host[..], &seen.server[..]), (&[host][..], &[server][..]));
+    assert_eq!(seen.settings["innodb_x"], visible);
+    assert_eq!(seen.settings["ssl_key"], Setting { origin: "user".into(), ..Setting::default() });
+
+    let ended: Timestamp = "2026-11-21T19:31:00Z".parse().unwrap();
+    recording.finish(Status::Done, ended).unwrap();
+    let directory = recording.directory().to_owned();
+    drop((recording, writer));
+    let view = read::open(&directory).unwrap();
+    assert!(!view.being_written);
+    assert_eq!((view.manifest.status, view.manifest.ended), (Status::Done, Some(ended)));
+}
+
+#[test]
+fn latency_is_merged_by_tag_over_the_window_only() {
+    let home = tempfile::tempdir().unwrap();
+    let recording = Recording::create(home.path(), manifest("latency")).unwrap();
+    let mut writer = trial(&recording);
+    let warm_up = histogram(&[9_000_000]);
+    writer.append_histogram("stmt.point_select", 0, SECOND, &warm_up).unwrap();
+    writer.append_histogram("stmt.point_select", SECOND, SECOND, &histogram(&[1_000_000, 2_000_000])).unwrap();
+    writer.append_histogram("stmt.point_select", 2 * SECOND, SECOND, &histogram(&[3_000_000])).unwrap();
+    writer.append_histogram("txn.oltp.service", 2 * SECOND + 400_000, SECOND, &histogram(&[])).unwrap();
+    assert!(matches!(writer.append_histogram("two words", 0, SECOND, &warm_up), Err(RecordError::BadTag { .. })));
+    append(&writer.directory().join("latency.hlog"), "Tag=stmt.point_select,3.000,1.0");
+
+    let seen = &read::open(recording.directory()).unwrap().trials[0];
+    let merged = seen.latency(SECOND..3 * SECOND).unwrap();
+    let mut expected = histogram(&[1_000_000, 2_000_000]);
+    expected.add(histogram(&[3_000_000])).unwrap();
+    assert_eq!(merged["stmt.point_select"], expected);
+    assert_eq!(merged["txn.oltp.service"].len(), 0);
+    assert_eq!(seen.latency(0..u64::MAX).unwrap()["stmt.point_select"].len(), 4);
+    assert!(seen.latency(9 * SECOND..10 * SECOND).unwrap().is_empty());
+    let log = fs::read_to_string(seen.directory.join("latency.hlog")).unwrap();
+    assert!(log.contains("#[BaseTime: 1795289400.250 (seconds since epoch)]\n"), "{log}");
+}
+
+#[test]
+fn a_torn_last_line_is_forgiven_and_a_broken_one_before_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let recording = Recording::create(home.path(), manifest("torn")).unwrap();
+    let mut writer = trial(&recording);
+    writer.interval(&interval(1)).unwrap();
+    let path = writer.directory().join("intervals.ndjson");
+    append(&path, "{\"t_ns\":12");
+    assert_eq!(read::open(recording.directory()).unwrap().trials[0].intervals, [interval(1)]);
+    append(&path, "\n");
+    let error = read::open(recording.directory()).unwrap_err();
+    assert!(matches!(&error, RecordError::Malformed { line: 3, .. }), "{error}");
+    assert!(error.to_string().contains("intervals.ndjson, line 3"), "{error}");
+}
+
+#[test]
+fn unknown_fields_are_skipped_and_later_versions_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let mut recording = Recording::create(home.path(), manifest("future")).unwrap();
+    recording.event(1, "phase", json!(null)).unwrap();
+    append(
+        &recording.directory().join("events.ndjson"),
+        "{\"t_ns\":2,\"kind\":\"new\",\"detail\":1,\"colour\":\"blue\"}\n",
+    );
+    assert_eq!(read::open(recording.directory()).unwrap().events.len(), 2);
+    let path = recording.directory().join("manifest.json");
+    let text = fs::read_to_string(&path).unwrap().replace("\"schema_version\": 1", "\"schema_version\": 2");
+    fs::write(&path, text).unwrap();
+    assert!(matches!(read::open(recording.directory()), Err(RecordError::TooNew { found: 2, .. })));
+    let listing = read::list(home.path()).unwrap();
+    assert_eq!((listing.recordings.len(), listing.unreadable.len()), (0, 1));
+}
+
+#[test]
+fn a_list_holds_recordings_only_oldest_first() {
+    let home = tempfile::tempdir().unwrap();
+    assert!(read::list(&home.path().join("absent")).unwrap().recordings.is_empty());
+    let mut older = manifest("z-older");
+    older.started = "2025-01-01T00:00:00Z".parse().unwrap();
+    drop(Recording::create(home.path(), manifest("a-newer")).unwrap());
+    drop(Recording::create(home.path(), older).unwrap());
+    fs::create_dir(home.path().join("something-else")).unwrap();
+    fs::write(home.path().join("file"), "").unwrap();
+    let listing = read::list(home.path()).unwrap();
+    let names: Vec<_> = listing.recordings.iter().map(|entry| entry.manifest.name.as_str()).collect();
+    assert_eq!(names, ["z-older", "a-newer"]);
+    assert!(listing.unreadable.is_empty());
+}
+
+#[test]
+fn only_recordings_are_removed_and_links_are_not_followed() {
+    let home = tempfile::tempdir().unwrap();
+    let recording = Recording::create(home.path(), manifest("gone")).unwrap();
+    let directory = recording.directory().to_owned();
+    let outside = home.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("precious"), "x").unwrap();
+    std::os::unix::fs::symlink(&outside, directory.join("link")).unwrap();
+    let link = home.path().join("link-to-recording");
+    std::os::unix::fs::symlink(&directory, &link).unwrap();
+
+    assert!(matches!(read::remove(&outside, true), Err(RecordError::NotARecording { .. })));
+    assert!(matches!(read::remove(&link, true), Err(RecordError::NotARecording { .. })));
+    assert!(matches!(read::remove(&home.path().join("absent"), true), Err(RecordError::NotARecording { .. })));
+    fs::write(outside.join("manifest.json"), "{\"name\":\"an app\"}").unwrap();
+    assert!(matches!(read::remove(&outside, true), Err(RecordError::NotARecording { .. })));
+    assert!(matches!(read::remove(&directory, false), Err(RecordError::InUse { .. })));
+    drop(recording);
+    read::remove(&directory, false).unwrap();
+    assert!(!directory.exists() && outside.join("precious").exists());
+}
+
+#[test]
+fn a_recording_in_use_goes_only_by_force() {
+    let home = tempfile::tempdir().unwrap();
+    let recording = Recording::create(home.path(), manifest("busy")).unwrap();
+    read::remove(recording.directory(), true).unwrap();
+    assert!(!recording.directory().exists());
+}

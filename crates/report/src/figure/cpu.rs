@@ -1,0 +1,96 @@
+//! Where the CPU time went: the host's by kind, and the load generator's own.
+
+use super::{LEFT, Panel, WIDTH, thinned};
+use crate::format::{percent, tick};
+use crate::input::Report;
+use crate::scale::{Scale, spread};
+use crate::svg::{Anchor, Svg};
+use crate::sweep::Sweep;
+use plimsoll_model::summary::HostShares;
+
+const HOST: Panel = Panel { left: LEFT, right: 370.0, top: 40.0, bottom: 210.0 };
+const CLIENT: Panel = Panel { left: 512.0, right: 736.0, top: 40.0, bottom: 210.0 };
+
+type Part = (&'static str, &'static str, fn(&HostShares) -> f64);
+
+const PARTS: [Part; 4] = [
+    ("user", "s1", |host| host.user),
+    ("system", "s5", |host| host.system),
+    ("I/O wait", "s3", |host| host.iowait),
+    ("stolen", "s4", |host| host.steal),
+];
+
+/// `None` if neither is known at any point.
+pub fn cpu_shares(report: &Report) -> Option<String> {
+    let sweep = Sweep::new(report);
+    let has_host = sweep.points.iter().any(|point| point.host.is_some());
+    let has_client = sweep.points.iter().any(|point| point.client.cpu_fraction.is_some());
+    if !has_host && !has_client {
+        return None;
+    }
+    let mut svg = Svg::new(WIDTH, 254.0, "CPU time of the host by kind, and of the load generator, by load point");
+    if has_host {
+        host(&mut svg, &sweep);
+    }
+    if has_client {
+        client(&mut svg, &sweep);
+    }
+    Some(svg.finish())
+}
+
+/// Left edge and width of each bar of a panel.
+fn bars(panel: &Panel, count: usize) -> Vec<(f64, f64)> {
+    let pitch = (panel.right - panel.left) / count.max(1) as f64;
+    let width = (0.68 * pitch).min(44.0);
+    (0..count).map(|at| (panel.left + pitch * (at as f64 + 0.5) - 0.5 * width, width)).collect()
+}
+
+fn axis(svg: &mut Svg, panel: &Panel, sweep: &Sweep<'_>, places: &[(f64, f64)]) {
+    let labels = places.iter().zip(sweep.points).map(|(&(x, w), point)| (x + 0.5 * w, tick(sweep.x(point)))).collect();
+    panel.horizontal_axis(svg, &thinned(labels), sweep.axis_title());
+}
+
+fn host(svg: &mut Svg, sweep: &Sweep<'_>) {
+    let y = Scale::linear((0.0, 100.0), HOST.vertical());
+    let cpus = sweep.points.iter().find_map(|point| point.host).map_or(0, |host| host.cpus);
+    let unit = if cpus > 1 { format!("% of {cpus} CPUs") } else { "% of its CPU".to_owned() };
+    HOST.frame(svg, &y, 4, "Host", &unit);
+    let places = bars(&HOST, sweep.points.len());
+    let mut labels = Vec::new();
+    for (point, &(x, width)) in sweep.points.iter().zip(&places) {
+        let Some(shares) = &point.host else { continue };
+        let mut below = 0.0;
+        labels.clear();
+        for (name, class, share) in PARTS {
+            let is_visible = |host: &HostShares| share(host) >= 0.005;
+            let share = share(shares).clamp(0.0, 1.0 - below);
+            let (top, bottom) = (y.at(100.0 * (below + share)), y.at(100.0 * below));
+            svg.rect((x, top), (width, bottom - top), &format!("bar {class}"));
+            if sweep.points.iter().filter_map(|point| point.host).any(|host| is_visible(&host)) {
+                labels.push((format!("{name} {} %", percent(share)), class, 0.5 * (top + bottom), x + width));
+            }
+            below += share;
+        }
+    }
+    // The last bar's parts are named; the others have the same colours in the same order.
+    let heights: Vec<f64> = labels.iter().map(|label| label.2).collect();
+    for (label, height) in labels.iter().zip(spread(&heights, 14.0, (HOST.top, HOST.bottom))) {
+        svg.text((label.3 + 9.0, height + 4.0), Anchor::Start, &format!("name {}", label.1), &label.0);
+    }
+    axis(svg, &HOST, sweep, &places);
+}
+
+fn client(svg: &mut Svg, sweep: &Sweep<'_>) {
+    let y = Scale::linear((0.0, 100.0), CLIENT.vertical());
+    CLIENT.frame(svg, &y, 4, "Load generator", "% of its threads’ time");
+    let places = bars(&CLIENT, sweep.points.len());
+    for (point, &(x, width)) in sweep.points.iter().zip(&places) {
+        let Some(share) = point.client.cpu_fraction else { continue };
+        let top = y.at(100.0 * share.clamp(0.0, 1.0));
+        svg.rect((x, top), (width, CLIENT.bottom - top), "bar s2");
+        if width > 16.0 {
+            svg.text((x + 0.5 * width, top - 5.0), Anchor::Middle, "tick", &percent(share));
+        }
+    }
+    axis(svg, &CLIENT, sweep, &places);
+}

@@ -1,0 +1,79 @@
+//! Sections, tables and lists as HTML. Everything handed in as text is escaped here.
+
+use crate::table::{Column, Table};
+use crate::text::escape;
+
+/// A section of the page: its heading stands in the margin, its body is markup already.
+pub(super) struct Section {
+    pub id: &'static str,
+    pub heading: &'static str,
+    pub body: String,
+}
+
+impl Section {
+    pub fn new(id: &'static str, heading: &'static str, body: String) -> Section {
+        Section { id, heading, body }
+    }
+
+    pub fn render(&self) -> String {
+        let Section { id, heading, body } = self;
+        format!("<section id=\"{id}\">\n<h2>{heading}</h2>\n<div class=\"body\">\n{body}</div>\n</section>\n")
+    }
+}
+
+pub(super) fn paragraph(text: &str) -> String {
+    format!("<p>{}</p>\n", escape(text))
+}
+
+/// A remark in small type.
+pub(super) fn remark(text: &str) -> String {
+    format!("<p class=\"remark\">{}</p>\n", escape(text))
+}
+
+pub(super) fn subheading(text: &str) -> String {
+    format!("<h3>{}</h3>\n", escape(text))
+}
+
+pub(super) fn figure(svg: &str, caption: &str) -> String {
+    format!("<figure>\n{svg}<figcaption>{}</figcaption>\n</figure>\n", escape(caption))
+}
+
+pub(super) fn table(table: &Table) -> String {
+    let mut html = String::from("<div class=\"wide\"><table>\n<thead>\n<tr>");
+    for column in &table.columns {
+        html.push_str(&format!("<th scope=\"col\"{}>{}{}</th>", class(column), escape(&column.name), unit(column)));
+    }
+    html.push_str("</tr>\n</thead>\n<tbody>\n");
+    for row in 0..table.rows() {
+        let mark = table.mark(row);
+        html.push_str(&mark.map_or("<tr>".to_owned(), |mark| format!("<tr class=\"{}\">", mark.name())));
+        for (at, column) in table.columns.iter().enumerate() {
+            let tag =
+                mark.filter(|_| at == 0).map_or(String::new(), |m| format!("<span class=\"tag\">{}</span>", m.name()));
+            html.push_str(&format!("<td{}>{tag}{}</td>", class(column), escape(&column.cells[row])));
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody>\n</table></div>\n");
+    html
+}
+
+fn class(column: &Column) -> &'static str {
+    if column.is_number { " class=\"n\"" } else { "" }
+}
+
+fn unit(column: &Column) -> String {
+    match column.unit.as_str() {
+        "" => String::new(),
+        unit => format!("<span class=\"unit\">{}</span>", escape(unit)),
+    }
+}
+
+/// Names and what they are, in two columns.
+pub(super) fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let rows: String = pairs
+        .into_iter()
+        .map(|(name, value)| format!("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape(name), escape(&value)))
+        .collect();
+    if rows.is_empty() { rows } else { format!("<table class=\"pairs\">\n<tbody>\n{rows}</tbody>\n</table>\n") }
+}

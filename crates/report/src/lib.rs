@@ -1,0 +1,27 @@
+//! From what was measured to what people read: one HTML page, its figures, a table in the terminal.
+//!
+//! Everything is a pure function of a [`Report`]; nothing here reads a file, a clock or the environment, and the
+//! page needs neither a network nor JavaScript. Text from a server is hostile: it passes through
+//! [`text::clean`] or [`text::escape`] before it is shown. Numbers get their units and digits in
+//! [`format`](mod@format) only, and both renderings show the same [`table::Table`].
+//!
+//! Begin with [`html::page`], which lists the sections in their order; [`sweep`] finds the answer and
+//! [`sentence`] words it; [`svg`] is the one writer of all figures.
+
+pub mod figure;
+pub mod format;
+pub mod html;
+pub mod input;
+pub mod points;
+pub mod scale;
+pub mod sentence;
+pub mod svg;
+pub mod sweep;
+pub mod table;
+pub mod terminal;
+pub mod text;
+
+pub use html::page as html;
+pub use input::{Limit, PointSeries, Report, SettingRow};
+pub use sentence::answer;
+pub use terminal::terminal_table;

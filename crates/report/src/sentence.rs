@@ -1,0 +1,74 @@
+//! The answer in one sentence.
+
+use crate::format::{counted, number, short};
+use crate::input::{Limit, Report};
+use crate::sweep::{Sweep, error_count, shown_latency};
+
+/// What the run found, as one plain sentence.
+pub fn answer(report: &Report) -> String {
+    let sweep = Sweep::new(report);
+    let found = match (sweep.points, sweep.peak()) {
+        ([], _) => "Nothing was measured: the run ended before its first load point was complete".to_owned(),
+        (points, None) => nothing_succeeded(points.iter().map(error_count).sum()),
+        ([_], Some(_)) => single_point(&sweep),
+        (_, Some(peak)) => several_points(report, &sweep, peak),
+    };
+    match sweep.points.len() {
+        points if report.summary.interrupted && points > 0 => {
+            format!("{found}; the run was interrupted after {}.", counted(points as f64, "load point"))
+        }
+        _ => format!("{found}."),
+    }
+}
+
+fn nothing_succeeded(errors: u64) -> String {
+    match errors {
+        0 => "No transaction was completed".to_owned(),
+        n => format!("No transaction succeeded; the server answered with {}", counted(n as f64, "error")),
+    }
+}
+
+fn single_point(sweep: &Sweep<'_>) -> String {
+    let point = &sweep.points[0];
+    let latency = shown_latency(point);
+    let rate = rate_text(point.transactions_per_second.unwrap_or(0.0));
+    let mut text = format!("{rate} at {}", counted(point.connections as f64, "connection"));
+    if let Some(offered) = point.rate_offered {
+        text.push_str(&format!(" with {} offered", number(offered, 0)));
+    }
+    if let (Some(p50), Some(p99)) = (latency.p50, latency.p99) {
+        text.push_str(&format!("; half of them took at most {} ms, 99 % at most {} ms", short(p50), short(p99)));
+    }
+    text
+}
+
+fn several_points(report: &Report, sweep: &Sweep<'_>, peak: usize) -> String {
+    let point = &sweep.points[peak];
+    let rate = rate_text(point.transactions_per_second.unwrap_or(0.0));
+    let at = sweep.load_text(point);
+    let at_end = sweep.by_load().last().is_some_and(|last| sweep.x(last) == sweep.x(point));
+    let first_load = sweep.by_load().first().map_or(0.0, |first| sweep.x(first));
+    let mut text = match at_end {
+        true => format!("{rate} at {at}, the highest load tried: more may be possible"),
+        false => format!("{rate} at most, at {at}"),
+    };
+    // A knee that rounds to the peak itself tells nothing new.
+    if let Some(knee) = sweep.knee().filter(|knee| knee.connections.round() < knee.peak_connections) {
+        let connections = counted(knee.connections, "connection");
+        text.push_str(&match knee.connections <= first_load {
+            true => format!("; already {connections}, the lowest load tried, reached 95 % of that"),
+            false => format!("; 95 % of that is reached with about {connections}"),
+        });
+    }
+    text.push_str(match report.limit {
+        Limit::ClientCpu(_) => "; the load generator’s own CPU was the limit, so the server may carry more",
+        Limit::HostCpu(_) => "; the host’s CPUs were the limit",
+        Limit::NotDetermined(_) => "; what limited it could not be determined",
+    });
+    text
+}
+
+/// `12,345 transactions per second`.
+pub(crate) fn rate_text(per_second: f64) -> String {
+    format!("{} transactions per second", short(per_second))
+}

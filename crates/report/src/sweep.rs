@@ -1,0 +1,108 @@
+//! Which load point is the peak, which the knee, and over what they are drawn.
+
+use crate::format::{counted, number};
+use crate::input::Report;
+use plimsoll_model::summary::{LatencyMs, Point};
+use plimsoll_stats::Knee;
+use std::collections::BTreeMap;
+
+/// What grows from load point to load point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    Connections,
+    /// Arrivals per second, at one number of connections.
+    Rate,
+}
+
+/// The load points of a report, seen as a sweep.
+#[derive(Clone, Copy, Debug)]
+pub struct Sweep<'a> {
+    pub points: &'a [Point],
+    pub load: Load,
+    knee: Option<Knee>,
+}
+
+impl<'a> Sweep<'a> {
+    pub fn new(report: &'a Report) -> Sweep<'a> {
+        let points = &report.summary.points[..];
+        let one_number = points.windows(2).all(|pair| pair[0].connections == pair[1].connections);
+        let all_rates = points.iter().all(|point| point.rate_offered.is_some());
+        let load = if points.len() > 1 && one_number && all_rates { Load::Rate } else { Load::Connections };
+        Sweep { points, load, knee: report.knee.filter(|_| load == Load::Connections) }
+    }
+
+    /// The place of a point on the axis of loads.
+    pub fn x(&self, point: &Point) -> f64 {
+        match self.load {
+            Load::Connections => point.connections as f64,
+            Load::Rate => point.rate_offered.unwrap_or(0.0),
+        }
+    }
+
+    /// `32 connections` or `500 arrivals per second`.
+    pub fn load_text(&self, point: &Point) -> String {
+        match self.load {
+            Load::Connections => counted(point.connections as f64, "connection"),
+            Load::Rate => format!("{} arrivals per second", number(self.x(point), 0)),
+        }
+    }
+
+    /// What the axis of loads is called.
+    pub fn axis_title(&self) -> &'static str {
+        match self.load {
+            Load::Connections => "connections",
+            Load::Rate => "arrivals offered per second",
+        }
+    }
+
+    /// The points with a positive load, smallest first.
+    pub fn by_load(&self) -> Vec<&'a Point> {
+        let mut sorted: Vec<&Point> = self.points.iter().filter(|point| self.x(point) > 0.0).collect();
+        sorted.sort_by(|a, b| self.x(a).total_cmp(&self.x(b)));
+        sorted
+    }
+
+    /// False if two points share a load (other rates, rounds): no line joins such points.
+    pub fn is_one_line(&self) -> bool {
+        self.by_load().windows(2).all(|pair| self.x(pair[0]) < self.x(pair[1]))
+    }
+
+    /// Index of the point with the highest throughput, if anything succeeded.
+    pub fn peak(&self) -> Option<usize> {
+        let rate = |at: usize| self.points[at].transactions_per_second.unwrap_or(0.0);
+        let best = (0..self.points.len()).reduce(|best, at| if rate(at) > rate(best) { at } else { best })?;
+        (rate(best) > 0.0).then_some(best)
+    }
+
+    pub fn knee(&self) -> Option<Knee> {
+        self.knee
+    }
+
+    /// Index of the smallest load at or above the knee.
+    pub fn knee_row(&self) -> Option<usize> {
+        let wanted = self.knee?.connections * (1.0 - 1e-9);
+        let above = (0..self.points.len()).filter(|&at| self.x(&self.points[at]) >= wanted);
+        above.min_by(|&a, &b| self.x(&self.points[a]).total_cmp(&self.x(&self.points[b])))
+    }
+}
+
+/// The latency that counts for the user of a server: from the due time where a rate was set, else from the first send.
+pub fn shown_latency(point: &Point) -> &LatencyMs {
+    point.response_ms.as_ref().unwrap_or(&point.latency_ms)
+}
+
+/// How many errors a point had, whatever their code.
+pub fn error_count(point: &Point) -> u64 {
+    point.errors.values().sum()
+}
+
+/// `1213 × 12, 1205 × 1`, if there were any.
+pub fn errors_by_code(points: &[Point]) -> Option<String> {
+    let mut by_code: BTreeMap<u16, u64> = BTreeMap::new();
+    for (code, count) in points.iter().flat_map(|point| &point.errors) {
+        *by_code.entry(*code).or_default() += count;
+    }
+    let named: Vec<String> =
+        by_code.iter().map(|(code, count)| format!("{code} × {}", number(*count as f64, 0))).collect();
+    (!named.is_empty()).then(|| named.join(", "))
+}

@@ -1,0 +1,219 @@
+//! The page is well-formed, self-contained and safe, whatever it is made of.
+
+mod sample;
+
+use plimsoll_model::Caveat;
+use plimsoll_model::samples::Phase;
+use plimsoll_report::{Limit, PointSeries, Report, html};
+use roxmltree::{Document, Node, ParsingOptions};
+
+/// Parses the page strictly and checks what every page must keep to.
+fn checked(page: &str) -> Document<'_> {
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(page, options).expect("well-formed");
+    for node in document.descendants().filter(Node::is_element) {
+        let name = node.tag_name().name();
+        assert!(!matches!(name, "script" | "link" | "img" | "iframe" | "object" | "embed" | "base" | "form"), "{name}");
+        for attribute in node.attributes() {
+            let (attribute, value) = (attribute.name(), attribute.value());
+            assert!(!attribute.starts_with("on"), "{attribute}");
+            match attribute {
+                "href" => assert!(value.starts_with('#'), "{value}"),
+                "src" | "action" | "style" | "xmlns" => panic!("{attribute}={value}"),
+                _ => assert!(!value.contains("NaN") && !value.contains("inf"), "{name} {attribute}={value}"),
+            }
+        }
+    }
+    let style = node(&document, "style").text().expect("styles");
+    assert!(!style.contains("url(") && !style.contains("@import"), "styles refer to nothing outside");
+    document
+}
+
+fn node<'a>(document: &'a Document<'_>, name: &str) -> Node<'a, 'a> {
+    document.descendants().find(|node| node.has_tag_name(name)).unwrap_or_else(|| panic!("no <{name}>"))
+}
+
+fn all_text(node: Node<'_, '_>) -> String {
+    node.descendants().filter_map(|inner| if inner.is_text() { inner.text() } else { None }).collect()
+}
+
+fn ids(document: &Document<'_>) -> Vec<String> {
+    let sections = document.descendants().filter(|node| node.has_tag_name("section"));
+    sections.filter_map(|node| node.attribute("id").map(str::to_owned)).collect()
+}
+
+fn keep_points(report: &mut Report, count: usize) {
+    report.summary.points.truncate(count);
+    report.timeline.truncate(count);
+    report.knee = None;
+}
+
+#[test]
+fn a_full_page_has_all_sections_in_order_and_points_nowhere() {
+    let page = html(&sample::report());
+    let document = checked(&page);
+    assert_eq!(
+        ids(&document),
+        ["figure", "points", "limit", "environment", "cost", "timeline", "latency", "settings", "caveats", "repeat"]
+    );
+    assert!(!page.contains("http:") && !page.contains("https:") && !page.contains("<script"));
+    assert_eq!(document.descendants().filter(|node| node.has_tag_name("figure")).count(), 4);
+}
+
+#[test]
+fn the_answer_stands_first() {
+    let page = html(&sample::report());
+    let document = checked(&page);
+    let answer = document.descendants().find(|node| node.attribute("class") == Some("answer")).unwrap();
+    assert_eq!(
+        all_text(answer).replace('\u{a0}', " "),
+        "981 transactions per second at most, at 32 connections; 95 % of that is reached with about 9 connections; the \
+         host’s CPUs were the limit."
+    );
+}
+
+#[test]
+fn peak_and_knee_are_marked_in_the_table_and_named_in_the_figure() {
+    let page = html(&sample::report());
+    let document = checked(&page);
+    let row = |class: &str| document.descendants().find(|node| node.attribute("class") == Some(class)).unwrap();
+    assert!(all_text(row("peak")).contains("981"));
+    assert!(all_text(row("knee")).starts_with("knee16"));
+    assert!(page.contains("peak: 981 at 32") && page.contains("knee: 95 % of the peak at about 9"));
+    assert!(page.contains("class=\"differs\""), "a setting that is not in effect stands out");
+}
+
+#[test]
+fn text_of_a_server_is_shown_and_never_obeyed() {
+    let evil = "</style></svg><script>alert(1)</script>\u{1b}[31m\u{0}\"'><img src=x onerror=y>&lt;\u{202e}]]>";
+    let mut report = sample::report();
+    report.title = evil.to_owned();
+    report.summary.workload = evil.to_owned();
+    report.summary.target.version = evil.to_owned();
+    report.summary.target.durability.insert(evil.to_owned(), evil.to_owned());
+    report.summary.params.insert(evil.to_owned(), evil.into());
+    report.summary.caveats.push(Caveat::new(evil, evil));
+    report.summary.recording = Some(evil.to_owned());
+    report.limit = Limit::NotDetermined(evil.to_owned());
+    report.host_facts.push((evil.to_owned(), evil.to_owned()));
+    report.how_to_repeat = evil.to_owned();
+    report.generated = evil.to_owned();
+    for setting in &mut report.settings {
+        setting.name = evil.to_owned();
+        setting.requested = Some(evil.to_owned());
+        setting.effective = Some(format!("{evil}2"));
+        setting.origin = evil.to_owned();
+    }
+    for operation in report.summary.points.iter_mut().flat_map(|point| &mut point.operations) {
+        operation.name = evil.to_owned();
+    }
+    let page = html(&report);
+    let document = checked(&page);
+    assert!(!page.contains(['\u{1b}', '\u{0}', '\u{202e}']));
+    assert!(all_text(node(&document, "h1")).starts_with("</style></svg><script>alert(1)"));
+}
+
+#[test]
+fn a_single_point_shows_its_seconds_and_no_peak() {
+    let mut report = sample::report();
+    keep_points(&mut report, 1);
+    let page = html(&report);
+    let document = checked(&page);
+    assert!(
+        page.contains("318\u{a0}transactions per second at 1\u{a0}connection; half of them took at most 3.02\u{a0}ms")
+    );
+    assert!(!page.contains("class=\"tag\">peak"));
+    assert!(!ids(&document).contains(&"timeline".to_owned()), "the timeline is the main figure already");
+    assert!(ids(&document).contains(&"figure".to_owned()));
+}
+
+#[test]
+fn an_early_interrupt_gives_a_page_of_what_is_known() {
+    let mut report = sample::report();
+    keep_points(&mut report, 0);
+    report.summary.interrupted = true;
+    let page = html(&report);
+    assert_eq!(ids(&checked(&page)), ["environment", "settings", "caveats", "repeat"]);
+    assert!(page.contains("Nothing was measured"));
+    // A trial that was cut short left some seconds.
+    report.timeline.push(PointSeries {
+        connections: 1,
+        intervals: vec![sample::interval(0, Phase::WarmUp, 100), sample::interval(1, Phase::Measure, 120)],
+        host: Vec::new(),
+    });
+    let page = html(&report);
+    assert_eq!(ids(&checked(&page))[0], "figure");
+}
+
+#[test]
+fn missing_and_impossible_numbers_do_not_break_the_page() {
+    let mut report = sample::report();
+    for point in &mut report.summary.points {
+        point.transactions = 0;
+        point.queries = 0;
+        point.transactions_per_second = None;
+        point.latency_ms = Default::default();
+        point.operations.clear();
+        point.server = None;
+        point.host = None;
+        point.client = Default::default();
+    }
+    report.knee = None;
+    report.timeline.clear();
+    report.settings.clear();
+    report.summary.target.durability.clear();
+    let page = html(&report);
+    assert!(!ids(&checked(&page)).contains(&"cost".to_owned()));
+    assert!(page.contains("No transaction succeeded; the server answered with 3\u{a0}errors"));
+
+    let mut report = sample::report();
+    for (at, point) in report.summary.points.iter_mut().enumerate() {
+        point.transactions_per_second = Some([f64::NAN, f64::INFINITY, 0.0, -1.0, 1e300, 1e-300, 5.0][at]);
+        point.latency_ms.p99 = Some([f64::NAN, f64::INFINITY, 0.0, -1.0, 1e300, 1e-300, 5.0][at]);
+        point.connections *= at % 2;
+    }
+    checked(&html(&report));
+}
+
+#[test]
+fn the_same_load_twice_is_not_joined_by_a_line() {
+    let mut report = sample::report();
+    let again = report.summary.points.clone();
+    report.summary.points.extend(again);
+    report.timeline.extend(report.timeline.clone());
+    let page = html(&report);
+    checked(&page);
+    let main_figure = page.split("</figure>").next().unwrap();
+    assert!(!main_figure.contains("<polyline"));
+}
+
+#[test]
+fn an_open_loop_is_drawn_over_its_rates() {
+    let mut report = sample::report();
+    for (at, point) in report.summary.points.iter_mut().enumerate() {
+        point.connections = 16;
+        point.rate_offered = Some(100.0 * 2f64.powi(at as i32));
+        point.response_ms = Some(point.latency_ms);
+    }
+    for series in &mut report.timeline {
+        series.connections = 16;
+    }
+    let page = html(&report);
+    checked(&page);
+    assert!(page.contains("arrivals offered per second") && page.contains("Response time"));
+    assert!(page.contains("at 3,200\u{a0}arrivals per second"));
+    assert!(!page.contains("95\u{a0}% of that"), "the knee is one of connections");
+}
+
+#[test]
+fn long_series_are_thinned_before_they_are_drawn() {
+    let mut report = sample::report();
+    let hour = |n| sample::interval(n, Phase::Measure, 900 + n as u64 % 7);
+    for series in &mut report.timeline {
+        series.intervals = (0..3600).map(hour).collect();
+        series.host.clear();
+    }
+    let page = html(&report);
+    checked(&page);
+    assert!(page.len() < 200_000, "{} bytes", page.len());
+}

@@ -1,0 +1,432 @@
+//! One private server's directory: what lies in it, whether it is ours, its lock, its record.
+//!
+//! ```text
+//! <home>/servers/<name>/
+//!   lock          flock, held by the Plimsoll that uses the server; names it
+//!   server.json   the record, and the marker that the directory is Plimsoll's
+//!   data/         the data directory, with plimsoll-data.json naming the build that made it
+//!   data.new/     one that is being copied; renamed to data/ when complete
+//!   my.cnf  error.log  error.log.1  server.pid  tmp/
+//! ```
+
+use crate::error::During;
+use crate::home::real_directory;
+use crate::process::{self, Ending, Identity, find_by_config};
+use crate::{Build, Home, ServerError};
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+const RECORD: &str = "server.json";
+const LOCK: &str = "lock";
+const DATA_MARKER: &str = "plimsoll-data.json";
+
+/// A reader of the directory holds the lock for an instant; so ask again before saying "in use".
+const LOCK_TRIES: u32 = 5;
+const LOCK_PAUSE: Duration = Duration::from_millis(40);
+
+/// What `server.json` holds. Its first key is the marker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Version of this format: 1.
+    pub plimsoll_server: u32,
+    /// The server that was started last, unless it was stopped in order.
+    pub process: Option<ProcessRecord>,
+}
+
+/// A started server as written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessRecord {
+    #[serde(flatten)]
+    pub identity: Identity,
+    pub build: Build,
+    pub socket: PathBuf,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// Made by `server start`, and ready: it may run without a Plimsoll.
+    pub kept: bool,
+}
+
+/// The directory of one private server that exists and is ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerDirectory {
+    name: String,
+    path: PathBuf,
+}
+
+/// What stands at a path where a server's directory should be.
+enum Presence {
+    Missing,
+    /// Ours: it has a record.
+    Ours,
+    /// Empty, or left by a Plimsoll that was killed before it wrote the first record.
+    Fresh,
+}
+
+impl ServerDirectory {
+    /// Opens the directory of the server `name`.
+    ///
+    /// # Errors
+    /// [`ServerError::Unknown`] when there is none, [`ServerError::Foreign`] when it is not ours.
+    pub fn existing(home: &Home, name: &str) -> Result<ServerDirectory, ServerError> {
+        let directory = ServerDirectory::named(home, name)?;
+        match examine(&directory.path)? {
+            Presence::Missing => Err(ServerError::Unknown { name: name.to_owned() }),
+            Presence::Ours | Presence::Fresh => Ok(directory),
+        }
+    }
+
+    /// Opens or creates the directory of the server `name`, mode 0700.
+    ///
+    /// # Errors
+    /// [`ServerError::Name`], [`ServerError::Foreign`], [`ServerError::Place`], or [`ServerError::Io`].
+    pub fn prepare(home: &Home, name: &str) -> Result<ServerDirectory, ServerError> {
+        let directory = ServerDirectory::named(home, name)?;
+        real_directory("directory of servers", &home.servers(), "move it away")?;
+        if let Presence::Missing = examine(&directory.path)? {
+            match DirBuilder::new().mode(0o700).create(&directory.path) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                made => made.during("create", &directory.path)?,
+            }
+        }
+        Ok(directory)
+    }
+
+    fn named(home: &Home, name: &str) -> Result<ServerDirectory, ServerError> {
+        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        let valid = name.len() <= 64
+            && name.starts_with(inner)
+            && name.chars().all(|c| inner(c) || matches!(c, '.' | '_' | '-'));
+        match valid {
+            true => Ok(ServerDirectory { name: name.to_owned(), path: home.servers().join(name) }),
+            false => Err(ServerError::Name { name: name.chars().filter(|c| !c.is_control()).collect() }),
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.path.join("data")
+    }
+
+    pub(crate) fn half_made_data(&self) -> PathBuf {
+        self.path.join("data.new")
+    }
+
+    pub fn tmp(&self) -> PathBuf {
+        self.path.join("tmp")
+    }
+
+    pub fn my_cnf(&self) -> PathBuf {
+        self.path.join("my.cnf")
+    }
+
+    pub fn error_log(&self) -> PathBuf {
+        self.path.join("error.log")
+    }
+
+    pub(crate) fn pid_file(&self) -> PathBuf {
+        self.path.join("server.pid")
+    }
+
+    /// Takes the server's lock for `holder` (a command, say), until the lock is dropped.
+    ///
+    /// # Errors
+    /// [`ServerError::Locked`] names who has it.
+    pub fn lock(&self, holder: &str) -> Result<Lock, ServerError> {
+        let path = self.path.join(LOCK);
+        for _ in 0..LOCK_TRIES {
+            match Lock::try_take(&path, holder)? {
+                Some(lock) => return Ok(lock),
+                None => thread::sleep(LOCK_PAUSE),
+            }
+        }
+        Err(ServerError::Locked { name: self.name.clone(), holder: self.holder() })
+    }
+
+    fn holder(&self) -> String {
+        let mut text = String::new();
+        let read = File::open(self.path.join(LOCK)).and_then(|file| file.take(200).read_to_string(&mut text));
+        match (read, printable(text.trim())) {
+            (Ok(_), named) if !named.is_empty() => named,
+            _ => "another plimsoll".to_owned(),
+        }
+    }
+
+    /// Who holds the lock now, if anybody does.
+    pub fn held_by(&self) -> Option<String> {
+        match Lock::try_peek(&self.path.join(LOCK)) {
+            Ok(true) => None,
+            _ => Some(self.holder()),
+        }
+    }
+
+    /// The record; a fresh directory has an empty one.
+    ///
+    /// # Errors
+    /// [`ServerError::Foreign`] when `server.json` is not ours.
+    pub fn record(&self) -> Result<Record, ServerError> {
+        match read_record(&self.path)? {
+            Some(record) => Ok(record),
+            None => Ok(Record { plimsoll_server: 1, process: None }),
+        }
+    }
+
+    /// Replaces the record in one step.
+    pub(crate) fn write_record(&self, record: &Record) -> Result<(), ServerError> {
+        write_json(&self.path.join(RECORD), record)
+    }
+
+    /// Which build made the data; none when there are no data yet.
+    ///
+    /// # Errors
+    /// [`ServerError::Foreign`] when `data` is a link or has no marker of ours.
+    pub fn data_build(&self) -> Result<Option<Build>, ServerError> {
+        let data = self.data();
+        let foreign = |found: String| ServerError::Foreign { path: data.clone(), found };
+        match fs::symlink_metadata(&data) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e).during("look at", &data),
+            Ok(facts) if !facts.is_dir() => Err(foreign("it is a symbolic link or no directory".into())),
+            Ok(_) => {
+                let text = fs::read_to_string(data.join(DATA_MARKER))
+                    .map_err(|e| foreign(format!("its marker `{DATA_MARKER}` cannot be read: {e}")))?;
+                let build = serde_json::from_str(&text);
+                Ok(Some(build.map_err(|e| foreign(format!("its marker `{DATA_MARKER}` is damaged: {e}")))?))
+            }
+        }
+    }
+
+    /// Marks the data directory `data` as made by `build`.
+    pub(crate) fn mark_data(data: &Path, build: &Build) -> Result<(), ServerError> {
+        write_json(&data.join(DATA_MARKER), build)
+    }
+
+    /// The server that runs on this directory, found by the record, else by its command line.
+    pub fn running(&self, record: &Record) -> Option<Identity> {
+        let recorded = record.process.as_ref().map(|process| &process.identity);
+        match recorded.filter(|identity| identity.runs_with(&self.my_cnf())) {
+            Some(identity) => Some(identity.clone()),
+            None => find_by_config(&self.my_cnf(), &self.data()),
+        }
+    }
+
+    /// The server that `server start` made and that still runs.
+    pub fn kept<'r>(&self, record: &'r Record) -> Option<&'r ProcessRecord> {
+        record.process.as_ref().filter(|process| process.kept && process.identity.runs_with(&self.my_cnf()))
+    }
+
+    /// Ends what runs here and removes what it left. Only with the lock held. Nothing is signalled unless
+    /// the data directory carries our marker.
+    pub(crate) fn bring_down(&self, patience: Duration) -> Result<(Ending, Vec<PathBuf>), ServerError> {
+        let record = self.record()?;
+        let ending = match (self.running(&record), self.data_build()?) {
+            (None, _) => Ending::WasDown,
+            (Some(identity), Some(_)) => process::end(&self.name, &identity, &self.my_cnf(), patience)?,
+            (Some(identity), None) => {
+                let found = format!("pid {} runs on it, but it has no data directory of ours", identity.pid);
+                return Err(ServerError::Foreign { path: self.path.clone(), found });
+            }
+        };
+        let gone = match &record.process {
+            Some(process) => self.settle(&process.socket)?,
+            None => self.sweep(None)?,
+        };
+        Ok((ending, gone))
+    }
+
+    /// Writes down that the server is down and removes what it left.
+    pub(crate) fn settle(&self, socket: &Path) -> Result<Vec<PathBuf>, ServerError> {
+        let gone = self.sweep(Some(socket))?;
+        self.write_record(&Record { plimsoll_server: 1, process: None })?;
+        Ok(gone)
+    }
+
+    /// Removes what a server that is down has left: socket, pid file, half-made data. Only with the lock
+    /// held, and only when nothing runs. Returns what was there.
+    pub(crate) fn sweep(&self, socket: Option<&Path>) -> Result<Vec<PathBuf>, ServerError> {
+        let mut gone = Vec::new();
+        let mut files = vec![self.pid_file()];
+        if let Some(socket) = socket.filter(|path| is_socket(path)) {
+            let mut lock = socket.as_os_str().to_owned();
+            lock.push(".lock");
+            files.extend([socket.to_owned(), lock.into()]);
+        }
+        for file in files {
+            match fs::remove_file(&file) {
+                Ok(()) => gone.push(file),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(e).during("remove", &file),
+            }
+        }
+        if remove_tree(&self.half_made_data())? {
+            gone.push(self.half_made_data());
+        }
+        remove_tree(&self.tmp())?;
+        Ok(gone)
+    }
+
+    /// The last `lines` lines of the error log, without control characters; empty when there is none.
+    pub fn error_log_tail(&self, lines: usize) -> String {
+        let text = end_of(&self.error_log());
+        let all: Vec<String> = text.lines().map(printable).collect();
+        all[all.len().saturating_sub(lines)..].join("\n")
+    }
+
+    /// What the error log says about a failure: the first complaints, or else the last lines.
+    pub(crate) fn complaint(&self) -> String {
+        let text = end_of(&self.error_log());
+        let errors: Vec<String> = text.lines().filter(|line| line.contains("[ERROR]")).map(printable).collect();
+        match errors.is_empty() {
+            true => match self.error_log_tail(8) {
+                tail if tail.is_empty() => "its error log is empty".to_owned(),
+                tail => tail,
+            },
+            false => errors[..errors.len().min(6)].join("\n"),
+        }
+    }
+}
+
+/// The lock on a server or a template; released when dropped, also by a kill.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock file at `path` unless somebody has it, and writes down who we are.
+    pub(crate) fn try_take(path: &Path, holder: &str) -> Result<Option<Lock>, ServerError> {
+        let mut file = Lock::file(path).during("open the lock", path)?;
+        if !taken(&file).during("lock", path)? {
+            return Ok(None);
+        }
+        let text = format!("{} (pid {})\n", printable(holder), std::process::id());
+        file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).during("write the lock", path)?;
+        Ok(Some(Lock { _file: file }))
+    }
+
+    /// Whether the lock is free, without leaving a trace.
+    fn try_peek(path: &Path) -> io::Result<bool> {
+        match File::open(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(true),
+            Err(e) => Err(e),
+            Ok(file) => taken(&file),
+        }
+    }
+
+    fn file(path: &Path) -> io::Result<File> {
+        let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(no_follow);
+        options.open(path)
+    }
+}
+
+fn taken(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// A path that was read from a record is only removed when a socket is there.
+fn is_socket(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|facts| facts.file_type().is_socket())
+}
+
+fn examine(path: &Path) -> Result<Presence, ServerError> {
+    let foreign = |found: String| Err(ServerError::Foreign { path: path.to_owned(), found });
+    let facts = match fs::symlink_metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Presence::Missing),
+        facts => facts.during("look at", path)?,
+    };
+    if facts.is_symlink() {
+        return foreign("it is a symbolic link".into());
+    }
+    if !facts.is_dir() {
+        return foreign("it is no directory".into());
+    }
+    if facts.uid() != geteuid().as_raw() {
+        return foreign(format!("it belongs to user {}", facts.uid()));
+    }
+    if read_record(path)?.is_some() {
+        return Ok(Presence::Ours);
+    }
+    for entry in fs::read_dir(path).during("read", path)? {
+        let name = entry.during("read", path)?.file_name();
+        if name != LOCK && name != format!("{RECORD}.new").as_str() {
+            return foreign(format!("it holds `{}` but no `{RECORD}`", printable(&name.to_string_lossy())));
+        }
+    }
+    Ok(Presence::Fresh)
+}
+
+fn read_record(directory: &Path) -> Result<Option<Record>, ServerError> {
+    let path = directory.join(RECORD);
+    match fs::read_to_string(&path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e).during("read", &path),
+        Ok(text) => match serde_json::from_str::<Record>(&text) {
+            Ok(record) if record.plimsoll_server == 1 => Ok(Some(record)),
+            Ok(record) => Err(ServerError::Foreign {
+                path,
+                found: format!("its format is {} and this plimsoll knows 1", record.plimsoll_server),
+            }),
+            Err(e) => Err(ServerError::Foreign { path, found: format!("it is no record of a private server: {e}") }),
+        },
+    }
+}
+
+/// Writes beside the file and renames, so that a reader and a crash see the old or the new one.
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ServerError> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    let new = PathBuf::from(new);
+    let mut text = serde_json::to_vec_pretty(value).map_err(io::Error::from).during("describe", path)?;
+    text.push(b'\n');
+    fs::write(&new, text).during("write", &new)?;
+    fs::rename(&new, path).during("replace", path)
+}
+
+/// Removes a directory of ours and everything below it. Links inside are removed, never followed; a link in
+/// its place is refused. Returns whether there was one.
+pub(crate) fn remove_tree(path: &Path) -> Result<bool, ServerError> {
+    match fs::symlink_metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e).during("look at", path),
+        Ok(facts) if !facts.is_dir() => {
+            Err(ServerError::Foreign { path: path.to_owned(), found: "it is a symbolic link or no directory".into() })
+        }
+        Ok(_) => fs::remove_dir_all(path).during("remove", path).map(|()| true),
+    }
+}
+
+/// At most the last 256 KiB of a log, whatever bytes it holds.
+fn end_of(path: &Path) -> String {
+    const MOST: u64 = 256 << 10;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|mut file| {
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(MOST)))?;
+        file.take(MOST).read_to_end(&mut bytes)
+    });
+    read.map(|_| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+}
+
+/// Text from outside without what could steer a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect()
+}

@@ -1,0 +1,91 @@
+//! What can go wrong with a private server. Each message names the object, what was found, the remedy.
+
+use plimsoll_model::Flavour;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error(
+        "no {wanted} server found; looked for {names} in {places}; install the package `{package}` or give the binary with `--server PATH`"
+    )]
+    NoBuild { wanted: &'static str, names: &'static str, places: String, package: &'static str },
+
+    #[error("`{}` is no MySQL-family server: {found}; give the server binary or a directory that contains one", path.display())]
+    NotAServer { path: PathBuf, found: String },
+
+    #[error("plimsoll's {what} `{}` cannot be used: {found}; {remedy}", path.display())]
+    Place { what: &'static str, path: PathBuf, found: String, remedy: &'static str },
+
+    #[error(
+        "`{name}` cannot name a private server; use 1 to 64 of a-z, 0-9, `.`, `_` and `-`, beginning with a letter or digit"
+    )]
+    Name { name: String },
+
+    #[error("private server `{name}` is in use by {holder}; wait for it to end or use another server")]
+    Locked { name: String, holder: String },
+
+    #[error("there is no private server `{name}`; `plimsoll server list` shows those that exist")]
+    Unknown { name: String },
+
+    #[error("`{}` is not plimsoll's: {found}; it was left untouched, move it away or choose another home with PLIMSOLL_HOME", path.display())]
+    Foreign { path: PathBuf, found: String },
+
+    #[error(
+        "the data of private server `{name}` were made by {data}, but the server chosen is {build}; choose the first with `--server PATH`, or remove `{}` to begin with an empty server",
+        path.display()
+    )]
+    OtherBuild { name: String, path: PathBuf, data: String, build: String },
+
+    #[error("{build} could not initialise a data directory: {reason}")]
+    InitialiseFailed { build: String, reason: String },
+
+    #[error("private server `{name}` did not start ({found}): {reason}; its whole log is `{}`", log.display())]
+    StartFailed { name: String, found: String, reason: String, log: PathBuf },
+
+    #[error("private server `{name}` was not ready after {waited:?}: {reason}; its whole log is `{}`", log.display())]
+    StartTimeout { name: String, waited: Duration, reason: String, log: PathBuf },
+
+    #[error("private server `{name}` runs as pid {pid} but does not answer on `{}`; stop it with `plimsoll server stop {name}`", socket.display())]
+    Unreachable { name: String, pid: u32, socket: PathBuf },
+
+    #[error(
+        "pid {pid} of private server `{name}` did not end within {waited:?} of being killed; it may hang in a device, look at its state in /proc/{pid}/status"
+    )]
+    WillNotEnd { name: String, pid: u32, waited: Duration },
+
+    #[error("the socket path `{}` has {bytes} bytes and 107 is the limit; set XDG_RUNTIME_DIR to a shorter directory", path.display())]
+    SocketPath { path: PathBuf, bytes: usize },
+
+    #[error("server setting `{name}` = `{value}` is refused: {found}")]
+    Setting { name: String, value: String, found: String },
+
+    #[error("unknown server `{given}`; use auto, mariadb, mysql or the path of a server binary")]
+    Selector { given: String },
+
+    #[error("starting private server `{name}` was interrupted")]
+    Interrupted { name: String },
+
+    #[error("cannot {action} `{}`: {source}", path.display())]
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+}
+
+/// Names the action and the path of a failed system call: `fs::read(p).during("read", p)?`.
+pub(crate) trait During<T> {
+    fn during(self, action: &'static str, path: &Path) -> Result<T, ServerError>;
+}
+
+impl<T, E: Into<io::Error>> During<T> for Result<T, E> {
+    fn during(self, action: &'static str, path: &Path) -> Result<T, ServerError> {
+        self.map_err(|e| ServerError::Io { action, path: path.to_owned(), source: e.into() })
+    }
+}
+
+/// The package that brings a server of this flavour on Debian and Ubuntu.
+pub(crate) fn package_of(flavour: Option<Flavour>) -> &'static str {
+    match flavour {
+        Some(Flavour::MySql) => "mysql-server-core",
+        _ => "mariadb-server-core",
+    }
+}

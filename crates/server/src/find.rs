@@ -1,0 +1,270 @@
+//! Which server to use: looks for a binary and asks it for its flavour and version.
+
+use crate::ServerError;
+use crate::error::package_of;
+use crate::process::{Lifetime, kill_family, scrub, spawn};
+use plimsoll_model::Flavour;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+/// Where servers lie that are in no PATH of an ordinary user, in the order in which they are tried.
+const PLACES: [&str; 9] = [
+    "/usr/sbin",
+    "/usr/bin",
+    "/usr/libexec",
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/local/libexec",
+    "/usr/local/mariadb/bin",
+    "/usr/local/mysql/bin",
+    "/opt/mysql/bin",
+];
+
+/// Where a server lies below a directory that somebody unpacked.
+const BELOW: [&str; 6] = ["", "bin", "sbin", "usr/sbin", "usr/bin", "libexec"];
+
+/// How long `--version` may take before the program is taken for something else.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// One server program on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    pub flavour: Flavour,
+    /// As the program prints it: `10.11.19-MariaDB-0+deb12u1`, `9.7.4-2`.
+    pub version: String,
+    pub binary: PathBuf,
+}
+
+impl Build {
+    /// Asks `binary` for its version. The program must end within 10 s.
+    ///
+    /// # Errors
+    /// [`ServerError::NotAServer`] when it cannot be run or does not answer like a server.
+    pub fn inspect(binary: &Path) -> Result<Build, ServerError> {
+        let refuse = |found: String| ServerError::NotAServer { path: binary.to_owned(), found };
+        let binary = std::path::absolute(binary).map_err(|e| refuse(e.to_string()))?;
+        let text = version_text(&binary).map_err(refuse)?;
+        let (flavour, version) = version_in(&text)
+            .ok_or_else(|| refuse(format!("`--version` printed `{}`", text.lines().next().unwrap_or_default())))?;
+        Ok(Build { flavour, version: version.to_owned(), binary })
+    }
+
+    /// Major, minor, patch; missing parts are 0.
+    pub fn numbers(&self) -> (u32, u32, u32) {
+        let mut parts = self
+            .version
+            .split(|c: char| !c.is_ascii_digit() && c != '.')
+            .next()
+            .unwrap_or_default()
+            .split('.')
+            .map(|part| part.parse().unwrap_or(0));
+        let mut next = || parts.next().unwrap_or(0);
+        (next(), next(), next())
+    }
+
+    /// Whether this build may open data that `data` made: the same series, and not older. Servers upgrade
+    /// data within a series by themselves; nothing else is promised in both directions.
+    pub fn may_open_data_of(&self, data: &Build) -> bool {
+        let (major, minor, patch) = self.numbers();
+        let (data_major, data_minor, data_patch) = data.numbers();
+        self.flavour == data.flavour && (major, minor) == (data_major, data_minor) && patch >= data_patch
+    }
+}
+
+impl fmt::Display for Build {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} (`{}`)", self.flavour, self.version, self.binary.display())
+    }
+}
+
+/// What the user asked for: `auto`, `mariadb`, `mysql`, or a path.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Selector {
+    /// MariaDB where there is one, else MySQL.
+    #[default]
+    Auto,
+    Flavour(Flavour),
+    /// A server binary, or a directory that contains one.
+    Path(PathBuf),
+}
+
+impl FromStr for Selector {
+    type Err = ServerError;
+
+    fn from_str(text: &str) -> Result<Selector, ServerError> {
+        match text {
+            "auto" => Ok(Selector::Auto),
+            "mariadb" => Ok(Selector::Flavour(Flavour::MariaDb)),
+            "mysql" => Ok(Selector::Flavour(Flavour::MySql)),
+            path if path.contains('/') || Path::new(path).exists() => Ok(Selector::Path(path.into())),
+            _ => Err(ServerError::Selector { given: text.to_owned() }),
+        }
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Selector::Auto => f.write_str("auto"),
+            Selector::Flavour(flavour) => flavour.fmt(f),
+            Selector::Path(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Finds the server that `selector` names, in PATH and the usual places.
+///
+/// # Errors
+/// [`ServerError::NoBuild`] says what was looked for and where; [`ServerError::NotAServer`] when a given
+/// path holds no server.
+pub fn find(selector: &Selector) -> Result<Build, ServerError> {
+    match selector {
+        Selector::Path(path) => find_at(path),
+        Selector::Flavour(flavour) => find_flavour(*flavour, &places()).ok_or_else(|| nothing(Some(*flavour))),
+        Selector::Auto => {
+            let places = places();
+            find_flavour(Flavour::MariaDb, &places)
+                .or_else(|| find_flavour(Flavour::MySql, &places))
+                .ok_or_else(|| nothing(None))
+        }
+    }
+}
+
+fn nothing(flavour: Option<Flavour>) -> ServerError {
+    let places: Vec<String> = places().iter().map(|p| p.display().to_string()).collect();
+    ServerError::NoBuild {
+        wanted: flavour.map_or("MySQL-family", |f| if f == Flavour::MariaDb { "MariaDB" } else { "MySQL" }),
+        names: if flavour == Some(Flavour::MySql) { "`mysqld`" } else { "`mariadbd` and `mysqld`" },
+        places: places.join(", "),
+        package: package_of(flavour),
+    }
+}
+
+fn places() -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places: Vec<PathBuf> = Vec::new();
+    for place in std::env::split_paths(&path).chain(PLACES.map(PathBuf::from)) {
+        if place.is_absolute() && !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+fn names_of(flavour: Flavour) -> &'static [&'static str] {
+    match flavour {
+        Flavour::MariaDb => &["mariadbd", "mysqld"],
+        Flavour::MySql => &["mysqld"],
+    }
+}
+
+fn find_flavour(flavour: Flavour, places: &[PathBuf]) -> Option<Build> {
+    // By name first: where both flavours are installed, `mysqld` may be a link to `mariadbd`.
+    names_of(flavour)
+        .iter()
+        .flat_map(|name| places.iter().map(move |place| place.join(name)))
+        .filter(|binary| binary.is_file())
+        .filter_map(|binary| Build::inspect(&binary).ok())
+        .find(|build| build.flavour == flavour)
+}
+
+fn find_at(path: &Path) -> Result<Build, ServerError> {
+    let refuse = |found: &str| ServerError::NotAServer { path: path.to_owned(), found: found.to_owned() };
+    let facts = fs::metadata(path).map_err(|e| refuse(&e.to_string()))?;
+    if facts.is_file() {
+        return Build::inspect(path);
+    }
+    let candidates = BELOW.iter().flat_map(|below| ["mariadbd", "mysqld"].map(|name| path.join(below).join(name)));
+    let binary = candidates.into_iter().find(|binary| binary.is_file());
+    Build::inspect(&binary.ok_or_else(|| refuse("neither it nor its bin, sbin, usr/sbin hold `mariadbd` or `mysqld`"))?)
+}
+
+/// The output of `--version`, or why there is none.
+fn version_text(binary: &Path) -> Result<String, String> {
+    let mut command = Command::new(binary);
+    scrub(&mut command, Path::new("/"), Path::new("/tmp"));
+    command.args(["--no-defaults", "--version"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = spawn(command, Lifetime::WithPlimsoll).map_err(|e| e.to_string())?;
+    let deadline = Instant::now() + VERSION_TIMEOUT;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => {
+                let mut text = Vec::new();
+                // A version line is short: more than this is no version line.
+                child.stdout.take().map(|out| out.take(4096).read_to_end(&mut text));
+                return Ok(String::from_utf8_lossy(&text).into_owned());
+            }
+            Ok(Some(status)) => return Err(format!("`--version` ended with {status}")),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
+            _ => {
+                kill_family(&mut child);
+                return Err(format!("`--version` did not end within {VERSION_TIMEOUT:?}"));
+            }
+        }
+    }
+}
+
+/// `mysqld  Ver 9.7.4-2 for Linux on x86_64` → MySQL, `9.7.4-2`. What stands before `Ver` is a path and
+/// may contain any name.
+fn version_in(text: &str) -> Option<(Flavour, &str)> {
+    let (_, told) = text.split_once(" Ver ")?;
+    let version = told.split_whitespace().next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    Some((Flavour::from_version_text(told), version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(flavour: Flavour, version: &str) -> Build {
+        Build { flavour, version: version.into(), binary: "/usr/sbin/mysqld".into() }
+    }
+
+    #[test]
+    fn versions_are_read_from_what_servers_print() {
+        let maria = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)";
+        assert_eq!(version_in(maria), Some((Flavour::MariaDb, "10.11.19-MariaDB-0+deb12u1")));
+        let mysql = "/opt/not-mariadb/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))";
+        assert_eq!(version_in(mysql), Some((Flavour::MySql, "9.7.4-2")));
+        assert_eq!(version_in("sh (GNU coreutils) 9.1"), None);
+        assert_eq!(build(Flavour::MariaDb, "10.11.19-MariaDB-0+deb12u1").numbers(), (10, 11, 19));
+        assert_eq!(build(Flavour::MySql, "9.7.4-2").numbers(), (9, 7, 4));
+    }
+
+    #[test]
+    fn data_are_opened_by_the_same_series_only() {
+        let data = build(Flavour::MariaDb, "10.11.6-MariaDB");
+        assert!(build(Flavour::MariaDb, "10.11.19-MariaDB").may_open_data_of(&data));
+        assert!(!build(Flavour::MariaDb, "10.11.5-MariaDB").may_open_data_of(&data));
+        assert!(!build(Flavour::MariaDb, "11.8.2-MariaDB").may_open_data_of(&data));
+        assert!(!build(Flavour::MySql, "10.11.6").may_open_data_of(&data));
+    }
+
+    #[test]
+    fn selectors_are_parsed() {
+        assert_eq!("auto".parse::<Selector>().unwrap(), Selector::Auto);
+        assert_eq!("mysql".parse::<Selector>().unwrap(), Selector::Flavour(Flavour::MySql));
+        assert_eq!("/opt/x".parse::<Selector>().unwrap(), Selector::Path("/opt/x".into()));
+        assert!("postgres".parse::<Selector>().unwrap_err().to_string().contains("auto, mariadb, mysql"));
+    }
+
+    #[test]
+    fn the_message_for_nothing_found_names_the_places_and_the_remedy() {
+        let message = nothing(None).to_string();
+        for part in ["`mariadbd`", "/usr/sbin", "mariadb-server-core", "--server PATH"] {
+            assert!(message.contains(part), "{part} is missing in: {message}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_no_server_is_refused() {
+        let message = Build::inspect(Path::new("/bin/true")).unwrap_err().to_string();
+        assert!(message.contains("/bin/true") && message.contains("no MySQL-family server"), "{message}");
+    }
+}

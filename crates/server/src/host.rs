@@ -1,0 +1,119 @@
+//! Facts about the machine for a report's test environment. Only reads.
+
+use procfs::process::{MountInfo, Process};
+use procfs::{CpuInfo, Current, Meminfo};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The machine that measured. What it does not tell is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostFacts {
+    pub cpu_model: Option<String>,
+    /// CPUs that this process may use.
+    pub cpus: usize,
+    pub memory_bytes: u64,
+    /// `Linux 6.1.0-18-amd64`.
+    pub kernel: String,
+    pub machine: String,
+    /// `Debian GNU/Linux 12 (bookworm)`.
+    pub os: Option<String>,
+    /// Where the data lie.
+    pub storage: Option<StorageFacts>,
+}
+
+/// The file system that holds a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StorageFacts {
+    pub path: PathBuf,
+    pub mount_point: PathBuf,
+    pub filesystem: String,
+    /// `/dev/nvme0n1p2`, `server:/export`, `tmpfs`.
+    pub device: Option<String>,
+    pub options: Vec<String>,
+}
+
+/// The facts of this machine, with the storage of `path`.
+pub fn host_facts(path: &Path) -> HostFacts {
+    let uname = rustix::system::uname();
+    let text = |c: &std::ffi::CStr| c.to_string_lossy().into_owned();
+    let cpu_model = CpuInfo::current().ok().and_then(|cpus| cpus.model_name(0).map(str::to_owned));
+    HostFacts {
+        cpu_model,
+        cpus: std::thread::available_parallelism().map_or(1, |n| n.get()),
+        memory_bytes: memory_bytes(),
+        kernel: format!("{} {}", text(uname.sysname()), text(uname.release())),
+        machine: text(uname.machine()),
+        os: fs::read_to_string("/etc/os-release").ok().as_deref().and_then(pretty_name),
+        storage: storage_facts(path),
+    }
+}
+
+/// Memory that this machine, or the container around us, has. 0 where `/proc` does not tell.
+pub fn memory_bytes() -> u64 {
+    let installed = Meminfo::current().map_or(0, |memory| memory.mem_total);
+    let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let limit = limits.iter().find_map(|path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
+    installed.min(limit.unwrap_or(u64::MAX))
+}
+
+/// The file system that holds `path`, or the nearest of its parents that exists.
+pub fn storage_facts(path: &Path) -> Option<StorageFacts> {
+    let absolute = std::path::absolute(path).ok()?;
+    let existing = absolute.ancestors().find_map(|p| p.canonicalize().ok())?;
+    let device = fs::metadata(&existing).ok()?.dev();
+    let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    let mounts = Process::myself().ok()?.mountinfo().ok()?.0;
+    let above = |mount: &&MountInfo| existing.starts_with(&mount.mount_point);
+    // Btrfs subvolumes have device numbers of their own that no mount shows, hence the second try. Of
+    // several mounts on one point the last one counts.
+    let same =
+        mounts.iter().filter(above).filter(|m| m.majmin == device).max_by_key(|m| m.mount_point.as_os_str().len());
+    let mount = same.or_else(|| mounts.iter().filter(above).max_by_key(|m| m.mount_point.as_os_str().len()))?;
+    let mut options: Vec<String> = mount
+        .mount_options
+        .iter()
+        .map(|(name, value)| value.as_ref().map_or_else(|| name.clone(), |value| format!("{name}={value}")))
+        .collect();
+    options.sort();
+    Some(StorageFacts {
+        path: absolute,
+        mount_point: mount.mount_point.clone(),
+        filesystem: mount.fs_type.clone(),
+        device: mount.mount_source.clone(),
+        options,
+    })
+}
+
+fn pretty_name(os_release: &str) -> Option<String> {
+    let line = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(line.trim_matches(['"', '\'']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_facts() {
+        let facts = host_facts(Path::new("/no/such/place"));
+        assert!(facts.cpus > 0 && facts.memory_bytes > 64 << 20, "{facts:?}");
+        assert!(facts.kernel.starts_with("Linux "), "{facts:?}");
+        assert_eq!(facts.storage.as_ref().unwrap().mount_point, Path::new("/"));
+        let text = serde_json::to_string(&facts).unwrap();
+        assert_eq!(serde_json::from_str::<HostFacts>(&text).unwrap(), facts);
+    }
+
+    #[test]
+    fn the_name_of_the_system_is_unquoted() {
+        let text = "NAME=Debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
+        assert_eq!(pretty_name(text).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+        assert_eq!(pretty_name("NAME=x"), None);
+    }
+
+    #[test]
+    fn the_deepest_mount_counts() {
+        assert_eq!(storage_facts(Path::new("/proc/self")).unwrap().filesystem, "proc");
+    }
+}

@@ -1,0 +1,398 @@
+//! One private server in use: opened (initialised and started if need be), watched, stopped.
+
+use crate::bootstrap::Installation;
+use crate::directory::{Lock, ProcessRecord, Record, ServerDirectory, remove_tree};
+use crate::error::During;
+use crate::process::{self, Ending, Identity, Lifetime, scrub, spawn};
+use crate::{Build, Home, ServerError, Settings, sample, template};
+use plimsoll_model::Flavour;
+use rustix::process::geteuid;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const POLL: Duration = Duration::from_millis(10);
+/// Long, because a big redo log may have to be recovered; a server that fails ends by itself, at once.
+const READY_WITHIN: Duration = Duration::from_secs(300);
+/// How long a server may flush at the end before it is killed (it would recover).
+const STOPS_WITHIN: Duration = Duration::from_secs(120);
+/// A server that is up greets at once.
+const GREETING_WITHIN: Duration = Duration::from_secs(2);
+
+/// What opening a server is busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The build makes its first data directory (kept as a template).
+    Initialising,
+    /// Another Plimsoll is initialising the same build.
+    WaitingForTemplate,
+    Copying,
+    /// The server was started and is not ready yet.
+    Starting,
+    Ready,
+}
+
+type Progress<'a> = Box<dyn FnMut(Step, Duration) -> ControlFlow<()> + 'a>;
+
+/// How to open a server: for whom, how long it lives, whom to tell.
+pub struct Opening<'a> {
+    holder: &'a str,
+    lifetime: Lifetime,
+    ready_within: Duration,
+    progress: Progress<'a>,
+}
+
+impl<'a> Opening<'a> {
+    /// For `holder`, which a second Plimsoll is told (the command line, say); the server dies with us, and
+    /// has 5 minutes to become ready.
+    pub fn new(holder: &'a str) -> Opening<'a> {
+        let progress = Box::new(|_, _| ControlFlow::Continue(()));
+        Opening { holder, lifetime: Lifetime::WithPlimsoll, ready_within: READY_WITHIN, progress }
+    }
+
+    /// The server stays up until it is stopped (`server start`).
+    pub fn keep_running(self) -> Opening<'a> {
+        Opening { lifetime: Lifetime::UntilStopped, ..self }
+    }
+
+    pub fn ready_within(self, ready_within: Duration) -> Opening<'a> {
+        Opening { ready_within, ..self }
+    }
+
+    /// `progress` is told each step and for how long it has been going on, several times per second;
+    /// `Break` gives up with [`ServerError::Interrupted`] and leaves nothing running.
+    pub fn watched_by(self, progress: impl FnMut(Step, Duration) -> ControlFlow<()> + 'a) -> Opening<'a> {
+        Opening { progress: Box::new(progress), ..self }
+    }
+}
+
+/// Passes progress on and turns the watcher's `Break` into an error.
+pub(crate) struct Watch<'w, 'a> {
+    name: String,
+    progress: &'w mut Progress<'a>,
+}
+
+impl Watch<'_, '_> {
+    pub(crate) fn tell(&mut self, step: Step, since: Duration) -> Result<(), ServerError> {
+        match (self.progress)(step, since) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(ServerError::Interrupted { name: self.name.clone() }),
+        }
+    }
+}
+
+/// A private server that is up and whose lock is ours.
+///
+/// Dropping it stops the server, if it was started here and not to be kept, and waits until it is down.
+#[derive(Debug)]
+pub struct PrivateServer {
+    directory: ServerDirectory,
+    build: Build,
+    socket: PathBuf,
+    identity: Identity,
+    child: Option<Child>,
+    kept: bool,
+    settings_applied: bool,
+    _lock: Lock,
+}
+
+impl PrivateServer {
+    /// Opens the private server `name` of `home`: creates its data with `build` if there are none, starts it
+    /// with `settings` if it is down, attaches to it if `server start` has left it up.
+    ///
+    /// # Errors
+    /// [`ServerError::Locked`] when another Plimsoll uses it, [`ServerError::OtherBuild`] when its data were
+    /// made by another series, [`ServerError::Foreign`] when the directory is not Plimsoll's,
+    /// [`ServerError::StartFailed`] and [`ServerError::StartTimeout`] with what the error log says.
+    pub fn open(
+        home: &Home,
+        name: &str,
+        build: &Build,
+        settings: &Settings,
+        mut opening: Opening,
+    ) -> Result<PrivateServer, ServerError> {
+        let directory = ServerDirectory::prepare(home, name)?;
+        let lock = directory.lock(opening.holder)?;
+        let record = directory.record()?;
+        check_data(&directory, build)?;
+        // From here on the directory is ours, whatever happens.
+        directory.write_record(&record)?;
+        let mut watch = Watch { name: name.to_owned(), progress: &mut opening.progress };
+        match directory.kept(&record) {
+            Some(process) => return PrivateServer::attach(directory, process.clone(), settings, lock),
+            // What else may run lost its Plimsoll: nobody vouches for how it was set up.
+            None => directory.bring_down(STOPS_WITHIN)?,
+        };
+        if directory.data_build()?.is_none() {
+            make_data(home, &directory, build, settings, &mut watch)?;
+        }
+        let socket = home.socket(name)?;
+        directory.sweep(Some(&socket))?;
+        let start = Start { directory: &directory, build, socket: &socket, lifetime: opening.lifetime };
+        let (child, identity) = start.run(settings, opening.ready_within, &mut watch)?;
+        Ok(PrivateServer {
+            kept: opening.lifetime == Lifetime::UntilStopped,
+            build: build.clone(),
+            child: Some(child),
+            settings_applied: true,
+            directory,
+            socket,
+            identity,
+            _lock: lock,
+        })
+    }
+
+    fn attach(
+        directory: ServerDirectory,
+        process: ProcessRecord,
+        settings: &Settings,
+        lock: Lock,
+    ) -> Result<PrivateServer, ServerError> {
+        if !answers(&process.socket) {
+            return Err(ServerError::Unreachable {
+                name: directory.name().to_owned(),
+                pid: process.identity.pid,
+                socket: process.socket,
+            });
+        }
+        let asked = my_cnf(&directory, &process.build, &process.socket, settings);
+        let settings_applied = fs::read_to_string(directory.my_cnf()).is_ok_and(|text| text == asked);
+        let ProcessRecord { identity, build, socket, .. } = process;
+        Ok(PrivateServer { directory, build, socket, identity, child: None, kept: true, settings_applied, _lock: lock })
+    }
+
+    pub fn name(&self) -> &str {
+        self.directory.name()
+    }
+
+    /// The build that runs; when attached, the one that was started.
+    pub fn build(&self) -> &Build {
+        &self.build
+    }
+
+    pub fn directory(&self) -> &ServerDirectory {
+        &self.directory
+    }
+
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.identity.pid
+    }
+
+    /// Whether the server still runs. Cheap enough to ask every second.
+    pub fn is_alive(&self) -> bool {
+        self.identity.is_alive()
+    }
+
+    /// Whether this value started the server, rather than found it running.
+    pub fn started_here(&self) -> bool {
+        self.child.is_some()
+    }
+
+    /// Whether the server runs with the settings that were asked for. Only a server found running may not.
+    pub fn settings_applied(&self) -> bool {
+        self.settings_applied
+    }
+
+    /// The last `lines` lines of the error log of this start, without control characters.
+    pub fn error_log_tail(&self, lines: usize) -> String {
+        self.directory.error_log_tail(lines)
+    }
+
+    /// Stops the server, also one that was found running: SIGTERM, then SIGKILL after `patience`.
+    ///
+    /// # Errors
+    /// [`ServerError::WillNotEnd`], or [`ServerError::Io`] when the record cannot be written.
+    pub fn stop(mut self, patience: Duration) -> Result<Ending, ServerError> {
+        self.kept = true; // nothing is left for Drop to do
+        self.bring_down(patience)
+    }
+
+    fn bring_down(&mut self, patience: Duration) -> Result<Ending, ServerError> {
+        let ending = process::end(self.directory.name(), &self.identity, &self.directory.my_cnf(), patience)?;
+        if let Some(child) = &mut self.child {
+            let _ = child.wait();
+        }
+        self.directory.settle(&self.socket)?;
+        Ok(ending)
+    }
+}
+
+impl Drop for PrivateServer {
+    fn drop(&mut self) {
+        if !self.kept {
+            // A server that does not end is found by `clean`; there is nobody here to tell.
+            let _ = self.bring_down(STOPS_WITHIN);
+        }
+    }
+}
+
+fn check_data(directory: &ServerDirectory, build: &Build) -> Result<(), ServerError> {
+    match directory.data_build()? {
+        Some(data) if !build.may_open_data_of(&data) => Err(ServerError::OtherBuild {
+            name: directory.name().to_owned(),
+            path: directory.path().to_owned(),
+            data: data.to_string(),
+            build: build.to_string(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn make_data(
+    home: &Home,
+    directory: &ServerDirectory,
+    build: &Build,
+    settings: &Settings,
+    watch: &mut Watch,
+) -> Result<(), ServerError> {
+    let template = template::obtain(home, build, settings, watch)?;
+    watch.tell(Step::Copying, Duration::ZERO)?;
+    let half = directory.half_made_data();
+    let made = template::copy(&template, &half)
+        .and_then(|()| ServerDirectory::mark_data(&half, build))
+        .and_then(|()| fs::rename(&half, directory.data()).during("rename to", &directory.data()));
+    if made.is_err() {
+        // The disk may be full: give back what the attempt took.
+        let _ = remove_tree(&half);
+    }
+    made
+}
+
+fn my_cnf(directory: &ServerDirectory, build: &Build, socket: &Path, settings: &Settings) -> String {
+    let text = |path: &Path| path.display().to_string();
+    let mut places = vec![
+        ("datadir", text(&directory.data())),
+        ("socket", text(socket)),
+        ("pid_file", text(&directory.pid_file())),
+        // Some packages compile in a directory that need not exist.
+        ("secure_file_priv", text(&directory.tmp())),
+    ];
+    if settings.get("tmpdir").is_none() {
+        places.push(("tmpdir", text(&directory.tmp())));
+    }
+    if geteuid().is_root() {
+        places.push(("user", "root".to_owned()));
+    }
+    if build.flavour == Flavour::MariaDb {
+        let told = Installation::of(build).map(|installation| installation.places()).unwrap_or_default();
+        places.extend(told.into_iter().filter(|(name, _)| settings.get(name).is_none()));
+    }
+    settings.rendered(&places)
+}
+
+/// One start of a server whose data are in place and whose lock is held.
+struct Start<'s> {
+    directory: &'s ServerDirectory,
+    build: &'s Build,
+    socket: &'s Path,
+    lifetime: Lifetime,
+}
+
+impl Start<'_> {
+    fn run(
+        &self,
+        settings: &Settings,
+        ready_within: Duration,
+        watch: &mut Watch,
+    ) -> Result<(Child, Identity), ServerError> {
+        let mut child = self.launch(settings)?;
+        let started = self.wait(&mut child, ready_within, watch);
+        if started.is_err() {
+            process::kill_family(&mut child);
+            let _ = self.directory.settle(self.socket);
+        }
+        started.map(|identity| (child, identity))
+    }
+
+    fn launch(&self, settings: &Settings) -> Result<Child, ServerError> {
+        let directory = self.directory;
+        DirBuilder::new().mode(0o700).create(directory.tmp()).during("create", &directory.tmp())?;
+        let config = directory.my_cnf();
+        fs::write(&config, my_cnf(directory, self.build, self.socket, settings)).during("write", &config)?;
+        let log = directory.error_log();
+        // The log is that of one start; the one before is kept for whoever asks why.
+        match fs::rename(&log, directory.path().join("error.log.1")) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e).during("rename", &log),
+            _ => {}
+        }
+        let output = File::options().create_new(true).append(true).open(&log).during("create", &log)?;
+        let mut command = Command::new(&self.build.binary);
+        scrub(&mut command, directory.path(), &directory.tmp());
+        command.arg(format!("--defaults-file={}", config.display()));
+        command.stdout(output.try_clone().during("open", &log)?).stderr(output);
+        spawn(command, self.lifetime).during("run", &self.build.binary)
+    }
+
+    fn wait(&self, child: &mut Child, ready_within: Duration, watch: &mut Watch) -> Result<Identity, ServerError> {
+        let begun = Instant::now();
+        let name = || self.directory.name().to_owned();
+        let failed = |found: String, reason: String| ServerError::StartFailed {
+            name: name(),
+            found,
+            reason,
+            log: self.directory.error_log(),
+        };
+        let mut written = false;
+        loop {
+            if let Some(status) = child.try_wait().during("wait for", &self.build.binary)? {
+                return Err(failed(status.to_string(), self.directory.complaint()));
+            }
+            // Written before it is ready, as not kept: a Plimsoll killed now leaves what `clean` finds.
+            if !written && let Some(identity) = Identity::of(child.id()) {
+                self.write_down(identity, false)?;
+                written = true;
+            }
+            if let Some(pid) = greeting_pid(self.socket) {
+                let identity = Identity::of(pid).filter(|_| pid == child.id()).ok_or_else(|| {
+                    let reason = "a launcher must `exec` the server".to_owned();
+                    failed(format!("pid {pid} answers, but pid {} was started", child.id()), reason)
+                })?;
+                self.write_down(identity.clone(), self.lifetime == Lifetime::UntilStopped)?;
+                watch.tell(Step::Ready, begun.elapsed())?;
+                return Ok(identity);
+            }
+            if begun.elapsed() > ready_within {
+                let (reason, log) = (self.directory.complaint(), self.directory.error_log());
+                return Err(ServerError::StartTimeout { name: name(), waited: ready_within, reason, log });
+            }
+            watch.tell(Step::Starting, begun.elapsed())?;
+            thread::sleep(POLL);
+        }
+    }
+
+    fn write_down(&self, identity: Identity, kept: bool) -> Result<(), ServerError> {
+        let process = ProcessRecord {
+            identity,
+            build: self.build.clone(),
+            socket: self.socket.to_owned(),
+            started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            kept,
+        };
+        self.directory.write_record(&Record { plimsoll_server: 1, process: Some(process) })
+    }
+}
+
+/// Whether a server greets on `socket`.
+fn answers(socket: &Path) -> bool {
+    greeting_pid(socket).is_some()
+}
+
+/// The pid of the server that greets on `socket` in protocol version 10; none while nobody does.
+fn greeting_pid(socket: &Path) -> Option<u32> {
+    let mut stream = UnixStream::connect(socket).ok()?;
+    stream.set_read_timeout(Some(GREETING_WITHIN)).ok()?;
+    let mut head = [0u8; 5];
+    stream.read_exact(&mut head).ok()?;
+    // Four bytes of packet header, then the protocol version.
+    (head[4] == 10).then(|| sample::local_server_pid(&stream))?
+}

@@ -1,0 +1,32 @@
+//! Private MySQL-family servers: find a build, initialise a data directory, configure, start, stop,
+//! sample, and clean up after a run that was killed.
+//!
+//! Plimsoll may do to a private server what it never does to any other: create, restart, kill. So every
+//! path to a kill or a removal here asks for proof first: the process is named by pid, start time and
+//! boot, its command line names our `my.cnf`, the directory carries our marker and its lock is ours.
+//! This crate never sends SQL and never generates load; what a setting became is read back elsewhere.
+//!
+//! Begin with [`instance::PrivateServer::open`], then [`directory`] (what lies on disk), [`process`]
+//! (who may be signalled) and [`registry`] (`server list|stop`, `clean`). [`settings`] is the baseline,
+//! [`template`] the cache of fresh data directories, [`sample`] and [`host`] only read `/proc`.
+
+pub mod bootstrap;
+pub mod directory;
+pub mod error;
+pub mod find;
+mod fingerprint;
+pub mod home;
+pub mod host;
+pub mod instance;
+pub mod process;
+pub mod registry;
+pub mod sample;
+pub mod settings;
+pub mod template;
+
+pub use error::ServerError;
+pub use find::{Build, Selector, find};
+pub use home::Home;
+pub use instance::{Opening, PrivateServer, Step};
+pub use process::{Ending, Lifetime};
+pub use settings::{Setting, Settings, baseline};

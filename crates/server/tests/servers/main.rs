@@ -1,0 +1,6 @@
+//! Private servers for real: MariaDB of this machine, and MySQL where `PLIMSOLL_TEST_MYSQL` names one.
+
+mod cleanup;
+mod lifecycle;
+mod place;
+mod refusals;

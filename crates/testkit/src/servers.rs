@@ -1,0 +1,351 @@
+//! Real servers for integration tests: where their programs are, and how many may run at once.
+//!
+//! A test that needs a server takes a [`slot`] for each, before it starts the server, and holds it until the server is
+//! gone. A test whose numbers matter also takes [`timed_run`], after its slots, so that no two measure at once. Both
+//! hold between processes and vanish with the process that held them.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use tempfile::TempDir;
+
+/// Servers that may run at once over the whole test suite: the machine has two cores.
+const SLOTS: usize = 2;
+
+/// Whether the long tests run too: whole matrices, kills, mounts (`make test-all`).
+pub fn all() -> bool {
+    env::var_os("PLIMSOLL_TEST_ALL").is_some_and(|value| value == "1")
+}
+
+/// Says on the real standard error, which `cargo test` does not capture, that the calling test did not run.
+#[track_caller]
+pub fn skip(reason: &str) {
+    let place = std::panic::Location::caller();
+    let test = thread::current().name().unwrap_or("?").to_owned();
+    // Nothing useful can be done where even this cannot be written.
+    let _ = writeln!(io::stderr(), "SKIPPED: {test} ({}:{}): {reason}", place.file(), place.line());
+}
+
+/// MariaDB of this machine: `PLIMSOLL_TEST_MARIADB`, else the installed `mariadbd`. `None` was said with [`skip`].
+#[track_caller]
+pub fn mariadb() -> Option<PathBuf> {
+    let found = from_environment("PLIMSOLL_TEST_MARIADB").or_else(|| installed("mariadbd"));
+    found_or_skip(found, "no mariadbd on this machine; install mariadb-server-core and mariadb-client-core")
+}
+
+/// MySQL, from `PLIMSOLL_TEST_MYSQL`, which `make test` sets. `None` was said with [`skip`].
+#[track_caller]
+pub fn mysql() -> Option<PathBuf> {
+    let found = from_environment("PLIMSOLL_TEST_MYSQL");
+    found_or_skip(found, "no MySQL; set PLIMSOLL_TEST_MYSQL=$(scripts/unpack-server mysql)")
+}
+
+/// MariaDB of the next Debian, from `PLIMSOLL_TEST_MARIADB_NEW`, which `make test-all` sets. `None` was said with
+/// [`skip`]. Its `mariadb-install-db` lies beside it, its plugins in `../plugin`.
+#[track_caller]
+pub fn mariadb_new() -> Option<PathBuf> {
+    let found = from_environment("PLIMSOLL_TEST_MARIADB_NEW");
+    found_or_skip(found, "no newer MariaDB; set PLIMSOLL_TEST_MARIADB_NEW=$(scripts/unpack-server mariadb trixie)")
+}
+
+/// A `--plugin-dir` with `auth_ed25519.so` for [`mariadb`], whose own package has none: `PLIMSOLL_TEST_PLUGINS`, which
+/// `make test-all` sets. `None` was said with [`skip`].
+#[track_caller]
+pub fn mariadb_plugins() -> Option<PathBuf> {
+    let found = from_environment("PLIMSOLL_TEST_PLUGINS");
+    found_or_skip(
+        found,
+        "no plugins; unpack them with `scripts/unpack-server mariadb bookworm`, then set PLIMSOLL_TEST_PLUGINS",
+    )
+}
+
+/// The path in this variable. A path that does not exist is a mistake and no reason to skip: it panics.
+fn from_environment(variable: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(env::var_os(variable).filter(|value| !value.is_empty())?);
+    assert!(path.exists(), "{variable}={} does not exist", path.display());
+    Some(path)
+}
+
+/// Debian keeps servers in a directory that is not on everybody's path.
+fn installed(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let directories = env::split_paths(&path).chain(["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from));
+    directories.map(|directory| directory.join(program)).find(|candidate| candidate.is_file())
+}
+
+#[track_caller]
+fn found_or_skip(found: Option<PathBuf>, reason: &str) -> Option<PathBuf> {
+    if found.is_none() {
+        skip(reason);
+    }
+    found
+}
+
+/// The right to run some servers; given back when dropped.
+#[must_use = "the slot is free again as soon as this is dropped"]
+pub struct SlotGuard {
+    _locks: Vec<File>,
+}
+
+/// Waits until one more server may run. A test that needs two at once asks for both with [`slots`].
+pub fn slot() -> SlotGuard {
+    slots(1)
+}
+
+/// Waits until `count` more servers may run, and takes all of them together, so that two tests that each need two
+/// never wait for each other. Whoever asks first is served first.
+///
+/// # Panics
+/// If `count` is above the two servers that may run at once.
+pub fn slots(count: usize) -> SlotGuard {
+    Slots { directory: lock_directory(), total: SLOTS }.take(count)
+}
+
+/// The right to be the one run that measures; given back when dropped.
+#[must_use = "others may measure as soon as this is dropped"]
+pub struct TimedGuard {
+    _lock: File,
+}
+
+/// Waits until nobody else measures. Take slots first: the other way round two tests can wait for each other.
+pub fn timed_run() -> TimedGuard {
+    TimedGuard { _lock: lock(&lock_directory().join("timed")) }
+}
+
+struct Slots {
+    directory: PathBuf,
+    total: usize,
+}
+
+impl Slots {
+    fn take(&self, count: usize) -> SlotGuard {
+        assert!(count <= self.total, "{count} servers at once are more than the {} allowed", self.total);
+        // One at a time passes here, and keeps what it has while it waits for the rest.
+        let _turnstile = lock(&self.directory.join("turnstile"));
+        let mut taken: Vec<(usize, File)> = Vec::new();
+        loop {
+            for number in 0..self.total {
+                if taken.len() < count && taken.iter().all(|(other, _)| *other != number) {
+                    taken.extend(try_lock(&self.directory.join(format!("slot-{number}"))).map(|file| (number, file)));
+                }
+            }
+            if taken.len() == count {
+                return SlotGuard { _locks: taken.into_iter().map(|(_, file)| file).collect() };
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Shared by every test process of this user.
+fn lock_directory() -> PathBuf {
+    let directory = env::temp_dir().join(format!("plimsoll-test-{}", rustix::process::getuid().as_raw()));
+    fs::create_dir_all(&directory).expect("the directory for temporary files can be written");
+    directory
+}
+
+fn lock_file(path: &Path) -> File {
+    File::options().create(true).append(true).open(path).expect("a lock file can be created")
+}
+
+fn lock(path: &Path) -> File {
+    let file = lock_file(path);
+    while let Err(error) = flock(&file, FlockOperation::LockExclusive) {
+        assert_eq!(error, Errno::INTR, "cannot lock {}", path.display());
+    }
+    file
+}
+
+fn try_lock(path: &Path) -> Option<File> {
+    let file = lock_file(path);
+    flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(file)
+}
+
+/// A fresh directory for `PLIMSOLL_HOME`, removed when dropped. Its path is short: sockets below it have 107 bytes.
+///
+/// # Panics
+/// If `/tmp` cannot be written.
+pub fn home() -> TempDir {
+    tempfile::Builder::new().prefix("pl-").tempdir_in("/tmp").expect("/tmp can be written")
+}
+
+/// A command that runs this build of the binary (`env!("CARGO_BIN_EXE_plimsoll")` in its own tests) in this home,
+/// without input, colours or anything of the user's.
+pub fn plimsoll(binary: impl AsRef<OsStr>, home: &Path) -> Command {
+    let mut command = Command::new(binary);
+    command.env("PLIMSOLL_HOME", home).env("NO_COLOR", "1").env("LC_ALL", "C").env("TZ", "UTC").stdin(Stdio::null());
+    command
+}
+
+/// A loopback address that no other test uses, whichever process it runs in.
+pub fn loopback() -> Ipv4Addr {
+    static NEXT: AtomicU8 = AtomicU8::new(1);
+    // Process numbers have 22 bits; the 15 lowest and a counter tell those apart that live at the same time.
+    let [.., high, low] = process::id().to_be_bytes();
+    Ipv4Addr::new(127, 0x80 | high, low, NEXT.fetch_add(1, Ordering::Relaxed).max(1))
+}
+
+/// A small file system in memory, unmounted when dropped.
+pub struct Mount {
+    directory: TempDir,
+}
+
+impl Mount {
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // Detached: a process that still has a file open there must not keep the next test from running.
+        let _ = unmount(self.path(), UnmountFlags::DETACH);
+    }
+}
+
+/// Mounts a file system of so many bytes, for tests of a full disk. Needs root; `None` was said with [`skip`].
+#[track_caller]
+pub fn tmpfs(bytes: u64) -> Option<Mount> {
+    let directory = home();
+    let options = format!("size={bytes},mode=0700");
+    let flags = MountFlags::NODEV | MountFlags::NOSUID;
+    let options = std::ffi::CString::new(options).expect("digits hold no zero byte");
+    match mount("tmpfs", directory.path(), "tmpfs", flags, options.as_c_str()) {
+        Ok(()) => Some(Mount { directory }),
+        Err(error) => {
+            skip(&format!("cannot mount a tmpfs: {error}; run as root"));
+            None
+        }
+    }
+}
+
+/// Asks every 10 ms until the condition holds; false if it did not within the timeout.
+pub fn wait_until(timeout: Duration, mut condition: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + timeout;
+    loop {
+        if condition() {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::mpsc;
+
+    fn slots_of_its_own(directory: &TempDir) -> Slots {
+        Slots { directory: directory.path().to_path_buf(), total: SLOTS }
+    }
+
+    #[test]
+    fn never_more_servers_than_slots_and_nobody_starves() {
+        let directory = home();
+        let running = AtomicUsize::new(0);
+        let most = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for count in [1, 2, 1, 2, 2, 1] {
+                let (slots, running, most) = (slots_of_its_own(&directory), &running, &most);
+                scope.spawn(move || {
+                    let guard = slots.take(count);
+                    most.fetch_max(running.fetch_add(count, Ordering::SeqCst) + count, Ordering::SeqCst);
+                    thread::sleep(Duration::from_millis(20));
+                    running.fetch_sub(count, Ordering::SeqCst);
+                    drop(guard);
+                });
+            }
+        });
+        assert!((1..=SLOTS).contains(&most.into_inner()));
+    }
+
+    #[test]
+    fn a_third_server_waits_for_a_free_slot() {
+        let directory = home();
+        let first = slots_of_its_own(&directory).take(2);
+        let (sender, receiver) = mpsc::channel();
+        let waiting = slots_of_its_own(&directory);
+        let thread = thread::spawn(move || {
+            let _slot = waiting.take(1);
+            sender.send(()).unwrap();
+        });
+        assert!(receiver.recv_timeout(Duration::from_millis(200)).is_err(), "a third server was let in");
+        drop(first);
+        receiver.recv_timeout(Duration::from_secs(30)).expect("a freed slot is taken");
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn slots_are_not_inherited_by_servers() {
+        let directory = home();
+        let guard = slots_of_its_own(&directory).take(2);
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        drop(guard);
+        let free = try_lock(&directory.path().join("slot-0")).is_some();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(free, "a child that outlives its test keeps the slot");
+    }
+
+    #[test]
+    fn only_one_measures_at_once() {
+        let _guard = timed_run();
+        assert!(try_lock(&lock_directory().join("timed")).is_none());
+    }
+
+    #[test]
+    fn homes_leave_room_for_sockets() {
+        let path = home().path().join("servers/some-long-server-name/mysqld.sock");
+        assert!(path.as_os_str().len() < 107, "{}", path.display());
+    }
+
+    #[test]
+    fn addresses_are_loopback_and_differ() {
+        let addresses: HashSet<_> = (0..50).map(|_| loopback()).collect();
+        assert!(addresses.len() == 50 && addresses.iter().all(Ipv4Addr::is_loopback));
+    }
+
+    #[test]
+    fn a_small_disk_fills_up_and_goes_away() {
+        let Some(mount) = tmpfs(256 * 1024) else { return };
+        let path = mount.path().to_path_buf();
+        let error = fs::write(path.join("large"), vec![0; 1024 * 1024]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        drop(mount);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn waiting_ends_either_way() {
+        let mut asked = 0;
+        let third_time = || {
+            asked += 1;
+            asked == 3
+        };
+        assert!(wait_until(Duration::from_secs(30), third_time));
+        assert!(!wait_until(Duration::from_millis(20), || false));
+    }
+
+    #[test]
+    fn the_command_runs_in_its_home() {
+        let home = home();
+        let output = plimsoll("printenv", home.path()).arg("PLIMSOLL_HOME").output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), home.path().to_str().unwrap());
+    }
+}

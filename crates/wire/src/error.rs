@@ -1,0 +1,43 @@
+//! What can be wrong with what a server sends.
+
+use std::fmt;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    #[error("the server's {what} ends in mid field")]
+    Truncated { what: &'static str },
+    #[error("the server's {what} is not understood: {found}")]
+    Malformed { what: &'static str, found: String },
+    #[error("the server's packets are out of order: expected number {expected}, found {found}")]
+    OutOfOrder { expected: u8, found: u8 },
+    #[error("the server sent {what} of {bytes} bytes; at most {limit} are accepted")]
+    TooLarge { what: &'static str, bytes: usize, limit: usize },
+    #[error("the server asked for a local file although no load was under way")]
+    UnaskedLocalFile,
+    #[error("the server wants the authentication method `{plugin}`, which {reason}")]
+    Authentication { plugin: String, reason: &'static str },
+}
+
+/// An error answer of the server, its text stripped of control characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerMessage {
+    pub code: u16,
+    pub state: [u8; 5],
+    pub text: String,
+}
+
+impl fmt::Display for ServerMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error {} ({}): {}", self.code, printable(&self.state), self.text)
+    }
+}
+
+/// Longer than any text that a server means to be read; what follows is left out.
+const SHOWN_CHARACTERS: usize = 2_000;
+
+/// Text from a server as it may be shown: no control characters, invalid UTF-8 replaced, not endless.
+pub fn printable(bytes: &[u8]) -> String {
+    // A character has at most four bytes; the rest need not even be looked at.
+    let bytes = &bytes[..bytes.len().min(4 * SHOWN_CHARACTERS)];
+    String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).take(SHOWN_CHARACTERS).collect()
+}

@@ -1,0 +1,67 @@
+//! What is asked of a server: the workloads, their data, their statements and what must hold of them.
+//!
+//! Every workload has the same shape: `parameters` (what can be set), `schema` (tables), `load` (rows), `statements`
+//! (texts), `tx` (one transaction), `check` (invariants). Rows and transactions are pure functions of a seed.
+//! Nothing here sees a socket, a clock or a histogram, retries or measures: that is the engine's.
+//!
+//! Begin with [`oltp::statements`], then `oltp::tx`.
+
+pub mod dataset;
+pub mod digits;
+pub mod distribution;
+pub mod error;
+pub mod null;
+pub mod oltp;
+pub mod parameter;
+pub mod unique;
+
+pub use error::Error;
+
+use error::nearest;
+use oltp::Kind;
+
+/// The name of every workload with one sentence about it.
+pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str)> {
+    Kind::ALL.into_iter().map(|kind| (kind.name(), kind.summary())).chain([(null::NAME, null::SUMMARY)])
+}
+
+/// What the workload of this name does, in full.
+///
+/// # Errors
+/// There is no such workload.
+pub fn describe(name: &str) -> Result<String, Error> {
+    match Kind::from_name(name) {
+        Some(kind) => Ok(oltp::describe::describe(kind)),
+        None if name == null::NAME => Ok(null::describe()),
+        None => Err(unknown_workload(name)),
+    }
+}
+
+/// The error for a name that no workload has: what there is, and what may have been meant.
+pub fn unknown_workload(name: &str) -> Error {
+    let names = || summaries().map(|(name, _)| name);
+    let accepted = names().collect::<Vec<_>>().join(", ");
+    Error::UnknownWorkload { name: name.to_owned(), nearest: nearest(&name.replace('-', "_"), names()), accepted }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workload_describes_itself() {
+        for (name, summary) in summaries() {
+            assert!(describe(name).expect("known").contains(summary));
+        }
+    }
+
+    #[test]
+    fn an_unknown_workload_is_answered_with_the_nearest() {
+        let message = describe("oltp-readwrite").expect_err("unknown").to_string();
+        assert!(
+            message.starts_with("there is no workload 'oltp-readwrite' (did you mean 'oltp_read_write'?); "),
+            "{message}"
+        );
+        assert!(message.ends_with("bulk_insert, null"), "{message}");
+    }
+}

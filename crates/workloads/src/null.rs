@@ -1,0 +1,40 @@
+//! The workload that asks for nothing: one `SELECT 1`, so that what is measured is the path and the load generator.
+//!
+//! `SELECT 1` and not `DO 0`, because it answers with a result like the reads that it stands for, and because servers
+//! count it as a SELECT.
+
+use plimsoll_engine::workload::Input;
+use plimsoll_engine::{Failure, Session, Statement, Workload};
+use plimsoll_load::recorder::End;
+use plimsoll_model::StatementKind;
+
+pub const NAME: &str = "null";
+pub const SUMMARY: &str = "Asks for nothing, to find what the load generator and the path to the server can do.";
+const SQL: &str = "SELECT 1";
+
+/// The workload. It has no data and no parameters.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Null;
+
+impl Workload for Null {
+    type State = ();
+
+    fn statements(&self) -> Vec<Statement> {
+        vec![Statement { name: NAME, kind: StatementKind::Select, sql: SQL.to_owned(), prepared: true }]
+    }
+
+    fn state(&self, _connection: usize, _connections: usize) {}
+
+    async fn transaction(&self, _: &mut (), session: &mut Session, _: &mut Input) -> Result<End, Failure> {
+        session.execute(0, &[]).await?;
+        Ok(End::Autocommit(1))
+    }
+}
+
+/// What it does, for a person who asks.
+pub fn describe() -> String {
+    format!(
+        "{NAME}\n\n{SUMMARY}\n\nOne transaction: 1 statement\n\n    1 × {NAME:16}  {SQL}\n\n\
+         It needs no data and has no parameters.\n"
+    )
+}

@@ -1,0 +1,275 @@
+//! What must hold of the data: each check is a query and the answer it has to give; the verdict is pure.
+
+use super::Kind;
+use super::load::{PAD_OF_0_4, rows_per_table};
+use super::parameters::{Layout, Parameters};
+use super::schema::{Column, Schema};
+use super::statements::PAD_OF_0_4_INSERTS;
+
+/// The rows of an answer as text; `None` is NULL.
+pub type Answer = [Vec<Option<String>>];
+
+/// A query and what it has to answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What is checked, of which table: for people.
+    pub name: String,
+    pub sql: String,
+    pub expectation: Expectation,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expectation {
+    /// These rows, in any order; letter case does not matter.
+    Rows(Vec<Vec<Option<String>>>),
+    /// At least these rows.
+    Including(Vec<Vec<Option<String>>>),
+    /// One row, whose single number is 0: the rows that violate something.
+    None,
+    /// One row, whose first half equals its second half.
+    Halves,
+}
+
+/// Which state the data are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Right after a load: the number of rows is known too.
+    Loaded,
+    /// After any number of runs.
+    Driven,
+}
+
+impl Check {
+    /// Judges an answer.
+    ///
+    /// # Errors
+    /// What was found and what was expected, in words.
+    pub fn verdict(&self, answer: &Answer) -> Result<(), String> {
+        match &self.expectation {
+            Expectation::Rows(rows) if sorted(rows) == sorted(answer) => Ok(()),
+            Expectation::Rows(_) if answer.is_empty() => Err("found nothing: the table is missing".to_owned()),
+            Expectation::Rows(rows) => Err(format!("found {}, expected {}", shown(answer), shown(rows))),
+            Expectation::Including(rows) => {
+                let found = sorted(answer);
+                let missing: Vec<_> = sorted(rows).into_iter().filter(|row| !found.contains(row)).collect();
+                if missing.is_empty() {
+                    Ok(())
+                } else {
+                    Err(format!("found {}, without {}", shown(answer), shown(&missing)))
+                }
+            }
+            Expectation::None => match single(answer) {
+                Some([Some(count)]) if count == "0" => Ok(()),
+                Some([Some(count)]) => Err(format!("found {count} rows that violate it, expected none")),
+                _ => Err(format!("found {}, expected one number", shown(answer))),
+            },
+            Expectation::Halves => match single(answer).map(|row| row.split_at(row.len() / 2)) {
+                Some((left, right)) if left == right => Ok(()),
+                _ => Err(format!("the two halves of {} differ", shown(answer))),
+            },
+        }
+    }
+}
+
+fn single(answer: &Answer) -> Option<&[Option<String>]> {
+    match answer {
+        [row] => Some(row),
+        _ => None,
+    }
+}
+
+fn sorted(rows: &Answer) -> Vec<Vec<Option<String>>> {
+    let lower = |cell: &Option<String>| cell.as_ref().map(|text| text.to_lowercase());
+    let mut rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(lower).collect()).collect();
+    rows.sort();
+    rows
+}
+
+fn shown(rows: &Answer) -> String {
+    let cell = |cell: &Option<String>| cell.clone().unwrap_or_else(|| "NULL".to_owned());
+    let row = |row: &Vec<Option<String>>| format!("({})", row.iter().map(cell).collect::<Vec<_>>().join(", "));
+    let all = rows.iter().map(row).collect::<Vec<_>>().join(" ");
+    if all.is_empty() { "nothing".to_owned() } else { all }
+}
+
+fn cells<const N: usize>(texts: [&str; N]) -> Vec<Option<String>> {
+    texts.iter().map(|text| Some((*text).to_owned())).collect()
+}
+
+/// That the tables are there and have the columns that `kind` needs: to be asked before a run, too.
+pub fn layout(kind: Kind, parameters: &Parameters) -> Vec<Check> {
+    let schema = Schema::new(kind, parameters);
+    schema.tables().map(|table| columns(&schema, table)).collect()
+}
+
+/// Everything that must hold of the tables of `kind`, table by table, the layout first. Where that is broken, the
+/// server may refuse the queries that follow; an error answer counts as a broken check.
+pub fn checks(kind: Kind, parameters: &Parameters, moment: Moment) -> Vec<Check> {
+    let schema = Schema::new(kind, parameters);
+    let mut all = Vec::new();
+    for table in schema.tables() {
+        all.push(columns(&schema, table));
+        all.push(indexes(&schema, table));
+        all.push(row_formats(kind, parameters, &schema.table_name(table)));
+        all.extend(equal_counts(&schema, table));
+        if moment == Moment::Loaded {
+            all.push(row_count(&schema.table_name(table), rows_per_table(kind, parameters)));
+        }
+    }
+    all
+}
+
+fn columns(schema: &Schema, table: u64) -> Check {
+    let name = schema.table_name(table);
+    let row = |column: &Column| {
+        vec![Some(column.name.to_owned()), Some(column.data_type.to_owned()), column.characters.map(|n| n.to_string())]
+    };
+    Check {
+        name: format!("columns of {name}"),
+        sql: format!(
+            "SELECT column_name, data_type, character_maximum_length FROM information_schema.columns \
+             WHERE table_schema = DATABASE() AND table_name = '{name}' ORDER BY ordinal_position"
+        ),
+        expectation: Expectation::Rows(schema.columns().iter().map(row).collect()),
+    }
+}
+
+fn indexes(schema: &Schema, table: u64) -> Check {
+    let name = schema.table_name(table);
+    let mut expected = vec![cells([schema.id_index(), "id"])];
+    expected.extend(schema.k_index(table).map(|index| cells([&index, "k"])));
+    Check {
+        name: format!("indexes of {name}"),
+        sql: format!(
+            "SELECT index_name, column_name FROM information_schema.statistics \
+             WHERE table_schema = DATABASE() AND table_name = '{name}' AND seq_in_index = 1"
+        ),
+        expectation: Expectation::Including(expected),
+    }
+}
+
+fn row_formats(kind: Kind, parameters: &Parameters, name: &str) -> Check {
+    let valid = match (kind, parameters.layout) {
+        (Kind::BulkInsert, _) => "k = id".to_owned(),
+        (_, Layout::Sysbench10) => {
+            "k > 0 AND c REGEXP '^([0-9]{11}-){9}[0-9]{11}$' AND pad REGEXP '^([0-9]{11}-){4}[0-9]{11}$'".to_owned()
+        }
+        (_, Layout::Sysbench04) => format!("pad IN ('{PAD_OF_0_4}', '{PAD_OF_0_4_INSERTS}')"),
+    };
+    Check {
+        name: format!("row formats of {name}"),
+        sql: format!("SELECT COUNT(*) FROM {name} WHERE NOT ({valid})"),
+        expectation: Expectation::None,
+    }
+}
+
+/// Both indexes must hold the same rows: their number, and the sums of what both of them contain.
+fn equal_counts(schema: &Schema, table: u64) -> Option<Check> {
+    let name = schema.table_name(table);
+    let by = |index: &str, alias: &str| {
+        format!("(SELECT COUNT(*) AS n, SUM(id) AS ids, SUM(k) AS ks FROM {name} FORCE INDEX ({index})) AS {alias}")
+    };
+    schema.k_index(table).map(|k_index| Check {
+        name: format!("equal counts of {name} by id and by k"),
+        sql: format!(
+            "SELECT a.n, a.ids, a.ks, b.n, b.ids, b.ks FROM {}, {}",
+            by(schema.id_index(), "a"),
+            by(&k_index, "b")
+        ),
+        expectation: Expectation::Halves,
+    })
+}
+
+fn row_count(name: &str, rows: u64) -> Check {
+    let expected = match rows {
+        0 => vec![Some("0".to_owned()), None, None],
+        rows => cells([&rows.to_string(), "1", &rows.to_string()]),
+    };
+    Check {
+        name: format!("rows of {name} right after a load"),
+        sql: format!("SELECT COUNT(*), MIN(id), MAX(id) FROM {name}"),
+        expectation: Expectation::Rows(vec![expected]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(kind: Kind, pairs: &[(&str, &str)], moment: Moment) -> Vec<Check> {
+        checks(kind, &Parameters::parse(kind, pairs.iter().copied()).expect("accepted"), moment)
+    }
+
+    fn check(part: &str, pairs: &[(&str, &str)]) -> Check {
+        let mut all = of(Kind::ReadWrite, pairs, Moment::Loaded);
+        all.retain(|check| check.name.contains(part));
+        assert_eq!(all.len(), 1, "{part}");
+        all.remove(0)
+    }
+
+    #[test]
+    fn every_table_is_checked_and_the_count_only_after_a_load() {
+        assert_eq!(of(Kind::ReadWrite, &[("tables", "3")], Moment::Driven).len(), 12);
+        assert_eq!(of(Kind::ReadWrite, &[("tables", "3")], Moment::Loaded).len(), 15);
+        assert_eq!(of(Kind::ReadWrite, &[("create-secondary", "off")], Moment::Driven).len(), 3);
+        assert_eq!(of(Kind::BulkInsert, &[], Moment::Driven).len(), 3);
+    }
+
+    #[test]
+    fn columns_are_compared_whatever_the_case() {
+        let check = check("columns", &[]);
+        let row = |name: &str, kind: &str, length: Option<&str>| {
+            vec![Some(name.to_owned()), Some(kind.to_owned()), length.map(str::to_owned)]
+        };
+        let good = [
+            row("id", "int", None),
+            row("K", "INT", None),
+            row("c", "char", Some("120")),
+            row("pad", "char", Some("60")),
+        ];
+        assert_eq!(check.verdict(&good), Ok(()));
+        let other = check.verdict(&good[..3]).expect_err("a column is missing");
+        assert!(other.contains("expected (id, int, NULL)"), "{other}");
+        assert!(check.verdict(&[]).expect_err("no table").contains("missing"));
+    }
+
+    #[test]
+    fn more_indexes_are_fine_fewer_are_not() {
+        let check = check("indexes", &[]);
+        let all = [cells(["PRIMARY", "id"]), cells(["k_1", "k"]), cells(["mine", "pad"])];
+        assert_eq!(check.verdict(&all), Ok(()));
+        let found = check.verdict(&all[..1]).expect_err("k_1 is missing");
+        assert_eq!(found, "found (PRIMARY, id), without (k_1, k)");
+    }
+
+    #[test]
+    fn violations_are_counted() {
+        let check = check("row formats", &[]);
+        assert_eq!(
+            check.sql,
+            "SELECT COUNT(*) FROM sbtest1 WHERE NOT (k > 0 AND c REGEXP '^([0-9]{11}-){9}[0-9]{11}$' \
+             AND pad REGEXP '^([0-9]{11}-){4}[0-9]{11}$')"
+        );
+        assert_eq!(check.verdict(&[cells(["0"])]), Ok(()));
+        assert_eq!(check.verdict(&[cells(["3"])]).expect_err("3"), "found 3 rows that violate it, expected none");
+        assert!(check.verdict(&[]).is_err());
+    }
+
+    #[test]
+    fn both_indexes_must_agree() {
+        let check = check("equal counts", &[]);
+        assert_eq!(check.verdict(&[cells(["5", "15", "9", "5", "15", "9"])]), Ok(()));
+        assert_eq!(check.verdict(&[vec![Some("0".to_owned()), None, Some("0".to_owned()), None]]), Ok(()));
+        assert!(check.verdict(&[cells(["5", "15", "9", "5", "15", "8"])]).is_err());
+        assert!(check.verdict(&[]).is_err());
+    }
+
+    #[test]
+    fn the_row_count_is_that_of_the_load() {
+        let check = check("right after", &[("table-size", "50")]);
+        assert_eq!(check.verdict(&[cells(["50", "1", "50"])]), Ok(()));
+        assert!(check.verdict(&[cells(["49", "1", "50"])]).is_err());
+        let empty = of(Kind::Insert, &[("auto-inc", "off")], Moment::Loaded).pop().expect("row count");
+        assert_eq!(empty.verdict(&[vec![Some("0".to_owned()), None, None]]), Ok(()));
+    }
+}

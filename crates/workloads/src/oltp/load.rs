@@ -1,0 +1,298 @@
+//! The rows: each a pure function of (seed, table, id), so that any chunk can be made anew after a kill, by any thread.
+
+use super::Kind;
+use super::parameters::{Layout, Parameters};
+use super::schema::{Schema, table_name};
+use crate::dataset::{Dataset, Table};
+use crate::digits::{append_c, append_integer, append_pad};
+use crate::distribution::Sampler;
+use plimsoll_load::seed::Rng;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+/// The file name that `LOAD DATA` asks for; the client answers for no other.
+pub const INFILE: &str = "plimsoll";
+/// The `pad` of rows that sysbench 0.4 loads.
+pub const PAD_OF_0_4: &str = "qqqqqqqqqqwwwwwwwwwweeeeeeeeeerrrrrrrrrrtttttttttt";
+
+/// Keeps the streams of rows apart from those of connections: "rows" in ASCII.
+const ROW_STREAMS: u64 = 0x726f_7773 << 32;
+
+/// How many rows `load` puts into each table. `bulk_insert` fills its tables itself, and so does `oltp_insert` where it
+/// chooses the ids.
+pub fn rows_per_table(kind: Kind, parameters: &Parameters) -> u64 {
+    match kind {
+        Kind::BulkInsert => 0,
+        Kind::Insert if !parameters.auto_inc => 0,
+        _ => parameters.table_size,
+    }
+}
+
+/// The ids 1 to `rows` in consecutive chunks.
+pub fn chunks(rows: u64, rows_per_chunk: u64) -> impl Iterator<Item = RangeInclusive<u64>> {
+    let length = rows_per_chunk.max(1);
+    (0..rows.div_ceil(length)).map(move |chunk| chunk * length + 1..=((chunk + 1) * length).min(rows))
+}
+
+/// Makes rows of `sbtest`.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    seed: u64,
+    layout: Layout,
+    keys: Sampler,
+}
+
+/// What InnoDB takes for a row and for its entry in the index on k, as measured on both flavours, rounded up.
+const ROW_BYTES: u64 = 260;
+const K_ENTRY_BYTES: u64 = 30;
+/// An empty table, and the extents that a growing one takes in advance.
+const TABLE_BYTES: u64 = 8 << 20;
+
+/// The data of one workload, as the loader wants them.
+#[derive(Clone, Debug)]
+pub struct OltpData {
+    kind: Kind,
+    parameters: Parameters,
+    schema: Schema,
+    rows: Rows,
+}
+
+impl OltpData {
+    pub fn new(kind: Kind, parameters: &Parameters, seed: u64) -> OltpData {
+        let (schema, rows) = (Schema::new(kind, parameters), Rows::new(parameters, seed));
+        OltpData { kind, parameters: parameters.clone(), schema, rows }
+    }
+
+    fn table(&self, table: u64) -> Table {
+        let rows = rows_per_table(self.kind, &self.parameters);
+        let entry = if self.schema.k_index(table).is_some() { K_ENTRY_BYTES } else { 0 };
+        Table {
+            name: self.schema.table_name(table),
+            create: self.schema.create_table(table),
+            before: self.schema.indexes_before_load(table),
+            after: self.schema.indexes_after_load(table),
+            rows,
+            bytes: rows * (ROW_BYTES + entry) + TABLE_BYTES,
+            load_data: self.rows.load_data_statement(table),
+            insert: self.rows.insert_prefix(table),
+        }
+    }
+}
+
+impl Dataset for OltpData {
+    fn family(&self) -> &'static str {
+        self.kind.dataset_family()
+    }
+
+    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
+        self.parameters.printable_data(self.kind)
+    }
+
+    fn seed(&self) -> u64 {
+        self.rows.seed
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        self.schema.tables().map(|table| self.table(table)).collect()
+    }
+
+    fn row_tsv(&self, table: usize, id: u64, out: &mut Vec<u8>) {
+        self.rows.row_tsv(table as u64 + 1, id, out);
+    }
+
+    fn row_values(&self, table: usize, id: u64, out: &mut Vec<u8>) {
+        self.rows.row_values(table as u64 + 1, id, out);
+    }
+}
+
+/// How a row is written.
+struct Form {
+    open: &'static [u8],
+    separator: &'static [u8],
+    quote: &'static [u8],
+    close: &'static [u8],
+}
+
+const TSV: Form = Form { open: b"", separator: b"\t", quote: b"", close: b"\n" };
+const VALUES: Form = Form { open: b"(", separator: b", ", quote: b"'", close: b")" };
+
+impl Rows {
+    pub fn new(parameters: &Parameters, seed: u64) -> Rows {
+        let keys = parameters.distribution().over(1, parameters.table_size);
+        Rows { seed, layout: parameters.layout, keys }
+    }
+
+    /// Appends a line for `LOAD DATA`: id, k, c, pad, tab-separated, ended by a newline.
+    #[inline]
+    pub fn row_tsv(&self, table: u64, id: u64, out: &mut Vec<u8>) {
+        self.append(&TSV, table, id, out);
+    }
+
+    /// Appends the same row as a parenthesised list for `INSERT`.
+    #[inline]
+    pub fn row_values(&self, table: u64, id: u64, out: &mut Vec<u8>) {
+        self.append(&VALUES, table, id, out);
+    }
+
+    /// The beginning of a multi-row insert.
+    pub fn insert_prefix(&self, table: u64) -> String {
+        format!("INSERT INTO {} (id, k, c, pad) VALUES ", table_name(self.layout, table))
+    }
+
+    /// The statement that takes lines of [`Rows::row_tsv`]. Values hold nothing to escape, so the server need not look
+    /// for it; utf8mb4 measured as fast as binary, and needs no conversion into a private server's columns.
+    pub fn load_data_statement(&self, table: u64) -> String {
+        format!(
+            "LOAD DATA LOCAL INFILE '{INFILE}' INTO TABLE {} CHARACTER SET utf8mb4 \
+             FIELDS TERMINATED BY '\\t' ESCAPED BY '' LINES TERMINATED BY '\\n' (id, k, c, pad)",
+            table_name(self.layout, table)
+        )
+    }
+
+    #[inline(always)]
+    fn append(&self, form: &Form, table: u64, id: u64, out: &mut Vec<u8>) {
+        let mut rng = Rng::new(self.seed, ROW_STREAMS | table, id);
+        out.extend_from_slice(form.open);
+        append_integer(id as i64, out);
+        out.extend_from_slice(form.separator);
+        match self.layout {
+            Layout::Sysbench10 => {
+                append_integer(self.keys.draw(&mut rng) as i64, out);
+                out.extend_from_slice(form.separator);
+                out.extend_from_slice(form.quote);
+                append_c(&mut rng, out);
+                out.extend_from_slice(form.quote);
+                out.extend_from_slice(form.separator);
+                out.extend_from_slice(form.quote);
+                append_pad(&mut rng, out);
+                out.extend_from_slice(form.quote);
+            }
+            Layout::Sysbench04 => {
+                for part in [b"0", form.separator, form.quote, b" ", form.quote, form.separator, form.quote] {
+                    out.extend_from_slice(part);
+                }
+                out.extend_from_slice(PAD_OF_0_4.as_bytes());
+                out.extend_from_slice(form.quote);
+            }
+        }
+        out.extend_from_slice(form.close);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(pairs: &[(&str, &str)], seed: u64) -> Rows {
+        Rows::new(&Parameters::parse(Kind::ReadWrite, pairs.iter().copied()).expect("accepted"), seed)
+    }
+
+    fn tsv(rows: &Rows, table: u64, id: u64) -> String {
+        let mut out = Vec::new();
+        rows.row_tsv(table, id, &mut out);
+        String::from_utf8(out).expect("ASCII")
+    }
+
+    fn values(rows: &Rows, table: u64, id: u64) -> String {
+        let mut out = Vec::new();
+        rows.row_values(table, id, &mut out);
+        String::from_utf8(out).expect("ASCII")
+    }
+
+    #[test]
+    fn golden_rows_pin_the_data_of_seed_1() {
+        assert_eq!(
+            tsv(&rows(&[], 1), 1, 1),
+            "1\t5041\t88761026034-33421699764-21691107440-35789361919-58301685359-55154941810-22064048259-80014087626-\
+             28192800527-80473548899\t36135139497-58149856247-41818605005-43748955891-65400835001\n"
+        );
+        assert_eq!(
+            values(&rows(&[("rand-type", "uniform")], 1), 2, 10_000),
+            "(10000, 6120, '87735822135-93845346078-01784297796-65817057084-67879220073-68716801866-04918033964-\
+             89687989653-17389368845-59211813725', '20136215853-96040343796-29613316787-86311443561-25907690562')"
+        );
+    }
+
+    #[test]
+    fn both_forms_hold_the_same_row() {
+        for pairs in [&[][..], &[("layout", "sysbench-0.4")]] {
+            let rows = rows(pairs, 42);
+            for id in [1, 9_999, 10_000] {
+                let line = tsv(&rows, 1, id);
+                let fields: Vec<&str> = line.trim_end_matches('\n').split('\t').collect();
+                let [id, k, c, pad] = fields[..] else { panic!("{line:?} has not four fields") };
+                assert_eq!(values(&rows, 1, id.parse().expect("number")), format!("({id}, {k}, '{c}', '{pad}')"));
+            }
+        }
+    }
+
+    #[test]
+    fn rows_differ_by_seed_table_and_id_only() {
+        let first = tsv(&rows(&[], 1), 1, 1);
+        assert_eq!(tsv(&rows(&[("tables", "8")], 1), 1, 1), first);
+        assert_ne!(tsv(&rows(&[], 2), 1, 1), first);
+        assert_ne!(tsv(&rows(&[], 1), 2, 1), first);
+        assert_ne!(tsv(&rows(&[], 1), 1, 2)[1..], first[1..]);
+    }
+
+    #[test]
+    fn keys_stay_inside_the_table() {
+        let rows = rows(&[("table-size", "50"), ("rand-type", "uniform")], 3);
+        let mut keys: Vec<u64> =
+            (1..=2_000).map(|id| tsv(&rows, 1, id).split('\t').nth(1).expect("k").parse().expect("number")).collect();
+        keys.sort_unstable();
+        assert_eq!((keys[0], keys[1_999]), (1, 50));
+    }
+
+    #[test]
+    fn rows_of_the_older_layout_are_constants() {
+        assert_eq!(
+            tsv(&rows(&[("layout", "sysbench-0.4")], 1), 1, 77),
+            "77\t0\t \tqqqqqqqqqqwwwwwwwwwweeeeeeeeeerrrrrrrrrrtttttttttt\n"
+        );
+    }
+
+    #[test]
+    fn statements_name_table_and_columns() {
+        assert_eq!(rows(&[], 1).insert_prefix(3), "INSERT INTO sbtest3 (id, k, c, pad) VALUES ");
+        assert_eq!(
+            rows(&[("layout", "sysbench-0.4")], 1).load_data_statement(1),
+            "LOAD DATA LOCAL INFILE 'plimsoll' INTO TABLE sbtest CHARACTER SET utf8mb4 \
+             FIELDS TERMINATED BY '\\t' ESCAPED BY '' LINES TERMINATED BY '\\n' (id, k, c, pad)"
+        );
+    }
+
+    #[test]
+    fn a_dataset_counts_its_tables_from_0_and_its_names_from_1() {
+        let pairs = [("tables", "2"), ("table-size", "1000")];
+        let parameters = Parameters::parse(Kind::ReadOnly, pairs).expect("accepted");
+        let data = OltpData::new(Kind::ReadOnly, &parameters, 5);
+        let tables = data.tables();
+        assert_eq!((data.family(), data.seed(), tables.len()), ("sbtest", 5, 2));
+        assert_eq!((tables[1].name.as_str(), tables[1].rows), ("sbtest2", 1_000));
+        assert_eq!(tables[1].after, ["CREATE INDEX k_2 ON sbtest2(k)"]);
+        let (mut line, mut expected) = (Vec::new(), Vec::new());
+        data.row_tsv(1, 9, &mut line);
+        Rows::new(&parameters, 5).row_tsv(2, 9, &mut expected);
+        assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn chunks_cover_every_id_once() {
+        assert_eq!(chunks(10, 4).collect::<Vec<_>>(), [1..=4, 5..=8, 9..=10]);
+        assert_eq!(chunks(8, 4).collect::<Vec<_>>(), [1..=4, 5..=8]);
+        assert_eq!(chunks(0, 4).count(), 0);
+        assert_eq!(chunks(2, 0).collect::<Vec<_>>(), [1..=1, 2..=2]);
+    }
+
+    #[test]
+    fn workloads_that_choose_their_ids_begin_with_empty_tables() {
+        let count = |kind, pairs: &[(&str, &str)]| {
+            rows_per_table(kind, &Parameters::parse(kind, pairs.iter().copied()).expect("accepted"))
+        };
+        assert_eq!(count(Kind::Insert, &[]), 10_000);
+        assert_eq!(count(Kind::Insert, &[("auto-inc", "off")]), 0);
+        assert_eq!(count(Kind::ReadWrite, &[("auto-inc", "off")]), 10_000);
+        assert_eq!(count(Kind::BulkInsert, &[]), 0);
+    }
+}

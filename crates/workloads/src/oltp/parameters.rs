@@ -1,0 +1,347 @@
+//! Everything that can be set about an OLTP workload: names and defaults as in sysbench 1.0.20 (`zipfian` is of 1.1).
+
+use super::{Kind, statements};
+use crate::distribution::{Distribution, DistributionName};
+use crate::error::Error;
+use crate::parameter::{self, ParameterSpec, Slot};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Largest id: the column is a signed INTEGER.
+const ID_MAX: u64 = 2_147_483_647;
+/// A prepared statement holds at most 65,535 parameters.
+const PLACEHOLDERS_MAX: u64 = 65_535;
+
+/// Which tables, rows and statements: those of sysbench 1.0, or those of `--test=oltp` of sysbench 0.4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    #[default]
+    Sysbench10,
+    Sysbench04,
+}
+
+impl Layout {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Layout::Sysbench10 => "sysbench-1.0",
+            Layout::Sysbench04 => "sysbench-0.4",
+        }
+    }
+}
+
+/// The values of all parameters; a workload reads those that its rows in [`TABLE`] name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    pub layout: Layout,
+    pub tables: u64,
+    pub table_size: u64,
+    pub auto_inc: bool,
+    pub secondary: bool,
+    pub create_secondary: bool,
+    pub mysql_storage_engine: String,
+    pub create_table_options: String,
+    pub range_size: u64,
+    pub point_selects: u64,
+    pub range_selects: bool,
+    pub simple_ranges: u64,
+    pub sum_ranges: u64,
+    pub order_ranges: u64,
+    pub distinct_ranges: u64,
+    pub index_updates: u64,
+    pub non_index_updates: u64,
+    pub delete_inserts: u64,
+    pub skip_trx: bool,
+    pub random_points: u64,
+    pub number_of_ranges: u64,
+    pub delta: u64,
+    pub rand_type: DistributionName,
+    pub rand_spec_iter: u64,
+    pub rand_spec_pct: f64,
+    pub rand_spec_res: f64,
+    pub rand_pareto_h: f64,
+    pub rand_zipfian_exp: f64,
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        Parameters {
+            layout: Layout::Sysbench10,
+            tables: 1,
+            table_size: 10_000,
+            auto_inc: true,
+            secondary: false,
+            create_secondary: true,
+            mysql_storage_engine: "innodb".to_owned(),
+            create_table_options: String::new(),
+            range_size: 100,
+            point_selects: 10,
+            range_selects: true,
+            simple_ranges: 1,
+            sum_ranges: 1,
+            order_ranges: 1,
+            distinct_ranges: 1,
+            index_updates: 1,
+            non_index_updates: 1,
+            delete_inserts: 1,
+            skip_trx: false,
+            random_points: 10,
+            number_of_ranges: 10,
+            delta: 5,
+            rand_type: DistributionName::Special,
+            rand_spec_iter: 12,
+            rand_spec_pct: 1.0,
+            rand_spec_res: 75.0,
+            rand_pareto_h: 0.2,
+            rand_zipfian_exp: 0.8,
+        }
+    }
+}
+
+impl Parameters {
+    /// Reads (name, text) pairs on top of the defaults.
+    ///
+    /// # Errors
+    /// A name that `kind` does not use, a value that is not accepted, values that do not go together.
+    pub fn parse(
+        kind: Kind,
+        pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
+    ) -> Result<Parameters, Error> {
+        let mut parameters = Parameters::default();
+        parameter::apply(&TABLE, kind.name(), pairs, &mut parameters)?;
+        parameters.validate(kind)?;
+        Ok(parameters)
+    }
+
+    /// Every parameter that `kind` uses, defaults included, by snake_case name.
+    pub fn printable(&self, kind: Kind) -> BTreeMap<String, Value> {
+        parameter::printable(&TABLE, kind.name(), self)
+    }
+
+    /// The same for those that decide what `load` creates.
+    pub fn printable_data(&self, kind: Kind) -> BTreeMap<String, Value> {
+        let shapes_data = parameters(kind).filter(|spec| spec.shapes_data);
+        shapes_data.map(|spec| (spec.snake_name(), spec.value(self))).collect()
+    }
+
+    /// The distribution that ids and `k` are drawn from.
+    pub fn distribution(&self) -> Distribution {
+        let iterations = self.rand_spec_iter as u32;
+        match self.rand_type {
+            DistributionName::Uniform => Distribution::Uniform,
+            DistributionName::Gaussian => Distribution::Gaussian { iterations },
+            DistributionName::Special => Distribution::Special {
+                iterations,
+                window_percent: self.rand_spec_pct,
+                reserved_percent: self.rand_spec_res,
+            },
+            DistributionName::Pareto => Distribution::Pareto { h: self.rand_pareto_h },
+            DistributionName::Zipfian => Distribution::Zipfian { exponent: self.rand_zipfian_exp },
+        }
+    }
+
+    fn validate(&self, kind: Kind) -> Result<(), Error> {
+        let refuse = |found: &str, remedy: &str| {
+            Err(Error::Combination { workload: kind.name(), found: found.to_owned(), remedy: remedy.to_owned() })
+        };
+        if self.layout == Layout::Sysbench04 && self.tables != 1 {
+            return refuse(
+                &format!("{} tables in the layout sysbench-0.4", self.tables),
+                "that layout has the one table 'sbtest': leave tables at 1, or use the layout sysbench-1.0",
+            );
+        }
+        if statements::steps(kind, self).is_empty() {
+            return refuse("a transaction without any statement", "raise at least one of its statement counts");
+        }
+        Ok(())
+    }
+}
+
+/// The parameters that `kind` uses.
+pub fn parameters(kind: Kind) -> impl Iterator<Item = &'static ParameterSpec<Parameters>> {
+    TABLE.iter().filter(move |spec| spec.is_used_by(kind.name()))
+}
+
+const READ_WRITE: &str = Kind::ReadWrite.name();
+const READ_ONLY: &str = Kind::ReadOnly.name();
+const WRITE_ONLY: &str = Kind::WriteOnly.name();
+const UPDATE_INDEX: &str = Kind::UpdateIndex.name();
+const UPDATE_NON_INDEX: &str = Kind::UpdateNonIndex.name();
+const RANDOM_POINTS: &str = Kind::SelectRandomPoints.name();
+const RANDOM_RANGES: &str = Kind::SelectRandomRanges.name();
+const BULK_INSERT: &str = Kind::BulkInsert.name();
+
+const LAYOUTS: &[&str] = &[READ_WRITE, READ_ONLY, WRITE_ONLY, Kind::PointSelect.name()];
+const EVERY: &[&str] = &[
+    READ_WRITE,
+    READ_ONLY,
+    WRITE_ONLY,
+    Kind::PointSelect.name(),
+    Kind::Insert.name(),
+    Kind::Delete.name(),
+    UPDATE_INDEX,
+    UPDATE_NON_INDEX,
+    RANDOM_POINTS,
+    RANDOM_RANGES,
+    BULK_INSERT,
+];
+const READERS: &[&str] = &[READ_WRITE, READ_ONLY];
+const WRITERS: &[&str] = &[READ_WRITE, WRITE_ONLY];
+const TRANSACTIONS: &[&str] = &[READ_WRITE, READ_ONLY, WRITE_ONLY];
+
+/// All that use the tables `sbtest…`.
+const fn sbtest() -> &'static [&'static str] {
+    EVERY.split_at(EVERY.len() - 1).0
+}
+
+type Spec = ParameterSpec<Parameters>;
+
+const fn data(name: &'static str, default: &'static str, help: &'static str, slot: Slot<Parameters>) -> Spec {
+    ParameterSpec { name, default, help, workloads: sbtest(), shapes_data: true, slot }
+}
+
+const fn traffic(
+    name: &'static str,
+    default: &'static str,
+    workloads: &'static [&'static str],
+    help: &'static str,
+    slot: Slot<Parameters>,
+) -> Spec {
+    ParameterSpec { name, default, help, workloads, shapes_data: false, slot }
+}
+
+const fn times(field: fn(&mut Parameters) -> &mut u64) -> Slot<Parameters> {
+    Slot::Count { field, low: 0, high: 100_000 }
+}
+
+const RAND_TYPES: &[&str] = &["uniform", "gaussian", "special", "pareto", "zipfian"];
+
+/// One row per parameter.
+#[rustfmt::skip]
+pub static TABLE: [Spec; 28] = [
+    ParameterSpec { workloads: LAYOUTS, ..data("layout", "sysbench-1.0", "tables, rows and statements of sysbench 1.0, or of --test=oltp of sysbench 0.4",
+        Slot::Choice { accepted: &["sysbench-1.0", "sysbench-0.4"], get: |p| p.layout.name(),
+            set: |p, name| p.layout = if name == "sysbench-0.4" { Layout::Sysbench04 } else { Layout::Sysbench10 } }) },
+    ParameterSpec { workloads: EVERY, ..data("tables", "1", "number of tables",
+        Slot::Count { field: |p| &mut p.tables, low: 1, high: 100_000 }) },
+    data("table-size", "10000", "rows per table", Slot::Count { field: |p| &mut p.table_size, low: 1, high: ID_MAX }),
+    data("auto-inc", "on", "id is an AUTO_INCREMENT column", Slot::Switch { field: |p| &mut p.auto_inc }),
+    data("secondary", "off", "a secondary index on id in place of the primary key", Slot::Switch { field: |p| &mut p.secondary }),
+    data("create-secondary", "on", "an index on k", Slot::Switch { field: |p| &mut p.create_secondary }),
+    data("mysql-storage-engine", "innodb", "storage engine of the tables", Slot::Word { field: |p| &mut p.mysql_storage_engine }),
+    data("create-table-options", "", "text put after the engine in CREATE TABLE", Slot::Text { field: |p| &mut p.create_table_options }),
+    traffic("point-selects", "10", READERS, "reads by primary key per transaction", times(|p| &mut p.point_selects)),
+    traffic("range-selects", "on", READERS, "whether there are range reads at all", Slot::Switch { field: |p| &mut p.range_selects }),
+    traffic("simple-ranges", "1", READERS, "range reads per transaction", times(|p| &mut p.simple_ranges)),
+    traffic("sum-ranges", "1", READERS, "range sums per transaction", times(|p| &mut p.sum_ranges)),
+    traffic("order-ranges", "1", READERS, "sorted range reads per transaction", times(|p| &mut p.order_ranges)),
+    traffic("distinct-ranges", "1", READERS, "distinct range reads per transaction", times(|p| &mut p.distinct_ranges)),
+    traffic("range-size", "100", READERS, "ids in a range", Slot::Count { field: |p| &mut p.range_size, low: 1, high: ID_MAX }),
+    traffic("index-updates", "1", &[READ_WRITE, WRITE_ONLY, UPDATE_INDEX], "updates of k per transaction", times(|p| &mut p.index_updates)),
+    traffic("non-index-updates", "1", &[READ_WRITE, WRITE_ONLY, UPDATE_NON_INDEX], "updates of c per transaction", times(|p| &mut p.non_index_updates)),
+    traffic("delete-inserts", "1", WRITERS, "deletes, each with an insert of the same id, per transaction", times(|p| &mut p.delete_inserts)),
+    traffic("skip-trx", "off", TRANSACTIONS, "leave BEGIN and COMMIT out", Slot::Switch { field: |p| &mut p.skip_trx }),
+    traffic("random-points", "10", &[RANDOM_POINTS], "values of k in the IN list",
+        Slot::Count { field: |p| &mut p.random_points, low: 1, high: PLACEHOLDERS_MAX }),
+    traffic("number-of-ranges", "10", &[RANDOM_RANGES], "ranges of k in the WHERE clause",
+        Slot::Count { field: |p| &mut p.number_of_ranges, low: 1, high: PLACEHOLDERS_MAX / 2 }),
+    traffic("delta", "5", &[RANDOM_RANGES], "how far a range of k reaches beyond its start", Slot::Count { field: |p| &mut p.delta, low: 0, high: ID_MAX }),
+    data("rand-type", "special", "distribution of ids and k",
+        Slot::Choice { accepted: RAND_TYPES, get: |p| p.rand_type.name(),
+            set: |p, name| p.rand_type = DistributionName::from_name(name).unwrap_or_default() }),
+    data("rand-spec-iter", "12", "uniforms averaged by gaussian and special", Slot::Count { field: |p| &mut p.rand_spec_iter, low: 1, high: 1_000 }),
+    data("rand-spec-pct", "1", "special: width of the window, percent of the range",
+        Slot::Number { field: |p| &mut p.rand_spec_pct, low: 0.0, high: 100.0, open: false }),
+    data("rand-spec-res", "75", "special: percent of the draws that fall into the window",
+        Slot::Number { field: |p| &mut p.rand_spec_res, low: 0.0, high: 100.0, open: false }),
+    data("rand-pareto-h", "0.2", "pareto: this share of the keys gets the rest of the draws",
+        Slot::Number { field: |p| &mut p.rand_pareto_h, low: 0.0, high: 1.0, open: true }),
+    data("rand-zipfian-exp", "0.8", "zipfian: exponent", Slot::Number { field: |p| &mut p.rand_zipfian_exp, low: 0.0, high: 100.0, open: false }),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(kind: Kind, pairs: &[(&str, &str)]) -> Result<Parameters, String> {
+        Parameters::parse(kind, pairs.iter().copied()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn default_texts_are_the_default_values() {
+        let mut from_texts = Parameters { tables: 99, rand_pareto_h: 0.9, ..Parameters::default() };
+        for spec in &TABLE {
+            assert!(spec.set(&mut from_texts, spec.default), "{}", spec.name);
+        }
+        assert_eq!(from_texts, Parameters::default());
+    }
+
+    #[test]
+    fn names_are_those_of_the_workloads_and_distributions() {
+        assert_eq!(EVERY, Kind::ALL.map(Kind::name));
+        assert_eq!(LAYOUTS, Kind::OF_SYSBENCH_0_4.map(Kind::name));
+        assert_eq!(RAND_TYPES, DistributionName::ALL.map(DistributionName::name));
+    }
+
+    #[test]
+    fn values_are_read_in_all_their_forms() {
+        let pairs = [
+            ("table_size", " 500 "),
+            ("auto-inc", "0"),
+            ("skip-trx", "TRUE"),
+            ("rand-pareto-h", "0.4"),
+            ("tables", "2"),
+            ("tables", "3"),
+        ];
+        let parameters = parse(Kind::ReadWrite, &pairs).expect("accepted");
+        assert_eq!((parameters.table_size, parameters.auto_inc, parameters.skip_trx), (500, false, true));
+        assert_eq!((parameters.rand_pareto_h, parameters.tables), (0.4, 3));
+    }
+
+    #[test]
+    fn bad_values_are_answered_with_what_is_accepted() {
+        for (name, text, accepted) in [
+            ("tables", "0", "a whole number from 1 to 100000"),
+            ("table-size", "2147483648", "a whole number from 1 to 2147483647"),
+            ("auto-inc", "maybe", "on or off"),
+            ("rand-type", "normal", "one of uniform, gaussian, special, pareto, zipfian"),
+            ("rand-pareto-h", "1", "a number between 0 and 1"),
+            ("rand-pareto-h", "NaN", "a number between 0 and 1"),
+            ("rand-spec-pct", "101", "a number from 0 to 100"),
+            ("mysql-storage-engine", "innodb */; DROP TABLE x", "letters, digits and underscores"),
+        ] {
+            let message = parse(Kind::ReadWrite, &[(name, text)]).expect_err("refused");
+            let expected = format!("parameter '{name}' of oltp_read_write is '{text}', but it must be {accepted}");
+            assert_eq!(message, expected);
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_answered_with_the_nearest_and_all() {
+        let message = parse(Kind::BulkInsert, &[("table", "4")]).expect_err("refused");
+        assert_eq!(message, "bulk_insert has no parameter 'table' (did you mean 'tables'?); it accepts: tables");
+        let message = parse(Kind::PointSelect, &[("point-selects", "4")]).expect_err("refused");
+        let start = "oltp_point_select does not use the parameter 'point-selects', which belongs to oltp_read_write, oltp_read_only; it accepts: layout, tables, ";
+        assert!(message.starts_with(start), "{message}");
+    }
+
+    #[test]
+    fn combinations_that_cannot_be_are_refused() {
+        let message = parse(Kind::ReadWrite, &[("layout", "sysbench-0.4"), ("tables", "4")]).expect_err("refused");
+        assert!(message.contains("4 tables in the layout sysbench-0.4"), "{message}");
+        let nothing = [("point-selects", "0"), ("range-selects", "off"), ("skip-trx", "on")];
+        let message = parse(Kind::ReadOnly, &nothing).expect_err("refused");
+        assert!(message.contains("a transaction without any statement"), "{message}");
+    }
+
+    #[test]
+    fn printed_forms_hold_what_is_used() {
+        let printed = Parameters::default().printable(Kind::SelectRandomRanges);
+        assert_eq!(printed["number_of_ranges"], 10);
+        assert_eq!(printed["rand_type"], "special");
+        assert_eq!(printed["create_secondary"], true);
+        assert_eq!(printed["rand_zipfian_exp"], 0.8);
+        assert!(!printed.contains_key("point_selects"));
+        let data = Parameters::default().printable_data(Kind::SelectRandomRanges);
+        assert!(data.contains_key("table_size") && !data.contains_key("number_of_ranges"));
+    }
+}

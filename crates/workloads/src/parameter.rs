@@ -1,0 +1,170 @@
+//! Parameters as data: one table row per parameter says its name, default, meaning, who uses it and where it is kept.
+//!
+//! Parsing, validation, help texts and the printed form all come from that row, so they cannot disagree. A workload
+//! family has one table of [`ParameterSpec`]; `P` is the struct of typed values that its workloads read.
+
+use crate::error::{Error, nearest};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// One parameter of a family of workloads.
+#[derive(Debug)]
+pub struct ParameterSpec<P: 'static> {
+    /// kebab-case, as on the command line.
+    pub name: &'static str,
+    pub default: &'static str,
+    pub help: &'static str,
+    /// Names of the workloads that use it.
+    pub workloads: &'static [&'static str],
+    /// Whether it decides what `load` creates. The others only shape what `run` sends.
+    pub shapes_data: bool,
+    pub slot: Slot<P>,
+}
+
+/// Where a value is kept in `P`, and which values are accepted.
+#[derive(Debug)]
+pub enum Slot<P: 'static> {
+    /// A whole number in `low..=high`.
+    Count { field: fn(&mut P) -> &mut u64, low: u64, high: u64 },
+    /// A real number in `low..=high`, or strictly between where `open`.
+    Number { field: fn(&mut P) -> &mut f64, low: f64, high: f64, open: bool },
+    /// on/off, true/false, 1/0.
+    Switch { field: fn(&mut P) -> &mut bool },
+    /// One of a few names. `set` is called with one of `accepted` only.
+    Choice { accepted: &'static [&'static str], set: fn(&mut P, &str), get: fn(&P) -> &'static str },
+    /// Letters, digits and underscores, at least one.
+    Word { field: fn(&mut P) -> &mut String },
+    /// Any text without control characters.
+    Text { field: fn(&mut P) -> &mut String },
+}
+
+impl<P: Clone> ParameterSpec<P> {
+    /// snake_case, as in TOML and JSON.
+    pub fn snake_name(&self) -> String {
+        self.name.replace('-', "_")
+    }
+
+    pub fn is_used_by(&self, workload: &str) -> bool {
+        self.workloads.contains(&workload)
+    }
+
+    /// The values that are accepted, in words.
+    pub fn accepted(&self) -> String {
+        match &self.slot {
+            Slot::Count { low, high, .. } => format!("a whole number from {low} to {high}"),
+            Slot::Number { low, high, open: true, .. } => format!("a number between {low} and {high}"),
+            Slot::Number { low, high, open: false, .. } => format!("a number from {low} to {high}"),
+            Slot::Switch { .. } => "on or off".to_owned(),
+            Slot::Choice { accepted, .. } => format!("one of {}", accepted.join(", ")),
+            Slot::Word { .. } => "letters, digits and underscores".to_owned(),
+            Slot::Text { .. } => "text without control characters".to_owned(),
+        }
+    }
+
+    /// Sets the value from its text; false if it is not accepted, and then nothing changed.
+    pub fn set(&self, parameters: &mut P, text: &str) -> bool {
+        let text = text.trim();
+        match &self.slot {
+            Slot::Count { field, low, high } => {
+                store(field(parameters), text.parse().ok().filter(|value| (*low..=*high).contains(value)))
+            }
+            Slot::Number { field, low, high, open } => {
+                let inside = |v: &f64| if *open { v > low && v < high } else { v >= low && v <= high };
+                store(field(parameters), text.parse().ok().filter(inside))
+            }
+            Slot::Switch { field } => store(field(parameters), switch(text)),
+            Slot::Choice { accepted, set, .. } => {
+                let known = accepted.contains(&text);
+                if known {
+                    set(parameters, text);
+                }
+                known
+            }
+            Slot::Word { field } => {
+                let word = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+                store(field(parameters), word.then(|| text.to_owned()))
+            }
+            Slot::Text { field } => {
+                store(field(parameters), (!text.chars().any(char::is_control)).then(|| text.to_owned()))
+            }
+        }
+    }
+
+    /// The value as JSON shows it.
+    pub fn value(&self, parameters: &P) -> Value {
+        let mut parameters = parameters.clone();
+        match &self.slot {
+            Slot::Count { field, .. } => (*field(&mut parameters)).into(),
+            Slot::Number { field, .. } => (*field(&mut parameters)).into(),
+            Slot::Switch { field } => (*field(&mut parameters)).into(),
+            Slot::Choice { get, .. } => get(&parameters).into(),
+            Slot::Word { field } | Slot::Text { field } => field(&mut parameters).as_str().into(),
+        }
+    }
+}
+
+fn store<T>(place: &mut T, value: Option<T>) -> bool {
+    match value {
+        Some(value) => {
+            *place = value;
+            true
+        }
+        None => false,
+    }
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "on" | "true" | "1" => Some(true),
+        "off" | "false" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// Applies (name, text) pairs to `parameters`; `-` and `_` in names are the same, a later pair wins.
+pub fn apply<P: Clone>(
+    specs: &'static [ParameterSpec<P>],
+    workload: &'static str,
+    pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
+    parameters: &mut P,
+) -> Result<(), Error> {
+    for (name, text) in pairs {
+        let spec = find(specs, workload, name.as_ref())?;
+        if !spec.set(parameters, text.as_ref()) {
+            let found = text.as_ref().escape_debug().to_string();
+            return Err(Error::BadValue { workload, name: spec.name, found, accepted: spec.accepted() });
+        }
+    }
+    Ok(())
+}
+
+/// The parameters that `workload` uses with their values, by snake_case name.
+pub fn printable<P: Clone>(specs: &[ParameterSpec<P>], workload: &str, parameters: &P) -> BTreeMap<String, Value> {
+    let used = specs.iter().filter(|spec| spec.is_used_by(workload));
+    used.map(|spec| (spec.snake_name(), spec.value(parameters))).collect()
+}
+
+fn find<P: Clone>(
+    specs: &'static [ParameterSpec<P>],
+    workload: &'static str,
+    name: &str,
+) -> Result<&'static ParameterSpec<P>, Error> {
+    let kebab = name.replace('_', "-");
+    let used = || specs.iter().filter(|spec| spec.is_used_by(workload)).map(|spec| spec.name);
+    let accepted = || used().collect::<Vec<_>>().join(", ");
+    match specs.iter().find(|spec| spec.name == kebab) {
+        Some(spec) if spec.is_used_by(workload) => Ok(spec),
+        Some(spec) => Err(Error::UnusedParameter {
+            workload,
+            name: spec.name,
+            owners: spec.workloads.join(", "),
+            accepted: accepted(),
+        }),
+        None => Err(Error::UnknownParameter {
+            workload,
+            name: name.to_owned(),
+            nearest: nearest(&kebab, used()),
+            accepted: accepted(),
+        }),
+    }
+}

@@ -1,0 +1,97 @@
+//! What cargo knows of this workspace: its packages, where they are, and what each depends on.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use serde::Deserialize;
+
+pub struct Workspace {
+    pub root: PathBuf,
+    pub packages: Vec<Package>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Package {
+    pub name: String,
+    pub dir: PathBuf,
+    pub dependencies: Vec<Dependency>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Dependency {
+    pub name: String,
+    /// `None` for a normal dependency, else `"dev"` or `"build"`.
+    pub kind: Option<String>,
+}
+
+impl Dependency {
+    /// Whether it ships: needed to build the package itself and not only its tests.
+    pub fn ships(&self) -> bool {
+        self.kind.as_deref() != Some("dev")
+    }
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    workspace_root: PathBuf,
+    packages: Vec<RawPackage>,
+}
+
+#[derive(Deserialize)]
+struct RawPackage {
+    name: String,
+    manifest_path: PathBuf,
+    dependencies: Vec<Dependency>,
+}
+
+impl Workspace {
+    /// Asks `cargo metadata`, without the network.
+    pub fn load() -> anyhow::Result<Self> {
+        // Of the clone it was started in, as `cargo run` says: with a shared target directory this very program may
+        // have been built in another.
+        let directory = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
+        let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let output = Command::new(program)
+            .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+            .current_dir(directory)
+            .output()
+            .context("cannot start cargo metadata")?;
+        anyhow::ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+        Self::parse(&output.stdout)
+    }
+
+    fn parse(json: &[u8]) -> anyhow::Result<Self> {
+        let metadata: Metadata = serde_json::from_slice(json).context("cargo metadata is not as expected")?;
+        let package = |raw: RawPackage| {
+            let dir = raw.manifest_path.parent().unwrap_or(Path::new("")).to_path_buf();
+            Package { name: raw.name, dir, dependencies: raw.dependencies }
+        };
+        Ok(Self { root: metadata.workspace_root, packages: metadata.packages.into_iter().map(package).collect() })
+    }
+
+    /// The path as people write it: from the root of the repository.
+    pub fn relative(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_cargo_prints() {
+        let json = br#"{"workspace_root":"/r","packages":[{"name":"a","manifest_path":"/r/crates/a/Cargo.toml",
+            "dependencies":[{"name":"b","kind":null},{"name":"c","kind":"dev"}]}]}"#;
+        let workspace = Workspace::parse(json).unwrap();
+        let package = &workspace.packages[0];
+        assert_eq!(workspace.relative(&package.dir), "crates/a");
+        assert_eq!(package.dependencies.iter().map(Dependency::ships).collect::<Vec<_>>(), [true, false]);
+    }
+
+    #[test]
+    fn sees_this_very_workspace() {
+        assert!(Workspace::load().unwrap().packages.iter().any(|package| package.name == "xtask"));
+    }
+}
