@@ -17,7 +17,7 @@ pub struct Source {
     pub path: String,
     pub text: String,
     pub file: syn::File,
-    /// The whole file is test code: it lies below `tests/`, or is a module declared with `#[cfg(test)]`.
+    /// The whole file is test code: it lies below `tests/` or `examples/`, or is a module declared with `#[cfg(test)]`.
     pub is_test: bool,
     test_lines: Vec<RangeInclusive<usize>>,
 }
@@ -41,7 +41,9 @@ impl Source {
         for path in paths {
             let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-            let source = Self::parse(name, text, path.starts_with(package.dir.join("tests")))?;
+            // Examples are programs of their own, beside the crate that they show.
+            let beside = ["tests", "examples"].iter().any(|folder| path.starts_with(package.dir.join(folder)));
+            let source = Self::parse(name, text, beside)?;
             let directory = module_directory(&path);
             test_modules.extend(source.test_module_names().into_iter().map(|module| directory.join(module)));
             sources.push((path, source));

@@ -107,7 +107,7 @@ impl Connection {
     pub async fn prepare(&mut self, sql: &str) -> Result<Prepared, Failure> {
         self.output.clear();
         command::put(&mut self.output, command::STMT_PREPARE, sql.as_bytes());
-        self.reader.expect_prepare();
+        self.reader.expect_prepare(frame::next_sequence(&self.output));
         self.stream.send(&self.output).await?;
         match self.answer(&mut Discard).await? {
             Answer::Prepared(prepared) => Ok(prepared),
@@ -142,7 +142,7 @@ impl Connection {
     /// Sends what is in the output and reads the whole answer.
     #[inline]
     async fn exchange<S: Sink>(&mut self, sink: &mut S) -> Result<Outcome, Failure> {
-        self.reader.expect_result();
+        self.reader.expect_result(frame::next_sequence(&self.output));
         self.stream.send(&self.output).await?;
         match self.answer(sink).await? {
             Answer::Done(outcome) => {
@@ -180,7 +180,7 @@ impl Connection {
     ) -> Result<Outcome, Failure> {
         self.output.clear();
         command::put(&mut self.output, command::QUERY, sql.as_bytes());
-        self.reader.expect_result();
+        self.reader.expect_result(frame::next_sequence(&self.output));
         self.reader.allow_local_file(true);
         self.stream.send(&self.output).await?;
         let mut answer = self.answer(&mut Discard).await;

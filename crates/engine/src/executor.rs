@@ -18,6 +18,7 @@ use std::task::{self, Context};
 use std::time::{Duration, Instant};
 
 const EVENTS: usize = 1024;
+const MILLISECOND_NS: u64 = 1_000_000;
 const WAKE: Token = Token(usize::MAX);
 const ALARM: Token = Token(usize::MAX - 1);
 
@@ -308,10 +309,13 @@ impl<'t> Executor<'t> {
         Ok(())
     }
 
-    /// How long to wait. Waiting in milliseconds would make every arrival up to one late, so a near deadline
-    /// also sets the alarm, which is precise.
+    /// How long to wait. Waiting in milliseconds would make every arrival up to one late, so the last one is
+    /// left to the alarm, which is precise; to set it at every turn would cost a system call each.
     fn arm(&mut self, until_ns: u64) -> io::Result<Option<Duration>> {
         let left = until_ns.saturating_sub(self.reactor.now_ns());
+        if left >= MILLISECOND_NS {
+            return Ok(Some(Duration::from_millis(left / MILLISECOND_NS)));
+        }
         if left > 0 {
             self.alarm.set(until_ns, left)?;
         }

@@ -14,6 +14,7 @@ pub mod error;
 pub mod executor;
 pub mod measure;
 pub mod run;
+pub mod scheduling;
 pub mod session;
 pub mod stream;
 pub mod tls;

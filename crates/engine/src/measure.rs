@@ -188,9 +188,16 @@ impl<W: Workload> Context<W> {
             if let Some(arrival) = self.schedule.borrow_mut().as_mut().and_then(Schedule::take) {
                 return Some(Turn { due_ns: arrival.due_ns, stream: arrival.number, number: 0 });
             }
+            if self.schedule_is_over() {
+                return None;
+            }
             self.idle.borrow_mut().push_back(slot.id());
             slot.nudged().await;
         }
+    }
+
+    fn schedule_is_over(&self) -> bool {
+        self.schedule.borrow().as_ref().is_none_or(Schedule::is_over)
     }
 
     fn advance_schedule(&self, now_ns: u64) {
@@ -209,6 +216,9 @@ pub async fn pace<W: Workload>(context: Rc<Context<W>>, slot: Rc<Slot>) {
             break;
         }
         context.advance_schedule(now);
+        if context.schedule_is_over() {
+            break;
+        }
         let (waiting, next) = match context.schedule.borrow().as_ref() {
             Some(schedule) => (schedule.waiting(), schedule.next_due_ns()),
             None => return,
@@ -242,8 +252,12 @@ pub async fn drive<W: Workload>(context: &Context<W>, slot: &Rc<Slot>, session: 
         let outcome = transact(context, slot, session, &mut state, who, &turn).await;
         context.in_flight.set(context.in_flight.get() - 1);
         if outcome.is_err() {
-            break;
+            return;
         }
+    }
+    if let Err(Failure::Server(message)) = context.workload.finish(state, session).await {
+        let statement = session.last_statement().to_owned();
+        context.give_up(Reason::Statement { statement, message: message.to_string() });
     }
 }
 
@@ -378,7 +392,10 @@ async fn reconnect<W: Workload>(context: &Context<W>, slot: &Rc<Slot>, session: 
             Err(Failure::Cancelled) => return Err(Ended),
             Err(failure) => failure.to_string(),
         };
-        if context.meter.now_ns() - since > context.spec.outage_limit_ns {
+        let now = context.meter.now_ns();
+        // Being refused is no silence: how long that may go on is decided here.
+        context.reactor.begin_waiting(now);
+        if now - since > context.spec.outage_limit_ns {
             let seconds = context.spec.outage_limit_ns as f64 / 1e9;
             context.give_up(Reason::Lost(format!("the server was gone for {seconds:.0} s (--outage-limit): {last}")));
             return Err(Ended);

@@ -8,6 +8,7 @@ use crate::endpoint::Endpoint;
 use crate::error::{Failure, Reason};
 use crate::executor::{Executor, Slot};
 use crate::measure::{self, Context, Meter, Who, thread_cpu_ns};
+use crate::scheduling;
 use crate::session::{Catalogue, Protocol};
 use crate::workload::Workload;
 use mio::Waker;
@@ -215,6 +216,9 @@ impl<W: Workload> EventLoop<W> {
         let reactor = executor.reactor();
         let catalogue = Rc::new(Catalogue::new(workload.statements()));
         let numbers: Vec<usize> = (index..spec.connections).step_by(spec.loops).collect();
+        if numbers.len() >= scheduling::MANY {
+            scheduling::do_not_preempt();
+        }
         let by_start = !matches!(spec.limit, Limit::Time(_));
         let open_loop = spec.arrivals.rate().is_some();
         let recorder = Recorder::new(numbers.len(), catalogue.names.len(), by_start, open_loop);
@@ -310,7 +314,9 @@ impl<W: Workload> EventLoop<W> {
         }
         let window = Window::new(start_ns, spec.warmup_ns, spec.limit);
         self.context.meter.at(start_ns).begin(window, thread_cpu_ns());
-        let schedule = Schedule::new(spec.arrivals, spec.seed, start_ns, (self.index, spec.loops));
+        let share = (self.index, spec.loops);
+        let events = spec.limit.events(spec.connections).unwrap_or(u64::MAX);
+        let schedule = Schedule::new(spec.arrivals, events, spec.seed, start_ns, share);
         if schedule.is_some() {
             *self.context.schedule.borrow_mut() = schedule;
             let context = self.context.clone();

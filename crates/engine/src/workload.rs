@@ -46,4 +46,11 @@ pub trait Workload: Send + Sync + 'static {
         session: &mut Session,
         input: &mut Input,
     ) -> impl Future<Output = Result<End, Failure>>;
+
+    /// Sends what transactions have left in the state, after the last one of a connection. What it sends counts
+    /// as sent, and belongs to no transaction.
+    fn finish(&self, state: Self::State, session: &mut Session) -> impl Future<Output = Result<(), Failure>> {
+        let _ = (state, session);
+        std::future::ready(Ok(()))
+    }
 }

@@ -161,13 +161,13 @@ fn serve(mut stream: UnixStream) -> Option<()> {
     server::put_result(&mut result, &[&row], deprecate_eof, 2);
     loop {
         let packet = read_packet(&mut stream, &mut input, &mut filled)?;
-        match packet.first()? {
-            &command::STMT_PREPARE => {
+        match *packet.first()? {
+            command::STMT_PREPARE => {
                 out.clear();
                 server::put_prepared(&mut out, 1, 0, 1, deprecate_eof);
                 stream.write_all(&out).ok()?;
             }
-            &command::QUIT => return None,
+            command::QUIT => return None,
             _ => stream.write_all(&result).ok()?,
         }
     }

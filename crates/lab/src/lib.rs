@@ -4,6 +4,7 @@
 //! the first connection to the last answer; then [`run`] (a list of them), [`target`] and [`load`].
 
 pub mod calibrate;
+mod caveats;
 pub mod check;
 pub mod dataset;
 pub mod drop;

@@ -2,10 +2,13 @@
 
 use crate::error::LabError;
 use plimsoll_plan::RunPlan;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 
 /// Connections that others, and we for control, need beside those of the load.
 const SPARE_CONNECTIONS: u64 = 2;
+/// Open files beside the sockets: the recording, the event loops, what was inherited.
+const SPARE_FILES: u64 = 64;
 
 /// Checks the server's limits against the largest load point. `statements` is how many each connection prepares;
 /// `status` and `variables` are the server's.
@@ -35,6 +38,26 @@ pub fn limits(
                 wanted + used
             )));
         }
+    }
+    Ok(())
+}
+
+/// Lets this process have as many sockets as the plan needs, as far as the machine allows.
+pub fn open_files(plan: &RunPlan) -> Result<(), LabError> {
+    let connections = plan.points.iter().map(|point| point.connections as u64).max().unwrap_or(0);
+    let wanted = connections + SPARE_FILES;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_none_or(|current| current >= wanted) {
+        return Ok(());
+    }
+    if maximum.is_some_and(|maximum| maximum < wanted)
+        || setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_err()
+    {
+        return Err(LabError::Environment(format!(
+            "{connections} connections need {wanted} open files and this process may have {}: raise the limit \
+             (`ulimit -Hn`), or run with fewer --connections",
+            maximum.or(current).unwrap_or(0)
+        )));
     }
     Ok(())
 }

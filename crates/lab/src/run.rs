@@ -6,14 +6,13 @@ use crate::error::LabError;
 use crate::target::OpenTarget;
 use crate::trial::{self, Ended};
 use crate::watch::{Event, Watcher};
-use crate::{preflight, settings};
+use crate::{caveats, preflight, settings};
 use jiff::Timestamp;
 use plimsoll_engine::session::Catalogue;
 use plimsoll_engine::{Protocol, RunSpec, Statement, Workload};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
-use plimsoll_model::Caveat;
-use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
+use plimsoll_model::summary::{SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points::LoadPoint;
@@ -64,6 +63,7 @@ pub fn run<W: Workload>(
     watcher: &mut dyn Watcher,
 ) -> Result<Finished, LabError> {
     plan.check()?;
+    preflight::open_files(plan)?;
     let variables = settings::variables(target)?;
     let (effective, mut caveats) = settings::verified(target, &variables);
     let statements = (subject.make)(target)?.statements();
@@ -87,7 +87,7 @@ pub fn run<W: Workload>(
         version: target.version.clone(),
         durability: settings::durability(&variables),
     };
-    caveats.extend(standing_caveats(target, &facts));
+    caveats.extend(caveats::standing(target, &facts));
     let mut points = Points {
         recording,
         begun: Instant::now(),
@@ -141,26 +141,6 @@ fn limits(
         _ => Catalogue::new(statements).prepared() as u64,
     };
     preflight::limits(plan, prepared, variables, &status)
-}
-
-fn standing_caveats(target: &OpenTarget, facts: &TargetFacts) -> Vec<Caveat> {
-    let mut caveats = Vec::new();
-    if target.control.peer_pid().is_some() {
-        caveats.push(Caveat::new(
-            "shared_cores",
-            "the load generator and the server share this machine's CPUs: compare results of one machine with each \
-             other, and run the load from another machine to learn what the server alone can do",
-        ));
-    }
-    let flush = facts.durability.get("innodb_flush_log_at_trx_commit").map(String::as_str);
-    if flush.is_some_and(|flush| flush != "1") {
-        caveats.push(Caveat::new(
-            "not_durable",
-            "innodb_flush_log_at_trx_commit is not 1: a crash loses commits that were answered; compare only with \
-             results of the same setting",
-        ));
-    }
-    caveats
 }
 
 /// The load points of a run under way.
@@ -260,7 +240,7 @@ impl Points<'_> {
         if let Some(counted) = point.server.as_ref().and_then(|server| server.statements) {
             *self.summary.server.statements.get_or_insert_default() += counted;
         }
-        for caveat in point_caveats(&point) {
+        for caveat in caveats::of_point(&point) {
             if !self.summary.caveats.iter().any(|known| known.code == caveat.code) {
                 self.summary.caveats.push(caveat);
             }
@@ -328,60 +308,4 @@ fn spec(target: &OpenTarget, plan: &RunPlan, point: &LoadPoint) -> RunSpec {
         ignore_errors: plan.ignore_errors.clone(),
         private: target.is_private(),
     }
-}
-
-/// Reasons, found in the numbers themselves, not to trust a point fully.
-fn point_caveats(point: &Point) -> Vec<Caveat> {
-    let mut caveats = Vec::new();
-    let mut add = |code, message: String| caveats.push(Caveat::new(code, message));
-    let at = format!("at {} connections", point.connections);
-    if point.client.cpu_fraction.is_some_and(|fraction| fraction > 0.9) {
-        add(
-            "client_bound",
-            format!("the load generator's loops were busy more than 90 % of the time {at}: add --loops"),
-        );
-    }
-    if point.client.ceiling_fraction.is_some_and(|fraction| fraction > 0.6) {
-        add(
-            "near_ceiling",
-            format!(
-                "the load generator ran above 60 % of its own ceiling {at}: add --loops, or load from another machine"
-            ),
-        );
-    }
-    let counts = &point.counts;
-    if counts.dropped > 0 {
-        add(
-            "dropped",
-            format!(
-                "{} of {} arrivals found no free connection {at}: the rate is above what was carried",
-                counts.dropped, counts.offered
-            ),
-        );
-    }
-    if counts.late * 100 > counts.started && point.rate_offered.is_some() {
-        add(
-            "late",
-            format!(
-                "{} of {} transactions were sent more than 1 ms late {at}; response_ms contains that wait",
-                counts.late, counts.started
-            ),
-        );
-    }
-    if counts.failed > 0 {
-        add("failed", format!("{} transactions failed {at}: see errors", counts.failed));
-    }
-    if counts.unfinished > 0 {
-        add(
-            "unfinished",
-            format!(
-                "{} transactions were not answered within 5 s of the end {at}: their latency is not counted",
-                counts.unfinished
-            ),
-        );
-    }
-    if point.host.is_some_and(|host| host.steal > 0.02) {
-        add("stolen_cpu", format!("the hypervisor took more than 2 % of the CPU {at}: repeat on a quieter machine"));
-    }
-    caveats
 }

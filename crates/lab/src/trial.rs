@@ -52,40 +52,10 @@ pub fn trial<W: Workload>(
 ) -> Result<Outcome, LabError> {
     let open_loop = spec.arrivals.rate().is_some();
     let run = Run::begin(spec, workload);
-    let ready = match until_ready(&run, target, watcher) {
-        Ok(pid) => pid,
-        Err(error) => {
-            run.finish();
-            return Err(error);
-        }
-    };
-    let before = statement_counts(target)?;
-    let pid = target.server.as_ref().map(|server| server.pid()).or(ready);
-    let mut trial = Trial {
-        start_ns: run.start(),
-        assembly: Assembly::new(run.loops),
-        sampler: Sampler::new(pid),
-        pid,
-        open_loop,
-        point,
-        window: None,
-        edges: (None, None),
-        host: Vec::new(),
-        counts: Counts::default(),
-        served: Vec::new(),
-        sent: StatementCounts::default(),
-        drained: 0,
-        unrecorded: false,
-        ended: None,
-    };
-    trial.watch(&run, target, writer, watcher);
-    let after = match trial.ended {
-        Some(Ended::Failed(_)) => None,
-        _ => statement_counts(target)?,
-    };
-    let operations = run.operations.clone();
-    let loops = run.loops;
+    let followed = Trial::follow(&run, target, point, open_loop, writer, watcher);
+    let (operations, loops) = (run.operations.clone(), run.loops);
     run.finish();
+    let trial = followed?;
     let measured = Measured {
         point,
         loops,
@@ -97,8 +67,8 @@ pub fn trial<W: Workload>(
         ceiling,
     };
     let mut result = summarise::point(trial.window.as_ref(), &measured);
-    if let (Some(server), Some(before), Some(after)) = (&mut result.server, before, after) {
-        server.statements = Some(after - before);
+    if let Some(server) = &mut result.server {
+        server.statements = trial.counted;
     }
     Ok(Outcome { point: result, sent: trial.sent, ended: trial.ended })
 }
@@ -168,6 +138,8 @@ struct Trial {
     counts: Counts,
     served: Vec<Served>,
     sent: StatementCounts,
+    /// The server's own count of statements between the first and the last of ours.
+    counted: Option<StatementCounts>,
     drained: usize,
     /// The recording cannot be written any more.
     unrecorded: bool,
@@ -175,6 +147,44 @@ struct Trial {
 }
 
 impl Trial {
+    /// From the first connection to the last answer.
+    fn follow(
+        run: &Run,
+        target: &mut OpenTarget,
+        point: LoadPoint,
+        open_loop: bool,
+        writer: &mut TrialWriter,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Trial, LabError> {
+        let ready = until_ready(run, target, watcher)?;
+        let before = statement_counts(target)?;
+        let pid = target.server.as_ref().map(|server| server.pid()).or(ready);
+        let mut trial = Trial {
+            start_ns: run.start(),
+            assembly: Assembly::new(run.loops),
+            sampler: Sampler::new(pid),
+            pid,
+            open_loop,
+            point,
+            window: None,
+            edges: (None, None),
+            host: Vec::new(),
+            counts: Counts::default(),
+            served: Vec::new(),
+            sent: StatementCounts::default(),
+            counted: None,
+            drained: 0,
+            unrecorded: false,
+            ended: None,
+        };
+        trial.watch(run, target, writer, watcher);
+        if !matches!(trial.ended, Some(Ended::Failed(_))) {
+            let after = statement_counts(target)?;
+            trial.counted = after.zip(before).map(|(after, before)| after - before);
+        }
+        Ok(trial)
+    }
+
     /// Follows the run to its end.
     fn watch(&mut self, run: &Run, target: &OpenTarget, writer: &mut TrialWriter, watcher: &mut dyn Watcher) {
         self.edges.0 = Some(self.edge(None));

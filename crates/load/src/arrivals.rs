@@ -47,14 +47,16 @@ pub struct Schedule {
     next: Arrival,
     waiting: VecDeque<Arrival>,
     bound: usize,
+    /// Arrivals in all, over all loops.
+    events: u64,
 }
 
 /// Seconds of arrivals that may wait before new ones are dropped.
 const BACKLOG_SECONDS: f64 = 10.0;
 
 impl Schedule {
-    /// `share` is (this loop's index, number of loops). `None` in a closed loop.
-    pub fn new(arrivals: Arrivals, seed: u64, start_ns: u64, share: (usize, usize)) -> Option<Schedule> {
+    /// `share` is (this loop's index, number of loops); there are `events` arrivals in all. `None` in a closed loop.
+    pub fn new(arrivals: Arrivals, events: u64, seed: u64, start_ns: u64, share: (usize, usize)) -> Option<Schedule> {
         let rate = arrivals.rate()?;
         let mut schedule = Schedule {
             arrivals,
@@ -65,6 +67,7 @@ impl Schedule {
             share: (share.0 as u64, share.1 as u64),
             next: Arrival { number: 0, due_ns: start_ns },
             waiting: VecDeque::new(),
+            events,
             bound: ((BACKLOG_SECONDS * rate / share.1 as f64).ceil() as usize).max(1),
         };
         schedule.draw();
@@ -75,6 +78,10 @@ impl Schedule {
     fn draw(&mut self) {
         loop {
             let number = self.drawn;
+            if number >= self.events {
+                self.next = Arrival { number, due_ns: u64::MAX };
+                return;
+            }
             self.drawn += 1;
             self.elapsed = match self.arrivals {
                 Arrivals::Poisson { rate } => self.elapsed - (1.0 - self.rng.unit()).ln() / rate,
@@ -111,6 +118,11 @@ impl Schedule {
         self.waiting.pop_front()
     }
 
+    /// True when every arrival has been taken.
+    pub fn is_over(&self) -> bool {
+        self.next.number >= self.events && self.waiting.is_empty()
+    }
+
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
@@ -121,7 +133,7 @@ mod tests {
     use super::*;
 
     fn due(arrivals: Arrivals, share: (usize, usize), until_ns: u64) -> Vec<Arrival> {
-        let mut schedule = Schedule::new(arrivals, 7, 1000, share).unwrap();
+        let mut schedule = Schedule::new(arrivals, u64::MAX, 7, 1000, share).unwrap();
         let mut all = Vec::new();
         schedule.advance(until_ns, |_| {});
         while let Some(arrival) = schedule.take() {
@@ -149,7 +161,7 @@ mod tests {
     #[test]
     fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
         let rate = 1000.0;
-        let mut schedule = Schedule::new(Arrivals::Poisson { rate }, 3, 0, (0, 1)).unwrap();
+        let mut schedule = Schedule::new(Arrivals::Poisson { rate }, u64::MAX, 3, 0, (0, 1)).unwrap();
         let mut gaps = Vec::new();
         let mut before = 0;
         while gaps.len() < 20_000 {
@@ -168,8 +180,22 @@ mod tests {
     }
 
     #[test]
+    fn a_fixed_number_of_arrivals_is_shared_out_and_ends() {
+        let mut numbers = Vec::new();
+        for share in 0..3 {
+            let mut schedule = Schedule::new(Arrivals::Constant { rate: 1000.0 }, 10, 1, 0, (share, 3)).unwrap();
+            schedule.advance(1_000_000_000, |_| {});
+            assert!(!schedule.is_over());
+            numbers.extend(std::iter::from_fn(|| schedule.take()).map(|arrival| arrival.number));
+            assert!(schedule.is_over());
+        }
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..10).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn a_full_queue_drops_what_comes_last() {
-        let mut schedule = Schedule::new(Arrivals::Constant { rate: 1.0 }, 1, 0, (0, 1)).unwrap();
+        let mut schedule = Schedule::new(Arrivals::Constant { rate: 1.0 }, u64::MAX, 1, 0, (0, 1)).unwrap();
         let mut dropped = Vec::new();
         schedule.advance(12_000_000_000, |arrival| dropped.push(arrival.number));
         assert_eq!(schedule.waiting(), 10);

@@ -15,6 +15,15 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// How many transactions all connections send together; `None` without such a limit.
+    pub fn events(self, connections: usize) -> Option<u64> {
+        match self {
+            Limit::Time(_) => None,
+            Limit::Events(events) => Some(events),
+            Limit::EventsPerConnection(events) => Some(events.saturating_mul(connections as u64)),
+        }
+    }
+
     /// How many transactions this connection sends; `None` without such a limit. Transaction n belongs to
     /// connection n mod `connections`.
     pub fn quota(self, connection: usize, connections: usize) -> Option<u64> {

@@ -30,7 +30,7 @@ pub enum Command {
     /// Create a workload's schema and data.
     Load(LoadArgs),
     /// Run a workload and measure it.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Verify the invariants of a workload's data; exits 1 if any is broken.
     Check(CheckArgs),
     /// Remove what `load` created, and nothing else.

@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         Command::Quickstart(args) => cmd::quickstart::run(args),
         Command::Workloads(args) => cmd::workloads::run(args),
         Command::Load(args) => cmd::load::run(args),
-        Command::Run(args) => cmd::run::run(args),
+        Command::Run(args) => cmd::run::run(*args),
         Command::Check(args) => cmd::check::run(args),
         Command::Drop(args) => cmd::drop::run(args),
         Command::Server(args) => cmd::server::run(args),

@@ -109,14 +109,28 @@ impl Progress {
     }
 
     fn interval(&mut self, point: LoadPoint, interval: &Interval) {
-        if self.every == 0 || interval.phase == Phase::Drain {
+        if interval.phase == Phase::Drain {
             return;
+        }
+        if self.every == 0 {
+            return self.live(point, interval);
         }
         self.seconds += interval.seconds;
         if self.seconds + 0.01 >= self.every as f64 {
             self.seconds = 0.0;
             note(&interval_line(point, interval));
         }
+    }
+
+    /// Shows the second just measured in place, where only whole points are printed.
+    fn live(&mut self, point: LoadPoint, interval: &Interval) {
+        if !std::io::stderr().is_terminal() {
+            return;
+        }
+        let line = self.bar.get_or_insert_with(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()));
+        line.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        line.set_message(interval_line(point, interval));
+        line.tick();
     }
 
     /// Takes the bar away before something else is printed.
@@ -163,7 +177,7 @@ fn interval_line(point: LoadPoint, interval: &Interval) -> String {
 fn point_line(point: &Point) -> String {
     let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
     format!(
-        "{:>5} connections: {} transactions/s, {} queries/s, p95 {} ms",
+        "        connections: {:>4}  {:>9} transactions/s  {:>10} queries/s  p95 {:>7} ms",
         point.connections,
         shown(point.transactions_per_second),
         shown(point.queries_per_second),
@@ -178,7 +192,10 @@ impl Watcher for Progress {
             Event::Load(progress) => self.load(progress),
             Event::PointBegins { .. } => self.seconds = 0.0,
             Event::Interval { point, interval } => self.interval(point, interval),
-            Event::PointEnds { point } if self.every == 0 => note(&point_line(point)),
+            Event::PointEnds { point } if self.every == 0 => {
+                self.clear();
+                note(&point_line(point));
+            }
             Event::PointEnds { .. } | Event::Caveat(_) => {}
             Event::Note(text) => {
                 self.clear();

@@ -18,6 +18,21 @@ pub fn size(input: &[u8]) -> Option<usize> {
     input.first_chunk::<HEADER>().map(|header| HEADER + header_length(header))
 }
 
+/// The sequence number after those of the whole packets that `output` holds, counted from 0.
+#[inline]
+pub fn next_sequence(output: &[u8]) -> u8 {
+    if output.len() < HEADER + MAX_PAYLOAD {
+        return 1;
+    }
+    let mut rest = output;
+    let mut sequence = 0u8;
+    while let Some(size) = size(rest) {
+        sequence = sequence.wrapping_add(1);
+        rest = rest.get(size..).unwrap_or_default();
+    }
+    sequence
+}
+
 #[inline]
 fn header_length(header: &[u8; HEADER]) -> usize {
     usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16
@@ -83,6 +98,7 @@ mod tests {
             rest = &rest[HEADER + payload.len()..];
         }
         assert!(rest.is_empty());
+        assert_eq!(next_sequence(&out[3..]), seen.len() as u8);
         seen
     }
 

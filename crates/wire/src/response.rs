@@ -111,15 +111,17 @@ impl ResponseReader {
         }
     }
 
+    /// The answer's packets are numbered from `sequence` on, which follows those of the command:
+    /// [`frame::next_sequence`].
     #[inline]
-    pub fn expect_result(&mut self) {
+    pub fn expect_result(&mut self, sequence: u8) {
         self.state = State::Header;
-        self.sequence = 1;
+        self.sequence = sequence;
         self.outcome = Outcome::default();
     }
 
-    pub fn expect_prepare(&mut self) {
-        self.expect_result();
+    pub fn expect_prepare(&mut self, sequence: u8) {
+        self.expect_result(sequence);
         self.state = State::Prepare;
     }
 

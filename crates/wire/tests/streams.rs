@@ -39,8 +39,8 @@ fn read<S: Sink>(
 fn reader_for(script: &Script) -> ResponseReader {
     let mut reader = ResponseReader::new(script.capabilities);
     match script.prepare {
-        true => reader.expect_prepare(),
-        false => reader.expect_result(),
+        true => reader.expect_prepare(1),
+        false => reader.expect_result(1),
     }
     reader.allow_local_file(script.local_file);
     reader
@@ -128,7 +128,7 @@ fn survive(script: &Script, bytes: &[u8], cuts: &[usize]) {
     while let Ok((Some(_), used)) = read(&mut reader, rest, &[], &mut Discard) {
         assert!(used > 0, "an answer from nothing");
         rest = &rest[used..];
-        reader.expect_result();
+        reader.expect_result(1);
     }
 }
 
@@ -218,7 +218,7 @@ fn rows_over_sixteen_mebibytes_are_one_row() {
             let counted = read(&mut reader, &bytes, &cuts, &mut Discard).unwrap();
             assert_eq!(counted, (Some(outcome(1)), bytes.len()));
             let mut rows = TextRows::default();
-            reader.expect_result();
+            reader.expect_result(1);
             let kept = read(&mut reader, &bytes, &cuts, &mut rows).unwrap();
             assert_eq!(kept, (Some(outcome(1)), bytes.len()));
             let value = rows.single().unwrap();
@@ -337,7 +337,7 @@ fn an_error_may_come_at_any_place_and_before_it_is_asked_for() {
     let mut sequence = packet(&mut bytes, 1, &[3]);
     sequence = put_column(&mut bytes, sequence, "c");
     packet(&mut bytes, sequence, b"\xff\x25\x05#70100killed");
-    reader.expect_result();
+    reader.expect_result(1);
     let answer = reader.advance(&bytes, &mut TextRows::default()).unwrap().answer;
     assert!(matches!(answer, Some(Answer::Failed(message)) if message.code == 1317));
 }

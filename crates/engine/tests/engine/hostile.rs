@@ -1,6 +1,7 @@
 //! Servers that send what no server should: each gets one clear answer, soon, in bounded memory.
 
 use crate::conduct::{at, conduct, conduct_with, spec, watched};
+use crate::scripts::{answering, flood};
 use crate::steps::Steps;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::endpoint::Password;
@@ -8,8 +9,7 @@ use plimsoll_engine::{Address, Endpoint, Failure, Reason, RunSpec};
 use plimsoll_load::window::Limit;
 use plimsoll_model::StatementKind::Select;
 use plimsoll_testkit::fake::{Fake, Talk};
-use plimsoll_wire::bytes::put_counted;
-use plimsoll_wire::{command, server};
+use plimsoll_wire::server;
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -24,23 +24,6 @@ fn reason(script: impl Fn(&mut Talk) -> io::Result<()> + Clone + Send + Sync + '
     let [unix, tcp] = Fake::both(script).map(|fake| conduct(spec(at(&fake)), point_select()).reason().clone());
     assert_eq!(unix, tcp);
     unix
-}
-
-/// Greets, lets the statement be prepared, then answers the first execution with this.
-fn answering(answer: impl Fn(&mut Talk) -> io::Result<()> + Clone) -> impl Fn(&mut Talk) -> io::Result<()> + Clone {
-    move |talk| {
-        talk.greet()?;
-        let mut answers = plimsoll_testkit::fake::Answers::new(talk.capabilities());
-        loop {
-            let (_, payload) = talk.packet()?;
-            if payload[0] == command::STMT_EXECUTE {
-                return answer(talk);
-            }
-            let mut out = Vec::new();
-            answers.put(&payload, &mut out);
-            talk.send(&out)?;
-        }
-    }
 }
 
 fn with_password(endpoint: Endpoint, password: &str) -> Endpoint {
@@ -204,39 +187,6 @@ fn a_password_is_never_sent_in_clear() {
     assert!(!heard.is_empty() && !heard.contains("horse"), "{heard}");
 }
 
-/// Sends rows as fast as they are taken.
-fn flood(talk: &mut Talk) -> io::Result<()> {
-    let mut out = Vec::new();
-    server::put_result(&mut out, &[], true, 2);
-    // Header and column, without the end.
-    let mut sequence = 3u8;
-    out.truncate(out.len() - 11);
-    talk.send(&out)?;
-    loop {
-        out.clear();
-        for _ in 0..1000 {
-            let mut row = Vec::new();
-            put_counted(&mut row, &[b'x'; 200]);
-            let start = plimsoll_wire::frame::begin(&mut out);
-            out.extend(row);
-            sequence = plimsoll_wire::frame::finish(&mut out, start, sequence);
-        }
-        talk.send(&out)?;
-    }
-}
-
-#[test]
-fn endless_rows_end_with_the_run() {
-    let fake = Fake::unix(answering(flood));
-    let limit = Limit::Time(300_000_000);
-    let before = resident_peak();
-    let conducted = conduct(RunSpec { limit, connections: 2, ..spec(at(&fake)) }, point_select());
-    let counts = conducted.totals.counts;
-    assert_eq!((counts.started, counts.finished, counts.unfinished), (2, 0, 2), "{:?}", conducted.reasons);
-    // As much again as the tests beside this one may take.
-    assert!(resident_peak() - before < 256 << 20);
-}
-
 #[test]
 fn a_control_statement_gives_up_an_endless_answer_and_the_connection() {
     let failures = watched(|| {
@@ -271,20 +221,6 @@ fn a_control_connection_that_broke_off_is_not_used_again() {
 }
 
 #[test]
-fn announced_bytes_that_never_come_take_no_memory() {
-    let fake = Fake::unix(answering(|talk| {
-        talk.send(&[0xff, 0xff, 0xff, 1, 0])?;
-        talk.stall()
-    }));
-    let before = resident_peak();
-    let conducted = conduct(RunSpec { connections: 64, ..spec(at(&fake)) }, point_select());
-    assert!(matches!(conducted.reason(), Reason::Lost(_)));
-    // 64 × 16 MiB would be 1 GiB; tests beside this one may take some tens.
-    let grown = resident_peak() - before;
-    assert!(grown < 256 << 20, "{} MiB", grown >> 20);
-}
-
-#[test]
 fn a_run_can_be_stopped_while_it_connects_and_before_it_starts() {
     let stalling = Fake::unix(Talk::stall);
     let good = Fake::unix(Talk::behave);
@@ -310,11 +246,4 @@ fn a_run_can_be_stopped_in_its_middle() {
     let counts = conducted.totals.counts;
     assert!(counts.finished > 0 && counts.started == counts.finished, "{counts:?}");
     assert_eq!(tally.counters.transactions, counts.finished);
-}
-
-/// The most memory that this process ever had, in bytes.
-fn resident_peak() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
 }

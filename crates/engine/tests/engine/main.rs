@@ -1,12 +1,14 @@
 //! The engine against servers that lie, stall and hang up, and against real ones.
 
-//mod accounting;
+mod accounting;
 mod conduct;
-//mod determinism;
+mod determinism;
+mod fairness;
 mod hostile;
-//mod login;
+mod login;
 mod outage;
-//mod real;
-//mod results;
+mod real;
+mod results;
+mod scripts;
 mod steps;
-//mod tls;
+mod tls;

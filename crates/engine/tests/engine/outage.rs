@@ -1,6 +1,7 @@
 //! Servers that go away and come back, or seem to.
 
 use crate::conduct::{at, conduct, conduct_with, spec};
+use crate::real::Real;
 use crate::steps::Steps;
 use plimsoll_engine::{LoopEvent, Reason, Run, RunSpec};
 use plimsoll_load::arrivals::Arrivals;
@@ -9,6 +10,7 @@ use plimsoll_model::StatementKind::{Select, Update};
 use plimsoll_testkit::fake::{Answers, Fake, Talk};
 use plimsoll_wire::{command, server};
 use std::io;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -160,4 +162,27 @@ fn an_open_loop_that_is_stopped_between_arrivals_ends_cleanly() {
     });
     let counts = drained.expect("drained");
     assert_eq!((counts.offered, counts.started, counts.finished, counts.dropped), (1, 1, 1, 0));
+}
+
+#[test]
+fn a_real_server_that_is_killed_ends_the_run_at_once() {
+    let Some(server) = Real::mariadb(&[]) else { return };
+    let spec = RunSpec {
+        connections: 8,
+        loops: 2,
+        limit: Limit::Time(60_000_000_000),
+        outage_limit_ns: u64::MAX >> 1,
+        ..spec(server.unix())
+    };
+    let kill = |_: &Run| {
+        thread::sleep(Duration::from_millis(300));
+        let killed = Command::new("kill").arg("-9").arg(server.pid().to_string()).status();
+        assert!(killed.is_ok_and(|status| status.success()));
+    };
+    let (conducted, _) = conduct_with(spec, Steps::autocommit(&[(Select, "SELECT ?")]), kill, || {});
+    assert!(!conducted.reasons.is_empty());
+    assert!(conducted.reasons.iter().all(|reason| matches!(reason, Reason::Lost(_))), "{:?}", conducted.reasons);
+    let counts = conducted.totals.counts;
+    assert!(counts.finished > 0 && counts.unfinished >= 1, "{counts:?}");
+    assert_eq!(counts.started, counts.finished + counts.failed + counts.unfinished, "{counts:?}");
 }

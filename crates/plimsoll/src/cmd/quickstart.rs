@@ -197,9 +197,8 @@ fn report(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<Report> {
 
 fn host_facts(finished: &Finished) -> Vec<(String, String)> {
     let host = &finished.host;
-    let target = &finished.summary.target;
     let mut facts = vec![
-        ("Server".to_owned(), format!("{} {}, private, over a Unix socket", target.flavour, target.version)),
+        ("Connection".to_owned(), "a private server, over a Unix socket".to_owned()),
         ("Load generator".to_owned(), format!("Plimsoll {} on the same machine", env!("CARGO_PKG_VERSION"))),
         ("CPUs".to_owned(), format!("{} × {}", host.cpus, host.cpu_model.as_deref().unwrap_or("unknown model"))),
         ("Memory".to_owned(), format!("{:.1} GiB", host.memory_bytes as f64 / f64::from(1 << 30))),

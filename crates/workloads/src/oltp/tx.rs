@@ -46,6 +46,8 @@ pub struct State {
     begun: u64,
     /// The generator of the transaction under way. A retry comes with the same one again, and must choose the same ids.
     under_way: Option<Rng>,
+    /// The statement that the buffer of `bulk_insert` is sent as.
+    bulk: Option<usize>,
     /// The buffer of `bulk_insert` was sent and not accepted so far.
     refused: bool,
 }
@@ -229,6 +231,7 @@ impl Oltp {
             state.sql.clear();
         }
         state.refused = false;
+        state.bulk = Some(self.number(Role::BulkInsert, table));
         let n = (self.first_new_id + 1 + (state.begun - 1) * sharing + connection / tables) as i64;
         if state.sql.is_empty() {
             state.sql.extend_from_slice(b"INSERT INTO sbtest");
@@ -276,6 +279,7 @@ impl Workload for Oltp {
             slice: self.parameters.distribution().over(low, (low + length - 1).min(rows)),
             begun: 0,
             under_way: None,
+            bulk: None,
             refused: false,
         }
     }
@@ -289,6 +293,14 @@ impl Workload for Oltp {
             _ => self.all_steps(state, session, &mut input.rng).await?,
         }
         Ok(self.end)
+    }
+
+    /// The rows that are still in the buffer of `bulk_insert`.
+    async fn finish(&self, state: State, session: &mut Session) -> Result<(), Failure> {
+        if let Some(statement) = state.bulk.filter(|_| !state.sql.is_empty() && !state.refused) {
+            session.query(statement, &state.sql).await?;
+        }
+        Ok(())
     }
 }
 

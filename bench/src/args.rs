@@ -1,0 +1,131 @@
+//! What can be typed.
+
+use clap::{Parser, Subcommand, ValueEnum, ValueHint};
+use plimsoll_model::Flavour;
+use plimsoll_server::find::Selector;
+use plimsoll_server::{Build, ServerError, find};
+use std::path::PathBuf;
+
+/// Plimsoll against its peers on this machine: medians, spreads, ratios.
+#[derive(Debug, Parser)]
+#[command(name = "plimsoll-bench", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
+#[command(disable_help_subcommand = true)]
+pub struct Args {
+    /// Server to compare on: mariadb, mysql, or a path; a list, or repeated. [default: the first found for everything,
+    /// the other flavour for `load`; mysql is also looked for in PLIMSOLL_TEST_MYSQL]
+    #[arg(long, value_delimiter = ',', value_parser = selector, value_name = "SERVER", value_hint = ValueHint::FilePath)]
+    pub server: Vec<Selector>,
+    /// Only these comparisons; a list, or repeated.
+    #[arg(long, value_delimiter = ',', value_enum, value_name = "NAME")]
+    pub only: Vec<Suite>,
+    /// How often each contestant runs.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    pub pairs: u32,
+    /// How often each contestant loads; --pairs if not given.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    pub load_pairs: Option<u32>,
+    /// How long each run is measured.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..), value_name = "S")]
+    pub seconds: u32,
+    /// Where the servers live, and stay; a temporary directory if not given.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub home: Option<PathBuf>,
+    /// Print tables in Markdown.
+    #[arg(long)]
+    pub markdown: bool,
+    /// Exit with 1 if a target is missed.
+    #[arg(long)]
+    pub check: bool,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// The bare loop, which runs as a process of its own to be measured like the others.
+    #[command(hide = true)]
+    Floor(FloorArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct FloorArgs {
+    #[arg(long)]
+    pub socket: PathBuf,
+    #[arg(long)]
+    pub connections: usize,
+    #[arg(long)]
+    pub seconds: u32,
+}
+
+/// What is run together, because one run answers several questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Suite {
+    #[value(aliases = ["point-select-cpu", "point-select-throughput"])]
+    PointSelect,
+    #[value(alias = "read-write-throughput")]
+    ReadWrite,
+    #[value(name = "connections-2000", alias = "connections")]
+    Connections,
+    Load,
+}
+
+impl Suite {
+    pub const ALL: [Suite; 4] = [Suite::PointSelect, Suite::ReadWrite, Suite::Connections, Suite::Load];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Suite::PointSelect => "point-select",
+            Suite::ReadWrite => "read-write",
+            Suite::Connections => "connections-2000",
+            Suite::Load => "load",
+        }
+    }
+}
+
+fn selector(text: &str) -> Result<Selector, ServerError> {
+    text.parse()
+}
+
+/// The server that `selector` names. MySQL is often only unpacked somewhere: `PLIMSOLL_TEST_MYSQL` says where.
+///
+/// # Errors
+/// As [`plimsoll_server::find`].
+pub fn server(selector: &Selector) -> Result<Build, ServerError> {
+    let unpacked = || std::env::var_os("PLIMSOLL_TEST_MYSQL").filter(|path| !path.is_empty());
+    match find(selector) {
+        Err(missing @ ServerError::NoBuild { .. }) if *selector == Selector::Flavour(Flavour::MySql) => {
+            match unpacked() {
+                Some(path) => find(&Selector::Path(path.into())),
+                None => Err(missing),
+            }
+        }
+        other => other,
+    }
+}
+
+/// A server of the other flavour, if there is one.
+pub fn other_flavour(flavour: Flavour) -> Option<Build> {
+    let other = match flavour {
+        Flavour::MariaDb => Flavour::MySql,
+        Flavour::MySql => Flavour::MariaDb,
+    };
+    server(&Selector::Flavour(other)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_criterion_names_the_comparison_that_answers_it() {
+        let args = Args::try_parse_from(["bench", "--only", "point-select-cpu,load", "--server", "mysql"]).unwrap();
+        assert_eq!(args.only, [Suite::PointSelect, Suite::Load]);
+        assert_eq!(args.server, [Selector::Flavour(Flavour::MySql)]);
+    }
+}

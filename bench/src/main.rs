@@ -1,0 +1,165 @@
+//! Plimsoll against its peers on this machine: sysbench, a bare send/receive loop, and `LOAD DATA LOCAL` of
+//! prepared files, in turn on one private server. It prints medians, spreads and pair-by-pair ratios.
+//!
+//! It never asserts an absolute number, and never measures a contestant by anything but the same ruler: a process
+//! of its own, its CPU time from the kernel when it ends. Nothing is subtracted from anybody.
+//!
+//! Begin with [`compare`] (what is compared, and what the targets are), then [`peers`] (one file per contestant),
+//! [`arena`] (the server they meet on) and [`child`] (how a process is measured).
+
+mod arena;
+mod args;
+mod child;
+mod compare;
+mod peers;
+mod print;
+mod stats;
+
+use anyhow::Context;
+use arena::{Arena, Tools};
+use args::{Args, Command, Suite};
+use clap::Parser;
+use compare::Extent;
+use plimsoll_server::find::Selector;
+use plimsoll_server::{Build, Home};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use tempfile::TempDir;
+
+const MISSED: u8 = 1;
+const FAILED: u8 = 3;
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = match &args.command {
+        Some(Command::Floor(floor)) => peers::floor::serve(floor).map(|()| true),
+        None => bench(&args),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(MISSED),
+        Err(error) if error.is::<child::Interrupted>() => {
+            eprintln!("plimsoll-bench: interrupted; the server is down");
+            ExitCode::from(INTERRUPTED)
+        }
+        Err(error) => {
+            eprintln!("plimsoll-bench: {error:#}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// Runs the comparisons. False if `--check` was asked for and a target is missed.
+fn bench(args: &Args) -> anyhow::Result<bool> {
+    let tools = Tools::find(interruption()?)?;
+    let stages = stages(args)?;
+    announce(args, &stages);
+    allow_many_files();
+    let (home, _temporary) = home(args, &tools)?;
+    let extent = Extent { pairs: args.pairs, load_pairs: args.load_pairs, seconds: args.seconds };
+    show(&about(args, &tools))?;
+    let mut comparisons = Vec::new();
+    for (build, suites) in &stages {
+        let arena = Arena::open(build, &home, &tools)?;
+        for suite in suites {
+            let comparison = compare::run(*suite, &arena, &extent)?;
+            show(&print::comparison(&comparison, args.markdown))?;
+            comparisons.push(comparison);
+        }
+        arena.close()?;
+    }
+    show(&print::summary(&comparisons, args.markdown))?;
+    let met = comparisons.iter().flat_map(|comparison| &comparison.findings).all(|finding| finding.met == Some(true));
+    Ok(met || !args.check)
+}
+
+/// Where the servers live, and what removes it at the end if it is temporary.
+fn home(args: &Args, tools: &Tools) -> anyhow::Result<(Home, Option<TempDir>)> {
+    // Beside the program: that is a disk, while the directory for temporary files may be memory.
+    let beside = tools.plimsoll.parent().unwrap_or(Path::new("."));
+    let (place, temporary) = match &args.home {
+        Some(place) => (place.clone(), None),
+        None => {
+            let temporary =
+                tempfile::Builder::new().prefix("bench-home-").tempdir_in(beside).context("making a home")?;
+            (temporary.path().to_owned(), Some(temporary))
+        }
+    };
+    let place = std::path::absolute(place)?.into_os_string();
+    let home =
+        Home::resolve(|name| if name == "PLIMSOLL_HOME" { Some(place.clone()) } else { std::env::var_os(name) })?;
+    Ok((home, temporary))
+}
+
+/// What the figures are of.
+fn about(args: &Args, tools: &Tools) -> String {
+    let cpus = std::thread::available_parallelism().map_or(0, usize::from);
+    let Args { pairs, seconds, .. } = args;
+    format!(
+        "plimsoll {} against {} on {cpus} CPUs, client and server together; {pairs} rounds of {seconds} s, in turn",
+        env!("CARGO_PKG_VERSION"),
+        tools.sysbench
+    )
+}
+
+/// Which server is put through which comparisons. Unless told otherwise: the first that is found through all, and
+/// the other flavour through `load`, whose target holds for both.
+fn stages(args: &Args) -> anyhow::Result<Vec<(Build, Vec<Suite>)>> {
+    let wanted = |all: &[Suite]| -> Vec<Suite> {
+        all.iter().copied().filter(|suite| args.only.is_empty() || args.only.contains(suite)).collect()
+    };
+    if !args.server.is_empty() {
+        let build = |selector| Ok((args::server(selector)?, wanted(&Suite::ALL)));
+        return args.server.iter().map(build).collect();
+    }
+    let first = args::server(&Selector::Auto)?;
+    let second = args::other_flavour(first.flavour);
+    let mut stages = vec![(first, wanted(&Suite::ALL))];
+    match second {
+        Some(build) => stages.push((build, wanted(&[Suite::Load]))),
+        None => eprintln!("only one flavour of server is found, so `load` runs on that one alone; see --server"),
+    }
+    stages.retain(|(_, suites)| !suites.is_empty());
+    Ok(stages)
+}
+
+fn announce(args: &Args, stages: &[(Build, Vec<Suite>)]) {
+    let suites = stages.iter().flat_map(|(_, suites)| suites);
+    let seconds: u64 = suites.map(|suite| compare::expected_seconds(*suite, args)).sum();
+    eprintln!("expected to take about {} minutes; Ctrl-C stops everything", seconds.div_ceil(60).max(1));
+    for (build, suites) in stages {
+        let names: Vec<_> = suites.iter().map(|suite| suite.name()).collect();
+        eprintln!("  {} {}: {}", build.flavour, build.version, names.join(", "));
+    }
+    if cfg!(debug_assertions) {
+        eprintln!("WARNING: this is a debug build; its figures, the floor's above all, mean nothing");
+    }
+}
+
+/// Set by the first Ctrl-C; the second ends this process at once, and the kernel then ends its children.
+fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
+    use signal_hook::{consts, flag};
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [consts::SIGINT, consts::SIGTERM, consts::SIGHUP] {
+        flag::register_conditional_shutdown(signal, INTERRUPTED.into(), interrupted.clone())?;
+        flag::register(signal, interrupted.clone())?;
+    }
+    Ok(interrupted)
+}
+
+/// 2,000 connections need as many open files, on both sides; children inherit the limit.
+fn allow_many_files() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // A contestant that lacks files says so itself.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
+fn show(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).context("writing the result")
+}

@@ -1,0 +1,115 @@
+//! Reasons, found by the tool, not to trust a number fully.
+
+use crate::target::OpenTarget;
+use plimsoll_model::Caveat;
+use plimsoll_model::summary::{Point, TargetFacts};
+
+/// A loop busier than this measures itself.
+const CLIENT_BUSY: f64 = 0.9;
+const NEAR_CEILING: f64 = 0.6;
+/// CPUs used by neither the server nor us.
+const OTHERS_CPUS: f64 = 0.2;
+const STOLEN: f64 = 0.02;
+
+/// What holds for the whole run.
+pub fn standing(target: &OpenTarget, facts: &TargetFacts) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    if target.control.peer_pid().is_some() {
+        caveats.push(Caveat::new(
+            "shared_cores",
+            "the load generator and the server share this machine's CPUs: compare results of one machine with each \
+             other, and run the load from another machine to learn what the server alone can do",
+        ));
+    }
+    let flush = facts.durability.get("innodb_flush_log_at_trx_commit").map(String::as_str);
+    if flush.is_some_and(|flush| flush != "1") {
+        caveats.push(Caveat::new(
+            "not_durable",
+            "innodb_flush_log_at_trx_commit is not 1: a crash loses commits that were answered; compare only with \
+             results of the same setting",
+        ));
+    }
+    caveats
+}
+
+/// What the numbers of a point say themselves.
+pub fn of_point(point: &Point) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = of_client(point).into_iter().collect();
+    caveats.extend(of_counts(point));
+    let others = cpus_of_others(point);
+    if others > OTHERS_CPUS {
+        let what = format!("other processes used {others:.1} of the host's CPUs {}", at(point));
+        caveats.push(Caveat::new("noisy_host", format!("{what}: repeat when they are gone")));
+    }
+    if point.host.is_some_and(|host| host.steal > STOLEN) {
+        let what = format!("the hypervisor took more than {:.0} % of the CPU {}", STOLEN * 100.0, at(point));
+        caveats.push(Caveat::new("stolen_cpu", format!("{what}: repeat on a quieter machine")));
+    }
+    caveats
+}
+
+fn at(point: &Point) -> String {
+    match point.connections {
+        1 => "at 1 connection".to_owned(),
+        connections => format!("at {connections} connections"),
+    }
+}
+
+fn of_client(point: &Point) -> Option<Caveat> {
+    let at = at(point);
+    if point.client.cpu_fraction.is_some_and(|fraction| fraction > CLIENT_BUSY) {
+        let message = format!("the load generator's loops were busy more than 90 % of the time {at}: add --loops");
+        return Some(Caveat::new("client_bound", message));
+    }
+    let near = point.client.ceiling_fraction.is_some_and(|fraction| fraction > NEAR_CEILING);
+    near.then(|| {
+        let message = format!(
+            "the load generator ran above 60 % of its own ceiling {at}: add --loops, or load from another machine"
+        );
+        Caveat::new("near_ceiling", message)
+    })
+}
+
+fn of_counts(point: &Point) -> Vec<Caveat> {
+    let (counts, at) = (&point.counts, at(point));
+    let mut caveats = Vec::new();
+    let mut add = |holds: bool, code, message: String| {
+        if holds {
+            caveats.push(Caveat::new(code, message));
+        }
+    };
+    add(
+        counts.dropped > 0,
+        "dropped",
+        format!(
+            "{} of {} arrivals found no free connection {at}: the rate is above what was carried",
+            counts.dropped, counts.offered
+        ),
+    );
+    add(
+        point.rate_offered.is_some() && counts.late * 100 > counts.started,
+        "late",
+        format!(
+            "{} of {} transactions were sent more than 1 ms late {at}; response_ms contains that wait",
+            counts.late, counts.started
+        ),
+    );
+    add(counts.failed > 0, "failed", format!("{} transactions failed {at}: see errors", counts.failed));
+    add(
+        counts.unfinished > 0,
+        "unfinished",
+        format!(
+            "{} transactions were not answered within 5 s of the end {at}: their latency is not counted",
+            counts.unfinished
+        ),
+    );
+    caveats
+}
+
+/// CPUs that neither the server nor we kept busy; 0 where the server's share is not known.
+fn cpus_of_others(point: &Point) -> f64 {
+    let (Some(host), Some(server)) = (point.host, &point.server) else { return 0.0 };
+    let own = point.client.process_cpu_us_per_query.map(|us| us * point.queries as f64 / 1e6 / point.seconds);
+    let (Some(own), Some(server)) = (own, server.cpus_busy) else { return 0.0 };
+    host.busy * host.cpus as f64 - own - server
+}

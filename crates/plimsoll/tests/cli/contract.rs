@@ -1,0 +1,237 @@
+//! `run --json` is a contract: one document, every field of its type, and numbers that add up.
+
+use crate::harness::{Done, Lab};
+use serde_json::{Value, json};
+
+/// What the contract promises: a word names a type, `?` after it allows null; a map has one entry `*`; a list one shape.
+fn contract() -> Value {
+    let latency = json!({
+        "min": "number?", "mean": "number?", "p50": "number?", "p90": "number?", "p95": "number?", "p99": "number?",
+        "p999": "number?", "max": "number?",
+    });
+    let statements = json!({
+        "begin": "count", "commit": "count", "rollback": "count", "select": "count", "insert": "count",
+        "update": "count", "delete": "count", "call": "count",
+    });
+    json!({
+        "schema_version": "count",
+        "workload": "text",
+        "params": { "*": "any" },
+        "target": { "flavour": "text", "version": "text", "durability": { "*": "text" } },
+        "seed": "count",
+        "points": [{
+            "connections": "count",
+            "rate_offered": "number?",
+            "seconds": "number",
+            "transactions": "count",
+            "rollbacks": "count",
+            "queries": "count",
+            "statements": { "read": "count", "write": "count", "other": "count" },
+            "transactions_per_second": "number?",
+            "queries_per_second": "number?",
+            "latency_ms": latency,
+            "response_ms": "any",
+            "errors": { "*": "count" },
+            "retries": "count",
+            "reconnects": "count",
+            "fairness": {
+                "events_mean": "number?", "events_stddev": "number?",
+                "seconds_mean": "number?", "seconds_stddev": "number?",
+            },
+            "counts": {
+                "offered": "count", "started": "count", "finished": "count", "failed": "count",
+                "unfinished": "count", "late": "count", "dropped": "count",
+            },
+            "operations": [{
+                "kind": "text", "name": "text", "count": "count", "errors": "count", "latency_ms": latency,
+            }],
+            "client": {
+                "cpu_us_per_query": "number?", "process_cpu_us_per_query": "number?", "cpu_fraction": "number?",
+                "ceiling_fraction": "number?",
+            },
+            "server": { "cpu_us_per_query": "number?" },
+        }],
+        "totals": { "statements": statements },
+        "server": { "statements": statements },
+        "caveats": [{ "code": "text", "message": "text" }],
+    })
+}
+
+/// Everything in `found` that is not as `shape` has it; more fields are allowed.
+fn differences(path: &str, shape: &Value, found: &Value, all: &mut Vec<String>) {
+    match (shape, found) {
+        (Value::String(kind), _) => {
+            let optional = kind.ends_with('?') && found.is_null();
+            let right = match kind.trim_end_matches('?') {
+                "any" => true,
+                "text" => found.is_string(),
+                "count" => found.is_u64(),
+                "number" => found.is_number(),
+                other => panic!("no such type: {other}"),
+            };
+            if !right && !optional {
+                all.push(format!("{path}: {found} is not of type {kind}"));
+            }
+        }
+        (Value::Array(shapes), Value::Array(items)) => {
+            for (index, item) in items.iter().enumerate() {
+                differences(&format!("{path}[{index}]"), &shapes[0], item, all);
+            }
+        }
+        (Value::Object(shapes), Value::Object(fields)) => match shapes.get("*") {
+            Some(shape) => {
+                for (name, field) in fields {
+                    differences(&format!("{path}.{name}"), shape, field, all);
+                }
+            }
+            None => {
+                for (name, shape) in shapes {
+                    match fields.get(name) {
+                        Some(field) => differences(&format!("{path}.{name}"), shape, field, all),
+                        None => all.push(format!("{path}.{name} is missing")),
+                    }
+                }
+            }
+        },
+        _ => all.push(format!("{path}: {found} is not like {shape}")),
+    }
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
+}
+
+fn operation<'a>(point: &'a Value, name: &str) -> &'a Value {
+    let all = point["operations"].as_array().expect("a list");
+    all.iter().find(|operation| operation["name"] == name).unwrap_or_else(|| panic!("no operation {name}"))
+}
+
+fn percentiles_rise(latency: &Value) {
+    let names = ["min", "p50", "p90", "p95", "p99", "p999", "max"];
+    let values: Vec<f64> = names.iter().filter_map(|name| latency[name].as_f64()).collect();
+    assert!(values.len() == names.len() && values.is_sorted(), "{latency}");
+    let mean = latency["mean"].as_f64().expect("a mean where there are samples");
+    assert!(values[0] <= mean && mean <= values[6], "{latency}");
+}
+
+/// What must hold of every point with samples, in a closed loop of `oltp_read_write`.
+fn point_adds_up(point: &Value) {
+    let counts = &point["counts"];
+    let of = |name: &str| count(&counts[name]);
+    assert_eq!(of("offered"), of("started") + of("dropped"), "{counts}");
+    assert_eq!(of("started"), of("finished") + of("failed") + of("unfinished"), "{counts}");
+    assert!(of("late") <= of("started"), "{counts}");
+    let statements = &point["statements"];
+    let by_effect: u64 = ["read", "write", "other"].iter().map(|effect| count(&statements[effect])).sum();
+    assert_eq!(by_effect, count(&point["queries"]), "{statements}");
+    assert!(count(&point["transactions"]) > 0);
+    // Begun inside the window and ended inside the window differ by those under way at its two edges.
+    let connections = count(&point["connections"]);
+    assert!(of("finished").abs_diff(count(&point["transactions"])) <= connections, "{point}");
+    assert_eq!(operation(point, "transaction")["count"], point["transactions"]);
+    percentiles_rise(&point["latency_ms"]);
+    for operation in point["operations"].as_array().expect("a list") {
+        if count(&operation["count"]) > 0 {
+            percentiles_rise(&operation["latency_ms"]);
+        }
+    }
+    let answered = point["operations"].as_array().expect("a list").iter().filter(|one| one["kind"] == "statement");
+    let answered: u64 = answered.map(|one| count(&one["count"])).sum();
+    assert_eq!(answered, count(&point["queries"]), "statements with a latency, and statements answered");
+    let events = point["fairness"]["events_mean"].as_f64().expect("there were events");
+    assert!((events * connections as f64 - count(&point["transactions"]) as f64).abs() <= connections as f64);
+    let rate = point["transactions_per_second"].as_f64().expect("a rate") * point["seconds"].as_f64().expect("seconds");
+    assert!((rate - count(&point["transactions"]) as f64).abs() < 1.0);
+    assert!(point["response_ms"].is_null() && point["rate_offered"].is_null(), "a closed loop has neither");
+    assert!(point["client"]["ceiling_fraction"].is_null(), "nobody has calibrated");
+}
+
+fn summary_holds(done: &Done) -> Value {
+    let summary = done.json();
+    let mut all = Vec::new();
+    differences("$", &contract(), &summary, &mut all);
+    assert!(all.is_empty(), "{}\n{summary:#}", all.join("\n"));
+    assert_eq!(summary["schema_version"], 1);
+    assert_eq!(summary["totals"]["statements"], summary["server"]["statements"], "we and the server count the same");
+    summary
+}
+
+fn prints_the_contract(lab: &Lab) {
+    lab.up("");
+    lab.does("load oltp_read_write --tables 2 --table-size 2000");
+    let done = lab.does("run oltp_read_write --connections 1,8,64 --time 2s --warmup 500ms --json");
+    let summary = summary_holds(&done);
+    assert_eq!(summary["workload"], "oltp_read_write");
+    assert_eq!((&summary["params"]["tables"], &summary["params"]["table_size"]), (&json!(2), &json!(2000)));
+    let points = summary["points"].as_array().expect("a list");
+    let connections: Vec<u64> = points.iter().map(|point| count(&point["connections"])).collect();
+    assert_eq!(connections, [1, 8, 64]);
+    points.iter().for_each(point_adds_up);
+    assert!(points.iter().all(|point| point["server"]["cpu_us_per_query"].as_f64().is_some_and(|cpu| cpu > 0.0)));
+    let measured: u64 = points.iter().map(|point| count(&point["queries"])).sum();
+    let sent = crate::harness::all_statements(&summary["totals"]["statements"]);
+    assert!(sent > measured, "the warm-up and the drain count too: {sent} sent, {measured} in the windows");
+    assert!(done.err.contains("connections: 8"), "progress goes to standard error: {done}");
+}
+
+#[test]
+fn the_summary_is_the_contract_on_mariadb() {
+    let Some(lab) = Lab::mariadb() else { return };
+    prints_the_contract(&lab);
+}
+
+#[test]
+fn the_summary_is_the_contract_on_mysql() {
+    let Some(lab) = Lab::mysql() else { return };
+    prints_the_contract(&lab);
+}
+
+fn counts_retries_like_the_server(lab: &Lab, protocol: &str) {
+    lab.up("");
+    lab.does("load oltp_read_write --table-size 12");
+    let run = "run oltp_read_write --connections 32 --time 2s --rand-type uniform --range-size 5 --json";
+    let summary = summary_holds(&lab.does(&format!("{run} --protocol {protocol}")));
+    let point = &summary["points"][0];
+    let deadlocks = point["errors"].get("1213").map_or(0, count);
+    assert!(deadlocks > 0, "12 rows and 32 connections meet: {}", point["errors"]);
+    let retries = count(&point["retries"]);
+    assert!(retries > 0);
+    let rollbacks = count(&summary["totals"]["statements"]["rollback"]);
+    assert!(rollbacks >= retries, "each retry begins with a ROLLBACK: {rollbacks} of them, {retries} retries");
+    assert_eq!(point["rollbacks"], 0, "none of them was intended");
+    let counts = &point["counts"];
+    assert_eq!(
+        count(&counts["failed"]) == 0,
+        summary["caveats"].as_array().expect("a list").iter().all(|c| c["code"] != "failed")
+    );
+}
+
+#[test]
+fn retries_are_counted_like_the_server_counts_them_on_mariadb() {
+    let Some(lab) = Lab::mariadb() else { return };
+    counts_retries_like_the_server(&lab, "prepared");
+}
+
+#[test]
+fn retries_are_counted_like_the_server_counts_them_on_mysql_in_text() {
+    let Some(lab) = Lab::mysql() else { return };
+    counts_retries_like_the_server(&lab, "text");
+}
+
+#[test]
+fn without_samples_there_are_nulls_and_no_zeros() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.up("");
+    lab.does("load oltp_point_select --table-size 100");
+    // An arrival every 1000 s: within this window there is none.
+    let done = lab.does("run oltp_point_select --rate 0.001 --arrivals poisson --seed 1 --time 1s --json");
+    let summary = summary_holds(&done);
+    let point = &summary["points"][0];
+    assert_eq!(point["transactions"], 0);
+    for figure in ["latency_ms", "response_ms"] {
+        let all = point[figure].as_object().expect("figures");
+        assert!(all.len() == 8 && all.values().all(Value::is_null), "{}", point[figure]);
+    }
+    assert!(point["client"]["cpu_us_per_query"].is_null());
+    assert_eq!(point["transactions_per_second"], 0.0, "a rate of none is a measurement");
+}

@@ -1,0 +1,82 @@
+//! What the command says of itself: help, lists, completion scripts.
+
+use crate::harness::{Done, run};
+use plimsoll_testkit::servers;
+
+#[track_caller]
+fn plimsoll(line: &str) -> Done {
+    let home = servers::home();
+    let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home.path());
+    command.args(line.split_whitespace());
+    run(command)
+}
+
+const COMMANDS: [&str; 10] =
+    ["quickstart", "workloads", "load", "run", "check", "drop", "server", "calibrate", "clean", "completions"];
+
+#[test]
+fn every_command_has_help_with_its_options() {
+    let whole = plimsoll("--help").exits(0);
+    for command in COMMANDS {
+        assert!(whole.out.contains(&format!("  {command} ")), "{whole}");
+        for flag in ["-h", "--help"] {
+            let help = plimsoll(&format!("{command} {flag}")).exits(0);
+            assert!(help.out.contains("Usage: plimsoll ") && help.err.is_empty(), "{help}");
+        }
+    }
+    assert!(whole.out.contains("130 interrupted"), "the exit codes are explained: {whole}");
+    for action in ["start", "stop", "list", "logs"] {
+        plimsoll(&format!("server {action} --help")).exits(0);
+    }
+    let long = plimsoll("run --help").exits(0).out;
+    for option in
+        ["--connections", "--rate", "--events-per-connection", "--outage-limit", "--rand-type", "--table-size"]
+    {
+        assert!(long.contains(option), "{option}");
+    }
+    assert!(!plimsoll("run -h").exits(0).out.contains("--rand-zipfian-exp"), "the short help is short");
+}
+
+#[test]
+fn without_a_command_there_is_help_and_exit_code_2() {
+    let done = plimsoll("").exits(2);
+    assert!(done.out.is_empty() && done.err.contains("Usage"), "{done}");
+}
+
+#[test]
+fn the_version_is_printed() {
+    assert_eq!(plimsoll("--version").exits(0).out.trim(), concat!("plimsoll ", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn workloads_are_listed_and_described() {
+    let list = plimsoll("workloads").exits(0).out;
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let mut expected: Vec<&str> = crate::parity::WORKLOADS.to_vec();
+    expected.push("bulk_insert");
+    expected.sort_unstable();
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, expected);
+    for name in names {
+        let described = plimsoll(&format!("workloads {name}")).exits(0).out;
+        assert!(described.contains("tables") && described.contains("sbtest"), "{described}");
+    }
+    let read_write = plimsoll("workloads oltp_read_write").exits(0).out;
+    for text in ["range-size", "100", "SELECT DISTINCT c FROM sbtest1", "BETWEEN ? AND ?", "special"] {
+        assert!(read_write.contains(text), "{text}: {read_write}");
+    }
+}
+
+#[test]
+fn completion_scripts_are_printed_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = plimsoll(&format!("completions {shell}")).exits(0);
+        assert!(script.out.contains("oltp") || script.out.contains("quickstart"), "{script}");
+        assert!(script.err.is_empty(), "{script}");
+    }
+    let script = plimsoll("completions bash").out;
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["-n", "-c", &script]);
+    run(bash).exits(0);
+}

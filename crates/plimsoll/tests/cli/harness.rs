@@ -1,0 +1,360 @@
+//! A home with the binary and one private server in it, as a user at a terminal has them.
+
+use plimsoll_engine::control::Control;
+use plimsoll_lab::target::private_endpoint;
+use plimsoll_testkit::servers::{self, SlotGuard, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::{Read, Seek};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Longer than anything here takes, on the slowest machine: a test that waits this long has found a hang.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A home of its own, and the right to run one server in it.
+pub struct Lab {
+    home: PathBuf,
+    server: PathBuf,
+    /// Locked until the servers are down, which [`Drop`] sees to.
+    _slot: SlotGuard,
+    _made: Option<TempDir>,
+}
+
+impl Lab {
+    #[track_caller]
+    pub fn mariadb() -> Option<Lab> {
+        servers::mariadb().map(|server| Lab::with(server, None))
+    }
+
+    #[track_caller]
+    pub fn mysql() -> Option<Lab> {
+        servers::mysql().map(|server| Lab::with(server, None))
+    }
+
+    /// MariaDB, with its home in this directory.
+    #[track_caller]
+    pub fn mariadb_in(home: &Path) -> Option<Lab> {
+        servers::mariadb().map(|server| Lab::with(server, Some(home.to_owned())))
+    }
+
+    fn with(server: PathBuf, home: Option<PathBuf>) -> Lab {
+        let slot = servers::slot();
+        let made = home.is_none().then(servers::home);
+        let home = home.unwrap_or_else(|| made.as_ref().expect("made where none is given").path().to_owned());
+        Lab { home, server, _slot: slot, _made: made }
+    }
+
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    pub fn server(&self) -> &Path {
+        &self.server
+    }
+
+    /// The binary with these words as its arguments. Where a command needs a server and the words name none, this
+    /// lab's is put in.
+    pub fn command(&self, line: &str) -> Command {
+        let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), &self.home);
+        command.args(line.split_whitespace());
+        let server = self.server.display();
+        match line.split_whitespace().next() {
+            _ if line.contains("--target") || line.contains("--defaults-file") || line.contains("--server") => {}
+            Some("load" | "run" | "check" | "drop") => {
+                command.arg(format!("--target=private:{server}"));
+            }
+            Some("quickstart") => {
+                command.arg(format!("--server={server}"));
+            }
+            Some("server") if line.starts_with("server start") => {
+                command.arg(format!("--server={server}"));
+            }
+            _ => {}
+        }
+        command
+    }
+
+    /// Runs to the end, whatever that is.
+    pub fn ends(&self, line: &str) -> Done {
+        run(self.command(line))
+    }
+
+    /// Runs to the end, which must be success.
+    #[track_caller]
+    pub fn does(&self, line: &str) -> Done {
+        self.ends(line).exits(0)
+    }
+
+    /// Begins, and leaves it running.
+    pub fn begins(&self, line: &str) -> Running {
+        begin(self.command(line))
+    }
+
+    /// Starts the server to stay up; its URL.
+    #[track_caller]
+    pub fn up(&self, options: &str) -> String {
+        self.does(&format!("server start {options}")).out.trim().to_owned()
+    }
+
+    /// The socket of the server that is up.
+    #[track_caller]
+    pub fn socket(&self) -> PathBuf {
+        let listed = self.does("server list --json").json();
+        let up = listed.as_array().and_then(|rows| rows.iter().find_map(|row| row["socket"].as_str()));
+        PathBuf::from(up.unwrap_or_else(|| panic!("no server is up: {listed}")))
+    }
+
+    /// A connection of the test's own, as root.
+    #[track_caller]
+    pub fn control(&self) -> Control {
+        Control::open(&private_endpoint(&self.socket())).expect("the private server lets root in")
+    }
+
+    /// Runs statements, all of which must succeed; the rows of the last.
+    #[track_caller]
+    pub fn sql(&self, statements: &[&str]) -> Vec<Vec<Option<String>>> {
+        let mut control = self.control();
+        let mut rows = Vec::new();
+        for statement in statements {
+            rows = control.rows(statement).unwrap_or_else(|failure| panic!("{statement}: {failure}")).rows;
+        }
+        rows
+    }
+
+    /// The one value that a query gives.
+    #[track_caller]
+    pub fn value(&self, query: &str) -> String {
+        match self.sql(&[query]).as_slice() {
+            [row] => row.last().cloned().flatten().unwrap_or_default(),
+            rows => panic!("{query}: {rows:?}"),
+        }
+    }
+
+    /// What CHECKSUM TABLE says of each of these tables.
+    #[track_caller]
+    pub fn checksums(&self, database: &str, tables: usize) -> Vec<String> {
+        let names: Vec<String> = (1..=tables).map(|table| format!("`{database}`.sbtest{table}")).collect();
+        let rows = self.sql(&[&format!("CHECKSUM TABLE {}", names.join(", "))]);
+        rows.into_iter().map(|row| row[1].clone().expect("the table exists")).collect()
+    }
+
+    /// All recordings, oldest first.
+    pub fn recordings(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.home.join("recordings")).into_iter().flatten().flatten();
+        let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        all.sort();
+        all
+    }
+
+    /// Waits until the latest recording has a second of measurement.
+    #[track_caller]
+    pub fn wait_until_measured(&self, running: &mut Running) {
+        let measured = || {
+            let Some(recording) = self.recordings().pop() else { return false };
+            let trials = fs::read_dir(recording.join("trials")).into_iter().flatten().flatten();
+            let intervals = trials.filter_map(|trial| fs::read_to_string(trial.path().join("intervals.ndjson")).ok());
+            intervals.into_iter().any(|text| text.contains("\"phase\":\"measure\""))
+        };
+        running.wait_for("a second of measurement", measured);
+    }
+
+    /// Waits until a load of this dataset has committed at least this many chunks.
+    #[track_caller]
+    pub fn wait_until_loaded(&self, running: &mut Running, database: &str, chunks: u64) {
+        let query = format!("SELECT COUNT(*) FROM `{database}`.plimsoll_dataset WHERE part <> ''");
+        let mut control = None;
+        running.wait_for("a chunk of the load", || {
+            if control.is_none() {
+                let listed = self.ends("server list --json");
+                let listed: Value = serde_json::from_str(&listed.out).unwrap_or_default();
+                let socket = listed[0]["socket"].as_str().map(PathBuf::from);
+                control = socket.and_then(|socket| Control::open(&private_endpoint(&socket)).ok());
+            }
+            let Some(control) = &mut control else { return false };
+            // Before the load has come so far there is no such table.
+            let rows = control.rows(&query).ok();
+            rows.and_then(|rows| rows.single()?.parse::<u64>().ok()).is_some_and(|found| found >= chunks)
+        });
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = self.command("server stop").output();
+        let _ = self.command("clean").output();
+    }
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub struct Done {
+    pub line: String,
+    pub status: ExitStatus,
+    pub out: String,
+    pub err: String,
+}
+
+impl Done {
+    /// Checks the exit code, and what holds of every end: no panic, no word that only its authors understand.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Done {
+        let told = format!("{}\n{}", self.out, self.err);
+        assert!(!told.contains("panicked at") && !told.contains("RUST_BACKTRACE"), "{self}");
+        assert_eq!(self.status.code(), Some(code), "{self}");
+        self
+    }
+
+    /// Ended with this code, with nothing on standard output and these texts on standard error, within few lines.
+    #[track_caller]
+    pub fn refuses(self, code: i32, texts: &[&str]) -> Done {
+        let done = self.exits(code).tells(texts);
+        assert!(done.out.is_empty(), "standard output is for results: {done}");
+        done
+    }
+
+    /// Standard error has these texts.
+    #[track_caller]
+    pub fn tells(self, texts: &[&str]) -> Done {
+        for text in texts {
+            assert!(self.err.contains(text), "`{text}` is not in the message: {self}");
+        }
+        self
+    }
+
+    /// Standard error has one message of its own, on one line.
+    #[track_caller]
+    pub fn in_one_message(self) -> Done {
+        let own = self.err.lines().filter(|line| line.starts_with("plimsoll: ")).count();
+        assert_eq!(own, 1, "{self}");
+        self
+    }
+
+    /// Standard output as one JSON document.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("no single JSON document ({error}): {self}"))
+    }
+}
+
+impl std::fmt::Display for Done {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let end = |text: &str| text[text.floor_char_boundary(text.len().saturating_sub(4000))..].to_owned();
+        let Done { line, status, .. } = self;
+        write!(f, "{line}\n{status}\nstandard output:\n{}\nstandard error:\n{}", end(&self.out), end(&self.err))
+    }
+}
+
+/// Runs a command to its end.
+#[track_caller]
+pub fn run(command: Command) -> Done {
+    begin(command).end()
+}
+
+/// Starts a command. What it says goes to files, so that nobody ever waits for a reader.
+#[track_caller]
+pub fn begin(mut command: Command) -> Running {
+    let file = || tempfile::tempfile().expect("a file for the output");
+    let (out, err) = (file(), file());
+    command.stdout(out.try_clone().expect("a second handle")).stderr(err.try_clone().expect("a second handle"));
+    start(command, out, err)
+}
+
+/// Starts a command with this as its standard output.
+#[track_caller]
+pub fn begin_into(mut command: Command, out: impl Into<Stdio>) -> Running {
+    let err = tempfile::tempfile().expect("a file for the output");
+    command.stdout(out).stderr(err.try_clone().expect("a second handle"));
+    start(command, tempfile::tempfile().expect("a file for the output"), err)
+}
+
+#[track_caller]
+fn start(mut command: Command, out: File, err: File) -> Running {
+    let arguments: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+    let line = format!("{} {}", command.get_program().to_string_lossy(), arguments.join(" "));
+    let child = command.spawn().unwrap_or_else(|error| panic!("{line}: {error}"));
+    Running { child, line, out, err }
+}
+
+/// A command under way.
+pub struct Running {
+    child: Child,
+    line: String,
+    out: File,
+    err: File,
+}
+
+impl Running {
+    pub fn signal(&self, signal: Signal) {
+        signal_process(self.child.id(), signal);
+    }
+
+    /// Waits until the condition holds, or panics: because it did not within [`PATIENCE`], or the command ended.
+    #[track_caller]
+    pub fn wait_for(&mut self, what: &str, mut condition: impl FnMut() -> bool) {
+        let mut ended = None;
+        let found = wait_until(PATIENCE, || {
+            ended = self.child.try_wait().expect("a child can be waited for");
+            condition() || ended.is_some()
+        });
+        if let Some(status) = ended {
+            panic!("ended before {what}: {}", self.told(status));
+        }
+        assert!(found, "waited for {what} in vain");
+    }
+
+    /// Waits for the end.
+    #[track_caller]
+    pub fn end(mut self) -> Done {
+        let mut ended = None;
+        wait_until(PATIENCE, || {
+            ended = self.child.try_wait().expect("a child can be waited for");
+            ended.is_some()
+        });
+        match ended {
+            Some(status) => self.told(status),
+            None => {
+                let _ = self.child.kill();
+                let status = self.child.wait().expect("a killed child ends");
+                panic!("a hang: {}", self.told(status));
+            }
+        }
+    }
+
+    /// Kills it, and waits until it is gone.
+    pub fn kill(self) -> Done {
+        self.signal(Signal::KILL);
+        let done = self.end();
+        assert_eq!(done.status.signal(), Some(Signal::KILL.as_raw()), "{done}");
+        done
+    }
+
+    fn told(&mut self, status: ExitStatus) -> Done {
+        let text = |file: &mut File| {
+            let mut bytes = Vec::new();
+            file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("the output can be read again");
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        Done { line: self.line.clone(), status, out: text(&mut self.out), err: text(&mut self.err) }
+    }
+}
+
+pub fn signal_process(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(pid as i32).expect("a process has a number above 0");
+    let _ = kill_process(pid, signal);
+}
+
+/// Whether the process is there and is not just waiting to be reaped.
+pub fn alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.trim_start().starts_with('Z'))
+}
+
+/// Adds up the statements in a `StatementCounts` of the JSON.
+pub fn all_statements(counts: &Value) -> u64 {
+    counts.as_object().expect("counts by kind").values().map(|count| count.as_u64().expect("a count")).sum()
+}

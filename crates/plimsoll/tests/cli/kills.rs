@@ -1,0 +1,151 @@
+//! Kills and Ctrl-C: what was measured is kept, a load goes on, and nothing is left running.
+
+use crate::harness::{Done, Lab, PATIENCE, alive, signal_process};
+use plimsoll_testkit::servers::wait_until;
+use rustix::process::Signal;
+
+/// Large enough that a debug build is busy with it for a while after the first chunk.
+const LOAD: &str = "load oltp_read_write --tables 3 --table-size 150000";
+
+fn uninterrupted(lab: &Lab) -> Vec<String> {
+    lab.does(&format!("{LOAD} --database whole"));
+    lab.checksums("whole", 3)
+}
+
+fn goes_on(lab: &Lab) {
+    lab.ends("check oltp_read_write").refuses(2, &["has not ended", "plimsoll load"]);
+    lab.ends("run oltp_read_write").refuses(2, &["has not ended", "plimsoll load"]);
+    lab.ends("load oltp_read_write --table-size 9").refuses(2, &["other parameters"]);
+    lab.does(LOAD).tells(&["gone on with"]);
+    lab.does("check oltp_read_write");
+}
+
+#[test]
+fn a_killed_load_goes_on() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.up("");
+    let mut load = lab.begins(LOAD);
+    lab.wait_until_loaded(&mut load, "sbtest", 1);
+    load.kill();
+    goes_on(&lab);
+    assert_eq!(lab.checksums("sbtest", 3), uninterrupted(&lab), "as if nobody had killed it");
+}
+
+#[test]
+fn a_load_goes_on_after_its_server_was_killed() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let mut load = lab.begins(LOAD);
+    lab.wait_until_loaded(&mut load, "sbtest", 1);
+    let pid = lab.control().peer_pid().expect("a local server");
+    signal_process(pid, Signal::KILL);
+    load.end().refuses(3, &["the server is gone", "error log"]);
+    lab.up("");
+    goes_on(&lab);
+    assert_eq!(lab.checksums("sbtest", 3), uninterrupted(&lab), "as if nobody had killed it");
+}
+
+#[test]
+fn ctrl_c_during_a_load_lets_it_go_on() {
+    let Some(lab) = Lab::mysql() else { return };
+    let mut load = lab.begins(LOAD);
+    lab.wait_until_loaded(&mut load, "sbtest", 1);
+    load.signal(Signal::INT);
+    load.end().refuses(130, &["interrupted", "goes on"]);
+    assert!(lab.does("server list").out.contains("down"), "the server was started for the load and goes with it");
+    lab.up("");
+    goes_on(&lab);
+    assert_eq!(lab.checksums("sbtest", 3), uninterrupted(&lab), "as if nobody had interrupted it");
+}
+
+/// An early end still prints one document with the point that was under way.
+fn partial_point(done: &Done) {
+    let summary = done.json();
+    assert_eq!(summary["interrupted"], true);
+    let points = summary["points"].as_array().expect("a list");
+    assert_eq!(points.len(), 1, "{summary}");
+    assert!(points[0]["transactions"].as_u64().is_some_and(|count| count > 0), "{summary}");
+    assert!(points[0]["seconds"].as_f64().is_some_and(|seconds| seconds > 0.5 && seconds < 30.0), "{summary}");
+    let recording = summary["recording"].as_str().expect("a recording");
+    let kept = std::fs::read_to_string(format!("{recording}/summary.json")).expect("the recording has the summary too");
+    let kept: serde_json::Value = serde_json::from_str(&kept).expect("JSON");
+    assert_eq!(kept["points"], summary["points"]);
+}
+
+const RUN: &str = "run oltp_read_write --connections 4,8 --time 30s --json";
+
+#[test]
+fn ctrl_c_during_a_run_keeps_what_was_measured() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.does("load oltp_read_write --table-size 1000");
+    let mut run = lab.begins(RUN);
+    lab.wait_until_measured(&mut run);
+    let pid = lab.control().peer_pid().expect("a local server");
+    run.signal(Signal::INT);
+    let done = run.end().exits(130).tells(&["interrupted"]);
+    partial_point(&done);
+    assert_eq!(done.json()["totals"]["statements"], done.json()["server"]["statements"], "it drained in order");
+    assert!(!alive(pid), "the server was started for the run and goes with it");
+    lab.does("check oltp_read_write");
+}
+
+fn server_killed_during_a_run(lab: &Lab) {
+    lab.does("load oltp_read_write --table-size 1000");
+    let mut run = lab.begins(RUN);
+    lab.wait_until_measured(&mut run);
+    signal_process(lab.control().peer_pid().expect("a local server"), Signal::KILL);
+    let done = run.end().exits(3).tells(&["ended early", "the private server is gone", "error log"]);
+    partial_point(&done);
+    lab.does("run oltp_read_write --events 20");
+}
+
+#[test]
+fn a_server_killed_during_a_run_ends_it_at_once_on_mariadb() {
+    let Some(lab) = Lab::mariadb() else { return };
+    server_killed_during_a_run(&lab);
+}
+
+#[test]
+fn a_server_killed_during_a_run_ends_it_at_once_on_mysql() {
+    let Some(lab) = Lab::mysql() else { return };
+    server_killed_during_a_run(&lab);
+}
+
+#[test]
+fn a_killed_plimsoll_leaves_no_server_and_touches_no_other() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.does("load oltp_read_write --table-size 1000");
+    let mut run = lab.begins(RUN);
+    lab.wait_until_measured(&mut run);
+    let pid = lab.control().peer_pid().expect("a local server");
+    run.kill();
+    assert!(wait_until(PATIENCE, || !alive(pid)), "the server dies with the Plimsoll that started it");
+    assert!(lab.does("server list").out.contains("stale"));
+    lab.does("server start bystander");
+    let done = lab.does("clean");
+    assert!(done.out.contains(".sock") && !done.out.contains("bystander"), "{done}");
+    lab.does("clean").refuses(0, &["nothing to clean"]);
+    let listed = lab.does("server list --json").json();
+    let state = |name: &str| {
+        let rows = listed.as_array().expect("a list");
+        let row = rows.iter().find(|row| row["name"] == name).expect("both are there");
+        row["state"].as_str().expect("a state").to_owned()
+    };
+    assert!(state("bystander").starts_with("up") && state("default-mariadb") == "down", "{listed}");
+    lab.does("server stop bystander");
+    lab.does("check oltp_read_write");
+}
+
+#[test]
+fn a_second_plimsoll_is_told_who_has_the_server() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.does("load oltp_read_write --table-size 1000");
+    let mut run = lab.begins("run oltp_read_write --connections 4 --time 30s --json");
+    lab.wait_until_measured(&mut run);
+    for line in ["run oltp_read_write", "check oltp_read_write", "drop oltp_read_write", "server stop default-mariadb"]
+    {
+        lab.ends(line).refuses(3, &["plimsoll run oltp_read_write"]).in_one_message();
+    }
+    lab.ends("clean").exits(3).tells(&["left alone", "plimsoll run oltp_read_write"]);
+    run.signal(Signal::TERM);
+    partial_point(&run.end().exits(130));
+}

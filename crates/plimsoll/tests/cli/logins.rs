@@ -1,0 +1,164 @@
+//! External targets: where the password comes from, and that nobody ever sees it.
+
+use crate::harness::{Done, Lab, run};
+use std::fs;
+use std::process::Command;
+
+/// A word that must not be found anywhere.
+const SECRET: &str = "q7-Velvet-Anchor";
+const WRONG: &str = "q7-Wrong-Anchor";
+
+struct External {
+    lab: Lab,
+    url: String,
+}
+
+impl External {
+    /// The lab's server, as somebody knows it who has a password there.
+    fn of(lab: Lab) -> External {
+        lab.up("");
+        lab.does("load oltp_read_write --table-size 200");
+        lab.sql(&[
+            &format!("CREATE USER 'pat'@'localhost' IDENTIFIED BY '{SECRET}'"),
+            "GRANT ALL ON sbtest.* TO 'pat'@'localhost'",
+        ]);
+        let url = format!("mysql://pat@localhost/sbtest?socket={}", lab.socket().display());
+        External { lab, url }
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = self.lab.command(&format!("{line} --target {}", self.url));
+        command.env_remove("MYSQL_PWD");
+        command
+    }
+
+    #[track_caller]
+    fn with_password(&self, line: &str, password: &str) -> Done {
+        let mut command = self.command(line);
+        command.env("MYSQL_PWD", password);
+        discreet(run(command))
+    }
+}
+
+#[track_caller]
+fn discreet(done: Done) -> Done {
+    for secret in [SECRET, WRONG] {
+        assert!(!done.err.contains(secret) && !done.out.contains(secret), "a password is shown: {done}");
+    }
+    done
+}
+
+/// Every file below this directory that holds the bytes.
+fn files_with(directory: &std::path::Path, bytes: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).expect("it can be read").flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(files_with(&entry.path(), bytes));
+        } else if let Ok(content) = fs::read(entry.path())
+            && content.windows(bytes.len()).any(|window| window == bytes.as_bytes())
+        {
+            found.push(entry.path().display().to_string());
+        }
+    }
+    found
+}
+
+fn passwords_work_and_stay_secret(lab: Lab) {
+    let external = External::of(lab);
+    let line = "run oltp_read_write --connections 2 --events 20 --json";
+    let summary = external.with_password(line, SECRET).exits(0).json();
+    assert_eq!(summary["points"][0]["counts"]["finished"], 20);
+    assert!(summary["server"]["statements"].is_null(), "an external server is not asked what it counted");
+
+    let file = external.lab.home().join("client.cnf");
+    fs::write(
+        &file,
+        format!("[client]\nuser=pat\npassword=\"{SECRET}\"\nsocket={}\n", external.lab.socket().display()),
+    )
+    .expect("written");
+    let mut command = external.lab.command(&format!("{line} --defaults-file {}", file.display()));
+    command.env_remove("MYSQL_PWD");
+    discreet(run(command)).exits(0);
+    // What the file has is used before the environment.
+    let mut command = external.lab.command(&format!("check oltp_read_write --defaults-file {}", file.display()));
+    command.env("MYSQL_PWD", WRONG);
+    discreet(run(command)).exits(0);
+    fs::remove_file(&file).expect("removed");
+
+    let hint = ["cannot log in as `pat`", "MYSQL_PWD"];
+    external.with_password(line, WRONG).refuses(3, &hint).in_one_message();
+    discreet(run(external.command(line))).refuses(3, &hint).in_one_message();
+    let recordings = external.lab.home().join("recordings");
+    assert_eq!(external.lab.recordings().len(), 2);
+    assert_eq!(files_with(&recordings, SECRET), [""; 0]);
+}
+
+#[test]
+fn passwords_work_and_stay_secret_on_mariadb() {
+    let Some(lab) = Lab::mariadb() else { return };
+    passwords_work_and_stay_secret(lab);
+}
+
+#[test]
+fn passwords_work_and_stay_secret_on_mysql() {
+    let Some(lab) = Lab::mysql() else { return };
+    passwords_work_and_stay_secret(lab);
+}
+
+#[test]
+fn a_url_with_a_password_is_refused_without_echoing_it() {
+    let Some(lab) = Lab::mariadb() else { return };
+    for url in [
+        format!("mysql://pat:{SECRET}@localhost/sbtest"),
+        format!("mysql://pat@localhost/sbtest?password={SECRET}"),
+        format!("mysql:/pat:{SECRET}@localhost/sbtest"),
+        format!("pat:{SECRET}@localhost"),
+    ] {
+        for command in ["run", "load", "check", "drop"] {
+            let done = lab.ends(&format!("{command} oltp_read_write --target {url}"));
+            // The test's own words stand in the line that was typed, so only the answer is looked at.
+            discreet(done).refuses(2, &["target"]).in_one_message();
+        }
+    }
+}
+
+#[test]
+fn a_user_without_rights_is_told_what_the_server_said() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let external = External::of(lab);
+    external
+        .lab
+        .sql(&["REVOKE ALL ON sbtest.* FROM 'pat'@'localhost'", "GRANT SELECT ON sbtest.* TO 'pat'@'localhost'"]);
+    let done = external.with_password("run oltp_update_index --time 20s", SECRET);
+    assert!(done.err.contains("1142") || done.err.contains("denied"), "{done}");
+    done.exits(3);
+    external.with_password("run oltp_read_only --events 10", SECRET).exits(0);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let socket = lab.home().join("nobody.sock");
+    let url = format!("mysql://root@localhost/sbtest?socket={}", socket.display());
+    for command in ["run", "load", "check", "drop"] {
+        let done = lab.ends(&format!("{command} oltp_read_write --target {url}"));
+        done.refuses(3, &["nobody.sock"]).in_one_message();
+    }
+    // A port that was free a moment ago.
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr()).expect("a port").port();
+    let done = lab.ends(&format!("run oltp_read_write --target mysql://root@127.0.0.1:{port}/sbtest"));
+    done.refuses(3, &[&format!("127.0.0.1:{port}")]).in_one_message();
+    let done = lab.ends("run oltp_read_write --target mysql://root@no-such-host.invalid/sbtest");
+    done.refuses(3, &["no-such-host.invalid"]).in_one_message();
+}
+
+#[test]
+fn an_external_server_is_loaded_and_driven_like_a_private_one() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let url = lab.up("");
+    assert!(url.starts_with("mysql://root@localhost/?socket="), "{url}");
+    for line in ["load oltp_read_write --table-size 300", "run oltp_read_write --events 10", "check oltp_read_write"] {
+        lab.does(&format!("{line} --target {url} --database elsewhere"));
+    }
+    lab.does(&format!("drop oltp_read_write --target {url} --database elsewhere"));
+}

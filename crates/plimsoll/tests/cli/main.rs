@@ -1,0 +1,19 @@
+//! The built binary on real servers: what a user types, what comes out, and what is left behind.
+//!
+//! One binary with a module per topic, so that it is linked once. Begin with [`harness`]. Tests that mount file
+//! systems or run whole matrices are ignored by default; `make test-all` runs them.
+
+mod contract;
+mod data;
+mod faces;
+mod harness;
+mod interchange;
+mod kills;
+mod logins;
+mod open_loop;
+mod parity;
+mod quickstart;
+mod recordings;
+mod refusals;
+mod servers;
+mod small_disks;

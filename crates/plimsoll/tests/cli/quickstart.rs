@@ -1,0 +1,124 @@
+//! From nothing to a report.
+
+use crate::harness::{Done, Lab, begin};
+use plimsoll_testkit::servers::skip;
+use rustix::process::Signal;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SMALL: &str = "quickstart --time 1s --connections 1,2,4 --table-size 2000";
+
+/// The report, whose path is the last line of the output.
+fn report(done: &Done) -> PathBuf {
+    let path = PathBuf::from(done.out.trim_end().lines().last().expect("a last line"));
+    assert!(path.is_absolute() && path.is_file(), "{done}");
+    path
+}
+
+/// The page needs nothing but itself.
+fn stands_alone(page: &str) {
+    assert!(page.starts_with("<!DOCTYPE html>") || page.starts_with("<!doctype html>"));
+    assert!(page.contains("<svg") && page.trim_end().ends_with("</html>"));
+    for foreign in ["<script", "http://", "https://", "<link", "<img", "@import", "url("] {
+        let found = page.match_indices(foreign).filter(|(at, _)| !page[at - 7..].starts_with("xmlns=\"")).count();
+        assert_eq!(found, 0, "the page refers to something outside: {foreign}");
+    }
+}
+
+/// Renders the page as a browser shows it; the picture must not be blank.
+fn renders(page: &Path) {
+    let directory = page.parent().expect("a directory");
+    let picture = directory.join("page.png");
+    let mut browser = Command::new("chromium");
+    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1100,1600", "--hide-scrollbars"]);
+    browser.arg(format!("--user-data-dir={}", directory.join("browser").display()));
+    browser.arg(format!("--screenshot={}", picture.display())).arg(format!("file://{}", page.display()));
+    if Command::new("chromium").arg("--version").output().is_err() {
+        return skip("no chromium; install it");
+    }
+    begin(browser).end().exits(0);
+    let bytes = fs::metadata(&picture).expect("a picture").len();
+    // A blank page of this size is compressed to a few kilobytes.
+    assert!(bytes > 30_000, "{} has {bytes} bytes", picture.display());
+}
+
+fn makes_a_report(lab: &Lab) {
+    let out = lab.home().join("out");
+    let done = lab.does(&format!("{SMALL} --out {}", out.display()));
+    let path = report(&done);
+    assert_eq!(path, out.join("report.html"));
+    let page = fs::read_to_string(&path).expect("text");
+    stands_alone(&page);
+    for word in ["transactions", "oltp_read_write", "plimsoll"] {
+        assert!(page.contains(word), "{word}");
+    }
+    for step in ["1 of 3", "2 of 3", "3 of 3", "rows/s"] {
+        assert!(done.err.contains(step), "{step}: {done}");
+    }
+    let table: Vec<&str> = done.out.lines().collect();
+    assert!(
+        table.iter().any(|line| line.contains("connections")) && done.out.contains("transactions per second"),
+        "{done}"
+    );
+    assert!(lab.does("server list").out.contains("down"), "its server is stopped");
+    assert_eq!(lab.recordings().len(), 1);
+    renders(&path);
+}
+
+#[test]
+fn a_report_is_made_on_mariadb() {
+    let Some(lab) = Lab::mariadb() else { return };
+    makes_a_report(&lab);
+    let again = lab.does(&format!(
+        "quickstart --time 500ms --connections 1 --table-size 100 --out {}",
+        lab.home().join("out").display()
+    ));
+    assert_eq!(report(&again), lab.home().join("out/report-2.html"), "a report that exists is kept");
+}
+
+#[test]
+fn a_report_is_made_on_mysql() {
+    let Some(lab) = Lab::mysql() else { return };
+    makes_a_report(&lab);
+}
+
+#[test]
+fn the_report_goes_to_the_recording_where_no_directory_is_given() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let done = lab.does("quickstart --time 500ms --connections 1 --table-size 100");
+    assert_eq!(report(&done).parent(), Some(lab.recordings()[0].as_path()));
+}
+
+#[test]
+fn ctrl_c_in_the_sweep_reports_what_was_measured() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let mut quickstart = lab.begins("quickstart --time 20s --connections 1,2,4 --table-size 2000");
+    lab.wait_until_measured(&mut quickstart);
+    quickstart.signal(Signal::INT);
+    let done = quickstart.end().exits(130).tells(&["interrupted", "kept"]);
+    stands_alone(&fs::read_to_string(report(&done)).expect("text"));
+    assert!(lab.does("server list").out.contains("down"), "its server is stopped");
+}
+
+#[test]
+fn ctrl_c_in_the_load_stops_the_server_and_leaves_no_report() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let mut quickstart = lab.begins("quickstart --table-size 400000");
+    lab.wait_until_loaded(&mut quickstart, "quickstart", 1);
+    quickstart.signal(Signal::INT);
+    quickstart.end().refuses(130, &["interrupted"]);
+    assert!(lab.does("server list").out.contains("down"), "its server is stopped");
+    assert!(lab.recordings().is_empty());
+    lab.does("quickstart --time 500ms --connections 1 --table-size 100");
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_refused_first() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let file = lab.home().join("file");
+    fs::write(&file, "").expect("written");
+    let done = lab.ends(&format!("{SMALL} --out {}", file.join("below").display()));
+    done.refuses(2, &["--out"]).in_one_message();
+    assert!(!lab.home().join("servers").exists(), "nothing was started");
+}
