@@ -39,6 +39,8 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("plimsoll-workloads", "plimsoll-engine"),
     // A report formats estimates and draws what stats computed.
     ("plimsoll-report", "plimsoll-stats"),
+    // What is recorded and what is read from it is one kind of histogram.
+    ("plimsoll-load", "plimsoll-stats"),
     // The binary puts everything together.
     ("plimsoll", "plimsoll-live"),
 ];

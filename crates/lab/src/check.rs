@@ -45,7 +45,7 @@ pub fn check(
     target.control.set_limit(CHECK_LIMIT);
     let mut findings = Vec::new();
     for check in checks(kind, parameters, moment) {
-        watcher.tell(Event::Note(&check.name));
+        watcher.tell(Event::Doing(&check.name));
         if watcher.interrupted() {
             return Err(LabError::Interrupted);
         }

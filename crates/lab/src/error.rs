@@ -10,16 +10,16 @@ pub enum LabError {
     /// What was asked for cannot be; nothing was started.
     #[error("{0}")]
     Refused(String),
-    #[error("{0}")]
+    #[error(transparent)]
     Plan(#[from] PlanError),
-    #[error("{0}")]
+    #[error(transparent)]
     Workload(#[from] plimsoll_workloads::Error),
     /// The server or the machine failed.
     #[error("{0}")]
     Environment(String),
-    #[error("{0}")]
+    #[error(transparent)]
     Server(#[from] ServerError),
-    #[error("{0}")]
+    #[error(transparent)]
     Record(#[from] RecordError),
     #[error("interrupted")]
     Interrupted,

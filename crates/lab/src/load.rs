@@ -360,12 +360,12 @@ impl Shared<'_> {
                 }
                 other => {
                     other.map_err(|failure| failed(&failure))?;
-                    return self.commit(control, table, first);
+                    return self.mark(control, table, &chunk_part(table, first));
                 }
             }
         }
         self.insert(control, number, table, first, last).map_err(|failure| failed(&failure))?;
-        self.commit(control, table, first)
+        self.mark(control, table, &chunk_part(table, first))
     }
 
     fn load_data(
@@ -414,25 +414,20 @@ impl Shared<'_> {
         Ok(())
     }
 
-    fn commit(&self, control: &mut Control, table: &Table, first: u64) -> Result<(), LabError> {
-        let mark = dataset::part_done(self.dataset.family(), &chunk_part(table, first));
-        for statement in [mark.as_str(), "COMMIT"] {
-            control
-                .run(statement)
-                .map_err(|failure| LabError::sql(&format!("committing rows of {}", table.name), &failure))?;
-        }
-        Ok(())
-    }
-
     fn index(&self, control: &mut Control, table: &Table, index: usize) -> Result<(), LabError> {
         match control.run(&table.after[index]) {
             Err(Failure::Server(message)) if message.code == INDEX_EXISTS => {}
             Err(failure) => return Err(LabError::sql(&format!("indexing {}", table.name), &failure)),
             Ok(_) => {}
         }
-        let mark = dataset::part_done(self.dataset.family(), &index_part(table, index));
-        for statement in [mark.as_str(), "COMMIT"] {
-            control.run(statement).map_err(|failure| LabError::sql(&format!("indexing {}", table.name), &failure))?;
+        self.mark(control, table, &index_part(table, index))
+    }
+
+    /// Marks a part as done and commits it with its mark.
+    fn mark(&self, control: &mut Control, table: &Table, part: &str) -> Result<(), LabError> {
+        for statement in [dataset::part_done(self.dataset.family(), part).as_str(), "COMMIT"] {
+            let doing = || format!("committing {}", table.name);
+            control.run(statement).map_err(|failure| LabError::sql(&doing(), &failure))?;
         }
         Ok(())
     }

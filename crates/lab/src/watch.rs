@@ -1,6 +1,5 @@
 //! What happens, for whoever shows it.
 
-use plimsoll_model::Caveat;
 use plimsoll_model::samples::Interval;
 use plimsoll_model::summary::Point;
 use plimsoll_plan::points::LoadPoint;
@@ -37,8 +36,8 @@ pub enum Event<'a> {
     PointEnds {
         point: &'a Point,
     },
-    Caveat(&'a Caveat),
-    Note(&'a str),
+    /// Something that may take a while has begun.
+    Doing(&'a str),
 }
 
 /// Is told what happens, and says whether to stop.

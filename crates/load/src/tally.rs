@@ -4,19 +4,13 @@ use hdrhistogram::Histogram;
 use plimsoll_model::samples::Phase;
 use plimsoll_model::statements::StatementCounts;
 use plimsoll_model::summary::{Counts, ReadWriteOther};
+use plimsoll_stats::latency::{HIGHEST_NS, LOWEST_NS, new_histogram};
 use std::collections::BTreeMap;
 
-const NS_MIN: u64 = 1_000;
-const NS_MAX: u64 = 3_600_000_000_000;
-
-/// Latencies in nanoseconds: 1 µs to 1 h in 3 digits, never resized; what lies outside is put at the edge.
-pub fn new_histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(NS_MIN, NS_MAX, 3).expect("the bounds are valid")
-}
-
+/// Records a latency; what lies outside the histogram's range is counted at its edge.
 #[inline]
 pub fn record(histogram: &mut Histogram<u64>, ns: u64) {
-    histogram.saturating_record(ns.clamp(NS_MIN, NS_MAX));
+    histogram.saturating_record(ns.clamp(LOWEST_NS, HIGHEST_NS));
 }
 
 /// One kind of statement of a workload.

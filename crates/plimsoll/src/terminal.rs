@@ -34,11 +34,9 @@ pub fn note(text: &str) {
 /// If it cannot be written: a full disk, a closed pipe.
 pub fn result(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    out.flush()
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes())).and_then(|()| out.flush());
+    written.map_err(|error| std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}")))
 }
 
 /// Whether standard output may be coloured.
@@ -113,7 +111,7 @@ impl Progress {
             return;
         }
         if self.every == 0 {
-            return self.live(point, interval);
+            return self.in_place(interval_line(point, interval));
         }
         self.seconds += interval.seconds;
         if self.seconds + 0.01 >= self.every as f64 {
@@ -122,14 +120,14 @@ impl Progress {
         }
     }
 
-    /// Shows the second just measured in place, where only whole points are printed.
-    fn live(&mut self, point: LoadPoint, interval: &Interval) {
+    /// Shows what is going on in a line that what is printed next replaces; on a terminal only.
+    fn in_place(&mut self, text: String) {
         if !std::io::stderr().is_terminal() {
             return;
         }
         let line = self.bar.get_or_insert_with(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()));
         line.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        line.set_message(interval_line(point, interval));
+        line.set_message(text);
         line.tick();
     }
 
@@ -196,11 +194,8 @@ impl Watcher for Progress {
                 self.clear();
                 note(&point_line(point));
             }
-            Event::PointEnds { .. } | Event::Caveat(_) => {}
-            Event::Note(text) => {
-                self.clear();
-                note(text);
-            }
+            Event::PointEnds { .. } => {}
+            Event::Doing(text) => self.in_place(text.to_owned()),
         }
     }
 

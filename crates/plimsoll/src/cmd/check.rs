@@ -19,7 +19,9 @@ pub fn run(args: CheckArgs) -> anyhow::Result<u8> {
         false => None,
     };
     let parameters = parameters(kind, &args.params.0, marker.as_ref().map(|marker| &marker.description))?;
-    let findings = check(&mut target, kind, &parameters, &mut progress)?;
+    let findings = check(&mut target, kind, &parameters, &mut progress);
+    progress.clear();
+    let findings = findings?;
     let broken = findings.iter().filter(|finding| !finding.holds).count();
     if args.json {
         let document =

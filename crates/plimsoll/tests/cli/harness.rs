@@ -53,10 +53,6 @@ impl Lab {
         &self.home
     }
 
-    pub fn server(&self) -> &Path {
-        &self.server
-    }
-
     /// The binary with these words as its arguments. Where a command needs a server and the words name none, this
     /// lab's is put in.
     pub fn command(&self, line: &str) -> Command {
@@ -226,11 +222,13 @@ impl Done {
         self
     }
 
-    /// Standard error has one message of its own, on one line.
+    /// Standard error has one message of the command's own, which says nothing twice.
     #[track_caller]
     pub fn in_one_message(self) -> Done {
-        let own = self.err.lines().filter(|line| line.starts_with("plimsoll: ")).count();
-        assert_eq!(own, 1, "{self}");
+        let own: Vec<&str> = self.err.lines().filter_map(|line| line.strip_prefix("plimsoll: ")).collect();
+        assert_eq!(own.len(), 1, "{self}");
+        let halves = own[0].match_indices(": ").map(|(at, colon)| (&own[0][..at], &own[0][at + colon.len()..]));
+        assert!(halves.into_iter().all(|(left, right)| left != right), "it says the same twice: {self}");
         self
     }
 

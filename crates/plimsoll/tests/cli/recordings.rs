@@ -57,7 +57,7 @@ fn trial_is_whole(trial: &Path, point: &Value) {
     let times: Vec<u64> = intervals.iter().map(|interval| interval["t_ns"].as_u64().expect("a time")).collect();
     assert!(times.is_sorted(), "{times:?}");
     let histograms = text(trial.join("latency.hlog"));
-    for tag in ["txn.transaction.service", "stmt.commit", "stmt.point_select"] {
+    for tag in ["txn.transaction.service", "stmt.commit", "stmt.point"] {
         assert!(histograms.contains(&format!("Tag={tag}")), "{tag}");
     }
     assert!(!lines(trial.join("host.ndjson")).is_empty());

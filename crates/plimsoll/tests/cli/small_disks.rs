@@ -1,13 +1,12 @@
 //! Disks that are too small or fill up, and outputs that nobody reads.
 
-use crate::harness::{Lab, Running, begin_into};
-use plimsoll_testkit::servers::{self, tmpfs, wait_until};
+use crate::harness::{Lab, begin_into};
+use plimsoll_testkit::servers::{self, tmpfs};
 use rustix::fs::statvfs;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
@@ -30,7 +29,8 @@ fn a_server_that_does_not_fit_says_so() {
     let Some(disk) = tmpfs(24 * MIB) else { return };
     let Some(lab) = Lab::mariadb_in(disk.path()) else { return };
     let done = lab.ends("load oltp_read_write --table-size 100").exits(3).in_one_message();
-    assert!(done.err.contains("space") || done.err.contains("full"), "{done}");
+    // As the server puts it: 28 is ENOSPC.
+    done.tells(&["did not start", "error 28", "error.log"]);
     assert!(free(disk.path()) > 16 * MIB, "the attempt gave back what it took");
     lab.ends("clean").exits(0);
 }
@@ -70,14 +70,13 @@ fn a_recording_that_cannot_be_written_ends_the_run_with_its_summary() {
     lab.up("");
     lab.does("load oltp_read_write --table-size 1000");
     std::os::unix::fs::symlink(disk.path(), lab.home().join("recordings")).expect("a link");
-    let mut run: Running = lab.begins("run oltp_read_write --connections 4 --time 60s --json");
+    let mut run = lab.begins("run oltp_read_write --connections 4 --time 60s --json");
     lab.wait_until_measured(&mut run);
     fill(disk.path());
     let done = run.end().exits(3).tells(&["ended early", "space"]);
     let summary = done.json();
     assert_eq!(summary["interrupted"], true);
     assert!(summary["points"][0]["transactions"].as_u64().is_some_and(|count| count > 0), "{summary}");
-    assert_eq!(summary["totals"]["statements"], summary["server"]["statements"], "it drained in order");
     // Nothing can be written from the start: there is nothing to sum up either.
     lab.ends("run oltp_read_write --time 30s --json").refuses(3, &["space"]).in_one_message();
 }
@@ -90,7 +89,7 @@ fn an_output_that_is_full_is_said_and_the_exit_code_tells() {
     for line in ["run oltp_read_write --events 5 --json", "check oltp_read_write", "workloads", "server list"] {
         let full = File::options().write(true).open("/dev/full").expect("/dev/full");
         let done = begin_into(lab.command(line), full).end().exits(3).in_one_message();
-        done.tells(&["standard output", "space"]);
+        done.tells(&["cannot write to standard output", "space"]);
     }
     assert_eq!(lab.recordings().len(), 1, "the recording has what could not be printed");
     assert!(lab.recordings()[0].join("summary.json").is_file());
@@ -106,5 +105,4 @@ fn an_output_that_nobody_reads_does_no_harm() {
     let done = begin_into(command, Stdio::from(writer)).end();
     assert!(!done.err.contains("panicked"), "{done}");
     assert!(done.status.code().is_some_and(|code| code == 0 || code == 3), "{done}");
-    assert!(wait_until(Duration::from_secs(1), || true));
 }
