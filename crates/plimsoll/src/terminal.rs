@@ -35,7 +35,8 @@ pub fn note(text: &str) {
 pub fn result(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes())).and_then(|()| out.flush());
+    let written =
+        out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes())).and_then(|()| out.flush());
     written.map_err(|error| std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}")))
 }
 

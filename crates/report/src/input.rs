@@ -1,8 +1,9 @@
 //! What a report is made of. Whoever fills it in may be handed anything by a server: no field needs to be clean.
 
+use crate::format::{counted, percent};
 use plimsoll_model::samples::{HostSample, Interval};
-use plimsoll_model::summary::Summary;
-use plimsoll_stats::Knee;
+use plimsoll_model::summary::{Point, Summary};
+use plimsoll_stats::{Knee, knee};
 
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -22,6 +23,28 @@ pub struct Report {
     pub generated: String,
 }
 
+impl Report {
+    /// What the summary alone tells: the knee, and what limited the load. The rest is left empty.
+    pub fn of(title: &str, summary: Summary) -> Report {
+        let rate = |point: &Point| Some((point.connections as f64, point.transactions_per_second?));
+        let throughput: Vec<(f64, f64)> = summary.points.iter().filter_map(rate).collect();
+        Report {
+            title: title.to_owned(),
+            knee: knee(&throughput),
+            limit: Limit::of(&summary.points),
+            host_facts: Vec::new(),
+            settings: Vec::new(),
+            timeline: Vec::new(),
+            how_to_repeat: String::new(),
+            generated: String::new(),
+            summary,
+        }
+    }
+}
+
+/// Above this share of its time a CPU counts as busy.
+const BUSY: f64 = 0.9;
+
 /// What stopped throughput from growing, with the evidence for it as a sentence or two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
@@ -32,6 +55,28 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// What kept throughput from growing, as far as the CPU shares at the peak tell.
+    pub fn of(points: &[Point]) -> Limit {
+        let rate = |point: &&Point| point.transactions_per_second.unwrap_or(0.0);
+        let Some(peak) = points.iter().max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
+            return Limit::NotDetermined("Nothing was measured.".to_owned());
+        };
+        let client = peak.client.cpu_fraction.unwrap_or(0.0);
+        let host = peak.host.map_or(0.0, |host| host.busy);
+        let evidence = format!(
+            "At the peak, {}, the load generator's loop was on a CPU {} % of the time, and the host's CPUs were busy \
+             {} % of theirs.",
+            counted(peak.connections as f64, "connection"),
+            percent(client),
+            percent(host)
+        );
+        match (client > BUSY, host > BUSY) {
+            (true, _) => Limit::ClientCpu(evidence),
+            (false, true) => Limit::HostCpu(evidence),
+            (false, false) => Limit::NotDetermined(evidence),
+        }
+    }
+
     pub fn evidence(&self) -> &str {
         match self {
             Limit::ClientCpu(text) | Limit::HostCpu(text) | Limit::NotDetermined(text) => text,

@@ -11,7 +11,8 @@ const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
 const RESET: &str = "\x1b[0m";
 
-/// Aligned columns with their units, peak and knee marked, then the errors, the caveats and the answer; ends with
+/// Aligned columns with their units, peak and knee marked, then the durability, the errors, the caveats and the
+/// answer; ends with
 /// a line break. With `colour` the head is dim and the peak bold, nothing else differs.
 pub fn terminal_table(report: &Report, colour: bool) -> String {
     let sweep = Sweep::new(report);
@@ -28,6 +29,11 @@ pub fn terminal_table(report: &Report, colour: bool) -> String {
             lines.push(if table.mark(row) == Some(Mark::Peak) { style(BOLD, text) } else { text });
         }
         lines.push(String::new());
+    }
+    let durability = &report.summary.target.durability;
+    if !durability.is_empty() {
+        let settings: Vec<String> = durability.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        lines.push(clean(&format!("durability: {}", settings.join(", "))));
     }
     lines.extend(errors_by_code(sweep.points).map(|named| format!("errors by code: {named}")));
     lines.extend(

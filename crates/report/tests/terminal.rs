@@ -33,6 +33,7 @@ knee     16           968   19,360  15.60   22.85   34.38       0         7.1   
 peak     32           981   19,620  30.90   48.28   77.50       0         7.4      98.9
          64           947   18,940  63.80  111.12  198.80       3         7.6      99.1
 
+durability: innodb_doublewrite=ON, innodb_flush_log_at_trx_commit=1, innodb_flush_method=O_DIRECT, log_bin=OFF
 errors by code: 1213 × 3
 
 981 transactions per second at most, at 32 connections; 95 % of that is reached with about 9 connections; the host’s \

@@ -12,14 +12,12 @@ use plimsoll_lab::load::load;
 use plimsoll_lab::run::{Finished, Naming, Subject, run as run_plan};
 use plimsoll_lab::trial::Ended;
 use plimsoll_lab::{LabError, OpenTarget, TargetSpec, dataset, oltp};
-use plimsoll_model::summary::Point;
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points::cross;
 use plimsoll_plan::{RunPlan, Target};
 use plimsoll_record::read;
-use plimsoll_report::{Limit, PointSeries, Report, SettingRow, html, terminal_table};
+use plimsoll_report::{PointSeries, Report, SettingRow, html, terminal_table};
 use plimsoll_server::Home;
-use plimsoll_stats::knee;
 use plimsoll_workloads::oltp::load::OltpData;
 use plimsoll_workloads::oltp::{Kind, Parameters};
 use std::path::{Path, PathBuf};
@@ -31,8 +29,6 @@ const LOAD_THREADS: usize = 2;
 const LOAD_SEED: u64 = 1;
 const KIND: Kind = Kind::ReadWrite;
 const WARMUP_SECONDS: f64 = 2.0;
-/// Above this share of its time a CPU counts as busy.
-const BUSY: f64 = 0.9;
 
 pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
     if let Some(out) = &args.out {
@@ -163,12 +159,6 @@ fn report(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<Report> {
         host: trial.host.clone(),
     });
     let timeline = series.collect();
-    let throughput: Vec<(f64, f64)> = finished
-        .summary
-        .points
-        .iter()
-        .filter_map(|point| Some((point.connections as f64, point.transactions_per_second?)))
-        .collect();
     let settings = finished.settings.iter().filter(|(_, setting)| setting.requested.is_some());
     let settings = settings.map(|(name, setting)| SettingRow {
         name: name.clone(),
@@ -178,9 +168,6 @@ fn report(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<Report> {
     });
     let utc = Timestamp::now().to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC");
     Ok(Report {
-        title: "quickstart".to_owned(),
-        knee: knee(&throughput),
-        limit: limit(&finished.summary.points),
         host_facts: host_facts(&finished),
         settings: settings.collect(),
         timeline,
@@ -191,7 +178,7 @@ fn report(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<Report> {
             args.table_size
         ),
         generated: format!("{utc} by Plimsoll {}", env!("CARGO_PKG_VERSION")),
-        summary: finished.summary,
+        ..Report::of("quickstart", finished.summary)
     })
 }
 
@@ -209,28 +196,4 @@ fn host_facts(finished: &Finished) -> Vec<(String, String)> {
         facts.push(("Storage".to_owned(), format!("{} on {device}", storage.filesystem)));
     }
     facts
-}
-
-/// What kept throughput from growing, as far as CPU shares tell.
-fn limit(points: &[Point]) -> Limit {
-    let rate = |point: &&Point| point.transactions_per_second.unwrap_or(0.0);
-    let Some(peak) = points.iter().max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
-        return Limit::NotDetermined("nothing was measured".to_owned());
-    };
-    let client = peak.client.cpu_fraction.unwrap_or(0.0);
-    let host = peak.host.map_or(0.0, |host| host.busy);
-    let evidence = format!(
-        "At the peak, {} connections, the load generator's loop was on a CPU {:.0} % of the time, and the host's CPUs \
-         were busy {:.0} % of theirs.",
-        peak.connections,
-        client * 100.0,
-        host * 100.0
-    );
-    if client > BUSY {
-        Limit::ClientCpu(evidence)
-    } else if host > BUSY {
-        Limit::HostCpu(evidence)
-    } else {
-        Limit::NotDetermined(evidence)
-    }
 }

@@ -9,7 +9,7 @@ use plimsoll_lab::{LabError, OpenTarget, dataset, oltp};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points;
-use plimsoll_report::{Limit, Report, terminal_table};
+use plimsoll_report::{Report, terminal_table};
 use plimsoll_server::Home;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -85,17 +85,8 @@ fn show(args: &RunArgs, finished: Finished) -> anyhow::Result<u8> {
     if args.json {
         terminal::result(&serde_json::to_string_pretty(&finished.summary)?)?;
     } else {
-        let report = Report {
-            title: finished.summary.workload.clone(),
-            knee: None,
-            limit: Limit::NotDetermined(String::new()),
-            host_facts: Vec::new(),
-            settings: Vec::new(),
-            timeline: Vec::new(),
-            how_to_repeat: String::new(),
-            generated: String::new(),
-            summary: finished.summary,
-        };
+        let title = finished.summary.workload.clone();
+        let report = Report::of(&title, finished.summary);
         terminal::result(&terminal_table(&report, terminal::colour()))?;
     }
     match &finished.ended {

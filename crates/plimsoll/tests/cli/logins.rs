@@ -1,8 +1,12 @@
 //! External targets: where the password comes from, and that nobody ever sees it.
 
 use crate::harness::{Done, Lab, run};
+use plimsoll_testkit::servers;
 use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
 use std::process::Command;
+use std::thread;
 
 /// A word that must not be found anywhere.
 const SECRET: &str = "q7-Velvet-Anchor";
@@ -145,11 +149,50 @@ fn a_server_that_is_not_there_is_named() {
         done.refuses(3, &["nobody.sock"]).in_one_message();
     }
     // A port that was free a moment ago.
-    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr()).expect("a port").port();
+    let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr()).expect("a port").port();
     let done = lab.ends(&format!("run oltp_read_write --target mysql://root@127.0.0.1:{port}/sbtest"));
     done.refuses(3, &[&format!("127.0.0.1:{port}")]).in_one_message();
     let done = lab.ends("run oltp_read_write --target mysql://root@no-such-host.invalid/sbtest");
     done.refuses(3, &["no-such-host.invalid"]).in_one_message();
+}
+
+/// A server that answers every login with these bytes, and then closes.
+fn babbling(bytes: &'static [u8]) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            // The client may hang up first.
+            let _ = stream.and_then(|mut stream| stream.write_all(bytes));
+        }
+    });
+    port
+}
+
+#[test]
+fn what_is_no_mysql_server_is_said() {
+    let home = servers::home();
+    let answers: [&[u8]; 4] = [
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n",
+        b"",
+        &[0x4a, 0, 0, 0, 10, b'9', b'.', 0x1b, b'[', b'3', b'1', b'm'],
+    ];
+    for bytes in answers {
+        let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home.path());
+        let port = babbling(bytes);
+        command.args(["check", "oltp_read_write", &format!("--target=mysql://root@127.0.0.1:{port}/sbtest")]);
+        let done = run(command).refuses(3, &[&format!("127.0.0.1:{port}")]).in_one_message();
+        assert!(!done.err.contains('\u{1b}'), "control characters of a server reach nobody's terminal: {done}");
+    }
+}
+
+#[test]
+fn tls_that_is_required_and_not_there_is_said() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let url = lab.up("--set skip_ssl=ON");
+    let done = lab.ends(&format!("check oltp_read_write --target {url}&ssl-mode=required"));
+    done.refuses(3, &["TLS"]).in_one_message();
 }
 
 #[test]
