@@ -20,7 +20,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -119,15 +119,14 @@ impl Run {
         Run { epoch, shared, events, recycled, threads, operations, loops }
     }
 
-    /// The next event, or `None` after `timeout`. A loop that died without a word counts as failed.
+    /// The next event, or `None` after `timeout`.
     pub fn next(&self, timeout: Duration) -> Option<LoopEvent> {
-        match self.events.recv_timeout(timeout) {
-            Ok(event) => Some(event),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => {
-                Some(LoopEvent::Failed(Reason::Setup("an event loop ended by itself; this is a bug".to_owned())))
-            }
-        }
+        self.events.recv_timeout(timeout).ok()
+    }
+
+    /// Loops that have ended although nobody told them to: after they failed, or by a panic.
+    pub fn ended(&self) -> usize {
+        self.threads.iter().filter(|thread| thread.is_finished()).count()
     }
 
     /// Lets all connections begin; returns the time of it on the run's clock.
@@ -162,7 +161,7 @@ impl Run {
         self.shared.finish.store(true, Ordering::Release);
         self.wake();
         for thread in self.threads {
-            // A panic has been printed by its thread, and told of by `next`.
+            // A panic has been printed by its thread.
             let _ = thread.join();
         }
     }
@@ -258,11 +257,11 @@ impl<W: Workload> EventLoop<W> {
         self.until(|this| this.shared.start_ns.load(Ordering::Acquire) != NOT_STARTED)?;
         self.start();
         self.measure();
-        let reason = self.context.reason.borrow_mut().take();
-        self.context.meter.finish();
-        if let Some(reason) = reason {
+        // Why, before what was counted: who has heard that all are drained need not listen any longer.
+        if let Some(reason) = self.context.reason.borrow_mut().take() {
             let _ = self.outbox.send(LoopEvent::Failed(reason));
         }
+        self.context.meter.finish();
         self.leave();
         Ok(())
     }

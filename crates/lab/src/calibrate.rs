@@ -113,6 +113,9 @@ fn count(run: &Run, watcher: &mut dyn Watcher) -> Result<(u64, u64, u64), LabErr
         if watcher.interrupted() {
             return Err(LabError::Interrupted);
         }
+        if run.ended() > 0 {
+            return Err(LabError::Environment("an event loop ended by itself".to_owned()));
+        }
     }
 }
 

@@ -5,7 +5,6 @@ use crate::error::LabError;
 use crate::summarise::{self, Assembly, Edge, Measured};
 use crate::target::OpenTarget;
 use crate::watch::{Event, Watcher};
-use plimsoll_engine::error::Reason;
 use plimsoll_engine::{LoopEvent, Run, RunSpec, Workload};
 use plimsoll_load::recorder::{Served, Totals};
 use plimsoll_load::tally::{Tally, add_counts};
@@ -75,8 +74,7 @@ pub fn trial<W: Workload>(
 
 /// Waits until every loop has all its connections; the pid of a local server.
 fn until_ready(run: &Run, target: &OpenTarget, watcher: &mut dyn Watcher) -> Result<Option<u32>, LabError> {
-    let mut ready = 0;
-    let mut pid = None;
+    let (mut ready, mut pid, mut silent) = (0, None, false);
     while ready < run.loops {
         match run.next(LOOK) {
             Some(LoopEvent::Ready { server_pid }) => {
@@ -90,6 +88,10 @@ fn until_ready(run: &Run, target: &OpenTarget, watcher: &mut dyn Watcher) -> Res
                 )));
             }
             _ if watcher.interrupted() => return Err(LabError::Interrupted),
+            // Its last word may still be on its way.
+            None if run.ended() > 0 && std::mem::replace(&mut silent, true) => {
+                return Err(LabError::Environment("an event loop ended by itself".to_owned()));
+            }
             _ => {}
         }
     }
@@ -189,8 +191,7 @@ impl Trial {
     fn watch(&mut self, run: &Run, target: &OpenTarget, writer: &mut TrialWriter, watcher: &mut dyn Watcher) {
         self.edges.0 = Some(self.edge(None));
         let mut stopping: Option<Instant> = None;
-        let mut failed = 0;
-        while self.drained + failed < run.loops {
+        while self.drained + run.ended() < run.loops {
             match run.next(LOOK) {
                 Some(LoopEvent::Interval(tally)) => {
                     let (whole, spent) = self.assembly.add(*tally);
@@ -203,10 +204,7 @@ impl Trial {
                     }
                 }
                 Some(LoopEvent::Drained(totals)) => self.drained(totals),
-                Some(LoopEvent::Failed(reason)) => {
-                    failed += usize::from(matches!(reason, Reason::Setup(_)) && self.drained == 0 && run.loops == 1);
-                    self.fail(with_epitaph(target, reason.to_string()));
-                }
+                Some(LoopEvent::Failed(reason)) => self.fail(with_epitaph(target, reason.to_string())),
                 Some(LoopEvent::Ready { .. }) | None => {}
             }
             if stopping.is_none() && watcher.interrupted() {
@@ -225,9 +223,8 @@ impl Trial {
                 }
             }
         }
-        // A loop tells why it failed after it has told what it counted.
-        while let Some(LoopEvent::Failed(reason)) = run.next(Duration::from_millis(1)) {
-            self.fail(with_epitaph(target, reason.to_string()));
+        if self.drained < run.loops {
+            self.fail(with_epitaph(target, "an event loop did not come to its end".to_owned()));
         }
         for tally in self.assembly.rest() {
             self.interval(&tally, writer, watcher, &run.operations);

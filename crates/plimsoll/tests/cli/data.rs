@@ -107,6 +107,10 @@ fn drop_removes_its_tables_and_nothing_else() {
     let tables = lab.sql(&["SELECT table_name FROM information_schema.tables WHERE table_schema = 'mixed' ORDER BY 1"]);
     let names: Vec<_> = tables.into_iter().map(|row| row[0].clone().expect("a name")).collect();
     assert_eq!(names, ["precious", "sbtest9"], "the database was there before, so it stays too");
+    lab.sql(&["DROP TABLE mixed.precious, mixed.sbtest9"]);
+    lab.does("load oltp_read_write --table-size 50 --database mixed");
+    lab.does("drop oltp_read_write --database mixed");
+    assert!(lab.sql(&["SHOW TABLES FROM mixed"]).is_empty(), "empty now, but somebody else's");
     lab.ends("drop oltp_read_write --database mixed").refuses(2, &["nothing was dropped"]).in_one_message();
     lab.ends("drop oltp_read_write --database nowhere").refuses(2, &["no database `nowhere`"]).in_one_message();
 }

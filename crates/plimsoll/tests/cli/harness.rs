@@ -36,6 +36,12 @@ impl Lab {
         servers::mysql().map(|server| Lab::with(server, None))
     }
 
+    /// MariaDB of the next Debian.
+    #[track_caller]
+    pub fn mariadb_new() -> Option<Lab> {
+        servers::mariadb_new().map(|server| Lab::with(server, None))
+    }
+
     /// MariaDB, with its home in this directory.
     #[track_caller]
     pub fn mariadb_in(home: &Path) -> Option<Lab> {

@@ -10,6 +10,7 @@ mod harness;
 mod interchange;
 mod kills;
 mod logins;
+mod matrix;
 mod open_loop;
 mod parity;
 mod quickstart;
