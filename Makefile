@@ -42,7 +42,8 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 bench: ## Plimsoll against its peers on this machine: medians, spreads, ratios
 	@scripts/install-packages $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench
 	@cargo build --release --locked --package plimsoll --package plimsoll-bench
-	@exec $(TARGET)/release/plimsoll-bench $(ARGS)
+	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
+	exec $(TARGET)/release/plimsoll-bench $(ARGS)
 
 fmt: ## format all code
 	@cargo fmt --all

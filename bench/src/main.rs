@@ -99,9 +99,11 @@ fn home(args: &Args, tools: &Tools) -> anyhow::Result<(Home, Option<TempDir>)> {
 /// What the figures are of.
 fn about(args: &Args, tools: &Tools) -> String {
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
-    let Args { pairs, seconds, .. } = args;
+    let Args { pairs, seconds, load_pairs, .. } = args;
+    let loads = load_pairs.unwrap_or(*pairs);
     format!(
-        "plimsoll {} against {} on {cpus} CPUs, client and server together; {pairs} rounds of {seconds} s, in turn",
+        "plimsoll {} against {} on {cpus} CPUs, client and server together; in turn, {pairs} rounds of {seconds} s, \
+         {loads} of loading",
         env!("CARGO_PKG_VERSION"),
         tools.sysbench
     )

@@ -126,6 +126,8 @@ pub struct Context<W> {
 /// One transaction to run.
 struct Turn {
     due_ns: u64,
+    /// When the turn came, and with it the first statement.
+    sent_ns: u64,
     stream: u64,
     number: u64,
 }
@@ -168,14 +170,14 @@ impl<W: Workload> Context<W> {
         let stream = connection as u64;
         if now < self.meter.at(now).window().w0_ns {
             begun.warmup += 1;
-            return Some(Turn { due_ns: now, stream: stream | WARMUP_STREAM, number: begun.warmup - 1 });
+            return Some(Turn { due_ns: now, sent_ns: now, stream: stream | WARMUP_STREAM, number: begun.warmup - 1 });
         }
         let quota = self.spec.limit.quota(connection, self.spec.connections);
         if quota.is_some_and(|quota| begun.measured >= quota) {
             return None;
         }
         begun.measured += 1;
-        Some(Turn { due_ns: now, stream, number: begun.measured - 1 })
+        Some(Turn { due_ns: now, sent_ns: now, stream, number: begun.measured - 1 })
     }
 
     async fn arrival(&self, slot: &Slot) -> Option<Turn> {
@@ -186,7 +188,7 @@ impl<W: Workload> Context<W> {
             }
             self.advance_schedule(now);
             if let Some(arrival) = self.schedule.borrow_mut().as_mut().and_then(Schedule::take) {
-                return Some(Turn { due_ns: arrival.due_ns, stream: arrival.number, number: 0 });
+                return Some(Turn { due_ns: arrival.due_ns, sent_ns: now, stream: arrival.number, number: 0 });
             }
             if self.schedule_is_over() {
                 return None;
@@ -279,7 +281,7 @@ async fn transact<W: Workload>(
     who: Who,
     turn: &Turn,
 ) -> Result<(), Ended> {
-    let sent_ns = context.meter.now_ns();
+    let sent_ns = turn.sent_ns;
     context.meter.at(sent_ns).started(turn.due_ns, sent_ns);
     if context.in_flight.get() == 1 {
         context.reactor.begin_waiting(sent_ns);
@@ -294,8 +296,9 @@ async fn transact<W: Workload>(
         };
         let mut failure = match context.workload.transaction(state, session, &mut input).await {
             Ok(end) => {
-                let now = context.meter.now_ns();
-                context.meter.at(now).finished(who.local, end, turn.due_ns, sent_ns, now);
+                // A transaction may have sent nothing.
+                let ended_ns = session.answered_ns().max(sent_ns);
+                context.meter.at(ended_ns).finished(who.local, end, turn.due_ns, sent_ns, ended_ns);
                 return Ok(());
             }
             Err(failure) => failure,

@@ -72,6 +72,7 @@ pub struct Session {
     meter: Rc<Meter>,
     /// The statement sent last, for messages.
     last: Option<usize>,
+    answered_ns: u64,
     open: bool,
 }
 
@@ -86,7 +87,8 @@ impl Session {
     ) -> Result<Session, Failure> {
         let connection = Connection::open(endpoint, reactor, slot).await?;
         let handles = vec![Handle::default(); catalogue.statements.len()];
-        let mut session = Session { connection, catalogue, handles, protocol, meter, last: None, open: false };
+        let mut session =
+            Session { connection, catalogue, handles, protocol, meter, last: None, answered_ns: 0, open: false };
         if protocol == Protocol::Prepared {
             session.prepare_all().await?;
         }
@@ -146,6 +148,11 @@ impl Session {
         result
     }
 
+    /// When the last answer came, which is when a transaction that needed it ended.
+    pub fn answered_ns(&self) -> u64 {
+        self.answered_ns
+    }
+
     /// Whether a transaction is open that a failed attempt would leave behind.
     pub fn needs_rollback(&self) -> bool {
         self.open || self.connection.in_transaction()
@@ -180,8 +187,9 @@ impl Session {
     }
 
     #[inline]
-    fn received(&self, operation: usize, sent_ns: u64, result: &Result<Outcome, Failure>) {
+    fn received(&mut self, operation: usize, sent_ns: u64, result: &Result<Outcome, Failure>) {
         let now = self.meter.now_ns();
+        self.answered_ns = now;
         match result {
             Ok(outcome) => {
                 let effect = if outcome.result_sets > 0 {

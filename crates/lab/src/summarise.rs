@@ -96,6 +96,7 @@ fn fairness(served: &[Served]) -> Fairness {
     let busy: Vec<f64> = served.iter().map(|served| served.busy_ns as f64 / 1e9).collect();
     let (events, busy) = (mean_stddev(&events), mean_stddev(&busy));
     Fairness {
+        events_min: served.iter().map(|served| served.events).min(),
         events_mean: events.map(|(mean, _)| mean),
         events_stddev: events.map(|(_, stddev)| stddev),
         seconds_mean: busy.map(|(mean, _)| mean),

@@ -105,6 +105,8 @@ pub struct LatencyMs {
 /// How evenly connections were served: transactions and busy seconds per connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
+    /// Transactions of the connection that had fewest; above 0 if every one was served.
+    pub events_min: Option<u64>,
     pub events_mean: Option<f64>,
     pub events_stddev: Option<f64>,
     pub seconds_mean: Option<f64>,
