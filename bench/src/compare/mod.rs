@@ -129,7 +129,9 @@ pub fn expected_seconds(suite: Suite, args: &Args) -> u64 {
     match suite {
         Suite::PointSelect => (pairs + 1) * 3 * seconds,
         Suite::ReadWrite => (pairs + 1) * 2 * seconds,
-        Suite::Connections => connections::rounds(args.pairs) as u64 * 2 * (seconds + 5),
+        Suite::Connections => {
+            connections::rounds(args.pairs) as u64 * 2 * (u64::from(connections::seconds(args.seconds)) + 6)
+        }
         Suite::Load => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 20 + 10,
     }
 }

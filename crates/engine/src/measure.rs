@@ -159,11 +159,12 @@ impl<W: Workload> Context<W> {
     }
 
     /// The next transaction of a connection; `None` when there is none left to begin.
-    async fn turn(&self, slot: &Slot, connection: usize, begun: &mut Begun) -> Option<Turn> {
+    async fn turn(&self, slot: &Slot, session: &mut Session, connection: usize, begun: &mut Begun) -> Option<Turn> {
         if self.spec.arrivals.rate().is_some() {
+            session.waited();
             return self.arrival(slot).await;
         }
-        let now = self.meter.now_ns();
+        let now = session.now_ns();
         if slot.is_cancelled() || self.over(now) {
             return None;
         }
@@ -249,7 +250,7 @@ pub async fn pace<W: Workload>(context: Rc<Context<W>>, slot: Rc<Slot>) {
 pub async fn drive<W: Workload>(context: &Context<W>, slot: &Rc<Slot>, session: &mut Session, who: Who) {
     let mut state = context.workload.state(who.connection, context.spec.connections);
     let mut begun = Begun::default();
-    while let Some(turn) = context.turn(slot, who.connection, &mut begun).await {
+    while let Some(turn) = context.turn(slot, session, who.connection, &mut begun).await {
         context.in_flight.set(context.in_flight.get() + 1);
         let outcome = transact(context, slot, session, &mut state, who, &turn).await;
         context.in_flight.set(context.in_flight.get() - 1);
@@ -315,6 +316,7 @@ async fn transact<W: Workload>(
             _ if again == Next::Retry => {
                 context.meter.at(context.meter.now_ns()).retried();
                 back_off(context, slot, turn, tries).await?;
+                session.waited();
             }
             Next::Skip | Next::Retry => {
                 context.meter.at(context.meter.now_ns()).failed(turn.due_ns);

@@ -73,6 +73,8 @@ pub struct Session {
     /// The statement sent last, for messages.
     last: Option<usize>,
     answered_ns: u64,
+    /// Nothing has been waited for since the last answer, so its time is the time.
+    fresh: bool,
     open: bool,
 }
 
@@ -87,8 +89,17 @@ impl Session {
     ) -> Result<Session, Failure> {
         let connection = Connection::open(endpoint, reactor, slot).await?;
         let handles = vec![Handle::default(); catalogue.statements.len()];
-        let mut session =
-            Session { connection, catalogue, handles, protocol, meter, last: None, answered_ns: 0, open: false };
+        let mut session = Session {
+            connection,
+            catalogue,
+            handles,
+            protocol,
+            meter,
+            last: None,
+            answered_ns: 0,
+            fresh: false,
+            open: false,
+        };
         if protocol == Protocol::Prepared {
             session.prepare_all().await?;
         }
@@ -148,6 +159,18 @@ impl Session {
         result
     }
 
+    /// The time. Between an answer and the next statement of the same task next to none passes, so the clock
+    /// is looked at once per exchange.
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        if self.fresh { self.answered_ns } else { self.meter.now_ns() }
+    }
+
+    /// Says that something was waited for since the last answer.
+    pub fn waited(&mut self) {
+        self.fresh = false;
+    }
+
     /// When the last answer came, which is when a transaction that needed it ended.
     pub fn answered_ns(&self) -> u64 {
         self.answered_ns
@@ -181,7 +204,8 @@ impl Session {
             StatementKind::Commit | StatementKind::Rollback => self.open = false,
             _ => {}
         }
-        let now = self.meter.now_ns();
+        let now = self.now_ns();
+        self.fresh = false;
         self.meter.at(now).sent(kind);
         now
     }
@@ -190,6 +214,7 @@ impl Session {
     fn received(&mut self, operation: usize, sent_ns: u64, result: &Result<Outcome, Failure>) {
         let now = self.meter.now_ns();
         self.answered_ns = now;
+        self.fresh = true;
         match result {
             Ok(outcome) => {
                 let effect = if outcome.result_sets > 0 {

@@ -4,6 +4,7 @@ use crate::endpoint::Resolved;
 use crate::error::Failure;
 use crate::executor::{Reactor, Slot};
 use mio::net::{TcpStream, UnixStream};
+use rustix::net::{self, RecvFlags, SendFlags};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 use std::io::{self, Read, Write};
@@ -221,10 +222,11 @@ impl Stream {
         }
         let mut rest = bytes;
         loop {
-            match on_socket!(&mut self.socket, socket => socket.write(rest)) {
+            // The system call itself, without the C library's cancellation point around it.
+            match on_socket!(&self.socket, socket => net::send(socket, rest, SendFlags::empty())) {
                 Ok(written) if written == rest.len() => return Ok(()),
                 Ok(written) => rest = &rest[written..],
-                Err(error) => self.wait_for_room(error).await?,
+                Err(error) => self.wait_for_room(error.into()).await?,
             }
         }
     }
@@ -274,7 +276,8 @@ impl Stream {
                 return Err(Failure::Cancelled);
             }
             let space = input.space();
-            match on_socket!(&mut self.socket, socket => socket.read(space)) {
+            let received = on_socket!(&self.socket, socket => net::recv(socket, &mut *space, RecvFlags::empty()));
+            match received.map(|(count, _)| count).map_err(io::Error::from) {
                 Ok(0) => return Err(lost_while_reading(&io::ErrorKind::UnexpectedEof.into())),
                 Ok(count) => {
                     // Less than there was room for: the socket is empty, and a new edge tells of more (epoll(7)).

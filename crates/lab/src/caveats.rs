@@ -99,7 +99,8 @@ fn of_counts(point: &Point) -> Vec<Caveat> {
         counts.unfinished > 0,
         "unfinished",
         format!(
-            "{} transactions were not answered within 5 s of the end {at}: their latency is not counted",
+            "{} transactions were still not answered when the run ended {at} (it waits up to 5 s for them): their latency \
+             is not counted",
             counts.unfinished
         ),
     );

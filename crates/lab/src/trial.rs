@@ -180,9 +180,12 @@ impl Trial {
             ended: None,
         };
         trial.watch(run, target, writer, watcher);
-        if !matches!(trial.ended, Some(Ended::Failed(_))) {
-            let after = statement_counts(target)?;
-            trial.counted = after.zip(before).map(|(after, before)| after - before);
+        // Where not all are drained, the server may still be at statements that we have given up.
+        if trial.drained == run.loops {
+            match statement_counts(target) {
+                Ok(after) => trial.counted = after.zip(before).map(|(after, before)| after - before),
+                Err(error) => trial.fail(error.to_string()),
+            }
         }
         Ok(trial)
     }

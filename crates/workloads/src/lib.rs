@@ -22,7 +22,7 @@ use oltp::Kind;
 
 /// The name of every workload with one sentence about it.
 pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str)> {
-    Kind::ALL.into_iter().map(|kind| (kind.name(), kind.summary())).chain([(null::NAME, null::SUMMARY)])
+    Kind::ALL.into_iter().map(|kind| (kind.name(), kind.summary()))
 }
 
 /// What the workload of this name does, in full.
@@ -30,11 +30,7 @@ pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// # Errors
 /// There is no such workload.
 pub fn describe(name: &str) -> Result<String, Error> {
-    match Kind::from_name(name) {
-        Some(kind) => Ok(oltp::describe::describe(kind)),
-        None if name == null::NAME => Ok(null::describe()),
-        None => Err(unknown_workload(name)),
-    }
+    Kind::from_name(name).map(oltp::describe::describe).ok_or_else(|| unknown_workload(name))
 }
 
 /// The error for a name that no workload has: what there is, and what may have been meant.
@@ -62,6 +58,6 @@ mod tests {
             message.starts_with("there is no workload 'oltp-readwrite' (did you mean 'oltp_read_write'?); "),
             "{message}"
         );
-        assert!(message.ends_with("bulk_insert, null"), "{message}");
+        assert!(message.ends_with("bulk_insert"), "{message}");
     }
 }

@@ -8,8 +8,7 @@ use plimsoll_engine::{Failure, Session, Statement, Workload};
 use plimsoll_load::recorder::End;
 use plimsoll_model::StatementKind;
 
-pub const NAME: &str = "null";
-pub const SUMMARY: &str = "Asks for nothing, to find what the load generator and the path to the server can do.";
+const NAME: &str = "null";
 const SQL: &str = "SELECT 1";
 
 /// The workload. It has no data and no parameters.
@@ -29,12 +28,4 @@ impl Workload for Null {
         session.execute(0, &[]).await?;
         Ok(End::Autocommit(1))
     }
-}
-
-/// What it does, for a person who asks.
-pub fn describe() -> String {
-    format!(
-        "{NAME}\n\n{SUMMARY}\n\nOne transaction: 1 statement\n\n    1 × {NAME:16}  {SQL}\n\n\
-         It needs no data and has no parameters.\n"
-    )
 }

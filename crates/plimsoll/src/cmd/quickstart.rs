@@ -47,7 +47,7 @@ pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
     let plan = plan(&args);
     let mut progress = Progress::new(0)?;
     let home = Home::from_env().map_err(LabError::from)?;
-    terminal::note("1 of 3: a private server, made for this and gone afterwards");
+    terminal::note("1 of 3: a private server, stopped again at the end");
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
     terminal::note(&format!("        {} {}", target.flavour, target.version));
     load_anew(&mut target, &parameters, &mut progress)?;

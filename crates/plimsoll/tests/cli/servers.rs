@@ -52,6 +52,8 @@ fn settings_are_set_and_wrong_ones_explained() {
     lab.does("load oltp_read_write --table-size 100");
     let summary = lab.does("run oltp_read_write --events 5 --json").json();
     assert_eq!(summary["target"]["durability"]["innodb_flush_log_at_trx_commit"], "2");
+    let shown = lab.does("run oltp_read_write --events 5");
+    assert!(shown.out.contains("innodb_flush_log_at_trx_commit=2"), "every result says how durable it was: {shown}");
     let codes: Vec<_> = summary["caveats"].as_array().expect("a list").iter().map(|caveat| &caveat["code"]).collect();
     assert!(codes.iter().any(|code| *code == "not_durable"), "{codes:?}");
     let done = lab.does("server start --set innodb_buffer_pool_size=128M");
