@@ -110,7 +110,7 @@ fn about(args: &Args, tools: &Tools) -> String {
 }
 
 /// Which server is put through which comparisons. Unless told otherwise: the first that is found through all, and
-/// the other flavour through `load`, whose target holds for both.
+/// the other flavour through those whose ratio depends on the server.
 fn stages(args: &Args) -> anyhow::Result<Vec<(Build, Vec<Suite>)>> {
     let wanted = |all: &[Suite]| -> Vec<Suite> {
         all.iter().copied().filter(|suite| args.only.is_empty() || args.only.contains(suite)).collect()
@@ -123,8 +123,8 @@ fn stages(args: &Args) -> anyhow::Result<Vec<(Build, Vec<Suite>)>> {
     let second = args::other_flavour(first.flavour);
     let mut stages = vec![(first, wanted(&Suite::ALL))];
     match second {
-        Some(build) => stages.push((build, wanted(&[Suite::Load]))),
-        None => eprintln!("only one flavour of server is found, so `load` runs on that one alone; see --server"),
+        Some(build) => stages.push((build, wanted(&[Suite::PointSelect, Suite::ReadWrite, Suite::Load]))),
+        None => eprintln!("only one flavour of server is found, and runs everything; see --server"),
     }
     stages.retain(|(_, suites)| !suites.is_empty());
     Ok(stages)
