@@ -147,6 +147,31 @@ impl<W: Workload> Context<W> {
         self.release_idle();
     }
 
+    /// Ends the run because an exchange failed.
+    fn give_up_for(&self, session: &Session, failure: &Failure) {
+        match failure {
+            // Not an end in itself: the run is over, or another connection has told why.
+            Failure::Cancelled => {}
+            Failure::Server(message) => self.give_up(Reason::Statement {
+                statement: session.last_statement().to_owned(),
+                message: message.to_string(),
+            }),
+            other => self.give_up(Reason::Lost(other.to_string())),
+        }
+    }
+
+    /// From here to [`Context::end_exchange`] a server that keeps silent is noticed.
+    fn begin_exchange(&self, now_ns: u64) {
+        self.in_flight.set(self.in_flight.get() + 1);
+        if self.in_flight.get() == 1 {
+            self.reactor.begin_waiting(now_ns);
+        }
+    }
+
+    fn end_exchange(&self) {
+        self.in_flight.set(self.in_flight.get() - 1);
+    }
+
     /// Lets idle connections look again.
     pub fn release_idle(&self) {
         for id in self.idle.borrow_mut().drain(..) {
@@ -251,16 +276,18 @@ pub async fn drive<W: Workload>(context: &Context<W>, slot: &Rc<Slot>, session: 
     let mut state = context.workload.state(who.connection, context.spec.connections);
     let mut begun = Begun::default();
     while let Some(turn) = context.turn(slot, session, who.connection, &mut begun).await {
-        context.in_flight.set(context.in_flight.get() + 1);
+        context.begin_exchange(turn.sent_ns);
         let outcome = transact(context, slot, session, &mut state, who, &turn).await;
-        context.in_flight.set(context.in_flight.get() - 1);
+        context.end_exchange();
         if outcome.is_err() {
             return;
         }
     }
-    if let Err(Failure::Server(message)) = context.workload.finish(state, session).await {
-        let statement = session.last_statement().to_owned();
-        context.give_up(Reason::Statement { statement, message: message.to_string() });
+    context.begin_exchange(session.now_ns());
+    let finished = context.workload.finish(state, session).await;
+    context.end_exchange();
+    if let Err(failure) = finished {
+        context.give_up_for(session, &failure);
     }
 }
 
@@ -284,9 +311,6 @@ async fn transact<W: Workload>(
 ) -> Result<(), Ended> {
     let sent_ns = turn.sent_ns;
     context.meter.at(sent_ns).started(turn.due_ns, sent_ns);
-    if context.in_flight.get() == 1 {
-        context.reactor.begin_waiting(sent_ns);
-    }
     let mut tries = 0;
     loop {
         let mut input = Input {
@@ -354,16 +378,10 @@ fn after_failure<W>(context: &Context<W>, failure: &Failure, tries: u32) -> Next
 }
 
 fn give_up<W: Workload>(context: &Context<W>, session: &Session, turn: &Turn, failure: &Failure) -> Result<(), Ended> {
-    let reason = match failure {
-        // Not an end in itself: the run is over, or another connection has told why.
-        Failure::Cancelled => return Err(Ended),
-        Failure::Server(message) => {
-            context.meter.at(context.meter.now_ns()).failed(turn.due_ns);
-            Reason::Statement { statement: session.last_statement().to_owned(), message: message.to_string() }
-        }
-        other => Reason::Lost(other.to_string()),
-    };
-    context.give_up(reason);
+    if matches!(failure, Failure::Server(_)) {
+        context.meter.at(context.meter.now_ns()).failed(turn.due_ns);
+    }
+    context.give_up_for(session, failure);
     Err(Ended)
 }
 

@@ -34,7 +34,7 @@ pub fn standing(target: &OpenTarget, facts: &TargetFacts) -> Vec<Caveat> {
 
 /// What the numbers of a point say themselves.
 pub fn of_point(point: &Point) -> Vec<Caveat> {
-    let mut caveats: Vec<Caveat> = of_client(point).into_iter().collect();
+    let mut caveats = of_client(point);
     caveats.extend(of_counts(point));
     let others = cpus_of_others(point);
     if others > OTHERS_CPUS {
@@ -55,19 +55,20 @@ fn at(point: &Point) -> String {
     }
 }
 
-fn of_client(point: &Point) -> Option<Caveat> {
-    let at = at(point);
-    if point.client.cpu_fraction.is_some_and(|fraction| fraction > CLIENT_BUSY) {
+fn of_client(point: &Point) -> Vec<Caveat> {
+    let (client, at) = (&point.client, at(point));
+    let mut caveats = Vec::new();
+    if client.cpu_fraction.is_some_and(|fraction| fraction > CLIENT_BUSY) {
         let message = format!("the load generator's loops were busy more than 90 % of the time {at}: add --loops");
-        return Some(Caveat::new("client_bound", message));
+        caveats.push(Caveat::new("client_bound", message));
     }
-    let near = point.client.ceiling_fraction.is_some_and(|fraction| fraction > NEAR_CEILING);
-    near.then(|| {
+    if client.ceiling_fraction.is_some_and(|fraction| fraction > NEAR_CEILING) {
         let message = format!(
             "the load generator ran above 60 % of its own ceiling {at}: add --loops, or load from another machine"
         );
-        Caveat::new("near_ceiling", message)
-    })
+        caveats.push(Caveat::new("near_ceiling", message));
+    }
+    caveats
 }
 
 fn of_counts(point: &Point) -> Vec<Caveat> {
