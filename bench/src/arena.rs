@@ -1,12 +1,18 @@
 //! The private server on which contestants meet, and what they need to reach it.
 
 use crate::child::{self, Finished, Interrupted};
+use crate::peers::brought::{GO_TPC, SYSBENCH_TPCC};
 use anyhow::{Context, bail};
 use plimsoll_engine::Endpoint;
 use plimsoll_engine::control::Control;
 use plimsoll_lab::target::private_endpoint;
+use plimsoll_model::statements::{StatementCounts, StatementKind};
 use plimsoll_server::{Build, Home, Opening, PrivateServer, baseline, host};
+use plimsoll_wire::rows::TextRows;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::net::{Ipv4Addr, TcpListener};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +23,9 @@ use std::time::Duration;
 const STOPS_WITHIN: Duration = Duration::from_secs(120);
 /// No statement of ours between the runs takes longer, dropping a database included.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(600);
+const ORIGIN: &str = "plimsoll-bench";
+/// Who comes over TCP, without a password; it may enter databases whose names begin with `bench_`, and nothing else.
+pub const USER: &str = "bench";
 
 /// The programs that are compared, and whether to go on.
 pub struct Tools {
@@ -25,6 +34,10 @@ pub struct Tools {
     pub own: PathBuf,
     /// Its name and version, as it says.
     pub sysbench: String,
+    /// The program, if it is there.
+    pub go_tpc: Option<PathBuf>,
+    /// The directory of its scripts, if it is there.
+    pub sysbench_tpcc: Option<PathBuf>,
     pub interrupted: Arc<AtomicBool>,
 }
 
@@ -49,7 +62,9 @@ impl Tools {
                  (Debian, Ubuntu: `apt install sysbench`)"
             ),
         };
-        Ok(Tools { plimsoll, own, sysbench, interrupted })
+        let go_tpc = GO_TPC.find(|name| std::env::var_os(name))?;
+        let sysbench_tpcc = SYSBENCH_TPCC.find(|name| std::env::var_os(name))?;
+        Ok(Tools { plimsoll, own, sysbench, go_tpc, sysbench_tpcc, interrupted })
     }
 }
 
@@ -62,6 +77,8 @@ pub struct Arena<'t> {
     scratch: tempfile::TempDir,
     tools: &'t Tools,
     label: String,
+    /// On 127.0.0.1.
+    port: u16,
     /// Whether the tables that all contestants run on are there.
     pub prepared: Cell<bool>,
 }
@@ -70,12 +87,14 @@ impl<'t> Arena<'t> {
     pub fn open(build: &Build, home: &Home, tools: &'t Tools) -> anyhow::Result<Arena<'t>> {
         let label = format!("{} {}", build.flavour, build.version.split('-').next().unwrap_or_default());
         eprintln!("starting {label}");
-        let opening =
-            Opening::new("plimsoll-bench").watched_by(|_, _| match tools.interrupted.load(Ordering::Relaxed) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            });
-        let settings = baseline(build, host::memory_bytes());
+        let opening = Opening::new(ORIGIN).watched_by(|_, _| match tools.interrupted.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        });
+        let mut settings = baseline(build, host::memory_bytes());
+        let port = free_port().context("finding a free TCP port")?;
+        settings.set("skip_networking", "OFF", ORIGIN)?;
+        settings.set("port", &port.to_string(), ORIGIN)?;
         let server = PrivateServer::open(home, &format!("bench-{}", build.flavour), build, &settings, opening);
         if tools.interrupted.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
@@ -83,15 +102,28 @@ impl<'t> Arena<'t> {
         let server = server.context("starting the private server")?;
         let mut control = Control::open(&private_endpoint(server.socket()))?;
         control.set_limit(STATEMENT_LIMIT);
-        Ok(Arena {
+        let arena = Arena {
             control: RefCell::new(control),
             home: home.path().to_owned(),
             scratch: tempfile::tempdir_in(home.path())?,
             server,
             tools,
             label,
+            port,
             prepared: Cell::new(false),
-        })
+        };
+        arena.admit()?;
+        Ok(arena)
+    }
+
+    /// Lets [`USER`] in over TCP.
+    fn admit(&self) -> anyhow::Result<()> {
+        // The server calls the other end of the loopback by one or the other name.
+        for host in ["localhost", "127.0.0.1"] {
+            self.sql(&format!("CREATE USER IF NOT EXISTS `{USER}`@`{host}`"))?;
+            self.sql(&format!("GRANT ALL ON `bench\\_%`.* TO `{USER}`@`{host}`"))?;
+        }
+        Ok(())
     }
 
     /// Stops the server.
@@ -110,6 +142,14 @@ impl<'t> Arena<'t> {
         self.server.socket()
     }
 
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn tools(&self) -> &Tools {
+        self.tools
+    }
+
     pub fn endpoint(&self, database: &str) -> Endpoint {
         Endpoint { database: Some(database.to_owned()), ..private_endpoint(self.socket()) }
     }
@@ -124,25 +164,55 @@ impl<'t> Arena<'t> {
         Ok(())
     }
 
+    pub fn rows(&self, query: &str) -> anyhow::Result<TextRows> {
+        self.control.borrow_mut().rows(query).with_context(|| query.to_owned())
+    }
+
+    /// The one number that `query` returns.
+    pub fn number(&self, query: &str) -> anyhow::Result<f64> {
+        let rows = self.rows(query)?;
+        rows.single().and_then(|text| text.parse().ok()).with_context(|| format!("`{query}` returned no number"))
+    }
+
+    /// What the server has counted since its start, whoever sent it.
+    pub fn statement_counts(&self) -> anyhow::Result<StatementCounts> {
+        let rows = self.rows("SHOW GLOBAL STATUS LIKE 'Com\\_%'")?;
+        let found: BTreeMap<&str, &str> = rows.pairs().collect();
+        let mut counts = StatementCounts::default();
+        for kind in StatementKind::ALL {
+            counts[kind] = found.get(kind.status_variable()).and_then(|text| text.parse().ok()).unwrap_or(0);
+        }
+        Ok(counts)
+    }
+
     /// Makes `database` anew, empty.
     pub fn empty_database(&self, database: &str) -> anyhow::Result<()> {
         self.sql(&format!("DROP DATABASE IF EXISTS `{database}`"))?;
         self.sql(&format!("CREATE DATABASE `{database}`"))
     }
 
-    /// `plimsoll` with a subcommand and workload, aimed at `database` of this server.
-    pub fn plimsoll(&self, subcommand: &str, workload: &str, database: &str) -> Command {
+    /// `database` over the Unix socket, for `plimsoll`.
+    pub fn socket_target(&self, database: &str) -> String {
+        format!("mysql://root@localhost/{database}?socket={}", self.socket().display())
+    }
+
+    /// `database` over TCP and without TLS, for `plimsoll`, where its peer knows no Unix sockets.
+    pub fn tcp_target(&self, database: &str) -> String {
+        format!("mysql://{USER}@127.0.0.1:{}/{database}?ssl-mode=disabled", self.port)
+    }
+
+    /// `plimsoll` with a subcommand and workload, aimed at a target of this server.
+    pub fn plimsoll(&self, subcommand: &str, workload: &str, target: &str) -> Command {
         let mut command = Command::new(&self.tools.plimsoll);
         command.env("PLIMSOLL_HOME", &self.home).env_remove("MYSQL_PWD").args([subcommand, workload]);
-        let socket = self.socket().display();
-        command.arg(format!("--target=mysql://root@localhost/{database}?socket={socket}"));
+        command.arg(format!("--target={target}"));
         command
     }
 
     /// `sysbench` with its connection options for `database` of this server.
-    pub fn sysbench(&self, workload: &str, database: &str) -> Command {
+    pub fn sysbench(&self, script: impl AsRef<OsStr>, database: &str) -> Command {
         let mut command = Command::new("sysbench");
-        command.arg(workload).args(["--mysql-user=root", "--mysql-password="]);
+        command.arg(script).args(["--mysql-user=root", "--mysql-password="]);
         command.arg(format!("--mysql-socket={}", self.socket().display())).arg(format!("--mysql-db={database}"));
         command
     }
@@ -168,4 +238,9 @@ impl<'t> Arena<'t> {
     pub fn go_on(&self) -> anyhow::Result<()> {
         if self.tools.interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
     }
+}
+
+/// A port that nobody listens on. Somebody else may take it before the server does: then that says so.
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

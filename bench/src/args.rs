@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use crate::peers::brought::{Brought, GO_TPC, HOW, SYSBENCH_TPCC};
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use plimsoll_model::Flavour;
 use plimsoll_server::find::Selector;
@@ -9,10 +10,10 @@ use std::path::PathBuf;
 /// Plimsoll against its peers on this machine: medians, spreads, ratios.
 #[derive(Debug, Parser)]
 #[command(name = "plimsoll-bench", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
-#[command(disable_help_subcommand = true)]
+#[command(disable_help_subcommand = true, after_help = HOW)]
 pub struct Args {
     /// Server to compare on: mariadb, mysql, or a path; a list, or repeated. [default: the first found for everything,
-    /// the other flavour for `load`; mysql is also looked for in PLIMSOLL_TEST_MYSQL]
+    /// the other flavour for `point-select`, `read-write` and `load`; mysql is also looked for in PLIMSOLL_TEST_MYSQL]
     #[arg(long, value_delimiter = ',', value_parser = selector, value_name = "SERVER", value_hint = ValueHint::FilePath)]
     pub server: Vec<Selector>,
     /// Only these comparisons; a list, or repeated.
@@ -24,7 +25,7 @@ pub struct Args {
     /// How often each contestant loads; --pairs if not given.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     pub load_pairs: Option<u32>,
-    /// How long each run is measured.
+    /// How long each run is measured; 10 s at least where there are many connections, and for order entry.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..), value_name = "S")]
     pub seconds: u32,
     /// Where the servers live, and stay; a temporary directory if not given.
@@ -45,6 +46,9 @@ pub enum Command {
     /// The bare loop, which runs as a process of its own to be measured like the others.
     #[command(hide = true)]
     Floor(FloorArgs),
+    /// Terminals against a null server, in a process of their own whose memory is theirs.
+    #[command(hide = true)]
+    Terminals(TerminalsArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -53,6 +57,14 @@ pub struct FloorArgs {
     pub socket: PathBuf,
     #[arg(long)]
     pub connections: usize,
+    #[arg(long)]
+    pub seconds: u32,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct TerminalsArgs {
+    #[arg(long)]
+    pub terminals: u64,
     #[arg(long)]
     pub seconds: u32,
 }
@@ -67,10 +79,23 @@ pub enum Suite {
     #[value(name = "connections-2000", alias = "connections")]
     Connections,
     Load,
+    TpccLoad,
+    TpccSysbench,
+    TpccGo,
+    TpccTerminals,
 }
 
 impl Suite {
-    pub const ALL: [Suite; 4] = [Suite::PointSelect, Suite::ReadWrite, Suite::Connections, Suite::Load];
+    pub const ALL: [Suite; 8] = [
+        Suite::PointSelect,
+        Suite::ReadWrite,
+        Suite::Connections,
+        Suite::Load,
+        Suite::TpccLoad,
+        Suite::TpccSysbench,
+        Suite::TpccGo,
+        Suite::TpccTerminals,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -78,6 +103,20 @@ impl Suite {
             Suite::ReadWrite => "read-write",
             Suite::Connections => "connections-2000",
             Suite::Load => "load",
+            Suite::TpccLoad => "tpcc-load",
+            Suite::TpccSysbench => "tpcc-sysbench",
+            Suite::TpccGo => "tpcc-go",
+            Suite::TpccTerminals => "tpcc-terminals",
+        }
+    }
+
+    /// Whether it is with this peer.
+    pub fn needs(self, peer: &Brought) -> bool {
+        match self {
+            Suite::TpccLoad => true,
+            Suite::TpccSysbench => *peer == SYSBENCH_TPCC,
+            Suite::TpccGo => *peer == GO_TPC,
+            Suite::PointSelect | Suite::ReadWrite | Suite::Connections | Suite::Load | Suite::TpccTerminals => false,
         }
     }
 }

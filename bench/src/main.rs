@@ -1,5 +1,5 @@
-//! Plimsoll against its peers on this machine: sysbench, a bare send/receive loop, and `LOAD DATA LOCAL` of
-//! prepared files, in turn on one private server. It prints medians, spreads and pair-by-pair ratios.
+//! Plimsoll against its peers on this machine: sysbench, sysbench-tpcc, go-tpc, a bare send/receive loop, and
+//! `LOAD DATA LOCAL` of prepared files, in turn on one private server. It prints medians, spreads and pair-by-pair ratios.
 //!
 //! It never asserts an absolute number, and never measures a contestant by anything but the same ruler: a process
 //! of its own, its CPU time from the kernel when it ends. Nothing is subtracted from anybody.
@@ -20,6 +20,7 @@ use arena::{Arena, Tools};
 use args::{Args, Command, Suite};
 use clap::Parser;
 use compare::Extent;
+use peers::brought::{GO_TPC, SYSBENCH_TPCC};
 use plimsoll_server::find::Selector;
 use plimsoll_server::{Build, Home};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let done = match &args.command {
         Some(Command::Floor(floor)) => peers::floor::serve(floor).map(|()| true),
+        Some(Command::Terminals(terminals)) => peers::terminals::serve(terminals).map(|()| true),
         None => bench(&args),
     };
     match done {
@@ -58,7 +60,7 @@ fn main() -> ExitCode {
 fn bench(args: &Args) -> anyhow::Result<bool> {
     let tools = Tools::find(interruption()?)?;
     let stages = stages(args)?;
-    announce(args, &stages);
+    announce(args, &stages, &tools);
     allow_many_files();
     let (home, _temporary) = home(args, &tools)?;
     let extent = Extent { pairs: args.pairs, load_pairs: args.load_pairs, seconds: args.seconds };
@@ -130,13 +132,19 @@ fn stages(args: &Args) -> anyhow::Result<Vec<(Build, Vec<Suite>)>> {
     Ok(stages)
 }
 
-fn announce(args: &Args, stages: &[(Build, Vec<Suite>)]) {
+fn announce(args: &Args, stages: &[(Build, Vec<Suite>)], tools: &Tools) {
     let suites = stages.iter().flat_map(|(_, suites)| suites);
     let seconds: u64 = suites.map(|suite| compare::expected_seconds(*suite, args)).sum();
     eprintln!("expected to take about {} minutes; Ctrl-C stops everything", seconds.div_ceil(60).max(1));
     for (build, suites) in stages {
         let names: Vec<_> = suites.iter().map(|suite| suite.name()).collect();
         eprintln!("  {} {}: {}", build.flavour, build.version, names.join(", "));
+    }
+    for (peer, place) in [(&GO_TPC, &tools.go_tpc), (&SYSBENCH_TPCC, &tools.sysbench_tpcc)] {
+        let is_needed = stages.iter().flat_map(|(_, suites)| suites).any(|suite| suite.needs(peer));
+        if is_needed && place.is_none() {
+            eprintln!("WARNING: {}", peer.missing());
+        }
     }
     if cfg!(debug_assertions) {
         eprintln!("WARNING: this is a debug build; its figures, the floor's above all, mean nothing");

@@ -5,6 +5,7 @@ mod connections;
 mod load;
 mod point_select;
 mod read_write;
+mod tpcc;
 
 use crate::arena::Arena;
 use crate::args::{Args, Suite};
@@ -83,6 +84,8 @@ impl Row {
 pub enum Target {
     AtMost(f64),
     AtLeast(f64),
+    /// From … to.
+    Within(f64, f64),
 }
 
 impl Target {
@@ -90,6 +93,7 @@ impl Target {
         match self {
             Target::AtMost(limit) => value <= limit,
             Target::AtLeast(limit) => value >= limit,
+            Target::Within(low, high) => (low..=high).contains(&value),
         }
     }
 }
@@ -100,6 +104,7 @@ impl fmt::Display for Target {
         match *self {
             Target::AtMost(limit) => write!(f, "≤ {limit:.*}", digits(limit)),
             Target::AtLeast(limit) => write!(f, "≥ {limit:.*}", digits(limit)),
+            Target::Within(low, high) => write!(f, "{low:.*} – {high:.*}", digits(low), digits(high)),
         }
     }
 }
@@ -120,6 +125,10 @@ pub fn run(suite: Suite, arena: &Arena, extent: &Extent) -> anyhow::Result<Compa
         Suite::ReadWrite => read_write::compare(arena, extent),
         Suite::Connections => connections::compare(arena, extent),
         Suite::Load => load::compare(arena, extent),
+        Suite::TpccLoad => tpcc::load::compare(arena, extent),
+        Suite::TpccSysbench => tpcc::sysbench::compare(arena, extent),
+        Suite::TpccGo => tpcc::go::compare(arena, extent),
+        Suite::TpccTerminals => tpcc::terminals::compare(arena, extent),
     }
 }
 
@@ -133,25 +142,40 @@ pub fn expected_seconds(suite: Suite, args: &Args) -> u64 {
             connections::rounds(args.pairs) as u64 * 2 * (u64::from(connections::seconds(args.seconds)) + 6)
         }
         Suite::Load => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 20 + 10,
+        Suite::TpccLoad => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 120 + 20,
+        Suite::TpccSysbench => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 80,
+        Suite::TpccGo => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 60,
+        Suite::TpccTerminals => tpcc::terminals::expected_seconds(args.pairs),
     }
 }
 
 /// One who takes part: a name, and how to let it run once.
 type Contestant<'a, T> = (&'a str, &'a dyn Fn() -> anyhow::Result<T>);
 
-/// Lets the contestants run in turn, `rounds` times; what each did, round by round. Who begins changes from round to
-/// round, so that what a run leaves behind for the next (dirty pages, a warm cache) falls on all alike.
+/// As [`take_turns`], where it is known how many take part.
 fn in_turn<T, const N: usize>(
     title: &str,
     rounds: usize,
     contestants: [Contestant<T>; N],
     describe: impl Fn(&T) -> String,
 ) -> anyhow::Result<[Vec<T>; N]> {
+    let mut results = take_turns(title, rounds, &contestants, describe)?.into_iter();
+    Ok(std::array::from_fn(|_| results.next().unwrap_or_default()))
+}
+
+/// Lets the contestants run in turn, `rounds` times; what each did, round by round. Who begins changes from round to
+/// round, so that what a run leaves behind for the next (dirty pages, a warm cache) falls on all alike.
+fn take_turns<T>(
+    title: &str,
+    rounds: usize,
+    contestants: &[Contestant<T>],
+    describe: impl Fn(&T) -> String,
+) -> anyhow::Result<Vec<Vec<T>>> {
     eprintln!("{title}");
-    let mut results: [Vec<T>; N] = std::array::from_fn(|_| Vec::with_capacity(rounds));
+    let mut results: Vec<Vec<T>> = contestants.iter().map(|_| Vec::with_capacity(rounds)).collect();
     for round in 0..rounds {
-        for place in 0..N {
-            let who = (round + place) % N;
+        for place in 0..contestants.len() {
+            let who = (round + place) % contestants.len();
             let (name, run) = &contestants[who];
             let result = run()?;
             eprintln!("  {:>3}/{rounds}  {name}: {}", round + 1, describe(&result));

@@ -6,20 +6,29 @@ use anyhow::Context;
 use plimsoll_engine::Endpoint;
 use plimsoll_engine::control::Control;
 use plimsoll_workloads::dataset::{Dataset, Table};
+use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// One file is one transaction. Whole tables at once are slower on MariaDB.
-const FILE_ROWS: usize = 50_000;
 const PIECE_BYTES: u64 = 64 << 10;
 const LIMIT: Duration = Duration::from_secs(1200);
+/// The parts of the data that one connection loads at a time, per connection: a table that is larger than a part is
+/// loaded by several connections, each at its own place in it.
+const PARTS: u64 = 2;
 
-/// Tables with the files of each.
+/// Tables with the files of each; one file is one transaction. Whole tables at once are slower on MariaDB.
 pub struct Files {
     tables: Vec<(Table, Vec<PathBuf>)>,
+    after_all: Vec<String>,
+}
+
+/// Files of one table that follow each other.
+struct Part<'f> {
+    table: usize,
+    files: &'f [PathBuf],
 }
 
 impl Files {
@@ -27,15 +36,15 @@ impl Files {
     pub fn make(arena: &Arena, dataset: &dyn Dataset) -> anyhow::Result<Files> {
         let write = |(number, table): (usize, Table)| {
             let mut paths = Vec::new();
-            for first in (1..=table.rows).step_by(FILE_ROWS) {
+            for first in (1..=table.ids).step_by(table.chunk as usize) {
                 arena.go_on()?;
                 let path = arena.scratch().join(format!("{}-{first}", table.name));
                 let mut file = BufWriter::with_capacity(1 << 20, File::create(&path)?);
-                let mut row = Vec::new();
-                for id in first..=table.rows.min(first + FILE_ROWS as u64 - 1) {
-                    row.clear();
-                    dataset.row_tsv(number, id, &mut row);
-                    file.write_all(&row)?;
+                let mut rows = Vec::new();
+                for id in first..=table.ids.min(first + table.chunk - 1) {
+                    rows.clear();
+                    dataset.append_tsv(number, id, &mut rows);
+                    file.write_all(&rows)?;
                 }
                 file.flush()?;
                 paths.push(path);
@@ -43,38 +52,80 @@ impl Files {
             Ok((table, paths))
         };
         let tables: anyhow::Result<Vec<_>> = dataset.tables().into_iter().enumerate().map(write).collect();
-        Ok(Files { tables: tables.context("writing the files")? })
+        let mut tables = tables.context("writing the files")?;
+        // The largest first, so that nobody is left alone with it.
+        tables.sort_by_key(|(table, _)| Reverse(table.bytes));
+        Ok(Files { tables, after_all: dataset.after_all() })
     }
 
     /// Loads them into `database`, which is empty; how long it took from the first connection on.
     pub fn load(&self, arena: &Arena, database: &str, threads: usize) -> anyhow::Result<Duration> {
         let endpoint = arena.endpoint(database);
+        let parts = self.parts(threads as u64);
+        let left: Vec<AtomicUsize> = (0..self.tables.len())
+            .map(|table| AtomicUsize::new(parts.iter().filter(|part| part.table == table).count()))
+            .collect();
         let next = AtomicUsize::new(0);
         let started = Instant::now();
+        let mut control = connect(&endpoint)?;
+        for (table, _) in &self.tables {
+            for statement in std::iter::once(&table.create).chain(&table.before) {
+                control.run(statement)?;
+            }
+        }
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.work(&endpoint, &next))).collect();
+            let work = || self.work(&endpoint, &parts, &next, &left);
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             workers.into_iter().try_for_each(|worker| worker.join().expect("a loading thread panicked"))
         })?;
+        for statement in &self.after_all {
+            control.run(statement)?;
+        }
         arena.go_on()?;
         Ok(started.elapsed())
     }
 
-    /// Takes one table after the other, as long as there are any.
-    fn work(&self, endpoint: &Endpoint, next: &AtomicUsize) -> anyhow::Result<()> {
-        let mut control = Control::open(endpoint)?;
-        control.set_limit(LIMIT);
-        control.run("SET SESSION unique_checks = 0, foreign_key_checks = 0")?;
-        while let Some((table, paths)) = self.tables.get(next.fetch_add(1, Ordering::Relaxed)) {
-            control.run(&table.create)?;
-            for path in paths {
+    fn parts(&self, threads: u64) -> Vec<Part<'_>> {
+        let bytes: u64 = self.tables.iter().map(|(table, _)| table.bytes).sum();
+        let of_table = |(number, (table, files)): (usize, &'_ (Table, Vec<PathBuf>))| {
+            let parts = (table.bytes * threads * PARTS).div_ceil(bytes.max(1)).max(1) as usize;
+            (number, files.len().div_ceil(parts).max(1))
+        };
+        let sizes = self.tables.iter().enumerate().map(of_table);
+        let cut =
+            |(table, size): (usize, usize)| self.tables[table].1.chunks(size).map(move |files| Part { table, files });
+        sizes.flat_map(cut).collect()
+    }
+
+    /// Takes one part after the other, as long as there are any; whoever has the last one of a table indexes it.
+    fn work(
+        &self,
+        endpoint: &Endpoint,
+        parts: &[Part],
+        next: &AtomicUsize,
+        left: &[AtomicUsize],
+    ) -> anyhow::Result<()> {
+        let mut control = connect(endpoint)?;
+        while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let table = &self.tables[part.table].0;
+            for path in part.files {
                 send(&mut control, &table.load_data, path).with_context(|| path.display().to_string())?;
             }
-            for index in &table.after {
-                control.run(index)?;
+            if left[part.table].fetch_sub(1, Ordering::AcqRel) == 1 {
+                for index in &table.after {
+                    control.run(index)?;
+                }
             }
         }
         Ok(())
     }
+}
+
+fn connect(endpoint: &Endpoint) -> anyhow::Result<Control> {
+    let mut control = Control::open(endpoint)?;
+    control.set_limit(LIMIT);
+    control.run("SET SESSION unique_checks = 0, foreign_key_checks = 0")?;
+    Ok(control)
 }
 
 /// Sends one file, piece by piece.

@@ -1,9 +1,13 @@
 //! The contestants, one file each: how each is started, and how its own words become the same few numbers.
 
+pub mod brought;
 pub mod floor;
+pub mod go_tpc;
 pub mod local_data;
 pub mod plimsoll;
 pub mod sysbench;
+pub mod sysbench_tpcc;
+pub mod terminals;
 
 use crate::child::Finished;
 use std::fmt;
@@ -13,6 +17,9 @@ use std::time::Duration;
 pub const DATABASE: &str = "sbtest";
 pub const TABLES: u64 = 4;
 pub const TABLE_SIZE: u64 = 100_000;
+
+/// Of each database of order entry.
+pub const WAREHOUSES: u64 = 4;
 
 /// Beyond the measured time: connecting thousands of threads, preparing, draining.
 const AROUND_A_RUN: Duration = Duration::from_secs(180);
@@ -30,6 +37,47 @@ pub struct Load {
 impl Load {
     fn patience(&self) -> Duration {
         Duration::from_secs(self.seconds.into()) + AROUND_A_RUN
+    }
+}
+
+/// Order entry to run against the warehouses of a database.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderLoad {
+    pub database: &'static str,
+    pub connections: usize,
+    pub seconds: u32,
+}
+
+impl OrderLoad {
+    fn patience(&self) -> Duration {
+        Duration::from_secs(self.seconds.into()) + AROUND_A_RUN
+    }
+}
+
+/// What a contestant says of a run of order entry, and what its process cost.
+#[derive(Clone, Debug)]
+pub struct OrderEntry {
+    /// Finished, of all types; new orders that were rolled back as they should be are among them.
+    pub transactions: f64,
+    /// Statements, where it tells.
+    pub queries: Option<f64>,
+    /// In which they were finished.
+    pub seconds: f64,
+    /// User and system time of its whole process: connecting, preparing and reporting included.
+    pub cpu: Duration,
+}
+
+impl OrderEntry {
+    pub fn transactions_per_second(&self) -> f64 {
+        self.transactions / self.seconds
+    }
+
+    pub fn cpu_us_per_transaction(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / self.transactions
+    }
+
+    pub fn cpu_us_per_query(&self) -> Option<f64> {
+        self.queries.map(|queries| self.cpu.as_secs_f64() * 1e6 / queries)
     }
 }
 

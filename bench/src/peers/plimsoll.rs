@@ -1,10 +1,11 @@
 //! Plimsoll itself, as a user would run it: the release binary, its JSON summary.
 
-use super::{DATABASE, LOAD_PATIENCE, Load, Measured, TABLE_SIZE, TABLES};
+use super::{DATABASE, LOAD_PATIENCE, Load, Measured, OrderEntry, OrderLoad, TABLE_SIZE, TABLES, WAREHOUSES};
 use crate::arena::Arena;
+use crate::child::Finished;
 use anyhow::Context;
-use plimsoll_model::summary::Summary;
-use serde_json::Value;
+use plimsoll_model::summary::{Point, Summary};
+use std::process::Command;
 use std::time::Duration;
 
 /// Loads what all contestants run on, once for each server.
@@ -20,25 +21,67 @@ pub fn prepare(arena: &Arena) -> anyhow::Result<()> {
 }
 
 pub fn run(arena: &Arena, load: &Load) -> anyhow::Result<Measured> {
-    let mut command = arena.plimsoll("run", load.workload, DATABASE);
+    let mut command = arena.plimsoll("run", load.workload, &arena.socket_target(DATABASE));
     command.args(["--json", "--report-interval=0"]);
     command.args([format!("--connections={}", load.connections), format!("--time={}s", load.seconds)]);
     let finished = arena.run(command, load.patience())?;
-    let value: Value = serde_json::from_str(&finished.stdout).context("the summary of plimsoll")?;
-    let events_min = value.pointer("/points/0/fairness/events_min").and_then(Value::as_u64);
-    let summary: Summary = serde_json::from_value(value).context("the summary of plimsoll")?;
-    let point = summary.points.first().context("the summary of plimsoll has no point")?;
+    let point = point(&finished)?;
     let rate = point.transactions_per_second.context("plimsoll finished no transaction")?;
     Ok(Measured {
         loop_us_per_query: point.client.cpu_us_per_query,
-        events_min,
+        events_min: point.fairness.events_min,
         ..Measured::new(&finished, rate, point.queries as f64)
     })
 }
 
+/// The one load point of a run.
+fn point(finished: &Finished) -> anyhow::Result<Point> {
+    let summary: Summary = serde_json::from_str(&finished.stdout).context("the summary of plimsoll")?;
+    summary.points.into_iter().next().context("the summary of plimsoll has no point")
+}
+
 /// Loads the tables of `sbtest` into `database`; how long the whole command took.
 pub fn load(arena: &Arena, database: &str, tables: u64, rows: u64, threads: usize) -> anyhow::Result<Duration> {
-    let mut command = arena.plimsoll("load", "oltp_read_write", database);
+    let mut command = arena.plimsoll("load", "oltp_read_write", &arena.socket_target(database));
     command.args([format!("--tables={tables}"), format!("--table-size={rows}"), format!("--threads={threads}")]);
     arena.run(command, LOAD_PATIENCE).map(|finished| finished.wall)
+}
+
+/// Loads the warehouses of `profile` into the database of `target`; how long the whole command took.
+pub fn load_orders(arena: &Arena, target: &str, profile: &[&str], threads: usize) -> anyhow::Result<Duration> {
+    let mut command = arena.plimsoll("load", "tpcc", target);
+    command.args(profile).args([format!("--warehouses={WAREHOUSES}"), format!("--threads={threads}")]);
+    arena.run(command, LOAD_PATIENCE).map(|finished| finished.wall)
+}
+
+/// Runs order entry with the options of `profile` against the database of `target`.
+pub fn run_orders(arena: &Arena, target: &str, profile: &[&str], load: &OrderLoad) -> anyhow::Result<OrderEntry> {
+    let mut command = arena.plimsoll("run", "tpcc", target);
+    command.args(profile).args([format!("--connections={}", load.connections), format!("--time={}s", load.seconds)]);
+    finish_orders(arena, command, load.patience())
+}
+
+/// Runs `events` transactions of one type, one after the other: `mix` has a weight for that type only.
+pub fn run_one_type(
+    arena: &Arena,
+    target: &str,
+    profile: &[&str],
+    mix: &str,
+    events: u64,
+) -> anyhow::Result<OrderEntry> {
+    let mut command = arena.plimsoll("run", "tpcc", target);
+    command.args(profile).args(["--connections=1".to_owned(), format!("--mix={mix}"), format!("--events={events}")]);
+    finish_orders(arena, command, LOAD_PATIENCE)
+}
+
+fn finish_orders(arena: &Arena, mut command: Command, patience: Duration) -> anyhow::Result<OrderEntry> {
+    command.args([format!("--warehouses={WAREHOUSES}")]).args(["--json", "--report-interval=0"]);
+    let finished = arena.run(command, patience)?;
+    let point = point(&finished)?;
+    Ok(OrderEntry {
+        transactions: (point.transactions + point.rollbacks) as f64,
+        queries: Some(point.queries as f64),
+        seconds: point.seconds,
+        cpu: finished.cpu,
+    })
 }

@@ -25,14 +25,14 @@ pub fn load(arena: &Arena, database: &str, tables: u64, rows: u64, threads: usiz
 
 /// The numbers in its report.
 #[derive(Debug, PartialEq)]
-struct Said {
-    transactions: f64,
-    queries: f64,
-    seconds: f64,
+pub struct Said {
+    pub transactions: f64,
+    pub queries: f64,
+    pub seconds: f64,
 }
 
 impl Said {
-    fn read(report: &str) -> Option<Said> {
+    pub fn read(report: &str) -> Option<Said> {
         let number = |label: &str| {
             let rest = report.lines().find_map(|line| line.trim_start().strip_prefix(label))?;
             let number = rest.split_whitespace().next()?;

@@ -103,33 +103,44 @@ impl Connection {
         self.status & plimsoll_wire::capability::NO_BACKSLASH_ESCAPES == 0
     }
 
-    /// Prepares a statement.
-    pub async fn prepare(&mut self, sql: &str) -> Result<Prepared, Failure> {
+    /// Prepares a statement; `sink` is told the columns of its result.
+    pub async fn prepare<S: Sink>(&mut self, sql: &str, sink: &mut S) -> Result<Prepared, Failure> {
         self.output.clear();
         command::put(&mut self.output, command::STMT_PREPARE, sql.as_bytes());
         self.reader.expect_prepare(frame::next_sequence(&self.output));
         self.stream.send(&self.output).await?;
-        match self.answer(&mut Discard).await? {
+        match self.answer(sink).await? {
             Answer::Prepared(prepared) => Ok(prepared),
             Answer::Failed(message) => Err(Failure::Server(message)),
             other => Err(unexpected(&other).into()),
         }
     }
 
-    /// Executes a prepared statement; its rows are counted, not kept.
+    /// Executes a prepared statement; `sink` receives its rows.
     #[inline]
-    pub async fn execute(&mut self, statement: u32, values: &[Value<'_>], types: bool) -> Result<Outcome, Failure> {
+    pub async fn execute<S: Sink>(
+        &mut self,
+        statement: u32,
+        values: &[Value<'_>],
+        types: bool,
+        sink: &mut S,
+    ) -> Result<Outcome, Failure> {
         self.output.clear();
         command::put_execute(&mut self.output, statement, values, types);
-        self.exchange(&mut Discard).await
+        self.exchange(sink).await
     }
 
-    /// Sends a statement as text with its parameters written in; rows are counted, not kept.
-    pub async fn execute_text(&mut self, template: &text::Template, values: &[Value<'_>]) -> Result<Outcome, Failure> {
+    /// Sends a statement as text with its parameters written in; `sink` receives its rows.
+    pub async fn execute_text<S: Sink>(
+        &mut self,
+        template: &text::Template,
+        values: &[Value<'_>],
+        sink: &mut S,
+    ) -> Result<Outcome, Failure> {
         self.output.clear();
         let escapes = self.backslash_escapes();
         template.put_query(&mut self.output, values, escapes);
-        self.exchange(&mut Discard).await
+        self.exchange(sink).await
     }
 
     /// Sends a statement as it stands; `sink` receives its rows.

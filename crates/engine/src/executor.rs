@@ -131,6 +131,12 @@ impl Reactor {
         wait(|| slot.cancelled.get() || self.now_ns() >= at_ns).await;
         !slot.cancelled.get()
     }
+
+    /// Waits until `at_ns`, to be nudged or cancelled.
+    pub async fn doze_until(&self, slot: &Slot, at_ns: u64) {
+        self.set_timer(slot, at_ns);
+        wait(|| slot.nudged.replace(false) || slot.cancelled.get() || self.now_ns() >= at_ns).await;
+    }
 }
 
 impl Slot {

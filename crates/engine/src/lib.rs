@@ -4,7 +4,8 @@
 //! it runs but one tally per second. It knows no workload: those are values that implement
 //! [`workload::Workload`]. It never writes a file and never prints.
 //!
-//! Begin with [`measure`], the measuring loop; then [`session`] (what a workload sees), [`connection`] (the
+//! Begin with [`measure`], the measuring loop; then [`turns`] (when a connection
+//! has something to do), [`session`] (what a workload sees), [`connection`] (the
 //! protocol on a stream), [`executor`] (how one thread drives thousands of them) and [`run`] (loops as threads).
 
 pub mod connection;
@@ -18,6 +19,7 @@ pub mod scheduling;
 pub mod session;
 pub mod stream;
 pub mod tls;
+pub mod turns;
 pub mod workload;
 
 pub use endpoint::{Address, Endpoint};

@@ -7,9 +7,9 @@ use crate::error::{Failure, Reason};
 use crate::executor::{Reactor, Slot};
 use crate::run::{LoopEvent, RunSpec};
 use crate::session::{Catalogue, Session};
+use crate::turns::{Begun, Source, Turn};
 use crate::workload::{Input, Workload};
-use plimsoll_load::arrivals::Schedule;
-use plimsoll_load::recorder::Recorder;
+use plimsoll_load::recorder::{Done, End, Recorder};
 use plimsoll_load::seed::Rng;
 use plimsoll_load::tally::Tally;
 use std::cell::{Cell, RefCell, RefMut};
@@ -25,9 +25,7 @@ const FAREWELLS: [u16; 4] = [1053, 1927, 3169, 4031];
 const TRIES: u32 = 10;
 const BACKOFF_MS_MAX: u64 = 100;
 const RECONNECT_NS: u64 = 100_000_000;
-const LOOK_AGAIN_NS: u64 = 100_000_000;
-/// Streams of warm-up and of back-off, apart from those of the measured transactions.
-const WARMUP_STREAM: u64 = 1 << 63;
+/// The stream of back-off, apart from those of the transactions.
 const BACKOFF_STREAM: u64 = 1 << 62;
 
 /// The recorder of a loop, and the way its intervals go out.
@@ -112,7 +110,12 @@ pub struct Context<W> {
     pub catalogue: Rc<Catalogue>,
     pub meter: Rc<Meter>,
     pub reactor: Rc<Reactor>,
-    pub schedule: RefCell<Option<Schedule>>,
+    /// Where transactions come from, unless connections send as fast as they are answered.
+    pub source: RefCell<Option<Source>>,
+    /// Slot of the task that wakes connections when something is due.
+    pub pacer: Cell<Option<usize>>,
+    /// Work that transactions have queued.
+    pub queued: RefCell<VecDeque<Turn>>,
     /// Slots of connections that wait for an arrival.
     pub idle: RefCell<VecDeque<usize>>,
     /// Connections, and the pacer, that have not finished.
@@ -121,22 +124,6 @@ pub struct Context<W> {
     /// Set when no connection may begin another transaction.
     pub stopping: Cell<bool>,
     pub reason: RefCell<Option<Reason>>,
-}
-
-/// One transaction to run.
-struct Turn {
-    due_ns: u64,
-    /// When the turn came, and with it the first statement.
-    sent_ns: u64,
-    stream: u64,
-    number: u64,
-}
-
-/// What a connection has begun so far, by phase.
-#[derive(Default)]
-struct Begun {
-    warmup: u64,
-    measured: u64,
 }
 
 impl<W: Workload> Context<W> {
@@ -171,104 +158,6 @@ impl<W: Workload> Context<W> {
     fn end_exchange(&self) {
         self.in_flight.set(self.in_flight.get() - 1);
     }
-
-    /// Lets idle connections look again.
-    pub fn release_idle(&self) {
-        for id in self.idle.borrow_mut().drain(..) {
-            self.reactor.nudge(id);
-        }
-    }
-
-    fn over(&self, now_ns: u64) -> bool {
-        self.stopping.get() || self.meter.at(now_ns).window().is_over(now_ns)
-    }
-
-    /// The next transaction of a connection; `None` when there is none left to begin.
-    async fn turn(&self, slot: &Slot, session: &mut Session, connection: usize, begun: &mut Begun) -> Option<Turn> {
-        if self.spec.arrivals.rate().is_some() {
-            session.waited();
-            return self.arrival(slot).await;
-        }
-        let now = session.now_ns();
-        if slot.is_cancelled() || self.over(now) {
-            return None;
-        }
-        let stream = connection as u64;
-        if now < self.meter.at(now).window().w0_ns {
-            begun.warmup += 1;
-            return Some(Turn { due_ns: now, sent_ns: now, stream: stream | WARMUP_STREAM, number: begun.warmup - 1 });
-        }
-        let quota = self.spec.limit.quota(connection, self.spec.connections);
-        if quota.is_some_and(|quota| begun.measured >= quota) {
-            return None;
-        }
-        begun.measured += 1;
-        Some(Turn { due_ns: now, sent_ns: now, stream, number: begun.measured - 1 })
-    }
-
-    async fn arrival(&self, slot: &Slot) -> Option<Turn> {
-        loop {
-            let now = self.meter.now_ns();
-            if slot.is_cancelled() || self.over(now) {
-                return None;
-            }
-            self.advance_schedule(now);
-            if let Some(arrival) = self.schedule.borrow_mut().as_mut().and_then(Schedule::take) {
-                return Some(Turn { due_ns: arrival.due_ns, sent_ns: now, stream: arrival.number, number: 0 });
-            }
-            if self.schedule_is_over() {
-                return None;
-            }
-            self.idle.borrow_mut().push_back(slot.id());
-            slot.nudged().await;
-        }
-    }
-
-    fn schedule_is_over(&self) -> bool {
-        self.schedule.borrow().as_ref().is_none_or(Schedule::is_over)
-    }
-
-    fn advance_schedule(&self, now_ns: u64) {
-        if let Some(schedule) = self.schedule.borrow_mut().as_mut() {
-            let mut recorder = self.meter.at(now_ns);
-            schedule.advance(now_ns, |arrival| recorder.dropped(arrival.due_ns));
-        }
-    }
-}
-
-/// Wakes idle connections as arrivals become due, and at the window's end drops those that still wait.
-pub async fn pace<W: Workload>(context: Rc<Context<W>>, slot: Rc<Slot>) {
-    loop {
-        let now = context.meter.now_ns();
-        if context.over(now) || slot.is_cancelled() {
-            break;
-        }
-        context.advance_schedule(now);
-        if context.schedule_is_over() {
-            break;
-        }
-        let (waiting, next) = match context.schedule.borrow().as_ref() {
-            Some(schedule) => (schedule.waiting(), schedule.next_due_ns()),
-            None => return,
-        };
-        for _ in 0..waiting {
-            let Some(id) = context.idle.borrow_mut().pop_front() else { break };
-            context.reactor.nudge(id);
-        }
-        let end = context.meter.at(now).window().w1_ns.unwrap_or(u64::MAX);
-        // The window can also be ended from outside.
-        context.reactor.sleep_until(&slot, next.min(end).min(now + LOOK_AGAIN_NS)).await;
-    }
-    let now = context.meter.now_ns();
-    let end = context.meter.at(now).window().w1_ns.unwrap_or(now);
-    context.advance_schedule(end.min(now).saturating_sub(1));
-    if let Some(schedule) = context.schedule.borrow_mut().as_mut() {
-        while let Some(arrival) = schedule.take() {
-            context.meter.at(now).dropped(arrival.due_ns);
-        }
-    }
-    context.driving.set(context.driving.get() - 1);
-    context.release_idle();
 }
 
 /// Runs transactions on one connection until there is none left to begin. `local` is its place in this loop.
@@ -282,6 +171,7 @@ pub async fn drive<W: Workload>(context: &Context<W>, slot: &Rc<Slot>, session: 
         if outcome.is_err() {
             return;
         }
+        context.answered(&turn);
     }
     context.begin_exchange(session.now_ns());
     let finished = context.workload.finish(state, session).await;
@@ -313,40 +203,48 @@ async fn transact<W: Workload>(
     context.meter.at(sent_ns).started(turn.due_ns, sent_ns);
     let mut tries = 0;
     loop {
-        let mut input = Input {
-            rng: Rng::new(context.spec.seed, turn.stream, turn.number),
-            connection: who.connection,
-            connections: context.spec.connections,
-            number: turn.number,
-        };
+        let mut input = turn.input(context.spec.seed, who.connection, context.spec.connections);
         let mut failure = match context.workload.transaction(state, session, &mut input).await {
             Ok(end) => {
-                // A transaction may have sent nothing.
-                let ended_ns = session.answered_ns().max(sent_ns);
-                context.meter.at(ended_ns).finished(who.local, end, turn.due_ns, sent_ns, ended_ns);
+                finished(context, session, who, turn, input.transaction, end);
                 return Ok(());
             }
             Err(failure) => failure,
         };
         tries += 1;
+        if session.is_committing() && !matches!(failure, Failure::Server(_)) {
+            context.meter.at(context.meter.now_ns()).commit_unknown();
+        }
         let again = after_failure(context, &failure, tries);
+        let code = code(&failure);
         let rolls_back = again == Next::Retry || again == Next::Skip && session.needs_rollback();
         if rolls_back && let Err(second) = session.rollback().await {
             failure = second;
         }
         match after_failure(context, &failure, tries) {
             Next::Reconnect => reconnect(context, slot, session).await?,
-            Next::GiveUp => return give_up(context, session, turn, &failure),
+            Next::GiveUp => return give_up(context, session, turn, &input, &failure),
             _ if again == Next::Retry => {
-                context.meter.at(context.meter.now_ns()).retried();
+                context.meter.at(context.meter.now_ns()).retried(input.transaction, code);
                 back_off(context, slot, turn, tries).await?;
                 session.waited();
             }
             Next::Skip | Next::Retry => {
-                context.meter.at(context.meter.now_ns()).failed(turn.due_ns);
+                context.meter.at(context.meter.now_ns()).failed(input.transaction, turn.due_ns);
                 return Ok(());
             }
         }
+    }
+}
+
+fn finished<W: Workload>(context: &Context<W>, session: &Session, who: Who, turn: &Turn, transaction: usize, end: End) {
+    let Turn { due_ns, sent_ns, .. } = *turn;
+    // A transaction may have sent nothing.
+    let now_ns = session.answered_ns().max(sent_ns);
+    let done = Done { connection: who.local, transaction, end, due_ns, sent_ns, now_ns };
+    context.meter.at(now_ns).finished(done);
+    if end == End::Queued {
+        context.queue(turn, now_ns);
     }
 }
 
@@ -356,6 +254,14 @@ enum Next {
     Skip,
     Reconnect,
     GiveUp,
+}
+
+/// The server's code; 0 where it was none of its errors.
+fn code(failure: &Failure) -> u16 {
+    match failure {
+        Failure::Server(message) => message.code,
+        _ => 0,
+    }
 }
 
 /// Whether the connection is gone, or its server has just said that it will be.
@@ -377,9 +283,15 @@ fn after_failure<W>(context: &Context<W>, failure: &Failure, tries: u32) -> Next
     }
 }
 
-fn give_up<W: Workload>(context: &Context<W>, session: &Session, turn: &Turn, failure: &Failure) -> Result<(), Ended> {
+fn give_up<W: Workload>(
+    context: &Context<W>,
+    session: &Session,
+    turn: &Turn,
+    input: &Input,
+    failure: &Failure,
+) -> Result<(), Ended> {
     if matches!(failure, Failure::Server(_)) {
-        context.meter.at(context.meter.now_ns()).failed(turn.due_ns);
+        context.meter.at(context.meter.now_ns()).failed(input.transaction, turn.due_ns);
     }
     context.give_up_for(session, failure);
     Err(Ended)
@@ -391,7 +303,8 @@ async fn back_off<W: Workload>(context: &Context<W>, slot: &Slot, turn: &Turn, t
     if ms == 0 {
         return Ok(());
     }
-    let mut rng = Rng::new(context.spec.seed, turn.stream | BACKOFF_STREAM, turn.number ^ u64::from(tries) << 48);
+    let mut rng =
+        Rng::new(context.spec.seed, turn.random_stream() | BACKOFF_STREAM, turn.number ^ u64::from(tries) << 48);
     let wait_ns = (ms as f64 * 1e6 * (0.5 + rng.unit() / 2.0)) as u64;
     match context.reactor.sleep_until(slot, context.meter.now_ns() + wait_ns).await {
         true => Ok(()),

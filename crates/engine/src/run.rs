@@ -10,11 +10,12 @@ use crate::executor::{Executor, Slot};
 use crate::measure::{self, Context, Meter, Who, thread_cpu_ns};
 use crate::scheduling;
 use crate::session::{Catalogue, Protocol};
+use crate::turns::{self, Source};
 use crate::workload::Workload;
 use mio::Waker;
-use plimsoll_load::arrivals::{Arrivals, Schedule};
+use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::{Recorder, Totals};
-use plimsoll_load::tally::Tally;
+use plimsoll_load::tally::{Names, Tally};
 use plimsoll_load::window::{Limit, Window};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -79,8 +80,8 @@ pub struct Run {
     events: Receiver<LoopEvent>,
     recycled: Arc<Mutex<Vec<Tally>>>,
     threads: Vec<JoinHandle<()>>,
-    /// Names of the operations, in the order that tallies have them.
-    pub operations: Vec<&'static str>,
+    /// Names of what is counted, in the order that tallies have them.
+    pub names: Names,
     pub loops: usize,
 }
 
@@ -99,7 +100,7 @@ impl Run {
         });
         let recycled = Arc::new(Mutex::default());
         let (sender, events) = channel();
-        let operations = Catalogue::new(workload.statements()).names;
+        let names = Catalogue::new(workload.as_ref()).names;
         let threads = (0..loops).map(|index| {
             let (spec, workload, shared, sender) = (spec.clone(), workload.clone(), shared.clone(), sender.clone());
             let recycled = Arc::clone(&recycled);
@@ -116,7 +117,7 @@ impl Run {
             std::thread::Builder::new().name(name).spawn(body).expect("a thread can be started")
         });
         let threads = threads.collect();
-        Run { epoch, shared, events, recycled, threads, operations, loops }
+        Run { epoch, shared, events, recycled, threads, names, loops }
     }
 
     /// The next event, or `None` after `timeout`.
@@ -213,14 +214,14 @@ impl<W: Workload> EventLoop<W> {
             wakers.push(executor.waker());
         }
         let reactor = executor.reactor();
-        let catalogue = Rc::new(Catalogue::new(workload.statements()));
+        let catalogue = Rc::new(Catalogue::new(workload.as_ref()));
         let numbers: Vec<usize> = (index..spec.connections).step_by(spec.loops).collect();
         if numbers.len() >= scheduling::MANY {
             scheduling::do_not_preempt();
         }
         let by_start = !matches!(spec.limit, Limit::Time(_));
-        let open_loop = spec.arrivals.rate().is_some();
-        let recorder = Recorder::new(numbers.len(), catalogue.names.len(), by_start, open_loop);
+        let open_loop = spec.arrivals.rate().is_some() || workload.terminals().is_some();
+        let recorder = Recorder::new(numbers.len(), catalogue.names.shape(), by_start, open_loop);
         let meter = Rc::new(Meter::new(recorder, reactor.clone(), outbox.clone(), recycled));
         let context = Rc::new(Context {
             workload,
@@ -228,7 +229,9 @@ impl<W: Workload> EventLoop<W> {
             catalogue,
             meter,
             reactor,
-            schedule: RefCell::default(),
+            source: RefCell::default(),
+            pacer: Cell::new(None),
+            queued: RefCell::default(),
             idle: RefCell::default(),
             driving: Cell::new(numbers.len()),
             in_flight: Cell::new(0),
@@ -313,14 +316,11 @@ impl<W: Workload> EventLoop<W> {
         }
         let window = Window::new(start_ns, spec.warmup_ns, spec.limit);
         self.context.meter.at(start_ns).begin(window, thread_cpu_ns());
-        let share = (self.index, spec.loops);
-        let events = spec.limit.events(spec.connections).unwrap_or(u64::MAX);
-        let schedule = Schedule::new(spec.arrivals, events, spec.seed, start_ns, share);
-        if schedule.is_some() {
-            *self.context.schedule.borrow_mut() = schedule;
+        if let Some(source) = Source::new(&*self.context.workload, &spec, (self.index, spec.loops), start_ns) {
+            *self.context.source.borrow_mut() = Some(source);
             let context = self.context.clone();
             context.driving.set(context.driving.get() + 1);
-            self.executor.spawn(move |slot| measure::pace(context, slot));
+            self.executor.spawn(move |slot| turns::pace(context, slot));
         }
         self.gate.go.set(true);
         self.nudge_all();
@@ -353,6 +353,7 @@ impl<W: Workload> EventLoop<W> {
             }
             self.turn(interval_end);
         }
+        self.context.drop_queued();
         // Fixed work: the window ends with its last transaction.
         self.context.meter.end_window();
     }

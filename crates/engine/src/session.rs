@@ -5,10 +5,12 @@ use crate::endpoint::Endpoint;
 use crate::error::Failure;
 use crate::executor::{Reactor, Slot};
 use crate::measure::Meter;
-use crate::workload::Statement;
+use crate::workload::{Statement, Workload};
 use plimsoll_load::recorder::Effect;
+use plimsoll_load::tally::Names;
 use plimsoll_model::StatementKind;
-use plimsoll_wire::response::Outcome;
+use plimsoll_wire::cells::{Cells, Column, Row};
+use plimsoll_wire::response::{Discard, Outcome};
 use plimsoll_wire::text::Template;
 use plimsoll_wire::{Value, command};
 use std::rc::Rc;
@@ -28,12 +30,14 @@ pub struct Catalogue {
     statements: Vec<(Statement, Template)>,
     /// Statement number to number of its name.
     operations: Vec<usize>,
-    pub names: Vec<&'static str>,
+    pub names: Names,
     rollback: usize,
+    session_setup: Vec<String>,
 }
 
 impl Catalogue {
-    pub fn new(statements: Vec<Statement>) -> Catalogue {
+    pub fn new<W: Workload>(workload: &W) -> Catalogue {
+        let statements = workload.statements();
         let mut names: Vec<&'static str> = Vec::new();
         let mut operation = |name| match names.iter().position(|known| *known == name) {
             Some(place) => place,
@@ -48,7 +52,9 @@ impl Catalogue {
             let template = Template::new(&statement.sql);
             (statement, template)
         });
-        Catalogue { statements: statements.collect(), operations, names, rollback }
+        let statements = statements.collect();
+        let names = Names { transactions: workload.transactions(), statements: names, counters: workload.counters() };
+        Catalogue { statements, operations, names, rollback, session_setup: workload.session_setup() }
     }
 
     pub fn prepared(&self) -> usize {
@@ -57,11 +63,30 @@ impl Catalogue {
 }
 
 /// A statement as the server knows it on one connection.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Handle {
     id: u32,
     /// Types of the parameters last sent; 0 before the first execution.
     signature: u64,
+    /// Of its result, as the server told last.
+    columns: Vec<Column>,
+}
+
+impl Handle {
+    /// The statement's id, and whether the server has to be told the types of these values.
+    #[inline]
+    fn bind(&mut self, values: &[Value<'_>]) -> (u32, bool) {
+        let signature = command::signature(values);
+        (self.id, std::mem::replace(&mut self.signature, signature) != signature)
+    }
+}
+
+/// What a server's refusal of `sql` means: the run cannot begin.
+fn refused(sql: &str, how: &str, failure: Failure) -> Failure {
+    match failure {
+        Failure::Server(message) => Failure::Setup(format!("the statement `{sql}` {how}: {message}")),
+        other => other,
+    }
 }
 
 pub struct Session {
@@ -70,6 +95,8 @@ pub struct Session {
     handles: Vec<Handle>,
     protocol: Protocol,
     meter: Rc<Meter>,
+    /// The rows that [`Session::select`] asked for last.
+    cells: Cells,
     /// The statement sent last, for messages.
     last: Option<usize>,
     answered_ns: u64,
@@ -95,11 +122,13 @@ impl Session {
             handles,
             protocol,
             meter,
+            cells: Cells::default(),
             last: None,
             answered_ns: 0,
             fresh: false,
             open: false,
         };
+        session.set_up().await?;
         if protocol == Protocol::Prepared {
             session.prepare_all().await?;
         }
@@ -107,46 +136,91 @@ impl Session {
         Ok(session)
     }
 
+    async fn set_up(&mut self) -> Result<(), Failure> {
+        for sql in &self.catalogue.session_setup {
+            self.connection
+                .query(sql.as_bytes(), &mut Discard)
+                .await
+                .map_err(|failure| refused(sql, "is refused", failure))?;
+        }
+        Ok(())
+    }
+
     async fn prepare_all(&mut self) -> Result<(), Failure> {
         let catalogue = self.catalogue.clone();
         for (number, (statement, _)) in catalogue.statements.iter().enumerate() {
             if statement.prepared {
                 self.last = Some(number);
-                let prepared = self.connection.prepare(&statement.sql).await.map_err(|failure| match failure {
-                    Failure::Server(message) => {
-                        Failure::Setup(format!("the statement `{}` cannot be prepared: {message}", statement.sql))
-                    }
-                    other => other,
-                });
-                self.handles[number].id = prepared?.statement;
+                self.cells.clear();
+                let prepared = self.connection.prepare(&statement.sql, &mut self.cells).await;
+                let prepared = prepared.map_err(|failure| refused(&statement.sql, "cannot be prepared", failure))?;
+                self.handles[number].id = prepared.statement;
+                self.handles[number].columns.clone_from(&self.cells.columns);
             }
         }
         Ok(())
     }
 
-    /// Executes statement `number` of the catalogue.
+    /// Executes statement `number` of the catalogue; rows are counted, not kept.
     #[inline]
     pub async fn execute(&mut self, number: usize, values: &[Value<'_>]) -> Result<Outcome, Failure> {
-        let kind = self.catalogue.statements[number].0.kind;
-        let sent_ns = self.sending(kind, Some(number));
+        let sent_ns = self.sending(self.catalogue.statements[number].0.kind, Some(number));
         let (statement, template) = &self.catalogue.statements[number];
         let result = if statement.prepared && self.protocol == Protocol::Prepared {
-            let signature = command::signature(values);
-            let handle = &mut self.handles[number];
-            let types = std::mem::replace(&mut handle.signature, signature) != signature;
-            self.connection.execute(handle.id, values, types).await
+            let (id, types) = self.handles[number].bind(values);
+            self.connection.execute(id, values, types, &mut Discard).await
         } else {
-            self.connection.execute_text(template, values).await
+            self.connection.execute_text(template, values, &mut Discard).await
         };
         self.received(self.catalogue.operations[number], sent_ns, &result);
         result
+    }
+
+    /// Executes statement `number` of the catalogue and keeps the rows of its result: see [`Session::row`].
+    pub async fn select(&mut self, number: usize, values: &[Value<'_>]) -> Result<Outcome, Failure> {
+        let sent_ns = self.sending(self.catalogue.statements[number].0.kind, Some(number));
+        let (statement, template) = &self.catalogue.statements[number];
+        self.cells.clear();
+        self.cells.binary = statement.prepared && self.protocol == Protocol::Prepared;
+        let result = if self.cells.binary {
+            let handle = &mut self.handles[number];
+            let (id, types) = handle.bind(values);
+            self.cells.columns.clone_from(&handle.columns);
+            let result = self.connection.execute(id, values, types, &mut self.cells).await;
+            if self.cells.columns != handle.columns {
+                handle.columns.clone_from(&self.cells.columns);
+            }
+            result
+        } else {
+            self.connection.execute_text(template, values, &mut self.cells).await
+        };
+        self.received(self.catalogue.operations[number], sent_ns, &result);
+        result
+    }
+
+    /// Row `number`, from 0, of the last [`Session::select`].
+    #[inline]
+    pub fn row(&self, number: usize) -> Option<Row<'_>> {
+        self.cells.get(number)
+    }
+
+    /// How many rows the last [`Session::select`] gave.
+    pub fn rows(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Counts something of the workload's own, by its place in [`Workload::counters`]. To be called after the last
+    /// statement of a transaction, so that only what was done is counted, once.
+    #[inline]
+    pub fn count(&mut self, counter: usize, by: u64) {
+        self.meter.at(self.answered_ns).counted(counter, by);
     }
 
     /// Sends text that the workload made itself as statement `number` of the catalogue, whose name and kind it has.
     pub async fn query(&mut self, number: usize, sql: &[u8]) -> Result<Outcome, Failure> {
         let kind = self.catalogue.statements[number].0.kind;
         let sent_ns = self.sending(kind, Some(number));
-        let result = self.connection.query(sql, &mut plimsoll_wire::response::Discard).await;
+        let result = self.connection.query(sql, &mut Discard).await;
         self.received(self.catalogue.operations[number], sent_ns, &result);
         result
     }
@@ -154,7 +228,7 @@ impl Session {
     /// Ends the transaction without its effects.
     pub async fn rollback(&mut self) -> Result<Outcome, Failure> {
         let sent_ns = self.sending(StatementKind::Rollback, None);
-        let result = self.connection.query(b"ROLLBACK", &mut plimsoll_wire::response::Discard).await;
+        let result = self.connection.query(b"ROLLBACK", &mut Discard).await;
         self.received(self.catalogue.rollback, sent_ns, &result);
         result
     }
@@ -179,6 +253,11 @@ impl Session {
     /// Whether a transaction is open that a failed attempt would leave behind.
     pub fn needs_rollback(&self) -> bool {
         self.open || self.connection.in_transaction()
+    }
+
+    /// Whether the statement sent last was a COMMIT.
+    pub fn is_committing(&self) -> bool {
+        self.last.is_some_and(|number| self.catalogue.statements[number].0.kind == StatementKind::Commit)
     }
 
     /// The text of the statement sent last.

@@ -26,8 +26,14 @@ pub struct Input {
     /// Which connection this is, and of how many.
     pub connection: usize,
     pub connections: usize,
+    /// Whose transaction it is: a connection's in a closed loop, else that of an arrival or a terminal.
+    pub stream: u64,
     /// Number of the transaction within its stream.
     pub number: u64,
+    /// Whether this is the work of a transaction that ended as [`End::Queued`].
+    pub queued: bool,
+    /// Which of [`Workload::transactions`] it is: for the workload to say before its first statement.
+    pub transaction: usize,
 }
 
 /// A workload: its statements and its transactions. It sees a session and a generator, never a socket, a clock
@@ -37,6 +43,33 @@ pub trait Workload: Send + Sync + 'static {
     type State: 'static;
 
     fn statements(&self) -> Vec<Statement>;
+
+    /// Names of its kinds of transactions.
+    fn transactions(&self) -> &'static [&'static str] {
+        &["transaction"]
+    }
+
+    /// Names of what it counts itself, with [`Session::count`].
+    fn counters(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// SET statements that every connection sends before it prepares the others.
+    fn session_setup(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The terminals that pace themselves; `None` where connections send as fast as they are answered, or at a rate.
+    fn terminals(&self) -> Option<u64> {
+        None
+    }
+
+    /// Nanoseconds that a terminal waits between the answer to one transaction and the next, which are told by their
+    /// generators; `None` before its first. What is random about it is drawn from `rng`.
+    fn pause_ns(&self, done: Option<Rng>, next: Rng, rng: &mut Rng) -> u64 {
+        let _ = (done, next, rng);
+        0
+    }
 
     fn state(&self, connection: usize, connections: usize) -> Self::State;
 

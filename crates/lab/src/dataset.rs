@@ -6,14 +6,18 @@ use plimsoll_engine::Failure;
 use plimsoll_engine::control::Control;
 use plimsoll_wire::Value;
 use plimsoll_wire::text::put_literal;
-use plimsoll_workloads::dataset::Dataset;
+use plimsoll_workloads::dataset::{Dataset, Loaded};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub const TABLE: &str = "plimsoll_dataset";
 const SCHEMA_VERSION: u32 = 1;
-/// The part that stands for the dataset as a whole; the others are chunks and indexes.
+/// The part that stands for the dataset as a whole; most others are chunks and indexes that are done.
 const WHOLE: &str = "";
+/// The part that tells what clients have committed to it.
+pub const CLIENT: &str = "client";
+/// The part that tells what a load has changed of the server, and has to put back.
+pub const INSTANCE: &str = "instance";
 /// The server's "table does not exist".
 const NO_TABLE: u16 = 1146;
 
@@ -43,6 +47,9 @@ pub struct Description {
     pub parameters: BTreeMap<String, serde_json::Value>,
     pub seed: u64,
     pub tables: Vec<String>,
+    /// Stored procedures that were made with it.
+    #[serde(default)]
+    pub routines: Vec<String>,
     /// Whether the database was made for it, and may be dropped with it.
     pub created_database: bool,
 }
@@ -54,14 +61,20 @@ impl Description {
             parameters: dataset.parameters(),
             seed: dataset.seed(),
             tables: dataset.tables().into_iter().map(|table| table.name).collect(),
+            routines: Vec::new(),
             created_database,
         }
     }
 
-    /// The same data, whoever made the database.
+    /// The same data, whoever made the database, and whether or not the server let us make routines.
     pub fn same_data(&self, other: &Description) -> bool {
         let data = |d: &Description| (d.schema_version, d.parameters.clone(), d.seed, d.tables.clone());
         data(self) == data(other)
+    }
+
+    /// As workloads want to know it.
+    pub fn loaded(&self) -> Loaded<'_> {
+        Loaded { parameters: &self.parameters, seed: self.seed }
     }
 
     /// The parameters in one line, for messages.
@@ -102,6 +115,7 @@ pub fn markers(control: &mut Control) -> Result<Vec<Marker>, LabError> {
     for row in rows {
         let [Some(family), Some(part), Some(state), detail] = row.as_slice() else { continue };
         match all.last_mut().filter(|marker| marker.family == *family) {
+            Some(_) if part == CLIENT || part == INSTANCE => {}
             Some(marker) => {
                 marker.done.insert(part.clone());
             }
@@ -172,6 +186,66 @@ pub fn set_state(control: &mut Control, family: &str, state: State) -> Result<()
     Ok(())
 }
 
+/// Writes another description of a dataset.
+pub fn describe(control: &mut Control, family: &str, description: &Description) -> Result<(), LabError> {
+    let detail = serde_json::to_string(description).map_err(|error| LabError::Environment(error.to_string()))?;
+    let (family, detail) = (literal(family), literal(&detail));
+    let statement = format!("UPDATE {TABLE} SET detail = {detail} WHERE family = {family} AND part = ''");
+    control.run(&statement).map_err(|failure| sql(&failure))?;
+    Ok(())
+}
+
+/// A part with something to tell, wherever on the server it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detail {
+    pub database: String,
+    pub family: String,
+    pub part: String,
+    pub detail: String,
+}
+
+/// Writes what the part of this name has to tell.
+pub fn set_detail(control: &mut Control, family: &str, part: &str, detail: &str) -> Result<(), LabError> {
+    let statement = insert(family, part, State::Loaded, Some(detail));
+    control
+        .run(&format!("{statement} ON DUPLICATE KEY UPDATE detail = {}", literal(detail)))
+        .map_err(|failure| sql(&failure))?;
+    Ok(())
+}
+
+/// All parts of this name in all databases that this login sees.
+pub fn details(control: &mut Control, part: &str) -> Result<Vec<Detail>, LabError> {
+    let databases = control
+        .rows(&format!("SELECT table_schema FROM information_schema.tables WHERE table_name = '{TABLE}'"))
+        .map_err(|failure| sql(&failure))?;
+    let mut all = Vec::new();
+    for database in databases.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
+        let query = format!("SELECT family, detail FROM `{database}`.{TABLE} WHERE part = {}", literal(part));
+        let rows = match control.rows(&query) {
+            Ok(rows) => rows,
+            // Gone since, or another table of this name.
+            Err(Failure::Server(_)) => continue,
+            Err(failure) => return Err(sql(&failure)),
+        };
+        all.extend(rows.pairs().map(|(family, detail)| Detail {
+            database: database.clone(),
+            family: family.to_owned(),
+            part: part.to_owned(),
+            detail: detail.to_owned(),
+        }));
+    }
+    Ok(all)
+}
+
+/// Takes such a part away.
+pub fn forget_detail(control: &mut Control, place: &Detail) -> Result<(), LabError> {
+    let (family, part) = (literal(&place.family), literal(&place.part));
+    control
+        .run(&format!("DELETE FROM `{}`.{TABLE} WHERE family = {family} AND part = {part}", place.database))
+        .map_err(|failure| sql(&failure))?;
+    Ok(())
+}
+
 /// Forgets a dataset; the marker table goes with the last one.
 pub fn forget(control: &mut Control, family: &str) -> Result<(), LabError> {
     control.run(&format!("DELETE FROM {TABLE} WHERE family = {}", literal(family))).map_err(|failure| sql(&failure))?;
@@ -188,4 +262,12 @@ pub fn existing_tables(control: &mut Control, names: &[String]) -> Result<BTreeS
         .map_err(|failure| LabError::sql("asking for the tables of the database", &failure))?;
     let found: BTreeSet<String> = rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
     Ok(names.iter().filter(|name| found.contains(*name)).cloned().collect())
+}
+
+/// The procedures of the current database that this login sees.
+pub fn existing_routines(control: &mut Control) -> Result<BTreeSet<String>, LabError> {
+    let rows = control
+        .rows("SELECT routine_name FROM information_schema.routines WHERE routine_schema = DATABASE()")
+        .map_err(|failure| LabError::sql("asking for the procedures of the database", &failure))?;
+    Ok(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }

@@ -2,7 +2,13 @@
 
 use crate::dataset;
 use crate::error::LabError;
+use crate::load::{drop_routines, put_back};
 use crate::target::OpenTarget;
+use plimsoll_engine::Failure;
+use plimsoll_engine::control::Control;
+
+/// "A foreign key refers to it", as MariaDB and MySQL say it.
+const REFERRED_TO: [u16; 2] = [1451, 3730];
 
 /// What was removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,7 +17,7 @@ pub struct Dropped {
     pub database: bool,
 }
 
-/// Drops the tables of a dataset that Plimsoll loaded, and the database if Plimsoll made it and nothing else
+/// Drops the tables and procedures of a dataset that Plimsoll loaded, and the database if Plimsoll made it and nothing else
 /// is in it.
 ///
 /// # Errors
@@ -27,12 +33,11 @@ pub fn drop(target: &mut OpenTarget, family: &str) -> Result<Dropped, LabError> 
             target.database
         )));
     };
+    // What a load that was killed changed of the server goes with the marker otherwise.
+    put_back(target)?;
     let control = &mut target.control;
-    for table in &marker.description.tables {
-        control
-            .run(&format!("DROP TABLE IF EXISTS `{table}`"))
-            .map_err(|failure| LabError::sql(&format!("dropping {table}"), &failure))?;
-    }
+    drop_tables(control, &marker.description.tables)?;
+    drop_routines(control, &marker.description.routines)?;
     dataset::forget(control, family)?;
     let mut dropped = Dropped { tables: marker.description.tables, database: false };
     if marker.description.created_database {
@@ -47,4 +52,28 @@ pub fn drop(target: &mut OpenTarget, family: &str) -> Result<Dropped, LabError> 
         }
     }
     Ok(dropped)
+}
+
+/// Those that others refer to go after these; those that a table of somebody else refers to do not go.
+fn drop_tables(control: &mut Control, tables: &[String]) -> Result<(), LabError> {
+    let mut left: Vec<&String> = tables.iter().rev().collect();
+    while !left.is_empty() {
+        let mut referred_to = Vec::new();
+        let mut why = None;
+        for table in &left {
+            match control.run(&format!("DROP TABLE IF EXISTS `{table}`")) {
+                Ok(_) => {}
+                Err(Failure::Server(message)) if REFERRED_TO.contains(&message.code) => {
+                    why = Some(LabError::sql(&format!("dropping {table}"), &Failure::Server(message)));
+                    referred_to.push(*table);
+                }
+                Err(failure) => return Err(LabError::sql(&format!("dropping {table}"), &failure)),
+            }
+        }
+        if let Some(why) = why.filter(|_| referred_to.len() == left.len()) {
+            return Err(why);
+        }
+        left = referred_to;
+    }
+    Ok(())
 }

@@ -6,14 +6,17 @@
 pub mod calibrate;
 mod caveats;
 pub mod check;
+pub mod client;
 pub mod dataset;
 pub mod drop;
 pub mod error;
 pub mod load;
-pub mod oltp;
+pub mod null_server;
+mod order_entry;
 pub mod preflight;
 pub mod run;
 pub mod settings;
+pub mod subject;
 pub mod summarise;
 pub mod target;
 pub mod trial;

@@ -3,13 +3,14 @@
 use crate::calibrate;
 use crate::dataset::{self, State};
 use crate::error::LabError;
+use crate::subject::Subject;
 use crate::target::OpenTarget;
 use crate::trial::{self, Ended};
 use crate::watch::{Event, Watcher};
 use crate::{caveats, preflight, settings};
 use jiff::Timestamp;
 use plimsoll_engine::session::Catalogue;
-use plimsoll_engine::{Protocol, RunSpec, Statement, Workload};
+use plimsoll_engine::{Protocol, RunSpec, Workload};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
 use plimsoll_model::summary::{SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
@@ -41,15 +42,6 @@ pub struct Finished {
     pub ended: Option<Ended>,
 }
 
-/// What to run: makes the workload for each load point, since some go on where the one before has left the data.
-pub struct Subject<'a, W> {
-    pub make: &'a dyn Fn(&mut OpenTarget) -> Result<W, LabError>,
-    /// The workload's parameters, for the summary.
-    pub params: BTreeMap<String, serde_json::Value>,
-    /// The dataset that a writing workload leaves changed.
-    pub family: &'a str,
-}
-
 /// Runs every load point of `plan`.
 ///
 /// # Errors
@@ -66,9 +58,9 @@ pub fn run<W: Workload>(
     preflight::open_files(plan)?;
     let variables = settings::variables(target)?;
     let (effective, mut caveats) = settings::verified(target, &variables);
-    let statements = (subject.make)(target)?.statements();
-    let changes_data = statements.iter().any(|statement| writes(statement.kind));
-    limits(target, plan, statements, &variables)?;
+    let workload = (subject.make)(target)?;
+    let changes_data = workload.statements().iter().any(|statement| writes(statement.kind));
+    limits(target, plan, &workload, &variables)?;
     if changes_data {
         mark_driven(target, subject.family)?;
     }
@@ -101,6 +93,7 @@ pub fn run<W: Workload>(
             totals: Totals::default(),
             server: ServerTotals::default(),
             caveats,
+            checks: None,
             recording: None,
             interrupted: false,
         },
@@ -124,10 +117,10 @@ fn mark_driven(target: &mut OpenTarget, family: &str) -> Result<(), LabError> {
     Ok(())
 }
 
-fn limits(
+fn limits<W: Workload>(
     target: &mut OpenTarget,
     plan: &RunPlan,
-    statements: Vec<Statement>,
+    workload: &W,
     variables: &BTreeMap<String, String>,
 ) -> Result<(), LabError> {
     let rows = target
@@ -138,7 +131,7 @@ fn limits(
     let status = rows.pairs().filter_map(number).collect();
     let prepared = match plan.protocol.as_str() {
         "text" => 0,
-        _ => Catalogue::new(statements).prepared() as u64,
+        _ => Catalogue::new(workload).prepared() as u64,
     };
     preflight::limits(plan, prepared, variables, &status)
 }
@@ -195,7 +188,11 @@ impl Points<'_> {
         let mut writer = self.writer(plan, index, &point, target)?;
         let spec = spec(target, plan, &point);
         let workload = Arc::new((subject.make)(target)?);
+        (subject.before)(target)?;
         let mut outcome = trial::trial(target, spec, workload, point, ceiling, &mut writer, watcher)?;
+        if let Err(error) = (subject.after)(target, &mut outcome) {
+            outcome.ended.get_or_insert(Ended::Failed(error.to_string()));
+        }
         if let Some(server) = &target.server
             && let Err(error) = writer.error_log(&server.error_log_tail(200))
         {
@@ -235,7 +232,7 @@ impl Points<'_> {
     }
 
     fn add(&mut self, outcome: trial::Outcome, watcher: &mut dyn Watcher) {
-        let trial::Outcome { point, sent, ended } = outcome;
+        let trial::Outcome { point, sent, counted: _, ended } = outcome;
         self.summary.totals.statements += sent;
         if let Some(counted) = point.server.as_ref().and_then(|server| server.statements) {
             *self.summary.server.statements.get_or_insert_default() += counted;

@@ -1,10 +1,10 @@
 //! Tallies to intervals and points: counting becomes numbers here, and nowhere else.
 
 use plimsoll_load::recorder::Served;
-use plimsoll_load::tally::Tally;
+use plimsoll_load::tally::{Names, Shape, Tally, TransactionTally};
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::summary::{
-    ClientCost, Counts, Fairness, HostShares, LatencyMs, Operation, OperationKind, Point, ServerCost,
+    ClientCost, Counts, Fairness, HostShares, Operation, OperationKind, Point, ServerCost,
 };
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_stats::fairness::mean_stddev;
@@ -24,11 +24,11 @@ pub fn interval(tally: &Tally, start_ns: u64, open_loop: bool) -> Interval {
         statements: counters.statements,
         sent: counters.sent,
         errors: counters.errors.clone(),
-        retries: counters.retries,
+        retries: counters.retries(),
         reconnects: counters.reconnects,
         counts: counters.counts,
-        latency_ms: latency_ms(&tally.service),
-        response_ms: open_loop.then(|| latency_ms(&tally.response)),
+        latency_ms: latency_ms(&tally.service()),
+        response_ms: open_loop.then(|| latency_ms(&tally.response())),
         loop_cpu_us: counters.loop_cpu_ns as f64 / 1e3,
         scheduling_lag_ms_max: counters.lag_ns_max as f64 / 1e6,
     }
@@ -50,7 +50,9 @@ pub struct Edge {
 pub struct Measured<'a> {
     pub point: LoadPoint,
     pub loops: usize,
-    pub operations: &'a [&'static str],
+    pub names: &'a Names,
+    /// Transactions have a due time, so their response counts from it.
+    pub open_loop: bool,
     pub counts: Counts,
     pub served: &'a [Served],
     pub edges: Option<(Edge, Edge)>,
@@ -62,7 +64,7 @@ pub struct Measured<'a> {
 
 /// The whole window as one point. `tally` is the sum of its intervals; `None` if there were none.
 pub fn point(tally: Option<&Tally>, measured: &Measured) -> Point {
-    let empty = Tally::new(0);
+    let empty = Tally::new(Shape::default());
     let tally = tally.unwrap_or(&empty);
     let counters = &tally.counters;
     let seconds = seconds(tally);
@@ -77,17 +79,21 @@ pub fn point(tally: Option<&Tally>, measured: &Measured) -> Point {
         statements: counters.statements,
         transactions_per_second: per_second(counters.transactions),
         queries_per_second: per_second(counters.queries),
-        latency_ms: latency_ms(&tally.service),
-        response_ms: measured.point.rate.map(|_| latency_ms(&tally.response)),
+        latency_ms: latency_ms(&tally.service()),
+        response_ms: measured.open_loop.then(|| latency_ms(&tally.response())),
         errors: counters.errors.clone(),
-        retries: counters.retries,
+        retries: counters.retries(),
+        retried: counters.retried.clone(),
         reconnects: counters.reconnects,
         fairness: fairness(measured.served),
         counts: measured.counts,
-        operations: operations(tally, measured.operations),
+        operations: operations(tally, measured),
         client: client(tally, measured),
         server: server(tally, measured),
         host: host(measured.host),
+        nopm: None,
+        order_entry: None,
+        original_listing: None,
     }
 }
 
@@ -104,26 +110,53 @@ fn fairness(served: &[Served]) -> Fairness {
     }
 }
 
-fn operations(tally: &Tally, names: &[&'static str]) -> Vec<Operation> {
-    let operation = |kind, name: &str, count, errors, latency_ms: LatencyMs| Operation {
-        kind,
-        name: name.to_owned(),
-        count,
-        errors,
-        latency_ms,
+/// The transaction as a whole, each kind of it where there are several, then the statements.
+fn operations(tally: &Tally, measured: &Measured) -> Vec<Operation> {
+    let whole = TransactionTally {
+        service: tally.service().into_owned(),
+        response: tally.response().into_owned(),
+        rollbacks: tally.counters.rollbacks,
+        failed: tally.transactions.iter().map(|kind| kind.failed).sum(),
+        retries: tally.counters.retries(),
+        committed: tally.counters.transactions,
     };
-    let transactions = &tally.service;
-    let whole = operation(
-        OperationKind::Transaction,
-        "transaction",
-        transactions.len(),
-        tally.counters.counts.failed,
-        latency_ms(transactions),
-    );
-    let statements = names.iter().zip(&tally.operations).filter(|(_, s)| !s.latency.is_empty() || s.errors > 0);
-    let statements = statements
-        .map(|(name, s)| operation(OperationKind::Statement, name, s.latency.len(), s.errors, latency_ms(&s.latency)));
-    std::iter::once(whole).chain(statements).collect()
+    let names = measured.names;
+    let kinds = names.transactions.iter().zip(&tally.transactions).filter(|_| names.transactions.len() > 1);
+    let kinds = kinds.filter(|(_, kind)| !kind.service.is_empty() || kind.failed > 0);
+    let statements = names.statements.iter().zip(&tally.statements);
+    let statements = statements.filter(|(_, s)| !s.latency.is_empty() || s.errors > 0).map(|(name, s)| Operation {
+        kind: OperationKind::Statement,
+        name: (*name).to_owned(),
+        count: s.latency.len(),
+        errors: s.errors,
+        latency_ms: latency_ms(&s.latency),
+        response_ms: None,
+        rollbacks: 0,
+        retries: 0,
+    });
+    std::iter::once(transaction("transaction", &whole, measured.open_loop))
+        .chain(kinds.map(|(name, kind)| transaction(name, kind, measured.open_loop)))
+        .chain(statements)
+        .collect()
+}
+
+fn transaction(name: &str, kind: &TransactionTally, open_loop: bool) -> Operation {
+    Operation {
+        kind: OperationKind::Transaction,
+        name: name.to_owned(),
+        count: kind.service.len(),
+        errors: kind.failed,
+        latency_ms: latency_ms(&kind.service),
+        response_ms: open_loop.then(|| latency_ms(&kind.response)),
+        rollbacks: kind.rollbacks,
+        retries: kind.retries,
+    }
+}
+
+/// Transactions that ended as they were meant to.
+fn ended(tally: &Tally) -> Option<f64> {
+    let ended = tally.counters.transactions + tally.counters.rollbacks;
+    (ended > 0).then_some(ended as f64)
 }
 
 fn client(tally: &Tally, measured: &Measured) -> ClientCost {
@@ -135,6 +168,7 @@ fn client(tally: &Tally, measured: &Measured) -> ClientCost {
     let loop_seconds = seconds * measured.loops as f64;
     ClientCost {
         cpu_us_per_query: per_query(loop_cpu_us),
+        cpu_us_per_transaction: ended(tally).map(|ended| loop_cpu_us / ended),
         process_cpu_us_per_query: process_cpu.and_then(|cpu| per_query(cpu.as_secs_f64() * 1e6)),
         cpu_fraction: (loop_seconds > 0.0).then(|| loop_cpu_us / 1e6 / loop_seconds),
         ceiling_fraction: measured
@@ -156,6 +190,7 @@ fn server(tally: &Tally, measured: &Measured) -> Option<ServerCost> {
     let cpu_us = cpu(after).saturating_sub(cpu(before));
     Some(ServerCost {
         cpu_us_per_query: per_query(Some(cpu_us)),
+        cpu_us_per_transaction: ended(tally).map(|ended| cpu_us as f64 / ended),
         cpus_busy: (seconds > 0.0).then(|| cpu_us as f64 / 1e6 / seconds),
         context_switches_per_query: per_query(between(w0.server_switches, w1.server_switches)),
         read_bytes_per_query: per_query(between(before.read_bytes, after.read_bytes)),

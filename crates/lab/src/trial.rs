@@ -7,7 +7,7 @@ use crate::target::OpenTarget;
 use crate::watch::{Event, Watcher};
 use plimsoll_engine::{LoopEvent, Run, RunSpec, Workload};
 use plimsoll_load::recorder::{Served, Totals};
-use plimsoll_load::tally::{Tally, add_counts};
+use plimsoll_load::tally::{Names, Tally, add_counts};
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::statements::{StatementCounts, StatementKind};
 use plimsoll_model::summary::{Counts, Point};
@@ -33,7 +33,41 @@ pub enum Ended {
 pub struct Outcome {
     pub point: Point,
     pub sent: StatementCounts,
+    pub counted: Counted,
     pub ended: Option<Ended>,
+}
+
+/// What was counted under the workload's own names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// By the workload itself, in the measured window.
+    pub window: Vec<(&'static str, u64)>,
+    /// The same from the first connection to the last answer.
+    pub whole: Vec<(&'static str, u64)>,
+    /// Commits by the kind of transaction, from the first connection to the last answer.
+    pub committed: Vec<(&'static str, u64)>,
+    /// COMMITs whose answer was lost.
+    pub unknown: u64,
+}
+
+impl Counted {
+    /// From the first connection to the last answer.
+    pub fn whole(&self, name: &str) -> u64 {
+        find(&self.whole, name)
+    }
+
+    /// Commits of a kind of transaction.
+    pub fn committed(&self, name: &str) -> u64 {
+        find(&self.committed, name)
+    }
+}
+
+fn find(counts: &[(&'static str, u64)], name: &str) -> u64 {
+    counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
+}
+
+fn named(names: &[&'static str], counts: &[u64]) -> Vec<(&'static str, u64)> {
+    names.iter().copied().zip(counts.iter().copied()).collect()
 }
 
 /// Runs one load point and records it.
@@ -49,16 +83,17 @@ pub fn trial<W: Workload>(
     writer: &mut TrialWriter,
     watcher: &mut dyn Watcher,
 ) -> Result<Outcome, LabError> {
-    let open_loop = spec.arrivals.rate().is_some();
+    let open_loop = spec.arrivals.rate().is_some() || workload.terminals().is_some();
     let run = Run::begin(spec, workload);
     let followed = Trial::follow(&run, target, point, open_loop, writer, watcher);
-    let (operations, loops) = (run.operations.clone(), run.loops);
+    let (names, loops) = (run.names.clone(), run.loops);
     run.finish();
     let trial = followed?;
     let measured = Measured {
         point,
         loops,
-        operations: &operations,
+        names: &names,
+        open_loop,
         counts: trial.counts,
         served: &trial.served,
         edges: trial.edges.0.zip(trial.edges.1),
@@ -69,7 +104,13 @@ pub fn trial<W: Workload>(
     if let Some(server) = &mut result.server {
         server.statements = trial.counted;
     }
-    Ok(Outcome { point: result, sent: trial.sent, ended: trial.ended })
+    let counted = Counted {
+        window: named(names.counters, trial.window.as_ref().map_or(&[][..], |window| &window.counted)),
+        whole: named(names.counters, &trial.whole),
+        committed: named(names.transactions, &trial.committed),
+        unknown: trial.unknown,
+    };
+    Ok(Outcome { point: result, sent: trial.sent, counted, ended: trial.ended })
 }
 
 /// Waits until every loop has all its connections; the pid of a local server.
@@ -140,6 +181,10 @@ struct Trial {
     counts: Counts,
     served: Vec<Served>,
     sent: StatementCounts,
+    /// What the workload counted, and commits by kind, from the first connection to the last answer.
+    whole: Vec<u64>,
+    committed: Vec<u64>,
+    unknown: u64,
     /// The server's own count of statements between the first and the last of ours.
     counted: Option<StatementCounts>,
     drained: usize,
@@ -174,6 +219,9 @@ impl Trial {
             counts: Counts::default(),
             served: Vec::new(),
             sent: StatementCounts::default(),
+            whole: vec![0; run.names.counters.len()],
+            committed: vec![0; run.names.transactions.len()],
+            unknown: 0,
             counted: None,
             drained: 0,
             unrecorded: false,
@@ -202,7 +250,7 @@ impl Trial {
                         run.recycle(spent);
                     }
                     if let Some(whole) = whole {
-                        self.interval(&whole, writer, watcher, &run.operations);
+                        self.interval(&whole, writer, watcher, &run.names);
                         run.recycle(whole);
                     }
                 }
@@ -230,7 +278,7 @@ impl Trial {
             self.fail(with_epitaph(target, "an event loop did not come to its end".to_owned()));
         }
         for tally in self.assembly.rest() {
-            self.interval(&tally, writer, watcher, &run.operations);
+            self.interval(&tally, writer, watcher, &run.names);
         }
     }
 
@@ -245,6 +293,9 @@ impl Trial {
         add_counts(&mut self.counts, &totals.counts);
         self.served.extend(totals.served);
         self.sent += totals.sent;
+        self.unknown += totals.unknown;
+        self.whole.iter_mut().zip(totals.counted).for_each(|(sum, count)| *sum += count);
+        self.committed.iter_mut().zip(totals.committed).for_each(|(sum, count)| *sum += count);
     }
 
     /// Counts and records an interval that all loops have told of, and what the machine did meanwhile. A
@@ -254,7 +305,7 @@ impl Trial {
         tally: &Tally,
         writer: &mut TrialWriter,
         watcher: &mut dyn Watcher,
-        operations: &[&'static str],
+        names: &Names,
     ) {
         let interval = summarise::interval(tally, self.start_ns, self.open_loop);
         let t_ns = tally.end_ns.saturating_sub(self.start_ns);
@@ -272,7 +323,7 @@ impl Trial {
         }
         watcher.tell(Event::Interval { point: self.point, interval: &interval });
         if !self.unrecorded
-            && let Err(error) = self.record(tally, &interval, &sample, writer, operations)
+            && let Err(error) = self.record(tally, &interval, &sample, writer, names)
         {
             self.unrecorded = true;
             self.fail(error.to_string());
@@ -285,7 +336,7 @@ impl Trial {
         interval: &Interval,
         sample: &Sample,
         writer: &mut TrialWriter,
-        operations: &[&'static str],
+        names: &Names,
     ) -> Result<(), RecordError> {
         writer.interval(interval)?;
         if let Some(host) = &sample.host {
@@ -294,7 +345,7 @@ impl Trial {
         if let Some(server) = &sample.server {
             writer.server(server)?;
         }
-        histograms(tally, self.start_ns, self.open_loop, writer, operations)
+        histograms(tally, self.start_ns, self.open_loop, writer, names)
     }
 
     fn edge(&mut self, server: Option<ServerSample>) -> Edge {
@@ -311,7 +362,7 @@ fn histograms(
     start_ns: u64,
     open_loop: bool,
     writer: &mut TrialWriter,
-    operations: &[&'static str],
+    names: &Names,
 ) -> Result<(), RecordError> {
     let at = tally.start_ns.saturating_sub(start_ns);
     let length = tally.end_ns.saturating_sub(tally.start_ns);
@@ -319,12 +370,14 @@ fn histograms(
         true => Ok(()),
         false => writer.append_histogram(tag, at, length, histogram),
     };
-    append("txn.transaction.service", &tally.service)?;
-    if open_loop {
-        append("txn.transaction.response", &tally.response)?;
+    for (name, transaction) in names.transactions.iter().zip(&tally.transactions) {
+        append(&format!("txn.{name}.service"), &transaction.service)?;
+        if open_loop {
+            append(&format!("txn.{name}.response"), &transaction.response)?;
+        }
     }
-    for (name, operation) in operations.iter().zip(&tally.operations) {
-        append(&format!("stmt.{name}"), &operation.latency)?;
+    for (name, statement) in names.statements.iter().zip(&tally.statements) {
+        append(&format!("stmt.{name}"), &statement.latency)?;
     }
     Ok(())
 }

@@ -8,9 +8,11 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadProgress<'a> {
-    /// What is being done: rows, then indexes.
+    /// What is being done: rows, then indexes, then foreign keys.
     pub doing: &'a str,
     pub rows: u64,
+    /// Those of them that an earlier load left.
+    pub rows_before: u64,
     pub rows_total: u64,
     pub elapsed: Duration,
 }

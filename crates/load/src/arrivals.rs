@@ -27,8 +27,11 @@ impl Arrivals {
     }
 }
 
+/// A transaction that is due: the first of a stream of its own, or the next of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
+    pub stream: u64,
+    /// Its number within the stream.
     pub number: u64,
     pub due_ns: u64,
 }
@@ -65,7 +68,7 @@ impl Schedule {
             elapsed: 0.0,
             drawn: 0,
             share: (share.0 as u64, share.1 as u64),
-            next: Arrival { number: 0, due_ns: start_ns },
+            next: Arrival { stream: 0, number: 0, due_ns: start_ns },
             waiting: VecDeque::new(),
             events,
             bound: ((BACKLOG_SECONDS * rate / share.1 as f64).ceil() as usize).max(1),
@@ -79,7 +82,7 @@ impl Schedule {
         loop {
             let number = self.drawn;
             if number >= self.events {
-                self.next = Arrival { number, due_ns: u64::MAX };
+                self.next = Arrival { stream: number, number: 0, due_ns: u64::MAX };
                 return;
             }
             self.drawn += 1;
@@ -90,7 +93,8 @@ impl Schedule {
                 Arrivals::Closed => return,
             };
             if number % self.share.1 == self.share.0 {
-                self.next = Arrival { number, due_ns: self.start_ns + (self.elapsed * 1e9) as u64 };
+                let due_ns = self.start_ns + (self.elapsed * 1e9) as u64;
+                self.next = Arrival { stream: number, number: 0, due_ns };
                 return;
             }
         }
@@ -120,7 +124,7 @@ impl Schedule {
 
     /// True when every arrival has been taken.
     pub fn is_over(&self) -> bool {
-        self.next.number >= self.events && self.waiting.is_empty()
+        self.next.stream >= self.events && self.waiting.is_empty()
     }
 
     pub fn waiting(&self) -> usize {
@@ -153,7 +157,7 @@ mod tests {
         let arrivals = Arrivals::Poisson { rate: 5000.0 };
         let whole = due(arrivals, (0, 1), 100_000_000);
         let mut parts: Vec<Arrival> = (0..4).flat_map(|i| due(arrivals, (i, 4), 100_000_000)).collect();
-        parts.sort_by_key(|arrival| arrival.number);
+        parts.sort_by_key(|arrival| arrival.stream);
         assert_eq!(whole, parts);
         assert!(whole.len() > 300);
     }
@@ -186,7 +190,7 @@ mod tests {
             let mut schedule = Schedule::new(Arrivals::Constant { rate: 1000.0 }, 10, 1, 0, (share, 3)).unwrap();
             schedule.advance(1_000_000_000, |_| {});
             assert!(!schedule.is_over());
-            numbers.extend(std::iter::from_fn(|| schedule.take()).map(|arrival| arrival.number));
+            numbers.extend(std::iter::from_fn(|| schedule.take()).map(|arrival| arrival.stream));
             assert!(schedule.is_over());
         }
         numbers.sort_unstable();
@@ -197,9 +201,9 @@ mod tests {
     fn a_full_queue_drops_what_comes_last() {
         let mut schedule = Schedule::new(Arrivals::Constant { rate: 1.0 }, u64::MAX, 1, 0, (0, 1)).unwrap();
         let mut dropped = Vec::new();
-        schedule.advance(12_000_000_000, |arrival| dropped.push(arrival.number));
+        schedule.advance(12_000_000_000, |arrival| dropped.push(arrival.stream));
         assert_eq!(schedule.waiting(), 10);
         assert_eq!(dropped, [10, 11, 12]);
-        assert_eq!(schedule.take().map(|arrival| arrival.number), Some(0));
+        assert_eq!(schedule.take().map(|arrival| arrival.stream), Some(0));
     }
 }

@@ -1,7 +1,7 @@
 //! What came of the load: one recorder per event loop, which nobody else touches. Once per interval a
 //! [`Tally`] leaves it; the loop hands that to whoever adds tallies up.
 
-use crate::tally::{Tally, record};
+use crate::tally::{Shape, Tally, record};
 use crate::window::Window;
 use plimsoll_model::samples::Phase;
 use plimsoll_model::statements::{StatementCounts, StatementKind};
@@ -26,6 +26,8 @@ pub enum End {
     RolledBack,
     /// Without a transaction around them: this many statements, each of which is one.
     Autocommit(u64),
+    /// Accepted and answered; its work comes later, as a transaction of its own.
+    Queued,
 }
 
 /// What one connection got done inside the window.
@@ -43,6 +45,23 @@ pub struct Totals {
     pub served: Vec<Served>,
     /// Everything sent, warm-up, drain and failures included.
     pub sent: StatementCounts,
+    /// Commits by the kind of transaction, warm-up and drain included.
+    pub committed: Vec<u64>,
+    /// What the workload counted, warm-up and drain included.
+    pub counted: Vec<u64>,
+    /// COMMITs whose answer was lost: they may have taken effect.
+    pub unknown: u64,
+}
+
+/// A transaction that is done: on which connection, which kind, how it ended, when it was due, first sent and answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Done {
+    pub connection: usize,
+    pub transaction: usize,
+    pub end: End,
+    pub due_ns: u64,
+    pub sent_ns: u64,
+    pub now_ns: u64,
 }
 
 #[derive(Debug)]
@@ -50,7 +69,7 @@ pub struct Recorder {
     window: Window,
     current: Tally,
     spare: Vec<Tally>,
-    operations: usize,
+    shape: Shape,
     cpu_ns: u64,
     totals: Totals,
     /// Fixed work: what was begun before the window is not part of it.
@@ -59,13 +78,18 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder whose window has not begun. `connections` are those of this loop; `operations` the statement
-    /// names of the workload.
-    pub fn new(connections: usize, operations: usize, by_start: bool, open_loop: bool) -> Recorder {
+    /// A recorder whose window has not begun. `connections` are those of this loop; `shape` is that of the
+    /// workload's names.
+    pub fn new(connections: usize, shape: Shape, by_start: bool, open_loop: bool) -> Recorder {
         let never = Window { start_ns: u64::MAX, w0_ns: u64::MAX, w1_ns: None };
-        let current = Tally { start_ns: u64::MAX, end_ns: u64::MAX, ..Tally::new(operations) };
-        let totals = Totals { served: vec![Served::default(); connections], ..Totals::default() };
-        Recorder { window: never, current, spare: Vec::new(), operations, cpu_ns: 0, totals, by_start, open_loop }
+        let current = Tally { start_ns: u64::MAX, end_ns: u64::MAX, ..Tally::new(shape) };
+        let totals = Totals {
+            served: vec![Served::default(); connections],
+            committed: vec![0; shape.transactions],
+            counted: vec![0; shape.counters],
+            ..Totals::default()
+        };
+        Recorder { window: never, current, spare: Vec::new(), shape, cpu_ns: 0, totals, by_start, open_loop }
     }
 
     /// Begins to count, with the CPU time of the loop's thread at this moment.
@@ -103,7 +127,7 @@ impl Recorder {
         self.current.end_ns = end_ns;
         self.current.counters.loop_cpu_ns = cpu_ns.saturating_sub(self.cpu_ns);
         self.cpu_ns = cpu_ns;
-        let mut next = self.spare.pop().unwrap_or_else(|| Tally::new(self.operations));
+        let mut next = self.spare.pop().unwrap_or_else(|| Tally::new(self.shape));
         (next.phase, next.start_ns, next.end_ns) = self.window.interval(end_ns);
         next.start_ns = end_ns;
         std::mem::replace(&mut self.current, next)
@@ -136,7 +160,7 @@ impl Recorder {
 
     /// A statement was answered without error.
     #[inline]
-    pub fn answered(&mut self, operation: usize, effect: Effect, ns: u64) {
+    pub fn answered(&mut self, statement: usize, effect: Effect, ns: u64) {
         let counters = &mut self.current.counters;
         counters.queries += 1;
         match effect {
@@ -144,17 +168,31 @@ impl Recorder {
             Effect::Write => counters.statements.write += 1,
             Effect::Other => counters.statements.other += 1,
         }
-        record(&mut self.current.operations[operation].latency, ns);
+        record(&mut self.current.statements[statement].latency, ns);
     }
 
     /// A statement was answered with an error.
-    pub fn error(&mut self, operation: usize, code: u16) {
+    pub fn error(&mut self, statement: usize, code: u16) {
         *self.current.counters.errors.entry(code).or_default() += 1;
-        self.current.operations[operation].errors += 1;
+        self.current.statements[statement].errors += 1;
     }
 
-    pub fn retried(&mut self) {
-        self.current.counters.retries += 1;
+    /// A transaction of this kind is sent again because of the error `code`.
+    pub fn retried(&mut self, transaction: usize, code: u16) {
+        *self.current.counters.retried.entry(code).or_default() += 1;
+        self.current.transactions[transaction].retries += 1;
+    }
+
+    /// The workload counted something.
+    #[inline]
+    pub fn counted(&mut self, counter: usize, by: u64) {
+        self.current.counted[counter] += by;
+        self.totals.counted[counter] += by;
+    }
+
+    /// The answer to a COMMIT was lost.
+    pub fn commit_unknown(&mut self) {
+        self.totals.unknown += 1;
     }
 
     pub fn reconnected(&mut self) {
@@ -193,26 +231,36 @@ impl Recorder {
         });
     }
 
-    pub fn failed(&mut self, due_ns: u64) {
+    pub fn failed(&mut self, transaction: usize, due_ns: u64) {
         self.count(due_ns, |counts| counts.failed += 1);
+        self.current.transactions[transaction].failed += 1;
     }
 
-    /// A transaction is done: due, first sent and answered at these times.
+    /// A transaction is done.
     #[inline]
-    pub fn finished(&mut self, connection: usize, end: End, due_ns: u64, sent_ns: u64, now_ns: u64) {
+    pub fn finished(&mut self, done: Done) {
+        let Done { connection, transaction, end, due_ns, sent_ns, now_ns } = done;
         self.count(due_ns, |counts| counts.finished += 1);
+        if end == End::Committed {
+            self.totals.committed[transaction] += 1;
+        }
         if self.by_start && due_ns < self.window.w0_ns && self.current.phase == Phase::Measure {
             return;
         }
-        let counters = &mut self.current.counters;
-        match end {
-            End::Committed => counters.transactions += 1,
-            End::RolledBack => counters.rollbacks += 1,
-            End::Autocommit(statements) => counters.transactions += statements,
-        }
-        record(&mut self.current.service, now_ns.saturating_sub(sent_ns));
+        let kind = &mut self.current.transactions[transaction];
+        let (committed, rollbacks) = match end {
+            End::Committed => (1, 0),
+            End::RolledBack => (0, 1),
+            End::Autocommit(statements) => (statements, 0),
+            End::Queued => (0, 0),
+        };
+        kind.committed += committed;
+        kind.rollbacks += rollbacks;
+        self.current.counters.transactions += committed;
+        self.current.counters.rollbacks += rollbacks;
+        record(&mut kind.service, now_ns.saturating_sub(sent_ns));
         if self.open_loop {
-            record(&mut self.current.response, now_ns.saturating_sub(due_ns));
+            record(&mut kind.response, now_ns.saturating_sub(due_ns));
         }
         if self.current.phase == Phase::Measure {
             let served = &mut self.totals.served[connection];
@@ -230,9 +278,14 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     fn recorder() -> Recorder {
-        let mut recorder = Recorder::new(1, 1, false, true);
+        let shape = Shape { transactions: 1, statements: 1, counters: 0 };
+        let mut recorder = Recorder::new(1, shape, false, true);
         recorder.begin(Window::new(0, S, Limit::Time(2 * S)), 0);
         recorder
+    }
+
+    fn done(due_ns: u64, now_ns: u64) -> Done {
+        Done { connection: 0, transaction: 0, end: End::Committed, due_ns, sent_ns: due_ns, now_ns }
     }
 
     fn roll(recorder: &mut Recorder, now: u64) -> Vec<Tally> {
@@ -248,12 +301,12 @@ mod tests {
         r.started(S - 10, S - 10);
         let warmup = roll(&mut r, S + 5);
         assert_eq!((warmup.len(), warmup[0].phase, warmup[0].end_ns), (1, Phase::WarmUp, S));
-        r.finished(0, End::Committed, S - 10, S - 10, S + 5);
+        r.finished(done(S - 10, S + 5));
         // Due in the window, done after it.
         r.started(3 * S - 5, 3 * S - 5);
         let measured = roll(&mut r, 3 * S + 7);
         assert_eq!(measured.iter().map(|t| t.counters.transactions).sum::<u64>(), 1);
-        r.finished(0, End::Committed, 3 * S - 5, 3 * S - 5, 3 * S + 7);
+        r.finished(done(3 * S - 5, 3 * S + 7));
         // Never answered, and never sent.
         r.started(2 * S, 2 * S + 2_000_000);
         r.dropped(2 * S + 1);
@@ -262,6 +315,7 @@ mod tests {
         let counts = Counts { offered: 3, started: 2, finished: 1, failed: 0, unfinished: 1, late: 1, dropped: 1 };
         assert_eq!(totals.counts, counts);
         assert_eq!(totals.served[0].events, 1, "only what was done inside the window");
+        assert_eq!(totals.committed, [2], "everything");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use plimsoll_model::samples::Phase;
 use plimsoll_model::statements::StatementCounts;
 use plimsoll_model::summary::{Counts, ReadWriteOther};
 use plimsoll_stats::latency::{HIGHEST_NS, LOWEST_NS, new_histogram};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Records a latency; what lies outside the histogram's range is counted at its edge.
@@ -13,11 +14,74 @@ pub fn record(histogram: &mut Histogram<u64>, ns: u64) {
     histogram.saturating_record(ns.clamp(LOWEST_NS, HIGHEST_NS));
 }
 
+/// What a workload calls what is counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    pub transactions: &'static [&'static str],
+    pub statements: Vec<&'static str>,
+    /// What it counts itself.
+    pub counters: &'static [&'static str],
+}
+
+impl Names {
+    pub fn shape(&self) -> Shape {
+        Shape {
+            transactions: self.transactions.len(),
+            statements: self.statements.len(),
+            counters: self.counters.len(),
+        }
+    }
+}
+
+/// How many names there are of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    pub transactions: usize,
+    pub statements: usize,
+    pub counters: usize,
+}
+
 /// One kind of statement of a workload.
 #[derive(Clone, Debug)]
 pub struct StatementTally {
     pub latency: Histogram<u64>,
     pub errors: u64,
+}
+
+/// One kind of transaction of a workload.
+#[derive(Clone, Debug)]
+pub struct TransactionTally {
+    /// First send to final answer.
+    pub service: Histogram<u64>,
+    /// Due time to final answer; empty in a closed loop.
+    pub response: Histogram<u64>,
+    pub committed: u64,
+    /// Rolled back as the workload wanted it.
+    pub rollbacks: u64,
+    pub failed: u64,
+    pub retries: u64,
+}
+
+impl TransactionTally {
+    fn new() -> TransactionTally {
+        let (service, response) = (new_histogram(), new_histogram());
+        TransactionTally { service, response, committed: 0, rollbacks: 0, failed: 0, retries: 0 }
+    }
+
+    fn reset(&mut self) {
+        self.service.reset();
+        self.response.reset();
+        (self.committed, self.rollbacks, self.failed, self.retries) = (0, 0, 0, 0);
+    }
+
+    fn add(&mut self, other: &TransactionTally) {
+        add_histogram(&mut self.service, &other.service);
+        add_histogram(&mut self.response, &other.response);
+        self.committed += other.committed;
+        self.rollbacks += other.rollbacks;
+        self.failed += other.failed;
+        self.retries += other.retries;
+    }
 }
 
 /// What is counted in an interval, apart from latencies.
@@ -29,7 +93,8 @@ pub struct Counters {
     pub statements: ReadWriteOther,
     pub sent: StatementCounts,
     pub errors: BTreeMap<u16, u64>,
-    pub retries: u64,
+    /// Retries by the code of the error that made them necessary.
+    pub retried: BTreeMap<u16, u64>,
     pub reconnects: u64,
     /// What happened in this interval, whatever the due time.
     pub counts: Counts,
@@ -38,6 +103,10 @@ pub struct Counters {
 }
 
 impl Counters {
+    pub fn retries(&self) -> u64 {
+        self.retried.values().sum()
+    }
+
     fn add(&mut self, other: &Counters) {
         self.transactions += other.transactions;
         self.rollbacks += other.rollbacks;
@@ -49,7 +118,9 @@ impl Counters {
         for (code, count) in &other.errors {
             *self.errors.entry(*code).or_default() += count;
         }
-        self.retries += other.retries;
+        for (code, count) in &other.retried {
+            *self.retried.entry(*code).or_default() += count;
+        }
         self.reconnects += other.reconnects;
         add_counts(&mut self.counts, &other.counts);
         self.loop_cpu_ns += other.loop_cpu_ns;
@@ -63,37 +134,36 @@ pub struct Tally {
     pub start_ns: u64,
     pub end_ns: u64,
     pub counters: Counters,
-    /// First send to final answer of each transaction.
-    pub service: Histogram<u64>,
-    /// Due time to final answer; empty in a closed loop.
-    pub response: Histogram<u64>,
-    /// One for each statement name of the workload.
-    pub operations: Vec<StatementTally>,
+    /// One for each transaction name of the workload.
+    pub transactions: Vec<TransactionTally>,
+    /// One for each statement name.
+    pub statements: Vec<StatementTally>,
+    /// One for each counter.
+    pub counted: Vec<u64>,
 }
 
 impl Tally {
-    /// `operations` is the number of statement names of the workload.
-    pub fn new(operations: usize) -> Tally {
+    pub fn new(shape: Shape) -> Tally {
         Tally {
             phase: Phase::WarmUp,
             start_ns: 0,
             end_ns: 0,
             counters: Counters::default(),
-            service: new_histogram(),
-            response: new_histogram(),
-            operations: vec![StatementTally { latency: new_histogram(), errors: 0 }; operations],
+            transactions: vec![TransactionTally::new(); shape.transactions],
+            statements: vec![StatementTally { latency: new_histogram(), errors: 0 }; shape.statements],
+            counted: vec![0; shape.counters],
         }
     }
 
     /// Empties a tally for another interval, keeping its memory.
     pub fn reset(&mut self) {
         self.counters = Counters::default();
-        self.service.reset();
-        self.response.reset();
-        for operation in &mut self.operations {
-            operation.latency.reset();
-            operation.errors = 0;
+        self.transactions.iter_mut().for_each(TransactionTally::reset);
+        for statement in &mut self.statements {
+            statement.latency.reset();
+            statement.errors = 0;
         }
+        self.counted.fill(0);
     }
 
     /// Adds what another loop, or another interval, counted; the time covered becomes that of both.
@@ -101,11 +171,33 @@ impl Tally {
         self.start_ns = self.start_ns.min(other.start_ns);
         self.end_ns = self.end_ns.max(other.end_ns);
         self.counters.add(&other.counters);
-        add_histogram(&mut self.service, &other.service);
-        add_histogram(&mut self.response, &other.response);
-        for (mine, theirs) in self.operations.iter_mut().zip(&other.operations) {
+        self.transactions.iter_mut().zip(&other.transactions).for_each(|(mine, theirs)| mine.add(theirs));
+        for (mine, theirs) in self.statements.iter_mut().zip(&other.statements) {
             add_histogram(&mut mine.latency, &theirs.latency);
             mine.errors += theirs.errors;
+        }
+        self.counted.iter_mut().zip(&other.counted).for_each(|(mine, theirs)| *mine += theirs);
+    }
+
+    /// First send to final answer of all transactions.
+    pub fn service(&self) -> Cow<'_, Histogram<u64>> {
+        self.merged(|transaction| &transaction.service)
+    }
+
+    /// Due time to final answer of all transactions.
+    pub fn response(&self) -> Cow<'_, Histogram<u64>> {
+        self.merged(|transaction| &transaction.response)
+    }
+
+    fn merged(&self, of: fn(&TransactionTally) -> &Histogram<u64>) -> Cow<'_, Histogram<u64>> {
+        match self.transactions.as_slice() {
+            [] => Cow::Owned(new_histogram()),
+            [only] => Cow::Borrowed(of(only)),
+            [first, rest @ ..] => {
+                let mut sum = of(first).clone();
+                rest.iter().for_each(|transaction| add_histogram(&mut sum, of(transaction)));
+                Cow::Owned(sum)
+            }
         }
     }
 }
@@ -130,21 +222,28 @@ mod tests {
 
     #[test]
     fn the_whole_is_the_sum_of_its_parts() {
-        let mut whole = Tally::new(1);
-        let mut parts = [Tally::new(1), Tally::new(1)];
+        let shape = Shape { transactions: 2, statements: 1, counters: 1 };
+        let mut whole = Tally::new(shape);
+        let mut parts = [Tally::new(shape), Tally::new(shape)];
         for (i, part) in parts.iter_mut().enumerate() {
             part.counters.transactions = 3 + i as u64;
             part.counters.errors.insert(1213, 2);
-            record(&mut part.service, 5_000 * (i as u64 + 1));
-            record(&mut part.operations[0].latency, 2_000);
-            part.operations[0].errors = 1;
+            part.counters.retried.insert(1205, 1);
+            part.transactions[i].committed = 5;
+            part.counted[0] = 7;
+            record(&mut part.transactions[i].service, 5_000 * (i as u64 + 1));
+            record(&mut part.statements[0].latency, 2_000);
+            part.statements[0].errors = 1;
         }
         parts.iter().for_each(|part| whole.add(part));
         assert_eq!((whole.counters.transactions, whole.counters.errors[&1213]), (7, 4));
-        assert_eq!((whole.service.len(), whole.operations[0].latency.len(), whole.operations[0].errors), (2, 2, 2));
+        assert_eq!((whole.counters.retried[&1205], whole.counted[0]), (2, 14));
+        assert_eq!(whole.transactions.iter().map(|transaction| transaction.committed).collect::<Vec<_>>(), [5, 5]);
+        assert_eq!((whole.service().len(), whole.response().len()), (2, 0));
+        assert_eq!((whole.statements[0].latency.len(), whole.statements[0].errors), (2, 2));
         whole.reset();
-        assert_eq!((whole.service.len(), whole.operations[0].latency.len()), (0, 0));
-        assert_eq!(whole.counters, Counters::default());
+        assert_eq!((whole.service().len(), whole.statements[0].latency.len(), whole.counted[0]), (0, 0, 0));
+        assert_eq!((whole.counters, whole.transactions[0].committed), (Counters::default(), 0));
     }
 
     #[test]

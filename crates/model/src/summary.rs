@@ -22,10 +22,25 @@ pub struct Summary {
     pub totals: Totals,
     pub server: ServerTotals,
     pub caveats: Vec<Caveat>,
+    /// What `run --check` found afterwards; `null` without it.
+    #[serde(default)]
+    pub checks: Option<Vec<Finding>>,
     /// Directory of the recording, if one was written.
     pub recording: Option<String>,
     /// True if Ctrl-C, an error or a dead server ended the run before its plan did.
     pub interrupted: bool,
+}
+
+/// One invariant of the data and what was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    pub name: String,
+    /// True also if it was not asked.
+    pub holds: bool,
+    /// What was found instead.
+    pub found: Option<String>,
+    /// Why it was not asked.
+    pub skipped: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,7 +64,7 @@ pub struct ServerTotals {
 }
 
 /// What was measured at one load point: in the window [w0, w1) on the monotonic clock, membership by completion.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     pub connections: usize,
     /// Arrivals per second in an open loop; `null` in a closed one.
@@ -72,6 +87,10 @@ pub struct Point {
     /// Error answers by the server's code, those retried later included.
     pub errors: BTreeMap<u16, u64>,
     pub retries: u64,
+    /// Retries by the code of the error that made them necessary: 1213 deadlock, 1205 lock wait timeout, 1020 record
+    /// changed since read, 3101 refused by group certification.
+    #[serde(default)]
+    pub retried: BTreeMap<u16, u64>,
     pub reconnects: u64,
     pub fairness: Fairness,
     pub counts: Counts,
@@ -79,6 +98,14 @@ pub struct Point {
     pub client: ClientCost,
     pub server: Option<ServerCost>,
     pub host: Option<HostShares>,
+    /// New orders committed per minute of the window; `null` for other workloads than order entry.
+    #[serde(default)]
+    pub nopm: Option<f64>,
+    #[serde(default)]
+    pub order_entry: Option<OrderEntry>,
+    /// The result as the workload's original prints it, where that is a listing of its own.
+    #[serde(default)]
+    pub original_listing: Option<String>,
 }
 
 /// Statements by their effect: reads returned rows, writes changed them, others did neither.
@@ -141,6 +168,15 @@ pub struct Operation {
     pub count: u64,
     pub errors: u64,
     pub latency_ms: LatencyMs,
+    /// The same from the moment it was due; `null` for statements and in a closed loop.
+    #[serde(default)]
+    pub response_ms: Option<LatencyMs>,
+    /// Of transactions: those rolled back as the workload wanted it.
+    #[serde(default)]
+    pub rollbacks: u64,
+    /// Of transactions: how often one was sent again.
+    #[serde(default)]
+    pub retries: u64,
 }
 
 /// What the load generator itself cost.
@@ -148,6 +184,9 @@ pub struct Operation {
 pub struct ClientCost {
     /// CPU of the loop threads in the window per query.
     pub cpu_us_per_query: Option<f64>,
+    /// CPU of the loop threads in the window per transaction, intended rollbacks included.
+    #[serde(default)]
+    pub cpu_us_per_transaction: Option<f64>,
     /// CPU of the whole process in the window per query.
     pub process_cpu_us_per_query: Option<f64>,
     /// Share of the loop threads' time that they were on a CPU, 0 to 1.
@@ -162,6 +201,9 @@ pub struct ClientCost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerCost {
     pub cpu_us_per_query: Option<f64>,
+    /// Intended rollbacks included.
+    #[serde(default)]
+    pub cpu_us_per_transaction: Option<f64>,
     /// CPUs that the server kept busy: 1.5 means one and a half.
     pub cpus_busy: Option<f64>,
     pub context_switches_per_query: Option<f64>,
@@ -180,4 +222,74 @@ pub struct HostShares {
     pub system: f64,
     pub iowait: f64,
     pub steal: f64,
+}
+
+/// What an order-entry run says beside latency and throughput. It is TPC-C-like; its numbers are not TPC-C's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OrderEntry {
+    pub profile: String,
+    /// `strict`, or `compat` where known defects of the original are kept.
+    pub fidelity: String,
+    pub new_orders: NewOrders,
+    /// Share of each kind among all transactions that ended, 0 to 1.
+    pub mix: BTreeMap<String, f64>,
+    /// The limits on the 90th percentile (clause 5.2.5.7).
+    pub limits: Vec<ResponseLimit>,
+    /// What was drawn against what clause 9.2.2.5 allows.
+    pub audit: Vec<AuditLine>,
+    pub skew: Vec<Skew>,
+    /// Undelivered orders; `null` if the tables could not be asked.
+    pub backlog: Option<Backlog>,
+    /// Districts that a delivery found without an undelivered order.
+    pub skipped_districts: u64,
+    pub notes: Vec<String>,
+}
+
+/// New orders of the window by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewOrders {
+    pub committed: u64,
+    /// With an item that does not exist (clause 2.4.1.4).
+    pub rolled_back: u64,
+    pub failed: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResponseLimit {
+    pub transaction: String,
+    pub limit_seconds: f64,
+    /// Response time where transactions have a due time, else latency.
+    pub p90_seconds: Option<f64>,
+    /// `null` without samples.
+    pub holds: Option<bool>,
+}
+
+/// One measured share or mean with the range that it has to lie in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuditLine {
+    pub name: String,
+    /// `null` without samples.
+    pub value: Option<f64>,
+    pub low: f64,
+    pub high: f64,
+    pub samples: u64,
+    /// `null` where there are too few samples to say so: the range lies within the sampling error.
+    pub holds: Option<bool>,
+}
+
+/// How unevenly keys were used: the share of accesses, 0 to 1, that went to the hottest 1, 10, 20 and 50 % of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Skew {
+    pub keys: String,
+    pub samples: u64,
+    /// `null` without samples.
+    pub measured: Option<[f64; 4]>,
+    /// By the exact probabilities of NURand.
+    pub expected: [f64; 4],
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backlog {
+    pub start: u64,
+    pub end: u64,
 }

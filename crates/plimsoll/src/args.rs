@@ -125,15 +125,18 @@ pub struct RunArgs {
     /// Event loop threads; what is sent does not depend on it.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]
     pub loops: u16,
-    /// How statements with parameters are sent.
-    #[arg(long, default_value = "prepared", value_parser = ["prepared", "text"], value_name = "PROTOCOL")]
-    pub protocol: String,
+    /// How statements with parameters are sent; as the workload's original does, if not given.
+    #[arg(long, value_parser = ["prepared", "text"], value_name = "PROTOCOL")]
+    pub protocol: Option<String>,
     /// How long a server may be gone before the run ends.
     #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
     pub outage_limit: Duration,
     /// Server error codes that fail a transaction without ending the run.
     #[arg(long, value_delimiter = ',', value_name = "CODES")]
     pub ignore_errors: Vec<u16>,
+    /// Verify the invariants of the data afterwards; exits 1 if any is broken.
+    #[arg(long)]
+    pub check: bool,
     /// Print the summary as one JSON document on standard output.
     #[arg(long)]
     pub json: bool,

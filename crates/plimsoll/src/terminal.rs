@@ -93,12 +93,17 @@ impl Progress {
     }
 
     fn load(&mut self, progress: LoadProgress) {
-        let per_second = progress.rows as f64 / progress.elapsed.as_secs_f64().max(1e-3);
+        let new = progress.rows.saturating_sub(progress.rows_before);
+        let per_second = new as f64 / progress.elapsed.as_secs_f64().max(1e-3);
         if !std::io::stderr().is_terminal() {
             if progress.elapsed - self.load_line >= LOAD_LINE {
                 self.load_line = progress.elapsed;
                 let (rows, total) = (progress.rows, progress.rows_total);
-                note(&format!("loading {}: {rows} of {total} rows, {per_second:.0} rows/s", progress.doing));
+                let left = match total.saturating_sub(rows) as f64 / per_second {
+                    seconds if seconds > 0.0 && seconds.is_finite() => format!(", about {} s left", seconds.ceil()),
+                    _ => String::new(),
+                };
+                note(&format!("loading {}: {rows} of {total} rows, {per_second:.0} rows/s{left}", progress.doing));
             }
             return;
         }
@@ -175,6 +180,14 @@ fn interval_line(point: LoadPoint, interval: &Interval) -> String {
 
 fn point_line(point: &Point) -> String {
     let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
+    if let Some(nopm) = point.nopm {
+        return format!(
+            "        connections: {:>4}  {nopm:>9.0} NOPM  {:>9} transactions/s of all kinds  p95 {:>7} ms",
+            point.connections,
+            shown(point.transactions_per_second),
+            point.latency_ms.p95.map_or("-".to_owned(), |ms| format!("{ms:.2}")),
+        );
+    }
     format!(
         "        connections: {:>4}  {:>9} transactions/s  {:>10} queries/s  p95 {:>7} ms",
         point.connections,

@@ -1,5 +1,5 @@
 //! Writes a page from sample data: `cargo run -p plimsoll-report --example sample -- sample.html`.
-//! A second argument picks another case: `single`, `empty`, `interrupted`.
+//! A second argument picks another case: `single`, `empty`, `interrupted`, `order-entry`.
 
 #[path = "../tests/sample/mod.rs"]
 mod sample;
@@ -10,8 +10,12 @@ use std::io::Write;
 fn main() -> std::io::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().unwrap_or_else(|| "sample.html".to_owned());
-    let mut report = sample::report();
-    let keep = match arguments.next().as_deref() {
+    let case = arguments.next();
+    let mut report = match case.as_deref() {
+        Some("order-entry") => sample::order_entry::report(),
+        _ => sample::report(),
+    };
+    let keep = match case.as_deref() {
         Some("single") => 1,
         Some("empty") => 0,
         Some("interrupted") => 3,

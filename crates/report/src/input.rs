@@ -1,6 +1,7 @@
 //! What a report is made of. Whoever fills it in may be handed anything by a server: no field needs to be clean.
 
 use crate::format::{counted, percent};
+use crate::sweep::Unit;
 use plimsoll_model::samples::{HostSample, Interval};
 use plimsoll_model::summary::{Point, Summary};
 use plimsoll_stats::{Knee, knee};
@@ -26,7 +27,8 @@ pub struct Report {
 impl Report {
     /// What the summary alone tells: the knee, and what limited the load. The rest is left empty.
     pub fn of(title: &str, summary: Summary) -> Report {
-        let rate = |point: &Point| Some((point.connections as f64, point.transactions_per_second?));
+        let unit = Unit::of(&summary.points);
+        let rate = |point: &Point| Some((point.connections as f64, unit.throughput(point)?));
         let throughput: Vec<(f64, f64)> = summary.points.iter().filter_map(rate).collect();
         Report {
             title: title.to_owned(),
@@ -57,7 +59,8 @@ pub enum Limit {
 impl Limit {
     /// What kept throughput from growing, as far as the CPU shares at the peak tell.
     pub fn of(points: &[Point]) -> Limit {
-        let rate = |point: &&Point| point.transactions_per_second.unwrap_or(0.0);
+        let unit = Unit::of(points);
+        let rate = |point: &&Point| unit.throughput(point).unwrap_or(0.0);
         let Some(peak) = points.iter().max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
             return Limit::NotDetermined("Nothing was measured.".to_owned());
         };

@@ -6,12 +6,13 @@
 //! [`format`](mod@format) only, and both renderings show the same [`table::Table`].
 //!
 //! Begin with [`html::page`], which lists the sections in their order; [`sweep`] finds the answer and
-//! [`sentence`] words it; [`svg`] is the one writer of all figures.
+//! [`sentence`] words it; [`order_entry`] has what only such a run tells; [`svg`] is the one writer of all figures.
 
 pub mod figure;
 pub mod format;
 pub mod html;
 pub mod input;
+pub mod order_entry;
 pub mod points;
 pub mod scale;
 pub mod sentence;

@@ -1,7 +1,8 @@
 //! The tables over load points.
 
 use crate::format::{NOTHING, column, number};
-use crate::sweep::{Load, Sweep, error_count, shown_latency};
+use crate::order_entry;
+use crate::sweep::{Load, Sweep, Unit, error_count, shown_latency};
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::summary::{LatencyMs, Point, ServerCost};
 
@@ -10,14 +11,26 @@ type Pick<T> = fn(&T) -> Option<f64>;
 
 /// The main table, also shown in the terminal: throughput, latency, errors and CPU shares by load point.
 pub fn load_points(sweep: &Sweep<'_>) -> Table {
-    let latency = |pick: Pick<LatencyMs>| numbers(sweep, 3, |point| pick(shown_latency(point)));
+    let latency = |name: &str, pick: Pick<LatencyMs>| {
+        Column::numbers(name, "ms", numbers(sweep, 3, |point| pick(shown_latency(point))))
+    };
     let mut columns = load_columns(sweep);
+    if sweep.unit == Unit::NewOrders {
+        columns.push(Column::numbers("NOPM", "per min", numbers(sweep, 1, |point| point.nopm)));
+    }
     columns.extend([
         Column::numbers("transactions", "per s", numbers(sweep, 2, |point| point.transactions_per_second)),
         Column::numbers("queries", "per s", numbers(sweep, 2, |point| point.queries_per_second)),
-        Column::numbers("p50", "ms", latency(|l| l.p50)),
-        Column::numbers("p95", "ms", latency(|l| l.p95)),
-        Column::numbers("p99", "ms", latency(|l| l.p99)),
+    ]);
+    columns.extend(match sweep.unit {
+        Unit::Transactions => vec![latency("p50", |l| l.p50), latency("p95", |l| l.p95)],
+        // Of all kinds together, percentiles below the highest say what the mix is rather than how long one took.
+        Unit::NewOrders => {
+            vec![Column::numbers("new_order", "p90, ms", numbers(sweep, 3, order_entry::new_order_p90))]
+        }
+    });
+    columns.extend([
+        latency("p99", |l| l.p99),
         Column::numbers("errors", "", counts(sweep, error_count)),
         Column::numbers("client CPU", "%", numbers(sweep, 1, |point| point.client.cpu_fraction.map(|f| 100.0 * f))),
         Column::numbers("host CPU", "%", numbers(sweep, 1, |point| point.host.map(|host| 100.0 * host.busy))),
@@ -77,8 +90,11 @@ pub fn costs(sweep: &Sweep<'_>, per: Per) -> Option<Table> {
 fn divided(point: &Point, per: Per, per_query: Option<f64>) -> Option<f64> {
     match per {
         Per::Query => per_query,
-        Per::Transaction if point.transactions == 0 => None,
-        Per::Transaction => Some(per_query? * point.queries as f64 / point.transactions as f64),
+        // As the summary has it: intended rollbacks are work that was asked for.
+        Per::Transaction => match point.transactions + point.rollbacks {
+            0 => None,
+            ended => Some(per_query? * point.queries as f64 / ended as f64),
+        },
     }
 }
 

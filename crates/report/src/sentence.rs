@@ -2,7 +2,9 @@
 
 use crate::format::{counted, number, short};
 use crate::input::{Limit, Report};
-use crate::sweep::{Sweep, error_count, shown_latency};
+use crate::order_entry;
+use crate::sweep::{Sweep, Unit, error_count, shown_latency};
+use plimsoll_model::summary::Point;
 
 /// What the run found, as one plain sentence.
 pub fn answer(report: &Report) -> String {
@@ -31,12 +33,16 @@ fn nothing_succeeded(errors: u64) -> String {
 fn single_point(sweep: &Sweep<'_>) -> String {
     let point = &sweep.points[0];
     let latency = shown_latency(point);
-    let rate = rate_text(point.transactions_per_second.unwrap_or(0.0));
+    let rate = rate_text(sweep, point);
     let mut text = format!("{rate} at {}", counted(point.connections as f64, "connection"));
     if let Some(offered) = point.rate_offered {
         text.push_str(&format!(" with {} offered", number(offered, 0)));
     }
-    if let (Some(p50), Some(p99)) = (latency.p50, latency.p99) {
+    if sweep.unit == Unit::NewOrders {
+        if let Some(p90) = order_entry::new_order_p90(point) {
+            text.push_str(&format!("; 90 % of all new orders took at most {} ms", short(p90)));
+        }
+    } else if let (Some(p50), Some(p99)) = (latency.p50, latency.p99) {
         text.push_str(&format!("; half of them took at most {} ms, 99 % at most {} ms", short(p50), short(p99)));
     }
     text
@@ -44,7 +50,7 @@ fn single_point(sweep: &Sweep<'_>) -> String {
 
 fn several_points(report: &Report, sweep: &Sweep<'_>, peak: usize) -> String {
     let point = &sweep.points[peak];
-    let rate = rate_text(point.transactions_per_second.unwrap_or(0.0));
+    let rate = rate_text(sweep, point);
     let at = sweep.load_text(point);
     let at_end = sweep.by_load().last().is_some_and(|last| sweep.x(last) == sweep.x(point));
     let first_load = sweep.by_load().first().map_or(0.0, |first| sweep.x(first));
@@ -68,7 +74,7 @@ fn several_points(report: &Report, sweep: &Sweep<'_>, peak: usize) -> String {
     text
 }
 
-/// `12,345 transactions per second`.
-pub(crate) fn rate_text(per_second: f64) -> String {
-    format!("{} transactions per second", short(per_second))
+/// `12,345 transactions per second`, `2,310 new orders per minute`.
+fn rate_text(sweep: &Sweep<'_>, point: &Point) -> String {
+    format!("{} {}", short(sweep.throughput(point).unwrap_or(0.0)), sweep.unit.name())
 }

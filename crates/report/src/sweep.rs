@@ -14,11 +14,43 @@ pub enum Load {
     Rate,
 }
 
+/// What throughput is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Per second, of all kinds.
+    Transactions,
+    /// Committed per minute: the NOPM of order entry.
+    NewOrders,
+}
+
+impl Unit {
+    /// New orders where some were committed.
+    pub fn of(points: &[Point]) -> Unit {
+        let has_new_orders = points.iter().any(|point| point.nopm.is_some_and(|nopm| nopm > 0.0));
+        if has_new_orders { Unit::NewOrders } else { Unit::Transactions }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Transactions => "transactions per second",
+            Unit::NewOrders => "new orders per minute",
+        }
+    }
+
+    pub fn throughput(self, point: &Point) -> Option<f64> {
+        match self {
+            Unit::Transactions => point.transactions_per_second,
+            Unit::NewOrders => point.nopm,
+        }
+    }
+}
+
 /// The load points of a report, seen as a sweep.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep<'a> {
     pub points: &'a [Point],
     pub load: Load,
+    pub unit: Unit,
     knee: Option<Knee>,
 }
 
@@ -28,7 +60,7 @@ impl<'a> Sweep<'a> {
         let one_number = points.windows(2).all(|pair| pair[0].connections == pair[1].connections);
         let all_rates = points.iter().all(|point| point.rate_offered.is_some());
         let load = if points.len() > 1 && one_number && all_rates { Load::Rate } else { Load::Connections };
-        Sweep { points, load, knee: report.knee.filter(|_| load == Load::Connections) }
+        Sweep { points, load, unit: Unit::of(points), knee: report.knee.filter(|_| load == Load::Connections) }
     }
 
     /// The place of a point on the axis of loads.
@@ -69,9 +101,19 @@ impl<'a> Sweep<'a> {
 
     /// Index of the point with the highest throughput, if anything succeeded.
     pub fn peak(&self) -> Option<usize> {
-        let rate = |at: usize| self.points[at].transactions_per_second.unwrap_or(0.0);
+        let rate = |at: usize| self.throughput(&self.points[at]).unwrap_or(0.0);
         let best = (0..self.points.len()).reduce(|best, at| if rate(at) > rate(best) { at } else { best })?;
         (rate(best) > 0.0).then_some(best)
+    }
+
+    /// In [`Sweep::unit`].
+    pub fn throughput(&self, point: &Point) -> Option<f64> {
+        self.unit.throughput(point)
+    }
+
+    /// The point that is shown in detail: the peak, or the first if nothing succeeded.
+    pub fn detailed(&self) -> Option<&'a Point> {
+        self.points.get(self.peak().unwrap_or(0))
     }
 
     pub fn knee(&self) -> Option<Knee> {

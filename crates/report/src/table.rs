@@ -5,6 +5,8 @@
 pub enum Mark {
     Peak,
     Knee,
+    /// Something in it is not as it has to be.
+    Broken,
 }
 
 impl Mark {
@@ -12,7 +14,13 @@ impl Mark {
         match self {
             Mark::Peak => "peak",
             Mark::Knee => "knee",
+            Mark::Broken => "broken",
         }
+    }
+
+    /// What is shown beside the row; of a broken one, a cell says it.
+    pub fn tag(self) -> Option<&'static str> {
+        (self != Mark::Broken).then(|| self.name())
     }
 }
 

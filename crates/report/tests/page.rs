@@ -217,3 +217,59 @@ fn long_series_are_thinned_before_they_are_drawn() {
     checked(&page);
     assert!(page.len() < 200_000, "{} bytes", page.len());
 }
+
+#[test]
+fn order_entry_is_told_in_new_orders_and_has_a_section() {
+    let page = html(&sample::order_entry::report());
+    let document = checked(&page);
+    assert_eq!(ids(&document)[..4], ["figure", "points", "order-entry", "limit"]);
+    let answer = document.descendants().find(|node| node.attribute("class") == Some("answer")).unwrap();
+    let answer = all_text(answer).replace('\u{a0}', " ");
+    assert!(answer.starts_with("26,220 new orders per minute at most, at 32 connections; 95 % of that"), "{answer}");
+    assert!(page.contains("peak: 26,220 at 32") && page.contains("new orders per minute</tspan>"));
+    let section = document.descendants().find(|node| node.attribute("id") == Some("order-entry")).unwrap();
+    let text = all_text(section).replace('\u{a0}', " ");
+    for told in [
+        "TPC-C-like, profile spec, fidelity strict; at 32 connections.",
+        "4,370 new orders committed, 44 rolled back for an item that does not exist, 0 failed.",
+        "36,000 undelivered orders at the start, 36,412 at the end; 3 districts skipped by deliveries",
+        "Retries: 2 after a record that had changed since it was read (1020), 1 after a lock wait timeout (1205), 12 after a \
+         deadlock (1213).",
+        "CPU per transaction: 75.4 µs in the client, 1,955 µs in the server.",
+        "at least 43 %",
+        "count rolled-back ones too: 26484 per minute",
+    ] {
+        assert!(text.contains(told), "{told} in {text}");
+    }
+    let broken: Vec<String> =
+        section.descendants().filter(|node| node.attribute("class") == Some("broken")).map(all_text).collect();
+    assert_eq!(broken.len(), 2, "{broken:?}");
+    assert!(broken[0].starts_with("delivery") && broken[0].ends_with("5no"), "{broken:?}");
+    assert!(broken[1].contains("0.00 %0.95–1.05 %"), "{broken:?}");
+}
+
+#[test]
+fn hostile_and_missing_numbers_of_order_entry_do_no_harm() {
+    let evil = "</table><script>\u{1b}[2J\"'>";
+    let mut report = sample::order_entry::report();
+    for point in &mut report.summary.points {
+        let entry = point.order_entry.as_mut().unwrap();
+        entry.profile = evil.to_owned();
+        entry.fidelity = evil.to_owned();
+        entry.notes = vec![evil.to_owned()];
+        entry.backlog = None;
+        entry.mix.clear();
+        entry.limits.iter_mut().for_each(|limit| (limit.transaction, limit.holds) = (evil.to_owned(), None));
+        entry.audit.iter_mut().for_each(|line| (line.name, line.value) = (evil.to_owned(), Some(f64::NAN)));
+        entry.skew.iter_mut().for_each(|skew| (skew.keys, skew.measured) = (evil.to_owned(), Some([f64::NAN; 4])));
+        point.operations.iter_mut().for_each(|operation| operation.latency_ms = Default::default());
+        point.nopm = None;
+    }
+    let page = html(&report);
+    checked(&page);
+    assert!(!page.contains('\u{1b}') && page.contains("&lt;/table&gt;"));
+    // Without new orders, the answer is about transactions.
+    assert!(page.contains("981\u{a0}transactions per second"));
+    let table = plimsoll_report::terminal_table(&report, false);
+    assert!(!table.contains('\u{1b}'));
+}

@@ -93,3 +93,47 @@ fn the_answer_fits_what_was_found() {
          95 % of that; the load generator’s own CPU was the limit, so the server may carry more."
     );
 }
+
+#[test]
+fn order_entry_fits_into_a_hundred_columns() {
+    let table = terminal_table(&sample::order_entry::report(), false);
+    let (points, rest) = table.split_once("\n\n").unwrap();
+    let (told, _) = rest.split_once("\n\n").unwrap();
+    assert!(points.lines().chain(told.lines()).all(|line| line.chars().count() <= 100), "{table}");
+    let peak = "peak     32   26,220           981   19,620      67.70   77.50       0         7.4      98.9";
+    assert!(points.lines().any(|line| line == peak), "{points}");
+    let expected = "\
+order entry at 32 connections, profile spec, fidelity strict: TPC-C-like
+transaction   count  share  rollbacks  failed  retries       p50      p90      p99  limit  holds
+                         %                                    ms       ms       ms      s
+new_order     4,414   45.0         44       0        0     49.44     67.7    112.7      5  yes
+payment       4,218   43.0          0       1        0     15.45     21.2     35.2      5  yes
+order_status    392    4.0          0       0        0      9.27     12.7     21.1      5  yes
+delivery        392    4.0          0       0        0  4,017.00  5,500.5  9,158.8      5  no
+stock_level     392    4.0          0       0        0     21.63     29.6     49.3     20  yes
+4,370 new orders committed, 44 rolled back for an item that does not exist, 0 failed
+36,000 undelivered orders at the start, 36,412 at the end; 3 districts skipped by deliveries, for
+  want of an undelivered order
+retries: 2 after a record that had changed since it was read (1020), 1 after a lock wait timeout
+  (1205), 12 after a deadlock (1213)
+CPU per transaction: 75.4 µs in the client, 1,955 µs in the server
+input audit: 3 of 6 hold, 2 with too few samples; out of range: lines from a remote warehouse 0.00 %
+  (allowed 0.95–1.05 %)
+key skew, percent of accesses that went to the hottest 1/10/20/50 % of keys:
+  items 30.4/71.1/84.5/97.4, expected 30.5/71.0/84.4/97.4
+  last names –, expected 14.7/54.2/72.3/92.6
+note: TPC-C-like: derived from TPC-C, and not comparable with published TPC-C results
+note: NOPM counts committed new orders; DBT-2's NOTPM and NetApp's OET count rolled-back ones too:
+  26484 per minute that way";
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn one_point_of_order_entry_tells_how_long_new_orders_took() {
+    let mut report = sample::order_entry::report();
+    report.summary.points.truncate(1);
+    assert_eq!(
+        answer(&report),
+        "8,502 new orders per minute at 1 connection; 90 % of all new orders took at most 6.62 ms."
+    );
+}

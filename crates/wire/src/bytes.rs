@@ -44,6 +44,10 @@ impl<'a> Fields<'a> {
         Ok(self.little_endian(4)? as u32)
     }
 
+    pub fn u64(&mut self) -> Result<u64, WireError> {
+        self.little_endian(8)
+    }
+
     /// A length-encoded integer; the NULL marker and the ERR marker are malformed here.
     pub fn length(&mut self) -> Result<u64, WireError> {
         match self.u8()? {

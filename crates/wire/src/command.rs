@@ -2,7 +2,7 @@
 
 use crate::bytes::put_counted;
 use crate::frame;
-use crate::value::Value;
+use crate::value::{Value, decimal_buffer, decimal_text};
 
 pub const QUIT: u8 = 0x01;
 pub const QUERY: u8 = 0x03;
@@ -52,6 +52,9 @@ pub fn put_execute(out: &mut Vec<u8>, statement: u32, values: &[Value], types: b
                 Value::Null => {}
                 Value::Int(number) => out.extend_from_slice(&number.to_le_bytes()),
                 Value::Double(number) => out.extend_from_slice(&number.to_le_bytes()),
+                Value::Decimal { units, scale } => {
+                    put_counted(out, decimal_text(*units, *scale, &mut decimal_buffer()))
+                }
                 Value::Bytes(text) => put_counted(out, text),
             }
         }

@@ -14,6 +14,7 @@
 pub mod auth;
 pub mod bytes;
 pub mod capability;
+pub mod cells;
 pub mod command;
 pub mod error;
 pub mod frame;

@@ -206,10 +206,14 @@ impl ResponseReader {
                 Ok(None)
             }
             State::Prepare => self.prepare(payload),
-            State::PrepareDefinitions(1) => Ok(Some(Answer::Prepared(self.prepared))),
             State::PrepareDefinitions(left) => {
+                // Parameters come first, then the columns, each followed by an EOF packet where that is not deprecated.
+                let end = u32::from(!self.deprecates_eof());
+                if left > end && left <= u32::from(self.prepared.columns) + end {
+                    sink.column(payload)?;
+                }
                 self.state = State::PrepareDefinitions(left - 1);
-                Ok(None)
+                Ok((left == 1).then_some(Answer::Prepared(self.prepared)))
             }
         }
     }

@@ -100,10 +100,17 @@ pub fn put_column(out: &mut Vec<u8>, sequence: u8, name: &str) -> u8 {
 
 /// Appends a whole result of one column; `rows` are payloads in the protocol's own form.
 pub fn put_result(out: &mut Vec<u8>, rows: &[&[u8]], deprecate_eof: bool, status: u16) {
+    put_results(out, 1, rows, deprecate_eof, status);
+}
+
+/// The same of `columns` columns, at most 250.
+pub fn put_results(out: &mut Vec<u8>, columns: u8, rows: &[&[u8]], deprecate_eof: bool, status: u16) {
     let start = frame::begin(out);
-    out.push(1);
+    out.push(columns);
     let mut sequence = frame::finish(out, start, 1);
-    sequence = put_column(out, sequence, "c");
+    for _ in 0..columns {
+        sequence = put_column(out, sequence, "c");
+    }
     if !deprecate_eof {
         sequence = put_eof(out, sequence, status);
     }

@@ -2,7 +2,7 @@
 
 use crate::command::QUERY;
 use crate::frame;
-use crate::value::Value;
+use crate::value::{Value, decimal_buffer, decimal_text};
 use std::io::Write;
 
 /// A statement cut at its `?` placeholders; those inside quotes or backticks are not placeholders.
@@ -54,6 +54,9 @@ pub fn put_literal(out: &mut Vec<u8>, value: &Value, backslash_escapes: bool) {
         // Writing into a Vec cannot fail.
         Value::Int(number) => write!(out, "{number}").unwrap_or_default(),
         Value::Double(number) => write!(out, "{number:?}").unwrap_or_default(),
+        Value::Decimal { units, scale } => {
+            out.extend_from_slice(decimal_text(*units, *scale, &mut decimal_buffer()));
+        }
         Value::Bytes(text) => {
             out.push(b'\'');
             for byte in *text {

@@ -11,13 +11,26 @@ pub struct Table {
     pub before: Vec<String>,
     /// Statements after the last row: the secondary indexes.
     pub after: Vec<String>,
+    /// Ids go from 1 to this; each makes one row, or the few rows that belong together.
+    pub ids: u64,
+    /// The rows that all ids make.
     pub rows: u64,
+    /// Ids of one transaction of the load. Those of one warehouse, or another natural part, are a multiple of it.
+    pub chunk: u64,
     /// Disk space that it will take, bytes, indexes included; an estimate.
     pub bytes: u64,
-    /// Takes lines of [`Dataset::row_tsv`].
+    /// Takes lines of [`Dataset::append_tsv`].
     pub load_data: String,
-    /// Takes lists of [`Dataset::row_values`].
+    /// Takes lists of [`Dataset::append_values`].
     pub insert: String,
+}
+
+/// Something of a dataset that is no table: a stored procedure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routine {
+    pub name: String,
+    /// `CREATE PROCEDURE …`
+    pub create: String,
 }
 
 /// Data that can be loaded: any chunk of rows can be made by any thread, at any time, again.
@@ -31,9 +44,27 @@ pub trait Dataset: Send + Sync {
 
     fn tables(&self) -> Vec<Table>;
 
-    /// Appends row `id` (from 1) of table `table` (from 0) as a line for LOAD DATA.
-    fn row_tsv(&self, table: usize, id: u64, out: &mut Vec<u8>);
+    /// Stored procedures, made before the first row.
+    fn routines(&self) -> Vec<Routine> {
+        Vec::new()
+    }
 
-    /// Appends the same row as a list for INSERT.
-    fn row_values(&self, table: usize, id: u64, out: &mut Vec<u8>);
+    /// Statements after the last row and the last index of all tables, in this order: the foreign keys.
+    fn after_all(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Appends the rows of `id` (from 1) of table `table` (from 0) as lines for LOAD DATA; how many they are.
+    fn append_tsv(&self, table: usize, id: u64, out: &mut Vec<u8>) -> u64;
+
+    /// Appends the same rows as lists for INSERT, separated by commas; how many they are.
+    fn append_values(&self, table: usize, id: u64, out: &mut Vec<u8>) -> u64;
+}
+
+/// What the data of a family were loaded with, as their marker tells it.
+#[derive(Clone, Copy, Debug)]
+pub struct Loaded<'a> {
+    /// By snake_case name, as [`Dataset::parameters`] gave them.
+    pub parameters: &'a BTreeMap<String, serde_json::Value>,
+    pub seed: u64,
 }

@@ -4,8 +4,11 @@
 //! (texts), `tx` (one transaction), `check` (invariants). Rows and transactions are pure functions of a seed.
 //! Nothing here sees a socket, a clock or a histogram, retries or measures: that is the engine's.
 //!
-//! Begin with [`oltp::statements`], then `oltp::tx`.
+//! Begin with [`tpcc::tx`], one file per transaction, or [`smack`], the smallest; then [`chosen`], where all that differs
+//! between families is asked.
 
+pub mod check;
+pub mod chosen;
 pub mod dataset;
 pub mod digits;
 pub mod distribution;
@@ -13,16 +16,19 @@ pub mod error;
 pub mod null;
 pub mod oltp;
 pub mod parameter;
+pub mod smack;
+pub mod tpcc;
 pub mod unique;
 
 pub use error::Error;
 
 use error::nearest;
-use oltp::Kind;
 
 /// The name of every workload with one sentence about it.
 pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str)> {
-    Kind::ALL.into_iter().map(|kind| (kind.name(), kind.summary()))
+    let of_oltp = oltp::Kind::ALL.into_iter().map(|kind| (kind.name(), kind.summary()));
+    let of_smack = smack::Kind::ALL.into_iter().map(|kind| (kind.name(), kind.summary()));
+    of_oltp.chain(std::iter::once((tpcc::NAME, tpcc::summary()))).chain(of_smack)
 }
 
 /// What the workload of this name does, in full.
@@ -30,7 +36,16 @@ pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// # Errors
 /// There is no such workload.
 pub fn describe(name: &str) -> Result<String, Error> {
-    Kind::from_name(name).map(oltp::describe::describe).ok_or_else(|| unknown_workload(name))
+    if let Some(kind) = oltp::Kind::from_name(name) {
+        return Ok(oltp::describe::describe(kind));
+    }
+    if let Some(kind) = smack::Kind::from_name(name) {
+        return Ok(smack::describe::describe(kind));
+    }
+    match name {
+        tpcc::NAME => Ok(tpcc::describe::describe()),
+        _ => Err(unknown_workload(name)),
+    }
 }
 
 /// The error for a name that no workload has: what there is, and what may have been meant.
@@ -58,6 +73,6 @@ mod tests {
             message.starts_with("there is no workload 'oltp-readwrite' (did you mean 'oltp_read_write'?); "),
             "{message}"
         );
-        assert!(message.ends_with("bulk_insert"), "{message}");
+        assert!(message.ends_with("smack_update_select"), "{message}");
     }
 }

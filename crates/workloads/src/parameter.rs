@@ -36,12 +36,20 @@ pub enum Slot<P: 'static> {
     Word { field: fn(&mut P) -> &mut String },
     /// Any text without control characters.
     Text { field: fn(&mut P) -> &mut String },
+    /// A text with a grammar of its own, described by `accepted`. `set` is false, and changes nothing, if it is broken.
+    Parsed { accepted: &'static str, set: fn(&mut P, &str) -> bool, get: fn(&P) -> String },
 }
 
 impl<P: Clone> ParameterSpec<P> {
     /// snake_case, as in TOML and JSON.
     pub fn snake_name(&self) -> String {
         self.name.replace('-', "_")
+    }
+
+    /// Name, and help with the default, as a command line shows them.
+    pub fn shown(&self) -> (&'static str, String) {
+        let default = if self.default.is_empty() { "none" } else { self.default };
+        (self.name, format!("{} [default: {default}]", self.help))
     }
 
     pub fn is_used_by(&self, workload: &str) -> bool {
@@ -58,6 +66,7 @@ impl<P: Clone> ParameterSpec<P> {
             Slot::Choice { accepted, .. } => format!("one of {}", accepted.join(", ")),
             Slot::Word { .. } => "letters, digits and underscores".to_owned(),
             Slot::Text { .. } => "text without control characters".to_owned(),
+            Slot::Parsed { accepted, .. } => (*accepted).to_owned(),
         }
     }
 
@@ -87,6 +96,7 @@ impl<P: Clone> ParameterSpec<P> {
             Slot::Text { field } => {
                 store(field(parameters), (!text.chars().any(char::is_control)).then(|| text.to_owned()))
             }
+            Slot::Parsed { set, .. } => set(parameters, text),
         }
     }
 
@@ -99,6 +109,7 @@ impl<P: Clone> ParameterSpec<P> {
             Slot::Switch { field } => (*field(&mut parameters)).into(),
             Slot::Choice { get, .. } => get(&parameters).into(),
             Slot::Word { field } | Slot::Text { field } => field(&mut parameters).as_str().into(),
+            Slot::Parsed { get, .. } => get(&parameters).into(),
         }
     }
 }
@@ -142,6 +153,17 @@ pub fn apply<P: Clone>(
 pub fn printable<P: Clone>(specs: &[ParameterSpec<P>], workload: &str, parameters: &P) -> BTreeMap<String, Value> {
     let used = specs.iter().filter(|spec| spec.is_used_by(workload));
     used.map(|spec| (spec.snake_name(), spec.value(parameters))).collect()
+}
+
+/// What the marker of loaded data says, as (name, text) pairs, as far as `workload` uses it.
+pub fn of_data<P: Clone>(
+    specs: &[ParameterSpec<P>],
+    workload: &str,
+    loaded: &BTreeMap<String, Value>,
+) -> Vec<(String, String)> {
+    let used = |name: &str| specs.iter().any(|spec| spec.snake_name() == name && spec.is_used_by(workload));
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    loaded.iter().filter(|(name, _)| used(name)).map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
 fn find<P: Clone>(

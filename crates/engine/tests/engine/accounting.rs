@@ -74,16 +74,16 @@ fn account<W: Workload>(server: &Real, spec: RunSpec, workload: W) -> Conducted 
     let failed: u64 = tally.counters.errors.values().sum();
     let sent: u64 = StatementKind::ALL.iter().map(|kind| conducted.totals.sent[*kind]).sum();
     assert_eq!(sent, tally.counters.queries + failed, "every statement was answered");
-    let each = tally.operations.iter();
-    assert_eq!(each.clone().map(|operation| operation.latency.len()).sum::<u64>(), tally.counters.queries);
-    assert_eq!(each.map(|operation| operation.errors).sum::<u64>(), failed);
+    let each = tally.statements.iter();
+    assert_eq!(each.clone().map(|statement| statement.latency.len()).sum::<u64>(), tally.counters.queries);
+    assert_eq!(each.map(|statement| statement.errors).sum::<u64>(), failed);
     let ended = tally.counters.transactions + tally.counters.rollbacks;
     if spec.arrivals == Arrivals::Closed {
-        assert_eq!(tally.response.len(), 0);
+        assert_eq!(tally.response().len(), 0);
     } else {
-        assert_eq!(tally.response.len(), tally.service.len());
+        assert_eq!(tally.response().len(), tally.service().len());
     }
-    assert!(ended >= tally.service.len() && !tally.service.is_empty());
+    assert!(ended >= tally.service().len() && !tally.service().is_empty());
     conducted
 }
 
@@ -133,12 +133,12 @@ fn retries_are_counted_alike_and_nothing_is_done_twice() {
             let conducted = account(server, spec, Quarrel);
             let counters = &conducted.tally().counters;
             let deadlocks = counters.errors.get(&1213).copied().unwrap_or_default();
-            assert!(deadlocks > 0 && counters.retries > 0, "{:?} {}", counters.errors, counters.retries);
+            assert!(deadlocks > 0 && counters.retries() > 0, "{counters:?}");
             assert_eq!(counters.errors.keys().find(|code| ![1213, 1205].contains(*code)), None);
             // A retry begins with ROLLBACK, and so does giving up after ten tries.
             assert_eq!(conducted.totals.sent.begin, conducted.totals.sent.commit + conducted.totals.sent.rollback);
             commits += counters.transactions;
-            attempts += counters.retries;
+            attempts += counters.retries();
         }
         let mut control = server.control();
         let sums = control.rows("SELECT SUM(balance), SUM(changes) FROM d.account").unwrap();
@@ -162,6 +162,9 @@ fn an_open_loop_drops_what_it_cannot_send_and_says_so() {
             assert_eq!(counts.offered, 200);
         }
         let tally = conducted.tally();
-        assert!(tally.response.mean() > tally.service.mean(), "the wait before the first send is part of the response");
+        assert!(
+            tally.response().mean() > tally.service().mean(),
+            "the wait before the first send is part of the response"
+        );
     }
 }

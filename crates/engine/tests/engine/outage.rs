@@ -62,7 +62,7 @@ fn an_external_server_that_comes_back_is_gone_on_with() {
         let spec = RunSpec { private: false, connections: 2, limit: Limit::Events(20), ..spec(at(&fake)) };
         let conducted = conduct(spec, update());
         let counters = &conducted.tally().counters;
-        assert_eq!((counters.transactions, counters.reconnects, counters.retries), (20, 2, 0));
+        assert_eq!((counters.transactions, counters.reconnects, counters.retries()), (20, 2, 0));
         let counts = conducted.totals.counts;
         assert_eq!((counts.started, counts.finished, counts.failed), (20, 20, 0));
         // Two transactions were begun anew: BEGIN and UPDATE were sent twice.

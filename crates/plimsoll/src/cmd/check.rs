@@ -1,39 +1,75 @@
 //! `plimsoll check`: the data's invariants.
 
-use super::{CHECK_FAILED, DONE, parameters, target, workload};
+use super::{CHECK_FAILED, DONE, chosen, target};
 use crate::args::CheckArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_lab::check::check;
-use plimsoll_lab::{LabError, OpenTarget, dataset};
+use plimsoll_lab::check::{CONNECTIONS, check, moment};
+use plimsoll_lab::{LabError, OpenTarget, client, dataset};
+use plimsoll_model::summary::Finding;
 use plimsoll_server::Home;
+use plimsoll_workloads::chosen::Chosen;
 
 pub fn run(args: CheckArgs) -> anyhow::Result<u8> {
-    let kind = workload(&args.workload)?;
-    parameters(kind, &args.params.0, None)?;
-    let spec = target::spec(&args.target, &format!("plimsoll check {}", kind.name()))?;
+    // What is wrong in itself is refused before anything is started.
+    let typed = chosen(&args.workload, &args.params.0, None)?;
+    let name = typed.name();
+    let spec = target::spec(&args.target, &format!("plimsoll check {name}"))?;
     let mut progress = Progress::new(0)?;
     let home = Home::from_env().map_err(LabError::from)?;
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
     let marker = match target.enter_database()? {
-        true => dataset::marker(&mut target.control, kind.dataset_family())?,
+        true => dataset::marker(&mut target.control, typed.family())?,
         false => None,
     };
-    let parameters = parameters(kind, &args.params.0, marker.as_ref().map(|marker| &marker.description))?;
-    let findings = check(&mut target, kind, &parameters, &mut progress);
+    let chosen = chosen(name, &args.params.0, marker.as_ref())?;
+    show(name, &findings(&mut target, &chosen, &mut progress)?, args.json)
+}
+
+/// Asks everything that must hold of the data of the workload.
+pub fn findings(target: &mut OpenTarget, chosen: &Chosen, progress: &mut Progress) -> Result<Vec<Finding>, LabError> {
+    let (marker, ledger) = match target.enter_database()? {
+        true => {
+            let marker = dataset::marker(&mut target.control, chosen.family())?;
+            (marker, client::read(&mut target.control, chosen.family())?)
+        }
+        false => (None, None),
+    };
+    let moment = moment(marker.as_ref(), chosen.name())?;
+    let seed = marker.map(|marker| marker.description.seed);
+    let findings = check(target, &chosen.checks(moment, seed, ledger.as_ref()), CONNECTIONS, progress);
     progress.clear();
-    let findings = findings?;
-    let broken = findings.iter().filter(|finding| !finding.holds).count();
-    if args.json {
-        let document =
-            serde_json::json!({ "schema_version": 1, "workload": kind.name(), "checks": findings, "broken": broken });
+    findings
+}
+
+/// Prints the findings; the exit code says whether any is broken.
+fn show(workload: &str, findings: &[Finding], json: bool) -> anyhow::Result<u8> {
+    let (broken, skipped) = counts(findings);
+    if json {
+        let document = serde_json::json!({
+            "schema_version": 1, "workload": workload, "checks": findings, "broken": broken, "skipped": skipped,
+        });
         terminal::result(&serde_json::to_string_pretty(&document)?)?;
     } else {
-        let line = |finding: &plimsoll_lab::check::Finding| match &finding.found {
-            None => format!("ok      {}\n", finding.name),
-            Some(found) => format!("BROKEN  {}: {found}\n", finding.name),
-        };
-        let lines: String = findings.iter().map(line).collect();
-        terminal::result(&format!("{lines}{} checks, {broken} broken", findings.len()))?;
+        terminal::result(&listed(findings))?;
     }
     Ok(if broken == 0 { DONE } else { CHECK_FAILED })
+}
+
+/// How many are broken, and how many were not asked.
+fn counts(findings: &[Finding]) -> (usize, usize) {
+    let broken = findings.iter().filter(|finding| !finding.holds).count();
+    (broken, findings.iter().filter(|finding| finding.skipped.is_some()).count())
+}
+
+/// One line for each, and their numbers.
+pub fn listed(findings: &[Finding]) -> String {
+    let line = |finding: &Finding| match (&finding.found, &finding.skipped) {
+        (Some(found), _) => format!("BROKEN  {}: {found}\n", finding.name),
+        (None, Some(why)) => format!("skipped {}: {why}\n", finding.name),
+        (None, None) => format!("ok      {}\n", finding.name),
+    };
+    let lines: String = findings.iter().map(line).collect();
+    let (broken, skipped) = counts(findings);
+    let skipped = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
+    format!("{lines}{} checks, {broken} broken{skipped}", findings.len())
 }

@@ -1,24 +1,20 @@
 //! `plimsoll load`: schema and data.
 
-use super::{DONE, target, workload};
+use super::{DONE, chosen, target};
 use crate::args::LoadArgs;
 use crate::terminal::{self, Progress};
 use plimsoll_lab::load::load;
 use plimsoll_lab::{LabError, OpenTarget};
 use plimsoll_server::Home;
-use plimsoll_workloads::oltp::Parameters;
-use plimsoll_workloads::oltp::load::OltpData;
 
 pub fn run(args: LoadArgs) -> anyhow::Result<u8> {
-    let kind = workload(&args.workload)?;
-    let pairs = args.params.0.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-    let parameters = Parameters::parse(kind, pairs)?;
-    let spec = target::spec(&args.target, &format!("plimsoll load {}", kind.name()))?;
+    let chosen = chosen(&args.workload, &args.params.0, None)?;
+    let spec = target::spec(&args.target, &format!("plimsoll load {}", chosen.name()))?;
     let mut progress = Progress::new(0)?;
     let home = Home::from_env().map_err(LabError::from)?;
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
-    let data = OltpData::new(kind, &parameters, args.seed);
-    let loaded = load(&mut target, &data, usize::from(args.threads), &mut progress);
+    let data = chosen.dataset(args.seed);
+    let loaded = load(&mut target, data.as_ref(), usize::from(args.threads), &mut progress);
     progress.clear();
     let loaded = match loaded {
         Err(LabError::Interrupted) => {
@@ -33,9 +29,12 @@ pub fn run(args: LoadArgs) -> anyhow::Result<u8> {
         loaded.rows,
         target.database,
         target.describe(),
-        loaded.rows as f64 / seconds,
+        loaded.rows_per_second(),
         loaded.method,
         if loaded.resumed { ", gone on with" } else { "" },
     ));
+    if let Some(why) = loaded.without_routines {
+        terminal::note(&format!("without stored procedures, which the server refused ({why}): --call-style procedure will not work"));
+    }
     Ok(DONE)
 }

@@ -7,19 +7,20 @@ use anyhow::Context;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use plimsoll_engine::endpoint::Password;
+use plimsoll_lab::dataset::Marker;
 use plimsoll_lab::drop::drop as drop_data;
 use plimsoll_lab::load::load;
-use plimsoll_lab::run::{Finished, Naming, Subject, run as run_plan};
+use plimsoll_lab::run::{Finished, Naming};
+use plimsoll_lab::subject::run_chosen;
 use plimsoll_lab::trial::Ended;
-use plimsoll_lab::{LabError, OpenTarget, TargetSpec, dataset, oltp};
+use plimsoll_lab::{LabError, OpenTarget, TargetSpec, dataset};
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points::cross;
 use plimsoll_plan::{RunPlan, Target};
 use plimsoll_record::read;
 use plimsoll_report::{PointSeries, Report, SettingRow, html, terminal_table};
 use plimsoll_server::Home;
-use plimsoll_workloads::oltp::load::OltpData;
-use plimsoll_workloads::oltp::{Kind, Parameters};
+use plimsoll_workloads::chosen::Chosen;
 use std::path::{Path, PathBuf};
 
 /// The quickstart's own, so that it never meets other data.
@@ -27,16 +28,15 @@ const DATABASE: &str = "quickstart";
 const TABLES: u64 = 4;
 const LOAD_THREADS: usize = 2;
 const LOAD_SEED: u64 = 1;
-const KIND: Kind = Kind::ReadWrite;
+const WORKLOAD: &str = "oltp_read_write";
 const WARMUP_SECONDS: f64 = 2.0;
 
 pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
     if let Some(out) = &args.out {
         make_writable(out)?;
     }
-    let tables = TABLES.to_string();
-    let rows = args.table_size.to_string();
-    let parameters = Parameters::parse(KIND, [("tables", tables.as_str()), ("table-size", rows.as_str())])?;
+    let typed = [("tables", TABLES.to_string()), ("table-size", args.table_size.to_string())];
+    let chosen = Chosen::new(WORKLOAD, &typed.map(|(name, text)| (name.to_owned(), text)), None)?;
     let spec = TargetSpec {
         target: Target::Private(args.server.clone()),
         password: Password::default(),
@@ -50,21 +50,17 @@ pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
     terminal::note("1 of 3: a private server, stopped again at the end");
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
     terminal::note(&format!("        {} {}", target.flavour, target.version));
-    load_anew(&mut target, &parameters, &mut progress)?;
+    let marker = load_anew(&mut target, &args, &chosen, &mut progress)?;
     let seconds = args.time.as_secs_f64() + WARMUP_SECONDS;
     terminal::note(&format!(
         "3 of 3: {} over {} numbers of connections, about {:.0} s",
-        KIND.name(),
+        WORKLOAD,
         plan.points.len(),
         seconds * plan.points.len() as f64
     ));
-    let subject = Subject {
-        make: &|target| oltp::make(target, KIND, &parameters),
-        params: parameters.printable(KIND),
-        family: KIND.dataset_family(),
-    };
     let naming = Naming { recording: "quickstart", tool_version: env!("CARGO_PKG_VERSION") };
-    let finished = run_plan(&mut target, &home, &plan, &subject, &naming, &mut progress)?;
+    let ready = (&chosen, marker.as_ref());
+    let finished = run_chosen(&mut target, &home, &plan, ready, &naming, &mut progress)?;
     std::mem::drop(target);
     show(&args, finished)
 }
@@ -77,7 +73,7 @@ fn make_writable(directory: &Path) -> anyhow::Result<()> {
 
 fn plan(args: &QuickstartArgs) -> RunPlan {
     RunPlan {
-        workload: KIND.name().to_owned(),
+        workload: WORKLOAD.to_owned(),
         params: [("tables".to_owned(), TABLES.to_string()), ("table_size".to_owned(), args.table_size.to_string())]
             .into(),
         target: Target::Private(args.server.clone()).describe(),
@@ -94,23 +90,28 @@ fn plan(args: &QuickstartArgs) -> RunPlan {
     }
 }
 
-/// The same data each time, whatever an earlier quickstart has left.
-fn load_anew(target: &mut OpenTarget, parameters: &Parameters, progress: &mut Progress) -> anyhow::Result<()> {
-    if target.enter_database()? && dataset::marker(&mut target.control, KIND.dataset_family())?.is_some() {
-        drop_data(target, KIND.dataset_family())?;
+/// The same data each time, whatever an earlier quickstart has left; their marker.
+fn load_anew(
+    target: &mut OpenTarget,
+    args: &QuickstartArgs,
+    chosen: &Chosen,
+    progress: &mut Progress,
+) -> anyhow::Result<Option<Marker>> {
+    if target.enter_database()? && dataset::marker(&mut target.control, chosen.family())?.is_some() {
+        drop_data(target, chosen.family())?;
     }
-    let data = OltpData::new(KIND, parameters, LOAD_SEED);
-    terminal::note(&format!("2 of 3: dataset sbtest, {TABLES} tables of {} rows", parameters.table_size));
-    let loaded = load(target, &data, LOAD_THREADS, progress);
+    let data = chosen.dataset(LOAD_SEED);
+    terminal::note(&format!("2 of 3: dataset {}, {TABLES} tables of {} rows", chosen.family(), args.table_size));
+    let loaded = load(target, data.as_ref(), LOAD_THREADS, progress);
     progress.clear();
     let loaded = loaded?;
     let seconds = loaded.elapsed.as_secs_f64();
     terminal::note(&format!(
         "        {} rows in {seconds:.1} s, {:.0} rows/s",
         loaded.rows,
-        loaded.rows as f64 / seconds
+        loaded.rows_per_second()
     ));
-    Ok(())
+    Ok(dataset::marker(&mut target.control, chosen.family())?)
 }
 
 fn show(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<u8> {

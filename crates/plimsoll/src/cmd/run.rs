@@ -1,59 +1,66 @@
 //! `plimsoll run`: runs a workload and measures it.
 
-use super::{DONE, ENVIRONMENT, INTERRUPTED, parameters, target, workload};
+use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, chosen, target};
 use crate::args::RunArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_lab::run::{Finished, Naming, Subject, run as run_plan};
+use plimsoll_lab::run::{Finished, Naming};
+use plimsoll_lab::subject::{look_at_tables, run_chosen};
 use plimsoll_lab::trial::Ended;
-use plimsoll_lab::{LabError, OpenTarget, dataset, oltp};
+use plimsoll_lab::{LabError, OpenTarget, dataset};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points;
 use plimsoll_report::{Report, terminal_table};
 use plimsoll_server::Home;
+use plimsoll_workloads::chosen::Chosen;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 pub fn run(args: RunArgs) -> anyhow::Result<u8> {
-    let kind = workload(&args.workload)?;
     // What is wrong in itself is refused before anything is started.
-    parameters(kind, &args.params.0, None)?;
-    let spec = target::spec(&args.target, &format!("plimsoll run {}", kind.name()))?;
-    let plan = plan(&args, &spec.target.describe());
-    plan.check()?;
+    let typed = chosen(&args.workload, &args.params.0, None)?;
+    let name = typed.name();
+    let spec = target::spec(&args.target, &format!("plimsoll run {name}"))?;
+    let mut plan = plan(&args, &spec.target.describe(), &typed)?;
     let mut progress = Progress::new(args.report_interval)?;
     let home = Home::from_env().map_err(LabError::from)?;
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
     if !target.enter_database()? {
         return Err(LabError::Refused(format!(
-            "there is no database `{}`; `plimsoll load {}` makes it",
-            target.database,
-            kind.name()
+            "there is no database `{}`; `plimsoll load {name}` makes it",
+            target.database
         ))
         .into());
     }
-    let marker = dataset::marker(&mut target.control, kind.dataset_family())?;
-    let parameters = parameters(kind, &args.params.0, marker.as_ref().map(|marker| &marker.description))?;
-    oltp::look_at_tables(&mut target, kind, &parameters, marker.as_ref())?;
-    let subject = Subject {
-        make: &|target| oltp::make(target, kind, &parameters),
-        params: parameters.printable(kind),
-        family: kind.dataset_family(),
-    };
-    terminal::note(&format!("{} on {} {}, seed {}", kind.name(), target.flavour, target.version, plan.seed));
-    let recording = kind.name().replace('_', "-");
+    let marker = dataset::marker(&mut target.control, typed.family())?;
+    let chosen = chosen(name, &args.params.0, marker.as_ref())?;
+    plan.protocol = protocol(&args, &chosen)?;
+    look_at_tables(&mut target, &chosen, marker.as_ref())?;
+    terminal::note(&format!("{name} on {} {}, seed {}", target.flavour, target.version, plan.seed));
+    let recording = name.replace('_', "-");
     let naming = Naming { recording: &recording, tool_version: env!("CARGO_PKG_VERSION") };
-    let finished = run_plan(&mut target, &home, &plan, &subject, &naming, &mut progress)?;
+    let ready = (&chosen, marker.as_ref());
+    let mut finished = run_chosen(&mut target, &home, &plan, ready, &naming, &mut progress)?;
+    if args.check && finished.ended.is_none() {
+        finished.summary.checks = Some(super::check::findings(&mut target, &chosen, &mut progress)?);
+    }
     show(&args, finished)
 }
 
-fn plan(args: &RunArgs, target: &str) -> RunPlan {
+/// How statements are sent: as asked for, else as the workload's original does.
+fn protocol(args: &RunArgs, chosen: &Chosen) -> anyhow::Result<String> {
+    let protocol = args.protocol.clone().unwrap_or_else(|| chosen.default_protocol().to_owned());
+    chosen.goes_with(&protocol, args.rate.is_some())?;
+    Ok(protocol)
+}
+
+fn plan(args: &RunArgs, target: &str, chosen: &Chosen) -> anyhow::Result<RunPlan> {
     let rates = args.rate.as_ref().map_or(&[][..], |rates| &rates.0);
     let measure = match (args.events, args.events_per_connection) {
         (Some(events), _) => Measure::Events(events),
         (None, Some(events)) => Measure::EventsPerConnection(events),
         (None, None) => Measure::Seconds(args.time.as_secs_f64()),
     };
-    RunPlan {
+    let plan = RunPlan {
         workload: args.workload.clone(),
         params: args.params.0.iter().cloned().collect(),
         target: target.to_owned(),
@@ -63,11 +70,13 @@ fn plan(args: &RunArgs, target: &str) -> RunPlan {
         measure,
         seed: args.seed.unwrap_or_else(random_seed),
         loops: usize::from(args.loops),
-        protocol: args.protocol.clone(),
+        protocol: protocol(args, chosen)?,
         outage_limit_seconds: args.outage_limit.as_secs_f64(),
         ignore_errors: args.ignore_errors.clone(),
         report_interval_seconds: args.report_interval,
-    }
+    };
+    plan.check()?;
+    Ok(plan)
 }
 
 /// A seed that a person can type again. The standard library's hash keys come from the system's randomness.
@@ -77,7 +86,9 @@ pub fn random_seed() -> u64 {
 
 /// Prints the result; the exit code says how it ended.
 fn show(args: &RunArgs, finished: Finished) -> anyhow::Result<u8> {
+    let broken = finished.summary.checks.iter().flatten().any(|finding| !finding.holds);
     let code = match &finished.ended {
+        None if broken => CHECK_FAILED,
         None => DONE,
         Some(Ended::Interrupted) => INTERRUPTED,
         Some(Ended::Failed(_)) => ENVIRONMENT,
@@ -86,8 +97,12 @@ fn show(args: &RunArgs, finished: Finished) -> anyhow::Result<u8> {
         terminal::result(&serde_json::to_string_pretty(&finished.summary)?)?;
     } else {
         let title = finished.summary.workload.clone();
+        let findings = finished.summary.checks.clone();
         let report = Report::of(&title, finished.summary);
         terminal::result(&terminal_table(&report, terminal::colour()))?;
+        if let Some(findings) = findings {
+            terminal::result(&super::check::listed(&findings))?;
+        }
     }
     match &finished.ended {
         Some(Ended::Failed(why)) => terminal::note(&format!("plimsoll: the run ended early: {why}")),

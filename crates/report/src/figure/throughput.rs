@@ -5,7 +5,7 @@ use crate::format::{number, short, tick};
 use crate::input::{PointSeries, Report};
 use crate::scale::{Scale, spread};
 use crate::svg::{Anchor, Svg};
-use crate::sweep::{Sweep, shown_latency};
+use crate::sweep::{Sweep, Unit, shown_latency};
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_model::summary::{LatencyMs, Point};
 
@@ -27,11 +27,11 @@ pub fn throughput_and_latency(report: &Report) -> Option<String> {
     let mut svg = Svg::new(WIDTH, 552.0, &description);
     let x = Scale::logarithmic((first, last), (THROUGHPUT.left + 20.0, THROUGHPUT.right - 20.0));
     let spans: Vec<Span> = spans(report, &sweep);
-    let highest = points.iter().filter_map(|point| point.transactions_per_second);
+    let highest = points.iter().filter_map(|point| sweep.throughput(point));
     let highest = highest.chain(spans.iter().map(|span| span.fastest)).fold(0.0, f64::max);
     let y = Scale::from_zero(1.08 * highest, THROUGHPUT.vertical(), 5);
 
-    THROUGHPUT.frame(&mut svg, &y, 5, "Throughput", "transactions per second");
+    THROUGHPUT.frame(&mut svg, &y, 5, "Throughput", sweep.unit.name());
     knee(&mut svg, &sweep, &x, &y);
     for span in &spans {
         let at = x.at(span.load);
@@ -53,7 +53,11 @@ struct Span {
     fastest: f64,
 }
 
+/// The seconds of order entry do not tell its new orders apart, so it has none.
 fn spans(report: &Report, sweep: &Sweep<'_>) -> Vec<Span> {
+    if sweep.unit == Unit::NewOrders {
+        return Vec::new();
+    }
     let paired =
         sweep.points.iter().zip(&report.timeline).filter(|(point, series)| point.connections == series.connections);
     paired.filter_map(|(point, series)| span(sweep.x(point), series)).collect()
@@ -81,21 +85,21 @@ fn throughput(svg: &mut Svg, sweep: &Sweep<'_>, x: &Scale, y: &Scale) {
     let places: Vec<(f64, f64)> = sweep
         .by_load()
         .iter()
-        .filter_map(|point| Some((x.at(sweep.x(point)), y.at(point.transactions_per_second?))))
+        .filter_map(|point| Some((x.at(sweep.x(point)), y.at(sweep.throughput(point)?))))
         .collect();
     if sweep.is_one_line() {
         svg.polyline(&places, "line s1");
     }
     for point in sweep.points.iter().filter(|point| sweep.x(point) > 0.0) {
-        let Some(rate) = point.transactions_per_second else { continue };
-        let hint = format!("{}: {} transactions per second", sweep.load_text(point), short(rate));
+        let Some(rate) = sweep.throughput(point) else { continue };
+        let hint = format!("{}: {} {}", sweep.load_text(point), short(rate), sweep.unit.name());
         svg.dot((x.at(sweep.x(point)), y.at(rate)), 3.5, "dot s1", &hint);
     }
     if let Some(knee) = sweep.knee() {
         svg.plimsoll_mark((x.at(knee.connections), y.at(knee.throughput)), 7.0, "mark");
     }
     if let Some(peak) = sweep.peak().map(|at| &sweep.points[at]) {
-        let rate = peak.transactions_per_second.unwrap_or(0.0);
+        let rate = sweep.throughput(peak).unwrap_or(0.0);
         let place = (x.at(sweep.x(peak)), y.at(rate));
         svg.dot(place, 5.0, "dot s1", &format!("the peak, {}", sweep.load_text(peak)));
         let anchor = match place.0 {

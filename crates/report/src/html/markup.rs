@@ -1,6 +1,6 @@
 //! Sections, tables and lists as HTML. Everything handed in as text is escaped here.
 
-use crate::table::{Column, Table};
+use crate::table::{Column, Mark, Table};
 use crate::text::escape;
 
 /// A section of the page: its heading stands in the margin, its body is markup already.
@@ -48,8 +48,8 @@ pub(super) fn table(table: &Table) -> String {
         let mark = table.mark(row);
         html.push_str(&mark.map_or("<tr>".to_owned(), |mark| format!("<tr class=\"{}\">", mark.name())));
         for (at, column) in table.columns.iter().enumerate() {
-            let tag =
-                mark.filter(|_| at == 0).map_or(String::new(), |m| format!("<span class=\"tag\">{}</span>", m.name()));
+            let tag = mark.filter(|_| at == 0).and_then(Mark::tag);
+            let tag = tag.map_or(String::new(), |tag| format!("<span class=\"tag\">{tag}</span>"));
             html.push_str(&format!("<td{}>{tag}{}</td>", class(column), escape(&column.cells[row])));
         }
         html.push_str("</tr>\n");

@@ -4,7 +4,7 @@ use super::markup::{Section, figure as captioned, pairs, paragraph, remark, subh
 use crate::figure::{cpu, operations, throughput, timeline};
 use crate::input::{Limit, Report, SettingRow};
 use crate::points::{self, Per};
-use crate::sweep::{Sweep, errors_by_code};
+use crate::sweep::{Sweep, Unit, errors_by_code};
 use crate::table::Mark;
 use crate::text::{escape, escape_lines};
 
@@ -19,7 +19,7 @@ pub(super) fn figure(report: &Report) -> Option<Section> {
 
 fn main_caption(report: &Report) -> &'static str {
     let has_seconds = report.timeline.iter().any(|series| series.intervals.len() > 1);
-    match has_seconds {
+    match has_seconds && Unit::of(&report.summary.points) == Unit::Transactions {
         true => {
             "Dots are means over the measured window; upright strokes reach from its slowest to its fastest second. \
              The mark with the line through it is the knee: the smallest load that brings 95 % of the highest \
@@ -45,6 +45,9 @@ pub(super) fn load_points(report: &Report) -> Option<Section> {
     }
     if sweep.points.iter().any(|point| point.response_ms.is_some()) {
         remarks.push("Percentiles are of the response time: from the moment a transaction was due.".to_owned());
+    }
+    if sweep.unit == Unit::NewOrders {
+        remarks.push("NOPM: new orders committed per minute. The column new_order is about these alone; all others are about all kinds together.".to_owned());
     }
     remarks.extend(errors_by_code(sweep.points).map(|named| format!("Errors by code: {named}.")));
     if !remarks.is_empty() {
@@ -110,9 +113,8 @@ pub(super) fn timeline(report: &Report) -> Option<Section> {
 
 pub(super) fn latency(report: &Report) -> Option<Section> {
     let sweep = Sweep::new(report);
-    let first = sweep.points.first()?;
+    let detailed = sweep.detailed()?;
     let mut body = table(&points::latencies(&sweep));
-    let detailed = sweep.peak().map_or(first, |at| &sweep.points[at]);
     if let Some(svg) = operations::latency_ranges(detailed) {
         body.push_str(&subheading(&format!("By operation, at {}", sweep.load_text(detailed))));
         body.push_str(&captioned(

@@ -1,5 +1,7 @@
 //! A sweep as two cores measure it, for the example page and the tests. Nothing in it is random.
 
+pub mod order_entry;
+
 use plimsoll_model::samples::{HostSample, Interval, Phase};
 use plimsoll_model::summary::*;
 use plimsoll_model::{Caveat, Flavour};
@@ -69,6 +71,7 @@ pub fn summary(points: Vec<Point>) -> Summary {
             "The server and the load generator share 2 CPUs, so a faster client would also show as a faster server; \
              use ratios between variants rather than absolute numbers, or run the load from another machine.",
         )],
+        checks: None,
         recording: Some("20261121T193000Z-quickstart-3fa2".to_owned()),
         interrupted: false,
     }
@@ -108,6 +111,9 @@ fn operations(transactions: u64, p50: f64) -> Vec<Operation> {
         count: per * transactions,
         errors: 0,
         latency_ms: latency(share * p50, tail),
+        response_ms: None,
+        rollbacks: 0,
+        retries: 0,
     };
     rows.map(operation).into()
 }
@@ -128,12 +134,14 @@ fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) 
         response_ms: None,
         errors: if connections == 64 { BTreeMap::from([(1213, 3)]) } else { BTreeMap::new() },
         retries: if connections == 64 { 3 } else { 0 },
+        retried: if connections == 64 { BTreeMap::from([(1213, 3)]) } else { BTreeMap::new() },
         reconnects: 0,
         fairness: Fairness::default(),
         counts: Counts { offered: transactions, started: transactions, finished: transactions, ..Counts::default() },
         operations: operations(transactions, p50),
         client: ClientCost {
             cpu_us_per_query: Some(1e6 * client / (20.0 * rate)),
+            cpu_us_per_transaction: Some(1e6 * client / rate),
             process_cpu_us_per_query: Some(1.1e6 * client / (20.0 * rate)),
             cpu_fraction: Some(client),
             ceiling_fraction: None,
@@ -141,6 +149,7 @@ fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) 
         },
         server: Some(ServerCost {
             cpu_us_per_query: Some(2e6 * (host - 0.03) / (20.0 * rate)),
+            cpu_us_per_transaction: Some(2e6 * (host - 0.03) / rate),
             cpus_busy: Some(2.0 * (host - 0.03)),
             context_switches_per_query: Some(1.9),
             read_bytes_per_query: Some(12.0),
@@ -156,6 +165,9 @@ fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) 
             iowait: 0.35 * (1.0 - host),
             steal: 0.0,
         }),
+        nopm: None,
+        order_entry: None,
+        original_listing: None,
     }
 }
 

@@ -1,100 +1,11 @@
-//! What must hold of the data: each check is a query and the answer it has to give; the verdict is pure.
+//! What must hold of the data of the OLTP family, table by table.
 
 use super::Kind;
 use super::load::{PAD_OF_0_4, rows_per_table};
 use super::parameters::{Layout, Parameters};
 use super::schema::{Column, Schema};
 use super::statements::PAD_OF_0_4_INSERTS;
-
-/// The rows of an answer as text; `None` is NULL.
-pub type Answer = [Vec<Option<String>>];
-
-/// A query and what it has to answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
-    /// What is checked, of which table: for people.
-    pub name: String,
-    pub sql: String,
-    pub expectation: Expectation,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Expectation {
-    /// These rows, in any order; letter case does not matter.
-    Rows(Vec<Vec<Option<String>>>),
-    /// At least these rows.
-    Including(Vec<Vec<Option<String>>>),
-    /// One row, whose single number is 0: the rows that violate something.
-    None,
-    /// One row, whose first half equals its second half.
-    Halves,
-}
-
-/// Which state the data are in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// Right after a load: the number of rows is known too.
-    Loaded,
-    /// After any number of runs.
-    Driven,
-}
-
-impl Check {
-    /// Judges an answer.
-    ///
-    /// # Errors
-    /// What was found and what was expected, in words.
-    pub fn verdict(&self, answer: &Answer) -> Result<(), String> {
-        match &self.expectation {
-            Expectation::Rows(rows) if sorted(rows) == sorted(answer) => Ok(()),
-            Expectation::Rows(_) if answer.is_empty() => Err("found nothing: the table is missing".to_owned()),
-            Expectation::Rows(rows) => Err(format!("found {}, expected {}", shown(answer), shown(rows))),
-            Expectation::Including(rows) => {
-                let found = sorted(answer);
-                let missing: Vec<_> = sorted(rows).into_iter().filter(|row| !found.contains(row)).collect();
-                if missing.is_empty() {
-                    Ok(())
-                } else {
-                    Err(format!("found {}, without {}", shown(answer), shown(&missing)))
-                }
-            }
-            Expectation::None => match single(answer) {
-                Some([Some(count)]) if count == "0" => Ok(()),
-                Some([Some(count)]) => Err(format!("found {count} rows that violate it, expected none")),
-                _ => Err(format!("found {}, expected one number", shown(answer))),
-            },
-            Expectation::Halves => match single(answer).map(|row| row.split_at(row.len() / 2)) {
-                Some((left, right)) if left == right => Ok(()),
-                _ => Err(format!("the two halves of {} differ", shown(answer))),
-            },
-        }
-    }
-}
-
-fn single(answer: &Answer) -> Option<&[Option<String>]> {
-    match answer {
-        [row] => Some(row),
-        _ => None,
-    }
-}
-
-fn sorted(rows: &Answer) -> Vec<Vec<Option<String>>> {
-    let lower = |cell: &Option<String>| cell.as_ref().map(|text| text.to_lowercase());
-    let mut rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(lower).collect()).collect();
-    rows.sort();
-    rows
-}
-
-fn shown(rows: &Answer) -> String {
-    let cell = |cell: &Option<String>| cell.clone().unwrap_or_else(|| "NULL".to_owned());
-    let row = |row: &Vec<Option<String>>| format!("({})", row.iter().map(cell).collect::<Vec<_>>().join(", "));
-    let all = rows.iter().map(row).collect::<Vec<_>>().join(" ");
-    if all.is_empty() { "nothing".to_owned() } else { all }
-}
-
-fn cells<const N: usize>(texts: [&str; N]) -> Vec<Option<String>> {
-    texts.iter().map(|text| Some((*text).to_owned())).collect()
-}
+use crate::check::{Check, Expectation, Moment, cells};
 
 /// That the tables are there and have the columns that `kind` needs: to be asked before a run, too.
 pub fn layout(kind: Kind, parameters: &Parameters) -> Vec<Check> {

@@ -42,6 +42,8 @@ pub struct Rows {
     keys: Sampler,
 }
 
+/// Rows of one transaction of the load: large enough to cost nothing, small enough that a kill loses a second.
+const CHUNK_ROWS: u64 = 50_000;
 /// What InnoDB takes for a row and for its entry in the index on k, as measured on both flavours, rounded up.
 const ROW_BYTES: u64 = 260;
 const K_ENTRY_BYTES: u64 = 30;
@@ -71,7 +73,9 @@ impl OltpData {
             create: self.schema.create_table(table),
             before: self.schema.indexes_before_load(table),
             after: self.schema.indexes_after_load(table),
+            ids: rows,
             rows,
+            chunk: CHUNK_ROWS,
             bytes: rows * (ROW_BYTES + entry) + TABLE_BYTES,
             load_data: self.rows.load_data_statement(table),
             insert: self.rows.insert_prefix(table),
@@ -96,12 +100,14 @@ impl Dataset for OltpData {
         self.schema.tables().map(|table| self.table(table)).collect()
     }
 
-    fn row_tsv(&self, table: usize, id: u64, out: &mut Vec<u8>) {
+    fn append_tsv(&self, table: usize, id: u64, out: &mut Vec<u8>) -> u64 {
         self.rows.row_tsv(table as u64 + 1, id, out);
+        1
     }
 
-    fn row_values(&self, table: usize, id: u64, out: &mut Vec<u8>) {
+    fn append_values(&self, table: usize, id: u64, out: &mut Vec<u8>) -> u64 {
         self.rows.row_values(table as u64 + 1, id, out);
+        1
     }
 }
 
@@ -272,7 +278,7 @@ mod tests {
         assert_eq!((tables[1].name.as_str(), tables[1].rows), ("sbtest2", 1_000));
         assert_eq!(tables[1].after, ["CREATE INDEX k_2 ON sbtest2(k)"]);
         let (mut line, mut expected) = (Vec::new(), Vec::new());
-        data.row_tsv(1, 9, &mut line);
+        data.append_tsv(1, 9, &mut line);
         Rows::new(&parameters, 5).row_tsv(2, 9, &mut expected);
         assert_eq!(line, expected);
     }

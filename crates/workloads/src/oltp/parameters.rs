@@ -2,6 +2,7 @@
 
 use super::{Kind, statements};
 use crate::distribution::{Distribution, DistributionName};
+use crate::dataset::Loaded;
 use crate::error::Error;
 use crate::parameter::{self, ParameterSpec, Slot};
 use serde_json::Value;
@@ -110,6 +111,39 @@ impl Parameters {
         parameter::apply(&TABLE, kind.name(), pairs, &mut parameters)?;
         parameters.validate(kind)?;
         Ok(parameters)
+    }
+
+    /// Reads (name, text) pairs on top of what the data were loaded with. What shapes the data may be narrowed (fewer
+    /// tables, fewer rows), never widened.
+    ///
+    /// # Errors
+    /// As [`Parameters::parse`]; what was typed contradicts the data.
+    pub fn on(
+        kind: Kind,
+        typed: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
+        loaded: Option<Loaded<'_>>,
+    ) -> Result<Parameters, Error> {
+        let Some(loaded) = loaded else { return Parameters::parse(kind, typed) };
+        let data = Parameters::parse(kind, parameter::of_data(&TABLE, kind.name(), loaded.parameters))?;
+        let mut wanted = data.clone();
+        parameter::apply(&TABLE, kind.name(), typed, &mut wanted)?;
+        wanted.validate(kind)?;
+        let refuse = |found: String, remedy: &str| {
+            Err(Error::Combination { workload: kind.name(), found, remedy: remedy.to_owned() })
+        };
+        for (name, asked, there) in
+            [("tables", wanted.tables, data.tables), ("table-size", wanted.table_size, data.table_size)]
+        {
+            if asked > there {
+                let found = format!("{name} {asked}, since the data were loaded with {name} {there}");
+                return refuse(found, "run with at most that, or drop them and load anew");
+            }
+        }
+        if wanted.layout != data.layout {
+            let found = format!("layout {}: the data have {}", wanted.layout.name(), data.layout.name());
+            return refuse(found, "drop them and load anew, or use another database");
+        }
+        Ok(wanted)
     }
 
     /// Every parameter that `kind` uses, defaults included, by snake_case name.

@@ -369,7 +369,15 @@ mod tests {
     #[test]
     fn a_retry_does_not_count() {
         let mut state = oltp(Kind::BulkInsert, &[]).state(0, 1);
-        let input = |number| Input { rng: Rng::new(1, 0, number), connection: 0, connections: 1, number };
+        let input = |number| Input {
+            rng: Rng::new(1, 0, number),
+            connection: 0,
+            connections: 1,
+            stream: 0,
+            number,
+            queued: false,
+            transaction: 0,
+        };
         assert!(state.begin(&input(0)));
         assert!(!state.begin(&input(0)));
         assert!(state.begin(&input(1)));

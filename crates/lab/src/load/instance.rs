@@ -1,0 +1,107 @@
+//! Settings of a private server that make a load faster, and their way back. What they were stands in the marker
+//! table before anything is changed, so that a load that was killed leaves nothing behind: the next one, or `drop`,
+//! puts it back. The server of somebody else is never changed.
+
+use crate::dataset;
+use crate::error::LabError;
+use crate::target::OpenTarget;
+use plimsoll_engine::Failure;
+use plimsoll_engine::control::Control;
+use plimsoll_server::process::Identity;
+use plimsoll_server::settings::same_value;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What measurably helps, where a server has it: not to write pages in the background that change again soon. None of
+/// it can cost more than what is not marked as done: the redo log and the doublewrite buffer stay as they are.
+const WANTED: [(&str, &str); 2] = [("innodb_adaptive_flushing", "OFF"), ("innodb_max_dirty_pages_pct_lwm", "0")];
+
+/// What was before, and of which process: one that was started since has its own settings.
+#[derive(Serialize, Deserialize)]
+struct Originals {
+    server: Option<Identity>,
+    values: BTreeMap<String, String>,
+}
+
+/// Changes a private server for the load of `family`, whose marker is there.
+pub fn change(target: &mut OpenTarget, family: &str) -> Result<(), LabError> {
+    if !target.is_private() {
+        return Ok(());
+    }
+    let server = identity(target);
+    let control = &mut target.control;
+    let mut values = BTreeMap::new();
+    for (name, wanted) in WANTED {
+        // Not every server has every variable.
+        if let Some(value) = value_of(control, name)?.filter(|value| !same_value(wanted, value)) {
+            values.insert(name.to_owned(), value);
+        }
+    }
+    let originals = serde_json::to_string(&Originals { server, values: values.clone() });
+    let originals = originals.map_err(|error| LabError::Environment(error.to_string()))?;
+    dataset::set_detail(control, family, dataset::INSTANCE, &originals)?;
+    for (name, wanted) in WANTED.iter().filter(|(name, _)| values.contains_key(*name)) {
+        set(control, name, wanted)
+            .map_err(|failure| LabError::sql(&format!("setting {name} for the time of the load"), &failure))?;
+    }
+    Ok(())
+}
+
+/// Puts back what a load changed, one that was killed too, and looks that it is back. Does nothing on the server of
+/// somebody else.
+///
+/// # Errors
+/// [`LabError::Environment`], naming the setting that is not what it was.
+pub fn put_back(target: &mut OpenTarget) -> Result<(), LabError> {
+    if !target.is_private() {
+        return Ok(());
+    }
+    let server = identity(target);
+    let control = &mut target.control;
+    for place in dataset::details(control, dataset::INSTANCE)? {
+        let originals: Originals = serde_json::from_str(&place.detail).map_err(|error| {
+            LabError::Environment(format!(
+                "the settings that the load of `{}` in the database `{}` changed cannot be read ({error}); start the \
+                 server anew and drop that dataset",
+                place.family, place.database
+            ))
+        })?;
+        if originals.server == server {
+            for (name, value) in &originals.values {
+                restore(control, name, value)?;
+            }
+        }
+        dataset::forget_detail(control, &place)?;
+    }
+    Ok(())
+}
+
+fn restore(control: &mut Control, name: &str, value: &str) -> Result<(), LabError> {
+    let not_back = |found: String| {
+        LabError::Environment(format!(
+            "{name} could not be put back to {value} after the load: {found}; set it yourself or start the server anew"
+        ))
+    };
+    set(control, name, value).map_err(|failure| not_back(failure.to_string()))?;
+    match value_of(control, name)? {
+        Some(found) if same_value(value, &found) => Ok(()),
+        found => Err(not_back(format!("it is {}", found.as_deref().unwrap_or("gone")))),
+    }
+}
+
+fn identity(target: &OpenTarget) -> Option<Identity> {
+    Identity::of(target.server.as_ref()?.pid())
+}
+
+fn set(control: &mut Control, name: &str, value: &str) -> Result<(), Failure> {
+    let value = if value.parse::<f64>().is_ok() { value.to_owned() } else { dataset::literal(value) };
+    control.run(&format!("SET GLOBAL {name} = {value}")).map(drop)
+}
+
+/// A variable of the server; none if it has no such variable.
+fn value_of(control: &mut Control, name: &str) -> Result<Option<String>, LabError> {
+    let rows = control
+        .rows(&format!("SHOW GLOBAL VARIABLES LIKE {}", dataset::literal(name)))
+        .map_err(|failure| LabError::sql(&format!("asking the server for {name}"), &failure))?;
+    Ok(rows.pairs().find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned()))
+}

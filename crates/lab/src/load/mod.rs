@@ -1,0 +1,147 @@
+//! Loads a dataset: tables, then rows in chunks by several connections, then indexes, then foreign keys. Each chunk
+//! and its mark are one transaction, so a load that was killed goes on where it stopped.
+
+mod instance;
+mod prepare;
+mod work;
+mod worker;
+
+pub use instance::put_back;
+pub(crate) use prepare::drop_routines;
+
+use crate::dataset::{self, State};
+use crate::error::LabError;
+use crate::target::OpenTarget;
+use crate::watch::{Event, LoadProgress, Watcher};
+use plimsoll_workloads::dataset::Dataset;
+use prepare::{Prepared, prepare};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use work::Work;
+use worker::Shared;
+
+const TICK: Duration = Duration::from_millis(100);
+/// "Duplicate key name": an index that was built before a kill and not marked.
+const INDEX_EXISTS: u16 = 1061;
+
+/// What a load did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// Rows that are there now.
+    pub rows: u64,
+    /// Those of them that an earlier load left; about, where rows are made several at once.
+    pub rows_before: u64,
+    pub elapsed: Duration,
+    pub resumed: bool,
+    /// `LOAD DATA LOCAL`, or `INSERT` where the server refuses that.
+    pub method: &'static str,
+    /// Why the stored procedures are missing, in the server's words, where it refused to make them.
+    pub without_routines: Option<String>,
+}
+
+impl Loaded {
+    /// Rows of this load per second, indexes included.
+    pub fn rows_per_second(&self) -> f64 {
+        (self.rows - self.rows_before) as f64 / self.elapsed.as_secs_f64().max(1e-3)
+    }
+}
+
+/// Loads `dataset` over `threads` connections. A private server has other settings meanwhile.
+///
+/// # Errors
+/// [`LabError::Refused`] if the data, or tables of others, are there already; [`LabError::Environment`] if the
+/// server fails, the disk is too small or a setting cannot be put back; [`LabError::Interrupted`], and then the next
+/// load goes on.
+pub fn load(
+    target: &mut OpenTarget,
+    dataset: &dyn Dataset,
+    threads: usize,
+    watcher: &mut dyn Watcher,
+) -> Result<Loaded, LabError> {
+    let started = Instant::now();
+    put_back(target)?;
+    let prepared = prepare(target, dataset)?;
+    let loaded = match instance::change(target, dataset.family()) {
+        Ok(()) => fill(target, dataset, threads, prepared, started, watcher),
+        Err(error) => Err(error),
+    };
+    let loaded = match (loaded, put_back(target)) {
+        (Err(LabError::Environment(text)), _) if target.epitaph().is_some() => return Err(explained(target, text)),
+        (Err(LabError::Environment(text)), Err(error)) => Err(LabError::Environment(format!("{text}; and {error}"))),
+        (_, Err(error)) => Err(error),
+        (loaded, Ok(())) => loaded,
+    }?;
+    dataset::set_state(&mut target.control, dataset.family(), State::Loaded)?;
+    Ok(Loaded { elapsed: started.elapsed(), ..loaded })
+}
+
+fn fill(
+    target: &OpenTarget,
+    dataset: &dyn Dataset,
+    threads: usize,
+    prepared: Prepared,
+    started: Instant,
+    watcher: &mut dyn Watcher,
+) -> Result<Loaded, LabError> {
+    let tables = dataset.tables();
+    let after_all = dataset.after_all();
+    let work = Work::new(&tables, after_all.len(), &prepared.done);
+    let (rows_before, rows_total) = (work.rows_done, tables.iter().map(|table| table.rows).sum());
+    let shared = Shared {
+        dataset,
+        tables: &tables,
+        after_all,
+        endpoint: target.load_endpoint(),
+        rows: AtomicU64::new(rows_before),
+        work: Mutex::new(work),
+        stop: AtomicBool::new(false),
+        inserts: AtomicBool::new(false),
+        resumed: prepared.resumed,
+    };
+    let failure = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(|| shared.worker())).collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            std::thread::sleep(TICK);
+            if watcher.interrupted() {
+                shared.stop.store(true, Ordering::Relaxed);
+            }
+            let doing = shared.work.lock().map_or("rows", |work| work.doing());
+            // What was there before is an estimate.
+            let rows = shared.rows.load(Ordering::Relaxed).min(rows_total);
+            watcher.tell(Event::Load(LoadProgress {
+                doing,
+                rows,
+                rows_before,
+                rows_total,
+                elapsed: started.elapsed(),
+            }));
+        }
+        let ends = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err(died())));
+        // All are joined before the first failure is looked at.
+        ends.collect::<Vec<_>>().into_iter().find_map(Result::err)
+    });
+    match failure {
+        Some(error) => Err(error),
+        None if watcher.interrupted() => Err(LabError::Interrupted),
+        None => Ok(Loaded {
+            rows: shared.rows.into_inner(),
+            rows_before,
+            elapsed: started.elapsed(),
+            resumed: prepared.resumed,
+            method: if shared.inserts.into_inner() { "INSERT" } else { "LOAD DATA LOCAL" },
+            without_routines: prepared.without_routines,
+        }),
+    }
+}
+
+fn died() -> LabError {
+    LabError::Environment("a loading thread died; this is a bug".to_owned())
+}
+
+fn explained(target: &OpenTarget, text: String) -> LabError {
+    match target.epitaph() {
+        Some(tail) => LabError::Environment(format!("{text}\nthe server is gone; its error log ends with:\n{tail}")),
+        None => LabError::Environment(text),
+    }
+}

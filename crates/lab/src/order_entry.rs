@@ -1,0 +1,80 @@
+//! Order entry around a load point: the backlog of undelivered orders, the ledger of what clients have committed, and
+//! what the numbers mean.
+
+use crate::client::{self, Conduct, Counts};
+use crate::error::LabError;
+use crate::target::OpenTarget;
+use crate::trial::Outcome;
+use plimsoll_model::summary::Backlog;
+use plimsoll_workloads::tpcc::counters::Counter;
+use plimsoll_workloads::tpcc::load::FAMILY;
+use plimsoll_workloads::tpcc::parameters::{Fidelity, Parameters};
+use plimsoll_workloads::tpcc::schema::{Entity, Schema};
+use plimsoll_workloads::tpcc::statements::Kind;
+use plimsoll_workloads::tpcc::{Tpcc, result};
+use std::cell::Cell;
+
+/// A run of order entry.
+pub struct Desk<'a> {
+    parameters: &'a Parameters,
+    load_seed: Option<u64>,
+    run_seed: u64,
+    /// Whether Plimsoll loaded the data, and keeps a ledger with them.
+    has_ledger: bool,
+    backlog: Cell<Option<u64>>,
+}
+
+impl Desk<'_> {
+    pub fn new(parameters: &Parameters, load_seed: Option<u64>, run_seed: u64, has_ledger: bool) -> Desk<'_> {
+        Desk { parameters, load_seed, run_seed, has_ledger, backlog: Cell::new(None) }
+    }
+
+    pub fn workload(&self) -> Tpcc {
+        Tpcc::new(self.parameters, self.load_seed, self.run_seed)
+    }
+
+    /// Before a load point: says in the ledger that a run is under way, and counts the backlog.
+    pub fn before(&self, target: &mut OpenTarget) -> Result<(), LabError> {
+        self.backlog.set(Some(self.undelivered(target)?));
+        if self.has_ledger {
+            let conduct =
+                Conduct { compat: self.parameters.fidelity == Fidelity::Compat, purge: self.parameters.purge };
+            client::begin_run(&mut target.control, FAMILY, conduct)?;
+        }
+        Ok(())
+    }
+
+    /// After a load point: enters what was committed, and judges. What a dead server cannot be asked is left out.
+    pub fn after(&self, target: &mut OpenTarget, outcome: &mut Outcome) -> Result<(), LabError> {
+        let alive = target.epitaph().is_none();
+        if self.has_ledger && alive {
+            let counted = &outcome.counted;
+            let committed = [
+                ("new_order", counted.committed(Kind::NewOrder.name())),
+                ("payment", counted.committed(Kind::Payment.name())),
+                ("delivered_orders", counted.whole(Counter::NAMES[Counter::OrdersDelivered as usize])),
+            ];
+            let committed = committed.map(|(what, count)| (what.to_owned(), count)).into();
+            client::end_run(&mut target.control, FAMILY, &Counts { committed, unknown: counted.unknown })?;
+        }
+        let backlog = match (self.backlog.take(), alive) {
+            (Some(start), true) => Some(Backlog { start, end: self.undelivered(target)? }),
+            _ => None,
+        };
+        result::judge(self.parameters, &mut outcome.point, &outcome.counted.window, backlog);
+        if let (Some(load_seed), Some(result)) = (self.load_seed, &mut outcome.point.order_entry) {
+            result.notes.push(result::note_of_constants(load_seed, self.run_seed));
+        }
+        Ok(())
+    }
+
+    fn undelivered(&self, target: &mut OpenTarget) -> Result<u64, LabError> {
+        let schema = Schema::new(self.parameters);
+        let count = |set| format!("SELECT COUNT(*) AS n FROM {}", schema.table_name(Entity::NewOrder, set));
+        let parts: Vec<String> = schema.sets().map(count).collect();
+        let query = format!("SELECT SUM(n) FROM ({}) AS sets", parts.join(" UNION ALL "));
+        let failed = |failure| LabError::sql("counting undelivered orders", &failure);
+        let rows = target.control.rows(&query).map_err(failed)?;
+        Ok(rows.single().and_then(|n| n.parse().ok()).unwrap_or(0))
+    }
+}

@@ -1,0 +1,146 @@
+//! A workload as somebody chose it: which one, with which parameters. All that differs between families is asked here,
+//! so that whoever loads, runs or checks needs to know none of them.
+
+use crate::check::{Check, Ledger, Moment};
+use crate::dataset::{Dataset, Loaded};
+use crate::error::Error;
+use crate::oltp::load::OltpData;
+use crate::smack::load::SmackData;
+use crate::tpcc::load::OrderEntryData;
+use crate::{oltp, smack, tpcc, unknown_workload};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// (name, text) pairs as typed.
+pub type Typed = [(String, String)];
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Chosen {
+    Oltp(oltp::Kind, oltp::Parameters),
+    OrderEntry(tpcc::Parameters),
+    Smack(smack::Kind, smack::Parameters),
+}
+
+fn pairs(typed: &Typed) -> impl Iterator<Item = (&str, &str)> {
+    typed.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+}
+
+impl Chosen {
+    /// The workload `name` with its parameters as typed, on top of those that its data were loaded with.
+    ///
+    /// # Errors
+    /// There is no such workload or parameter, a value is not accepted, or the data are not such.
+    pub fn new(name: &str, typed: &Typed, loaded: Option<Loaded<'_>>) -> Result<Chosen, Error> {
+        if let Some(kind) = oltp::Kind::from_name(name) {
+            return Ok(Chosen::Oltp(kind, oltp::Parameters::on(kind, pairs(typed), loaded)?));
+        }
+        if let Some(kind) = smack::Kind::from_name(name) {
+            return Ok(Chosen::Smack(kind, smack::Parameters::on(kind, pairs(typed), loaded)?));
+        }
+        match name {
+            tpcc::NAME => Ok(Chosen::OrderEntry(tpcc::Parameters::on(pairs(typed), loaded)?)),
+            _ => Err(unknown_workload(name)),
+        }
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            Chosen::Oltp(kind, _) => kind.name(),
+            Chosen::OrderEntry(_) => tpcc::NAME,
+            Chosen::Smack(kind, _) => kind.name(),
+        }
+    }
+
+    /// The family of data that it loads and drives.
+    pub fn family(&self) -> &'static str {
+        match self {
+            Chosen::Oltp(kind, _) => kind.dataset_family(),
+            Chosen::OrderEntry(_) => tpcc::load::FAMILY,
+            Chosen::Smack(kind, _) => kind.dataset_family(),
+        }
+    }
+
+    /// Every parameter with its value, by snake_case name.
+    pub fn printable(&self) -> BTreeMap<String, Value> {
+        match self {
+            Chosen::Oltp(kind, parameters) => parameters.printable(*kind),
+            Chosen::OrderEntry(parameters) => parameters.printable(),
+            Chosen::Smack(kind, parameters) => parameters.printable(*kind),
+        }
+    }
+
+    pub fn dataset(&self, seed: u64) -> Box<dyn Dataset> {
+        match self {
+            Chosen::Oltp(kind, parameters) => Box::new(OltpData::new(*kind, parameters, seed)),
+            Chosen::OrderEntry(parameters) => Box::new(OrderEntryData::new(parameters, seed)),
+            Chosen::Smack(kind, parameters) => Box::new(SmackData::new(*kind, parameters, seed)),
+        }
+    }
+
+    /// That the tables are there and have the columns that it needs.
+    pub fn layout(&self) -> Vec<Check> {
+        match self {
+            Chosen::Oltp(kind, parameters) => oltp::check::layout(*kind, parameters),
+            Chosen::OrderEntry(parameters) => tpcc::check::layout(parameters),
+            Chosen::Smack(_, parameters) => smack::check::layout(parameters),
+        }
+    }
+
+    /// Everything that must hold of the data, the layout first. `seed` is that of the load; what clients have committed
+    /// since stands in the ledger.
+    pub fn checks(&self, moment: Moment, seed: Option<u64>, ledger: Option<&Ledger>) -> Vec<Check> {
+        match self {
+            Chosen::Oltp(kind, parameters) => oltp::check::checks(*kind, parameters, moment),
+            Chosen::OrderEntry(parameters) => tpcc::check::checks(parameters, moment, ledger),
+            Chosen::Smack(_, parameters) => smack::check::checks(parameters, moment, seed),
+        }
+    }
+
+    /// `prepared` or `text`: how statements are sent where nobody says.
+    pub fn default_protocol(&self) -> &'static str {
+        match self {
+            Chosen::OrderEntry(parameters) => parameters.default_protocol(),
+            // As super-smack sends them.
+            Chosen::Smack(..) => "text",
+            Chosen::Oltp(..) => "prepared",
+        }
+    }
+
+    /// Refuses what does not go with the parameters: the protocol, or a rate of arrivals.
+    pub fn goes_with(&self, protocol: &str, rate: bool) -> Result<(), Error> {
+        let Chosen::OrderEntry(parameters) = self else { return Ok(()) };
+        let refuse = |found: &str, remedy: &str| {
+            Err(Error::Combination { workload: tpcc::NAME, found: found.to_owned(), remedy: remedy.to_owned() })
+        };
+        if parameters.requires_text() && protocol != "text" {
+            return refuse("protocol prepared with fidelity compat", "the original sends text: leave --protocol out");
+        }
+        if parameters.pacing == tpcc::parameters::Pacing::Spec && rate {
+            return refuse("a --rate with pacing spec", "terminals pace themselves: use one or the other");
+        }
+        Ok(())
+    }
+}
+
+/// Name and help of every parameter of any workload, as the command line shows them.
+pub fn options() -> Vec<(&'static str, String)> {
+    let of_oltp = oltp::Kind::ALL.into_iter().flat_map(oltp::parameters::parameters).map(|spec| spec.shown());
+    let of_smack = smack::Kind::ALL.into_iter().flat_map(smack::parameters::parameters).map(|spec| spec.shown());
+    let of_tpcc = tpcc::parameters::TABLE.iter().map(|spec| spec.shown());
+    let aliases = tpcc::aliases::aliases().iter().map(|(name, help)| (*name, (*help).to_owned()));
+    let mut all: Vec<(&'static str, String)> = Vec::new();
+    for (name, help) in of_oltp.chain(of_tpcc).chain(aliases).chain(of_smack) {
+        if all.iter().all(|(known, _)| *known != name) {
+            all.push((name, help));
+        }
+    }
+    all
+}
+
+/// The family of data of the workload `name`.
+///
+/// # Errors
+/// There is no such workload.
+pub fn family(name: &str) -> Result<&'static str, Error> {
+    Chosen::new(name, &[], None).map(|chosen| chosen.family())
+}

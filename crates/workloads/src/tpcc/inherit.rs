@@ -1,0 +1,155 @@
+//! How the parameters of a run stand on what the data were loaded with.
+
+use super::parameters::{self, NAME, Parameters, refuse};
+use crate::dataset::Loaded;
+use crate::error::Error;
+use crate::parameter;
+use serde_json::Value;
+
+impl Parameters {
+    /// What the marker of loaded data says.
+    pub(super) fn of_data(loaded: Loaded<'_>) -> Result<Parameters, Error> {
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let pairs = loaded.parameters.iter().map(|(name, value)| (name, text(value)));
+        let mut data = Parameters::default();
+        parameter::apply(&parameters::TABLE, NAME, pairs, &mut data)?;
+        Ok(data)
+    }
+
+    pub(super) fn inherit(&mut self, data: &Parameters) {
+        self.warehouses = data.warehouses;
+        self.tables = data.tables;
+        self.fk = data.fk;
+        self.history_pk = data.history_pk;
+        self.partitions = data.partitions;
+        self.load_date.clone_from(&data.load_date);
+    }
+
+    pub(super) fn must_have_tables_of(&self, data: &Parameters) -> Result<(), Error> {
+        let (asked, there) = (self.profile.name(), data.profile.name());
+        if self.profile.shares_tables_with(data.profile) {
+            return Ok(());
+        }
+        refuse(
+            &format!("profile {asked} on data that were loaded with profile {there}"),
+            &format!("leave the profile out, or drop the data and load them with profile {asked}"),
+        )
+    }
+
+    /// What can be driven of these data.
+    pub(super) fn must_fit(&self, data: &Parameters) -> Result<(), Error> {
+        let widened = |name: &str, asked: u64, there: u64| {
+            refuse(
+                &format!("{asked} {name}, as {there} are loaded"),
+                &format!("ask for at most {there}, or drop the data and load more"),
+            )
+        };
+        if self.warehouses > data.warehouses {
+            return widened("warehouses", self.warehouses, data.warehouses);
+        }
+        if self.tables > data.tables {
+            return widened("table sets", self.tables, data.tables);
+        }
+        if self.has_foreign_keys() && !data.has_foreign_keys() {
+            return refuse(
+                &format!("fk {} on data that were loaded without foreign keys", self.fk.name()),
+                "leave fk out, or drop the data and load them with it",
+            );
+        }
+        if data.has_foreign_keys() && !self.has_foreign_keys() {
+            return refuse(
+                "fk none on data that were loaded with foreign keys",
+                "fk declared drives them unchecked; or drop the data and load them with fk none",
+            );
+        }
+        for name in ["history-pk", "partitions", "load-date"] {
+            let Some(spec) = parameters::TABLE.iter().find(|spec| spec.name == name) else { continue };
+            let (asked, there) = (spec.value(self), spec.value(data));
+            if asked != there {
+                return refuse(
+                    &format!("{name} {asked} on data that were loaded with {there}"),
+                    "leave it out, or drop the data and load them anew",
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parameters::{ForeignKeys, HistoryPk, Profile};
+    use super::*;
+
+    /// Parameters of a run with `typed` on data that were loaded with `loaded`.
+    fn on(typed: &[(&str, &str)], loaded: &[(&str, &str)]) -> Result<Parameters, String> {
+        let loaded = Parameters::parse(loaded.iter().copied()).expect("accepted").printable_data();
+        let loaded = Loaded { parameters: &loaded, seed: 1 };
+        Parameters::on(typed.iter().copied(), Some(loaded)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_was_not_typed_is_inherited() {
+        let loaded = [("profile", "dbt2"), ("warehouses", "8"), ("history-pk", "auto"), ("load-date", "2025-03-04")];
+        let parameters = on(&[("sort-lines", "on")], &loaded).expect("accepted");
+        let expected = Parameters {
+            warehouses: 8,
+            history_pk: HistoryPk::Auto,
+            load_date: "2025-03-04".to_owned(),
+            sort_lines: true,
+            ..Parameters::of(Profile::Dbt2)
+        };
+        assert_eq!(parameters, expected);
+        let bare = on(&[], &[("profile", "sysbench"), ("fk", "none")]).expect("accepted");
+        assert_eq!((bare.profile, bare.fk), (Profile::Sysbench, ForeignKeys::None));
+    }
+
+    #[test]
+    fn profiles_that_share_tables_drive_each_others_data() {
+        let parameters = on(&[("profile", "dbt2")], &[("warehouses", "3")]).expect("accepted");
+        assert_eq!(parameters, Parameters { warehouses: 3, ..Parameters::of(Profile::Dbt2) });
+        let message = on(&[("profile", "sysbench")], &[]).expect_err("refused");
+        assert!(message.contains("profile sysbench on data that were loaded with profile spec"), "{message}");
+    }
+
+    #[test]
+    fn warehouses_and_sets_are_narrowed_but_never_widened() {
+        let loaded = [("profile", "sysbench"), ("warehouses", "4"), ("tables", "3")];
+        let parameters = on(&[("scale", "2"), ("tables", "1")], &loaded).expect("accepted");
+        assert_eq!((parameters.warehouses, parameters.tables), (2, 1));
+        for (name, text, found) in
+            [("warehouses", "5", "5 warehouses, as 4 are loaded"), ("tables", "4", "4 table sets, as 3 are loaded")]
+        {
+            let message = on(&[(name, text)], &loaded).expect_err("refused");
+            assert!(message.contains(found), "{message}");
+        }
+    }
+
+    #[test]
+    fn foreign_keys_must_be_in_the_data_and_checking_them_is_free() {
+        let keys = [("fk", "declared")];
+        assert_eq!(on(&[], &keys).expect("accepted").fk, ForeignKeys::Declared);
+        assert_eq!(on(&[("fk", "enforced")], &keys).expect("accepted").fk, ForeignKeys::Enforced);
+        assert_eq!(on(&[("fk", "declared")], &[("fk", "enforced")]).expect("accepted").fk, ForeignKeys::Declared);
+        let message = on(&[("fk", "enforced")], &[]).expect_err("refused");
+        assert!(message.contains("without foreign keys"), "{message}");
+        let message = on(&[("fk", "none")], &keys).expect_err("refused");
+        assert!(message.contains("fk declared drives them unchecked"), "{message}");
+    }
+
+    #[test]
+    fn what_shapes_the_rows_cannot_be_changed_afterwards() {
+        for (name, text) in [("history-pk", "auto"), ("partitions", "4"), ("load-date", "2026-01-02")] {
+            let message = on(&[(name, text)], &[]).expect_err("refused");
+            assert!(message.contains("on data that were loaded with"), "{message}");
+        }
+        assert_eq!(on(&[("partitions", "4")], &[("partitions", "4")]).expect("accepted").partitions, 4);
+    }
+
+    #[test]
+    fn a_marker_of_another_version_is_an_error() {
+        let strange = [("districts".to_owned(), Value::from(10))].into();
+        let loaded = Loaded { parameters: &strange, seed: 1 };
+        assert!(Parameters::on([("warehouses", "1")], Some(loaded)).is_err());
+    }
+}

@@ -1,0 +1,534 @@
+//! Everything that can be set about order entry, and the profiles, which are nothing but other defaults.
+
+use super::{aliases, dates};
+use crate::dataset::Loaded;
+use crate::error::Error;
+use crate::parameter::{self, ParameterSpec, Slot};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The workload's name.
+pub const NAME: &str = "tpcc";
+/// The column of profile `sysbench` is a SMALLINT.
+const WAREHOUSES_OF_SYSBENCH: u64 = 32_767;
+const WAREHOUSES_MAX: u64 = 1_000_000;
+/// Far below what servers allow (8192), far above what helps.
+const PARTITIONS_MAX: u64 = 1_024;
+const WEIGHT_MAX: u64 = 1_000_000;
+
+/// A named set of defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// As the specification has it.
+    #[default]
+    Spec,
+    /// As DBT-2 runs it, server-only.
+    Dbt2,
+    /// Table sets and mix of Percona's sysbench-tpcc.
+    Sysbench,
+}
+
+/// Whether known defects of the originals are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fidelity {
+    #[default]
+    Strict,
+    /// Profile `sysbench`, per-row, text only: keeps the defects, so that old numbers can be compared.
+    Compat,
+}
+
+/// Whether terminals wait between transactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pacing {
+    #[default]
+    None,
+    /// Keying and think times of clause 5.2.5.
+    Spec,
+}
+
+/// Which warehouse and district a transaction is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Affinity {
+    /// A terminal has a warehouse and a district of its own (clause 2.x.1.1).
+    #[default]
+    Home,
+    /// A connection has every n-th warehouse for its own; the district is random.
+    Slice,
+    /// Both are random for each transaction.
+    Random,
+}
+
+/// How many round trips a transaction takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallStyle {
+    /// One statement for each row.
+    PerRow,
+    /// One statement for the rows of a table.
+    #[default]
+    Batched,
+    /// One CALL between BEGIN and COMMIT.
+    Procedure,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    ReadCommitted,
+    #[default]
+    RepeatableRead,
+    Serializable,
+}
+
+/// The foreign keys of clause 1.4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ForeignKeys {
+    #[default]
+    None,
+    /// They exist; sessions run with foreign_key_checks = 0, as sysbench-tpcc does.
+    Declared,
+    Enforced,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HistoryPk {
+    #[default]
+    None,
+    /// An AUTO_INCREMENT column `id`, as servers that replicate by row require.
+    Auto,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delivery {
+    #[default]
+    Immediate,
+    /// Queued, and executed when a connection is free (clause 2.7.2).
+    Deferred,
+}
+
+/// Weights of new-order, payment, order-status, delivery and stock-level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mix(pub [u64; 5]);
+
+/// The values of all parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    pub profile: Profile,
+    pub fidelity: Fidelity,
+    /// Of each table set.
+    pub warehouses: u64,
+    /// Table sets; more than 1 with profile `sysbench` only, whose tables carry the set's number.
+    pub tables: u64,
+    pub mix: Mix,
+    pub pacing: Pacing,
+    pub affinity: Affinity,
+    pub call_style: CallStyle,
+    pub isolation: Isolation,
+    pub fk: ForeignKeys,
+    pub history_pk: HistoryPk,
+    /// Partitions by warehouse of all tables but item; 0 for none.
+    pub partitions: u64,
+    /// Locks the stock of an order by warehouse and item, which avoids most deadlocks.
+    pub sort_lines: bool,
+    pub delivery: Delivery,
+    /// sysbench-tpcc's sixth transaction, which deletes old orders: weight 1 beside the mix.
+    pub purge: bool,
+    /// Stands in the dates of loaded rows: YYYY-MM-DD.
+    pub load_date: String,
+}
+
+/// Names as on the command line, in the order of the variants.
+macro_rules! names {
+    ($type:ident: $($variant:ident = $name:literal),+) => {
+        impl $type {
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            pub const fn name(self) -> &'static str {
+                match self { $($type::$variant => $name),+ }
+            }
+
+            pub fn from_name(name: &str) -> Option<$type> {
+                match name { $($name => Some($type::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+names!(Profile: Spec = "spec", Dbt2 = "dbt2", Sysbench = "sysbench");
+names!(Fidelity: Strict = "strict", Compat = "compat");
+names!(Pacing: None = "none", Spec = "spec");
+names!(Affinity: Home = "home", Slice = "slice", Random = "random");
+names!(CallStyle: PerRow = "per-row", Batched = "batched", Procedure = "procedure");
+names!(Isolation: ReadCommitted = "read-committed", RepeatableRead = "repeatable-read", Serializable = "serializable");
+names!(ForeignKeys: None = "none", Declared = "declared", Enforced = "enforced");
+names!(HistoryPk: None = "none", Auto = "auto");
+names!(Delivery: Immediate = "immediate", Deferred = "deferred");
+
+impl Profile {
+    pub const ALL: [Profile; 3] = [Profile::Spec, Profile::Dbt2, Profile::Sysbench];
+
+    /// Whether both have the same tables, so that data loaded under one are driven under the other.
+    pub fn shares_tables_with(self, other: Profile) -> bool {
+        (self == Profile::Sysbench) == (other == Profile::Sysbench)
+    }
+}
+
+impl Mix {
+    /// `45/43/4/4/4`: five weights, not all of them 0.
+    pub fn parse(text: &str) -> Option<Mix> {
+        let weights: Vec<u64> = text.split('/').map(|weight| weight.trim().parse().ok()).collect::<Option<_>>()?;
+        let weights: [u64; 5] = weights.try_into().ok()?;
+        let usable = weights.iter().all(|weight| *weight <= WEIGHT_MAX) && weights.iter().any(|weight| *weight > 0);
+        usable.then_some(Mix(weights))
+    }
+}
+
+impl std::fmt::Display for Mix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [new_order, payment, order_status, delivery, stock_level] = self.0;
+        write!(f, "{new_order}/{payment}/{order_status}/{delivery}/{stock_level}")
+    }
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        Parameters::of(Profile::Spec)
+    }
+}
+
+impl Parameters {
+    /// The defaults of a profile.
+    pub fn of(profile: Profile) -> Parameters {
+        let spec = Parameters {
+            profile,
+            fidelity: Fidelity::Strict,
+            warehouses: 1,
+            tables: 1,
+            mix: Mix([45, 43, 4, 4, 4]),
+            pacing: Pacing::None,
+            affinity: Affinity::Home,
+            call_style: CallStyle::Batched,
+            isolation: Isolation::RepeatableRead,
+            fk: ForeignKeys::None,
+            history_pk: HistoryPk::None,
+            partitions: 0,
+            sort_lines: true,
+            delivery: Delivery::Immediate,
+            purge: false,
+            load_date: "2026-01-01".to_owned(),
+        };
+        match profile {
+            Profile::Spec => spec,
+            Profile::Dbt2 => Parameters { call_style: CallStyle::Procedure, sort_lines: false, ..spec },
+            Profile::Sysbench => Parameters {
+                mix: Mix([10, 10, 1, 1, 1]),
+                affinity: Affinity::Random,
+                call_style: CallStyle::PerRow,
+                fk: ForeignKeys::Declared,
+                sort_lines: false,
+                ..spec
+            },
+        }
+    }
+
+    /// Reads (name, text) pairs on top of the defaults of the profile among them.
+    ///
+    /// # Errors
+    /// An unknown name, a value that is not accepted, values that do not go together.
+    pub fn parse(pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>) -> Result<Parameters, Error> {
+        Parameters::on(pairs, None)
+    }
+
+    /// Reads (name, text) pairs on top of what the data were loaded with: what was not typed is inherited, the profile
+    /// too. Warehouses and table sets can be narrowed.
+    ///
+    /// # Errors
+    /// As [`Parameters::parse`]; what was typed contradicts the data.
+    pub fn on(
+        pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
+        loaded: Option<Loaded<'_>>,
+    ) -> Result<Parameters, Error> {
+        let pairs: Vec<(String, String)> =
+            pairs.into_iter().map(|(name, text)| (name.as_ref().to_owned(), text.as_ref().to_owned())).collect();
+        let data = loaded.map(Parameters::of_data).transpose()?;
+        let profile = match typed_profile(&pairs)? {
+            Some(typed) => typed,
+            None => data.as_ref().map_or(Profile::default(), |data| data.profile),
+        };
+        let mut parameters = Parameters::of(profile);
+        if let Some(data) = data.as_ref() {
+            parameters.must_have_tables_of(data)?;
+            parameters.inherit(data);
+        }
+        parameter::apply(&TABLE, NAME, aliases::spelled_out(pairs, profile)?, &mut parameters)?;
+        parameters.validate()?;
+        if let Some(data) = data.as_ref() {
+            parameters.must_fit(data)?;
+        }
+        Ok(parameters)
+    }
+
+    /// Every parameter, defaults included, by snake_case name.
+    pub fn printable(&self) -> BTreeMap<String, Value> {
+        parameter::printable(&TABLE, NAME, self)
+    }
+
+    /// The same for those that decide what `load` creates.
+    pub fn printable_data(&self) -> BTreeMap<String, Value> {
+        let shapes_data = TABLE.iter().filter(|spec| spec.shapes_data);
+        shapes_data.map(|spec| (spec.snake_name(), spec.value(self))).collect()
+    }
+
+    /// The protocol that the profile's original speaks.
+    pub fn default_protocol(&self) -> &'static str {
+        if self.profile == Profile::Sysbench { "text" } else { "prepared" }
+    }
+
+    /// Whether prepared statements are refused: what is compared with old numbers must cost what the original cost.
+    pub fn requires_text(&self) -> bool {
+        self.fidelity == Fidelity::Compat
+    }
+
+    /// Whether the tables have foreign keys, enforced or not.
+    pub fn has_foreign_keys(&self) -> bool {
+        self.fk != ForeignKeys::None
+    }
+
+    fn validate(&self) -> Result<(), Error> {
+        if self.profile != Profile::Sysbench {
+            self.validate_single_set()?;
+        } else if self.warehouses > WAREHOUSES_OF_SYSBENCH {
+            return refuse(
+                &format!("{} warehouses with profile sysbench", self.warehouses),
+                "its warehouse column is a SMALLINT: ask for at most 32767, use more table sets, or profile spec",
+            );
+        }
+        if self.fidelity == Fidelity::Compat {
+            self.validate_compat()?;
+        }
+        if self.partitions > 0 && self.has_foreign_keys() {
+            return refuse(
+                &format!("{} partitions with fk {}", self.partitions, self.fk.name()),
+                "servers have no foreign keys on partitioned tables: use fk none, or no partitions",
+            );
+        }
+        if self.pacing == Pacing::Spec && self.affinity != Affinity::Home {
+            return refuse(
+                &format!("pacing spec with affinity {}", self.affinity.name()),
+                "only a terminal with a home keeps keying and think times: use affinity home, or pacing none",
+            );
+        }
+        Ok(())
+    }
+
+    /// What only the tables and the mix of sysbench-tpcc have.
+    fn validate_single_set(&self) -> Result<(), Error> {
+        let profile = self.profile.name();
+        if self.tables > 1 {
+            return refuse(
+                &format!("{} table sets with profile {profile}", self.tables),
+                "only the tables of profile sysbench are numbered: leave tables at 1, or use that profile",
+            );
+        }
+        if self.fidelity == Fidelity::Compat {
+            return refuse(
+                &format!("fidelity compat with profile {profile}"),
+                "it keeps defects of sysbench-tpcc: use profile sysbench, or fidelity strict",
+            );
+        }
+        if self.purge {
+            return refuse(
+                &format!("purge with profile {profile}"),
+                "it is a transaction of sysbench-tpcc: use profile sysbench, or leave it off",
+            );
+        }
+        Ok(())
+    }
+
+    /// Compat is for comparison with old numbers, so it takes nothing that the original does not do.
+    fn validate_compat(&self) -> Result<(), Error> {
+        let differs = |name: &str, found: &str, original: &str| {
+            refuse(
+                &format!("fidelity compat with {name} {found}"),
+                &format!("the original has {name} {original}: use that, or fidelity strict"),
+            )
+        };
+        if self.call_style != CallStyle::PerRow {
+            return differs("call-style", self.call_style.name(), "per-row");
+        }
+        if self.fk == ForeignKeys::Enforced {
+            return differs("fk", "enforced", "none or declared");
+        }
+        // The original has no queue, and its delivery ends where a district has none.
+        if self.delivery == Delivery::Deferred {
+            return differs("delivery", "deferred", "immediate");
+        }
+        if self.sort_lines {
+            return differs("sort-lines", "on", "off");
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn refuse<T>(found: &str, remedy: &str) -> Result<T, Error> {
+    Err(Error::Combination { workload: NAME, found: found.to_owned(), remedy: remedy.to_owned() })
+}
+
+/// The profile that was typed: the last one wins, as with every parameter.
+fn typed_profile(pairs: &[(String, String)]) -> Result<Option<Profile>, Error> {
+    let Some((_, text)) = pairs.iter().rev().find(|(name, _)| name == "profile") else { return Ok(None) };
+    match Profile::from_name(text.trim()) {
+        Some(profile) => Ok(Some(profile)),
+        None => Err(Error::BadValue {
+            workload: NAME,
+            name: "profile",
+            found: text.escape_debug().to_string(),
+            accepted: format!("one of {}", Profile::NAMES.join(", ")),
+        }),
+    }
+}
+
+type Spec = ParameterSpec<Parameters>;
+
+const fn data(name: &'static str, default: &'static str, help: &'static str, slot: Slot<Parameters>) -> Spec {
+    ParameterSpec { name, default, help, workloads: &[NAME], shapes_data: true, slot }
+}
+
+const fn traffic(name: &'static str, default: &'static str, help: &'static str, slot: Slot<Parameters>) -> Spec {
+    ParameterSpec { name, default, help, workloads: &[NAME], shapes_data: false, slot }
+}
+
+macro_rules! choice {
+    ($type:ident, $field:ident) => {
+        Slot::Choice {
+            accepted: $type::NAMES,
+            get: |p| p.$field.name(),
+            set: |p, name| p.$field = $type::from_name(name).unwrap_or(p.$field),
+        }
+    };
+}
+
+/// One row per parameter; the defaults are those of profile `spec`.
+#[rustfmt::skip]
+pub static TABLE: [Spec; 16] = [
+    data("profile", "spec", "a named set of defaults: the specification, DBT-2, or sysbench-tpcc and its table sets", choice!(Profile, profile)),
+    traffic("fidelity", "strict", "compat keeps the known defects of sysbench-tpcc (profile sysbench, per-row, text only)", choice!(Fidelity, fidelity)),
+    data("warehouses", "1", "warehouses of each table set", Slot::Count { field: |p| &mut p.warehouses, low: 1, high: WAREHOUSES_MAX }),
+    data("tables", "1", "table sets (profile sysbench)", Slot::Count { field: |p| &mut p.tables, low: 1, high: 1_000 }),
+    traffic("mix", "45/43/4/4/4", "weights of new-order/payment/order-status/delivery/stock-level (sysbench: 10/10/1/1/1)",
+        Slot::Parsed { accepted: "five weights such as 45/43/4/4/4, not all 0", get: |p| p.mix.to_string(),
+            set: |p, text| Mix::parse(text).map(|mix| p.mix = mix).is_some() }),
+    traffic("pacing", "none", "whether terminals keep the keying and think times of clause 5.2.5", choice!(Pacing, pacing)),
+    traffic("affinity", "home", "warehouse and district: of the terminal, a slice of the warehouses, or random (sysbench: random)", choice!(Affinity, affinity)),
+    traffic("call-style", "batched", "a statement for each row, for the rows of a table, or one CALL (dbt2: procedure; sysbench: per-row)", choice!(CallStyle, call_style)),
+    traffic("isolation", "repeatable-read", "isolation level of the sessions", choice!(Isolation, isolation)),
+    data("fk", "none", "foreign keys; declared ones are not checked in a run (sysbench: declared)", choice!(ForeignKeys, fk)),
+    data("history-pk", "none", "auto gives history a primary key, as clusters require", choice!(HistoryPk, history_pk)),
+    data("partitions", "0", "partitions by warehouse of all tables but item; 0 for none", Slot::Count { field: |p| &mut p.partitions, low: 0, high: PARTITIONS_MAX }),
+    traffic("sort-lines", "on", "lock the stock of an order by warehouse and item, which avoids most deadlocks (dbt2, sysbench: off)", Slot::Switch { field: |p| &mut p.sort_lines }),
+    traffic("delivery", "immediate", "deferred queues deliveries, as clause 2.7.2 has it", choice!(Delivery, delivery)),
+    traffic("purge", "off", "a sixth transaction that deletes old orders (profile sysbench)", Slot::Switch { field: |p| &mut p.purge }),
+    data("load-date", "2026-01-01", "the date in loaded rows",
+        Slot::Parsed { accepted: "a date as YYYY-MM-DD, from the year 1000 on", get: |p| p.load_date.clone(),
+            set: |p, text| dates::is_date(text) && { p.load_date = text.to_owned(); true } }),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(pairs: &[(&str, &str)]) -> Result<Parameters, String> {
+        Parameters::parse(pairs.iter().copied()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn default_texts_are_the_defaults_of_the_specification() {
+        let mut from_texts = Parameters { warehouses: 99, partitions: 7, ..Parameters::of(Profile::Sysbench) };
+        for spec in &TABLE {
+            assert!(spec.set(&mut from_texts, spec.default), "{}", spec.name);
+        }
+        assert_eq!(from_texts, Parameters::of(Profile::Spec));
+        assert_eq!(parse(&[]).expect("accepted"), Parameters::default());
+    }
+
+    #[test]
+    fn a_profile_is_nothing_but_other_defaults() {
+        for profile in Profile::ALL {
+            assert_eq!(parse(&[("profile", profile.name())]).expect("accepted"), Parameters::of(profile));
+        }
+        let typed_first = parse(&[("call_style", "batched"), ("sort-lines", "on"), ("profile", "dbt2")]);
+        assert_eq!(
+            typed_first.expect("accepted"),
+            Parameters { call_style: CallStyle::Batched, sort_lines: true, ..Parameters::of(Profile::Dbt2) }
+        );
+        let message = parse(&[("profile", "hammerdb")]).expect_err("refused");
+        assert_eq!(message, "parameter 'profile' of tpcc is 'hammerdb', but it must be one of spec, dbt2, sysbench");
+    }
+
+    #[test]
+    fn names_and_values_lead_to_each_other() {
+        assert_eq!(Profile::NAMES, Profile::ALL.map(Profile::name));
+        for name in Isolation::NAMES {
+            assert_eq!(Isolation::from_name(name).map(Isolation::name), Some(*name));
+        }
+        assert_eq!(CallStyle::from_name("perrow"), None);
+    }
+
+    #[test]
+    fn a_mix_is_five_weights() {
+        assert_eq!(Mix::parse("10/10/1/1/1"), Some(Mix([10, 10, 1, 1, 1])));
+        assert_eq!(Mix::parse(" 0/ 0/0/1/0").map(|mix| mix.to_string()).as_deref(), Some("0/0/0/1/0"));
+        for text in ["", "45/43/4/4", "45/43/4/4/4/1", "0/0/0/0/0", "45/43/4/4/-4", "45/43/4/4/4.5", "1/1/1/1/1000001"]
+        {
+            assert_eq!(Mix::parse(text), None, "{text}");
+        }
+        let message = parse(&[("mix", "all")]).expect_err("refused");
+        assert!(message.ends_with("it must be five weights such as 45/43/4/4/4, not all 0"), "{message}");
+    }
+
+    #[test]
+    fn combinations_that_cannot_be_are_refused() {
+        const SYSBENCH: (&str, &str) = ("profile", "sysbench");
+        const COMPAT: (&str, &str) = ("fidelity", "compat");
+        for (pairs, found) in [
+            (&[("tables", "2")][..], "2 table sets with profile spec"),
+            (&[COMPAT, ("profile", "dbt2")], "fidelity compat with profile dbt2"),
+            (&[("purge", "on")], "purge with profile spec"),
+            (&[SYSBENCH, ("warehouses", "32768")], "32768 warehouses with profile sysbench"),
+            (&[SYSBENCH, COMPAT, ("call-style", "batched")], "fidelity compat with call-style batched"),
+            (&[SYSBENCH, COMPAT, ("fk", "enforced")], "fidelity compat with fk enforced"),
+            (&[SYSBENCH, COMPAT, ("delivery", "deferred")], "fidelity compat with delivery deferred"),
+            (&[SYSBENCH, COMPAT, ("sort-lines", "1")], "fidelity compat with sort-lines on"),
+            (&[SYSBENCH, ("partitions", "4")], "4 partitions with fk declared"),
+            (&[("pacing", "spec"), ("affinity", "slice")], "pacing spec with affinity slice"),
+            (&[SYSBENCH, ("pacing", "spec")], "pacing spec with affinity random"),
+        ] {
+            let message = parse(pairs).expect_err("refused");
+            assert!(message.starts_with(&format!("tpcc cannot have {found}; ")), "{message}");
+        }
+        assert!(parse(&[SYSBENCH, COMPAT, ("tables", "10"), ("purge", "on")]).is_ok());
+        assert!(parse(&[SYSBENCH, ("fk", "none"), ("partitions", "4"), ("delivery", "deferred")]).is_ok());
+        assert!(parse(&[("load-date", "2026-02-30")]).is_err());
+    }
+
+    #[test]
+    fn the_protocol_follows_from_profile_and_fidelity() {
+        assert_eq!(
+            (Parameters::default().default_protocol(), Parameters::default().requires_text()),
+            ("prepared", false)
+        );
+        let sysbench = Parameters::of(Profile::Sysbench);
+        assert_eq!((sysbench.default_protocol(), sysbench.requires_text()), ("text", false));
+        assert!(Parameters { fidelity: Fidelity::Compat, ..sysbench }.requires_text());
+    }
+
+    #[test]
+    fn printed_forms_can_be_read_again() {
+        let parameters = parse(&[("profile", "sysbench"), ("tables", "2"), ("mix", "1/2/3/4/5")]).expect("accepted");
+        let printed = parameters.printable();
+        assert_eq!((printed.len(), &printed["mix"]), (TABLE.len(), &Value::from("1/2/3/4/5")));
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let again = Parameters::parse(printed.iter().map(|(name, value)| (name, text(value))));
+        assert_eq!(again.expect("accepted"), parameters);
+        let data: Vec<String> = parameters.printable_data().into_keys().collect();
+        assert_eq!(data, ["fk", "history_pk", "load_date", "partitions", "profile", "tables", "warehouses"]);
+    }
+}

@@ -1,0 +1,414 @@
+//! What is sent: every statement by its role, and the sequence of roles that each transaction is, by call style.
+//!
+//! A [`Role`] is what a statement is for, a [`Step`] is how often a transaction sends it, and a [`Catalogue`] is the
+//! list of texts to prepare: for each role in use, those of every table set and variant. `texts` has the texts.
+
+use super::parameters::{CallStyle, Delivery, Parameters};
+use super::texts::Texts;
+use plimsoll_engine::Statement;
+use plimsoll_model::StatementKind;
+
+/// Lines of an order, at most (clause 2.4.1.3).
+pub const LINES_MAX: usize = 15;
+/// Districts of a warehouse (clause 1.2.1).
+pub const DISTRICTS: usize = 10;
+
+/// The transactions, in the order of their numbers in results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    NewOrder,
+    Payment,
+    OrderStatus,
+    Delivery,
+    StockLevel,
+    /// The work of a queued delivery.
+    DeferredDelivery,
+    Purge,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 7] = [
+        Kind::NewOrder,
+        Kind::Payment,
+        Kind::OrderStatus,
+        Kind::Delivery,
+        Kind::StockLevel,
+        Kind::DeferredDelivery,
+        Kind::Purge,
+    ];
+
+    /// The names of all, by number.
+    pub const NAMES: [&'static str; 7] =
+        ["new_order", "payment", "order_status", "delivery", "stock_level", "deferred_delivery", "purge"];
+
+    pub const fn name(self) -> &'static str {
+        Kind::NAMES[self as usize]
+    }
+}
+
+macro_rules! roles {
+    ($($role:ident $name:literal $kind:ident,)+) => {
+        /// What a statement is for. Roles of a table's single rows are named in the singular, those of several in the plural.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Role { $($role),+ }
+
+        impl Role {
+            pub const ALL: &'static [Role] = &[$(Role::$role),+];
+
+            /// As results call it.
+            pub const fn name(self) -> &'static str {
+                match self { $(Role::$role => $name),+ }
+            }
+
+            pub const fn kind(self) -> StatementKind {
+                match self { $(Role::$role => StatementKind::$kind),+ }
+            }
+        }
+    };
+}
+
+roles! {
+    Begin "begin" Begin,
+    Commit "commit" Commit,
+    // New-order.
+    Rates "rates" Select,
+    NextOrder "next_order" Select,
+    AdvanceOrder "advance_order" Update,
+    InsertOrder "insert_order" Insert,
+    InsertNewOrder "insert_new_order" Insert,
+    Item "item" Select,
+    Stock "stock" Select,
+    UpdateStock "update_stock" Update,
+    InsertLine "insert_line" Insert,
+    Items "items" Select,
+    Stocks "stocks" Select,
+    UpdateStocks "update_stocks" Update,
+    InsertLines "insert_lines" Insert,
+    // Payment.
+    PayWarehouse "pay_warehouse" Update,
+    Warehouse "warehouse" Select,
+    PayDistrict "pay_district" Update,
+    District "district" Select,
+    Addresses "addresses" Select,
+    CountNamesakes "count_namesakes" Select,
+    Namesakes "namesakes" Select,
+    CustomersOfName "customers_of_name" Select,
+    Customer "customer" Select,
+    CustomerData "customer_data" Select,
+    PayCustomer "pay_customer" Update,
+    PayBadCustomer "pay_bad_customer" Update,
+    InsertHistory "insert_history" Insert,
+    // Order-status.
+    BalancesOfName "balances_of_name" Select,
+    Balance "balance" Select,
+    LastOrder "last_order" Select,
+    LinesOfOrder "lines_of_order" Select,
+    // Delivery.
+    OldestOrder "oldest_order" Select,
+    DeleteNewOrder "delete_new_order" Delete,
+    CustomerOfOrder "customer_of_order" Select,
+    CarryOrder "carry_order" Update,
+    DeliverLines "deliver_lines" Update,
+    AmountOfOrder "amount_of_order" Select,
+    CreditCustomer "credit_customer" Update,
+    OldestOrders "oldest_orders" Select,
+    DeleteNewOrders "delete_new_orders" Delete,
+    CustomersOfOrders "customers_of_orders" Select,
+    CarryOrders "carry_orders" Update,
+    DeliverLinesOfOrders "deliver_lines_of_orders" Update,
+    AmountsOfOrders "amounts_of_orders" Select,
+    CreditCustomers "credit_customers" Update,
+    // Stock-level.
+    OrdersSoFar "orders_so_far" Select,
+    LowStock "low_stock" Select,
+    // Procedures.
+    CallNewOrder "call_new_order" Call,
+    CallPayment "call_payment" Call,
+    CallOrderStatus "call_order_status" Call,
+    CallDelivery "call_delivery" Call,
+    CallStockLevel "call_stock_level" Call,
+    // Purge.
+    OldestUndelivered "oldest_undelivered" Select,
+    DeliveredOrder "delivered_order" Select,
+    PurgeLines "purge_lines" Delete,
+    PurgeOrder "purge_order" Delete,
+    PurgeHistory "purge_history" Delete,
+}
+
+impl Role {
+    const COUNT: usize = Role::ALL.len();
+
+    const fn names_a_table(self) -> bool {
+        !matches!(self, Role::Begin | Role::Commit)
+    }
+
+    /// How many texts there are for one table set.
+    const fn variants(self) -> usize {
+        match self {
+            // The column of stock that a district prints.
+            Role::Stock => DISTRICTS,
+            // Rows.
+            Role::Items | Role::Stocks | Role::UpdateStocks | Role::InsertLines => LINES_MAX,
+            _ => 1,
+        }
+    }
+
+    /// One of several texts, from 1: for so many rows, or for that district.
+    pub const fn variant(self, variant: usize) -> Pick {
+        Pick { role: self, variant }
+    }
+}
+
+/// A role in one of its variants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pick {
+    pub role: Role,
+    pub variant: usize,
+}
+
+impl From<Role> for Pick {
+    fn from(role: Role) -> Pick {
+        role.variant(1)
+    }
+}
+
+/// How often a transaction sends a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    Once,
+    /// For each line of the order.
+    Lines,
+    /// For each line that another warehouse supplies: 1 % of them.
+    RemoteLines,
+    /// Where the customer is given by last name: 60 %.
+    ByName,
+    /// Where the customer is given by number: 40 %.
+    ByNumber,
+    /// Where the customer's credit is bad, or is not: a tenth of them.
+    BadCredit,
+    GoodCredit,
+    /// For each district.
+    Districts,
+    /// sysbench-tpcc's purge goes ten times round.
+    Ten,
+}
+
+impl Times {
+    /// As a person reads it.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Times::Once => "once",
+            Times::Lines => "each line",
+            Times::RemoteLines => "remote line",
+            Times::ByName => "by name",
+            Times::ByNumber => "by number",
+            Times::BadCredit => "bad credit",
+            Times::GoodCredit => "good credit",
+            Times::Districts => "10 districts",
+            Times::Ten => "10 times",
+        }
+    }
+}
+
+/// One statement of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub role: Role,
+    pub times: Times,
+}
+
+/// What a transaction sends between BEGIN and COMMIT, in order.
+#[rustfmt::skip]
+const fn body(kind: Kind, style: CallStyle) -> &'static [(Role, Times)] {
+    use CallStyle::{Batched, PerRow, Procedure};
+    use Role::*;
+    use Times::{BadCredit, ByName, ByNumber, Districts, GoodCredit, Lines, Once, RemoteLines, Ten};
+    match (kind, style) {
+        (Kind::NewOrder, PerRow) => &[
+            (Rates, Once), (NextOrder, Once), (AdvanceOrder, Once), (InsertOrder, Once), (InsertNewOrder, Once),
+            (Item, Lines), (Stock, Lines), (UpdateStock, Lines), (InsertLine, Lines),
+        ],
+        (Kind::NewOrder, Batched) => &[
+            (Rates, Once), (Items, Once), (Stocks, Once), (UpdateStocks, Once), (Stock, RemoteLines), (UpdateStock, RemoteLines),
+            (NextOrder, Once), (AdvanceOrder, Once), (InsertOrder, Once), (InsertNewOrder, Once), (InsertLines, Once),
+        ],
+        (Kind::Payment, PerRow) => &[
+            (PayWarehouse, Once), (Warehouse, Once), (PayDistrict, Once), (District, Once),
+            (CountNamesakes, ByName), (Namesakes, ByName), (Customer, Once),
+            (CustomerData, BadCredit), (PayBadCustomer, BadCredit), (PayCustomer, GoodCredit), (InsertHistory, Once),
+        ],
+        (Kind::Payment, Batched) => &[
+            (CustomersOfName, ByName), (Customer, ByNumber), (PayBadCustomer, BadCredit), (PayCustomer, GoodCredit),
+            (PayDistrict, Once), (PayWarehouse, Once), (Addresses, Once), (InsertHistory, Once),
+        ],
+        (Kind::OrderStatus, PerRow) => &[
+            (CountNamesakes, ByName), (BalancesOfName, ByName), (Balance, ByNumber), (LastOrder, Once), (LinesOfOrder, Once),
+        ],
+        (Kind::OrderStatus, Batched) => &[
+            (BalancesOfName, ByName), (Balance, ByNumber), (LastOrder, Once), (LinesOfOrder, Once),
+        ],
+        (Kind::Delivery | Kind::DeferredDelivery, PerRow) => &[
+            (OldestOrder, Districts), (DeleteNewOrder, Districts), (CustomerOfOrder, Districts), (CarryOrder, Districts),
+            (DeliverLines, Districts), (AmountOfOrder, Districts), (CreditCustomer, Districts),
+        ],
+        (Kind::Delivery | Kind::DeferredDelivery, Batched) => &[
+            (OldestOrders, Once), (DeleteNewOrders, Once), (CustomersOfOrders, Once), (CarryOrders, Once),
+            (DeliverLinesOfOrders, Once), (AmountsOfOrders, Once), (CreditCustomers, Once),
+        ],
+        (Kind::StockLevel, PerRow | Batched) => &[(OrdersSoFar, Once), (LowStock, Once)],
+        (Kind::NewOrder, Procedure) => &[(CallNewOrder, Once)],
+        (Kind::Payment, Procedure) => &[(CallPayment, Once)],
+        (Kind::OrderStatus, Procedure) => &[(CallOrderStatus, Once)],
+        (Kind::Delivery | Kind::DeferredDelivery, Procedure) => &[(CallDelivery, Once)],
+        (Kind::StockLevel, Procedure) => &[(CallStockLevel, Once)],
+        (Kind::Purge, _) => &[
+            (OldestUndelivered, Ten), (DeliveredOrder, Ten), (PurgeLines, Ten), (PurgeOrder, Ten), (PurgeHistory, Ten),
+        ],
+    }
+}
+
+/// One transaction that commits, in order. The groups of a line, a district or a round go together.
+pub fn steps(kind: Kind, style: CallStyle) -> impl Iterator<Item = Step> {
+    let once = |role| Step { role, times: Times::Once };
+    let body = body(kind, style).iter().map(|(role, times)| Step { role: *role, times: *times });
+    std::iter::once(once(Role::Begin)).chain(body).chain(std::iter::once(once(Role::Commit)))
+}
+
+/// The kinds that a run with these parameters can have.
+pub fn kinds(parameters: &Parameters) -> impl Iterator<Item = Kind> {
+    let (deferred, purge) = (parameters.delivery == Delivery::Deferred, parameters.purge);
+    Kind::ALL.into_iter().filter(move |kind| match kind {
+        Kind::DeferredDelivery => deferred,
+        Kind::Purge => purge,
+        _ => true,
+    })
+}
+
+/// All texts of a run: for each role in use those of every table set, and for each set those of every variant.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    statements: Vec<Statement>,
+    first: [Option<usize>; Role::COUNT],
+}
+
+impl Catalogue {
+    pub fn new(parameters: &Parameters) -> Catalogue {
+        let texts = Texts::new(parameters);
+        let mut catalogue = Catalogue { statements: Vec::new(), first: [None; Role::COUNT] };
+        let roles = kinds(parameters).flat_map(|kind| steps(kind, parameters.call_style)).map(|step| step.role);
+        for role in roles {
+            if catalogue.first[role as usize].is_some() {
+                continue;
+            }
+            catalogue.first[role as usize] = Some(catalogue.statements.len());
+            let sets = if role.names_a_table() { parameters.tables } else { 1 };
+            for set in 1..=sets {
+                catalogue.statements.extend((1..=role.variants()).map(|variant| Statement {
+                    name: role.name(),
+                    kind: role.kind(),
+                    sql: texts.of(role.variant(variant), set),
+                    prepared: role.names_a_table(),
+                }));
+            }
+        }
+        catalogue
+    }
+
+    pub fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    /// Where the statement stands in [`Catalogue::statements`], for a table set from 1; `None` if no transaction has it.
+    #[inline]
+    pub fn position(&self, pick: Pick, set: u64) -> Option<usize> {
+        let variants = pick.role.variants();
+        debug_assert!((1..=variants).contains(&pick.variant), "{pick:?}");
+        let of_set = if pick.role.names_a_table() { (set as usize - 1) * variants } else { 0 };
+        self.first[pick.role as usize].map(|first| first + of_set + pick.variant - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameters(pairs: &[(&str, &str)]) -> Parameters {
+        Parameters::parse(pairs.iter().copied()).expect("accepted")
+    }
+
+    /// How many statements a committed transaction has at least, and how many more for each line, district and round.
+    fn count(kind: Kind, style: CallStyle) -> (usize, usize) {
+        let is_of = |times: &[Times]| steps(kind, style).filter(|step| times.contains(&step.times)).count();
+        // By number and with good credit: of each pair one is sent.
+        let once = is_of(&[Times::Once, Times::ByNumber, Times::GoodCredit]);
+        (once, is_of(&[Times::Lines, Times::Districts, Times::Ten]))
+    }
+
+    #[test]
+    fn per_row_is_the_sequence_of_sysbench_tpcc() {
+        for (kind, expected) in [
+            (Kind::NewOrder, (7, 4)),
+            (Kind::Payment, (9, 0)),
+            (Kind::OrderStatus, (5, 0)),
+            (Kind::Delivery, (2, 7)),
+            (Kind::StockLevel, (4, 0)),
+            (Kind::Purge, (2, 5)),
+        ] {
+            assert_eq!(count(kind, CallStyle::PerRow), expected, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn batches_and_procedures_take_few_round_trips() {
+        for (kind, batched) in [(Kind::NewOrder, 11), (Kind::Payment, 9), (Kind::OrderStatus, 5), (Kind::Delivery, 9)] {
+            assert_eq!(count(kind, CallStyle::Batched), (batched, 0), "{kind:?}");
+            assert_eq!(count(kind, CallStyle::Procedure), (3, 0), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn roles_have_names_of_their_own() {
+        let names: std::collections::HashSet<_> = Role::ALL.iter().map(|role| role.name()).collect();
+        assert_eq!(names.len(), Role::ALL.len());
+        assert!(Role::ALL.iter().enumerate().all(|(place, role)| *role as usize == place));
+        assert!(Kind::ALL.iter().enumerate().all(|(place, kind)| *kind as usize == place));
+    }
+
+    #[test]
+    fn positions_lead_to_the_text_of_role_set_and_variant() {
+        for pairs in [
+            &[("profile", "sysbench"), ("tables", "3"), ("purge", "on")][..],
+            &[("profile", "sysbench"), ("tables", "3"), ("call-style", "batched"), ("delivery", "deferred")],
+            &[("profile", "sysbench"), ("tables", "2"), ("call-style", "procedure")],
+            &[("profile", "sysbench"), ("tables", "2"), ("fidelity", "compat")],
+            &[],
+        ] {
+            let parameters = parameters(pairs);
+            let (catalogue, texts) = (Catalogue::new(&parameters), Texts::new(&parameters));
+            let mut seen = std::collections::HashSet::new();
+            for role in kinds(&parameters).flat_map(|kind| steps(kind, parameters.call_style)).map(|step| step.role) {
+                for (set, variant) in
+                    (1..=parameters.tables).flat_map(|set| (1..=role.variants()).map(move |v| (set, v)))
+                {
+                    let pick = role.variant(variant);
+                    let position = catalogue.position(pick, set).expect("used");
+                    let statement = &catalogue.statements()[position];
+                    assert_eq!((statement.name, &statement.sql), (role.name(), &texts.of(pick, set)));
+                    seen.insert(position);
+                }
+            }
+            assert_eq!(seen.len(), catalogue.statements().len(), "{pairs:?}: none is prepared in vain");
+            assert_eq!(
+                catalogue.position(Role::CallPayment.into(), 1).is_some(),
+                pairs.contains(&("call-style", "procedure"))
+            );
+        }
+    }
+
+    #[test]
+    fn only_begin_and_commit_are_not_prepared() {
+        let catalogue = Catalogue::new(&Parameters::default());
+        let unprepared = catalogue.statements().iter().filter(|statement| !statement.prepared);
+        assert_eq!(unprepared.map(|statement| statement.name).collect::<Vec<_>>(), ["begin", "commit"]);
+    }
+}
