@@ -6,7 +6,8 @@ use crate::compare::{Comparison, Row};
 pub fn comparison(comparison: &Comparison, markdown: bool) -> String {
     let header = ["", "median", "quartiles", "min – max", "target", ""];
     let rows: Vec<_> = comparison.rows.iter().map(cells).collect();
-    let table = table(&header.map(str::to_owned), &rows, markdown);
+    // A comparison that was left out has nothing but its notes.
+    let table = if rows.is_empty() { String::new() } else { table(&header.map(str::to_owned), &rows, markdown) };
     let (heading, bullet) = if markdown { ("## ", "- ") } else { ("", "  ") };
     let notes: String = comparison.notes.iter().map(|note| format!("{bullet}{note}\n")).collect();
     format!("\n{heading}{}\n\n{table}{}{notes}", comparison.title, if notes.is_empty() { "" } else { "\n" })

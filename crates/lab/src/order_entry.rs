@@ -62,7 +62,10 @@ impl Desk<'_> {
             _ => None,
         };
         result::judge(self.parameters, &mut outcome.point, &outcome.counted.window, backlog);
-        if let (Some(load_seed), Some(result)) = (self.load_seed, &mut outcome.point.order_entry) {
+        // In compat they are drawn anew for each number.
+        if self.parameters.fidelity == Fidelity::Strict
+            && let (Some(load_seed), Some(result)) = (self.load_seed, &mut outcome.point.order_entry)
+        {
             result.notes.push(result::note_of_constants(load_seed, self.run_seed));
         }
         Ok(())

@@ -3,11 +3,11 @@
 use crate::check::verdict;
 use crate::dataset::{Marker, State};
 use crate::error::LabError;
+use crate::order_entry;
 use crate::run::{Finished, Naming, run};
 use crate::target::OpenTarget;
 use crate::trial::Outcome;
 use crate::watch::Watcher;
-use crate::order_entry;
 use plimsoll_model::summary::Point;
 use plimsoll_plan::RunPlan;
 use plimsoll_server::Home;

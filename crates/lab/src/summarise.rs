@@ -3,9 +3,7 @@
 use plimsoll_load::recorder::Served;
 use plimsoll_load::tally::{Names, Shape, Tally, TransactionTally};
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
-use plimsoll_model::summary::{
-    ClientCost, Counts, Fairness, HostShares, Operation, OperationKind, Point, ServerCost,
-};
+use plimsoll_model::summary::{ClientCost, Counts, Fairness, HostShares, Operation, OperationKind, Point, ServerCost};
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_stats::fairness::mean_stddev;
 use plimsoll_stats::latency::latency_ms;

@@ -300,13 +300,7 @@ impl Trial {
 
     /// Counts and records an interval that all loops have told of, and what the machine did meanwhile. A
     /// recording that cannot be written ends the run; what is measured is still summed up.
-    fn interval(
-        &mut self,
-        tally: &Tally,
-        writer: &mut TrialWriter,
-        watcher: &mut dyn Watcher,
-        names: &Names,
-    ) {
+    fn interval(&mut self, tally: &Tally, writer: &mut TrialWriter, watcher: &mut dyn Watcher, names: &Names) {
         let interval = summarise::interval(tally, self.start_ns, self.open_loop);
         let t_ns = tally.end_ns.saturating_sub(self.start_ns);
         let sample = self.sampler.sample(t_ns);

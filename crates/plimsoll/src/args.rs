@@ -151,6 +151,9 @@ pub struct CheckArgs {
     pub workload: String,
     #[command(flatten)]
     pub target: TargetArgs,
+    /// Connections that ask at the same time.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]
+    pub threads: u16,
     /// Print the findings as one JSON document on standard output.
     #[arg(long)]
     pub json: bool,

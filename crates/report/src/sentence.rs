@@ -36,7 +36,8 @@ fn single_point(sweep: &Sweep<'_>) -> String {
     let rate = rate_text(sweep, point);
     let mut text = format!("{rate} at {}", counted(point.connections as f64, "connection"));
     if let Some(offered) = point.rate_offered {
-        text.push_str(&format!(" with {} offered", number(offered, 0)));
+        let unit = if sweep.unit == Unit::NewOrders { " transactions per second" } else { "" };
+        text.push_str(&format!(" with {}{unit} offered", number(offered, 0)));
     }
     if sweep.unit == Unit::NewOrders {
         if let Some(p90) = order_entry::new_order_p90(point) {

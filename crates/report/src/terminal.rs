@@ -6,7 +6,7 @@ use crate::points::load_points;
 use crate::sentence::answer;
 use crate::sweep::{Sweep, errors_by_code};
 use crate::table::{Column, Mark, Table};
-use crate::text::clean;
+use crate::text::{aligned, clean};
 use plimsoll_model::summary::{OrderEntry, Point};
 
 const BOLD: &str = "\x1b[1m";
@@ -36,6 +36,10 @@ pub fn terminal_table(report: &Report, colour: bool) -> String {
         lines.push(style(BOLD, clean(&title)));
         lines.extend(rows(&order_entry::transactions(point, entry), style));
         lines.extend(facts(point, entry).iter().flat_map(|fact| wrapped(&clean(fact))));
+        lines.push(String::new());
+    }
+    for listing in sweep.points.iter().filter_map(|point| point.original_listing.as_deref()) {
+        lines.extend(aligned(listing).lines().map(clean));
         lines.push(String::new());
     }
     let durability = &report.summary.target.durability;

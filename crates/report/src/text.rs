@@ -23,6 +23,30 @@ pub fn escape_lines(text: &str) -> String {
     text.lines().map(escape).collect::<Vec<_>>().join("\n")
 }
 
+/// [`escape_lines`] of a table whose columns are separated by tabs, which become blanks so that the columns are aligned.
+pub fn escape_table(text: &str) -> String {
+    escape_lines(&aligned(text))
+}
+
+/// A text whose lines have tabs, as columns of equal width.
+pub fn aligned(text: &str) -> String {
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
+    let tables = || rows.iter().filter(|row| row.len() > 1);
+    let columns = tables().map(Vec::len).max().unwrap_or(0);
+    let width =
+        |column: usize| tables().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let cell = |(column, cell): (usize, &&str)| match column {
+        0 => format!("{cell:<width$}", width = widths[0]),
+        _ => format!("{cell:>width$}", width = widths[column]),
+    };
+    let line = |row: &Vec<&str>| match row.as_slice() {
+        [only] => (*only).to_owned(),
+        cells => cells.iter().enumerate().map(cell).collect::<Vec<_>>().join("  "),
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 fn escape_clean(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -51,6 +75,12 @@ pub fn tied(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tabs_become_columns() {
+        assert_eq!(aligned("Report\ntype\tcount\nselect\t7\n"), "Report\ntype    count\nselect      7");
+        assert_eq!(escape_table("a\t<b>\nc\td\n"), "a  &lt;b&gt;\nc    d");
+    }
 
     #[test]
     fn markup_is_shown_not_obeyed() {

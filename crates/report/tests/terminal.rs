@@ -136,4 +136,9 @@ fn one_point_of_order_entry_tells_how_long_new_orders_took() {
         answer(&report),
         "8,502 new orders per minute at 1 connection; 90 % of all new orders took at most 6.62 ms."
     );
+    report.summary.points[0].rate_offered = Some(300.0);
+    assert!(
+        answer(&report)
+            .starts_with("8,502 new orders per minute at 1 connection with 300 transactions per second offered;")
+    );
 }

@@ -43,6 +43,23 @@ impl Chosen {
         }
     }
 
+    /// The same before the data are known: what some data would allow is not refused yet.
+    ///
+    /// # Errors
+    /// As [`Chosen::new`], if no data would make it right.
+    pub fn before_data(name: &str, typed: &Typed) -> Result<Chosen, Error> {
+        let alone = Chosen::new(name, typed, None);
+        if !matches!(alone, Err(Error::Combination { .. })) {
+            return alone;
+        }
+        // The profile may be inherited from the data.
+        let inherited = |profile: tpcc::parameters::Profile| {
+            let profile = ("profile".to_owned(), profile.name().to_owned());
+            Chosen::new(name, &[&[profile], typed].concat(), None).ok()
+        };
+        tpcc::parameters::Profile::ALL.into_iter().find_map(inherited).map_or(alone, Ok)
+    }
+
     pub fn name(&self) -> &'static str {
         match self {
             Chosen::Oltp(kind, _) => kind.name(),
@@ -143,4 +160,51 @@ pub fn options() -> Vec<(&'static str, String)> {
 /// There is no such workload.
 pub fn family(name: &str) -> Result<&'static str, Error> {
     Chosen::new(name, &[], None).map(|chosen| chosen.family())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn what_the_data_may_allow_is_not_refused_before_they_are_known() {
+        let compat = typed(&[("fidelity", "compat"), ("scale", "3")]);
+        assert!(Chosen::new("tpcc", &compat, None).is_err());
+        assert_eq!(Chosen::before_data("tpcc", &compat).map(|chosen| chosen.family()), Ok("tpcc"));
+        for never in [&[("fidelity", "compat"), ("profile", "spec")][..], &[("mix", "0/0/0/0/0")], &[("tables", "0")]] {
+            assert!(Chosen::before_data("tpcc", &typed(never)).is_err(), "{never:?}");
+        }
+    }
+
+    #[test]
+    fn every_workload_is_chosen_by_its_name_and_has_data_a_layout_and_checks() {
+        for (name, _) in crate::summaries() {
+            let chosen = Chosen::new(name, &[], None).expect("its defaults are accepted");
+            assert_eq!((chosen.name(), family(name)), (name, Ok(chosen.family())));
+            assert_eq!(chosen.dataset(1).family(), chosen.family());
+            assert!(!chosen.layout().is_empty());
+            assert!(chosen.checks(Moment::Loaded, Some(1), None).len() >= chosen.layout().len());
+        }
+    }
+
+    #[test]
+    fn options_are_named_once() {
+        let all = options();
+        let names: std::collections::HashSet<_> = all.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names.len(), all.len());
+        assert!(["table-size", "warehouses", "scale", "keys"].iter().all(|name| names.contains(name)));
+    }
+
+    #[test]
+    fn a_rate_or_a_protocol_that_does_not_go_with_the_parameters_is_refused() {
+        let of = |pairs| Chosen::new("tpcc", &typed(pairs), None).expect("accepted");
+        let compat = of(&[("profile", "sysbench"), ("fidelity", "compat")]);
+        assert!(compat.goes_with("text", true).is_ok() && compat.goes_with("prepared", false).is_err());
+        let paced = of(&[("pacing", "spec")]);
+        assert!(paced.goes_with("prepared", false).is_ok() && paced.goes_with("prepared", true).is_err());
+    }
 }

@@ -3,7 +3,7 @@
 use super::{CHECK_FAILED, DONE, chosen, target};
 use crate::args::CheckArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_lab::check::{CONNECTIONS, check, moment};
+use plimsoll_lab::check::{check, moment};
 use plimsoll_lab::{LabError, OpenTarget, client, dataset};
 use plimsoll_model::summary::Finding;
 use plimsoll_server::Home;
@@ -11,7 +11,7 @@ use plimsoll_workloads::chosen::Chosen;
 
 pub fn run(args: CheckArgs) -> anyhow::Result<u8> {
     // What is wrong in itself is refused before anything is started.
-    let typed = chosen(&args.workload, &args.params.0, None)?;
+    let typed = Chosen::before_data(&args.workload, &args.params.0)?;
     let name = typed.name();
     let spec = target::spec(&args.target, &format!("plimsoll check {name}"))?;
     let mut progress = Progress::new(0)?;
@@ -22,11 +22,16 @@ pub fn run(args: CheckArgs) -> anyhow::Result<u8> {
         false => None,
     };
     let chosen = chosen(name, &args.params.0, marker.as_ref())?;
-    show(name, &findings(&mut target, &chosen, &mut progress)?, args.json)
+    show(name, &findings(&mut target, &chosen, usize::from(args.threads), &mut progress)?, args.json)
 }
 
-/// Asks everything that must hold of the data of the workload.
-pub fn findings(target: &mut OpenTarget, chosen: &Chosen, progress: &mut Progress) -> Result<Vec<Finding>, LabError> {
+/// Asks everything that must hold of the data of the workload, over `threads` connections.
+pub fn findings(
+    target: &mut OpenTarget,
+    chosen: &Chosen,
+    threads: usize,
+    progress: &mut Progress,
+) -> Result<Vec<Finding>, LabError> {
     let (marker, ledger) = match target.enter_database()? {
         true => {
             let marker = dataset::marker(&mut target.control, chosen.family())?;
@@ -36,7 +41,7 @@ pub fn findings(target: &mut OpenTarget, chosen: &Chosen, progress: &mut Progres
     };
     let moment = moment(marker.as_ref(), chosen.name())?;
     let seed = marker.map(|marker| marker.description.seed);
-    let findings = check(target, &chosen.checks(moment, seed, ledger.as_ref()), CONNECTIONS, progress);
+    let findings = check(target, &chosen.checks(moment, seed, ledger.as_ref()), threads, progress);
     progress.clear();
     findings
 }

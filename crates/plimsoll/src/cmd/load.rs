@@ -34,7 +34,9 @@ pub fn run(args: LoadArgs) -> anyhow::Result<u8> {
         if loaded.resumed { ", gone on with" } else { "" },
     ));
     if let Some(why) = loaded.without_routines {
-        terminal::note(&format!("without stored procedures, which the server refused ({why}): --call-style procedure will not work"));
+        terminal::note(&format!(
+            "without stored procedures, which the server refused ({why}): --call-style procedure will not work"
+        ));
     }
     Ok(DONE)
 }

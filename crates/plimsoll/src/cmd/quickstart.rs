@@ -106,11 +106,7 @@ fn load_anew(
     progress.clear();
     let loaded = loaded?;
     let seconds = loaded.elapsed.as_secs_f64();
-    terminal::note(&format!(
-        "        {} rows in {seconds:.1} s, {:.0} rows/s",
-        loaded.rows,
-        loaded.rows_per_second()
-    ));
+    terminal::note(&format!("        {} rows in {seconds:.1} s, {:.0} rows/s", loaded.rows, loaded.rows_per_second()));
     Ok(dataset::marker(&mut target.control, chosen.family())?)
 }
 

@@ -3,6 +3,7 @@
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, chosen, target};
 use crate::args::RunArgs;
 use crate::terminal::{self, Progress};
+use plimsoll_lab::check::CONNECTIONS;
 use plimsoll_lab::run::{Finished, Naming};
 use plimsoll_lab::subject::{look_at_tables, run_chosen};
 use plimsoll_lab::trial::Ended;
@@ -17,7 +18,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     // What is wrong in itself is refused before anything is started.
-    let typed = chosen(&args.workload, &args.params.0, None)?;
+    let typed = Chosen::before_data(&args.workload, &args.params.0)?;
     let name = typed.name();
     let spec = target::spec(&args.target, &format!("plimsoll run {name}"))?;
     let mut plan = plan(&args, &spec.target.describe(), &typed)?;
@@ -41,7 +42,7 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     let ready = (&chosen, marker.as_ref());
     let mut finished = run_chosen(&mut target, &home, &plan, ready, &naming, &mut progress)?;
     if args.check && finished.ended.is_none() {
-        finished.summary.checks = Some(super::check::findings(&mut target, &chosen, &mut progress)?);
+        finished.summary.checks = Some(super::check::findings(&mut target, &chosen, CONNECTIONS, &mut progress)?);
     }
     show(&args, finished)
 }

@@ -14,24 +14,24 @@ type Fault = (&'static [&'static str], &'static [&'static str]);
 /// The checks that count what a load makes; these data are smaller.
 const OF_FULL_SIZE: &str = "rows ";
 
-/// Two warehouses with all their orders, but few customers, items and lines.
+/// Two warehouses with all orders of four districts each, but few customers, items and lines.
 const ROWS: [(Entity, &str); 9] = [
-    (Entity::Warehouse, "SELECT w.n, 'n', 's', 's', 'c', 'st', 'z', 0.1, 10000 FROM s w WHERE w.n BETWEEN 1 AND 2"),
+    (Entity::Warehouse, "SELECT w.n, 'n', 's', 's', 'c', 'st', 'z', 0.1, 4000 FROM s w WHERE w.n BETWEEN 1 AND 2"),
     (
         Entity::District,
         "SELECT d.n, w.n, 'n', 's', 's', 'c', 'st', 'z', 0.1, 1000, 3001 FROM s w, s d \
-         WHERE w.n BETWEEN 1 AND 2 AND d.n BETWEEN 1 AND 10",
+         WHERE w.n BETWEEN 1 AND 2 AND d.n BETWEEN 1 AND 4",
     ),
     (
         Entity::Customer,
         "SELECT c.n, d.n, w.n, 'f', 'OE', 'l', 's', 's', 'c', 'st', 'z', 'p', NOW(), 'GC', 50000, 0.1, -10, 10, 1, 0, 'd' \
-         FROM s w, s d, s c WHERE w.n BETWEEN 1 AND 2 AND d.n BETWEEN 1 AND 10 AND c.n BETWEEN 1 AND 100",
+         FROM s w, s d, s c WHERE w.n BETWEEN 1 AND 2 AND d.n BETWEEN 1 AND 4 AND c.n BETWEEN 1 AND 100",
     ),
     (Entity::History, "SELECT c_id, c_d_id, c_w_id, c_d_id, c_w_id, NOW(), 10, 'h' FROM customer"),
     (
         Entity::Orders,
         "SELECT o.n, d.n, w.n, o.n % 100 + 1, NOW(), IF(o.n < 2101, 5, NULL), 1 + o.n % 2, 1 FROM s w, s d, s o \
-         WHERE w.n BETWEEN 1 AND 2 AND d.n BETWEEN 1 AND 10 AND o.n BETWEEN 1 AND 3000",
+         WHERE w.n BETWEEN 1 AND 2 AND d.n BETWEEN 1 AND 4 AND o.n BETWEEN 1 AND 3000",
     ),
     (Entity::NewOrder, "SELECT o_id, o_d_id, o_w_id FROM orders WHERE o_carrier_id IS NULL"),
     (
@@ -91,7 +91,7 @@ const FAULTS: &[Fault] = &[
         &["condition 8:", "condition 9:", "condition 10:"],
     ),
     (
-        &["UPDATE customer SET c_balance = c_balance + 0.01 WHERE c_w_id = 2 AND c_d_id = 10 AND c_id = 100"],
+        &["UPDATE customer SET c_balance = c_balance + 0.01 WHERE c_w_id = 2 AND c_d_id = 4 AND c_id = 100"],
         &["condition 10:", "condition 12:"],
     ),
     (
@@ -105,13 +105,13 @@ const FAULTS: &[Fault] = &[
     ),
     (
         &[
-            "UPDATE order_line SET ol_amount = 0.01 WHERE ol_w_id = 1 AND ol_d_id = 5 AND ol_o_id = 77 AND ol_number = 1",
+            "UPDATE order_line SET ol_amount = 0.01 WHERE ol_w_id = 1 AND ol_d_id = 3 AND ol_o_id = 77 AND ol_number = 1",
         ],
         &["condition 10:", "condition 12:"],
     ),
     // What is lost, and what is there too much.
     (
-        &["DELETE FROM order_line WHERE ol_w_id = 2 AND ol_d_id = 5 AND ol_o_id = 2999 AND ol_number = 2"],
+        &["DELETE FROM order_line WHERE ol_w_id = 2 AND ol_d_id = 3 AND ol_o_id = 2999 AND ol_number = 2"],
         &["condition 4:", "condition 6:"],
     ),
     (
@@ -119,14 +119,14 @@ const FAULTS: &[Fault] = &[
         &["condition 4:", "condition 7:", "s_ytd", "s_order_cnt"],
     ),
     (
-        &["DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id = 7 AND no_o_id = 2500"],
+        &["DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id = 4 AND no_o_id = 2500"],
         &["condition 3:", "condition 5:", "condition 11:"],
     ),
     (
-        &["DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id = 7 AND no_o_id = 2101"],
+        &["DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id = 4 AND no_o_id = 2101"],
         &["condition 5:", "condition 11:"],
     ),
-    (&["INSERT INTO new_order VALUES (3001, 8, 1)"], &["condition 2:", "condition 5:", "condition 11:"]),
+    (&["INSERT INTO new_order VALUES (3001, 3, 1)"], &["condition 2:", "condition 5:", "condition 11:"]),
     (
         &["DELETE FROM history WHERE h_w_id = 2 AND h_d_id = 3 AND h_c_id = 4"],
         &["condition 8:", "condition 9:", "condition 10:", "c_payment_cnt", "payments"],
@@ -192,7 +192,7 @@ const FAULTS: &[Fault] = &[
     ),
     (
         &[
-            "UPDATE warehouse SET w_ytd = 10000 WHERE w_id = 1",
+            "UPDATE warehouse SET w_ytd = 4000 WHERE w_id = 1",
             "UPDATE district SET d_ytd = 1000 WHERE d_w_id = 1 AND d_id = 3",
             "UPDATE customer SET c_balance = -10, c_ytd_payment = 10, c_payment_cnt = 1 WHERE c_w_id = 2",
             "DELETE FROM history WHERE h_data = 'paid'",
@@ -202,11 +202,11 @@ const FAULTS: &[Fault] = &[
     // A queue runs empty, which is nothing bad; but nobody has said that it delivered all that.
     (
         &[
-            "DELETE FROM new_order WHERE no_w_id = 2 AND no_d_id = 10",
-            "UPDATE orders SET o_carrier_id = 1 WHERE o_w_id = 2 AND o_d_id = 10 AND o_id > 2100",
-            "UPDATE order_line SET ol_delivery_d = NOW() WHERE ol_w_id = 2 AND ol_d_id = 10 AND ol_o_id > 2100",
+            "DELETE FROM new_order WHERE no_w_id = 2 AND no_d_id = 4",
+            "UPDATE orders SET o_carrier_id = 1 WHERE o_w_id = 2 AND o_d_id = 4 AND o_id > 2100",
+            "UPDATE order_line SET ol_delivery_d = NOW() WHERE ol_w_id = 2 AND ol_d_id = 4 AND ol_o_id > 2100",
             "UPDATE customer SET c_delivery_cnt = 9, c_balance = c_balance + 9 * IF(c_id % 2 = 0, 3.75, 1.25) \
-             WHERE c_w_id = 2 AND c_d_id = 10",
+             WHERE c_w_id = 2 AND c_d_id = 4",
         ],
         &["delivered orders"],
     ),

@@ -105,13 +105,6 @@ fn what_a_load_changes_of_a_server_is_put_back_on_mysql() {
 }
 
 #[test]
-#[ignore = "once more on MariaDB; make test-all"]
-fn what_a_load_changes_of_a_server_is_put_back_on_mariadb() {
-    let Some(lab) = Lab::mariadb() else { return };
-    changed_settings_are_put_back(&lab);
-}
-
-#[test]
 fn ctrl_c_during_a_load_lets_it_go_on() {
     let Some(lab) = Lab::mariadb() else { return };
     let mut load = lab.begins(LOAD);

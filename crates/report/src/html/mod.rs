@@ -1,8 +1,8 @@
 //! The page: one self-contained HTML file without scripts or outside references, well-formed as XML.
 //!
 //! The order of the sections is the order in which a reader asks: what is the answer, what does it look like, what
-//! are the numbers (of order entry, is it what it says), why so, on what, at what cost, how steadily, with which settings, what speaks against it, and
-//! how do I get the same.
+//! are the numbers (of order entry, is it what it says), why so, on what, at what cost, how steadily, with which
+//! settings, what speaks against it, and how do I get the same.
 
 mod markup;
 mod order_entry;
@@ -25,6 +25,7 @@ pub fn page(report: &Report) -> String {
         sections::figure(report),
         sections::load_points(report),
         order_entry::section(report),
+        sections::original(report),
         sections::limit(report),
         sections::environment(report),
         sections::cost(report),

@@ -6,7 +6,7 @@ use crate::input::{Limit, Report, SettingRow};
 use crate::points::{self, Per};
 use crate::sweep::{Sweep, Unit, errors_by_code};
 use crate::table::Mark;
-use crate::text::{escape, escape_lines};
+use crate::text::{escape, escape_lines, escape_table};
 
 /// The main figure; of a single load point its seconds say more than a lonely dot.
 pub(super) fn figure(report: &Report) -> Option<Section> {
@@ -54,6 +54,13 @@ pub(super) fn load_points(report: &Report) -> Option<Section> {
         body.push_str(&remark(&remarks.join(" ")));
     }
     Some(Section::new("points", "Load points", body))
+}
+
+/// The listings that the workload's original would have printed.
+pub(super) fn original(report: &Report) -> Option<Section> {
+    let listings = report.summary.points.iter().filter_map(|point| point.original_listing.as_deref());
+    let body: String = listings.map(|listing| format!("<pre>{}</pre>\n", escape_table(listing))).collect();
+    (!body.is_empty()).then(|| Section::new("original", "As the original prints it", body))
 }
 
 pub(super) fn limit(report: &Report) -> Option<Section> {

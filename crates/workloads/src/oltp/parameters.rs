@@ -1,8 +1,8 @@
 //! Everything that can be set about an OLTP workload: names and defaults as in sysbench 1.0.20 (`zipfian` is of 1.1).
 
 use super::{Kind, statements};
-use crate::distribution::{Distribution, DistributionName};
 use crate::dataset::Loaded;
+use crate::distribution::{Distribution, DistributionName};
 use crate::error::Error;
 use crate::parameter::{self, ParameterSpec, Slot};
 use serde_json::Value;

@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn batches_and_procedures_take_few_round_trips() {
-        for (kind, batched) in [(Kind::NewOrder, 11), (Kind::Payment, 9), (Kind::OrderStatus, 5), (Kind::Delivery, 9)] {
+        for (kind, batched) in [(Kind::NewOrder, 11), (Kind::Payment, 8), (Kind::OrderStatus, 5), (Kind::Delivery, 9)] {
             assert_eq!(count(kind, CallStyle::Batched), (batched, 0), "{kind:?}");
             assert_eq!(count(kind, CallStyle::Procedure), (3, 0), "{kind:?}");
         }
