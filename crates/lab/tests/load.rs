@@ -41,6 +41,7 @@ impl Family {
             ids,
             rows: Family::count(number, ids),
             chunk,
+            rolls_back: true,
             bytes: 100 * ids,
             load_data: format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name}"),
             insert: format!("INSERT INTO {name} VALUES "),

@@ -17,6 +17,8 @@ pub struct Table {
     pub rows: u64,
     /// Ids of one transaction of the load. Those of one warehouse, or another natural part, are a multiple of it.
     pub chunk: u64,
+    /// Whether a chunk that was not committed leaves nothing behind; rows of another engine that are there are passed over.
+    pub rolls_back: bool,
     /// Disk space that it will take, bytes, indexes included; an estimate.
     pub bytes: u64,
     /// Takes lines of [`Dataset::append_tsv`].

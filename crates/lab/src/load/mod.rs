@@ -72,8 +72,17 @@ pub fn load(
         (_, Err(error)) => Err(error),
         (loaded, Ok(())) => loaded,
     }?;
+    analyze(target, dataset)?;
     dataset::set_state(&mut target.control, dataset.family(), State::Loaded)?;
     Ok(Loaded { elapsed: started.elapsed(), ..loaded })
+}
+
+/// Fresh statistics of all tables, so that plans do not depend on how far the server's own sampling has come.
+fn analyze(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<(), LabError> {
+    let names: Vec<String> = dataset.tables().iter().map(|table| format!("`{}`", table.name)).collect();
+    let statement = format!("ANALYZE TABLE {}", names.join(", "));
+    target.control.rows(&statement).map_err(|failure| LabError::sql("making statistics of the tables", &failure))?;
+    Ok(())
 }
 
 fn fill(

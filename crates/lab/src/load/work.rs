@@ -225,6 +225,7 @@ mod tests {
             ids,
             rows: 3 * ids,
             chunk,
+            rolls_back: true,
             bytes: 300 * ids,
             load_data: String::new(),
             insert: String::new(),

@@ -136,7 +136,8 @@ impl Shared<'_> {
                 Err(failure) => return Err(failed(failure)),
             }
         };
-        if sent != taken {
+        let left_behind = self.resumed && !self.tables[number].rolls_back;
+        if sent != taken && !left_behind {
             return Err(LabError::Environment(format!(
                 "loading {first} to {last} of {name}: of {sent} rows the server took {taken}; what was there before? \
                  `plimsoll drop` it and load anew"

@@ -4,6 +4,7 @@ use super::{CHECK_FAILED, DONE, chosen, target};
 use crate::args::CheckArgs;
 use crate::terminal::{self, Progress};
 use plimsoll_lab::check::{check, moment};
+use plimsoll_lab::load::put_back;
 use plimsoll_lab::{LabError, OpenTarget, client, dataset};
 use plimsoll_model::summary::Finding;
 use plimsoll_server::Home;
@@ -17,6 +18,7 @@ pub fn run(args: CheckArgs) -> anyhow::Result<u8> {
     let mut progress = Progress::new(0)?;
     let home = Home::from_env().map_err(LabError::from)?;
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
+    put_back(&mut target)?;
     let marker = match target.enter_database()? {
         true => dataset::marker(&mut target.control, typed.family())?,
         false => None,

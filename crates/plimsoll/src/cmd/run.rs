@@ -4,6 +4,7 @@ use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, chosen, target};
 use crate::args::RunArgs;
 use crate::terminal::{self, Progress};
 use plimsoll_lab::check::CONNECTIONS;
+use plimsoll_lab::load::put_back;
 use plimsoll_lab::run::{Finished, Naming};
 use plimsoll_lab::subject::{look_at_tables, run_chosen};
 use plimsoll_lab::trial::Ended;
@@ -25,6 +26,7 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     let mut progress = Progress::new(args.report_interval)?;
     let home = Home::from_env().map_err(LabError::from)?;
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
+    put_back(&mut target)?;
     if !target.enter_database()? {
         return Err(LabError::Refused(format!(
             "there is no database `{}`; `plimsoll load {name}` makes it",

@@ -76,6 +76,7 @@ impl OltpData {
             ids: rows,
             rows,
             chunk: CHUNK_ROWS,
+            rolls_back: true,
             bytes: rows * (ROW_BYTES + entry) + TABLE_BYTES,
             load_data: self.rows.load_data_statement(table),
             insert: self.rows.insert_prefix(table),

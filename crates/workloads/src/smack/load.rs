@@ -153,6 +153,7 @@ impl Dataset for SmackData {
             ids: rows,
             rows,
             chunk: CHUNK_ROWS,
+            rolls_back: engine.rolls_back(),
             bytes: rows * row_bytes(engine) + TABLE_BYTES,
             load_data: format!(
                 "LOAD DATA LOCAL INFILE '{INFILE}' {ignore}INTO TABLE {TABLE_NAME} CHARACTER SET utf8mb4 \

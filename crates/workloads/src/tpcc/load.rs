@@ -63,6 +63,7 @@ impl OrderEntryData {
             ids,
             rows,
             chunk: chunk(entity),
+            rolls_back: true,
             bytes: rows * (row_bytes + entry_bytes * after.len() as u64) + TABLE_BYTES,
             // A value holds nothing to escape; the escape is there for \N.
             load_data: format!(

@@ -1,6 +1,6 @@
 //! The transactions as stored procedures: one CALL each, between BEGIN and COMMIT or ROLLBACK, which the client sends. The
-//! last result of each is one row that says what came of it. They take the hottest locks last: the order of statements
-//! within a transaction is free.
+//! last result of each is one row that says what came of it. Payment locks the warehouse last, which is the hottest row:
+//! the order of statements within a transaction is free.
 
 use super::parameters::{Parameters, Profile};
 use super::schema::{Entity, table_name};
