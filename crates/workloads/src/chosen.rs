@@ -103,6 +103,18 @@ impl Chosen {
         }
     }
 
+    /// The same over all that was loaded, whatever a run was narrowed to.
+    ///
+    /// # Errors
+    /// What the data were loaded with is not accepted.
+    pub fn over_all(&self, loaded: Loaded<'_>) -> Result<Chosen, Error> {
+        match self {
+            Chosen::OrderEntry(parameters) => parameters.over_all(loaded).map(Chosen::OrderEntry),
+            // What must hold of these holds of each of their tables.
+            Chosen::Oltp(..) | Chosen::Smack(..) => Ok(self.clone()),
+        }
+    }
+
     /// Everything that must hold of the data, the layout first. `seed` is that of the load; what clients have committed
     /// since stands in the ledger.
     pub fn checks(&self, moment: Moment, seed: Option<u64>, ledger: Option<&Ledger>) -> Vec<Check> {

@@ -100,6 +100,15 @@ impl<P: Clone> ParameterSpec<P> {
         }
     }
 
+    /// The value as it is typed on the command line.
+    pub fn text(&self, parameters: &P) -> String {
+        match self.value(parameters) {
+            Value::String(text) => text,
+            Value::Bool(on) => if on { "on" } else { "off" }.to_owned(),
+            other => other.to_string(),
+        }
+    }
+
     /// The value as JSON shows it.
     pub fn value(&self, parameters: &P) -> Value {
         let mut parameters = parameters.clone();

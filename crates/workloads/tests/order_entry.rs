@@ -1,16 +1,15 @@
 //! The transactions of order entry on real servers: in every call style they do the same to the database, which is consistent
 //! after any number of connections, and they send what they are known to send.
 
+mod private;
+
 use plimsoll_engine::control::Control;
-use plimsoll_engine::endpoint::Password;
-use plimsoll_engine::tls::Tls;
-use plimsoll_engine::{Address, Endpoint, LoopEvent, Protocol, Run, RunSpec, Workload};
+use plimsoll_engine::{Endpoint, LoopEvent, Protocol, Run, RunSpec, Workload};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::Totals;
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::Limit;
 use plimsoll_model::StatementCounts;
-use plimsoll_server::{Build, Home, Opening, PrivateServer, baseline};
 use plimsoll_testkit::servers;
 use plimsoll_workloads::check::{Judgement, Ledger, Moment};
 use plimsoll_workloads::dataset::Dataset;
@@ -19,9 +18,8 @@ use plimsoll_workloads::tpcc::load::OrderEntryData;
 use plimsoll_workloads::tpcc::procedures::routines;
 use plimsoll_workloads::tpcc::statements::Kind;
 use plimsoll_workloads::tpcc::{Parameters, Tpcc, check};
+use private::with_server;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -42,43 +40,8 @@ struct Shop {
 #[track_caller]
 fn on_each_server(pairs: &[(&str, &str)], test: impl Fn(&mut Shop)) {
     for binary in [servers::mariadb(), servers::mysql()].into_iter().flatten() {
-        with_server(&binary, |endpoint| test(&mut Shop::load(endpoint, pairs)));
+        with_server(&binary, "512M", |endpoint| test(&mut Shop::load(endpoint, pairs)));
     }
-}
-
-fn with_server(binary: &Path, test: impl FnOnce(Endpoint)) {
-    let (_slot, home) = (servers::slot(), servers::home());
-    let build = Build::inspect(binary).expect("a server");
-    let mut settings = baseline(&build, 0);
-    for (name, value) in [
-        ("performance_schema", "OFF"),
-        ("innodb_buffer_pool_size", "512M"),
-        // What is tested here is not whether data outlive a power cut.
-        ("innodb_flush_log_at_trx_commit", "0"),
-        ("innodb_doublewrite", "OFF"),
-        ("max_connections", "200"),
-        ("local_infile", "ON"),
-    ] {
-        settings.set(name, value, "test").expect("a setting");
-    }
-    let base = home.path().to_owned();
-    let place = Home::resolve(|name| match name {
-        "PLIMSOLL_HOME" => Some(base.join("home").into()),
-        // Data directories made once per build are shared with everybody.
-        other => std::env::var_os(other).or_else(|| other.eq("HOME").then(|| OsString::from("/root"))),
-    });
-    let server = PrivateServer::open(&place.expect("a home"), "test", &build, &settings, Opening::new("a test"));
-    let server = server.unwrap_or_else(|error| panic!("{error}"));
-    let address = Address::Unix(server.socket().to_owned());
-    test(Endpoint {
-        resolved: address.resolve().expect("a local address"),
-        address,
-        user: "root".to_owned(),
-        password: Password::default(),
-        database: None,
-        tls: Arc::new(Tls::disabled()),
-        local_files: true,
-    });
 }
 
 fn parameters(pairs: &[(&str, &str)]) -> Parameters {

@@ -1,64 +1,26 @@
 //! The tables and rows of order entry on real servers: what is created is what a check looks for, what is loaded is whole.
 
+mod private;
+
 use plimsoll_engine::control::Control;
-use plimsoll_engine::endpoint::Password;
-use plimsoll_engine::tls::Tls;
-use plimsoll_engine::{Address, Endpoint};
-use plimsoll_server::{Build, Home, Opening, PrivateServer, baseline};
 use plimsoll_testkit::servers;
 use plimsoll_workloads::dataset::Dataset;
 use plimsoll_workloads::tpcc::Parameters;
 use plimsoll_workloads::tpcc::load::OrderEntryData;
 use plimsoll_workloads::tpcc::schema::{Entity, Schema, table_name};
-use std::ffi::OsString;
-use std::path::Path;
-use std::sync::Arc;
+use private::with_server;
 use std::time::Duration;
 
 /// Calls `test` with a connection to a private server of each flavour that this machine has.
 #[track_caller]
 fn on_each_server(test: impl Fn(&mut Control)) {
     for binary in [servers::mariadb(), servers::mysql()].into_iter().flatten() {
-        with_server(&binary, &test);
+        with_server(&binary, "512M", |endpoint| {
+            let mut control = Control::open(&endpoint).unwrap_or_else(|failure| panic!("{failure}"));
+            control.set_limit(Duration::from_secs(300));
+            test(&mut control);
+        });
     }
-}
-
-fn with_server(binary: &Path, test: impl Fn(&mut Control)) {
-    let (_slot, home) = (servers::slot(), servers::home());
-    let build = Build::inspect(binary).expect("a server");
-    let mut settings = baseline(&build, 0);
-    for (name, value) in [
-        ("performance_schema", "OFF"),
-        ("innodb_buffer_pool_size", "512M"),
-        // What is tested here is not whether data outlive a power cut.
-        ("innodb_flush_log_at_trx_commit", "0"),
-        ("innodb_doublewrite", "OFF"),
-        ("max_allowed_packet", "64M"),
-        ("local_infile", "ON"),
-    ] {
-        settings.set(name, value, "test").expect("a setting");
-    }
-    let base = home.path().to_owned();
-    let place = Home::resolve(|name| match name {
-        "PLIMSOLL_HOME" => Some(base.join("home").into()),
-        // Data directories made once per build are shared with everybody.
-        other => std::env::var_os(other).or_else(|| other.eq("HOME").then(|| OsString::from("/root"))),
-    });
-    let server = PrivateServer::open(&place.expect("a home"), "test", &build, &settings, Opening::new("a test"));
-    let server = server.unwrap_or_else(|error| panic!("{error}"));
-    let address = Address::Unix(server.socket().to_owned());
-    let endpoint = Endpoint {
-        resolved: address.resolve().expect("a local address"),
-        address,
-        user: "root".to_owned(),
-        password: Password::default(),
-        database: None,
-        tls: Arc::new(Tls::disabled()),
-        local_files: true,
-    };
-    let mut control = Control::open(&endpoint).unwrap_or_else(|failure| panic!("{failure}"));
-    control.set_limit(Duration::from_secs(300));
-    test(&mut control);
 }
 
 #[track_caller]

@@ -1,14 +1,12 @@
 //! The data and rounds of super-smack's workloads against real servers: each engine, both ways to load.
 
+mod private;
+
 use plimsoll_engine::control::Control;
-use plimsoll_engine::endpoint::Password;
-use plimsoll_engine::tls::Tls;
-use plimsoll_engine::{Address, Endpoint, LoopEvent, Protocol, Run, RunSpec};
+use plimsoll_engine::{Endpoint, LoopEvent, Protocol, Run, RunSpec};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::Totals;
 use plimsoll_load::window::Limit;
-use plimsoll_model::Flavour;
-use plimsoll_server::{Build, Home, Opening, PrivateServer, baseline};
 use plimsoll_testkit::servers;
 use plimsoll_workloads::check::{Check, Moment};
 use plimsoll_workloads::dataset::{Dataset, Table};
@@ -16,7 +14,7 @@ use plimsoll_workloads::smack::check::checks;
 use plimsoll_workloads::smack::keys::{dictionary, usernames};
 use plimsoll_workloads::smack::load::{Rows, SmackData};
 use plimsoll_workloads::smack::{Kind, Parameters, Smack};
-use std::ffi::OsString;
+use private::with_server;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,54 +30,24 @@ fn rows() -> u64 {
 #[test]
 fn data_and_rounds_on_mariadb() {
     if let Some(binary) = servers::mariadb() {
-        with_server(&binary, |endpoint| ["innodb", "myisam", "aria"].iter().for_each(|name| exercise(endpoint, name)));
+        exercise_all(&binary, &["innodb", "myisam", "aria"]);
     }
 }
 
 #[test]
 fn data_and_rounds_on_mysql() {
     if let Some(binary) = servers::mysql() {
-        with_server(&binary, |endpoint| ["innodb", "myisam"].iter().for_each(|name| exercise(endpoint, name)));
+        exercise_all(&binary, &["innodb", "myisam"]);
     }
 }
 
-fn with_server(binary: &Path, test: impl Fn(&Endpoint)) {
-    let _slot = servers::slot();
-    let home = servers::home();
-    let build = Build::inspect(binary).expect("a server");
-    let mut settings = baseline(&build, 0);
-    let redo = if build.flavour == Flavour::MariaDb { "innodb_log_file_size" } else { "innodb_redo_log_capacity" };
-    for (name, value) in [
-        ("performance_schema", "OFF"),
-        ("innodb_buffer_pool_size", "128M"),
-        (redo, "64M"),
-        // What is tested here is not whether data outlive a power cut.
-        ("innodb_flush_log_at_trx_commit", "0"),
-        ("max_connections", "50"),
-        ("local_infile", "ON"),
-    ] {
-        settings.set(name, value, "test").expect("a setting");
-    }
-    let place = Home::resolve(|name| match name {
-        "PLIMSOLL_HOME" => Some(home.path().join("home").into()),
-        // Data directories made once per build are shared with everybody.
-        other => std::env::var_os(other).or_else(|| other.eq("HOME").then(|| OsString::from("/root"))),
+/// Exercises these engines on a private server of this binary.
+fn exercise_all(binary: &Path, engines: &[&str]) {
+    with_server(binary, "128M", |endpoint| {
+        open(&endpoint).run(&format!("CREATE DATABASE {DATABASE}")).expect("a database");
+        let endpoint = Endpoint { database: Some(DATABASE.to_owned()), ..endpoint };
+        engines.iter().for_each(|engine| exercise(&endpoint, engine));
     });
-    let server = PrivateServer::open(&place.expect("a home"), "test", &build, &settings, Opening::new("a test"));
-    let server = server.unwrap_or_else(|error| panic!("{error}"));
-    let address = Address::Unix(server.socket().to_owned());
-    let endpoint = Endpoint {
-        resolved: address.resolve().expect("a local address"),
-        address,
-        user: "root".to_owned(),
-        password: Password::default(),
-        database: None,
-        tls: Arc::new(Tls::disabled()),
-        local_files: true,
-    };
-    let mut control = open(&endpoint);
-    control.run(&format!("CREATE DATABASE {DATABASE}")).expect("a database");
-    test(&Endpoint { database: Some(DATABASE.to_owned()), ..endpoint });
 }
 
 fn open(endpoint: &Endpoint) -> Control {

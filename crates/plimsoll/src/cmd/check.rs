@@ -27,7 +27,7 @@ pub fn run(args: CheckArgs) -> anyhow::Result<u8> {
     show(name, &findings(&mut target, &chosen, usize::from(args.threads), &mut progress)?, args.json)
 }
 
-/// Asks everything that must hold of the data of the workload, over `threads` connections.
+/// Asks everything that must hold of all data of the workload, over `threads` connections.
 pub fn findings(
     target: &mut OpenTarget,
     chosen: &Chosen,
@@ -42,7 +42,11 @@ pub fn findings(
         false => (None, None),
     };
     let moment = moment(marker.as_ref(), chosen.name())?;
-    let seed = marker.map(|marker| marker.description.seed);
+    let seed = marker.as_ref().map(|marker| marker.description.seed);
+    let chosen = match &marker {
+        Some(marker) => chosen.over_all(marker.description.loaded())?,
+        None => chosen.clone(),
+    };
     let findings = check(target, &chosen.checks(moment, seed, ledger.as_ref()), threads, progress);
     progress.clear();
     findings

@@ -137,11 +137,18 @@ impl Lab {
         }
     }
 
-    /// What CHECKSUM TABLE says of each of these tables.
+    /// What CHECKSUM TABLE says of this many tables of sysbench's.
     #[track_caller]
     pub fn checksums(&self, database: &str, tables: usize) -> Vec<String> {
-        let names: Vec<String> = (1..=tables).map(|table| format!("`{database}`.sbtest{table}")).collect();
-        let rows = self.sql(&[&format!("CHECKSUM TABLE {}", names.join(", "))]);
+        let names: Vec<String> = (1..=tables).map(|table| format!("sbtest{table}")).collect();
+        self.checksums_of(database, &names.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// What CHECKSUM TABLE says of each of these tables.
+    #[track_caller]
+    pub fn checksums_of(&self, database: &str, tables: &[&str]) -> Vec<String> {
+        let names: Vec<String> = tables.iter().map(|table| format!("`{database}`.`{table}`")).collect();
+        let rows = self.sql(&[&format!("CHECKSUM TABLE {} EXTENDED", names.join(", "))]);
         rows.into_iter().map(|row| row[1].clone().expect("the table exists")).collect()
     }
 

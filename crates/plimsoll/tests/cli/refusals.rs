@@ -13,7 +13,16 @@ fn wrong_words_are_refused_before_anything_starts() {
     };
     for (line, texts) in [
         ("run oltp_read_writ", vec!["oltp_read_writ", "oltp_read_write"]),
-        ("load tpcc", vec!["tpcc", "oltp_read_write"]),
+        ("load tpch", vec!["tpch", "did you mean 'tpcc'?"]),
+        ("load tpcc --warehouses 0", vec!["warehouses", "'0'"]),
+        ("load tpcc --scale 3", vec!["scale", "warehouses", "sysbench"]),
+        ("load tpcc --load-date 2026-02-30", vec!["load-date", "2026-02-30"]),
+        ("run tpcc --mix 45/43/4/4", vec!["mix", "45/43/4/4"]),
+        ("run tpcc --profile spec --fidelity compat", vec!["compat", "sysbench"]),
+        ("run tpcc --fidelity compat --call-style batched", vec!["compat"]),
+        ("run tpcc --profile sysbench --fidelity compat --protocol prepared", vec!["prepared", "compat", "text"]),
+        ("run tpcc --pacing spec --rate 10", vec!["--rate", "pacing spec"]),
+        ("load smack_select_key --engine rocksdb", vec!["engine", "rocksdb", "myisam"]),
         ("workloads nothing", vec!["nothing", "oltp_read_write"]),
         ("run oltp_read_write --tables 0", vec!["tables", "'0'", "1 to 100000"]),
         ("run oltp_read_write --rand-type normal", vec!["rand-type", "normal", "uniform"]),

@@ -135,12 +135,12 @@ impl Parameters {
             [("tables", wanted.tables, data.tables), ("table-size", wanted.table_size, data.table_size)]
         {
             if asked > there {
-                let found = format!("{name} {asked}, since the data were loaded with {name} {there}");
+                let found = format!("--{name} {asked}, since the data were loaded with {name} {there}");
                 return refuse(found, "run with at most that, or drop them and load anew");
             }
         }
         if wanted.layout != data.layout {
-            let found = format!("layout {}: the data have {}", wanted.layout.name(), data.layout.name());
+            let found = format!("--layout {}: the data have {}", wanted.layout.name(), data.layout.name());
             return refuse(found, "drop them and load anew, or use another database");
         }
         Ok(wanted)

@@ -97,7 +97,7 @@ impl Parameters {
         let mut wanted = data.clone();
         parameter::apply(&TABLE, kind.name(), typed, &mut wanted)?;
         for spec in parameters(kind).filter(|spec| spec.shapes_data) {
-            let (asked, there) = (spec.value(&wanted), spec.value(&data));
+            let (asked, there) = (spec.text(&wanted), spec.text(&data));
             if asked != there {
                 return Err(Error::Combination {
                     workload: kind.name(),

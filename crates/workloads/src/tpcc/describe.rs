@@ -32,12 +32,7 @@ pub fn describe() -> String {
 fn profiles(text: &mut String) {
     let _ = writeln!(text, "\nProfiles\n\n  {:14}{:18}{:18}{:18}", "", "spec", "dbt2", "sysbench");
     for spec in TABLE.iter().filter(|spec| spec.name != "profile") {
-        let values = Profile::ALL.map(|profile| match spec.value(&Parameters::of(profile)) {
-            serde_json::Value::String(text) => text,
-            serde_json::Value::Bool(on) => if on { "on" } else { "off" }.to_owned(),
-            other => other.to_string(),
-        });
-        let [of_spec, dbt2, sysbench] = values;
+        let [of_spec, dbt2, sysbench] = Profile::ALL.map(|profile| spec.text(&Parameters::of(profile)));
         let _ = writeln!(text, "  {:14}{of_spec:18}{dbt2:18}{sysbench}", spec.name);
     }
     let [of_spec, dbt2, sysbench] = Profile::ALL.map(|profile| Parameters::of(profile).default_protocol());

@@ -16,6 +16,16 @@ impl Parameters {
         Ok(data)
     }
 
+    /// The same over all that was loaded. A narrowed run leaves the data consistent as a whole: an order of one warehouse
+    /// takes from the stock of others, and what clients committed is counted over all of them.
+    ///
+    /// # Errors
+    /// What the data were loaded with is not accepted.
+    pub fn over_all(&self, loaded: Loaded<'_>) -> Result<Parameters, Error> {
+        let data = Parameters::of_data(loaded)?;
+        Ok(Parameters { warehouses: data.warehouses, tables: data.tables, ..self.clone() })
+    }
+
     pub(super) fn inherit(&mut self, data: &Parameters) {
         self.warehouses = data.warehouses;
         self.tables = data.tables;
@@ -64,7 +74,7 @@ impl Parameters {
         }
         for name in ["history-pk", "partitions", "load-date"] {
             let Some(spec) = parameters::TABLE.iter().find(|spec| spec.name == name) else { continue };
-            let (asked, there) = (spec.value(self), spec.value(data));
+            let (asked, there) = (spec.text(self), spec.text(data));
             if asked != there {
                 return refuse(
                     &format!("{name} {asked} on data that were loaded with {there}"),
@@ -78,7 +88,7 @@ impl Parameters {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parameters::{ForeignKeys, HistoryPk, Profile};
+    use super::super::parameters::{Fidelity, ForeignKeys, HistoryPk, Profile};
     use super::*;
 
     /// Parameters of a run with `typed` on data that were loaded with `loaded`.
@@ -123,6 +133,15 @@ mod tests {
             let message = on(&[(name, text)], &loaded).expect_err("refused");
             assert!(message.contains(found), "{message}");
         }
+    }
+
+    #[test]
+    fn what_was_narrowed_is_checked_over_all_that_was_loaded() {
+        let data =
+            Parameters::parse([("profile", "sysbench"), ("warehouses", "4"), ("tables", "3")]).expect("accepted");
+        let run = Parameters { warehouses: 2, tables: 1, fidelity: Fidelity::Compat, ..data.clone() };
+        let whole = run.over_all(Loaded { parameters: &data.printable_data(), seed: 1 }).expect("accepted");
+        assert_eq!(whole, Parameters { fidelity: Fidelity::Compat, ..data });
     }
 
     #[test]
