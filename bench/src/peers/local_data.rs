@@ -3,8 +3,8 @@
 
 use crate::arena::Arena;
 use anyhow::Context;
-use plimsoll_engine::Endpoint;
 use plimsoll_engine::control::Control;
+use plimsoll_engine::{Endpoint, Failure};
 use plimsoll_workloads::dataset::{Dataset, Table};
 use std::cmp::Reverse;
 use std::fs::File;
@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 
 const PIECE_BYTES: u64 = 64 << 10;
 const LIMIT: Duration = Duration::from_secs(1200);
+/// Deadlock.
+const DEADLOCK: u16 = 1213;
+const TRIES: u32 = 20;
 /// The parts of the data that one connection loads at a time, per connection: a table that is larger than a part is
 /// loaded by several connections, each at its own place in it.
 const PARTS: u64 = 2;
@@ -109,7 +112,14 @@ impl Files {
         while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
             let table = &self.tables[part.table].0;
             for path in part.files {
-                send(&mut control, &table.load_data, path).with_context(|| path.display().to_string())?;
+                // MariaDB reports a deadlock where two connections begin the same empty table; the file is taken back whole.
+                let mut tries = 0;
+                while let Err(error) = send(&mut control, &table.load_data, path) {
+                    tries += 1;
+                    if !is_deadlock(&error) || tries == TRIES {
+                        return Err(error.context(path.display().to_string()));
+                    }
+                }
             }
             if left[part.table].fetch_sub(1, Ordering::AcqRel) == 1 {
                 for index in &table.after {
@@ -119,6 +129,10 @@ impl Files {
         }
         Ok(())
     }
+}
+
+fn is_deadlock(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<Failure>(), Some(Failure::Server(message)) if message.code == DEADLOCK)
 }
 
 fn connect(endpoint: &Endpoint) -> anyhow::Result<Control> {
