@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-all bench fmt
+.PHONY: help quickstart test test-all bench coverage fmt
 
 # Where cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -44,6 +44,10 @@ bench: ## Plimsoll against its peers on this machine: medians, spreads, ratios
 	@cargo build --release --locked --package plimsoll --package plimsoll-bench
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
 	exec $(TARGET)/release/plimsoll-bench $(ARGS)
+
+coverage: ## how often Plimsoll's intervals contain the truth: seeded simulations, as docs/statistics.md shows them
+	@scripts/install-packages $(BUILD_PACKAGES)
+	@exec cargo run --release --quiet --locked --package plimsoll-stats --example coverage -- $(ARGS)
 
 fmt: ## format all code
 	@cargo fmt --all

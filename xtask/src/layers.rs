@@ -37,8 +37,6 @@ const LAYERS: &[(&str, Layer)] = &[
 const SIDEWAYS: &[(&str, &str)] = &[
     // Transactions are written against the engine's session.
     ("plimsoll-workloads", "plimsoll-engine"),
-    // A report formats estimates and draws what stats computed.
-    ("plimsoll-report", "plimsoll-stats"),
     // What is recorded and what is read from it is one kind of histogram.
     ("plimsoll-load", "plimsoll-stats"),
     // The binary puts everything together.

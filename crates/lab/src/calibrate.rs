@@ -9,11 +9,14 @@ use jiff::Timestamp;
 use plimsoll_engine::{LoopEvent, Protocol, Run, RunSpec};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
+use plimsoll_model::Estimate;
 use plimsoll_model::samples::Phase;
 use plimsoll_server::Home;
 use plimsoll_server::host::host_facts;
+use plimsoll_stats::batch_means::{Piece, ratio};
 use plimsoll_workloads::null::Null;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +34,9 @@ pub struct Calibration {
     pub connections: usize,
     pub seconds: f64,
     pub measured: Timestamp,
+    /// How far the two means above can be trusted, by field.
+    #[serde(default)]
+    pub estimates: BTreeMap<String, Estimate>,
     cpu_model: Option<String>,
     cpus: usize,
 }
@@ -69,17 +75,20 @@ pub fn calibrate(home: &Home, seconds: f64, watcher: &mut dyn Watcher) -> Result
     let counted = count(&run, watcher);
     run.finish();
     drop(null_server);
-    let (queries, cpu_ns, measured_ns) = counted?;
-    if queries == 0 || measured_ns == 0 {
-        return Err(LabError::Environment("nothing was answered during the calibration".to_owned()));
-    }
+    let seconds = counted?;
+    let nothing = |_| LabError::Environment("nothing was answered during the calibration".to_owned());
+    let queries_per_second = ratio(&seconds.queries).map_err(nothing)?;
+    let cpu_us_per_query = ratio(&seconds.cpu_us).map_err(nothing)?;
     let host = host_facts(home.path());
     let calibration = Calibration {
-        queries_per_second: queries as f64 / (measured_ns as f64 / 1e9),
-        cpu_us_per_query: cpu_ns as f64 / 1e3 / queries as f64,
+        queries_per_second: queries_per_second.value,
+        cpu_us_per_query: cpu_us_per_query.value,
         connections: CONNECTIONS,
-        seconds: measured_ns as f64 / 1e9,
+        seconds: seconds.queries.iter().map(|piece| piece.denominator).sum(),
         measured: Timestamp::now(),
+        estimates: [("queries_per_second", queries_per_second), ("cpu_us_per_query", cpu_us_per_query)]
+            .map(|(field, estimate)| (field.to_owned(), estimate))
+            .into(),
         cpu_model: host.cpu_model,
         cpus: host.cpus,
     };
@@ -89,21 +98,30 @@ pub fn calibrate(home: &Home, seconds: f64, watcher: &mut dyn Watcher) -> Result
     Ok(calibration)
 }
 
-/// Queries, CPU and time of the measured window.
-fn count(run: &Run, watcher: &mut dyn Watcher) -> Result<(u64, u64, u64), LabError> {
-    let (mut queries, mut cpu_ns, mut measured_ns) = (0, 0, 0);
+/// The seconds of the measured window.
+#[derive(Default)]
+struct Seconds {
+    /// Queries over seconds.
+    queries: Vec<Piece>,
+    /// CPU of the loop, microseconds, over queries.
+    cpu_us: Vec<Piece>,
+}
+
+fn count(run: &Run, watcher: &mut dyn Watcher) -> Result<Seconds, LabError> {
+    let mut seconds = Seconds::default();
     loop {
         match run.next(LOOK) {
             Some(LoopEvent::Ready { .. }) => {
                 run.start();
             }
             Some(LoopEvent::Interval(tally)) if tally.phase == Phase::Measure => {
-                queries += tally.counters.queries;
-                cpu_ns += tally.counters.loop_cpu_ns;
-                measured_ns += tally.end_ns - tally.start_ns;
+                let (queries, cpu_ns) = (tally.counters.queries as f64, tally.counters.loop_cpu_ns as f64);
+                let length = (tally.end_ns - tally.start_ns) as f64 / 1e9;
+                seconds.queries.push(Piece { numerator: queries, denominator: length });
+                seconds.cpu_us.push(Piece { numerator: cpu_ns / 1e3, denominator: queries });
             }
             Some(LoopEvent::Interval(_)) | None => {}
-            Some(LoopEvent::Drained(_)) => return Ok((queries, cpu_ns, measured_ns)),
+            Some(LoopEvent::Drained(_)) => return Ok(seconds),
             Some(LoopEvent::Failed(reason)) => return Err(LabError::Environment(reason.to_string())),
         }
         if watcher.interrupted() {

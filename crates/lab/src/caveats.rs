@@ -1,8 +1,12 @@
 //! Reasons, found by the tool, not to trust a number fully.
 
+use crate::estimates::Seconds;
 use crate::target::OpenTarget;
 use plimsoll_model::Caveat;
 use plimsoll_model::summary::{Point, TargetFacts};
+use plimsoll_stats::change_points::{ChangePoint, change_points};
+use plimsoll_stats::stalls::stalls;
+use plimsoll_stats::steady::{Steadiness, steadiness, truncation};
 
 /// A loop busier than this measures itself.
 const CLIENT_BUSY: f64 = 0.9;
@@ -10,6 +14,8 @@ const NEAR_CEILING: f64 = 0.6;
 /// CPUs used by neither the server nor us.
 const OTHERS_CPUS: f64 = 0.2;
 const STOLEN: f64 = 0.02;
+/// Share by which throughput may drift over a window, or change within it.
+const DRIFT: f64 = 0.05;
 
 /// What holds for the whole run.
 pub fn standing(target: &OpenTarget, facts: &TargetFacts) -> Vec<Caveat> {
@@ -46,6 +52,48 @@ pub fn of_point(point: &Point) -> Vec<Caveat> {
         caveats.push(Caveat::new("stolen_cpu", format!("{what}: repeat on a quieter machine")));
     }
     caveats
+}
+
+/// What the seconds of a point's window say: whether its mean is one of a settled state.
+pub fn of_seconds(point: &Point, seconds: &Seconds) -> Vec<Caveat> {
+    let (rates, at) = (seconds.rates(), at(point));
+    let mut caveats = Vec::new();
+    if let Some(stall) = stalls(&seconds.progress()).into_iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds)) {
+        let (length, start) = (stall.seconds, stall.start);
+        caveats.push(Caveat::new(
+            "stalled",
+            format!("no transaction was completed for {length:.0} s from second {start:.0} on {at}: see the timeline"),
+        ));
+    }
+    // What was offered decides throughput where a rate is set.
+    if point.response_ms.is_none()
+        && let Some(how) = unsteady(&rates)
+    {
+        let advice = match truncation(&rates) {
+            Some(cut) if cut > 0 => format!("the first {cut} s look like warm-up: try --warmup {cut}s"),
+            _ => "measure longer, or find out what happened then".to_owned(),
+        };
+        caveats.push(Caveat::new("unsteady", format!("throughput {how} {at}: {advice}")));
+    }
+    caveats
+}
+
+/// How the level of a series moved, if it did. A ramp looks like several steps, so that a drift is asked for before them.
+fn unsteady(rates: &[f64]) -> Option<String> {
+    let changes = change_points(rates, DRIFT);
+    let step = |change: &ChangePoint| {
+        let (before, after, second) = (change.before, change.after, change.at);
+        format!("went from {before:.0} to {after:.0} per second at second {second} of the window")
+    };
+    match (&changes[..], steadiness(rates, DRIFT)) {
+        ([only], _) => Some(step(only)),
+        (_, Steadiness::Drifting { change }) => {
+            let direction = if change.value > 0.0 { "rose" } else { "fell" };
+            Some(format!("{direction} by {:.0} % during the window", 100.0 * change.value.abs()))
+        }
+        ([first, ..], _) => Some(format!("changed its level {} times: it first {}", changes.len(), step(first))),
+        ([], _) => None,
+    }
 }
 
 fn at(point: &Point) -> String {

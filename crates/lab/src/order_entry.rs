@@ -57,6 +57,10 @@ impl Desk<'_> {
             let committed = committed.map(|(what, count)| (what.to_owned(), count)).into();
             client::end_run(&mut target.control, FAMILY, &Counts { committed, unknown: counted.unknown })?;
         }
+        let per_second = outcome.point.estimates.get(&format!("committed_per_second.{}", Kind::NewOrder.name()));
+        if let Some(per_minute) = per_second.map(|estimate| estimate.scaled(60.0)) {
+            outcome.point.estimates.insert("nopm".to_owned(), per_minute);
+        }
         let backlog = match (self.backlog.take(), alive) {
             (Some(start), true) => Some(Backlog { start, end: self.undelivered(target)? }),
             _ => None,

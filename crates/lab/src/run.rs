@@ -7,7 +7,7 @@ use crate::subject::Subject;
 use crate::target::OpenTarget;
 use crate::trial::{self, Ended};
 use crate::watch::{Event, Watcher};
-use crate::{caveats, preflight, settings};
+use crate::{caveats, preflight, scaling, settings};
 use jiff::Timestamp;
 use plimsoll_engine::session::Catalogue;
 use plimsoll_engine::{Protocol, RunSpec, Workload};
@@ -90,6 +90,7 @@ pub fn run<W: Workload>(
             target: facts,
             seed: plan.seed,
             points: Vec::new(),
+            scaling: None,
             totals: Totals::default(),
             server: ServerTotals::default(),
             caveats,
@@ -232,12 +233,12 @@ impl Points<'_> {
     }
 
     fn add(&mut self, outcome: trial::Outcome, watcher: &mut dyn Watcher) {
-        let trial::Outcome { point, sent, counted: _, ended } = outcome;
+        let trial::Outcome { point, sent, counted: _, caveats, ended } = outcome;
         self.summary.totals.statements += sent;
         if let Some(counted) = point.server.as_ref().and_then(|server| server.statements) {
             *self.summary.server.statements.get_or_insert_default() += counted;
         }
-        for caveat in caveats::of_point(&point) {
+        for caveat in caveats::of_point(&point).into_iter().chain(caveats) {
             if !self.summary.caveats.iter().any(|known| known.code == caveat.code) {
                 self.summary.caveats.push(caveat);
             }
@@ -252,6 +253,7 @@ impl Points<'_> {
         let directory = self.recording.directory().to_owned();
         self.summary.recording = Some(directory.display().to_string());
         self.summary.interrupted = self.ended.is_some();
+        self.summary.scaling = scaling::of(&self.summary.points);
         if let Err(error) = self.close() {
             self.summary.interrupted = true;
             self.ended.get_or_insert(Ended::Failed(error.to_string()));

@@ -7,17 +7,20 @@ use plimsoll_model::summary::{ClientCost, Counts, Fairness, HostShares, Operatio
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_stats::fairness::mean_stddev;
 use plimsoll_stats::latency::latency_ms;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// One second of the load as a line of the recording; `start_ns` is the trial's start.
-pub fn interval(tally: &Tally, start_ns: u64, open_loop: bool) -> Interval {
+pub fn interval(tally: &Tally, names: &Names, start_ns: u64, open_loop: bool) -> Interval {
     let counters = &tally.counters;
+    let kinds = names.transactions.iter().zip(&tally.transactions).filter(|_| names.transactions.len() > 1);
     Interval {
         t_ns: tally.start_ns.saturating_sub(start_ns),
         phase: tally.phase,
         seconds: seconds(tally),
         transactions: counters.transactions,
         rollbacks: counters.rollbacks,
+        committed: kinds.map(|(name, kind)| ((*name).to_owned(), kind.committed)).collect(),
         queries: counters.queries,
         statements: counters.statements,
         sent: counters.sent,
@@ -90,6 +93,7 @@ pub fn point(tally: Option<&Tally>, measured: &Measured) -> Point {
         server: server(tally, measured),
         host: host(measured.host),
         nopm: None,
+        estimates: BTreeMap::new(),
         order_entry: None,
         original_listing: None,
     }
@@ -128,7 +132,9 @@ fn operations(tally: &Tally, measured: &Measured) -> Vec<Operation> {
         count: s.latency.len(),
         errors: s.errors,
         latency_ms: latency_ms(&s.latency),
+        latency_mean_ms: None,
         response_ms: None,
+        response_mean_ms: None,
         rollbacks: 0,
         retries: 0,
     });
@@ -145,7 +151,9 @@ fn transaction(name: &str, kind: &TransactionTally, open_loop: bool) -> Operatio
         count: kind.service.len(),
         errors: kind.failed,
         latency_ms: latency_ms(&kind.service),
+        latency_mean_ms: None,
         response_ms: open_loop.then(|| latency_ms(&kind.response)),
+        response_mean_ms: None,
         rollbacks: kind.rollbacks,
         retries: kind.retries,
     }
@@ -184,8 +192,7 @@ fn server(tally: &Tally, measured: &Measured) -> Option<ServerCost> {
     let seconds = seconds(tally);
     let per_query = |difference: Option<u64>| difference.filter(|_| queries > 0.0).map(|d| d as f64 / queries);
     let between = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
-    let cpu = |sample: ServerSample| sample.cpu_user_us + sample.cpu_system_us;
-    let cpu_us = cpu(after).saturating_sub(cpu(before));
+    let cpu_us = after.cpu_us().saturating_sub(before.cpu_us());
     Some(ServerCost {
         cpu_us_per_query: per_query(Some(cpu_us)),
         cpu_us_per_transaction: ended(tally).map(|ended| cpu_us as f64 / ended),

@@ -1,13 +1,16 @@
 //! One load point, from the first connection to the last answer: connect and prepare, warm-up, measure, drain,
 //! collect. What the loops count is recorded as it comes and summed up at the end.
 
+use crate::caveats;
 use crate::error::LabError;
+use crate::estimates::{Around, Seconds};
 use crate::summarise::{self, Assembly, Edge, Measured};
 use crate::target::OpenTarget;
 use crate::watch::{Event, Watcher};
 use plimsoll_engine::{LoopEvent, Run, RunSpec, Workload};
 use plimsoll_load::recorder::{Served, Totals};
 use plimsoll_load::tally::{Names, Tally, add_counts};
+use plimsoll_model::Caveat;
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::statements::{StatementCounts, StatementKind};
 use plimsoll_model::summary::{Counts, Point};
@@ -34,6 +37,8 @@ pub struct Outcome {
     pub point: Point,
     pub sent: StatementCounts,
     pub counted: Counted,
+    /// What the seconds of the window say against its means.
+    pub caveats: Vec<Caveat>,
     pub ended: Option<Ended>,
 }
 
@@ -104,13 +109,15 @@ pub fn trial<W: Workload>(
     if let Some(server) = &mut result.server {
         server.statements = trial.counted;
     }
+    trial.seconds.judge(&mut result, &names);
+    let caveats = caveats::of_seconds(&result, &trial.seconds);
     let counted = Counted {
         window: named(names.counters, trial.window.as_ref().map_or(&[][..], |window| &window.counted)),
         whole: named(names.counters, &trial.whole),
         committed: named(names.transactions, &trial.committed),
         unknown: trial.unknown,
     };
-    Ok(Outcome { point: result, sent: trial.sent, counted, ended: trial.ended })
+    Ok(Outcome { point: result, sent: trial.sent, counted, caveats, ended: trial.ended })
 }
 
 /// Waits until every loop has all its connections; the pid of a local server.
@@ -171,10 +178,13 @@ struct Trial {
     assembly: Assembly,
     sampler: Sampler,
     pid: Option<u32>,
+    loops: usize,
     open_loop: bool,
     point: LoadPoint,
     /// Sum of the intervals of the measured window.
     window: Option<Tally>,
+    /// The same, interval by interval.
+    seconds: Seconds,
     edges: (Option<Edge>, Option<Edge>),
     /// Samples of the host inside the window.
     host: Vec<HostSample>,
@@ -211,9 +221,11 @@ impl Trial {
             assembly: Assembly::new(run.loops),
             sampler: Sampler::new(pid),
             pid,
+            loops: run.loops,
             open_loop,
             point,
             window: None,
+            seconds: Seconds::default(),
             edges: (None, None),
             host: Vec::new(),
             counts: Counts::default(),
@@ -301,14 +313,17 @@ impl Trial {
     /// Counts and records an interval that all loops have told of, and what the machine did meanwhile. A
     /// recording that cannot be written ends the run; what is measured is still summed up.
     fn interval(&mut self, tally: &Tally, writer: &mut TrialWriter, watcher: &mut dyn Watcher, names: &Names) {
-        let interval = summarise::interval(tally, self.start_ns, self.open_loop);
+        let interval = summarise::interval(tally, names, self.start_ns, self.open_loop);
         let t_ns = tally.end_ns.saturating_sub(self.start_ns);
         let sample = self.sampler.sample(t_ns);
         if tally.phase == Phase::WarmUp {
             self.edges.0 = Some(self.edge(sample.server));
         }
         if tally.phase == Phase::Measure {
-            self.edges.1 = Some(self.edge(sample.server));
+            let (before, after) = (self.edges.1.or(self.edges.0), self.edge(sample.server));
+            let edges = before.map(|before| (before, after));
+            self.seconds.add(tally, names, &Around { loops: self.loops, edges, host: sample.host.as_ref() });
+            self.edges.1 = Some(after);
             self.host.extend(sample.host);
             match &mut self.window {
                 Some(window) => window.add(tally),

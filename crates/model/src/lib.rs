@@ -4,11 +4,15 @@
 //! Begin with [`summary::Summary`], the document that `run --json` prints.
 
 pub mod caveat;
+pub mod comparison;
+pub mod estimate;
 pub mod flavour;
 pub mod samples;
+pub mod scaling;
 pub mod statements;
 pub mod summary;
 
 pub use caveat::Caveat;
+pub use estimate::{Estimate, Refusal};
 pub use flavour::Flavour;
 pub use statements::{StatementCounts, StatementKind};

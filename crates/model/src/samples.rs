@@ -30,6 +30,9 @@ pub struct Interval {
     pub seconds: f64,
     pub transactions: u64,
     pub rollbacks: u64,
+    /// Commits by kind of transaction, where there are several kinds.
+    #[serde(default)]
+    pub committed: BTreeMap<String, u64>,
     pub queries: u64,
     pub statements: ReadWriteOther,
     pub sent: StatementCounts,
@@ -68,4 +71,11 @@ pub struct ServerSample {
     pub read_bytes: Option<u64>,
     pub written_bytes: Option<u64>,
     pub context_switches: Option<u64>,
+}
+
+impl ServerSample {
+    /// CPU time, microseconds.
+    pub fn cpu_us(&self) -> u64 {
+        self.cpu_user_us + self.cpu_system_us
+    }
 }

@@ -3,7 +3,9 @@
 //! No samples give `null`, never 0. Added fields do not raise [`SCHEMA_VERSION`].
 
 use crate::caveat::Caveat;
+use crate::estimate::Estimate;
 use crate::flavour::Flavour;
+use crate::scaling::Scaling;
 use crate::statements::StatementCounts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,6 +21,9 @@ pub struct Summary {
     pub target: TargetFacts,
     pub seed: u64,
     pub points: Vec<Point>,
+    /// What a sweep over connections tells; `null` for a single load point and for rates.
+    #[serde(default)]
+    pub scaling: Option<Scaling>,
     pub totals: Totals,
     pub server: ServerTotals,
     pub caveats: Vec<Caveat>,
@@ -106,6 +111,10 @@ pub struct Point {
     /// The result as the workload's original prints it, where that is a listing of its own.
     #[serde(default)]
     pub original_listing: Option<String>,
+    /// How far the means and percentiles above can be trusted, by the path of the field within the point:
+    /// `transactions_per_second`, `latency_ms.p99`, `client.cpu_us_per_query`.
+    #[serde(default)]
+    pub estimates: BTreeMap<String, Estimate>,
 }
 
 /// Statements by their effect: reads returned rows, writes changed them, others did neither.
@@ -129,7 +138,8 @@ pub struct LatencyMs {
     pub max: Option<f64>,
 }
 
-/// How evenly connections were served: transactions and busy seconds per connection.
+/// How evenly connections were served: transactions and busy seconds per connection. Means and standard deviations are
+/// over all connections there were: a whole, not a sample, so they have no interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
     /// Transactions of the connection that had fewest; above 0 if every one was served.
@@ -168,9 +178,14 @@ pub struct Operation {
     pub count: u64,
     pub errors: u64,
     pub latency_ms: LatencyMs,
+    /// How far `latency_ms.mean` can be trusted; `null` without samples.
+    #[serde(default)]
+    pub latency_mean_ms: Option<Estimate>,
     /// The same from the moment it was due; `null` for statements and in a closed loop.
     #[serde(default)]
     pub response_ms: Option<LatencyMs>,
+    #[serde(default)]
+    pub response_mean_ms: Option<Estimate>,
     /// Of transactions: those rolled back as the workload wanted it.
     #[serde(default)]
     pub rollbacks: u64,

@@ -1,9 +1,10 @@
-//! Durations (`30s`, `5m`, `1h30m`, `500ms`) and sizes (`128M`, `22G`, 1024-based).
+//! Durations (`30s`, `5m`, `1h30m`, `500ms`), sizes (`128M`, `22G`, 1024-based) and percentages (`5%`).
 
 use crate::error::PlanError;
 use std::time::Duration;
 
 const DURATION: &str = "a duration such as 10s, 500ms, 5m or 1h30m";
+const PERCENT: &str = "a percentage above 0 and below 100, such as 5% or 0.5%";
 const SIZE: &str = "a size such as 64K, 128M or 22G";
 
 /// Reads a duration; a bare number is seconds.
@@ -53,6 +54,15 @@ pub fn size(text: &str) -> Result<u64, PlanError> {
     number.checked_shl(shift).filter(|bytes| bytes >> shift == number).ok_or_else(wrong)
 }
 
+/// Reads a percentage as a share, `5%` as 0.05; the sign may be left out.
+pub fn percent(text: &str) -> Result<f64, PlanError> {
+    let number = text.trim().strip_suffix('%').unwrap_or(text).trim();
+    match number.parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
+        _ => Err(PlanError::value("percentage", text, PERCENT)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +87,13 @@ mod tests {
         assert_eq!(size("17"), Ok(17));
         for wrong in ["", "G", "1.5G", "1Q", "99999999999T", "-1K"] {
             assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+    #[test]
+    fn percentages() {
+        assert_eq!((percent("5%"), percent("0.5 %"), percent(" 20")), (Ok(0.05), Ok(0.005), Ok(0.2)));
+        for wrong in ["", "%", "0", "-5%", "100%", "nan", "inf", "5%%", "five"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
         }
     }
 }

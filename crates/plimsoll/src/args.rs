@@ -3,6 +3,8 @@
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use plimsoll_plan::{PlanError, points, quantity};
+use plimsoll_record::RecordError;
+use plimsoll_record::manifest::is_name;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,6 +14,20 @@ pub use params::Params;
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 done, but what was measured failed its check; 2 wrong arguments, nothing \
                           was started; 3 the environment or the server failed; 130 interrupted, what was measured is kept.";
+
+const COMPARE_HELP: &str = "\
+Measure both sides in turn, so that what drifts on the machine drifts for both:
+  for i in 1 2 3 4 5; do
+    plimsoll run oltp_read_write --connections 16 --name base
+    plimsoll run oltp_read_write --connections 16 --name new --target ...
+  done
+  plimsoll compare base new
+
+As a gate in continuous integration, this exits 1 only if the whole interval says slower by more than 5 %:
+  plimsoll compare base new --fail-if-slower 5%
+
+Exit codes: 0 compared; 1 slower than --fail-if-slower allows; 2 wrong arguments, or nothing that can be compared; 3 a \
+recording cannot be read.";
 
 /// Finds the load line of a MySQL-family server: how much load it carries here, and what stops it.
 #[derive(Debug, Parser)]
@@ -33,6 +49,9 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Verify the invariants of a workload's data; exits 1 if any is broken.
     Check(CheckArgs),
+    /// Compare two sides, each the rounds of one or several recordings: by how much is B slower than A, and how sure is that?
+    #[command(after_help = COMPARE_HELP)]
+    Compare(CompareArgs),
     /// Remove what `load` created, and nothing else.
     Drop(DropArgs),
     /// Private servers by hand.
@@ -134,6 +153,10 @@ pub struct RunArgs {
     /// Server error codes that fail a transaction without ending the run.
     #[arg(long, value_delimiter = ',', value_name = "CODES")]
     pub ignore_errors: Vec<u16>,
+    /// What the recording is called; runs of one name are the rounds that `compare` sets against each other. The
+    /// workload's name if not given.
+    #[arg(long, value_parser = name, value_name = "NAME")]
+    pub name: Option<String>,
     /// Verify the invariants of the data afterwards; exits 1 if any is broken.
     #[arg(long)]
     pub check: bool,
@@ -159,6 +182,26 @@ pub struct CheckArgs {
     pub json: bool,
     #[command(flatten)]
     pub params: Params,
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The side to compare with: the name of recordings (`run --name`), a recording's directory or an unmistakable part of
+    /// its name, or several of these joined by commas; `:VARIANT` after it where there are several.
+    #[arg(value_name = "A")]
+    pub a: String,
+    /// The side that is compared with A, named in the same way.
+    #[arg(value_name = "B")]
+    pub b: String,
+    /// Exit 1 if B is slower than A by more than this, and the whole interval says so.
+    #[arg(long, value_parser = quantity::percent, value_name = "PERCENT")]
+    pub fail_if_slower: Option<f64>,
+    /// A change within this, up or down, counts as no difference.
+    #[arg(long, default_value = "2%", value_parser = quantity::percent, value_name = "PERCENT")]
+    pub equivalent: f64,
+    /// Print the comparison as one JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -253,6 +296,14 @@ pub struct Rates(pub Vec<f64>);
 
 fn duration(text: &str) -> Result<Duration, PlanError> {
     quantity::duration(text)
+}
+
+/// The name of a recording.
+fn name(text: &str) -> Result<String, RecordError> {
+    match is_name(text) {
+        true => Ok(text.to_owned()),
+        false => Err(RecordError::BadName { what: "recording", name: text.to_owned() }),
+    }
 }
 
 fn connections(text: &str) -> Result<Connections, PlanError> {

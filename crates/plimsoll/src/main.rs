@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         Command::Load(args) => cmd::load::run(args),
         Command::Run(args) => cmd::run::run(*args),
         Command::Check(args) => cmd::check::run(args),
+        Command::Compare(args) => cmd::compare::run(&args),
         Command::Drop(args) => cmd::drop::run(args),
         Command::Server(args) => cmd::server::run(args),
         Command::Calibrate(args) => cmd::calibrate::run(args),

@@ -3,6 +3,7 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_lab::watch::LoadProgress;
 use plimsoll_lab::{Event, Watcher};
+use plimsoll_model::Estimate;
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_model::summary::Point;
 use plimsoll_plan::points::LoadPoint;
@@ -179,22 +180,22 @@ fn interval_line(point: LoadPoint, interval: &Interval) -> String {
 }
 
 fn point_line(point: &Point) -> String {
-    let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
-    if let Some(nopm) = point.nopm {
-        return format!(
-            "        connections: {:>4}  {nopm:>9.0} NOPM  {:>9} transactions/s of all kinds  p95 {:>7} ms",
-            point.connections,
-            shown(point.transactions_per_second),
-            point.latency_ms.p95.map_or("-".to_owned(), |ms| format!("{ms:.2}")),
-        );
+    let (path, value, unit) = match point.nopm {
+        Some(nopm) => ("nopm", Some(nopm), "NOPM"),
+        None => ("transactions_per_second", point.transactions_per_second, "transactions/s"),
+    };
+    let rate = value.map_or("-".to_owned(), |value| format!("{value:.1}"));
+    let spread = point.estimates.get(path).map_or(String::new(), spread);
+    let p95 = point.latency_ms.p95.map_or("-".to_owned(), |ms| format!("{ms:.2}"));
+    format!("        connections: {:>4}  {rate:>9}{spread} {unit}  p95 {p95:>7} ms", point.connections)
+}
+
+/// How far a mean that was just printed can be trusted: ` ± 12.5`, or why that is not known.
+pub fn spread(estimate: &Estimate) -> String {
+    match estimate.half_width() {
+        Some(half_width) => format!(" ± {half_width:.1}"),
+        None => format!(" (no interval: {})", estimate.missing.as_deref().unwrap_or("not recorded")),
     }
-    format!(
-        "        connections: {:>4}  {:>9} transactions/s  {:>10} queries/s  p95 {:>7} ms",
-        point.connections,
-        shown(point.transactions_per_second),
-        shown(point.queries_per_second),
-        point.latency_ms.p95.map_or("-".to_owned(), |ms| format!("{ms:.2}")),
-    )
 }
 
 impl Watcher for Progress {

@@ -58,11 +58,51 @@ pub struct Entry {
     pub being_written: bool,
 }
 
+/// What a text means among the recordings of a listing.
+#[derive(Clone, Debug)]
+pub enum Found<'a> {
+    /// All recordings of this name, oldest first.
+    Name(Vec<&'a Entry>),
+    /// The one whose directory is called so, or has this in its name.
+    Directory(&'a Entry),
+    /// Several directories have this in their names.
+    Several(Vec<&'a Entry>),
+    Nothing,
+}
+
 /// What lies below `<home>/recordings`: the recordings by age, oldest first, and what could not be read of them.
 #[derive(Debug, Default)]
 pub struct Listing {
     pub recordings: Vec<Entry>,
     pub unreadable: Vec<RecordError>,
+}
+
+impl Entry {
+    /// The name of its directory.
+    pub fn id(&self) -> String {
+        self.directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+impl Listing {
+    /// What `text` means: the whole name of a directory, else the name of recordings, else a part of one directory's
+    /// name.
+    pub fn find(&self, text: &str) -> Found<'_> {
+        if let Some(entry) = self.recordings.iter().find(|entry| entry.id() == text) {
+            return Found::Directory(entry);
+        }
+        let named: Vec<&Entry> = self.recordings.iter().filter(|entry| entry.manifest.name == text).collect();
+        if !named.is_empty() {
+            return Found::Name(named);
+        }
+        let in_part = |entry: &&Entry| !text.is_empty() && entry.id().contains(text);
+        let in_part: Vec<&Entry> = self.recordings.iter().filter(in_part).collect();
+        match in_part.as_slice() {
+            [] => Found::Nothing,
+            [entry] => Found::Directory(entry),
+            _ => Found::Several(in_part),
+        }
+    }
 }
 
 /// Opens the recording in `directory`.

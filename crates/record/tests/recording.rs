@@ -38,6 +38,7 @@ fn interval(second: u64) -> Interval {
         seconds: 1.0,
         transactions: 100 + second,
         rollbacks: 1,
+        committed: BTreeMap::from([("new_order".to_owned(), 4)]),
         queries: 2000,
         statements: Default::default(),
         sent: Default::default(),

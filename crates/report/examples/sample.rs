@@ -1,10 +1,10 @@
 //! Writes a page from sample data: `cargo run -p plimsoll-report --example sample -- sample.html`.
-//! A second argument picks another case: `single`, `empty`, `interrupted`, `order-entry`.
+//! A second argument picks another case: `single`, `empty`, `interrupted`, `order-entry`, `old` (without intervals).
 
 #[path = "../tests/sample/mod.rs"]
 mod sample;
 
-use plimsoll_report::{html, terminal_table};
+use plimsoll_report::{Limit, html, terminal_table};
 use std::io::Write;
 
 fn main() -> std::io::Result<()> {
@@ -22,16 +22,13 @@ fn main() -> std::io::Result<()> {
         _ => report.summary.points.len(),
     };
     if keep < report.summary.points.len() {
+        report = sample::first(keep);
         report.summary.interrupted = keep != 1;
-        report.summary.points.truncate(keep);
-        report.timeline.truncate(keep);
-        let loads: Vec<(f64, f64)> = report
-            .summary
-            .points
-            .iter()
-            .filter_map(|point| Some((point.connections as f64, point.transactions_per_second?)))
-            .collect();
-        report.knee = plimsoll_stats::knee(&loads);
+    }
+    if case.as_deref() == Some("old") {
+        report.summary.points.iter_mut().for_each(|point| point.estimates.clear());
+        report.summary.scaling = None;
+        report.limit = Limit::of(&report.summary.points);
     }
     std::fs::write(&path, html(&report))?;
     std::io::stdout().write_all(terminal_table(&report, true).as_bytes())

@@ -30,7 +30,8 @@ pub fn short(value: f64) -> String {
     number(value, decimals_for(value))
 }
 
-fn decimals_for(value: f64) -> usize {
+/// The decimals of [`short`].
+pub fn decimals_for(value: f64) -> usize {
     match value.abs() {
         v if v >= 100.0 || v == 0.0 => 0,
         v if v >= 10.0 => 1,
@@ -39,8 +40,54 @@ fn decimals_for(value: f64) -> usize {
     }
 }
 
-/// A column of numbers with the same decimals, as many as its smallest value needs but at most `most`.
+/// Decimals that show two significant digits of a number however small, but at most ten: `0.00031`.
+pub fn fine_decimals(value: f64) -> usize {
+    match value.abs() {
+        v if v.is_normal() => (1.0 - v.log10().floor()).clamp(0.0, 10.0) as usize,
+        _ => 2,
+    }
+}
+
+/// `1,740 – 1,832`.
+pub fn range(low: f64, high: f64, decimals: usize) -> String {
+    format!("{} – {}", number(low, decimals), number(high, decimals))
+}
+
+/// An interval in the least room: `± 34`; `31.2–41.0` if one half is longer by a tenth or more; `≥ 31.2` or `≤ 41.0` with
+/// one end alone; `None` without any. It has the decimals of [`interval_decimals`].
+pub fn interval(value: f64, ends: (Option<f64>, Option<f64>), decimals: usize) -> Option<String> {
+    let decimals = interval_decimals(value, ends, decimals);
+    let shown = |end| number(end, decimals);
+    Some(match ends {
+        (Some(low), Some(high)) => {
+            let (below, above) = (value - low, high - value);
+            match (below - above).abs() > 0.1 * below.max(above) {
+                true => format!("{}–{}", shown(low), shown(high)),
+                false => format!("± {}", shown(below.max(above))),
+            }
+        }
+        (Some(low), None) => format!("≥ {}", shown(low)),
+        (None, Some(high)) => format!("≤ {}", shown(high)),
+        (None, None) => return None,
+    })
+}
+
+/// So many decimals or, up to three, as many more as it takes to tell the longer half of an interval from nothing.
+pub fn interval_decimals(value: f64, (low, high): (Option<f64>, Option<f64>), decimals: usize) -> usize {
+    let halves = [low.map(|low| value - low), high.map(|high| high - value)];
+    let longest = halves.into_iter().flatten().fold(0.0, f64::max);
+    let shows = |decimals: &usize| longest <= 0.0 || longest >= 0.5 * 10f64.powi(-(*decimals as i32));
+    (decimals..=3).find(shows).unwrap_or(decimals.max(3))
+}
+
+/// A column of numbers with the same decimals.
 pub fn column(values: &[Option<f64>], most: usize) -> Vec<String> {
+    let decimals = column_decimals(values, most);
+    values.iter().map(|value| value.map_or(NOTHING.to_owned(), |v| number(v, decimals))).collect()
+}
+
+/// As many decimals as the smallest value of a column needs but at most `most`.
+pub fn column_decimals(values: &[Option<f64>], most: usize) -> usize {
     let smallest = values.iter().flatten().copied().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
     let needed = match smallest {
         v if v < 0.1 => 3,
@@ -48,8 +95,7 @@ pub fn column(values: &[Option<f64>], most: usize) -> Vec<String> {
         v if v < 100.0 => 1,
         _ => 0,
     };
-    let decimals = needed.min(most);
-    values.iter().map(|value| value.map_or(NOTHING.to_owned(), |v| number(v, decimals))).collect()
+    needed.min(most)
 }
 
 /// A tick of an axis: no more decimals than the number has.
@@ -63,7 +109,12 @@ pub fn tick(value: f64) -> String {
 
 /// A share from 0 to 1 as percent, without the sign.
 pub fn percent(share: f64) -> String {
-    number(100.0 * share, if share > 0.0 && share < 0.0995 { 1 } else { 0 })
+    number(100.0 * share, percent_decimals(100.0 * share))
+}
+
+/// The decimals of so many percent.
+pub fn percent_decimals(percent: f64) -> usize {
+    usize::from(percent > 0.0 && percent < 9.95)
 }
 
 /// `1 connection`, `8 connections`.
@@ -90,6 +141,27 @@ mod tests {
     fn three_digits_are_enough() {
         let shown: Vec<_> = [0.0, 0.0614, 0.612, 2.134, 21.34, 213.4, 2134.0].into_iter().map(short).collect();
         assert_eq!(shown, ["0", "0.061", "0.612", "2.13", "21.3", "213", "2,134"]);
+    }
+
+    #[test]
+    fn small_numbers_keep_two_digits() {
+        let shown: Vec<_> =
+            [0.0, 0.000312, 0.0312, 0.5, 3.12, 312.0, f64::NAN].into_iter().map(fine_decimals).collect();
+        assert_eq!(shown, [2, 5, 3, 2, 1, 0, 2]);
+    }
+
+    #[test]
+    fn an_interval_is_as_symmetric_as_it_is_shown() {
+        let shown = |value, low, high, decimals| interval(value, (low, high), decimals).unwrap_or_default();
+        assert_eq!(shown(1786.0, Some(1752.0), Some(1820.0), 0), "± 34");
+        assert_eq!(shown(1786.0, Some(1753.0), Some(1820.0), 0), "± 34", "the longer half");
+        assert_eq!(shown(34.4, Some(31.2), Some(41.0), 1), "31.2–41.0");
+        assert_eq!(shown(318.0, Some(317.8), Some(318.2), 0), "± 0.2", "never ± 0 for what is wider");
+        assert_eq!(shown(5.0, Some(5.0), Some(5.0), 2), "± 0.00");
+        assert_eq!(shown(5.0, Some(4.5), None, 1), "≥ 4.5");
+        assert_eq!(shown(5.0, None, Some(5.5), 1), "≤ 5.5");
+        assert_eq!(interval(5.0, (None, None), 1), None);
+        assert_eq!(range(1740.2, 1832.4, 0), "1,740 – 1,832");
     }
 
     #[test]

@@ -1,17 +1,16 @@
 //! What a report is made of. Whoever fills it in may be handed anything by a server: no field needs to be clean.
 
-use crate::format::{counted, percent};
+use crate::format::{counted, number};
+use crate::interval::Measured;
 use crate::sweep::Unit;
 use plimsoll_model::samples::{HostSample, Interval};
 use plimsoll_model::summary::{Point, Summary};
-use plimsoll_stats::{Knee, knee};
 
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Names the experiment, for the page's head: `quickstart`, or a plan's title.
     pub title: String,
     pub summary: Summary,
-    pub knee: Option<Knee>,
     pub limit: Limit,
     /// The test environment in the order it is to be shown: what, and what it is.
     pub host_facts: Vec<(String, String)>,
@@ -25,14 +24,10 @@ pub struct Report {
 }
 
 impl Report {
-    /// What the summary alone tells: the knee, and what limited the load. The rest is left empty.
+    /// What the summary alone tells, and what limited the load. The rest is left empty.
     pub fn of(title: &str, summary: Summary) -> Report {
-        let unit = Unit::of(&summary.points);
-        let rate = |point: &Point| Some((point.connections as f64, unit.throughput(point)?));
-        let throughput: Vec<(f64, f64)> = summary.points.iter().filter_map(rate).collect();
         Report {
             title: title.to_owned(),
-            knee: knee(&throughput),
             limit: Limit::of(&summary.points),
             host_facts: Vec::new(),
             settings: Vec::new(),
@@ -64,16 +59,19 @@ impl Limit {
         let Some(peak) = points.iter().max_by(|a, b| rate(a).total_cmp(&rate(b))) else {
             return Limit::NotDetermined("Nothing was measured.".to_owned());
         };
-        let client = peak.client.cpu_fraction.unwrap_or(0.0);
-        let host = peak.host.map_or(0.0, |host| host.busy);
-        let evidence = format!(
-            "At the peak, {}, the load generator's loop was on a CPU {} % of the time, and the host's CPUs were busy \
-             {} % of theirs.",
-            counted(peak.connections as f64, "connection"),
-            percent(client),
-            percent(host)
-        );
-        match (client > BUSY, host > BUSY) {
+        let client = Measured::of(peak, "client.cpu_fraction", peak.client.cpu_fraction);
+        let host = Measured::of(peak, "host.busy", peak.host.map(|host| host.busy));
+        let shares = [
+            busy("the load generator's loop was on a CPU", "the time", &client),
+            busy("the host's CPUs were busy", "theirs", &host),
+        ];
+        let shares: Vec<String> = shares.into_iter().flatten().collect();
+        let known = if shares.is_empty() { "no CPU shares are known".to_owned() } else { shares.join(", and ") };
+        let connections = counted(peak.connections as f64, "connection");
+        let place = if points.len() > 1 { format!("the peak, {connections}") } else { connections };
+        let evidence = format!("At {place}, {known}.");
+        let is_busy = |measured: Measured| measured.value.is_some_and(|share| share > BUSY);
+        match (is_busy(client), is_busy(host)) {
             (true, _) => Limit::ClientCpu(evidence),
             (false, true) => Limit::HostCpu(evidence),
             (false, false) => Limit::NotDetermined(evidence),
@@ -85,6 +83,12 @@ impl Limit {
             Limit::ClientCpu(text) | Limit::HostCpu(text) | Limit::NotDetermined(text) => text,
         }
     }
+}
+
+/// `the host's CPUs were busy 98.9 % of theirs (95 % interval 98.3 – 99.5)`, if that is known.
+fn busy(what: &str, of: &str, share: &Measured) -> Option<String> {
+    let percents = share.scaled(100.0);
+    Some(format!("{what} {} % of {of} ({})", number(percents.value?, 1), percents.told_in_full(1)))
 }
 
 /// One server setting as it was asked for and as the running server reported it.

@@ -6,15 +6,19 @@
 //! [`format`](mod@format) only, and both renderings show the same [`table::Table`].
 //!
 //! Begin with [`html::page`], which lists the sections in their order; [`sweep`] finds the answer and
-//! [`sentence`] words it; [`order_entry`] has what only such a run tells; [`svg`] is the one writer of all figures.
+//! [`sentence`] words it; [`interval`] says how far a number can be trusted, [`scaling`] what a sweep tells as a whole;
+//! [`order_entry`] has what only such a run tells; [`svg`] is the one writer of all figures.
 
+pub mod comparison;
 pub mod figure;
 pub mod format;
 pub mod html;
 pub mod input;
+pub mod interval;
 pub mod order_entry;
 pub mod points;
 pub mod scale;
+pub mod scaling;
 pub mod sentence;
 pub mod svg;
 pub mod sweep;

@@ -1,6 +1,7 @@
 //! What order entry tells beside throughput, as tables and sentences that the page and the terminal share.
 
-use crate::format::{NOTHING, column, counted, number, short};
+use crate::format::{NOTHING, column, counted, decimals_for, number, short};
+use crate::interval::Measured;
 use crate::sweep::Sweep;
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::summary::{AuditLine, LatencyMs, Operation, OperationKind, OrderEntry, Point, ResponseLimit, Skew};
@@ -208,7 +209,10 @@ pub fn retries(point: &Point) -> String {
 
 /// CPU time that a transaction cost on either side, as far as it is known.
 pub fn cost(point: &Point) -> Option<String> {
-    let of = |side: &str, us: Option<f64>| us.map(|us| format!("{} µs in the {side}", short(us)));
+    let of = |side: &str, us: Option<f64>| {
+        let measured = Measured::of(point, &format!("{side}.cpu_us_per_transaction"), us);
+        us.map(|us| format!("{} µs in the {side} ({})", short(us), measured.told_in_full(decimals_for(us))))
+    };
     let server = point.server.as_ref().and_then(|server| server.cpu_us_per_transaction);
     let known: Vec<String> =
         [of("client", point.client.cpu_us_per_transaction), of("server", server)].into_iter().flatten().collect();

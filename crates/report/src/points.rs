@@ -1,59 +1,82 @@
 //! The tables over load points.
 
 use crate::format::{NOTHING, column, number};
+use crate::interval::Measured;
 use crate::order_entry;
-use crate::sweep::{Load, Sweep, Unit, error_count, shown_latency};
+use crate::sweep::{Load, Sweep, Unit, error_count, measured_latency, shown_latency};
 use crate::table::{Column, Mark, Table};
-use plimsoll_model::summary::{LatencyMs, Point, ServerCost};
+use plimsoll_model::summary::{LatencyMs, Point};
 
 /// Which number of a group of them a column shows.
 type Pick<T> = fn(&T) -> Option<f64>;
 
+/// How much can stand side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Intervals of what counts most.
+    Terminal,
+    /// Every interval.
+    Page,
+}
+
+/// Said below listings of a workload's original.
+pub const ORIGINAL_REMARK: &str = "The listing has the original's form, which knows no intervals; those of its means are in \
+                                   the table of load points.";
+
 /// The main table, also shown in the terminal: throughput, latency, errors and CPU shares by load point.
-pub fn load_points(sweep: &Sweep<'_>) -> Table {
-    let latency = |name: &str, pick: Pick<LatencyMs>| {
-        Column::numbers(name, "ms", numbers(sweep, 3, |point| pick(shown_latency(point))))
+pub fn load_points(sweep: &Sweep<'_>, room: Room) -> Table {
+    let if_roomy = |column: Column| if room == Room::Page { column } else { column.narrow() };
+    let latency =
+        |name: &str, pick: Pick<LatencyMs>| measured(sweep, name, "ms", 3, |point| measured_latency(point, name, pick));
+    let rate = |name: &str, unit: &str, most, path: &str, pick: Pick<Point>| {
+        measured(sweep, name, unit, most, |point| Measured::of(point, path, pick(point)))
+    };
+    let percent = |name: &str, path: &str, pick: Pick<Point>| {
+        if_roomy(measured(sweep, name, "%", 1, |point| Measured::of(point, path, pick(point)).scaled(100.0)))
     };
     let mut columns = load_columns(sweep);
     if sweep.unit == Unit::NewOrders {
-        columns.push(Column::numbers("NOPM", "per min", numbers(sweep, 1, |point| point.nopm)));
+        columns.push(rate("NOPM", "per min", 1, "nopm", |point| point.nopm));
     }
     columns.extend([
-        Column::numbers("transactions", "per s", numbers(sweep, 2, |point| point.transactions_per_second)),
-        Column::numbers("queries", "per s", numbers(sweep, 2, |point| point.queries_per_second)),
+        rate("transactions", "per s", 2, "transactions_per_second", |point| point.transactions_per_second),
+        rate("queries", "per s", 2, "queries_per_second", |point| point.queries_per_second),
     ]);
+    let p99 = latency("p99", |l| l.p99);
     columns.extend(match sweep.unit {
-        Unit::Transactions => vec![latency("p50", |l| l.p50), latency("p95", |l| l.p95)],
+        Unit::Transactions => vec![if_roomy(latency("p50", |l| l.p50)), if_roomy(latency("p95", |l| l.p95)), p99],
         // Of all kinds together, percentiles below the highest say what the mix is rather than how long one took.
         Unit::NewOrders => {
-            vec![Column::numbers("new_order", "p90, ms", numbers(sweep, 3, order_entry::new_order_p90))]
+            vec![Column::numbers("new_order", "p90, ms", numbers(sweep, 3, order_entry::new_order_p90)), if_roomy(p99)]
         }
     });
     columns.extend([
-        latency("p99", |l| l.p99),
         Column::numbers("errors", "", counts(sweep, error_count)),
-        Column::numbers("client CPU", "%", numbers(sweep, 1, |point| point.client.cpu_fraction.map(|f| 100.0 * f))),
-        Column::numbers("host CPU", "%", numbers(sweep, 1, |point| point.host.map(|host| 100.0 * host.busy))),
+        percent("client CPU", "client.cpu_fraction", |point| point.client.cpu_fraction),
+        percent("host CPU", "host.busy", |point| point.host.map(|host| host.busy)),
     ]);
     with_marks(sweep, columns)
 }
 
 /// Every percentile by load point.
 pub fn latencies(sweep: &Sweep<'_>) -> Table {
-    let picks: [(&str, Pick<LatencyMs>); 8] = [
-        ("min", |l| l.min),
-        ("mean", |l| l.mean),
-        ("p50", |l| l.p50),
-        ("p90", |l| l.p90),
-        ("p95", |l| l.p95),
-        ("p99", |l| l.p99),
-        ("p99.9", |l| l.p999),
-        ("max", |l| l.max),
+    let extreme = |name: &str, pick: Pick<LatencyMs>| {
+        Column::numbers(name, "ms", numbers(sweep, 3, |point| pick(shown_latency(point))))
+    };
+    let picks: [(&str, &str, Pick<LatencyMs>); 6] = [
+        ("mean", "mean", |l| l.mean),
+        ("p50", "p50", |l| l.p50),
+        ("p90", "p90", |l| l.p90),
+        ("p95", "p95", |l| l.p95),
+        ("p99", "p99", |l| l.p99),
+        ("p99.9", "p999", |l| l.p999),
     ];
     let mut columns = load_columns(sweep);
+    columns.push(extreme("min", |l| l.min));
     columns.extend(
-        picks.map(|(name, pick)| Column::numbers(name, "ms", numbers(sweep, 3, |point| pick(shown_latency(point))))),
+        picks.map(|(name, field, pick)| measured(sweep, name, "ms", 3, |point| measured_latency(point, field, pick))),
     );
+    columns.push(extreme("max", |l| l.max));
     with_marks(sweep, columns)
 }
 
@@ -66,19 +89,19 @@ pub enum Per {
 
 /// What a query or a transaction cost the client and the server; `None` if nothing is known of it.
 pub fn costs(sweep: &Sweep<'_>, per: Per) -> Option<Table> {
-    let server: [(&str, &str, Pick<ServerCost>); 4] = [
-        ("server CPU", "µs", |server| server.cpu_us_per_query),
-        ("context switches", "", |server| server.context_switches_per_query),
-        ("read", "bytes", |server| server.read_bytes_per_query),
-        ("written", "bytes", |server| server.written_bytes_per_query),
-    ];
-    let of_client = numbers(sweep, 2, |point| divided(point, per, point.client.cpu_us_per_query));
-    let mut known = vec![Column::numbers("client CPU", "µs", of_client)];
-    known.extend(server.map(|(name, unit, pick)| {
+    let cost = |name: &str, unit: &str, field: &str, pick: Pick<Point>| {
         let most_decimals = if unit == "bytes" { 0 } else { 2 };
-        let of_server = |point: &Point| divided(point, per, point.server.as_ref().and_then(pick));
-        Column::numbers(name, unit, numbers(sweep, most_decimals, of_server))
-    }));
+        measured(sweep, name, unit, most_decimals, |point| one_cost(point, per, field, pick(point)))
+    };
+    let mut known = vec![
+        cost("client CPU", "µs", "client.cpu_us", |point| point.client.cpu_us_per_query),
+        cost("server CPU", "µs", "server.cpu_us", |point| point.server.as_ref()?.cpu_us_per_query),
+        cost("context switches", "", "server.context_switches", |point| {
+            point.server.as_ref()?.context_switches_per_query
+        }),
+        cost("read", "bytes", "server.read_bytes", |point| point.server.as_ref()?.read_bytes_per_query),
+        cost("written", "bytes", "server.written_bytes", |point| point.server.as_ref()?.written_bytes_per_query),
+    ];
     known.retain(|column| column.cells.iter().any(|cell| cell != NOTHING));
     (!known.is_empty()).then(|| {
         let mut columns = load_columns(sweep);
@@ -87,32 +110,35 @@ pub fn costs(sweep: &Sweep<'_>, per: Per) -> Option<Table> {
     })
 }
 
-fn divided(point: &Point, per: Per, per_query: Option<f64>) -> Option<f64> {
-    match per {
-        Per::Query => per_query,
-        // As the summary has it: intended rollbacks are work that was asked for.
-        Per::Transaction => match point.transactions + point.rollbacks {
-            0 => None,
-            ended => Some(per_query? * point.queries as f64 / ended as f64),
-        },
+/// A cost per query or per transaction; without an estimate of its own, the latter has that of the queries it consists of.
+fn one_cost(point: &Point, per: Per, field: &str, per_query: Option<f64>) -> Measured {
+    let of_query = Measured::of(point, &format!("{field}_per_query"), per_query);
+    // As the summary has it: intended rollbacks are work that was asked for.
+    match (per, point.transactions + point.rollbacks) {
+        (Per::Query, _) => of_query,
+        (Per::Transaction, 0) => Measured::default(),
+        (Per::Transaction, ended) => {
+            let scaled = of_query.scaled(point.queries as f64 / ended as f64);
+            let own = Measured::of(point, &format!("{field}_per_transaction"), scaled.value);
+            if own.estimate.is_some() { own } else { scaled }
+        }
     }
 }
 
 /// Latency by operation of one load point.
 pub fn operations(point: &Point) -> Table {
-    let picks: [(&str, Pick<LatencyMs>); 6] = [
-        ("mean", |l| l.mean),
-        ("p50", |l| l.p50),
-        ("p95", |l| l.p95),
-        ("p99", |l| l.p99),
-        ("p99.9", |l| l.p999),
-        ("max", |l| l.max),
-    ];
+    let picks: [(&str, Pick<LatencyMs>); 5] =
+        [("p50", |l| l.p50), ("p95", |l| l.p95), ("p99", |l| l.p99), ("p99.9", |l| l.p999), ("max", |l| l.max)];
     let all = &point.operations;
+    let means: Vec<Measured> = all
+        .iter()
+        .map(|operation| Measured { value: operation.latency_ms.mean, estimate: operation.latency_mean_ms.clone() })
+        .collect();
     let mut columns = vec![
         Column::words("operation", all.iter().map(|operation| operation.name.clone()).collect()),
         Column::numbers("count", "", all.iter().map(|operation| number(operation.count as f64, 0)).collect()),
         Column::numbers("errors", "", all.iter().map(|operation| number(operation.errors as f64, 0)).collect()),
+        Column::measured("mean", "ms", 3, &means),
     ];
     columns.extend(picks.map(|(name, pick)| {
         let values: Vec<_> = all.iter().map(|operation| pick(&operation.latency_ms)).collect();
@@ -140,6 +166,16 @@ fn with_marks(sweep: &Sweep<'_>, columns: Vec<Column>) -> Table {
         marks[row] = Some(Mark::Peak);
     }
     Table { columns, marks }
+}
+
+fn measured(
+    sweep: &Sweep<'_>,
+    name: &str,
+    unit: &str,
+    most_decimals: usize,
+    of: impl Fn(&Point) -> Measured,
+) -> Column {
+    Column::measured(name, unit, most_decimals, &sweep.points.iter().map(of).collect::<Vec<_>>())
 }
 
 fn numbers(sweep: &Sweep<'_>, most_decimals: usize, value: impl Fn(&Point) -> Option<f64>) -> Vec<String> {

@@ -1,8 +1,10 @@
 //! The answer in one sentence.
 
-use crate::format::{counted, number, short};
+use crate::format::{counted, decimals_for, number, short};
 use crate::input::{Limit, Report};
+use crate::interval::Measured;
 use crate::order_entry;
+use crate::scaling;
 use crate::sweep::{Sweep, Unit, error_count, shown_latency};
 use plimsoll_model::summary::Point;
 
@@ -33,8 +35,8 @@ fn nothing_succeeded(errors: u64) -> String {
 fn single_point(sweep: &Sweep<'_>) -> String {
     let point = &sweep.points[0];
     let latency = shown_latency(point);
-    let rate = rate_text(sweep, point);
-    let mut text = format!("{rate} at {}", counted(point.connections as f64, "connection"));
+    let connections = counted(point.connections as f64, "connection");
+    let mut text = format!("{} {} at {connections}", rate(sweep, point), interval(sweep, point));
     if let Some(offered) = point.rate_offered {
         let unit = if sweep.unit == Unit::NewOrders { " transactions per second" } else { "" };
         text.push_str(&format!(" with {}{unit} offered", number(offered, 0)));
@@ -51,20 +53,24 @@ fn single_point(sweep: &Sweep<'_>) -> String {
 
 fn several_points(report: &Report, sweep: &Sweep<'_>, peak: usize) -> String {
     let point = &sweep.points[peak];
-    let rate = rate_text(sweep, point);
+    let (rate, interval) = (rate(sweep, point), interval(sweep, point));
     let at = sweep.load_text(point);
     let at_end = sweep.by_load().last().is_some_and(|last| sweep.x(last) == sweep.x(point));
     let first_load = sweep.by_load().first().map_or(0.0, |first| sweep.x(first));
     let mut text = match at_end {
-        true => format!("{rate} at {at}, the highest load tried: more may be possible"),
-        false => format!("{rate} at most, at {at}"),
+        true => format!("{rate} {interval} at {at}, the highest load tried: more may be possible"),
+        false => format!("{rate} at most {interval}, at {at}"),
     };
     // A knee that rounds to the peak itself tells nothing new.
-    if let Some(knee) = sweep.knee().filter(|knee| knee.connections.round() < knee.peak_connections) {
-        let connections = counted(knee.connections, "connection");
-        text.push_str(&match knee.connections <= first_load {
-            true => format!("; already {connections}, the lowest load tried, reached 95 % of that"),
-            false => format!("; 95 % of that is reached with about {connections}"),
+    if let Some(knee) = sweep.knee().filter(|knee| knee.load.value.round() < knee.peak_load) {
+        text.push_str(&match knee.load.value <= first_load {
+            true => format!(
+                "; already {}, the lowest load tried, reached 95 % of that",
+                counted(knee.load.value, "connection")
+            ),
+            false => {
+                format!("; 95 % of that is reached with about {}", scaling::load(&Measured::from(&knee.load).brief()))
+            }
         });
     }
     text.push_str(match report.limit {
@@ -76,6 +82,12 @@ fn several_points(report: &Report, sweep: &Sweep<'_>, peak: usize) -> String {
 }
 
 /// `12,345 transactions per second`, `2,310 new orders per minute`.
-fn rate_text(sweep: &Sweep<'_>, point: &Point) -> String {
+fn rate(sweep: &Sweep<'_>, point: &Point) -> String {
     format!("{} {}", short(sweep.throughput(point).unwrap_or(0.0)), sweep.unit.name())
+}
+
+/// `(95 % interval 12,220 – 12,470)`.
+fn interval(sweep: &Sweep<'_>, point: &Point) -> String {
+    let measured = sweep.measured(point).brief();
+    format!("({})", measured.told_in_full(decimals_for(measured.value.unwrap_or(0.0))))
 }

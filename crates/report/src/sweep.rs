@@ -2,8 +2,9 @@
 
 use crate::format::{counted, number};
 use crate::input::Report;
+use crate::interval::Measured;
+use plimsoll_model::scaling::{Knee, Scaling};
 use plimsoll_model::summary::{LatencyMs, Point};
-use plimsoll_stats::Knee;
 use std::collections::BTreeMap;
 
 /// What grows from load point to load point.
@@ -37,6 +38,22 @@ impl Unit {
         }
     }
 
+    /// [`Unit::name`] where there is little room.
+    pub fn short_name(self) -> &'static str {
+        match self {
+            Unit::Transactions => "per s",
+            Unit::NewOrders => "per min",
+        }
+    }
+
+    /// The field of a point that it is.
+    fn path(self) -> &'static str {
+        match self {
+            Unit::Transactions => "transactions_per_second",
+            Unit::NewOrders => "nopm",
+        }
+    }
+
     pub fn throughput(self, point: &Point) -> Option<f64> {
         match self {
             Unit::Transactions => point.transactions_per_second,
@@ -51,7 +68,8 @@ pub struct Sweep<'a> {
     pub points: &'a [Point],
     pub load: Load,
     pub unit: Unit,
-    knee: Option<Knee>,
+    /// What the sweep tells as a whole, if it is one over connections and counted in this unit.
+    pub scaling: Option<&'a Scaling>,
 }
 
 impl<'a> Sweep<'a> {
@@ -60,7 +78,9 @@ impl<'a> Sweep<'a> {
         let one_number = points.windows(2).all(|pair| pair[0].connections == pair[1].connections);
         let all_rates = points.iter().all(|point| point.rate_offered.is_some());
         let load = if points.len() > 1 && one_number && all_rates { Load::Rate } else { Load::Connections };
-        Sweep { points, load, unit: Unit::of(points), knee: report.knee.filter(|_| load == Load::Connections) }
+        let unit = Unit::of(points);
+        let is_of_this = |scaling: &&Scaling| load == Load::Connections && scaling.metric == unit.path();
+        Sweep { points, load, unit, scaling: report.summary.scaling.as_ref().filter(is_of_this) }
     }
 
     /// The place of a point on the axis of loads.
@@ -111,18 +131,23 @@ impl<'a> Sweep<'a> {
         self.unit.throughput(point)
     }
 
+    /// [`Sweep::throughput`] with its interval.
+    pub fn measured(&self, point: &Point) -> Measured {
+        Measured::of(point, self.unit.path(), self.throughput(point))
+    }
+
     /// The point that is shown in detail: the peak, or the first if nothing succeeded.
     pub fn detailed(&self) -> Option<&'a Point> {
         self.points.get(self.peak().unwrap_or(0))
     }
 
-    pub fn knee(&self) -> Option<Knee> {
-        self.knee
+    pub fn knee(&self) -> Option<&'a Knee> {
+        self.scaling?.knee.as_ref()
     }
 
     /// Index of the smallest load at or above the knee.
     pub fn knee_row(&self) -> Option<usize> {
-        let wanted = self.knee?.connections * (1.0 - 1e-9);
+        let wanted = self.knee()?.load.value * (1.0 - 1e-9);
         let above = (0..self.points.len()).filter(|&at| self.x(&self.points[at]) >= wanted);
         above.min_by(|&a, &b| self.x(&self.points[a]).total_cmp(&self.x(&self.points[b])))
     }
@@ -131,6 +156,12 @@ impl<'a> Sweep<'a> {
 /// The latency that counts for the user of a server: from the due time where a rate was set, else from the first send.
 pub fn shown_latency(point: &Point) -> &LatencyMs {
     point.response_ms.as_ref().unwrap_or(&point.latency_ms)
+}
+
+/// A number of [`shown_latency`] with its interval; `field` is its name in the summary.
+pub fn measured_latency(point: &Point, field: &str, pick: impl Fn(&LatencyMs) -> Option<f64>) -> Measured {
+    let of = if point.response_ms.is_some() { "response_ms" } else { "latency_ms" };
+    Measured::of(point, &format!("{of}.{field}"), pick(shown_latency(point)))
 }
 
 /// How many errors a point had, whatever their code.

@@ -1,5 +1,8 @@
 //! A table before it is rendered: by [`crate::html()`] or by [`crate::terminal`], with the same digits in both.
 
+use crate::format::{NOTHING, column, column_decimals};
+use crate::interval::{Measured, Spread};
+
 /// What marks a row out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
@@ -32,15 +35,62 @@ pub struct Column {
     pub unit: String,
     pub is_number: bool,
     pub cells: Vec<String>,
+    /// How far each number can be trusted; none at all where they were counted or are no means.
+    pub spreads: Vec<Spread>,
+    /// True where there is no room for the spreads.
+    pub is_narrow: bool,
 }
 
 impl Column {
     pub fn numbers(name: &str, unit: &str, cells: Vec<String>) -> Column {
-        Column { name: name.to_owned(), unit: unit.to_owned(), is_number: true, cells }
+        Column { unit: unit.to_owned(), is_number: true, ..Column::words(name, cells) }
+    }
+
+    /// Means or percentiles with their intervals, with at most so many decimals.
+    pub fn measured(name: &str, unit: &str, most_decimals: usize, of: &[Measured]) -> Column {
+        let values: Vec<Option<f64>> = of.iter().map(|measured| measured.value).collect();
+        let decimals = column_decimals(&values, most_decimals);
+        let spreads = of.iter().map(|measured| measured.spread(decimals)).collect();
+        Column { spreads, ..Column::numbers(name, unit, column(&values, most_decimals)) }
+    }
+
+    /// The same where there is no room for its intervals.
+    pub fn narrow(self) -> Column {
+        Column { is_narrow: true, ..self }
+    }
+
+    /// What is shown beside the numbers.
+    pub fn shown_spreads(&self) -> &[Spread] {
+        if self.is_narrow { &[] } else { &self.spreads }
+    }
+
+    /// True if the interval of any cell is known.
+    pub fn has_intervals(&self) -> bool {
+        self.spreads.iter().any(|spread| !matches!(spread.text.as_str(), "" | NOTHING))
+    }
+
+    /// Why intervals of this column are not whole: what is missing, and of several reasons the first.
+    fn missing(&self) -> Option<(&'static str, String)> {
+        let mut reasons: Vec<&(&'static str, String)> = Vec::new();
+        for reason in self.spreads.iter().filter_map(|spread| spread.missing.as_ref()) {
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+        let (what, why) = reasons.first()?;
+        let more = if reasons.len() > 1 { " (other rows alike)" } else { "" };
+        Some((what, format!("{why}{more}")))
     }
 
     pub fn words(name: &str, cells: Vec<String>) -> Column {
-        Column { name: name.to_owned(), unit: String::new(), is_number: false, cells }
+        Column {
+            name: name.to_owned(),
+            unit: String::new(),
+            is_number: false,
+            cells,
+            spreads: Vec::new(),
+            is_narrow: false,
+        }
     }
 }
 
@@ -61,7 +111,52 @@ impl Table {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
 
+    /// A line for each reason why an interval is not there: `no interval (transactions, queries): 3 s are too few`.
+    pub fn missing(&self) -> Vec<String> {
+        let mut by_reason: Vec<((&'static str, String), Vec<&str>)> = Vec::new();
+        for column in &self.columns {
+            let Some(reason) = column.missing() else { continue };
+            match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, names)) => names.push(&column.name),
+                None => by_reason.push((reason, vec![&column.name])),
+            }
+        }
+        by_reason.iter().map(|((what, why), names)| format!("{what} ({}): {why}", names.join(", "))).collect()
+    }
+
+    /// The columns that have intervals without room for them.
+    pub fn without_room(&self) -> Vec<&str> {
+        let narrow = self.columns.iter().filter(|column| column.is_narrow && column.has_intervals());
+        narrow.map(|column| column.name.as_str()).collect()
+    }
+
     pub fn mark(&self, row: usize) -> Option<Mark> {
         self.marks.get(row).copied().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::Estimate;
+
+    #[test]
+    fn a_reason_is_told_once_with_the_columns_that_it_is_about() {
+        let bare = |why: &str| Measured::from(&Estimate::bare(5.0, 1.0, String::new(), why.to_owned()));
+        let known = Measured::from(&Estimate::new(5.0, (4.0, 6.0), 0.95, 9.0, String::new()));
+        let column = |name: &str, cells: &[Measured]| Column::measured(name, "", 0, cells);
+        let table = Table::new(vec![
+            column("a", &[bare("3 s are too few"), known.clone()]),
+            column("b", &[bare("3 s are too few"), bare("3 s are too few")]),
+            column("c", &[bare("9 are too few"), bare("8 are too few")]),
+            column("d", &[known.clone(), Measured::default()]),
+        ]);
+        assert_eq!(
+            table.missing(),
+            ["no interval (a, b): 3 s are too few", "no interval (c): 9 are too few (other rows alike)"]
+        );
+        assert_eq!(table.columns[0].spreads[1].text, "± 1");
+        let narrow = Table::new(vec![column("a", &[known]).narrow(), column("b", &[bare("too few")]).narrow()]);
+        assert_eq!((narrow.without_room(), narrow.missing()), (vec!["a"], vec!["no interval (b): too few".to_owned()]));
     }
 }

@@ -1,47 +1,72 @@
 //! The table in the terminal.
 
+use crate::format::percent;
 use crate::input::Report;
-use crate::order_entry;
-use crate::points::load_points;
+use crate::points::{ORIGINAL_REMARK, Room, load_points};
 use crate::sentence::answer;
 use crate::sweep::{Sweep, errors_by_code};
-use crate::table::{Column, Mark, Table};
+use crate::table::{Mark, Table};
 use crate::text::{aligned, clean};
+use crate::{order_entry, scaling};
+use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::summary::{OrderEntry, Point};
 
-const BOLD: &str = "\x1b[1m";
+pub(crate) const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
-const RESET: &str = "\x1b[0m";
+pub(crate) const RESET: &str = "\x1b[0m";
+
+/// Where there is room for all intervals.
+const WITH_ROOM: &str = "in the summary (--json) and on the page of a quickstart";
 
 /// Long lines of words are broken before this many characters.
 const WIDTH: usize = 100;
 
-/// Aligned columns with their units, peak and knee marked, then what order entry tells, the durability, the errors, the
-/// caveats and the answer; ends with a line break. With `colour` heads are dim and the peak bold, nothing else differs.
+/// Aligned columns with their units, peak and knee marked, what the sweep tells as a whole, then what order entry tells,
+/// the durability, the errors, the caveats and the answer; ends with a line break. With `colour` heads are dim and the
+/// peak bold, nothing else differs.
 pub fn terminal_table(report: &Report, colour: bool) -> String {
     let sweep = Sweep::new(report);
     let style = |code: &'static str, text: String| if colour { format!("{code}{text}{RESET}") } else { text };
-    let mut lines = Vec::new();
-    if !sweep.points.is_empty() {
-        lines.extend(rows(&load_points(&sweep), style));
-        lines.push(String::new());
-    }
+    let mut blocks =
+        vec![points(&sweep, style), scaling::lines(&sweep).iter().flat_map(|line| wrapped(line)).collect()];
     if let Some((point, entry)) = order_entry::of(&sweep) {
-        let title = format!(
-            "order entry at {}, profile {}, fidelity {}: TPC-C-like",
-            sweep.load_text(point),
-            entry.profile,
-            entry.fidelity
-        );
-        lines.push(style(BOLD, clean(&title)));
+        let load = sweep.load_text(point);
+        let title =
+            format!("order entry at {load}, profile {}, fidelity {}: TPC-C-like", entry.profile, entry.fidelity);
+        let mut lines = vec![style(BOLD, clean(&title))];
         lines.extend(rows(&order_entry::transactions(point, entry), style));
         lines.extend(facts(point, entry).iter().flat_map(|fact| wrapped(&clean(fact))));
-        lines.push(String::new());
+        blocks.push(lines);
     }
-    for listing in sweep.points.iter().filter_map(|point| point.original_listing.as_deref()) {
-        lines.extend(aligned(listing).lines().map(clean));
-        lines.push(String::new());
+    let listings: Vec<&str> = sweep.points.iter().filter_map(|point| point.original_listing.as_deref()).collect();
+    blocks.extend(listings.iter().map(|listing| aligned(listing).lines().map(clean).collect()));
+    if !listings.is_empty() {
+        blocks.push(wrapped(ORIGINAL_REMARK));
     }
+    blocks.push(remarks(report, &sweep));
+    blocks.push(vec![style(BOLD, answer(report))]);
+    blocks.retain(|lines| !lines.is_empty());
+    blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
+}
+
+/// The table of load points, and why intervals are missing from it.
+fn points(sweep: &Sweep<'_>, style: impl Fn(&'static str, String) -> String) -> Vec<String> {
+    if sweep.points.is_empty() {
+        return Vec::new();
+    }
+    let table = load_points(sweep, Room::Terminal);
+    let mut lines = rows(&table, style);
+    let narrow = match table.without_room() {
+        columns if columns.is_empty() => None,
+        columns => Some(format!("intervals of {}: {WITH_ROOM}", columns.join(", "))),
+    };
+    lines.extend(table.missing().into_iter().chain(narrow).flat_map(|remark| wrapped(&remark)));
+    lines
+}
+
+/// Durability, errors and caveats.
+fn remarks(report: &Report, sweep: &Sweep<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
     let durability = &report.summary.target.durability;
     if !durability.is_empty() {
         let settings: Vec<String> = durability.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -51,11 +76,7 @@ pub fn terminal_table(report: &Report, colour: bool) -> String {
     lines.extend(
         report.summary.caveats.iter().map(|caveat| clean(&format!("caveat {}: {}", caveat.code, caveat.message))),
     );
-    if lines.last().is_some_and(|last| !last.is_empty()) {
-        lines.push(String::new());
-    }
-    lines.push(style(BOLD, answer(report)));
-    lines.join("\n") + "\n"
+    lines
 }
 
 /// What stands below the table of order entry, a paragraph each.
@@ -89,21 +110,62 @@ fn wrapped(text: &str) -> Vec<String> {
     lines
 }
 
-/// The head of a table and its rows.
-fn rows(table: &Table, style: impl Fn(&'static str, String) -> String) -> Vec<String> {
-    let widths: Vec<usize> = table.columns.iter().enumerate().map(|(at, column)| width(table, at, column)).collect();
-    let line = |text: &dyn Fn(usize) -> String| {
-        let cells =
-            table.columns.iter().zip(&widths).enumerate().map(|(at, (column, &width))| match column.is_number {
-                true => format!("{:>width$}", text(at)),
-                false => format!("{:<width$}", text(at)),
+/// A column as it is printed: one of a table, or the intervals beside one.
+struct Printed {
+    name: String,
+    unit: String,
+    cells: Vec<String>,
+    is_number: bool,
+    /// Blanks before it.
+    gap: &'static str,
+}
+
+impl Printed {
+    fn width(&self) -> usize {
+        let heads = [&self.name, &self.unit];
+        heads.into_iter().chain(&self.cells).map(|text| text.chars().count()).max().unwrap_or(0)
+    }
+
+    fn aligned(&self, text: &str) -> String {
+        let width = self.width();
+        let text = if self.is_number { format!("{text:>width$}") } else { format!("{text:<width$}") };
+        format!("{}{text}", self.gap)
+    }
+}
+
+fn printed(table: &Table) -> Vec<Printed> {
+    let mut all = Vec::new();
+    for (at, column) in table.columns.iter().enumerate() {
+        all.push(Printed {
+            name: clean(&column.name),
+            unit: column.unit.clone(),
+            cells: (0..table.rows()).map(|row| cell(table, row, at)).collect(),
+            is_number: column.is_number,
+            gap: if at == 0 { "" } else { "  " },
+        });
+        if !column.shown_spreads().is_empty() {
+            all.push(Printed {
+                name: "±".to_owned(),
+                unit: format!("{} %", percent(CONFIDENCE)),
+                cells: column.shown_spreads().iter().map(|spread| spread.text.clone()).collect(),
+                is_number: true,
+                gap: " ",
             });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        }
+    }
+    all
+}
+
+/// The head of a table and its rows.
+pub(crate) fn rows(table: &Table, style: impl Fn(&'static str, String) -> String) -> Vec<String> {
+    let columns = printed(table);
+    let line = |text: &dyn Fn(&Printed) -> String| {
+        columns.iter().map(|column| column.aligned(&text(column))).collect::<String>().trim_end().to_owned()
     };
-    let mut lines = vec![style(DIM, line(&|at| clean(&table.columns[at].name)))];
-    lines.push(style(DIM, line(&|at| table.columns[at].unit.clone())));
+    let mut lines = vec![style(DIM, line(&|column| column.name.clone()))];
+    lines.push(style(DIM, line(&|column| column.unit.clone())));
     lines.extend((0..table.rows()).map(|row| {
-        let text = line(&|at| cell(table, row, at));
+        let text = line(&|column| column.cells[row].clone());
         if table.mark(row) == Some(Mark::Peak) { style(BOLD, text) } else { text }
     }));
     lines
@@ -116,9 +178,4 @@ fn cell(table: &Table, row: usize, at: usize) -> String {
         Some(tag) => format!("{tag} {text:>6}"),
         None => text,
     }
-}
-
-fn width(table: &Table, at: usize, column: &Column) -> usize {
-    let cells = (0..table.rows()).map(|row| cell(table, row, at).chars().count()).max().unwrap_or(0);
-    cells.max(column.name.chars().count()).max(column.unit.chars().count())
 }

@@ -62,12 +62,16 @@ fn escape_clean(text: &str) -> String {
     escaped
 }
 
-/// A sentence whose numbers stay on one line with the word after them.
-pub fn tied(text: &str) -> String {
+/// [`escape`] whose numbers stay on one line with the word after them, and ranges in one piece.
+pub fn escape_tied(text: &str) -> String {
     let mut tied = String::with_capacity(text.len());
-    for c in text.chars() {
-        let after_digit = tied.ends_with(|before: char| before.is_ascii_digit());
-        tied.push(if c == ' ' && after_digit { '\u{a0}' } else { c });
+    for c in escape(text).chars() {
+        match tied.chars().next_back() {
+            Some(before) if c == ' ' && before.is_ascii_digit() => tied.push('\u{a0}'),
+            // A dash alone lets a line end after it, whatever blank follows.
+            Some('–') if c == ' ' => tied.push_str("\u{2060}\u{a0}"),
+            _ => tied.push(c),
+        }
     }
     tied
 }
@@ -90,9 +94,10 @@ mod tests {
     #[test]
     fn numbers_keep_their_words() {
         assert_eq!(
-            tied("981 per second at 32 connections; 95 %"),
+            escape_tied("981 per second at 32 connections; 95 %"),
             "981\u{a0}per second at 32\u{a0}connections; 95\u{a0}%"
         );
+        assert_eq!(escape_tied("(960 – 1,002) <at"), "(960\u{a0}–\u{2060}\u{a0}1,002) &lt;at");
     }
 
     #[test]

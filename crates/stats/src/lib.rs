@@ -1,10 +1,29 @@
-//! Pure numbers: from histograms and series to what a report says.
+//! Pure numbers: from histograms and series to estimates that say how far they can be trusted.
 //!
-//! Nothing here knows MySQL, reads a clock or does I/O; every function is one from values to values.
-//! Begin with [`mod@knee`], the answer of a sweep; [`latency`] and [`fairness`] are what a load point needs.
+//! Nothing here knows MySQL, reads a clock or does I/O; every function is one from values to values, and a random
+//! number comes from a constant seed. An [`plimsoll_model::Estimate`] carries value, interval, effective n and method; where there is
+//! none, a [`plimsoll_model::Refusal`] says what is missing.
+//!
+//! - Within a trial: [`batch_means`] and [`percentile`] (a window's means and percentiles), [`steady`] (has it settled,
+//!   when does a warm-up end), [`change_points`], [`stalls`].
+//! - Across rounds: [`comparison`].
+//! - Over loads: [`scaling`] with [`mod@knee`] and [`saturation`], [`search`].
+//!
+//! How often the intervals contain the truth is in `docs/statistics.md`, which `make coverage` prints.
 
+mod autocorrelation;
+pub mod batch_means;
+pub mod change_points;
+pub mod comparison;
+mod distribution;
 pub mod fairness;
 pub mod knee;
 pub mod latency;
+pub mod percentile;
+pub mod saturation;
+pub mod scaling;
+pub mod search;
+pub mod stalls;
+pub mod steady;
 
-pub use knee::{Knee, knee};
+pub use knee::knee;

@@ -15,9 +15,14 @@ pub fn run(args: CalibrateArgs) -> anyhow::Result<u8> {
     if args.json {
         terminal::result(&serde_json::to_string_pretty(&found)?)?;
     } else {
+        let spread = |field: &str| found.estimates.get(field).map_or(String::new(), terminal::spread);
         terminal::result(&format!(
-            "one loop sends at most {:.0} queries/s on this machine ({:.2} µs of CPU per query, {} connections)",
-            found.queries_per_second, found.cpu_us_per_query, found.connections
+            "one loop sends at most {:.0}{} queries/s on this machine ({:.2}{} µs of CPU per query, {} connections)",
+            found.queries_per_second,
+            spread("queries_per_second"),
+            found.cpu_us_per_query,
+            spread("cpu_us_per_query"),
+            found.connections
         ))?;
     }
     Ok(DONE)

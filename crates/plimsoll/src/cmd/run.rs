@@ -39,7 +39,7 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     plan.protocol = protocol(&args, &chosen)?;
     look_at_tables(&mut target, &chosen, marker.as_ref())?;
     terminal::note(&format!("{name} on {} {}, seed {}", target.flavour, target.version, plan.seed));
-    let recording = name.replace('_', "-");
+    let recording = args.name.clone().unwrap_or_else(|| name.replace('_', "-"));
     let naming = Naming { recording: &recording, tool_version: env!("CARGO_PKG_VERSION") };
     let ready = (&chosen, marker.as_ref());
     let mut finished = run_chosen(&mut target, &home, &plan, ready, &naming, &mut progress)?;

@@ -13,6 +13,10 @@ fn contract() -> Value {
         "begin": "count", "commit": "count", "rollback": "count", "select": "count", "insert": "count",
         "update": "count", "delete": "count", "call": "count",
     });
+    let estimate = json!({
+        "value": "number", "low": "number?", "high": "number?", "confidence": "number", "effective_n": "number",
+        "method": "text", "missing": "text?",
+    });
     json!({
         "schema_version": "count",
         "workload": "text",
@@ -50,7 +54,9 @@ fn contract() -> Value {
                 "ceiling_fraction": "number?",
             },
             "server": { "cpu_us_per_query": "number?" },
+            "estimates": { "*": estimate },
         }],
+        "scaling": "any",
         "totals": { "statements": statements },
         "server": { "statements": statements },
         "caveats": [{ "code": "text", "message": "text" }],
@@ -146,6 +152,76 @@ fn point_adds_up(point: &Value) {
     assert!(point["client"]["ceiling_fraction"].is_null(), "nobody has calibrated");
 }
 
+/// Fields that are totals of the window or settings of it; every other number of a point is a mean or a percentile.
+const NO_MEANS: [&str; 20] = [
+    "connections",
+    "rate_offered",
+    "seconds",
+    "transactions",
+    "rollbacks",
+    "queries",
+    "statements",
+    "errors",
+    "retries",
+    "retried",
+    "reconnects",
+    "counts",
+    "operations",
+    "estimates",
+    "order_entry",
+    "cpus",
+    "resident_bytes",
+    // Over all connections: a whole, not a sample.
+    "fairness",
+    // A share of what another run has found.
+    "ceiling_fraction",
+    "scheduling_lag_ms_max",
+];
+
+/// Each mean and percentile of a point, by its path: `latency_ms.p99`.
+fn means(path: &str, value: &Value, all: &mut Vec<(String, f64)>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields.iter().filter(|(name, _)| !NO_MEANS.contains(&name.as_str())) {
+                let extreme = ["min", "max"].contains(&name.as_str());
+                if !extreme {
+                    means(&format!("{path}.{name}"), field, all);
+                }
+            }
+        }
+        Value::Number(number) => all.push((path.trim_start_matches('.').to_owned(), number.as_f64().expect("finite"))),
+        _ => {}
+    }
+}
+
+/// A mean comes with its interval, or with what would give one.
+fn can_be_trusted(what: &str, value: f64, estimate: &Value) {
+    let of = |end: &str| estimate[end].as_f64();
+    let same = of("value").is_some_and(|found| (found - value).abs() <= 0.02 * value.abs() + 1e-9);
+    assert!(same, "{what}: {value} is not the value of {estimate}");
+    match (of("low"), of("high")) {
+        (Some(low), Some(high)) => {
+            assert!(low <= high && low <= 1.02 * value && value <= 1.02 * high, "{what}: {estimate}")
+        }
+        _ => assert!(estimate["missing"].as_str().is_some_and(|why| why.len() > 10), "{what}: {estimate}"),
+    }
+}
+
+fn every_mean_says_how_far_it_can_be_trusted(point: &Value) {
+    let mut all = Vec::new();
+    means("", point, &mut all);
+    let server_means = all.iter().filter(|(path, _)| path.starts_with("server.")).count();
+    assert!(all.len() > 20 && server_means > 2, "the walk finds them: {all:?}");
+    for (path, value) in all {
+        can_be_trusted(&path, value, &point["estimates"][&path]);
+    }
+    for operation in point["operations"].as_array().expect("a list") {
+        if let Some(mean) = operation["latency_ms"]["mean"].as_f64() {
+            can_be_trusted(operation["name"].as_str().expect("a name"), mean, &operation["latency_mean_ms"]);
+        }
+    }
+}
+
 fn summary_holds(done: &Done) -> Value {
     let summary = done.json();
     let mut all = Vec::new();
@@ -167,6 +243,7 @@ fn prints_the_contract(lab: &Lab) {
     let connections: Vec<u64> = points.iter().map(|point| count(&point["connections"])).collect();
     assert_eq!(connections, [1, 8, 64]);
     points.iter().for_each(point_adds_up);
+    points.iter().for_each(every_mean_says_how_far_it_can_be_trusted);
     assert!(points.iter().all(|point| point["server"]["cpu_us_per_query"].as_f64().is_some_and(|cpu| cpu > 0.0)));
     let measured: u64 = points.iter().map(|point| count(&point["queries"])).sum();
     let sent = crate::harness::all_statements(&summary["totals"]["statements"]);

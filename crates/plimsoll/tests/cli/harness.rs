@@ -42,6 +42,18 @@ impl Lab {
         servers::mariadb_new().map(|server| Lab::with(server, None))
     }
 
+    /// MariaDB, with no other server of the tests up meanwhile: for numbers that are to be compared.
+    #[track_caller]
+    pub fn mariadb_alone() -> Option<Lab> {
+        servers::mariadb().map(|server| Lab::within(server, None, servers::slots(2)))
+    }
+
+    /// MySQL, likewise.
+    #[track_caller]
+    pub fn mysql_alone() -> Option<Lab> {
+        servers::mysql().map(|server| Lab::within(server, None, servers::slots(2)))
+    }
+
     /// MariaDB, with its home in this directory.
     #[track_caller]
     pub fn mariadb_in(home: &Path) -> Option<Lab> {
@@ -49,7 +61,10 @@ impl Lab {
     }
 
     fn with(server: PathBuf, home: Option<PathBuf>) -> Lab {
-        let slot = servers::slot();
+        Lab::within(server, home, servers::slot())
+    }
+
+    fn within(server: PathBuf, home: Option<PathBuf>, slot: SlotGuard) -> Lab {
         let made = home.is_none().then(servers::home);
         let home = home.unwrap_or_else(|| made.as_ref().expect("made where none is given").path().to_owned());
         Lab { home, server, _slot: slot, _made: made }

@@ -1,23 +1,25 @@
 //! Where the CPU time went: the host's by kind, and the load generator's own.
 
-use super::{LEFT, Panel, WIDTH, thinned};
-use crate::format::{percent, tick};
+use super::{LEFT, Panel, WIDTH, thinned, whisker};
+use crate::format::{percent, percent_decimals, tick};
 use crate::input::Report;
+use crate::interval::Measured;
 use crate::scale::{Scale, spread};
 use crate::svg::{Anchor, Svg};
 use crate::sweep::Sweep;
 use plimsoll_model::summary::HostShares;
 
-const HOST: Panel = Panel { left: LEFT, right: 370.0, top: 40.0, bottom: 210.0 };
-const CLIENT: Panel = Panel { left: 512.0, right: 736.0, top: 40.0, bottom: 210.0 };
+const HOST: Panel = Panel { left: LEFT, right: 350.0, top: 40.0, bottom: 210.0 };
+const CLIENT: Panel = Panel { left: 530.0, right: 736.0, top: 40.0, bottom: 210.0 };
 
-type Part = (&'static str, &'static str, fn(&HostShares) -> f64);
+/// Name, path of its estimate, class and value.
+type Part = (&'static str, &'static str, &'static str, fn(&HostShares) -> f64);
 
 const PARTS: [Part; 4] = [
-    ("user", "s1", |host| host.user),
-    ("system", "s5", |host| host.system),
-    ("I/O wait", "s3", |host| host.iowait),
-    ("stolen", "s4", |host| host.steal),
+    ("user", "host.user", "s1", |host| host.user),
+    ("system", "host.system", "s5", |host| host.system),
+    ("I/O wait", "host.iowait", "s3", |host| host.iowait),
+    ("stolen", "host.steal", "s4", |host| host.steal),
 ];
 
 /// `None` if neither is known at any point.
@@ -61,13 +63,15 @@ fn host(svg: &mut Svg, sweep: &Sweep<'_>) {
         let Some(shares) = &point.host else { continue };
         let mut below = 0.0;
         labels.clear();
-        for (name, class, share) in PARTS {
+        for (name, path, class, share) in PARTS {
             let is_visible = |host: &HostShares| share(host) >= 0.005;
+            let percents = Measured::of(point, path, Some(share(shares))).scaled(100.0);
             let share = share(shares).clamp(0.0, 1.0 - below);
             let (top, bottom) = (y.at(100.0 * (below + share)), y.at(100.0 * below));
             svg.rect((x, top), (width, bottom - top), &format!("bar {class}"));
             if sweep.points.iter().filter_map(|point| point.host).any(|host| is_visible(&host)) {
-                labels.push((format!("{name} {} %", percent(share)), class, 0.5 * (top + bottom), x + width));
+                let percents = percents.label(percent_decimals(100.0 * share));
+                labels.push((format!("{name} {percents} %"), class, 0.5 * (top + bottom), x + width));
             }
             below += share;
         }
@@ -87,9 +91,13 @@ fn client(svg: &mut Svg, sweep: &Sweep<'_>) {
     for (point, &(x, width)) in sweep.points.iter().zip(&places) {
         let Some(share) = point.client.cpu_fraction else { continue };
         let top = y.at(100.0 * share.clamp(0.0, 1.0));
+        let percents = Measured::of(point, "client.cpu_fraction", Some(share)).scaled(100.0);
         svg.rect((x, top), (width, CLIENT.bottom - top), "bar s2");
+        whisker(svg, &CLIENT, &y, x + 0.5 * width, &percents, "interval");
         if width > 16.0 {
-            svg.text((x + 0.5 * width, top - 5.0), Anchor::Middle, "tick", &percent(share));
+            let above = percents.ends().1.map_or(top, |end| y.at(end).min(top));
+            let baseline = (above - 5.0).max(CLIENT.top + 9.0);
+            svg.text((x + 0.5 * width, baseline), Anchor::Middle, "tick halo", &percent(share));
         }
     }
     axis(svg, &CLIENT, sweep, &places);

@@ -1,7 +1,8 @@
 //! The figures: each is a function from what is reported to an SVG element, or `None` if there is nothing to draw.
 //!
 //! All share a width and the same frame: light horizontal rules, tick labels flush to the rules, the title of a panel
-//! and its unit above its upper left corner, and names at the lines they name instead of a legend.
+//! and its unit above its upper left corner, names at the lines they name instead of a legend, and thin capped strokes for
+//! intervals.
 
 pub mod cpu;
 pub mod operations;
@@ -9,6 +10,7 @@ pub mod throughput;
 pub mod timeline;
 
 use crate::format::tick;
+use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 
@@ -20,6 +22,9 @@ pub(crate) const LEFT: f64 = 74.0;
 
 /// Width of a character of a tick label, roughly; decides only which labels are left out.
 const CHARACTER: f64 = 6.4;
+
+/// Half the width of a cap at the end of an interval.
+const CAP: f64 = 4.5;
 
 /// The rectangle that values are drawn in.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +59,20 @@ impl Panel {
             svg.text((*x, self.bottom + 19.0), Anchor::Middle, "tick", label);
         }
         svg.text((self.right, self.bottom + 37.0), Anchor::End, "axis-title", title);
+    }
+}
+
+/// The interval of a value at `x`: a stroke from it to each end that is known, capped where the end lies within the panel.
+pub(crate) fn whisker(svg: &mut Svg, panel: &Panel, y: &Scale, x: f64, of: &Measured, class: &str) {
+    let Some(value) = of.value else { return };
+    let (low, high) = of.ends();
+    for end in [low, high].into_iter().flatten() {
+        let to = y.at(end);
+        let within = to.clamp(panel.top, panel.bottom);
+        svg.line((x, y.at(value)), (x, within), class);
+        if within == to {
+            svg.line((x - CAP, to), (x + CAP, to), class);
+        }
     }
 }
 

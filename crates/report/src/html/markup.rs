@@ -1,7 +1,8 @@
 //! Sections, tables and lists as HTML. Everything handed in as text is escaped here.
 
+use crate::interval::Spread;
 use crate::table::{Column, Mark, Table};
-use crate::text::escape;
+use crate::text::{escape, escape_tied};
 
 /// A section of the page: its heading stands in the margin, its body is markup already.
 pub(super) struct Section {
@@ -27,7 +28,7 @@ pub(super) fn paragraph(text: &str) -> String {
 
 /// A remark in small type.
 pub(super) fn remark(text: &str) -> String {
-    format!("<p class=\"remark\">{}</p>\n", escape(text))
+    format!("<p class=\"remark\">{}</p>\n", escape_tied(text))
 }
 
 pub(super) fn subheading(text: &str) -> String {
@@ -35,7 +36,7 @@ pub(super) fn subheading(text: &str) -> String {
 }
 
 pub(super) fn figure(svg: &str, caption: &str) -> String {
-    format!("<figure>\n{svg}<figcaption>{}</figcaption>\n</figure>\n", escape(caption))
+    format!("<figure>\n{svg}<figcaption>{}</figcaption>\n</figure>\n", escape_tied(caption))
 }
 
 pub(super) fn table(table: &Table) -> String {
@@ -44,13 +45,17 @@ pub(super) fn table(table: &Table) -> String {
         html.push_str(&format!("<th scope=\"col\"{}>{}{}</th>", class(column), escape(&column.name), unit(column)));
     }
     html.push_str("</tr>\n</thead>\n<tbody>\n");
+    // Where no cell has an interval, dashes would say no more than the reason below.
+    let spreads: Vec<&[Spread]> =
+        table.columns.iter().map(|column| if column.has_intervals() { column.shown_spreads() } else { &[] }).collect();
     for row in 0..table.rows() {
         let mark = table.mark(row);
         html.push_str(&mark.map_or("<tr>".to_owned(), |mark| format!("<tr class=\"{}\">", mark.name())));
         for (at, column) in table.columns.iter().enumerate() {
             let tag = mark.filter(|_| at == 0).and_then(Mark::tag);
             let tag = tag.map_or(String::new(), |tag| format!("<span class=\"tag\">{tag}</span>"));
-            html.push_str(&format!("<td{}>{tag}{}</td>", class(column), escape(&column.cells[row])));
+            let spread = spreads[at].get(row).map_or(String::new(), spread);
+            html.push_str(&format!("<td{}>{tag}{}{spread}</td>", class(column), escape_tied(&column.cells[row])));
         }
         html.push_str("</tr>\n");
     }
@@ -67,6 +72,28 @@ fn unit(column: &Column) -> String {
         "" => String::new(),
         unit => format!("<span class=\"unit\">{}</span>", escape(unit)),
     }
+}
+
+/// The interval below its number; how it was found shows while the pointer rests on it.
+fn spread(spread: &Spread) -> String {
+    let method = spread.method.as_ref().map_or(String::new(), |method| format!(" title=\"{}\"", escape(method)));
+    match spread.text.as_str() {
+        "" => String::new(),
+        text => format!("<span class=\"spread\"{method}>{}</span>", escape(text)),
+    }
+}
+
+/// A table that has intervals, with the reasons for those that are missing and whatever else is to be said of it.
+pub(super) fn measured_table(of: &Table, remarks: impl IntoIterator<Item = String>) -> String {
+    let sentences: Vec<String> = of.missing().iter().map(|line| sentence(line)).chain(remarks).collect();
+    let below = if sentences.is_empty() { String::new() } else { remark(&sentences.join(" ")) };
+    table(of) + &below
+}
+
+/// A line as a sentence: with a capital letter and a full stop.
+pub(super) fn sentence(line: &str) -> String {
+    let mut letters = line.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).chain(['.']).collect())
 }
 
 /// Names and what they are, in two columns.

@@ -1,7 +1,7 @@
 //! The page: one self-contained HTML file without scripts or outside references, well-formed as XML.
 //!
 //! The order of the sections is the order in which a reader asks: what is the answer, what does it look like, what
-//! are the numbers (of order entry, is it what it says), why so, on what, at what cost, how steadily, with which
+//! are the numbers, how does it scale (of order entry, is it what it says), why so, on what, at what cost, how steadily, with which
 //! settings, what speaks against it, and how do I get the same.
 
 mod markup;
@@ -10,7 +10,7 @@ mod sections;
 
 use crate::input::Report;
 use crate::sentence::answer;
-use crate::text::{escape, tied};
+use crate::text::{escape, escape_tied};
 use markup::Section;
 
 const STYLE: &str = include_str!("style.css");
@@ -24,6 +24,7 @@ pub fn page(report: &Report) -> String {
     let sections: Vec<Section> = [
         sections::figure(report),
         sections::load_points(report),
+        sections::scaling(report),
         order_entry::section(report),
         sections::original(report),
         sections::limit(report),
@@ -75,7 +76,7 @@ fn head(report: &Report) -> String {
         "<header>\n<p class=\"name\">{MARK}<span>Plimsoll</span></p>\n<h1>{}</h1>\n<p class=\"answer\">{}</p>\n\
          <p class=\"facts\">{}</p>\n</header>\n",
         escape(&report.title),
-        escape(&tied(&answer(report))),
+        escape_tied(&answer(report)),
         facts.join(" <i>·</i> "),
     )
 }

@@ -1,10 +1,10 @@
 //! The section about order entry: its transactions against their limits, and whether its input was what it has to be.
 
-use super::markup::{Section, remark, subheading, table};
+use super::markup::{Section, remark, sentence, subheading, table};
 use crate::input::Report;
 use crate::order_entry::{self, audit, backlog, cost, new_orders, retries, skew, transactions};
 use crate::sweep::Sweep;
-use crate::text::{escape, tied};
+use crate::text::{escape, escape_tied};
 use plimsoll_model::summary::{OrderEntry, Point};
 
 /// `None` for other workloads.
@@ -15,7 +15,7 @@ pub(super) fn section(report: &Report) -> Option<Section> {
         "<p><b>TPC-C-like</b>, profile {}, fidelity {}; at {}.</p>\n",
         escape(&entry.profile),
         escape(&entry.fidelity),
-        escape(&tied(&sweep.load_text(point)))
+        escape_tied(&sweep.load_text(point))
     );
     body.push_str(&table(&transactions(point, entry)));
     body.push_str(&remark(&limits_remark(point)));
@@ -36,10 +36,11 @@ pub(super) fn section(report: &Report) -> Option<Section> {
 
 const AUDIT_REMARK: &str = "What was drawn, against the ranges of clause 9.2.2.5 and the least shares of clause 5.2.3. Too \
                             few: with so few samples, chance alone may lead out of the range (2.6 standard errors). A \
-                            least share holds unless it is missed by more than that.";
+                            least share holds unless it is missed by more than that. No intervals: the question is \
+                            whether a mean lies within its range.";
 
 const SKEW_REMARK: &str = "Share of accesses that went to the hottest keys; expected is the exact share under the \
-                           non-uniform distribution of clause 2.1.6.";
+                           non-uniform distribution of clause 2.1.6. No intervals: all accesses were counted.";
 
 fn limits_remark(point: &Point) -> String {
     let what = if point.response_ms.is_some() { "Response times, from the moment of being due" } else { "Latencies" };
@@ -53,10 +54,5 @@ fn facts(point: &Point, entry: &OrderEntry) -> String {
 }
 
 fn item(text: &str) -> String {
-    format!("<li>{}</li>\n", escape(&tied(text)))
-}
-
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).chain(['.']).collect())
+    format!("<li>{}</li>\n", escape_tied(text))
 }

@@ -1,35 +1,57 @@
 //! The sections of the page, one function each, in their order. A section without anything to say is left out.
 
-use super::markup::{Section, figure as captioned, pairs, paragraph, remark, subheading, table};
+use super::markup::{Section, figure as captioned, measured_table, pairs, paragraph, remark, subheading, table};
 use crate::figure::{cpu, operations, throughput, timeline};
 use crate::input::{Limit, Report, SettingRow};
-use crate::points::{self, Per};
+use crate::interval::Measured;
+use crate::points::{self, Per, Room};
+use crate::scaling;
 use crate::sweep::{Sweep, Unit, errors_by_code};
-use crate::table::Mark;
-use crate::text::{escape, escape_lines, escape_table};
+use crate::table::{Column, Mark};
+use crate::text::{escape, escape_lines, escape_table, escape_tied};
 
 /// The main figure; of a single load point its seconds say more than a lonely dot.
 pub(super) fn figure(report: &Report) -> Option<Section> {
     let (heading, body) = match throughput::throughput_and_latency(report) {
-        Some(svg) => ("Throughput and latency", captioned(&svg, main_caption(report))),
+        Some(svg) => ("Throughput and latency", captioned(&svg, &main_caption(report))),
         None => ("Throughput", captioned(&timeline::seconds_of_load(report)?, TIMELINE_CAPTION)),
     };
     Some(Section::new("figure", heading, body))
 }
 
-fn main_caption(report: &Report) -> &'static str {
+fn main_caption(report: &Report) -> String {
+    let sweep = Sweep::new(report);
+    let measured: Vec<Measured> = sweep.points.iter().map(|point| sweep.measured(point)).collect();
+    let has_interval = |measured: &Measured| measured.ends() != (None, None);
+    let mut caption = vec!["Dots are means over the measured window."];
+    if measured.iter().any(has_interval) {
+        caption.push("Thin strokes with caps are their 95 % intervals.");
+    }
+    if measured.iter().any(|measured| measured.value.is_some() && !has_interval(measured)) {
+        caption.push("Why a dot has no interval is said below the table of load points.");
+    }
     let has_seconds = report.timeline.iter().any(|series| series.intervals.len() > 1);
-    match has_seconds && Unit::of(&report.summary.points) == Unit::Transactions {
-        true => {
-            "Dots are means over the measured window; upright strokes reach from its slowest to its fastest second. \
-             The mark with the line through it is the knee: the smallest load that brings 95 % of the highest \
-             throughput, interpolated between load points."
-        }
-        false => {
-            "Dots are means over the measured window. The mark with the line through it is the knee: the smallest \
-             load that brings 95 % of the highest throughput, interpolated between load points."
+    if has_seconds && sweep.unit == Unit::Transactions {
+        caption.push("Broad pale strokes reach from the slowest to the fastest second.");
+    }
+    if let Some(knee) = sweep.knee() {
+        caption.push(
+            "The mark with the line through it is the knee: the smallest load that brings 95 % of the highest \
+             throughput, interpolated between load points.",
+        );
+        if has_interval(&Measured::from(&knee.load)) {
+            caption.push("The pale band is its 95 % interval.");
         }
     }
+    match sweep.scaling.and_then(|scaling| scaling.saturation.as_ref()).map(|model| model.poor.is_some()) {
+        Some(true) => caption.push(
+            "The dashed line is the Universal Scalability model, which does not describe these load points well: see \
+             Scaling.",
+        ),
+        Some(false) => caption.push("The dashed line is the Universal Scalability model, fitted to the dots."),
+        None => {}
+    }
+    caption.join(" ")
 }
 
 pub(super) fn load_points(report: &Report) -> Option<Section> {
@@ -37,9 +59,11 @@ pub(super) fn load_points(report: &Report) -> Option<Section> {
     if sweep.points.is_empty() {
         return None;
     }
-    let rows = points::load_points(&sweep);
-    let mut body = table(&rows);
+    let rows = points::load_points(&sweep, Room::Page);
     let mut remarks = Vec::new();
+    if rows.columns.iter().any(Column::has_intervals) {
+        remarks.push("Grey: 95 % intervals; the pointer on one shows how it was found.".to_owned());
+    }
     if rows.marks.contains(&Some(Mark::Knee)) {
         remarks.push("The knee marks the first load point that reaches 95 % of the peak.".to_owned());
     }
@@ -47,20 +71,39 @@ pub(super) fn load_points(report: &Report) -> Option<Section> {
         remarks.push("Percentiles are of the response time: from the moment a transaction was due.".to_owned());
     }
     if sweep.unit == Unit::NewOrders {
-        remarks.push("NOPM: new orders committed per minute. The column new_order is about these alone; all others are about all kinds together.".to_owned());
+        remarks.push(
+            "NOPM: new orders committed per minute. The column new_order is about these alone; all others are about \
+             all kinds together."
+                .to_owned(),
+        );
     }
     remarks.extend(errors_by_code(sweep.points).map(|named| format!("Errors by code: {named}.")));
+    Some(Section::new("points", "Load points", measured_table(&rows, remarks)))
+}
+
+/// What the sweep tells as a whole.
+pub(super) fn scaling(report: &Report) -> Option<Section> {
+    let sweep = Sweep::new(report);
+    let scaling = sweep.scaling?;
+    let rows = scaling::table(&sweep, scaling);
+    let mut body = if rows.rows() > 0 { table(&rows) } else { String::new() };
+    let remarks = scaling::remarks(scaling);
     if !remarks.is_empty() {
         body.push_str(&remark(&remarks.join(" ")));
     }
-    Some(Section::new("points", "Load points", body))
+    if !scaling.refusals.is_empty() {
+        let items: String = scaling.refusals.iter().map(|why| format!("<li>{}</li>\n", escape(why))).collect();
+        body.push_str(&format!("<ul class=\"facts-list\">\n{items}</ul>\n"));
+    }
+    (!body.is_empty()).then(|| Section::new("scaling", "Scaling", body))
 }
 
 /// The listings that the workload's original would have printed.
 pub(super) fn original(report: &Report) -> Option<Section> {
     let listings = report.summary.points.iter().filter_map(|point| point.original_listing.as_deref());
     let body: String = listings.map(|listing| format!("<pre>{}</pre>\n", escape_table(listing))).collect();
-    (!body.is_empty()).then(|| Section::new("original", "As the original prints it", body))
+    (!body.is_empty())
+        .then(|| Section::new("original", "As the original prints it", body + &remark(points::ORIGINAL_REMARK)))
 }
 
 pub(super) fn limit(report: &Report) -> Option<Section> {
@@ -73,10 +116,12 @@ pub(super) fn limit(report: &Report) -> Option<Section> {
         Limit::HostCpu(_) => "The host’s CPUs.",
         Limit::NotDetermined(_) => "Not determined.",
     };
-    let mut body = format!("<p><b>{what}</b> {}</p>\n", escape(report.limit.evidence()));
+    let mut body = format!("<p><b>{what}</b> {}</p>\n", escape_tied(report.limit.evidence()));
     if let Some(svg) = cpu::cpu_shares(report) {
         let caption = "Left: all CPU time of the host by kind, named at the last bar. Right: how much of its time the \
-                       load generator was on a CPU; near 100 % it measures itself rather than the server.";
+                       load generator was on a CPU; near 100 % it measures itself rather than the server. All are means \
+                       over the measured window, with 95 % intervals as thin strokes or beside the names; why one is \
+                       missing is said below the table of load points.";
         body.push_str(&captioned(&svg, caption));
     }
     Some(Section::new("limit", "What limited it", body))
@@ -99,9 +144,9 @@ pub(super) fn environment(report: &Report) -> Option<Section> {
 pub(super) fn cost(report: &Report) -> Option<Section> {
     let sweep = Sweep::new(report);
     let per_query = points::costs(&sweep, Per::Query)?;
-    let mut body = subheading("Per query") + &table(&per_query);
+    let mut body = subheading("Per query") + &measured_table(&per_query, []);
     if let Some(per_transaction) = points::costs(&sweep, Per::Transaction) {
-        body.push_str(&(subheading("Per transaction") + &table(&per_transaction)));
+        body.push_str(&(subheading("Per transaction") + &measured_table(&per_transaction, [])));
     }
     let note = "All within the measured window. CPU of the client is that of its loop threads; CPU, context switches \
                 and I/O of the server are those of its whole process.";
@@ -121,7 +166,7 @@ pub(super) fn timeline(report: &Report) -> Option<Section> {
 pub(super) fn latency(report: &Report) -> Option<Section> {
     let sweep = Sweep::new(report);
     let detailed = sweep.detailed()?;
-    let mut body = table(&points::latencies(&sweep));
+    let mut body = measured_table(&points::latencies(&sweep), []);
     if let Some(svg) = operations::latency_ranges(detailed) {
         body.push_str(&subheading(&format!("By operation, at {}", sweep.load_text(detailed))));
         body.push_str(&captioned(
@@ -129,7 +174,7 @@ pub(super) fn latency(report: &Report) -> Option<Section> {
             "Filled dot: median; upright stroke: 95th, ring: 99th percentile; small dot: maximum. Blue: whole \
              transactions; green: statements.",
         ));
-        body.push_str(&table(&points::operations(detailed)));
+        body.push_str(&measured_table(&points::operations(detailed), []));
     }
     Some(Section::new("latency", "Latency", body))
 }
@@ -199,6 +244,9 @@ fn is_same_value(requested: &str, effective: &str) -> bool {
     plain(requested) == plain(effective)
 }
 
+const ONE_ROUND: &str = "One round was run: intervals tell how sure the window's mean is; how far another run would differ is \
+                         not known from this one: compare several rounds with plimsoll compare.";
+
 pub(super) fn caveats(report: &Report) -> Option<Section> {
     let items: String = report
         .summary
@@ -210,8 +258,8 @@ pub(super) fn caveats(report: &Report) -> Option<Section> {
         true => paragraph("None were found."),
         false => format!("<ul class=\"caveats\">\n{items}</ul>\n"),
     };
-    if report.summary.points.len() > 1 {
-        body.push_str(&remark("One round was run: how far another run would differ is not known from this one."));
+    if !report.summary.points.is_empty() {
+        body.push_str(&remark(ONE_ROUND));
     }
     Some(Section::new("caveats", "Caveats", body))
 }

@@ -1,5 +1,6 @@
 //! A sweep as two cores measure it, for the example page and the tests. Nothing in it is random.
 
+pub mod estimates;
 pub mod order_entry;
 
 use plimsoll_model::samples::{HostSample, Interval, Phase};
@@ -22,16 +23,11 @@ const SWEEP: [(usize, f64, f64, f64, f64); 7] = [
 pub fn report() -> Report {
     let points: Vec<Point> = SWEEP.iter().map(point).collect();
     let timeline = SWEEP.iter().map(series).collect();
-    let loads: Vec<(f64, f64)> = SWEEP.iter().map(|p| (p.0 as f64, p.1)).collect();
+    let scaling = Some(estimates::scaling("transactions_per_second", 981.0));
     Report {
         title: "quickstart".to_owned(),
-        summary: summary(points),
-        knee: plimsoll_stats::knee(&loads),
-        limit: Limit::HostCpu(
-            "From 8 connections on the host’s two CPUs were busy for 97 % of the time or more, while the load \
-             generator’s loop thread needed 8 % of one. The server and the load generator share these CPUs."
-                .to_owned(),
-        ),
+        limit: Limit::of(&points),
+        summary: Summary { scaling, ..summary(points) },
         host_facts: facts(),
         settings: settings(),
         timeline,
@@ -40,6 +36,16 @@ pub fn report() -> Report {
             .to_owned(),
         generated: "Written 2026-11-21 19:33 UTC by Plimsoll 0.1.0".to_owned(),
     }
+}
+
+/// The first load points alone, which tell nothing of how it scales.
+pub fn first(count: usize) -> Report {
+    let mut report = report();
+    report.summary.points.truncate(count);
+    report.timeline.truncate(count);
+    report.summary.scaling = None;
+    report.limit = Limit::of(&report.summary.points);
+    report
 }
 
 pub fn summary(points: Vec<Point>) -> Summary {
@@ -64,6 +70,7 @@ pub fn summary(points: Vec<Point>) -> Summary {
         },
         seed: 8140305719362277,
         points,
+        scaling: None,
         totals: Totals::default(),
         server: ServerTotals::default(),
         caveats: vec![Caveat::new(
@@ -111,7 +118,9 @@ fn operations(transactions: u64, p50: f64) -> Vec<Operation> {
         count: per * transactions,
         errors: 0,
         latency_ms: latency(share * p50, tail),
+        latency_mean_ms: None,
         response_ms: None,
+        response_mean_ms: None,
         rollbacks: 0,
         retries: 0,
     };
@@ -120,7 +129,7 @@ fn operations(transactions: u64, p50: f64) -> Vec<Operation> {
 
 fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) -> Point {
     let transactions = (10.0 * rate) as u64;
-    Point {
+    let mut point = Point {
         connections,
         rate_offered: None,
         seconds: 10.0,
@@ -168,7 +177,10 @@ fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) 
         nopm: None,
         order_entry: None,
         original_listing: None,
-    }
+        estimates: BTreeMap::new(),
+    };
+    estimates::estimate_all(&mut point);
+    point
 }
 
 /// A value between -1 and 1 that looks like noise.
@@ -183,6 +195,7 @@ pub fn interval(second: usize, phase: Phase, transactions: u64) -> Interval {
         seconds: 1.0,
         transactions,
         rollbacks: 0,
+        committed: BTreeMap::new(),
         queries: 20 * transactions,
         statements: ReadWriteOther::default(),
         sent: Default::default(),

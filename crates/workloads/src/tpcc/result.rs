@@ -321,7 +321,9 @@ mod tests {
             count,
             errors: 0,
             latency_ms: LatencyMs { p90: p90_ms, ..LatencyMs::default() },
+            latency_mean_ms: None,
             response_ms: None,
+            response_mean_ms: None,
             rollbacks,
             retries: 0,
         }

@@ -1,0 +1,46 @@
+//! Whether the rounds of two sides belong together in pairs: the first of one with the first of the other, and so on.
+
+use super::Group;
+use super::rounds::Round;
+
+/// Why rounds cannot be compared pair by pair; `None` if they can. Pairs must follow each other in time, so that what
+/// drifts slowly on the machine is the same for both halves of a pair; which of the two came first does not matter.
+pub fn obstacle(a: &Group, b: &Group) -> Option<String> {
+    if a.facts.machines() != b.facts.machines() {
+        return Some("they were measured on unlike machines".to_owned());
+    }
+    let (of_a, of_b) = (a.rounds.as_slice(), b.rounds.as_slice());
+    if of_a.len() != of_b.len() {
+        let rounds = if of_a.len() == 1 { "round" } else { "rounds" };
+        return Some(format!(
+            "{} {rounds} of {} against {} of {}",
+            of_a.len(),
+            a.chosen.name,
+            of_b.len(),
+            b.chosen.name
+        ));
+    }
+    let spans: Vec<_> = of_a.iter().zip(of_b).map(|(a, b)| (a.started.min(b.started), a.ended.max(b.ended))).collect();
+    if spans.windows(2).all(|next| next[0].1 <= next[1].0) {
+        return None;
+    }
+    let before = |first: &[Round], second: &[Round]| {
+        first.iter().map(|round| round.ended).max() <= second.iter().map(|round| round.started).min()
+    };
+    let order = |first: &Group, second: &Group| {
+        format!(
+            "the rounds were not interleaved: all of {} were measured before {}, so a drift of the machine would look \
+             like a difference",
+            first.chosen.name, second.chosen.name
+        )
+    };
+    Some(match (before(of_a, of_b), before(of_b, of_a)) {
+        (true, _) => order(a, b),
+        (_, true) => order(b, a),
+        _ => {
+            "the rounds were not interleaved: pairs of them overlap in time, so a drift of the machine would look like \
+              a difference"
+                .to_owned()
+        }
+    })
+}

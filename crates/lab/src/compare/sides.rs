@@ -1,0 +1,171 @@
+//! Which recordings a side of a comparison is.
+//!
+//! A side is written as one or several of these, joined by commas: the path of a recording's directory, the name of
+//! a directory below `<home>/recordings` or a part of it that only one has, or the name of recordings, which means all
+//! finished ones of that name. `:VARIANT` after it picks one variant where there are several.
+
+use crate::error::LabError;
+use plimsoll_record::read::{self, Entry, Found, Listing, RecordingView};
+use plimsoll_record::{Manifest, Status};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// As many candidates are named in a refusal.
+const CANDIDATES: usize = 12;
+
+/// The recordings of a side.
+#[derive(Debug)]
+pub struct Chosen {
+    pub name: String,
+    pub variant: String,
+    /// In the order in which they began.
+    pub recordings: Vec<RecordingView>,
+    /// Recordings of that name that are not used, and why.
+    pub left_out: Vec<String>,
+}
+
+impl Chosen {
+    /// Finds what `text` names.
+    pub fn find(listing: &Listing, text: &str) -> Result<Chosen, LabError> {
+        let (names, variant) = split_variant(text);
+        let each: Vec<&str> = names.split(',').map(|name| name.trim_end_matches('/')).collect();
+        let (mut recordings, mut left_out) = (Vec::new(), Vec::new());
+        for name in &each {
+            for directory in directories(listing, name, &mut left_out)? {
+                recordings.push(read::open(&directory)?);
+            }
+        }
+        recordings.sort_by(|a, b| (a.manifest.started, &a.directory).cmp(&(b.manifest.started, &b.directory)));
+        recordings.dedup_by(|a, b| real(&a.directory) == real(&b.directory));
+        let last_parts: Vec<&str> = each.iter().filter_map(|name| name.rsplit('/').next()).collect();
+        let name = last_parts.join(",") + &variant.map_or(String::new(), |variant| format!(":{variant}"));
+        let variant = choose_variant(names, variant, &recordings)?;
+        Ok(Chosen { name, variant, recordings, left_out })
+    }
+
+    /// Refuses a side that would be compared with itself.
+    pub fn must_not_share(&self, other: &Chosen) -> Result<(), LabError> {
+        let theirs: Vec<PathBuf> = other.recordings.iter().map(|view| real(&view.directory)).collect();
+        let shared = self.recordings.iter().find(|view| theirs.contains(&real(&view.directory)));
+        match shared.filter(|_| self.variant == other.variant) {
+            Some(shared) => Err(LabError::Refused(format!(
+                "{} is on both sides; name recordings that have nothing in common",
+                shared.directory.display()
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `base:fc` is the variant `fc` of `base`; the path of a directory may have a colon of its own.
+fn split_variant(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(':') {
+        Some((names, variant)) if !names.is_empty() && !is_recording(Path::new(text)) => (names, Some(variant)),
+        _ => (text, None),
+    }
+}
+
+fn is_recording(directory: &Path) -> bool {
+    directory.join("manifest.json").is_file()
+}
+
+/// The same for every way to write a path.
+fn real(directory: &Path) -> PathBuf {
+    directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
+}
+
+/// The directories that one name means. Of several recordings of one name those that did not end well are left out; one
+/// that was named itself is refused.
+fn directories(listing: &Listing, name: &str, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, LabError> {
+    let directory = Path::new(name);
+    if is_recording(directory) {
+        let view = read::open(directory)?;
+        return match unusable(&view.manifest, view.being_written) {
+            Some(why) => Err(not_finished(name, why)),
+            None => Ok(vec![directory.to_owned()]),
+        };
+    }
+    let unusable = |entry: &&Entry| unusable(&entry.manifest, entry.being_written);
+    match listing.find(name) {
+        Found::Directory(entry) => match unusable(&entry) {
+            Some(why) => Err(not_finished(&entry.id(), why)),
+            None => Ok(vec![entry.directory.clone()]),
+        },
+        Found::Name(entries) => {
+            let (bad, good): (Vec<&Entry>, Vec<&Entry>) =
+                entries.into_iter().partition(|entry| unusable(entry).is_some());
+            let said = bad.iter().filter_map(|entry| Some(format!("{} {}", entry.id(), unusable(entry)?)));
+            left_out.extend(said);
+            match good.is_empty() {
+                true => {
+                    Err(LabError::Refused(format!("no recording called {name} is finished: {}", left_out.join("; "))))
+                }
+                false => Ok(good.into_iter().map(|entry| entry.directory.clone()).collect()),
+            }
+        }
+        Found::Several(entries) => {
+            let candidates = listed(entries.iter().map(|entry| entry.id()));
+            Err(LabError::Refused(format!("`{name}` may be any of {candidates}; write more of the one that is meant")))
+        }
+        Found::Nothing => Err(nothing_called(listing, name)),
+    }
+}
+
+fn not_finished(name: &str, why: &str) -> LabError {
+    LabError::Refused(format!("{name} {why}; only finished recordings can be compared"))
+}
+
+fn nothing_called(listing: &Listing, name: &str) -> LabError {
+    let names: BTreeSet<&str> = listing.recordings.iter().map(|entry| entry.manifest.name.as_str()).collect();
+    let known = match names.is_empty() {
+        true => "; there are none yet: `plimsoll run` makes them".to_owned(),
+        false => format!(": neither a directory nor one of {}", listed(names.into_iter().map(str::to_owned))),
+    };
+    LabError::Refused(format!("no recording is called `{}`{known}", name.escape_debug()))
+}
+
+fn listed(candidates: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = candidates.collect();
+    match all.len().saturating_sub(CANDIDATES) {
+        0 => all.join(", "),
+        more => format!("{} and {more} more", all[..CANDIDATES].join(", ")),
+    }
+}
+
+/// Why a recording cannot be a round.
+fn unusable(manifest: &Manifest, being_written: bool) -> Option<&'static str> {
+    match manifest.status {
+        _ if being_written => Some("is still being written"),
+        Status::Running => Some("was killed before it was finished"),
+        Status::Interrupted => Some("was interrupted"),
+        Status::Failed => Some("failed before it was finished"),
+        Status::Done => None,
+    }
+}
+
+/// The variant that was asked for, which every recording must have, or the only one that there is.
+fn choose_variant(names: &str, wanted: Option<&str>, recordings: &[RecordingView]) -> Result<String, LabError> {
+    let of = |view: &RecordingView| -> BTreeSet<String> {
+        view.trials.iter().map(|trial| trial.facts.variant.clone()).collect()
+    };
+    let Some(wanted) = wanted else {
+        let all: BTreeSet<String> = recordings.iter().flat_map(of).collect();
+        let mut each = all.iter();
+        return match (each.next(), each.next()) {
+            (Some(only), None) => Ok(only.clone()),
+            (None, _) => Err(LabError::Refused(format!("{names} has no trials"))),
+            (Some(first), Some(_)) => {
+                let variants = listed(all.iter().cloned());
+                Err(LabError::Refused(format!("{names} has the variants {variants}; name one: {names}:{first}")))
+            }
+        };
+    };
+    match recordings.iter().find(|view| !of(view).contains(wanted)) {
+        None => Ok(wanted.to_owned()),
+        Some(view) => Err(LabError::Refused(format!(
+            "{} has no variant `{wanted}`; it has {}",
+            view.directory.display(),
+            listed(of(view).into_iter())
+        ))),
+    }
+}

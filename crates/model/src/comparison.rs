@@ -1,0 +1,127 @@
+//! Two sides compared: what `plimsoll compare` finds, prints as JSON and a report words.
+
+use crate::caveat::Caveat;
+use crate::estimate::Estimate;
+use serde::{Deserialize, Serialize};
+
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    TransactionsPerSecond,
+    /// New orders per minute.
+    Nopm,
+    /// 99th percentile of the response time where transactions have a due time, else of the latency.
+    P99Ms,
+    ServerCpuUsPerTransaction,
+}
+
+impl Metric {
+    /// True if more of it is better.
+    pub fn more_is_better(self) -> bool {
+        matches!(self, Metric::TransactionsPerSecond | Metric::Nopm)
+    }
+}
+
+/// What an interval says of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The whole interval is above 0.
+    Higher,
+    /// The whole interval is below 0.
+    Lower,
+    /// The whole interval lies within the equivalence bound on both sides of 0.
+    Equivalent,
+    /// Neither: more rounds are needed.
+    Unclear,
+}
+
+/// How the rounds of the two sides were set against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Design {
+    /// Round by round: they were interleaved in time on one machine.
+    Paired,
+    /// As two groups: other machines, or not interleaved.
+    Unpaired,
+}
+
+/// The document that `compare --json` prints. Added fields do not raise [`SCHEMA_VERSION`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    pub schema_version: u32,
+    pub workload: String,
+    pub a: Side,
+    pub b: Side,
+    pub design: Design,
+    /// Why it is not paired; `null` if it is.
+    pub unpaired_because: Option<String>,
+    /// A change of up to this share counts as no difference.
+    pub equivalence: f64,
+    /// The one that decides: over all load points together.
+    pub headline: Row,
+    /// By load point and metric. The intervals of one metric hold together with 95 %, however many load points there are.
+    pub rows: Vec<Row>,
+    /// What else differs between the sides: versions, settings, parameters.
+    pub differences: Vec<Difference>,
+    pub caveats: Vec<Caveat>,
+}
+
+/// One side: the recordings that are its rounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// What it was called on the command line; of a path, its last part.
+    pub name: String,
+    pub variant: String,
+    /// Directories of the recordings, oldest first.
+    pub recordings: Vec<String>,
+    pub rounds: usize,
+    /// Relative difference, as a share, that two runs of this side alone show by chance in 19 of 20 cases; `null` with
+    /// too few rounds.
+    pub noise_floor: Option<Estimate>,
+}
+
+/// What one metric says, at one load point or over all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// `null` for all load points together.
+    pub connections: Option<usize>,
+    /// Arrivals per second; `null` in a closed loop and for all load points together.
+    pub rate_offered: Option<f64>,
+    pub metric: Metric,
+    /// Geometric means over the rounds.
+    pub a: f64,
+    pub b: f64,
+    /// b ÷ a − 1, as a share.
+    pub change: Estimate,
+    pub verdict: Verdict,
+    /// Smallest change, as a share, that so many pairs of this spread show in 4 of 5 cases; `null` with too few, and
+    /// where rounds are not paired.
+    pub detectable: Option<f64>,
+    /// How many pairs of this spread show a change as small as the equivalence bound in 4 of 5 cases; `null` likewise.
+    pub pairs_needed: Option<usize>,
+}
+
+impl Row {
+    /// Whether b is worse than a by more than `limit`, a share: `true` or `false` where the whole interval says so, `None`
+    /// where it lies on both sides of the limit or where there is none.
+    pub fn worse_by_more_than(&self, limit: f64) -> Option<bool> {
+        let (low, high) = self.change.interval()?;
+        let (surely, perhaps) = match self.metric.more_is_better() {
+            true => (high < -limit, low < -limit),
+            false => (low > limit, high > limit),
+        };
+        (surely == perhaps).then_some(surely)
+    }
+}
+
+/// Something that differs between the sides beside what was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    pub what: String,
+    pub a: Option<String>,
+    pub b: Option<String>,
+}

@@ -1,0 +1,407 @@
+//! Two sides compared: one sentence that can be pasted into a pull request, and the table below it.
+
+use crate::format::{NOTHING, counted, number, range, short, tick};
+use crate::table::{Column, Table};
+use crate::terminal::{BOLD, RESET, rows};
+use crate::text::{aligned, clean};
+use plimsoll_model::Estimate;
+use plimsoll_model::comparison::{Comparison, Design, Metric, Row, Side, Verdict};
+
+/// The sentence, the table, then what else differs and the caveats; ends with a line break. With `colour` the sentence
+/// is bold and heads are dim, nothing else differs.
+pub fn terminal(comparison: &Comparison, colour: bool) -> String {
+    let style = |code: &'static str, text: String| if colour { format!("{code}{text}{RESET}") } else { text };
+    let mut lines = vec![style(BOLD, sentence(comparison)), String::new()];
+    lines.extend(rows(&table(comparison), style));
+    lines.push(String::new());
+    lines.extend(comparison.unpaired_because.iter().map(|why| clean(&format!("not paired: {why}"))));
+    lines.extend([&comparison.a, &comparison.b].into_iter().filter_map(noise));
+    if !comparison.differences.is_empty() {
+        lines.push("what else differs:".to_owned());
+        lines.extend(differences(comparison).lines().map(str::to_owned));
+    }
+    lines.extend(comparison.caveats.iter().map(|caveat| clean(&format!("caveat {}: {}", caveat.code, caveat.message))));
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines.join("\n") + "\n"
+}
+
+/// What the comparison found, as one plain sentence.
+pub fn sentence(comparison: &Comparison) -> String {
+    let headline = &comparison.headline;
+    let basis = format!("{}, {}, {}", figures(headline), place(comparison), design(comparison));
+    let interval = headline.change.interval().map(|_| format!("({})", interval_in_full(&headline.change)));
+    let text = match (headline.verdict, interval) {
+        (Verdict::Higher | Verdict::Lower, Some(_)) => {
+            format!("{} ({}): {basis}", changed(comparison), one_way(&headline.change))
+        }
+        (Verdict::Equivalent, Some(interval)) => format!(
+            "No difference larger than {}: {} {interval}: {basis}",
+            bound(comparison.equivalence),
+            changed(comparison)
+        ),
+        (_, Some(interval)) => format!(
+            "No verdict: the difference of {} lies within chance {interval}: {basis}{}",
+            percent(headline.change.value.abs()),
+            what_would_show(comparison)
+        ),
+        (_, None) => {
+            let why = headline.change.missing.as_deref().unwrap_or("there is no interval");
+            format!(
+                "No verdict: the difference of {} may be chance: {basis}; {why}",
+                percent(headline.change.value.abs())
+            )
+        }
+    };
+    clean(&format!("{text}."))
+}
+
+/// `new is 15.2 % slower than base`, `new takes 15.2 % longer than base`.
+fn changed(comparison: &Comparison) -> String {
+    let change = comparison.headline.change.value;
+    let by = percent(change.abs());
+    let difference = match (comparison.headline.metric.more_is_better(), change < 0.0) {
+        (true, true) => format!("is {by} slower"),
+        (true, false) => format!("is {by} faster"),
+        (false, true) => format!("takes {by} less time"),
+        (false, false) => format!("takes {by} longer"),
+    };
+    format!("{} {difference} than {}", comparison.b.name, comparison.a.name)
+}
+
+/// `1,514 against 1,786 transactions per second`: b first, since the sentence is about b.
+fn figures(row: &Row) -> String {
+    let unit = match row.metric {
+        Metric::TransactionsPerSecond => "transactions per second",
+        Metric::Nopm => "new orders per minute",
+        Metric::P99Ms => "ms at the 99th percentile",
+        Metric::ServerCpuUsPerTransaction => "µs of server CPU per transaction",
+    };
+    format!("{} against {} {unit}", short(row.b), short(row.a))
+}
+
+/// `oltp_read_write at 16 connections`, `oltp_read_write over 7 load points`.
+fn place(comparison: &Comparison) -> String {
+    let headline = &comparison.headline;
+    match headline.connections {
+        Some(connections) => {
+            let rate = headline.rate_offered.map(|rate| format!(" and {} per second offered", short(rate)));
+            format!(
+                "{} at {}{}",
+                comparison.workload,
+                counted(connections as f64, "connection"),
+                rate.unwrap_or_default()
+            )
+        }
+        None => {
+            let of_headline = comparison.rows.iter().filter(|row| row.metric == headline.metric);
+            format!("{} over {} load points (geometric means)", comparison.workload, of_headline.count())
+        }
+    }
+}
+
+fn design(comparison: &Comparison) -> String {
+    let (a, b) = (comparison.a.rounds, comparison.b.rounds);
+    match comparison.design {
+        Design::Paired if a == 1 => "1 pair".to_owned(),
+        Design::Paired => format!("{a} interleaved pairs"),
+        Design::Unpaired => format!("{} against {a}, not paired", counted(b as f64, "round")),
+    }
+}
+
+/// What so many pairs show, and how many would show the bound.
+fn what_would_show(comparison: &Comparison) -> String {
+    let headline = &comparison.headline;
+    let Some(detectable) = headline.detectable else { return String::new() };
+    let shown =
+        format!("; {} of this spread show {}", counted(comparison.a.rounds as f64, "pair"), percent(detectable));
+    match headline.pairs_needed {
+        Some(needed) => format!("{shown}, {} would show {}", number(needed as f64, 0), bound(comparison.equivalence)),
+        None => shown,
+    }
+}
+
+/// Whether a regression is certain, for a gate in continuous integration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    pub failed: bool,
+    /// Why it failed or passed, as a sentence.
+    pub why: String,
+}
+
+/// A gate that fails only if the whole interval of the headline says that b is worse by more than `limit`, a share.
+pub fn gate(comparison: &Comparison, limit: f64) -> Gate {
+    let (name, headline) = (&comparison.b.name, &comparison.headline);
+    let limit_text = bound(limit);
+    let interval = match headline.change.interval() {
+        Some(_) => interval_in_full(&headline.change),
+        None => headline.change.missing.clone().unwrap_or_default(),
+    };
+    let worse = headline.worse_by_more_than(limit);
+    let why = match worse {
+        Some(true) => format!("failed: {name} is slower by more than {limit_text} ({interval})"),
+        Some(false) => format!("passed: {name} is not slower by more than {limit_text} ({interval})"),
+        None => format!("passed, but cannot tell whether {name} is slower by more than {limit_text} ({interval})"),
+    };
+    Gate { failed: worse == Some(true), why: clean(&why) }
+}
+
+/// One row by load point and metric, after the one over all load points where there are several.
+fn table(comparison: &Comparison) -> Table {
+    let all = comparison.headline.connections.is_none().then_some(&comparison.headline);
+    let shown: Vec<&Row> = all.into_iter().chain(&comparison.rows).collect();
+    // With several load points each interval is wider, so that all of them hold at once.
+    let interval_unit = if all.is_some() { "95 % together" } else { "95 %" };
+    let cells = |of: &dyn Fn(&Row) -> String| shown.iter().map(|row| of(row)).collect::<Vec<_>>();
+    Table::new(vec![
+        Column::words("load", cells(&load)),
+        Column::words("metric", cells(&|row| metric(row.metric).to_owned())),
+        Column::numbers(&comparison.a.name, "", cells(&|row| short(row.a))),
+        Column::numbers(&comparison.b.name, "", cells(&|row| short(row.b))),
+        Column::numbers("change", "", cells(&|row| signed_percent(row.change.value))),
+        Column::numbers("interval", interval_unit, cells(&|row| interval_cell(&row.change))),
+        Column::words("verdict", cells(&|row| verdict(row).to_owned())),
+    ])
+}
+
+fn load(row: &Row) -> String {
+    match (row.connections, row.rate_offered) {
+        (None, _) => "all".to_owned(),
+        (Some(connections), None) => counted(connections as f64, "connection"),
+        (Some(connections), Some(rate)) => {
+            format!("{}, {} per second", counted(connections as f64, "connection"), short(rate))
+        }
+    }
+}
+
+fn metric(metric: Metric) -> &'static str {
+    match metric {
+        Metric::TransactionsPerSecond => "transactions/s",
+        Metric::Nopm => "new orders/min",
+        Metric::P99Ms => "p99 ms",
+        Metric::ServerCpuUsPerTransaction => "server CPU µs/transaction",
+    }
+}
+
+/// What became of b.
+fn verdict(row: &Row) -> &'static str {
+    match (row.verdict, row.metric) {
+        (Verdict::Equivalent, _) => "no difference",
+        (Verdict::Unclear, _) => "unclear",
+        (Verdict::Higher, Metric::ServerCpuUsPerTransaction) => "more",
+        (Verdict::Lower, Metric::ServerCpuUsPerTransaction) => "less",
+        (verdict, metric) if (verdict == Verdict::Higher) == metric.more_is_better() => "faster",
+        _ => "slower",
+    }
+}
+
+fn noise(side: &Side) -> Option<String> {
+    let floor = percent(side.noise_floor.as_ref()?.value);
+    Some(clean(&format!("noise: two rounds of {} alone differ by up to {floor} in 19 of 20 cases", side.name)))
+}
+
+fn differences(comparison: &Comparison) -> String {
+    let value = |value: &Option<String>| value.as_deref().map_or("not known".to_owned(), clean);
+    let head = format!("  \t{}\t{}", clean(&comparison.a.name), clean(&comparison.b.name));
+    let line = |difference: &plimsoll_model::comparison::Difference| {
+        format!("  {}\t{}\t{}", clean(&difference.what), value(&difference.a), value(&difference.b))
+    };
+    let lines: Vec<String> = std::iter::once(head).chain(comparison.differences.iter().map(line)).collect();
+    aligned(&lines.join("\n"))
+}
+
+/// `15.2 %`.
+fn percent(share: f64) -> String {
+    format!("{} %", number(100.0 * share, decimals(share)))
+}
+
+/// `2 %`, `0.5 %`: as somebody typed it.
+fn bound(share: f64) -> String {
+    format!("{} %", tick(100.0 * share))
+}
+
+/// `−15.2 %`, `+3.1 %`.
+fn signed_percent(share: f64) -> String {
+    format!("{} %", signed(share, decimals(share)))
+}
+
+fn signed(share: f64, decimals: usize) -> String {
+    let plus = if share > 0.0 { "+" } else { "" };
+    format!("{plus}{}", number(100.0 * share, decimals))
+}
+
+fn decimals(share: f64) -> usize {
+    usize::from(share.abs() < 0.9995)
+}
+
+/// `95 % interval −2.0 % to +8.5 %`.
+fn interval_in_full(change: &Estimate) -> String {
+    format!("{} % interval {}", confidence(change), interval_cell(change))
+}
+
+/// `−2.0 to +8.5 %`; the interval of a change that is certain has one sign.
+fn interval_cell(change: &Estimate) -> String {
+    match change.interval() {
+        Some((low, high)) => format!("{} to {}", signed(low, decimals(low)), signed_percent(high)),
+        None => NOTHING.to_owned(),
+    }
+}
+
+/// `95 % interval 12.9 – 17.4 %` of a change whose direction is told in words.
+fn one_way(change: &Estimate) -> String {
+    let (low, high) = change.interval().unwrap_or_default();
+    let (least, most) = if change.value < 0.0 { (-high, -low) } else { (low, high) };
+    format!("{} % interval {} %", confidence(change), range(100.0 * least, 100.0 * most, decimals(most)))
+}
+
+/// `95`, `99.3`.
+fn confidence(change: &Estimate) -> String {
+    number(100.0 * change.confidence, 1).trim_end_matches(".0").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::Caveat;
+    use plimsoll_model::comparison::{Difference, SCHEMA_VERSION};
+
+    fn row(metric: Metric, (a, b): (f64, f64), interval: Option<(f64, f64)>, verdict: Verdict) -> Row {
+        let value = b / a - 1.0;
+        let change = match interval {
+            Some(ends) => Estimate::new(value, ends, 0.95, 5.0, "5 pairs, t interval".to_owned()),
+            None => Estimate::bare(value, 1.0, "1 pair".to_owned(), "1 pair cannot have an interval; 3 can".to_owned()),
+        };
+        let (detectable, pairs_needed) = interval.map(|_| (0.09, 24)).unzip();
+        Row { connections: Some(16), rate_offered: None, metric, a, b, change, verdict, detectable, pairs_needed }
+    }
+
+    fn comparison(headline: Row) -> Comparison {
+        let side = |name: &str| Side {
+            name: name.to_owned(),
+            variant: "run".to_owned(),
+            recordings: Vec::new(),
+            rounds: 5,
+            noise_floor: Some(Estimate::new(0.031, (0.02, 0.09), 0.95, 4.0, String::new())),
+        };
+        Comparison {
+            schema_version: SCHEMA_VERSION,
+            workload: "oltp_read_write".to_owned(),
+            a: side("base"),
+            b: side("new"),
+            design: Design::Paired,
+            unpaired_because: None,
+            equivalence: 0.02,
+            rows: vec![headline.clone()],
+            headline,
+            differences: Vec::new(),
+            caveats: Vec::new(),
+        }
+    }
+
+    fn throughput(b: f64, interval: (f64, f64), verdict: Verdict) -> Comparison {
+        comparison(row(Metric::TransactionsPerSecond, (1786.0, b), Some(interval), verdict))
+    }
+
+    #[test]
+    fn a_certain_difference_is_told_with_its_direction() {
+        assert_eq!(
+            sentence(&throughput(1514.0, (-0.174, -0.129), Verdict::Lower)),
+            "new is 15.2 % slower than base (95 % interval 12.9 – 17.4 %): 1,514 against 1,786 transactions per second, \
+             oltp_read_write at 16 connections, 5 interleaved pairs."
+        );
+        let faster = sentence(&throughput(4000.0, (1.1, 1.4), Verdict::Higher));
+        assert!(faster.starts_with("new is 124 % faster than base (95 % interval 110 – 140 %): 4,000"), "{faster}");
+    }
+
+    #[test]
+    fn no_difference_and_no_verdict_are_answers_too() {
+        assert_eq!(
+            sentence(&throughput(1790.0, (-0.008, 0.0139), Verdict::Equivalent)),
+            "No difference larger than 2 %: new is 0.2 % faster than base (95 % interval −0.8 to +1.4 %): 1,790 against \
+             1,786 transactions per second, oltp_read_write at 16 connections, 5 interleaved pairs."
+        );
+        assert_eq!(
+            sentence(&throughput(1841.4, (-0.02, 0.085), Verdict::Unclear)),
+            "No verdict: the difference of 3.1 % lies within chance (95 % interval −2.0 to +8.5 %): 1,841 against 1,786 \
+             transactions per second, oltp_read_write at 16 connections, 5 interleaved pairs; 5 pairs of this spread show \
+             9.0 %, 24 would show 2 %."
+        );
+        let mut once = comparison(row(Metric::Nopm, (1786.0, 1514.0), None, Verdict::Unclear));
+        (once.a.rounds, once.b.rounds) = (1, 1);
+        assert_eq!(
+            sentence(&once),
+            "No verdict: the difference of 15.2 % may be chance: 1,514 against 1,786 new orders per minute, oltp_read_write \
+             at 16 connections, 1 pair; 1 pair cannot have an interval; 3 can."
+        );
+    }
+
+    #[test]
+    fn more_of_a_response_time_is_longer() {
+        let latency = |b, interval, verdict| {
+            let headline = row(Metric::P99Ms, (10.0, b), Some(interval), verdict);
+            comparison(Row { rate_offered: Some(500.0), ..headline })
+        };
+        let longer = sentence(&latency(12.0, (0.15, 0.25), Verdict::Higher));
+        assert!(
+            longer.starts_with("new takes 20.0 % longer than base (95 % interval 15.0 – 25.0 %): 12.0 against 10.0 ms")
+        );
+        assert!(longer.contains("at 16 connections and 500 per second offered"), "{longer}");
+        let shorter = sentence(&latency(8.0, (-0.25, -0.15), Verdict::Lower));
+        assert!(shorter.starts_with("new takes 20.0 % less time than base (95 % interval 15.0 – 25.0 %)"), "{shorter}");
+    }
+
+    #[test]
+    fn a_gate_fails_only_where_the_whole_interval_is_beyond_it() {
+        let slower = throughput(1514.0, (-0.174, -0.129), Verdict::Lower);
+        assert!(
+            gate(&slower, 0.05).failed && gate(&slower, 0.05).why.starts_with("failed: new is slower by more than 5 %")
+        );
+        let unsure = gate(&slower, 0.15);
+        assert!(!unsure.failed && unsure.why.starts_with("passed, but cannot tell"), "{unsure:?}");
+        let passed = gate(&slower, 0.4);
+        assert!(!passed.failed && passed.why.starts_with("passed: new is not slower by more than 40 %"), "{passed:?}");
+        let longer = comparison(row(Metric::P99Ms, (10.0, 12.0), Some((0.15, 0.25)), Verdict::Higher));
+        assert!(gate(&longer, 0.1).failed && !gate(&longer, 0.2).failed && !gate(&longer, 0.3).failed);
+        let faster = throughput(2000.0, (0.1, 0.14), Verdict::Higher);
+        assert_eq!((gate(&faster, 0.05).failed, faster.headline.worse_by_more_than(0.05)), (false, Some(false)));
+        let once = gate(&comparison(row(Metric::Nopm, (2.0, 1.0), None, Verdict::Unclear)), 0.05);
+        assert!(!once.failed && once.why.contains("cannot tell") && once.why.contains("3 can"), "{once:?}");
+    }
+
+    #[test]
+    fn the_sentence_is_the_first_line_and_the_rest_follows() {
+        let mut found = throughput(1514.0, (-0.174, -0.129), Verdict::Lower);
+        found.rows.push(row(Metric::ServerCpuUsPerTransaction, (100.0, 118.0), Some((0.1, 0.2)), Verdict::Higher));
+        found.rows.push(Row { connections: Some(64), ..found.rows[0].clone() });
+        found.headline.connections = None;
+        found.differences = vec![Difference {
+            what: "settings.innodb_io_capacity".to_owned(),
+            a: Some("200\u{1b}[31m".to_owned()),
+            b: None,
+        }];
+        found.caveats = vec![Caveat::new("unlike_durability", "compare at equal durability")];
+        found.unpaired_because = Some("5 rounds of base against 4 of new".to_owned());
+        found.design = Design::Unpaired;
+        found.b.rounds = 4;
+        let shown = terminal(&found, false);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert!(
+            lines[0].ends_with("oltp_read_write over 2 load points (geometric means), 4 rounds against 5, not paired.")
+        );
+        let has = |words: &[&str]| lines.iter().any(|line| words.iter().all(|word| line.contains(word)));
+        for words in [
+            &["load", "metric", "base", "new", "change", "interval", "verdict"][..],
+            &["all", "transactions/s", "1,786", "1,514", "−15.2 %", "−17.4 to −12.9 %", "slower"],
+            &["64 connections", "slower"],
+            &["16 connections", "server CPU µs/transaction", "+18.0 %", "more"],
+            &["not paired: 5 rounds of base against 4 of new"],
+            &["two rounds of base alone differ by up to 3.1 %"],
+            &["settings.innodb_io_capacity", "200[31m", "not known"],
+            &["caveat unlike_durability: compare at equal durability"],
+        ] {
+            assert!(has(words), "{words:?} in\n{shown}");
+        }
+        assert!(!shown.contains('\u{1b}') && terminal(&found, true).starts_with(BOLD));
+    }
+}

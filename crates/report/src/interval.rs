@@ -1,0 +1,157 @@
+//! How far a shown number can be trusted, in words and in cells.
+
+use crate::format::{NOTHING, interval, interval_decimals, number, percent, range};
+use crate::text::clean;
+use plimsoll_model::Estimate;
+use plimsoll_model::summary::Point;
+
+/// Said of numbers that came without an estimate, as those of old recordings do.
+const NOT_RECORDED: &str = "not recorded";
+
+/// A mean or percentile, and its interval as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    pub value: Option<f64>,
+    pub estimate: Option<Estimate>,
+}
+
+impl Measured {
+    /// A number of a load point; `path` is that of its estimate.
+    pub fn of(point: &Point, path: &str, value: Option<f64>) -> Measured {
+        Measured { value, estimate: point.estimates.get(path).cloned() }
+    }
+
+    /// The same in another unit: everything times `factor`, which is above 0.
+    pub fn scaled(&self, factor: f64) -> Measured {
+        Measured {
+            value: self.value.map(|value| factor * value),
+            estimate: self.estimate.as_ref().map(|estimate| estimate.scaled(factor)),
+        }
+    }
+
+    /// The same for the answer: of the reason only what is missing, not what would give it.
+    pub fn brief(mut self) -> Measured {
+        if let Some(missing) = self.estimate.as_mut().and_then(|estimate| estimate.missing.as_mut()) {
+            missing.truncate(missing.find(';').unwrap_or(missing.len()));
+        }
+        self
+    }
+
+    /// The ends of the interval, those that are numbers.
+    pub fn ends(&self) -> (Option<f64>, Option<f64>) {
+        let estimate = self.estimate.as_ref();
+        let end = |of: fn(&Estimate) -> Option<f64>| estimate.and_then(of).filter(|end| end.is_finite());
+        (end(|estimate| estimate.low), end(|estimate| estimate.high))
+    }
+
+    /// Why an end is not there, with what is not: `no upper end`.
+    fn missing(&self) -> Option<(&'static str, String)> {
+        let what = match self.ends() {
+            (Some(_), Some(_)) => return None,
+            (Some(_), None) => "no upper end",
+            (None, Some(_)) => "no lower end",
+            (None, None) => "no interval",
+        };
+        let why = self.estimate.as_ref().map_or(Some(NOT_RECORDED), |estimate| estimate.missing.as_deref());
+        Some((what, clean(why.unwrap_or("no reason was recorded"))))
+    }
+
+    /// For brackets after the number: `1,740 – 1,832`, `at least 18; no upper end: why`, `no interval: why`.
+    pub fn told(&self, decimals: usize) -> String {
+        let ends = match self.ends() {
+            (Some(low), Some(high)) => return range(low, high, decimals),
+            (Some(low), None) => format!("at least {}; ", number(low, decimals)),
+            (None, Some(high)) => format!("at most {}; ", number(high, decimals)),
+            (None, None) => String::new(),
+        };
+        let (what, why) = self.missing().unwrap_or_default();
+        format!("{ends}{what}: {why}")
+    }
+
+    /// [`Measured::told`] where a reader meets an interval for the first time: `95 % interval 1,740 – 1,832`.
+    pub fn told_in_full(&self, decimals: usize) -> String {
+        match (self.ends(), &self.estimate) {
+            ((Some(_), Some(_)), Some(estimate)) => {
+                format!("{} % interval {}", percent(estimate.confidence), self.told(decimals))
+            }
+            _ => self.told(decimals),
+        }
+    }
+
+    /// The number with as much of its interval as a label has room for: `981 ± 20`, `981 (960–1,010)`, `981`.
+    pub fn label(&self, decimals: usize) -> String {
+        let Some(value) = self.value else { return NOTHING.to_owned() };
+        let decimals = interval_decimals(value, self.ends(), decimals);
+        let shown = number(value, decimals);
+        match interval(value, self.ends(), decimals) {
+            Some(ends) if ends.starts_with('±') => format!("{shown} {ends}"),
+            Some(ends) => format!("{shown} ({ends})"),
+            None => shown,
+        }
+    }
+
+    /// What stands beside the number in a table.
+    pub fn spread(&self, decimals: usize) -> Spread {
+        let Some(value) = self.value else { return Spread::default() };
+        Spread {
+            text: interval(value, self.ends(), decimals).unwrap_or_else(|| NOTHING.to_owned()),
+            missing: self.missing(),
+            method: self.estimate.as_ref().map(how),
+        }
+    }
+}
+
+impl From<&Estimate> for Measured {
+    fn from(estimate: &Estimate) -> Measured {
+        Measured { value: Some(estimate.value), estimate: Some(estimate.clone()) }
+    }
+}
+
+/// What stands beside a number in a table: its interval or that there is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spread {
+    /// `± 34`, `31.2–41.0`, `≥ 31.2` or `–`; empty where there is no number either.
+    pub text: String,
+    /// What is missing of the interval and why.
+    pub missing: Option<(&'static str, String)>,
+    /// How the interval was found.
+    pub method: Option<String>,
+}
+
+/// `8 batches of 7 s, t interval; worth 31 independent samples`.
+fn how(estimate: &Estimate) -> String {
+    format!("{}; worth {} independent samples", clean(&estimate.method), number(estimate.effective_n, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(low: Option<f64>, high: Option<f64>) -> Measured {
+        let missing = Some("3 s are\x1b too few".to_owned());
+        Measured::from(&Estimate { low, high, missing, ..Estimate::new(26.0, (0.0, 0.0), 0.95, 8.0, String::new()) })
+    }
+
+    #[test]
+    fn both_ends_one_or_none_are_told_apart() {
+        assert_eq!(estimate(Some(18.0), Some(31.0)).told(0), "18 – 31");
+        assert_eq!(estimate(Some(18.0), Some(31.0)).told_in_full(0), "95 % interval 18 – 31");
+        assert_eq!(estimate(Some(18.0), None).told_in_full(0), "at least 18; no upper end: 3 s are too few");
+        assert_eq!(estimate(None, Some(31.0)).told(0), "at most 31; no lower end: 3 s are too few");
+        assert_eq!(estimate(None, Some(f64::NAN)).told(0), "no interval: 3 s are too few");
+        let brief =
+            Measured::from(&Estimate::bare(1.0, 3.0, String::new(), "3 s are too few; 10 s can".to_owned())).brief();
+        assert_eq!(brief.told(0), "no interval: 3 s are too few");
+        assert_eq!(Measured { value: Some(1.0), estimate: None }.told_in_full(0), "no interval: not recorded");
+    }
+
+    #[test]
+    fn a_cell_has_the_interval_or_its_absence() {
+        assert_eq!(estimate(Some(18.0), Some(31.0)).label(0), "26 (18–31)");
+        assert_eq!(estimate(Some(20.0), Some(32.0)).label(0), "26 ± 6");
+        assert_eq!(estimate(None, None).label(0), "26");
+        assert_eq!(estimate(None, None).spread(0).text, "–");
+        assert_eq!(Measured::default().spread(0), Spread::default(), "beside no number there is nothing to say");
+        assert_eq!(estimate(None, None).scaled(2.0).value, Some(52.0));
+    }
+}

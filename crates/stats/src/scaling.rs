@@ -1,0 +1,148 @@
+//! What a sweep over loads tells: its knee, its Universal Scalability fit, and what each load brought against the
+//! smallest.
+
+use crate::distribution::{t_quantile, t_two_sided};
+use crate::knee::knee;
+use crate::saturation::saturation;
+use plimsoll_model::estimate::{CONFIDENCE, Estimate, Refusal};
+use plimsoll_model::scaling::{Delta, Sample, Scaling};
+
+/// Probability that a true value lies beyond one end of its interval.
+pub(crate) const TAIL: f64 = (1.0 - CONFIDENCE) / 2.0;
+
+/// All that a sweep tells; `metric` names what throughput is counted in. What could not be told is in `refusals`.
+pub fn scaling(metric: &str, samples: &[Sample]) -> Scaling {
+    let mut refusals = Vec::new();
+    let mut refused = |Refusal(why)| refusals.push(why);
+    let knee = knee(samples).map_err(&mut refused).ok();
+    let saturation = saturation(samples).map_err(&mut refused).ok();
+    Scaling { metric: metric.to_owned(), knee, saturation, refusals }
+}
+
+/// What each load brought against the smallest one, as a share, in order of load: one entry less than there are
+/// usable samples.
+///
+/// The interval is Welch's of the difference of the log throughputs (Welch, "The generalization of Student's problem",
+/// Biometrika 34, 1947). It is missing where one of the two has none.
+pub fn deltas(samples: &[Sample]) -> Vec<Delta> {
+    let samples = by_load(samples);
+    let Some((base, others)) = samples.split_first() else { return Vec::new() };
+    let delta = |sample: &&Sample| Delta { load: sample.load, change: change(base, sample) };
+    others.iter().map(delta).collect()
+}
+
+fn change(base: &Sample, sample: &Sample) -> Estimate {
+    let (below, above) = (&base.throughput, &sample.throughput);
+    let ratio = above.value / below.value;
+    let effective_n = above.effective_n.min(below.effective_n);
+    let Some((base_spread, spread)) = Spread::of(below).zip(Spread::of(above)) else {
+        let missing = format!("loads {} and {} need intervals both: {REMEDY}", base.load, sample.load);
+        return Estimate::bare(ratio - 1.0, effective_n, "ratio of means".to_owned(), missing);
+    };
+    let reach = spread.and(base_spread).reach(TAIL).exp();
+    let ends = (ratio / reach - 1.0, ratio * reach - 1.0);
+    Estimate::new(ratio - 1.0, ends, CONFIDENCE, effective_n, "ratio of means, Welch t interval".to_owned())
+}
+
+/// What gives a load point an interval.
+pub(crate) const REMEDY: &str = "measure 10 s or longer, or several rounds";
+
+/// The usable samples, smallest load first. A load or throughput that is not a number above 0 tells nothing of growth.
+pub(crate) fn by_load(samples: &[Sample]) -> Vec<&Sample> {
+    let usable = |number: f64| number > 0.0 && number.is_finite();
+    let mut samples: Vec<&Sample> =
+        samples.iter().filter(|sample| usable(sample.load) && usable(sample.throughput.value)).collect();
+    samples.sort_by(|a, b| a.load.total_cmp(&b.load));
+    samples
+}
+
+/// Degrees of freedom that an interval is taken to have at least, those of 5 rounds. An estimate does not carry them,
+/// and its effective n may be smaller: a short window of many batches counts as few seconds. Too few degrees would make
+/// a small error of a wide interval.
+const LEAST_DEGREES: f64 = 4.0;
+
+/// How far the logarithm of a mean can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    /// Standard error of the logarithm, which is that of the mean relative to it.
+    pub error: f64,
+    /// Degrees of freedom that the error was found with.
+    pub degrees: f64,
+}
+
+impl Spread {
+    /// What the interval of a mean above 0 says, taken as a t interval with `effective_n` − 1 degrees of freedom and at
+    /// least [`LEAST_DEGREES`]; `None` without an interval.
+    pub fn of(mean: &Estimate) -> Option<Spread> {
+        let degrees = (mean.effective_n - 1.0).max(LEAST_DEGREES);
+        let error = mean.half_width()? / mean.value / t_two_sided(mean.confidence, degrees);
+        Some(Spread { error, degrees })
+    }
+
+    /// Of the difference of two logarithms, with the degrees of freedom of Welch (1947).
+    pub fn and(self, other: Spread) -> Spread {
+        let (own, others) = (self.error.powi(2), other.error.powi(2));
+        let variance = own + others;
+        let degrees = match variance > 0.0 {
+            true => variance.powi(2) / (own.powi(2) / self.degrees + others.powi(2) / other.degrees),
+            false => self.degrees + other.degrees,
+        };
+        Spread { error: variance.sqrt(), degrees }
+    }
+
+    /// How far from the estimate, in logarithms, the true value lies on one side with a probability of only `tail`.
+    pub fn reach(self, tail: f64) -> f64 {
+        self.error * t_quantile(1.0 - tail, self.degrees)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(load: f64, rate: f64, half: f64) -> Sample {
+        let throughput = Estimate::new(rate, (rate - half, rate + half), CONFIDENCE, 5.0, String::new());
+        Sample { load, throughput }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_refused_with_its_reason() {
+        let told = scaling("nopm", &[measured(1.0, 100.0, 1.0), measured(2.0, 150.0, 1.0)]);
+        assert_eq!((told.metric.as_str(), told.knee, told.saturation), ("nopm", None, None));
+        let expected =
+            ["2 load points have no knee; 3 can", "2 load points cannot show the Universal Scalability Law; 6 can"];
+        assert_eq!(told.refusals, expected);
+    }
+
+    #[test]
+    fn equal_spreads_add_up_and_double_their_degrees() {
+        let one = Spread { error: 3.0, degrees: 4.0 };
+        let both = one.and(one);
+        assert!((both.error - 18_f64.sqrt()).abs() < 1e-12 && (both.degrees - 8.0).abs() < 1e-12, "{both:?}");
+        let exact = Spread { error: 0.0, degrees: 4.0 };
+        assert_eq!(exact.and(exact), Spread { error: 0.0, degrees: 8.0 });
+        let larger = one.and(exact);
+        assert!((larger.degrees - 4.0).abs() < 1e-12, "{larger:?}");
+    }
+
+    #[test]
+    fn deltas_are_against_the_smallest_load() {
+        let found = deltas(&[measured(4.0, 300.0, 9.0), measured(1.0, 100.0, 3.0), measured(2.0, 150.0, 0.0)]);
+        assert_eq!(found.iter().map(|delta| delta.load).collect::<Vec<_>>(), [2.0, 4.0]);
+        assert_eq!((found[0].change.value, found[1].change.value), (0.5, 2.0));
+        // Only the base is uncertain: its own t interval, on the scale of logarithms.
+        let (low, high) = found[0].change.interval().unwrap();
+        assert!((low - (1.5 * (-0.03_f64).exp() - 1.0)).abs() < 1e-9, "{low}");
+        assert!((high - (1.5 * 0.03_f64.exp() - 1.0)).abs() < 1e-9, "{high}");
+        assert!(deltas(&[]).is_empty() && deltas(&[measured(1.0, 100.0, 3.0)]).is_empty());
+    }
+
+    #[test]
+    fn a_delta_without_both_intervals_says_which_loads_need_them() {
+        let mut samples = [measured(1.0, 100.0, 3.0), measured(2.0, 150.0, 3.0)];
+        samples[1].throughput.low = None;
+        let [delta] = &deltas(&samples)[..] else { panic!("one delta") };
+        let expected = "loads 1 and 2 need intervals both: measure 10 s or longer, or several rounds";
+        assert_eq!(delta.change.missing.as_deref(), Some(expected));
+    }
+}
