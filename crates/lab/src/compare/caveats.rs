@@ -2,6 +2,7 @@
 
 use super::Group;
 use plimsoll_model::Caveat;
+use plimsoll_model::comparison::Design;
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_record::RecordError;
 
@@ -9,8 +10,15 @@ use plimsoll_record::RecordError;
 const HOLD_ALIKE: [&str; 2] = ["shared_cores", "not_durable"];
 
 /// Everything, the comparison's own first.
-pub fn all(a: &Group, b: &Group, left_out: &[LoadPoint], unreadable: &[RecordError]) -> Vec<Caveat> {
+pub fn all(a: &Group, b: &Group, design: Design, left_out: &[LoadPoint], unreadable: &[RecordError]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
+    if design == Design::Unpaired {
+        caveats.push(Caveat::new(
+            "unpaired",
+            "rounds that follow each other resemble each other where a machine drifts, and the interval takes them for \
+             independent, so it may be too narrow: measure both sides in turn on one machine where that is possible",
+        ));
+    }
     let unlike = a.facts.unlike_durability(&b.facts);
     if !unlike.is_empty() {
         let message = format!(

@@ -62,7 +62,7 @@ pub fn compare(recordings: &Path, a: &str, b: &str, equivalence: f64) -> Result<
         b: b.side(&common, headline.metric),
         headline,
         differences: a.facts.differences(&b.facts),
-        caveats: caveats::all(&a, &b, &left_out, &listing.unreadable),
+        caveats: caveats::all(&a, &b, design, &left_out, &listing.unreadable),
     })
 }
 

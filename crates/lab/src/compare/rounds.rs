@@ -137,8 +137,7 @@ fn server_cpu(trial: &TrialView, measured: &[&Interval], window: &Range<u64>) ->
     let last = trial.server.iter().rfind(|sample| sample.t_ns > first.t_ns && sample.t_ns <= window.end)?;
     let between = measured.iter().filter(|interval| interval.t_ns >= first.t_ns && end_ns(interval) <= last.t_ns);
     let ended: u64 = between.map(|interval| interval.transactions + interval.rollbacks).sum();
-    let cpu_us = |sample: &plimsoll_model::samples::ServerSample| sample.cpu_user_us + sample.cpu_system_us;
-    Some((cpu_us(last).checked_sub(cpu_us(first))?, ended))
+    Some((last.cpu_us().checked_sub(first.cpu_us())?, ended))
 }
 
 /// The one workload of both sides.

@@ -3,23 +3,38 @@
 
 use crate::harness::{Lab, run, signal_process};
 use plimsoll_testkit::servers::{self, timed_run};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::Value;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A transaction waits this long within the server, so that its throughput hardly depends on what else the CPUs do.
-const WAIT: &str = "CREATE TRIGGER sbtest.wait BEFORE UPDATE ON sbtest.sbtest1 FOR EACH ROW DO SLEEP(0.002)";
-const WORKLOAD: &str = "oltp_update_non_index";
-/// One stop and one stretch of running: many fit into a round, and a stop is long against a wait, which ends while the
-/// server stands still.
-const CYCLE: Duration = Duration::from_millis(300);
-/// The share of the time that the slower side's server stands still. In a closed loop of one connection nothing is done
-/// meanwhile and nothing is caught up on, so throughput falls by the same share.
+/// More connections than the one CPU that the server is kept on can serve: its share of that CPU decides throughput.
+const LOAD: &str = "run oltp_point_select --connections 8 --warmup 300ms --report-interval 0";
+/// One stop and one stretch of running. Stops are long against a query and short against a round.
+const CYCLE: Duration = Duration::from_millis(100);
+/// The share of its CPU that the slower side's server does not get.
 const STOPPED: f64 = 0.15;
+
+/// Keeps the server on one CPU, and this thread and what it starts off that one, where there is another.
+fn divide_cpus(pid: u32) {
+    let all = sched_getaffinity(None).expect("the CPUs that we may use");
+    let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu)).collect();
+    let (mut of_server, mut others) = (CpuSet::new(), CpuSet::new());
+    let last = *usable.last().expect("we run on one");
+    of_server.set(last);
+    usable.iter().filter(|cpu| **cpu != last || usable.len() == 1).for_each(|cpu| others.set(*cpu));
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).expect("the server runs").flatten() {
+        let id = thread.file_name().to_str().and_then(|id| id.parse().ok()).and_then(Pid::from_raw);
+        // One that has just ended needs no CPU.
+        let _ = sched_setaffinity(id, &of_server);
+    }
+    sched_setaffinity(None, &others).expect("CPUs that we may use");
+}
 
 /// Stops a process for a share of the time, until it is dropped.
 struct Brake {
@@ -69,22 +84,20 @@ struct Rounds<'a> {
 impl Rounds<'_> {
     fn run(&self, a: &str, b: &str) {
         let pid = self.lab.control().peer_pid().expect("a local server");
+        divide_cpus(pid);
         for pair in 0..self.pairs {
             let order = if pair % 2 == 0 { [a, b] } else { [b, a] };
             for name in order {
                 let _brake = (name == b && self.stopped > 0.0).then(|| Brake::on(pid, self.stopped));
-                let load = format!("--connections 1 --warmup 300ms --time {}s --report-interval 0", self.seconds);
-                self.lab.does(&format!("run {WORKLOAD} {load} --seed {pair} --name {name}"));
+                self.lab.does(&format!("{LOAD} --time {}s --seed {pair} --name {name}", self.seconds));
             }
         }
     }
 }
 
 fn data(lab: &Lab) {
-    // Without waiting for the disk either.
-    lab.up("--set innodb_flush_log_at_trx_commit=0");
-    lab.does(&format!("load {WORKLOAD} --table-size 10000"));
-    lab.sql(&[WAIT]);
+    lab.up("");
+    lab.does("load oltp_point_select --table-size 10000");
 }
 
 /// The same server, data and requests on both sides: whether the comparison says that they differ.
@@ -99,6 +112,7 @@ fn differ(lab: &Lab, number: usize, pairs: usize, seconds: u32) -> bool {
     let metrics: Vec<&str> = rows.iter().filter_map(|row| row["metric"].as_str()).collect();
     assert!(metrics.starts_with(&["transactions_per_second", "p99_ms"]), "{found}");
     assert!(found["a"]["noise_floor"]["value"].as_f64().is_some_and(|floor| floor > 0.0), "{found}");
+    println!("{}", lab.does(&format!("compare {a} {b}")).out);
     matches!(found["headline"]["verdict"].as_str(), Some("higher" | "lower"))
 }
 
@@ -133,37 +147,32 @@ fn equal_sides_hardly_ever_differ_on_mysql() {
     equal_sides_hardly_ever_differ(&lab);
 }
 
-/// Compares a server with the same one that stands still for [`STOPPED`] of the time: the interval must hold that size
-/// and the verdict and the gates must follow. A comparison that itself says that its rounds are too unlike to show such a
-/// change is made again.
+/// Compares a server with the same one that gets 15 % less of its CPU: the interval must hold that size and the verdict
+/// and the gates must follow. An interval misses the truth in 1 of 20 cases, and one of so few rounds on a noisy machine
+/// can be too wide for a verdict; so it is tried three times.
 fn slow_down_is_found(lab: &Lab, pairs: usize, seconds: u32) {
     data(lab);
     let _alone = timed_run();
-    let mut missed = Vec::new();
+    let mut others = Vec::new();
     for number in 0..3 {
         let (a, b) = (format!("base-{number}"), format!("new-{number}"));
         Rounds { lab, pairs, seconds, stopped: STOPPED }.run(&a, &b);
         let found = lab.does(&format!("compare {a} {b} --json")).json();
         assert_eq!(found["design"], "paired", "{found}");
         let headline = &found["headline"];
-        if headline["detectable"].as_f64().is_none_or(|share| share > STOPPED / 2.0) {
-            continue;
-        }
         let end = |name: &str| headline["change"][name].as_f64().expect("an interval");
-        if (end("low")..=end("high")).contains(&-STOPPED) {
-            assert_eq!(headline["verdict"], "lower", "{found}");
+        if headline["verdict"] == "lower" && (end("low")..=end("high")).contains(&-STOPPED) {
             return slower_is_said(lab, &a, &b, pairs);
         }
-        missed.push(headline["change"].to_string());
-        // An interval misses the truth in 1 of 20 cases, two of them in 1 of 400.
-        assert!(missed.len() < 2, "the planted slow-down is not in {missed:?}");
+        others.push(headline["change"].to_string());
     }
-    servers::skip("other processes disturb the rounds so much that a change of 15 % cannot be seen; run it alone");
+    panic!("the planted slow-down is not found with its size: {others:#?}");
 }
 
 #[track_caller]
 fn slower_is_said(lab: &Lab, a: &str, b: &str, pairs: usize) {
     let done = lab.ends(&format!("compare {a} {b} --fail-if-slower 5%")).exits(1);
+    println!("{}", done.out);
     let first = done.out.lines().next().expect("a sentence");
     let texts =
         [format!("{b} is "), format!(" % slower than {a} (95 % interval "), format!(", {pairs} interleaved pairs.")];
@@ -177,21 +186,21 @@ fn slower_is_said(lab: &Lab, a: &str, b: &str, pairs: usize) {
 #[test]
 fn a_slow_down_of_15_percent_is_found_on_mariadb() {
     let Some(lab) = Lab::mariadb_alone() else { return };
-    slow_down_is_found(&lab, 5, 2);
+    slow_down_is_found(&lab, 8, 1);
 }
 
 #[test]
 #[ignore = "takes a minute; make test-all"]
 fn a_slow_down_of_15_percent_is_found_with_its_size_on_mariadb() {
     let Some(lab) = Lab::mariadb_alone() else { return };
-    slow_down_is_found(&lab, 8, 2);
+    slow_down_is_found(&lab, 12, 2);
 }
 
 #[test]
 #[ignore = "takes a minute; make test-all"]
 fn a_slow_down_of_15_percent_is_found_with_its_size_on_mysql() {
     let Some(lab) = Lab::mysql_alone() else { return };
-    slow_down_is_found(&lab, 8, 2);
+    slow_down_is_found(&lab, 12, 2);
 }
 
 #[test]
@@ -247,6 +256,6 @@ fn wrong_words_are_refused_before_anything_is_read() {
     for name in ["Base", "-base", "a_b", "../x"] {
         refused(home.path(), &format!("run oltp_read_only --name={name}"), &[name, "[a-z0-9]"]);
     }
-    let left: Vec<_> = std::fs::read_dir(home.path()).expect("it exists").flatten().collect();
+    let left: Vec<_> = fs::read_dir(home.path()).expect("it exists").flatten().collect();
     assert!(left.is_empty(), "nothing was started: {left:?}");
 }
