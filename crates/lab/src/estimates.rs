@@ -143,13 +143,8 @@ impl Seconds {
                 point.estimates.extend(found.map(|ns| (format!("{field}.{name}"), ns.scaled(MS_PER_NS))));
             }
         }
-        if let Some(value) = point.server.as_ref().and_then(|server| server.context_switches_per_query) {
-            let why =
-                "they are read at the two ends of the window only: looking at each thread would disturb the server";
-            let estimate = Estimate::bare(value, 1.0, "difference over the window".to_owned(), why.to_owned());
-            point.estimates.insert("server.context_switches_per_query".to_owned(), estimate);
-        }
         self.judge_operations(point, names);
+        without_intervals(point);
     }
 
     /// The transaction as a whole comes first in a point, then its kinds and the statements, those without samples left out.
@@ -166,6 +161,22 @@ impl Seconds {
             };
             (operation.latency_mean_ms, operation.response_mean_ms) = (service, response);
         }
+    }
+}
+
+/// Means that cannot have an interval, with the reason.
+fn without_intervals(point: &mut Point) {
+    let whole = "every connection is counted: a whole, not a sample of more";
+    let edges = "they are read at the two ends of the window only: looking at each thread would disturb the server";
+    let connections = point.connections as f64;
+    let switches = point.server.as_ref().and_then(|server| server.context_switches_per_query);
+    for (path, value, n, method, why) in [
+        ("fairness.events_mean", point.fairness.events_mean, connections, "mean over connections", whole),
+        ("fairness.seconds_mean", point.fairness.seconds_mean, connections, "mean over connections", whole),
+        ("server.context_switches_per_query", switches, 1.0, "difference over the window", edges),
+    ] {
+        let bare = |value| Estimate::bare(value, n, method.to_owned(), why.to_owned());
+        point.estimates.extend(value.map(|value| (path.to_owned(), bare(value))));
     }
 }
 

@@ -139,7 +139,7 @@ pub struct LatencyMs {
 }
 
 /// How evenly connections were served: transactions and busy seconds per connection. Means and standard deviations are
-/// over all connections there were: a whole, not a sample, so they have no interval.
+/// over all connections there were: a whole, not a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
     /// Transactions of the connection that had fewest; above 0 if every one was served.

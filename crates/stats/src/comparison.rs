@@ -166,17 +166,6 @@ pub fn pairs_needed(spread: f64, effect: f64) -> usize {
     }
 }
 
-/// Why so many pairs of such a spread do not show a change of `effect`, a share, and how many do: `3 rounds cannot show
-/// 1 %; 14 can`. `None` if they are enough. A spread of few pairs is known roughly, and so is the number.
-pub fn too_few(spread: f64, pairs: usize, effect: f64) -> Option<String> {
-    let (rounds, effect_percent) = (counted(pairs, "round"), percent(effect));
-    match pairs_needed(spread, effect) {
-        needed if needed <= pairs => None,
-        usize::MAX => Some(format!("{rounds} cannot show {effect_percent}; no number can")),
-        needed => Some(format!("{rounds} cannot show {effect_percent}; {needed} can")),
-    }
-}
-
 /// The confidence that each of `comparisons` intervals needs so that all hold together with `confidence` (Šidák 1967).
 ///
 /// Intervals that share a baseline hold together at least as often. Verdicts that are read from these intervals are
@@ -281,14 +270,6 @@ fn around(centre: f64, half_width: f64) -> (f64, f64) {
 fn counted(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {what}{plural}")
-}
-
-/// A share in percent, with two significant digits and no trailing zeros: `15 %`, `2.5 %`, `0.13 %`.
-fn percent(share: f64) -> String {
-    let percent = 100.0 * share.abs();
-    let digits = if percent > 0.0 { 1 - percent.log10().floor() as i32 } else { 0 };
-    let unit = 10f64.powi(digits.max(0));
-    format!("{} %", (percent * unit).round() / unit)
 }
 
 #[cfg(test)]
@@ -455,15 +436,6 @@ mod tests {
         for (spread, effect) in [(0.05, 0.0), (0.0, 0.0), (0.05, -2.0), (f64::NAN, 0.01), (0.05, f64::NAN)] {
             assert_eq!(pairs_needed(spread, effect), usize::MAX);
         }
-    }
-
-    #[test]
-    fn too_few_rounds_say_how_many_are_enough() {
-        assert_eq!(too_few(0.012, 3, 0.01).as_deref(), Some("3 rounds cannot show 1 %; 14 can"));
-        assert_eq!(too_few(0.012, 14, 0.01), None);
-        assert_eq!(too_few(0.05, 1, -0.0255).as_deref(), Some("1 round cannot show 2.6 %; 32 can"));
-        assert_eq!(too_few(0.05, 3, 0.0).as_deref(), Some("3 rounds cannot show 0 %; no number can"));
-        assert_eq!([0.00126, 0.15, 1.5].map(percent), ["0.13 %", "15 %", "150 %"]);
     }
 
     #[test]

@@ -153,7 +153,7 @@ fn point_adds_up(point: &Value) {
 }
 
 /// Fields that are totals of the window or settings of it; every other number of a point is a mean or a percentile.
-const NO_MEANS: [&str; 20] = [
+const NO_MEANS: [&str; 22] = [
     "connections",
     "rate_offered",
     "seconds",
@@ -171,8 +171,9 @@ const NO_MEANS: [&str; 20] = [
     "order_entry",
     "cpus",
     "resident_bytes",
-    // Over all connections: a whole, not a sample.
-    "fairness",
+    "events_min",
+    "events_stddev",
+    "seconds_stddev",
     // A share of what another run has found.
     "ceiling_fraction",
     "scheduling_lag_ms_max",
