@@ -64,6 +64,11 @@ impl Column {
         if self.is_narrow { &[] } else { &self.spreads }
     }
 
+    /// True if it has intervals that there is no room for.
+    fn lacks_room(&self) -> bool {
+        self.is_narrow && self.has_intervals()
+    }
+
     /// True if the interval of any cell is known.
     pub fn has_intervals(&self) -> bool {
         self.spreads.iter().any(|spread| !matches!(spread.text.as_str(), "" | NOTHING))
@@ -111,10 +116,11 @@ impl Table {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
 
-    /// A line for each reason why an interval is not there: `no interval (transactions, queries): 3 s are too few`.
+    /// A line for each reason why an interval is not there: `no interval (transactions, queries): 3 s are too few`. A column
+    /// that is in [`Table::without_room`] is spoken of there.
     pub fn missing(&self) -> Vec<String> {
         let mut by_reason: Vec<((&'static str, String), Vec<&str>)> = Vec::new();
-        for column in &self.columns {
+        for column in self.columns.iter().filter(|column| !column.lacks_room()) {
             let Some(reason) = column.missing() else { continue };
             match by_reason.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, names)) => names.push(&column.name),
@@ -126,7 +132,7 @@ impl Table {
 
     /// The columns that have intervals without room for them.
     pub fn without_room(&self) -> Vec<&str> {
-        let narrow = self.columns.iter().filter(|column| column.is_narrow && column.has_intervals());
+        let narrow = self.columns.iter().filter(|column| column.lacks_room());
         narrow.map(|column| column.name.as_str()).collect()
     }
 

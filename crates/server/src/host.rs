@@ -3,6 +3,7 @@
 use procfs::process::{MountInfo, Process};
 use procfs::{CpuInfo, Current, Meminfo};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,10 @@ use std::path::{Path, PathBuf};
 /// The machine that measured. What it does not tell is none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFacts {
+    /// Tells this machine from others of its kind: a digest of `/etc/machine-id`, which itself is confidential
+    /// (machine-id(5)).
+    #[serde(default)]
+    pub identity: Option<String>,
     pub cpu_model: Option<String>,
     /// CPUs that this process may use.
     pub cpus: usize,
@@ -40,6 +45,7 @@ pub fn host_facts(path: &Path) -> HostFacts {
     let text = |c: &std::ffi::CStr| c.to_string_lossy().into_owned();
     let cpu_model = CpuInfo::current().ok().and_then(|cpus| cpus.model_name(0).map(str::to_owned));
     HostFacts {
+        identity: fs::read_to_string("/etc/machine-id").ok().as_deref().and_then(identity),
         cpu_model,
         cpus: std::thread::available_parallelism().map_or(1, |n| n.get()),
         memory_bytes: memory_bytes(),
@@ -48,6 +54,13 @@ pub fn host_facts(path: &Path) -> HostFacts {
         os: fs::read_to_string("/etc/os-release").ok().as_deref().and_then(pretty_name),
         storage: storage_facts(path),
     }
+}
+
+/// Twelve hexadecimal digits that only this machine id gives, and that do not give it away.
+fn identity(machine_id: &str) -> Option<String> {
+    let machine_id = machine_id.trim();
+    let digest = Sha256::digest(format!("plimsoll {machine_id}"));
+    (!machine_id.is_empty()).then(|| digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Memory that this machine, or the container around us, has. 0 where `/proc` does not tell.
@@ -103,6 +116,16 @@ mod tests {
         assert_eq!(facts.storage.as_ref().unwrap().mount_point, Path::new("/"));
         let text = serde_json::to_string(&facts).unwrap();
         assert_eq!(serde_json::from_str::<HostFacts>(&text).unwrap(), facts);
+    }
+
+    #[test]
+    fn machines_are_told_apart_without_their_ids() {
+        let id = "0123456789abcdef0123456789abcdef";
+        let known = identity(id).unwrap();
+        assert!(known.len() == 12 && !id.contains(&known));
+        assert_eq!(identity(&format!("{id}\n")), Some(known.clone()));
+        assert_ne!(identity("0123456789abcdef0123456789abcdee"), Some(known));
+        assert_eq!(identity("\n"), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What decides how a run loads the server, in the plan of its manifest.
 const OF_THE_RUN: [&str; 6] = ["target", "arrivals", "warmup_seconds", "measure", "loops", "protocol"];
 /// What makes a machine another one. Its kernel may be replaced and its data may move.
-const OF_THE_MACHINE: [&str; 4] = ["cpu_model", "cpus", "memory_bytes", "machine"];
+const OF_THE_MACHINE: [&str; 5] = ["identity", "cpu_model", "cpus", "memory_bytes", "machine"];
 const OF_THE_SYSTEM: [&str; 2] = ["os", "kernel"];
 const OF_THE_STORAGE: [&str; 3] = ["filesystem", "device", "options"];
 const OF_THE_SERVER: [&str; 2] = ["version", "version_comment"];
