@@ -58,11 +58,13 @@ pub fn of_point(point: &Point) -> Vec<Caveat> {
 pub fn of_seconds(point: &Point, seconds: &Seconds) -> Vec<Caveat> {
     let (rates, at) = (seconds.rates(), at(point));
     let mut caveats = Vec::new();
-    if let Some(stall) = stalls(&seconds.progress()).into_iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds)) {
+    let longest = point.response_ms.unwrap_or(point.latency_ms).p99.unwrap_or(0.0) / 1e3;
+    if let Some(stall) = stalls(&seconds.progress(), longest).into_iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds))
+    {
         let (length, start) = (stall.seconds, stall.start);
         caveats.push(Caveat::new(
             "stalled",
-            format!("no transaction was completed for {length:.0} s from second {start:.0} on {at}: see the timeline"),
+            format!("no transaction was completed for {length:.0} s from second {start:.0} of the window on {at}: find out what happened then"),
         ));
     }
     // What was offered decides throughput where a rate is set.
@@ -70,7 +72,7 @@ pub fn of_seconds(point: &Point, seconds: &Seconds) -> Vec<Caveat> {
         && let Some(how) = unsteady(&rates)
     {
         let advice = match truncation(&rates) {
-            Some(cut) if cut > 0 => format!("the first {cut} s look like warm-up: try --warmup {cut}s"),
+            Some(cut) if cut > 0 => format!("its first {cut} s look like warm-up: make --warmup {cut} s longer"),
             _ => "measure longer, or find out what happened then".to_owned(),
         };
         caveats.push(Caveat::new("unsteady", format!("throughput {how} {at}: {advice}")));

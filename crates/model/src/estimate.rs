@@ -6,7 +6,7 @@ use std::fmt;
 /// Share of all cases in which an interval contains the true value, where nothing else is said.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// A number found from samples. `low` and `high` have the unit of `value`; an end that is not there is unlimited
+/// A number found from samples. `low` and `high` have the unit of `value`; an end that is not there is unbounded
 /// or unknown, and then `missing` says what would be needed for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
@@ -17,6 +17,9 @@ pub struct Estimate {
     pub confidence: f64,
     /// As many independent samples would tell as much as those that were used.
     pub effective_n: f64,
+    /// Degrees of freedom of the t interval; `null` where it is none.
+    #[serde(default)]
+    pub degrees: Option<f64>,
     /// How value and interval were found: `8 batches of 7 s, t interval`.
     pub method: String,
     /// Why an end is not there, and what would give it: `3 s are too few; 5 s can`.
@@ -26,12 +29,19 @@ pub struct Estimate {
 impl Estimate {
     /// A value with both ends of its interval.
     pub fn new(value: f64, (low, high): (f64, f64), confidence: f64, effective_n: f64, method: String) -> Estimate {
-        Estimate { value, low: Some(low), high: Some(high), confidence, effective_n, method, missing: None }
+        let (low, high) = (Some(low), Some(high));
+        Estimate { value, low, high, confidence, effective_n, degrees: None, method, missing: None }
     }
 
     /// A value without an interval, for the reason that `missing` gives.
     pub fn bare(value: f64, effective_n: f64, method: String, missing: String) -> Estimate {
-        Estimate { value, low: None, high: None, confidence: CONFIDENCE, effective_n, method, missing: Some(missing) }
+        let missing = Some(missing);
+        Estimate { value, low: None, high: None, confidence: CONFIDENCE, effective_n, degrees: None, method, missing }
+    }
+
+    /// The same with the degrees of freedom of its t interval.
+    pub fn with_degrees(self, degrees: f64) -> Estimate {
+        Estimate { degrees: Some(degrees), ..self }
     }
 
     /// Both ends, if both are there.

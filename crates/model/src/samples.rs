@@ -76,6 +76,6 @@ pub struct ServerSample {
 impl ServerSample {
     /// CPU time, microseconds.
     pub fn cpu_us(&self) -> u64 {
-        self.cpu_user_us + self.cpu_system_us
+        self.cpu_user_us.saturating_add(self.cpu_system_us)
     }
 }

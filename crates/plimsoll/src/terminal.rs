@@ -3,10 +3,11 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_lab::watch::LoadProgress;
 use plimsoll_lab::{Event, Watcher};
-use plimsoll_model::Estimate;
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_model::summary::Point;
 use plimsoll_plan::points::LoadPoint;
+use plimsoll_report::interval::Measured;
+use plimsoll_report::text::clean;
 use plimsoll_server::Step;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{IsTerminal, Write};
@@ -21,7 +22,9 @@ const LOAD_LINE: Duration = Duration::from_secs(5);
 
 /// Prints an error with its causes.
 pub fn error(error: &anyhow::Error) {
-    note(&format!("plimsoll: {error:#}"));
+    // A message may quote a server, or a recording that somebody else made.
+    let text = format!("{error:#}");
+    note(&format!("plimsoll: {}", text.lines().map(clean).collect::<Vec<_>>().join("\n")));
 }
 
 /// Prints a line; a standard error that is gone is nobody's loss.
@@ -180,22 +183,15 @@ fn interval_line(point: LoadPoint, interval: &Interval) -> String {
 }
 
 fn point_line(point: &Point) -> String {
-    let (path, value, unit) = match point.nopm {
-        Some(nopm) => ("nopm", Some(nopm), "NOPM"),
-        None => ("transactions_per_second", point.transactions_per_second, "transactions/s"),
+    let throughput = match point.nopm {
+        Some(nopm) => Measured::of(point, "nopm", Some(nopm)).in_words("NOPM"),
+        None => {
+            let rate = point.transactions_per_second;
+            Measured::of(point, "transactions_per_second", rate).in_words("transactions/s")
+        }
     };
-    let rate = value.map_or("-".to_owned(), |value| format!("{value:.1}"));
-    let spread = point.estimates.get(path).map_or(String::new(), spread);
-    let p95 = point.latency_ms.p95.map_or("-".to_owned(), |ms| format!("{ms:.2}"));
-    format!("        connections: {:>4}  {rate:>9}{spread} {unit}  p95 {p95:>7} ms", point.connections)
-}
-
-/// How far a mean that was just printed can be trusted: ` ± 12.5`, or why that is not known.
-pub fn spread(estimate: &Estimate) -> String {
-    match estimate.half_width() {
-        Some(half_width) => format!(" ± {half_width:.1}"),
-        None => format!(" (no interval: {})", estimate.missing.as_deref().unwrap_or("not recorded")),
-    }
+    let p95 = Measured::of(point, "latency_ms.p95", point.latency_ms.p95).label(2);
+    format!("        connections: {:>4}  {throughput}  p95 {p95} ms", point.connections)
 }
 
 impl Watcher for Progress {

@@ -1,6 +1,7 @@
 //! Two sides compared: one sentence that can be pasted into a pull request, and the table below it.
 
 use crate::format::{NOTHING, counted, number, range, short, tick};
+use crate::interval::Measured;
 use crate::table::{Column, Table};
 use crate::terminal::{BOLD, RESET, rows};
 use crate::text::{aligned, clean};
@@ -13,6 +14,9 @@ pub fn terminal(comparison: &Comparison, colour: bool) -> String {
     let style = |code: &'static str, text: String| if colour { format!("{code}{text}{RESET}") } else { text };
     let mut lines = vec![style(BOLD, sentence(comparison)), String::new()];
     lines.extend(rows(&table(comparison), style));
+    if comparison.headline.connections.is_none() {
+        lines.push("The intervals of one metric's load points hold all at once in 95 % of all cases.".to_owned());
+    }
     lines.push(String::new());
     lines.extend(comparison.unpaired_because.iter().map(|why| clean(&format!("not paired: {why}"))));
     lines.extend([&comparison.a, &comparison.b].into_iter().filter_map(noise));
@@ -42,16 +46,13 @@ pub fn sentence(comparison: &Comparison) -> String {
             changed(comparison)
         ),
         (_, Some(interval)) => format!(
-            "No verdict: the difference of {} lies within chance {interval}: {basis}{}",
-            percent(headline.change.value.abs()),
+            "No verdict: {}, which may be chance {interval}: {basis}{}",
+            changed(comparison),
             what_would_show(comparison)
         ),
         (_, None) => {
             let why = headline.change.missing.as_deref().unwrap_or("there is no interval");
-            format!(
-                "No verdict: the difference of {} may be chance: {basis}; {why}",
-                percent(headline.change.value.abs())
-            )
+            format!("No verdict: {}, which may be chance: {basis}; {why}", changed(comparison))
         }
     };
     clean(&format!("{text}."))
@@ -116,7 +117,8 @@ fn what_would_show(comparison: &Comparison) -> String {
     let Some(detectable) = headline.detectable else { return String::new() };
     let shown =
         format!("; {} of this spread show {}", counted(comparison.a.rounds as f64, "pair"), percent(detectable));
-    match headline.pairs_needed {
+    // More pairs than these were run where the change lies near the bound, which takes many more to tell.
+    match headline.pairs_needed.filter(|needed| *needed > comparison.a.rounds) {
         Some(needed) => format!("{shown}, {} would show {}", number(needed as f64, 0), bound(comparison.equivalence)),
         None => shown,
     }
@@ -151,8 +153,6 @@ pub fn gate(comparison: &Comparison, limit: f64) -> Gate {
 fn table(comparison: &Comparison) -> Table {
     let all = comparison.headline.connections.is_none().then_some(&comparison.headline);
     let shown: Vec<&Row> = all.into_iter().chain(&comparison.rows).collect();
-    // With several load points each interval is wider, so that all of them hold at once.
-    let interval_unit = if all.is_some() { "95 % together" } else { "95 %" };
     let cells = |of: &dyn Fn(&Row) -> String| shown.iter().map(|row| of(row)).collect::<Vec<_>>();
     Table::new(vec![
         Column::words("load", cells(&load)),
@@ -160,7 +160,7 @@ fn table(comparison: &Comparison) -> Table {
         Column::numbers(&comparison.a.name, "", cells(&|row| short(row.a))),
         Column::numbers(&comparison.b.name, "", cells(&|row| short(row.b))),
         Column::numbers("change", "", cells(&|row| signed_percent(row.change.value))),
-        Column::numbers("interval", interval_unit, cells(&|row| interval_cell(&row.change))),
+        Column::numbers("interval", "95 %", cells(&|row| interval_cell(&row.change))),
         Column::words("verdict", cells(&|row| verdict(row).to_owned())),
     ])
 }
@@ -197,8 +197,12 @@ fn verdict(row: &Row) -> &'static str {
 }
 
 fn noise(side: &Side) -> Option<String> {
-    let floor = percent(side.noise_floor.as_ref()?.value);
-    Some(clean(&format!("noise: two rounds of {} alone differ by up to {floor} in 19 of 20 cases", side.name)))
+    let floor = side.noise_floor.as_ref()?;
+    let shown = Measured::from(floor).scaled(100.0).told(decimals(floor.value));
+    let value = percent(floor.value);
+    let text =
+        format!("noise: two neighbouring rounds of {} differ by up to {value} in 19 of 20 cases ({shown})", side.name);
+    Some(clean(&text))
 }
 
 fn differences(comparison: &Comparison) -> String {
@@ -323,7 +327,7 @@ mod tests {
         );
         assert_eq!(
             sentence(&throughput(1841.4, (-0.02, 0.085), Verdict::Unclear)),
-            "No verdict: the difference of 3.1 % lies within chance (95 % interval −2.0 to +8.5 %): 1,841 against 1,786 \
+            "No verdict: new is 3.1 % faster than base, which may be chance (95 % interval −2.0 to +8.5 %): 1,841 against 1,786 \
              transactions per second, oltp_read_write at 16 connections, 5 interleaved pairs; 5 pairs of this spread show \
              9.0 %, 24 would show 2 %."
         );
@@ -331,7 +335,7 @@ mod tests {
         (once.a.rounds, once.b.rounds) = (1, 1);
         assert_eq!(
             sentence(&once),
-            "No verdict: the difference of 15.2 % may be chance: 1,514 against 1,786 new orders per minute, oltp_read_write \
+            "No verdict: new is 15.2 % slower than base, which may be chance: 1,514 against 1,786 new orders per minute, oltp_read_write \
              at 16 connections, 1 pair; 1 pair cannot have an interval; 3 can."
         );
     }
@@ -396,7 +400,7 @@ mod tests {
             &["64 connections", "slower"],
             &["16 connections", "server CPU µs/transaction", "+18.0 %", "more"],
             &["not paired: 5 rounds of base against 4 of new"],
-            &["two rounds of base alone differ by up to 3.1 %"],
+            &["two neighbouring rounds of base differ by up to 3.1 %"],
             &["settings.innodb_io_capacity", "200[31m", "not known"],
             &["caveat unlike_durability: compare at equal durability"],
         ] {

@@ -1,6 +1,6 @@
 //! How far a shown number can be trusted, in words and in cells.
 
-use crate::format::{NOTHING, interval, interval_decimals, number, percent, range};
+use crate::format::{NOTHING, decimals_for, interval, interval_decimals, number, percent, range};
 use crate::text::clean;
 use plimsoll_model::Estimate;
 use plimsoll_model::summary::Point;
@@ -78,6 +78,13 @@ impl Measured {
         }
     }
 
+    /// `1,786 transactions/s (95 % interval 1,740 – 1,832)`, for a line of its own.
+    pub fn in_words(&self, unit: &str) -> String {
+        let Some(value) = self.value else { return format!("{NOTHING} {unit}") };
+        let decimals = interval_decimals(value, self.ends(), decimals_for(value));
+        format!("{} {unit} ({})", number(value, decimals), self.told_in_full(decimals))
+    }
+
     /// The number with as much of its interval as a label has room for: `981 ± 20`, `981 (960–1,010)`, `981`.
     pub fn label(&self, decimals: usize) -> String {
         let Some(value) = self.value else { return NOTHING.to_owned() };
@@ -150,6 +157,8 @@ mod tests {
         assert_eq!(estimate(Some(18.0), Some(31.0)).label(0), "26 (18–31)");
         assert_eq!(estimate(Some(20.0), Some(32.0)).label(0), "26 ± 6");
         assert_eq!(estimate(None, None).label(0), "26");
+        assert_eq!(estimate(Some(18.0), Some(31.0)).in_words("ms"), "26.0 ms (95 % interval 18.0 – 31.0)");
+        assert_eq!(estimate(None, None).in_words("ms"), "26.0 ms (no interval: 3 s are too few)");
         assert_eq!(estimate(None, None).spread(0).text, "–");
         assert_eq!(Measured::default().spread(0), Spread::default(), "beside no number there is nothing to say");
         assert_eq!(estimate(None, None).scaled(2.0).value, Some(52.0));

@@ -15,7 +15,7 @@ const FEWEST: usize = 10;
 /// Fewer degrees of freedom only widen the interval: t is 6 there already.
 const LEAST_DEGREES: f64 = 1.5;
 
-/// Share of a mean that is left of a constant by rounding.
+/// Share of a number that rounding leaves of what should be 0.
 const ROUNDING: f64 = 1e-12;
 
 /// One second of a window: what was counted, and what it is divided by.
@@ -30,28 +30,40 @@ pub struct Piece {
 /// per second, the mean of a latency, CPU time per query. `effective_n` counts seconds.
 ///
 /// The interval is that of the mean of the linearised residuals (Cochran, "Sampling Techniques", 1977, chapter 6) and
-/// needs 10 seconds. Where nothing counted is negative, it does not reach below 0.
+/// needs 10 seconds. Where nothing counted is negative, it does not reach below 0. Where it is all 0 there is no upper
+/// end, since what is rare may not have come yet.
 ///
 /// # Errors
 /// The denominators add up to nothing, or a number is not finite.
 pub fn ratio(pieces: &[Piece]) -> Result<Estimate, Refusal> {
     let sum = |of: fn(&Piece) -> f64| pieces.iter().map(of).sum::<f64>();
     let (above, below) = (sum(|piece| piece.numerator), sum(|piece| piece.denominator));
+    if !(above.is_finite() && below.is_finite()) {
+        return Err(Refusal("a count is not finite; a window of finite ones can be measured".to_owned()));
+    }
     let value = above / below;
     if below <= 0.0 || !value.is_finite() {
         return Err(Refusal("nothing was counted; a window in which something ends can be measured".to_owned()));
     }
-    let mean_denominator = below / pieces.len() as f64;
+    let seconds = pieces.len();
+    if pieces.iter().all(|piece| piece.numerator == 0.0) {
+        let missing = format!("nothing was counted in {seconds} s: how rare it is takes a longer window");
+        let zero = Estimate::bare(0.0, seconds as f64, "mean".to_owned(), missing);
+        return Ok(Estimate { low: Some(0.0), ..zero });
+    }
+    let mean_denominator = below / seconds as f64;
     let residual = |piece: &Piece| (piece.numerator - value * piece.denominator) / mean_denominator;
     let rounded = |residual: f64| if residual.abs() < ROUNDING * value.abs() { 0.0 } else { residual };
     let residuals: Vec<f64> = pieces.iter().map(|piece| rounded(residual(piece))).collect();
     let Some(uncertainty) = uncertainty(&residuals) else {
-        return Ok(Estimate::bare(value, pieces.len() as f64, "mean".to_owned(), too_few(pieces.len())));
+        return Ok(Estimate::bare(value, seconds as f64, "mean".to_owned(), too_few(seconds)));
     };
     let margin = uncertainty.t() * uncertainty.standard_error;
-    let least = if pieces.iter().all(|piece| piece.numerator >= 0.0) { 0.0 } else { f64::NEG_INFINITY };
-    let interval = ((value - margin).max(least), value + margin);
-    Ok(Estimate::new(value, interval, CONFIDENCE, uncertainty.effective_n, uncertainty.method(1)))
+    // What is calculated may be −1e-17 where it is nothing.
+    let negative = |piece: &Piece| piece.numerator < -ROUNDING * above.abs().max(1.0);
+    let low = if pieces.iter().any(negative) { value - margin } else { (value - margin).max(0.0) };
+    let found = Estimate::new(value, (low, value + margin), CONFIDENCE, uncertainty.effective_n, uncertainty.method(1));
+    Ok(found.with_degrees(uncertainty.degrees))
 }
 
 /// Why so many seconds have no interval.
@@ -92,7 +104,8 @@ impl Uncertainty {
 /// fewer would waste degrees of freedom. If the series is a first-order autoregression of its lag-1 correlation, the
 /// spread of the batches shows too small a variance by a known factor. The variance is multiplied by it, and the
 /// degrees of freedom are divided by it, since batches that depend on each other count as fewer. The number of batches
-/// and the division are what simulations showed to hold; they are not derived.
+/// and the division are what simulations showed to hold; they are not derived. Batches that agree by chance, though
+/// their seconds differ, are taken for no surer than independent seconds.
 pub(crate) fn uncertainty(residuals: &[f64]) -> Option<Uncertainty> {
     let length = residuals.len();
     if length < FEWEST {
@@ -106,8 +119,9 @@ pub(crate) fn uncertainty(residuals: &[f64]) -> Option<Uncertainty> {
     let correlation = lag_1(residuals, 1);
     let whole = variance_of_mean(n, correlation);
     let inflation = (k - 1.0) * whole / (variance_of_mean(n / k, correlation) - whole);
-    let variance = between * inflation;
     let independent = residuals.iter().map(|residual| residual * residual).sum::<f64>() / (n - 1.0);
+    let agree = between <= ROUNDING * independent / n;
+    let variance = if agree { independent / n } else { between * inflation };
     Some(Uncertainty {
         standard_error: variance.sqrt(),
         degrees: ((k - 1.0) / inflation).max(LEAST_DEGREES),
@@ -124,6 +138,11 @@ fn variance_of_mean(n: f64, correlation: f64) -> f64 {
     (1.0 + correlation) / rest / n - 2.0 * correlation * (1.0 - correlation.powf(n)) / (n * rest).powi(2)
 }
 
+/// Of values, at least one.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,10 +157,36 @@ mod tests {
 
     #[test]
     fn nothing_counted_is_refused() {
-        let nan = Piece { numerator: f64::NAN, denominator: 1.0 };
-        for pieces in [vec![], vec![Piece { numerator: 0.0, denominator: 0.0 }; 20], vec![nan; 20]] {
+        for pieces in [vec![], vec![Piece { numerator: 0.0, denominator: 0.0 }; 20]] {
             assert!(ratio(&pieces).unwrap_err().0.starts_with("nothing was counted"));
         }
+    }
+
+    #[test]
+    fn what_is_not_finite_is_refused() {
+        for (numerator, denominator) in [(f64::NAN, 1.0), (1.0, f64::NAN), (f64::INFINITY, 1.0), (1.0, f64::INFINITY)] {
+            let mut pieces = seconds(&[1.0; 20]);
+            pieces[7] = Piece { numerator, denominator };
+            assert!(ratio(&pieces).unwrap_err().0.starts_with("a count is not finite"));
+        }
+    }
+
+    #[test]
+    fn what_never_came_may_be_rare() {
+        for length in [3, 20] {
+            let never = ratio(&seconds(&vec![0.0; length])).unwrap();
+            assert_eq!((never.value, never.low, never.high), (0.0, Some(0.0), None));
+            let expected = format!("nothing was counted in {length} s: how rare it is takes a longer window");
+            assert_eq!(never.missing, Some(expected));
+        }
+    }
+
+    #[test]
+    fn batches_that_agree_by_chance_are_no_surer_than_independent_seconds() {
+        let alike = ratio(&seconds(&[4.0, 6.0, 6.0, 4.0].repeat(5))).unwrap();
+        // Variance 20/19, of a mean of 20 seconds; t of 4 is 2.776.
+        close(alike.half_width().unwrap(), 2.776_445_105 * (1.0_f64 / 19.0).sqrt());
+        assert_eq!((alike.effective_n, alike.degrees), (20.0, Some(4.0)));
     }
 
     #[test]
@@ -167,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_constant_has_no_width_and_each_second_counts() {
-        for value in [0.0, 0.1, 7.5] {
+        for value in [0.1, 7.5] {
             let constant = ratio(&seconds(&[value; 20])).unwrap();
             assert_eq!(constant.interval(), Some((constant.value, constant.value)));
             close(constant.value, value);
@@ -216,6 +261,7 @@ mod tests {
     fn counts_do_not_reach_below_zero() {
         let mut rare = [0.0; 10];
         rare[4] = 3.0;
+        rare[5] = -1e-17;
         let found = ratio(&seconds(&rare)).unwrap();
         assert_eq!(found.low, Some(0.0));
         assert!(found.high.unwrap() > found.value);

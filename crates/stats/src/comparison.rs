@@ -5,6 +5,7 @@
 //! time, so that whatever drifts slowly cancels ([`paired`]); recordings of different machines have no such neighbours
 //! ([`unpaired`]).
 
+use crate::batch_means::mean;
 use crate::distribution::{chi_squared_quantile, normal_quantile, t_quantile, t_two_sided};
 use fastrand::Rng;
 use plimsoll_model::comparison::Verdict;
@@ -34,7 +35,10 @@ const MANY: f64 = 1e6;
 /// does not matter. Where a always runs before b, a drifting machine leaves neighbouring ratios a little negatively
 /// correlated, and the interval is somewhat wider than it has to be; an order drawn anew for each round avoids that.
 ///
-/// `confidence` is above 0 and below 1. Refused are no pairs, and a round with a value that is not above 0.
+/// `confidence` is above 0 and below 1.
+///
+/// # Errors
+/// Without pairs, and with a value that is not above 0.
 pub fn paired(pairs: &[(f64, f64)], confidence: f64) -> Result<Estimate, Refusal> {
     let a = logarithms(pairs.iter().map(|pair| pair.0), " of a")?;
     let b = logarithms(pairs.iter().map(|pair| pair.1), " of b")?;
@@ -48,17 +52,18 @@ pub fn paired(pairs: &[(f64, f64)], confidence: f64) -> Result<Estimate, Refusal
         return Ok(Estimate::bare(moments.mean.exp_m1(), moments.n, format!("{pairs}, geometric mean"), missing));
     }
     let bootstrapped = if ratios.len() < BOOTSTRAP_FROM { None } else { bootstrap(&ratios, &moments, confidence) };
-    let (name, ends) = match bootstrapped {
-        Some(ends) => ("studentised bootstrap", ends),
-        None => ("t interval", around(moments.mean, t_two_sided(confidence, moments.n - 1.0) * moments.error())),
+    let change = |(low, high): (f64, f64), name: &str| {
+        let ends = (low.exp_m1(), high.exp_m1());
+        Estimate::new(moments.mean.exp_m1(), ends, confidence, moments.n, format!("{pairs}, {name}"))
     };
-    Ok(Estimate::new(
-        moments.mean.exp_m1(),
-        (ends.0.exp_m1(), ends.1.exp_m1()),
-        confidence,
-        moments.n,
-        format!("{pairs}, {name}"),
-    ))
+    let degrees = moments.n - 1.0;
+    Ok(match bootstrapped {
+        Some(ends) => change(ends, "studentised bootstrap"),
+        None => {
+            let half_width = t_two_sided(confidence, degrees) * moments.error();
+            change(around(moments.mean, half_width), "t interval").with_degrees(degrees)
+        }
+    })
 }
 
 /// b ÷ a − 1, as a share, of two groups of rounds that are not paired.
@@ -68,7 +73,10 @@ pub fn paired(pairs: &[(f64, f64)], confidence: f64) -> Result<Estimate, Refusal
 /// from run to run (lag-1 correlation 0.6, more than half of the variance) it covers three of four cases only. Fewer
 /// than three rounds on a side give a value without an interval.
 ///
-/// `confidence` is above 0 and below 1. Refused are a side without rounds, and a value that is not above 0.
+/// `confidence` is above 0 and below 1.
+///
+/// # Errors
+/// With a side without rounds, and with a value that is not above 0.
 pub fn unpaired(a: &[f64], b: &[f64], confidence: f64) -> Result<Estimate, Refusal> {
     let (of_a, of_b) = (logarithms(a.iter().copied(), " of a")?, logarithms(b.iter().copied(), " of b")?);
     let (Some(before), Some(after)) = (Moments::of(&of_a), Moments::of(&of_b)) else {
@@ -82,13 +90,15 @@ pub fn unpaired(a: &[f64], b: &[f64], confidence: f64) -> Result<Estimate, Refus
         let missing = format!("{rounds} cannot have an interval; {FEWEST} of each can");
         return Ok(Estimate::bare(difference.exp_m1(), n, format!("unpaired, {rounds}, geometric means"), missing));
     }
-    let half_width = match welch_degrees(&before, &after) {
+    let degrees = welch_degrees(&before, &after);
+    let half_width = match degrees {
         Some(degrees) => t_two_sided(confidence, degrees) * before.error().hypot(after.error()),
         None => 0.0,
     };
     let (low, high) = around(difference, half_width);
     let method = format!("unpaired, {rounds}, Welch interval");
-    Ok(Estimate::new(difference.exp_m1(), (low.exp_m1(), high.exp_m1()), confidence, n, method))
+    let change = Estimate::new(difference.exp_m1(), (low.exp_m1(), high.exp_m1()), confidence, n, method);
+    Ok(Estimate { degrees, ..change })
 }
 
 /// What the interval of a change says; `equivalence` is the share that counts as no difference.
@@ -113,7 +123,8 @@ pub fn verdict(change: &Estimate, equivalence: f64) -> Verdict {
 /// the number of independent ratios that tell as much about a variance as these do (Bayley & Hammersley 1946). Both
 /// take the logarithms for normal. Two or three rounds give a value without an interval.
 ///
-/// Refused are fewer than two rounds, and a value that is not above 0.
+/// # Errors
+/// With fewer than two rounds, and with a value that is not above 0.
 pub fn noise_floor(rounds: &[f64]) -> Result<Estimate, Refusal> {
     let logarithms = logarithms(rounds.iter().copied(), "")?;
     let ratios: Vec<f64> = logarithms.windows(2).map(|two| two[1] - two[0]).collect();
@@ -188,7 +199,7 @@ impl Moments {
             return None;
         }
         let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
+        let mean = mean(values);
         let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
         Some(Moments { n, mean, deviation: (squares / (n - 1.0).max(1.0)).sqrt() })
     }

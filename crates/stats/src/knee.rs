@@ -1,6 +1,6 @@
 //! The knee of a sweep: the load from which more load brings hardly more throughput.
 
-use crate::scaling::{REMEDY, Spread, TAIL, by_load};
+use crate::scaling::{REMEDY, Spread, TAIL, by_load, merged};
 use plimsoll_model::estimate::{CONFIDENCE, Estimate, Refusal};
 use plimsoll_model::scaling::{Knee, Sample};
 
@@ -11,22 +11,29 @@ pub const REACHED: f64 = 0.95;
 const LEAST_POINTS: usize = 3;
 
 /// The knee of a sweep: the smallest load that brings [`REACHED`] of the highest mean that was observed. Samples come
-/// in any order; between two of them throughput is taken as linear over log2(load), since sweeps double.
+/// in any order, several of one load count as their mean; between two loads throughput is taken as linear over
+/// log2(load), since sweeps double.
 ///
 /// The interval holds every load whose throughput may be [`REACHED`] of the peak: it begins where the upper bound of
 /// the ratio to the peak first gets there, and ends where the lower bound does. An end is open (`None`, with the reason
 /// in `missing`) where the sweep does not enclose it or noise hides it.
 ///
 /// # Errors
-/// With fewer than three usable samples.
+/// With fewer than three different loads, and where none brought anything.
 pub fn knee(samples: &[Sample]) -> Result<Knee, Refusal> {
-    let samples = by_load(samples);
+    let samples = merged(&by_load(samples));
     if samples.len() < LEAST_POINTS {
         let have = if samples.len() == 1 { "point has" } else { "points have" };
         return Err(Refusal(format!("{} load {have} no knee; {LEAST_POINTS} can", samples.len())));
     }
     let means: Curve = samples.iter().map(|sample| (sample.load, sample.throughput.value)).collect();
     let highest = means.iter().map(|&(_, mean)| mean).fold(0.0, f64::max);
+    if highest == 0.0 {
+        return Err(Refusal(format!(
+            "none of {} load points brought any throughput; a knee needs some",
+            samples.len()
+        )));
+    }
     let peak = means.iter().position(|&(_, mean)| mean == highest).unwrap_or(0);
     let (first, last) = (0, means.len() - 1);
     let wanted = REACHED * highest;
@@ -52,9 +59,9 @@ fn crossing(curve: &[(f64, f64)], wanted: f64) -> Option<f64> {
     Some((low.log2() + share * (high.log2() - low.log2())).exp2())
 }
 
-fn with_interval(load: f64, samples: &[&Sample], peak: usize) -> Estimate {
+fn with_interval(load: f64, samples: &[Sample], peak: usize) -> Estimate {
     let effective_n = samples.iter().map(|sample| sample.throughput.effective_n).fold(f64::INFINITY, f64::min);
-    let spreads: Vec<Spread> = samples.iter().filter_map(|sample| Spread::of(&sample.throughput)).collect();
+    let spreads: Vec<Spread> = samples.iter().filter_map(spread).collect();
     if spreads.len() < samples.len() {
         let without = match spreads.len() {
             0 => "the load points have no intervals".to_owned(),
@@ -79,9 +86,16 @@ fn with_interval(load: f64, samples: &[&Sample], peak: usize) -> Estimate {
         high,
         confidence: CONFIDENCE,
         effective_n,
+        degrees: None,
         method: "interpolated over log2(load), Welch t intervals of the ratios to the peak".to_owned(),
         missing: (!reasons.is_empty()).then(|| reasons.join("; ")),
     }
+}
+
+/// A load that brought nothing has a ratio of 0, whatever its interval.
+fn spread(sample: &Sample) -> Option<Spread> {
+    let nothing = sample.throughput.value == 0.0;
+    if nothing { Some(Spread::NONE) } else { Spread::of(&sample.throughput) }
 }
 
 /// What noise leaves open of each load's true throughput as a ratio to the true peak.
@@ -99,7 +113,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn new(samples: &[&Sample], spreads: &[Spread], peak: usize) -> Bounds {
+    fn new(samples: &[Sample], spreads: &[Spread], peak: usize) -> Bounds {
         let mean = |at: usize| samples[at].throughput.value;
         let log_ratio = |at: usize, to: usize| (mean(at) / mean(to)).ln();
         let reach = |at: usize, to: usize, tail: f64| spreads[at].and(spreads[to]).reach(tail);
@@ -184,11 +198,32 @@ mod tests {
     }
 
     #[test]
+    fn equal_loads_are_one_load_point() {
+        let points = [(1.0, 100.0), (2.0, 200.0), (4.0, 400.0), (8.0, 500.0), (8.0, 520.0)];
+        let found = with_intervals(&points, 0.02);
+        assert_eq!((found.peak_load, found.peak.value, found.open_ended), (8.0, 510.0, true));
+        assert_eq!(found.load.high, None);
+        assert_eq!(of(&points[2..]).unwrap_err().0, "2 load points have no knee; 3 can");
+    }
+
+    #[test]
+    fn a_load_that_brings_nothing_encloses_the_knee() {
+        let points = [(1.0, 100.0), (2.0, 180.0), (4.0, 200.0), (8.0, 0.0)];
+        let found = of(&points).unwrap();
+        assert_eq!((found.peak_load, found.open_ended), (4.0, false));
+        let (low, high) = with_intervals(&points, 0.02).load.interval().unwrap();
+        assert!(2.0 < low && low < found.load.value && found.load.value < high && high <= 4.0, "{low} {high}");
+    }
+
+    #[test]
     fn too_little_or_nothing_has_no_knee() {
         let refused = |points: &[(f64, f64)]| of(points).unwrap_err().0;
         assert_eq!(refused(&[]), "0 load points have no knee; 3 can");
         assert_eq!(refused(&[(1.0, 100.0), (2.0, 200.0)]), "2 load points have no knee; 3 can");
-        assert_eq!(refused(&[(1.0, 0.0), (2.0, 0.0), (4.0, 0.0)]), "0 load points have no knee; 3 can");
+        assert_eq!(
+            refused(&[(1.0, 0.0), (2.0, 0.0), (4.0, 0.0)]),
+            "none of 3 load points brought any throughput; a knee needs some"
+        );
         let broken = [(1.0, f64::INFINITY), (2.0, f64::NAN), (0.0, 1.0), (4.0, 120.0)];
         assert_eq!(refused(&broken), "1 load point has no knee; 3 can");
     }

@@ -1,8 +1,8 @@
 //! Pure numbers: from histograms and series to estimates that say how far they can be trusted.
 //!
 //! Nothing here knows MySQL, reads a clock or does I/O; every function is one from values to values, and a random
-//! number comes from a constant seed. An [`plimsoll_model::Estimate`] carries value, interval, effective n and method; where there is
-//! none, a [`plimsoll_model::Refusal`] says what is missing.
+//! number comes from a constant seed. A [`plimsoll_model::Estimate`] carries value, interval, effective n and method;
+//! where there is none, a [`plimsoll_model::Refusal`] says what is missing.
 //!
 //! - Within a trial: [`batch_means`] and [`percentile`] (a window's means and percentiles), [`steady`] (has it settled,
 //!   when does a warm-up end), [`change_points`], [`stalls`].

@@ -78,6 +78,7 @@ impl Clusters {
             high: (high < 1.0).then(|| self.at(high)),
             confidence: CONFIDENCE,
             effective_n: n * (binomial / standard_error).powi(2),
+            degrees: Some(uncertainty.degrees),
             method: format!("Woodruff, {}", uncertainty.method(self.width)),
             missing: (low <= 0.0 || high >= 1.0).then(|| self.unbounded(quantile, standard_error)),
         })

@@ -1,6 +1,7 @@
 //! What a sweep over loads tells: its knee, its Universal Scalability fit, and what each load brought against the
 //! smallest.
 
+use crate::batch_means::mean;
 use crate::distribution::{t_quantile, t_two_sided};
 use crate::knee::knee;
 use crate::saturation::saturation;
@@ -20,14 +21,16 @@ pub fn scaling(metric: &str, samples: &[Sample]) -> Scaling {
 }
 
 /// What each load brought against the smallest one, as a share, in order of load: one entry less than there are
-/// usable samples.
+/// different loads with a throughput above 0. Several samples of one load count as their mean.
 ///
 /// The interval is Welch's of the difference of the log throughputs (Welch, "The generalization of Student's problem",
 /// Biometrika 34, 1947). It is missing where one of the two has none.
 pub fn deltas(samples: &[Sample]) -> Vec<Delta> {
-    let samples = by_load(samples);
+    let mut samples = by_load(samples);
+    samples.retain(|sample| sample.throughput.value > 0.0);
+    let samples = merged(&samples);
     let Some((base, others)) = samples.split_first() else { return Vec::new() };
-    let delta = |sample: &&Sample| Delta { load: sample.load, change: change(base, sample) };
+    let delta = |sample: &Sample| Delta { load: sample.load, change: change(base, sample) };
     others.iter().map(delta).collect()
 }
 
@@ -36,32 +39,59 @@ fn change(base: &Sample, sample: &Sample) -> Estimate {
     let ratio = above.value / below.value;
     let effective_n = above.effective_n.min(below.effective_n);
     let Some((base_spread, spread)) = Spread::of(below).zip(Spread::of(above)) else {
-        let missing = format!("loads {} and {} need intervals both: {REMEDY}", base.load, sample.load);
+        let missing = format!("loads {} and {} both need intervals: {REMEDY}", base.load, sample.load);
         return Estimate::bare(ratio - 1.0, effective_n, "ratio of means".to_owned(), missing);
     };
-    let reach = spread.and(base_spread).reach(TAIL).exp();
+    let both = spread.and(base_spread);
+    let reach = both.reach(TAIL).exp();
     let ends = (ratio / reach - 1.0, ratio * reach - 1.0);
-    Estimate::new(ratio - 1.0, ends, CONFIDENCE, effective_n, "ratio of means, Welch t interval".to_owned())
+    let method = "ratio of means, Welch t interval".to_owned();
+    Estimate::new(ratio - 1.0, ends, CONFIDENCE, effective_n, method).with_degrees(both.degrees)
 }
 
 /// What gives a load point an interval.
 pub(crate) const REMEDY: &str = "measure 10 s or longer, or several rounds";
 
-/// The usable samples, smallest load first. A load or throughput that is not a number above 0 tells nothing of growth.
+/// The usable samples, smallest load first: loads above 0, and throughputs of 0 or above.
 pub(crate) fn by_load(samples: &[Sample]) -> Vec<&Sample> {
-    let usable = |number: f64| number > 0.0 && number.is_finite();
+    let usable = |load: f64, throughput: f64| load > 0.0 && throughput >= 0.0 && (load + throughput).is_finite();
     let mut samples: Vec<&Sample> =
-        samples.iter().filter(|sample| usable(sample.load) && usable(sample.throughput.value)).collect();
+        samples.iter().filter(|sample| usable(sample.load, sample.throughput.value)).collect();
     samples.sort_by(|a, b| a.load.total_cmp(&b.load));
     samples
 }
 
-/// Degrees of freedom that an interval is taken to have at least, those of 5 rounds. An estimate does not carry them,
-/// and its effective n may be smaller: a short window of many batches counts as few seconds. Too few degrees would make
-/// a small error of a wide interval.
+/// One sample of each load, of samples in order of load.
+pub(crate) fn merged(samples: &[&Sample]) -> Vec<Sample> {
+    samples.chunk_by(|a, b| a.load == b.load).map(together).collect()
+}
+
+/// The mean of samples of one load, as independent of each other; without an interval where one of them has none.
+fn together(same: &[&Sample]) -> Sample {
+    if let [only] = same {
+        return (*only).clone();
+    }
+    let count = same.len() as f64;
+    let value = mean(&same.iter().map(|sample| sample.throughput.value).collect::<Vec<f64>>());
+    let effective_n = same.iter().map(|sample| sample.throughput.effective_n).sum();
+    let method = format!("mean of {count} measurements");
+    let spreads: Option<Vec<Spread>> = same.iter().map(|sample| Spread::absolute(&sample.throughput)).collect();
+    let throughput = match spreads.and_then(|spreads| spreads.into_iter().reduce(Spread::and)) {
+        Some(Spread { error, degrees }) => {
+            let margin = error / count * t_two_sided(CONFIDENCE, degrees);
+            let ends = ((value - margin).max(0.0), value + margin);
+            Estimate::new(value, ends, CONFIDENCE, effective_n, format!("{method}, t interval")).with_degrees(degrees)
+        }
+        None => Estimate::bare(value, effective_n, method, format!("not all of them have an interval: {REMEDY}")),
+    };
+    Sample { load: same[0].load, throughput }
+}
+
+/// Degrees of freedom that the interval of an estimate without them is taken to have at least, those of 5 rounds. Its
+/// effective n may be smaller; too few degrees would make a small error of a wide interval.
 const LEAST_DEGREES: f64 = 4.0;
 
-/// How far the logarithm of a mean can be trusted.
+/// How far the logarithm of a mean, where nothing else is said, can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     /// Standard error of the logarithm, which is that of the mean relative to it.
@@ -71,15 +101,24 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// What the interval of a mean above 0 says, taken as a t interval with `effective_n` − 1 degrees of freedom and at
-    /// least [`LEAST_DEGREES`]; `None` without an interval.
+    /// Of what is known exactly.
+    pub const NONE: Spread = Spread { error: 0.0, degrees: LEAST_DEGREES };
+
+    /// What the interval of a mean above 0 says; `None` without an interval.
     pub fn of(mean: &Estimate) -> Option<Spread> {
-        let degrees = (mean.effective_n - 1.0).max(LEAST_DEGREES);
-        let error = mean.half_width()? / mean.value / t_two_sided(mean.confidence, degrees);
-        Some(Spread { error, degrees })
+        let Spread { error, degrees } = Spread::absolute(mean)?;
+        Some(Spread { error: error / mean.value, degrees })
     }
 
-    /// Of the difference of two logarithms, with the degrees of freedom of Welch (1947).
+    /// The same of the mean itself, in its unit. Its interval is taken as a t interval, with `effective_n` − 1 degrees
+    /// of freedom where it does not say. Its upper half counts, since the lower one may be cut at 0.
+    fn absolute(mean: &Estimate) -> Option<Spread> {
+        let (_, high) = mean.interval()?;
+        let degrees = mean.degrees.unwrap_or((mean.effective_n - 1.0).max(LEAST_DEGREES));
+        Some(Spread { error: (high - mean.value) / t_two_sided(mean.confidence, degrees), degrees })
+    }
+
+    /// Of the sum or difference of two, with the degrees of freedom of Welch (1947).
     pub fn and(self, other: Spread) -> Spread {
         let (own, others) = (self.error.powi(2), other.error.powi(2));
         let variance = own + others;
@@ -126,6 +165,28 @@ mod tests {
     }
 
     #[test]
+    fn the_degrees_of_an_interval_are_its_own_where_it_says() {
+        // Cut at 0 below; 12.706 is t of one degree of freedom.
+        let rare = Estimate::new(1.0, (0.0, 1.0 + 12.706_204_736), CONFIDENCE, 20.0, String::new()).with_degrees(1.0);
+        let found = Spread::of(&rare).unwrap();
+        assert!((found.error - 1.0).abs() < 1e-9 && found.degrees == 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn equal_loads_are_merged_as_independent_measurements() {
+        let samples = [measured(8.0, 100.0, 3.0), measured(8.0, 110.0, 4.0), measured(4.0, 60.0, 1.0)];
+        let [four, eight] = &merged(&by_load(&samples))[..] else { panic!("two loads") };
+        assert_eq!((four, eight.load, eight.throughput.value), (&samples[2], 8.0, 105.0));
+        // Errors of 3 and 4 units of t of 4 degrees, of which Welch makes 25² / (9² / 4 + 16² / 4).
+        let Spread { error, degrees } = Spread::absolute(&eight.throughput).unwrap();
+        let expected = (2.5 / 2.776_445_105, 2_500.0 / 337.0);
+        assert!((error - expected.0).abs() < 1e-9 && (degrees - expected.1).abs() < 1e-9, "{error} {degrees}");
+        let twins = [measured(1.0, 100.0, 3.0), measured(4.0, 300.0, 9.0), measured(4.0, 320.0, 9.0)];
+        let [delta] = &deltas(&twins)[..] else { panic!("one delta") };
+        assert!((delta.change.value - 2.1).abs() < 1e-12, "{delta:?}");
+    }
+
+    #[test]
     fn deltas_are_against_the_smallest_load() {
         let found = deltas(&[measured(4.0, 300.0, 9.0), measured(1.0, 100.0, 3.0), measured(2.0, 150.0, 0.0)]);
         assert_eq!(found.iter().map(|delta| delta.load).collect::<Vec<_>>(), [2.0, 4.0]);
@@ -134,7 +195,8 @@ mod tests {
         let (low, high) = found[0].change.interval().unwrap();
         assert!((low - (1.5 * (-0.03_f64).exp() - 1.0)).abs() < 1e-9, "{low}");
         assert!((high - (1.5 * 0.03_f64.exp() - 1.0)).abs() < 1e-9, "{high}");
-        assert!(deltas(&[]).is_empty() && deltas(&[measured(1.0, 100.0, 3.0)]).is_empty());
+        let silent = deltas(&[measured(1.0, 0.0, 0.0), measured(2.0, 150.0, 0.0), measured(4.0, 0.0, 0.0)]);
+        assert!(silent.is_empty() && deltas(&[]).is_empty() && deltas(&[measured(1.0, 100.0, 3.0)]).is_empty());
     }
 
     #[test]
@@ -142,7 +204,7 @@ mod tests {
         let mut samples = [measured(1.0, 100.0, 3.0), measured(2.0, 150.0, 3.0)];
         samples[1].throughput.low = None;
         let [delta] = &deltas(&samples)[..] else { panic!("one delta") };
-        let expected = "loads 1 and 2 need intervals both: measure 10 s or longer, or several rounds";
+        let expected = "loads 1 and 2 both need intervals: measure 10 s or longer, or several rounds";
         assert_eq!(delta.change.missing.as_deref(), Some(expected));
     }
 }

@@ -122,7 +122,10 @@ pub struct Search {
 }
 
 impl Search {
-    /// Fails if the rates are not finite, not above 0 or not in order.
+    /// A search that has tried nothing yet.
+    ///
+    /// # Errors
+    /// With rates that are not finite, not above 0 or not in order.
     pub fn new(spec: SearchSpec) -> Result<Search, Refusal> {
         let SearchSpec { lowest, highest, start, .. } = spec;
         if !(lowest >= f64::MIN_POSITIVE && highest.is_finite() && lowest < highest) {
@@ -165,10 +168,13 @@ impl Search {
     }
 
     /// The load line in arrivals per second: the median of the posterior and its central 95 %. An end that is not
-    /// between the lowest and the highest rate is open. Refuses if no trial kept the objective.
+    /// between the lowest and the highest rate is open.
     ///
     /// `effective_n` counts each trial by how open its outcome was, 4p(1 − p) with its probability p of being kept:
     /// one near the line by 1, one far from it by almost nothing.
+    ///
+    /// # Errors
+    /// Where no trial kept the objective.
     pub fn estimate(&self) -> Result<Estimate, Refusal> {
         let trials = self.told.len();
         let Some(kept) = self.highest_kept() else {

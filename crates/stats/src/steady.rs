@@ -1,6 +1,7 @@
 //! Has a window settled, and when does a warm-up end?
 
 use crate::autocorrelation::lag_1;
+use crate::batch_means::mean;
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::{Estimate, Refusal};
 
@@ -202,8 +203,8 @@ fn least_error(values: &[f64]) -> usize {
 /// Whether a warm-up is over after these values, one per second since the load began.
 ///
 /// It is, if [`truncation`] finds a cut, 30 s or more follow it, and their [`trend`] is at most [`TOLERANCE`]: its
-/// value, since the interval of so few seconds seldom excludes 0. Who asks every second ends at the first second at
-/// which this is so, and measures from then on; a series that never settles never ends.
+/// value, since the interval of so few seconds seldom excludes 0. Asked every second, it ends at the first second at
+/// which this is so; a series that never settles never ends.
 pub fn warm_up_end(values: &[f64]) -> WarmUp {
     let Some(seconds) = truncation(values) else {
         return WarmUp::GoOn(format!("{} s have not settled yet (MSER)", values.len()));
@@ -223,10 +224,6 @@ pub fn warm_up_end(values: &[f64]) -> WarmUp {
             WarmUp::Ended { seconds, why: format!("{found} drift by {drift:+.1} %, less than {bound:.0} %") }
         }
     }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Of ascending values, at least one.

@@ -40,6 +40,7 @@ struct Expected {
 #[derive(Deserialize)]
 struct Silence {
     progress: Vec<(u64, f64)>,
+    longest: f64,
     stalls: Vec<(f64, f64)>,
 }
 
@@ -93,8 +94,8 @@ fn percentiles_agree_with_the_ranks_of_the_values_themselves() {
 fn stalls_agree_with_the_poisson_probability_of_their_runs() {
     let windows = reference().stalls;
     assert!(windows.iter().any(|window| window.stalls.is_empty()) && windows.iter().any(|w| w.stalls.len() > 1));
-    for Silence { progress, stalls: expected } in windows {
+    for Silence { progress, longest, stalls: expected } in windows {
         let expected: Vec<Stall> = expected.iter().map(|&(start, seconds)| Stall { start, seconds }).collect();
-        assert_eq!(stalls(&progress), expected);
+        assert_eq!(stalls(&progress, longest), expected);
     }
 }

@@ -6,7 +6,7 @@ use plimsoll_model::comparison::Design;
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_record::RecordError;
 
-/// They hold for both sides alike, so they say nothing of a difference; unlike durability has a caveat of its own.
+/// Where they hold for all recordings, they say nothing of a difference; unlike durability has a caveat of its own.
 const HOLD_ALIKE: [&str; 2] = ["shared_cores", "not_durable"];
 
 /// Everything, the comparison's own first.
@@ -61,12 +61,15 @@ fn of_side(group: &Group) -> Vec<Caveat> {
 
 /// What the recordings' own summaries have to say, once for each code.
 fn repeated(groups: [&Group; 2]) -> Vec<Caveat> {
-    let recordings: Vec<_> = groups.iter().flat_map(|group| &group.chosen.recordings).collect();
+    let mut recordings: Vec<_> = groups.iter().flat_map(|group| &group.chosen.recordings).collect();
+    // Two variants may be of one recording.
+    recordings.sort_by_key(|view| &view.directory);
+    recordings.dedup_by_key(|view| &view.directory);
     let caveats_of = |place: usize| recordings[place].summary.iter().flat_map(|summary| &summary.caveats);
     let mut found: Vec<(Caveat, usize)> = Vec::new();
     for place in 0..recordings.len() {
         let mut here: Vec<&str> = Vec::new();
-        for caveat in caveats_of(place).filter(|caveat| !HOLD_ALIKE.contains(&caveat.code.as_str())) {
+        for caveat in caveats_of(place) {
             if here.contains(&caveat.code.as_str()) {
                 continue;
             }
@@ -78,6 +81,7 @@ fn repeated(groups: [&Group; 2]) -> Vec<Caveat> {
         }
     }
     let of = recordings.len();
+    found.retain(|(caveat, count)| *count < of || !HOLD_ALIKE.contains(&caveat.code.as_str()));
     let told = |(caveat, count): (Caveat, usize)| {
         Caveat::new(&caveat.code, format!("in {count} of {of} recordings: {}", caveat.message))
     };

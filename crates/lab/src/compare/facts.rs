@@ -94,6 +94,11 @@ impl Facts {
         }
     }
 
+    /// True if all rounds of this side were measured on one machine.
+    pub fn is_of_one_machine(&self) -> bool {
+        self.machines().into_iter().flatten().all(|values| values.len() == 1)
+    }
+
     /// What tells one machine from another.
     pub fn machines(&self) -> Vec<Option<&BTreeSet<String>>> {
         OF_THE_MACHINE.iter().map(|name| self.values.get(&format!("host.{name}"))).collect()

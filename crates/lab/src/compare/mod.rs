@@ -39,9 +39,12 @@ struct Group {
 /// recording cannot be read.
 pub fn compare(recordings: &Path, a: &str, b: &str, equivalence: f64) -> Result<Comparison, LabError> {
     let listing = read::list(recordings)?;
-    let (a, b) = (Chosen::find(&listing, a)?, Chosen::find(&listing, b)?);
-    a.must_not_share(&b)?;
-    let (a, b) = (Group::measure(a)?, Group::measure(b)?);
+    let (mut of_a, mut of_b) = (Chosen::find(&listing, a)?, Chosen::find(&listing, b)?);
+    of_a.must_not_share(&of_b)?;
+    if of_a.name == of_b.name {
+        (of_a.name, of_b.name) = (a.to_owned(), b.to_owned());
+    }
+    let (a, b) = (Group::measure(of_a)?, Group::measure(of_b)?);
     let workload = rounds::workload(&a, &b)?;
     let (common, left_out) = rounds::load_points(&a, &b);
     if common.is_empty() {
@@ -116,15 +119,30 @@ impl Table<'_> {
         let both =
             |metric: &Metric| Some((*metric, self.a.over(self.common, *metric)?, self.b.over(self.common, *metric)?));
         let Some((metric, a, b)) = candidates.iter().find_map(both) else {
-            return Err(LabError::Refused(
-                "there is a round in which no transaction was completed; name the recordings without it".to_owned(),
-            ));
+            return Err(self.incomplete(candidates));
         };
         let point = match self.common {
             [only] => Some(*only),
             _ => None,
         };
         self.row(point, metric, &a, &b, CONFIDENCE)
+    }
+
+    /// Which round has none of the figures that could decide.
+    fn incomplete(&self, candidates: &[Metric]) -> LabError {
+        let rounds = self.a.rounds.iter().chain(&self.b.rounds);
+        let mut figures = rounds.flat_map(|round| self.common.iter().map(move |point| (round, *point)));
+        let lacks = |(round, point): &(&Round, LoadPoint)| candidates.iter().all(|m| round.value(*point, *m).is_none());
+        let figure = if candidates == [Metric::P99Ms] { "response times" } else { "completed transactions" };
+        LabError::Refused(match figures.find(lacks) {
+            Some((round, point)) => format!(
+                "{} has no {figure} at {}; name the recordings without it",
+                round.directory.display(),
+                point.label()
+            ),
+            None => "some rounds have new orders per minute and others only transactions; compare rounds of one kind"
+                .to_owned(),
+        })
     }
 
     fn rows(&self) -> Result<Vec<Row>, LabError> {

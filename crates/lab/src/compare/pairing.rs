@@ -6,7 +6,7 @@ use super::rounds::Round;
 /// Why rounds cannot be compared pair by pair; `None` if they can. Pairs must follow each other in time, so that what
 /// drifts slowly on the machine is the same for both halves of a pair; which of the two came first does not matter.
 pub fn obstacle(a: &Group, b: &Group) -> Option<String> {
-    if a.facts.machines() != b.facts.machines() {
+    if a.facts.machines() != b.facts.machines() || !a.facts.is_of_one_machine() {
         return Some("they were measured on unlike machines".to_owned());
     }
     let (of_a, of_b) = (a.rounds.as_slice(), b.rounds.as_slice());

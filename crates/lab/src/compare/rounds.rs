@@ -12,9 +12,12 @@ use plimsoll_record::read::TrialView;
 use plimsoll_stats::latency::{latency_ms, new_histogram};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug)]
 pub struct Round {
+    /// The recording's.
+    pub directory: PathBuf,
     pub started: Timestamp,
     pub ended: Timestamp,
     /// By load point, in the order of the plan.
@@ -35,14 +38,14 @@ pub fn rounds(chosen: &Chosen) -> Result<Vec<Round>, LabError> {
         let numbers: BTreeSet<u32> = of_variant().map(|trial| trial.facts.round).collect();
         for number in numbers {
             let trials: Vec<&TrialView> = of_variant().filter(|trial| trial.facts.round == number).collect();
-            rounds.push(round(&trials)?);
+            rounds.push(round(&recording.directory, &trials)?);
         }
     }
     rounds.sort_by_key(|round| round.started);
     Ok(rounds)
 }
 
-fn round(trials: &[&TrialView]) -> Result<Round, LabError> {
+fn round(directory: &Path, trials: &[&TrialView]) -> Result<Round, LabError> {
     let mut points: Vec<(LoadPoint, Sum)> = Vec::new();
     for trial in trials {
         let point = load_point(trial)?;
@@ -57,6 +60,7 @@ fn round(trials: &[&TrialView]) -> Result<Round, LabError> {
         trial.facts.started.checked_add(SignedDuration::from_nanos(ns as i64)).unwrap_or(trial.facts.started)
     };
     Ok(Round {
+        directory: directory.to_owned(),
         started: trials.iter().map(|trial| trial.facts.started).min().unwrap_or_default(),
         ended: trials.iter().map(ended).max().unwrap_or_default(),
         points: points.into_iter().map(|(point, sum)| (point, sum.figures())).collect(),
@@ -70,7 +74,7 @@ fn load_point(trial: &TrialView) -> Result<LoadPoint, LabError> {
 }
 
 fn end_ns(interval: &Interval) -> u64 {
-    interval.t_ns + (interval.seconds * 1e9).round() as u64
+    interval.t_ns.saturating_add((interval.seconds * 1e9).round() as u64)
 }
 
 /// What the measured phases of the trials at one load point counted.
@@ -93,12 +97,14 @@ impl Sum {
         let window = first.t_ns..end_ns(last);
         for interval in &measured {
             self.seconds += interval.seconds;
-            self.transactions += interval.transactions;
-            self.new_orders += interval.committed.get("new_order").copied().unwrap_or(0);
+            // A damaged line must not end in a panic.
+            self.transactions = self.transactions.saturating_add(interval.transactions);
+            let new_orders = interval.committed.get("new_order").copied().unwrap_or(0);
+            self.new_orders = self.new_orders.saturating_add(new_orders);
         }
         if let Some((cpu_us, ended)) = server_cpu(trial, &measured, &window) {
             let (cpu_before, ended_before) = self.server.unwrap_or_default();
-            self.server = Some((cpu_before + cpu_us, ended_before + ended));
+            self.server = Some((cpu_before.saturating_add(cpu_us), ended_before.saturating_add(ended)));
         }
         for (tag, values) in trial.latency(window)? {
             let sum = match tag.strip_prefix("txn.").and_then(|name| name.rsplit_once('.')) {
@@ -136,7 +142,8 @@ fn server_cpu(trial: &TrialView, measured: &[&Interval], window: &Range<u64>) ->
     let first = before.or_else(|| trial.server.iter().find(|sample| window.contains(&sample.t_ns)))?;
     let last = trial.server.iter().rfind(|sample| sample.t_ns > first.t_ns && sample.t_ns <= window.end)?;
     let between = measured.iter().filter(|interval| interval.t_ns >= first.t_ns && end_ns(interval) <= last.t_ns);
-    let ended: u64 = between.map(|interval| interval.transactions + interval.rollbacks).sum();
+    let counts = between.flat_map(|interval| [interval.transactions, interval.rollbacks]);
+    let ended = counts.fold(0, u64::saturating_add);
     Some((last.cpu_us().checked_sub(first.cpu_us())?, ended))
 }
 

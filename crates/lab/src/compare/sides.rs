@@ -37,8 +37,13 @@ impl Chosen {
         }
         recordings.sort_by(|a, b| (a.manifest.started, &a.directory).cmp(&(b.manifest.started, &b.directory)));
         recordings.dedup_by(|a, b| real(&a.directory) == real(&b.directory));
-        let last_parts: Vec<&str> = each.iter().filter_map(|name| name.rsplit('/').next()).collect();
-        let name = last_parts.join(",") + &variant.map_or(String::new(), |variant| format!(":{variant}"));
+        // Of a path its last part is enough; a slash in a name belongs to it.
+        let short = |name: &&'_ str| match name.rsplit_once('/') {
+            Some((_, last)) if is_recording(Path::new(name)) => last.to_owned(),
+            _ => (*name).to_owned(),
+        };
+        let name = each.iter().map(short).collect::<Vec<_>>().join(",")
+            + &variant.map_or(String::new(), |variant| format!(":{variant}"));
         let variant = choose_variant(names, variant, &recordings)?;
         Ok(Chosen { name, variant, recordings, left_out })
     }
@@ -107,7 +112,10 @@ fn directories(listing: &Listing, name: &str, left_out: &mut Vec<String>) -> Res
             let candidates = listed(entries.iter().map(|entry| entry.id()));
             Err(LabError::Refused(format!("`{name}` may be any of {candidates}; write more of the one that is meant")))
         }
-        Found::Nothing => Err(nothing_called(listing, name)),
+        Found::Nothing => match listing.unreadable.iter().find(|error| error.to_string().contains(name)) {
+            Some(error) => Err(LabError::Environment(format!("{name} cannot be read: {error}"))),
+            None => Err(nothing_called(listing, name)),
+        },
     }
 }
 

@@ -5,6 +5,7 @@ use crate::args::CalibrateArgs;
 use crate::terminal::{self, Progress};
 use plimsoll_lab::LabError;
 use plimsoll_lab::calibrate::calibrate;
+use plimsoll_report::interval::Measured;
 use plimsoll_server::Home;
 
 pub fn run(args: CalibrateArgs) -> anyhow::Result<u8> {
@@ -15,13 +16,13 @@ pub fn run(args: CalibrateArgs) -> anyhow::Result<u8> {
     if args.json {
         terminal::result(&serde_json::to_string_pretty(&found)?)?;
     } else {
-        let spread = |field: &str| found.estimates.get(field).map_or(String::new(), terminal::spread);
+        let told = |field: &str, value: f64, unit: &str| {
+            Measured { value: Some(value), estimate: found.estimates.get(field).cloned() }.in_words(unit)
+        };
+        let rate = told("queries_per_second", found.queries_per_second, "queries/s");
+        let cpu = told("cpu_us_per_query", found.cpu_us_per_query, "µs of CPU per query");
         terminal::result(&format!(
-            "one loop sends at most {:.0}{} queries/s on this machine ({:.2}{} µs of CPU per query, {} connections)",
-            found.queries_per_second,
-            spread("queries_per_second"),
-            found.cpu_us_per_query,
-            spread("cpu_us_per_query"),
+            "one loop sends at most {rate} on this machine, with {cpu}, {} connections",
             found.connections
         ))?;
     }

@@ -15,7 +15,7 @@ fn contract() -> Value {
     });
     let estimate = json!({
         "value": "number", "low": "number?", "high": "number?", "confidence": "number", "effective_n": "number",
-        "method": "text", "missing": "text?",
+        "degrees": "number?", "method": "text", "missing": "text?",
     });
     json!({
         "schema_version": "count",
@@ -221,6 +221,31 @@ fn every_mean_says_how_far_it_can_be_trusted(point: &Value) {
             can_be_trusted(operation["name"].as_str().expect("a name"), mean, &operation["latency_mean_ms"]);
         }
     }
+}
+
+/// Windows of 10 s and more have intervals, and a sweep over them a knee.
+#[test]
+fn a_sweep_of_long_windows_prints_its_knee_and_intervals() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.up("");
+    lab.does("load oltp_read_only --table-size 2000");
+    let done = lab.does("run oltp_read_only --connections 1,2,4 --time 10s --report-interval 0");
+    for part in ["± ", "peak: ", "knee: ", "6 can", "95 % interval "] {
+        assert!(done.out.contains(part), "no {part}: {done}");
+    }
+    let written = std::fs::read_to_string(lab.recordings()[0].join("summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_str(&written).expect("JSON");
+    for point in summary["points"].as_array().expect("a list") {
+        every_mean_says_how_far_it_can_be_trusted(point);
+        for path in ["transactions_per_second", "latency_ms.mean", "client.cpu_us_per_query", "server.cpu_us_per_query"]
+        {
+            let estimate = &point["estimates"][path];
+            assert!(estimate["low"].is_number() && estimate["high"].is_number(), "{path}: {estimate}");
+        }
+    }
+    let knee = &summary["scaling"]["knee"];
+    let load = knee["load"]["value"].as_f64().expect("a knee");
+    assert!((1.0..=4.0).contains(&load) && knee["peak"]["high"].is_number(), "{knee}");
 }
 
 fn summary_holds(done: &Done) -> Value {

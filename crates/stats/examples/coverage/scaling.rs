@@ -13,6 +13,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Standard deviation of a round as a share of its mean, as whole runs of a server differ.
 const BETWEEN_ROUNDS: f64 = 0.05;
+/// The same of single runs.
+const BETWEEN_RUNS: f64 = 0.03;
 /// Standard deviation of a second within a run, and how neighbouring seconds correlate.
 const BETWEEN_SECONDS: f64 = 0.13;
 const CORRELATION: f64 = 0.6;
@@ -27,17 +29,19 @@ enum Measured {
     Rounds(usize),
     /// One window of so many seconds.
     Window(usize),
+    /// One window of so many seconds of a run that differs from others, of which its interval knows nothing.
+    Run(usize),
 }
 
-const ROUNDS: [usize; 3] = [5, 8, 20];
-const MEASURED: [Measured; 4] = [Measured::Rounds(5), Measured::Rounds(8), Measured::Rounds(20), Measured::Window(60)];
+const WINDOW: Measured = Measured::Window(60);
+const ROUNDS_AND_WINDOW: [Measured; 4] = [Measured::Rounds(5), Measured::Rounds(8), Measured::Rounds(20), WINDOW];
 
 impl Measured {
     /// Rounds, or batches of a window.
     fn n(self) -> usize {
         match self {
             Measured::Rounds(rounds) => rounds,
-            Measured::Window(seconds) => (1.25 * seconds as f64).sqrt() as usize,
+            Measured::Window(seconds) | Measured::Run(seconds) => (1.25 * seconds as f64).sqrt() as usize,
         }
     }
 
@@ -45,6 +49,7 @@ impl Measured {
         match self {
             Measured::Rounds(rounds) => format!("{rounds} rounds that differ by 5 %"),
             Measured::Window(seconds) => format!("one window of {seconds} s, lag-1 autocorrelation {CORRELATION}"),
+            Measured::Run(seconds) => format!("one window of {seconds} s each, runs that differ by 3 %"),
         }
     }
 
@@ -60,6 +65,10 @@ impl Measured {
             Measured::Rounds(rounds) => {
                 let values: Vec<f64> = (0..rounds).map(|_| mean * (1.0 + BETWEEN_ROUNDS * normal(rng))).collect();
                 mean_of_rounds(&values)
+            }
+            Measured::Run(seconds) => {
+                let run = mean * (1.0 + BETWEEN_RUNS * normal(rng));
+                Measured::Window(seconds).throughput(run, rng)
             }
             Measured::Window(seconds) => {
                 let noise = autoregression(rng, seconds, CORRELATION);
@@ -82,7 +91,8 @@ fn knees(simulations: usize) -> Vec<Row> {
         ("retrograde", law(9, 100.0, 0.02, 0.002)),
         ("still growing", law(9, 100.0, 0.03, 0.0)),
     ];
-    let situations = curves.iter().flat_map(|curve| MEASURED.map(|measured| (curve, measured)));
+    let measured = [&ROUNDS_AND_WINDOW[..], &[Measured::Window(10)]].concat();
+    let situations = curves.iter().flat_map(|curve| measured.iter().map(move |&measured| (curve, measured)));
     let row = |(number, ((name, curve), measured)): (usize, (&(&str, Curve), Measured))| {
         let truth = knee(&single_runs(curve)).map_or(f64::NAN, |knee| knee.load.value);
         let found = (0..simulations).map(|simulation| {
@@ -141,7 +151,7 @@ fn poor_fits(simulations: usize) -> Vec<Row> {
             half_width: None,
         }
     };
-    MEASURED.map(row).to_vec()
+    ROUNDS_AND_WINDOW.into_iter().chain([Measured::Run(320)]).map(row).collect()
 }
 
 fn changes(simulations: usize) -> Vec<Row> {
@@ -153,7 +163,7 @@ fn changes(simulations: usize) -> Vec<Row> {
         let situation = format!("8 CPUs against 1, {}", measured.name());
         counted("delta by CPUs", situation, measured.n(), truth, Wanted::INTERVAL, found)
     };
-    ROUNDS.map(Measured::Rounds).map(row).to_vec()
+    ROUNDS_AND_WINDOW.map(row).to_vec()
 }
 
 /// How many of the intervals contain the truth; an open end is taken as unlimited. No estimate is a miss.

@@ -14,6 +14,8 @@ impl Wanted {
     pub const AT_LEAST: Wanted = Wanted { least: 0.93, most: 1.0 };
     /// Verdicts and findings where there is nothing to be found.
     pub const FALSE_ALARMS: Wanted = Wanted { least: 0.0, most: 0.065 };
+    /// Findings that have to be all but impossible where there is nothing to be found.
+    pub const RARELY: Wanted = Wanted { least: 0.0, most: 0.005 };
     /// Effects that are there and are found; 4 of 5 is what the number of rounds was chosen for.
     pub const POWER: Wanted = Wanted { least: 0.77, most: 1.0 };
 }

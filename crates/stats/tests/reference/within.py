@@ -76,7 +76,7 @@ def percentile(batches, length, correlation, each, quantile):
     }
 
 
-def stall(rate, silences, intervals, length):
+def stall(rate, silences, intervals, length, longest):
     """Poisson arrivals apart from the silences, and each run's probability of being empty by chance."""
     completions = random.poisson(rate * length, intervals)
     for start, end in silences:
@@ -86,14 +86,20 @@ def stall(rate, silences, intervals, length):
     for empty, run in itertools.groupby(range(intervals), lambda index: completions[index] == 0):
         run = list(run)
         by_chance = stats.poisson.pmf(0, whole * len(run) * length)
-        if empty and by_chance < 0.001 / intervals:
+        if empty and by_chance < 0.001 / intervals and len(run) * length > longest:
             found.append([run[0] * length, len(run) * length])
-    return {"progress": [[int(count), length] for count in completions], "stalls": found}
+    return {"progress": [[int(count), length] for count in completions], "longest": longest, "stalls": found}
 
 
 means = [(3, 4, 0.2, 1), (5, 4, 0.6, 0.4), (8, 8, 0.4, 1), (8, 8, 0.6, 0.01), (20, 16, 0.6, 1), (20, 16, -0.3, 0.5)]
 percentiles = [(5, 4, 0.6, 50, 0.5), (5, 4, 0.2, 50, 0.95), (8, 8, 0.4, 40, 0.9), (8, 8, 0.6, 30, 0.999)]
-stalls = [(4, [], 60, 1), (4, [(10, 16)], 60, 1), (4, [(0, 30), (50, 52), (90, 100)], 100, 1), (30, [(7, 9)], 40, 0.5)]
+stalls = [
+    (4, [], 60, 1, 0.5),
+    (4, [(10, 16)], 60, 1, 0.5),
+    (4, [(0, 30), (50, 52), (90, 100)], 100, 1, 0.5),
+    (4, [(0, 30), (50, 52), (90, 100)], 100, 1, 10),
+    (30, [(7, 9)], 40, 0.5, 0.5),
+]
 document = {
     "means": [mean(*case) for case in means],
     "percentiles": [percentile(*case) for case in percentiles],
