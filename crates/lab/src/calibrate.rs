@@ -2,6 +2,7 @@
 //! answers every statement with the same row at once.
 
 use crate::error::LabError;
+use crate::estimates::{Around, Seconds};
 use crate::null_server::{Answer, NullServer};
 use crate::target::private_endpoint;
 use crate::watch::Watcher;
@@ -13,7 +14,6 @@ use plimsoll_model::Estimate;
 use plimsoll_model::samples::Phase;
 use plimsoll_server::Home;
 use plimsoll_server::host::host_facts;
-use plimsoll_stats::batch_means::{Piece, ratio};
 use plimsoll_workloads::null::Null;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -76,15 +76,15 @@ pub fn calibrate(home: &Home, seconds: f64, watcher: &mut dyn Watcher) -> Result
     run.finish();
     drop(null_server);
     let seconds = counted?;
-    let nothing = |_| LabError::Environment("nothing was answered during the calibration".to_owned());
-    let queries_per_second = ratio(&seconds.queries).map_err(nothing)?;
-    let cpu_us_per_query = ratio(&seconds.cpu_us).map_err(nothing)?;
+    let nothing = || LabError::Environment("nothing was answered during the calibration".to_owned());
+    let queries_per_second = seconds.mean("queries_per_second").ok_or_else(nothing)?;
+    let cpu_us_per_query = seconds.mean("client.cpu_us_per_query").ok_or_else(nothing)?;
     let host = host_facts(home.path());
     let calibration = Calibration {
         queries_per_second: queries_per_second.value,
         cpu_us_per_query: cpu_us_per_query.value,
         connections: CONNECTIONS,
-        seconds: seconds.queries.iter().map(|piece| piece.denominator).sum(),
+        seconds: seconds.progress().iter().map(|(_, length)| length).sum(),
         measured: Timestamp::now(),
         estimates: [("queries_per_second", queries_per_second), ("cpu_us_per_query", cpu_us_per_query)]
             .map(|(field, estimate)| (field.to_owned(), estimate))
@@ -99,14 +99,6 @@ pub fn calibrate(home: &Home, seconds: f64, watcher: &mut dyn Watcher) -> Result
 }
 
 /// The seconds of the measured window.
-#[derive(Default)]
-struct Seconds {
-    /// Queries over seconds.
-    queries: Vec<Piece>,
-    /// CPU of the loop, microseconds, over queries.
-    cpu_us: Vec<Piece>,
-}
-
 fn count(run: &Run, watcher: &mut dyn Watcher) -> Result<Seconds, LabError> {
     let mut seconds = Seconds::default();
     loop {
@@ -115,10 +107,7 @@ fn count(run: &Run, watcher: &mut dyn Watcher) -> Result<Seconds, LabError> {
                 run.start();
             }
             Some(LoopEvent::Interval(tally)) if tally.phase == Phase::Measure => {
-                let (queries, cpu_ns) = (tally.counters.queries as f64, tally.counters.loop_cpu_ns as f64);
-                let length = (tally.end_ns - tally.start_ns) as f64 / 1e9;
-                seconds.queries.push(Piece { numerator: queries, denominator: length });
-                seconds.cpu_us.push(Piece { numerator: cpu_ns / 1e3, denominator: queries });
+                seconds.add(&tally, &run.names, &Around { loops: 1, edges: None, host: None });
             }
             Some(LoopEvent::Interval(_)) | None => {}
             Some(LoopEvent::Drained(_)) => return Ok(seconds),

@@ -64,7 +64,7 @@ pub fn of_seconds(point: &Point, seconds: &Seconds) -> Vec<Caveat> {
         let (length, start) = (stall.seconds, stall.start);
         caveats.push(Caveat::new(
             "stalled",
-            format!("no transaction was completed for {length:.0} s from second {start:.0} of the window on {at}: find out what happened then"),
+            format!("no transaction was completed for {length:.0} s from second {start:.0} of the window on, {at}: find out what happened then"),
         ));
     }
     // What was offered decides throughput where a rate is set.

@@ -49,12 +49,16 @@ impl Seconds {
         self.piece("client.cpu_us_per_query", loop_cpu_us, queries);
         self.piece("client.cpu_us_per_transaction", loop_cpu_us, ended);
         self.piece("client.cpu_fraction", loop_cpu_us / 1e6, seconds * around.loops as f64);
-        for (name, kind) in names.transactions.iter().zip(&tally.transactions).filter(|_| names.transactions.len() > 1)
-        {
+        for (name, kind) in tally.kinds(names) {
             self.piece(&format!("committed_per_second.{name}"), kind.committed as f64, seconds);
         }
         self.outside(around, seconds, queries, ended);
         self.latencies(tally);
+    }
+
+    /// The mean of the window that belongs at this path of a point; `None` if nothing was counted of it.
+    pub fn mean(&self, path: &str) -> Option<Estimate> {
+        ratio(self.pieces.get(path)?).ok()
     }
 
     /// Transactions per second in each whole second of the window, in their order.
@@ -149,7 +153,6 @@ impl Seconds {
 
     /// The transaction as a whole comes first in a point, then its kinds and the statements, those without samples left out.
     fn judge_operations(&self, point: &mut Point, names: &Names) {
-        let mean = |path: &str| self.pieces.get(path).and_then(|pieces| ratio(pieces).ok());
         let kinds = names.transactions.iter().map(|name| (OperationKind::Transaction, *name));
         let all = kinds.chain(names.statements.iter().map(|name| (OperationKind::Statement, *name)));
         let known: Vec<_> = all.zip(&self.operations).collect();
@@ -157,7 +160,7 @@ impl Seconds {
             let is_it = |(name, _): &&(_, _)| place > 0 && *name == (operation.kind, operation.name.as_str());
             let (service, response) = match known.iter().find(is_it).map(|(_, pieces)| pieces) {
                 Some([service, response]) => (ratio(service).ok(), ratio(response).ok()),
-                None => (mean("latency_ms.mean"), mean("response_ms.mean")),
+                None => (self.mean("latency_ms.mean"), self.mean("response_ms.mean")),
             };
             (operation.latency_mean_ms, operation.response_mean_ms) = (service, response);
         }

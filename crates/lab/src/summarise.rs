@@ -13,14 +13,13 @@ use std::time::Duration;
 /// One second of the load as a line of the recording; `start_ns` is the trial's start.
 pub fn interval(tally: &Tally, names: &Names, start_ns: u64, open_loop: bool) -> Interval {
     let counters = &tally.counters;
-    let kinds = names.transactions.iter().zip(&tally.transactions).filter(|_| names.transactions.len() > 1);
     Interval {
         t_ns: tally.start_ns.saturating_sub(start_ns),
         phase: tally.phase,
         seconds: seconds(tally),
         transactions: counters.transactions,
         rollbacks: counters.rollbacks,
-        committed: kinds.map(|(name, kind)| ((*name).to_owned(), kind.committed)).collect(),
+        committed: tally.kinds(names).map(|(name, kind)| (name.to_owned(), kind.committed)).collect(),
         queries: counters.queries,
         statements: counters.statements,
         sent: counters.sent,
@@ -123,8 +122,7 @@ fn operations(tally: &Tally, measured: &Measured) -> Vec<Operation> {
         committed: tally.counters.transactions,
     };
     let names = measured.names;
-    let kinds = names.transactions.iter().zip(&tally.transactions).filter(|_| names.transactions.len() > 1);
-    let kinds = kinds.filter(|(_, kind)| !kind.service.is_empty() || kind.failed > 0);
+    let kinds = tally.kinds(names).filter(|(_, kind)| !kind.service.is_empty() || kind.failed > 0);
     let statements = names.statements.iter().zip(&tally.statements);
     let statements = statements.filter(|(_, s)| !s.latency.is_empty() || s.errors > 0).map(|(name, s)| Operation {
         kind: OperationKind::Statement,

@@ -179,6 +179,12 @@ impl Tally {
         self.counted.iter_mut().zip(&other.counted).for_each(|(mine, theirs)| *mine += theirs);
     }
 
+    /// Each kind of transaction with its name, where there are several.
+    pub fn kinds<'a>(&'a self, names: &'a Names) -> impl Iterator<Item = (&'static str, &'a TransactionTally)> {
+        let several = names.transactions.len() > 1;
+        names.transactions.iter().copied().zip(&self.transactions).filter(move |_| several)
+    }
+
     /// First send to final answer of all transactions.
     pub fn service(&self) -> Cow<'_, Histogram<u64>> {
         self.merged(|transaction| &transaction.service)
