@@ -11,6 +11,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BUILD_PACKAGES := $(if $(shell command -v cc),,gcc libc6-dev)
 # MariaDB and its tools without the service: nothing is started or changed on the system.
 SERVER_PACKAGES := mariadb-server-core mariadb-client-core
+# The tests of storage lanes and of `plimsoll io`; what cannot be installed is skipped, and said.
+STORAGE_PACKAGES := e2fsprogs xfsprogs btrfs-progs nbdkit nbdkit-plugin-dev libnbd-bin fuse3 fio eatmydata
 TEST_PACKAGES := $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench chromium
 # `--server /path/to/mysqld` needs none of ours.
 OWN_SERVER := $(findstring --server /,$(ARGS))$(findstring --server=/,$(ARGS))
@@ -25,12 +27,14 @@ quickstart: ## from a bare machine to a measured report; ARGS='--server PATH' pa
 
 test: ## the checks (format, clippy, layers, sizes …) and every test, in minutes
 	@scripts/install-packages $(TEST_PACKAGES)
+	@scripts/install-packages $(STORAGE_PACKAGES) || true
 	@cargo xtask check
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
 	cargo test --workspace --locked --no-fail-fast
 
 test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the next Debian
 	@scripts/install-packages $(TEST_PACKAGES)
+	@scripts/install-packages $(STORAGE_PACKAGES) || true
 	@cargo xtask check
 	@export PLIMSOLL_TEST_ALL=1
 	export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
@@ -40,7 +44,7 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	cargo test --workspace --locked --no-fail-fast -- --include-ignored
 
 bench: ## Plimsoll against its peers on this machine: medians, spreads, ratios
-	@scripts/install-packages $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench
+	@scripts/install-packages $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench fio
 	@cargo build --release --locked --package plimsoll --package plimsoll-bench
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
 	exec $(TARGET)/release/plimsoll-bench $(ARGS)

@@ -2,6 +2,7 @@
 
 use crate::child::{self, Finished, Interrupted};
 use crate::peers::brought::{GO_TPC, SYSBENCH_TPCC};
+use crate::peers::fio;
 use anyhow::{Context, bail};
 use plimsoll_engine::Endpoint;
 use plimsoll_engine::control::Control;
@@ -34,6 +35,8 @@ pub struct Tools {
     pub own: PathBuf,
     /// Its name and version, as it says.
     pub sysbench: String,
+    /// The same, if it is there.
+    pub fio: Option<String>,
     /// The program, if it is there.
     pub go_tpc: Option<PathBuf>,
     /// The directory of its scripts, if it is there.
@@ -64,7 +67,8 @@ impl Tools {
         };
         let go_tpc = GO_TPC.find(|name| std::env::var_os(name))?;
         let sysbench_tpcc = SYSBENCH_TPCC.find(|name| std::env::var_os(name))?;
-        Ok(Tools { plimsoll, own, sysbench, go_tpc, sysbench_tpcc, interrupted })
+        let fio = fio::version();
+        Ok(Tools { plimsoll, own, sysbench, fio, go_tpc, sysbench_tpcc, interrupted })
     }
 }
 

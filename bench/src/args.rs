@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use crate::peers::brought::{Brought, GO_TPC, HOW, SYSBENCH_TPCC};
+use crate::peers::{Access, Engine};
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use plimsoll_model::Flavour;
 use plimsoll_server::find::Selector;
@@ -28,7 +29,7 @@ pub struct Args {
     /// How long each run is measured; 10 s at least where there are many connections, and for order entry.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..), value_name = "S")]
     pub seconds: u32,
-    /// Where the servers live, and stay; a temporary directory if not given.
+    /// Where the servers live, and stay, and where the files of `io-` are made; a temporary directory if not given.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub home: Option<PathBuf>,
     /// Print tables in Markdown.
@@ -49,6 +50,9 @@ pub enum Command {
     /// Terminals against a null server, in a process of their own whose memory is theirs.
     #[command(hide = true)]
     Terminals(TerminalsArgs),
+    /// Plimsoll's engines of file I/O, in a process of their own, on the file that their peers take.
+    #[command(hide = true)]
+    Engines(EnginesArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -69,6 +73,24 @@ pub struct TerminalsArgs {
     pub seconds: u32,
 }
 
+#[derive(Debug, clap::Args)]
+pub struct EnginesArgs {
+    #[arg(long)]
+    pub file: PathBuf,
+    #[arg(long)]
+    pub bytes: u64,
+    #[arg(long, value_enum)]
+    pub access: Access,
+    #[arg(long, value_enum)]
+    pub engine: Engine,
+    #[arg(long)]
+    pub depth: u32,
+    #[arg(long)]
+    pub seconds: u32,
+    #[arg(long)]
+    pub seed: u64,
+}
+
 /// What is run together, because one run answers several questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Suite {
@@ -83,10 +105,13 @@ pub enum Suite {
     TpccSysbench,
     TpccGo,
     TpccTerminals,
+    IoFio,
+    IoSysbench,
+    IoNull,
 }
 
 impl Suite {
-    pub const ALL: [Suite; 8] = [
+    pub const ALL: [Suite; 11] = [
         Suite::PointSelect,
         Suite::ReadWrite,
         Suite::Connections,
@@ -95,6 +120,9 @@ impl Suite {
         Suite::TpccSysbench,
         Suite::TpccGo,
         Suite::TpccTerminals,
+        Suite::IoFio,
+        Suite::IoSysbench,
+        Suite::IoNull,
     ];
 
     pub fn name(self) -> &'static str {
@@ -107,6 +135,9 @@ impl Suite {
             Suite::TpccSysbench => "tpcc-sysbench",
             Suite::TpccGo => "tpcc-go",
             Suite::TpccTerminals => "tpcc-terminals",
+            Suite::IoFio => "io-fio",
+            Suite::IoSysbench => "io-sysbench",
+            Suite::IoNull => "io-null",
         }
     }
 
@@ -117,7 +148,22 @@ impl Suite {
             Suite::TpccSysbench => *peer == SYSBENCH_TPCC,
             Suite::TpccGo => *peer == GO_TPC,
             Suite::PointSelect | Suite::ReadWrite | Suite::Connections | Suite::Load | Suite::TpccTerminals => false,
+            Suite::IoFio | Suite::IoSysbench | Suite::IoNull => false,
         }
+    }
+
+    /// Whether it is of files rather than of a server.
+    pub fn is_storage(self) -> bool {
+        matches!(self, Suite::IoFio | Suite::IoSysbench | Suite::IoNull)
+    }
+
+    /// Whether its ratio depends on the flavour of the server.
+    pub fn depends_on_server(self) -> bool {
+        matches!(self, Suite::PointSelect | Suite::ReadWrite | Suite::Load)
+    }
+
+    pub fn needs_fio(self) -> bool {
+        matches!(self, Suite::IoFio | Suite::IoNull)
     }
 }
 

@@ -1,25 +1,28 @@
 //! Plimsoll against its peers on this machine: sysbench, sysbench-tpcc, go-tpc, a bare send/receive loop, and
-//! `LOAD DATA LOCAL` of prepared files, in turn on one private server. It prints medians, spreads and pair-by-pair ratios.
+//! `LOAD DATA LOCAL` of prepared files, in turn on one private server; fio and sysbench's fileio, in turn on one file. It
+//! prints medians, spreads and pair-by-pair ratios.
 //!
 //! It never asserts an absolute number, and never measures a contestant by anything but the same ruler: a process
 //! of its own, its CPU time from the kernel when it ends. Nothing is subtracted from anybody.
 //!
 //! Begin with [`compare`] (what is compared, and what the targets are), then [`peers`] (one file per contestant),
-//! [`arena`] (the server they meet on) and [`child`] (how a process is measured).
+//! [`arena`] and [`ground`] (the server and the file they meet on) and [`child`] (how a process is measured).
 
 mod arena;
 mod args;
 mod child;
 mod compare;
+mod ground;
 mod peers;
 mod print;
 mod stats;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use arena::{Arena, Tools};
 use args::{Args, Command, Suite};
 use clap::Parser;
-use compare::Extent;
+use compare::{Comparison, Extent};
+use ground::Ground;
 use peers::brought::{GO_TPC, SYSBENCH_TPCC};
 use plimsoll_server::find::Selector;
 use plimsoll_server::{Build, Home};
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     let done = match &args.command {
         Some(Command::Floor(floor)) => peers::floor::serve(floor).map(|()| true),
         Some(Command::Terminals(terminals)) => peers::terminals::serve(terminals).map(|()| true),
+        Some(Command::Engines(engines)) => peers::engines::serve(engines).map(|()| true),
         None => bench(&args),
     };
     match done {
@@ -59,13 +63,20 @@ fn main() -> ExitCode {
 /// Runs the comparisons. False if `--check` was asked for and a target is missed.
 fn bench(args: &Args) -> anyhow::Result<bool> {
     let tools = Tools::find(interruption()?)?;
+    let storage = wanted(args, Suite::is_storage);
+    if tools.fio.is_none() && storage.iter().any(|suite| suite.needs_fio()) {
+        bail!(
+            "FIO IS MISSING: install the package `fio` (Debian, Ubuntu: `apt install fio`), or leave it out by --only"
+        );
+    }
     let stages = stages(args)?;
-    announce(args, &stages, &tools);
+    announce(args, &storage, &stages, &tools);
     allow_many_files();
     let (home, _temporary) = home(args, &tools)?;
     let extent = Extent { pairs: args.pairs, load_pairs: args.load_pairs, seconds: args.seconds };
     show(&about(args, &tools))?;
-    let mut comparisons = Vec::new();
+    // First of all, while no server has anything left to flush.
+    let mut comparisons = compare_storage(&storage, &home, &tools, &extent, args.markdown)?;
     for (build, suites) in &stages {
         let arena = Arena::open(build, &home, &tools)?;
         for suite in suites {
@@ -78,6 +89,27 @@ fn bench(args: &Args) -> anyhow::Result<bool> {
     show(&print::summary(&comparisons, args.markdown))?;
     let met = comparisons.iter().flat_map(|comparison| &comparison.findings).all(|finding| finding.met == Some(true));
     Ok(met || !args.check)
+}
+
+/// Makes the comparisons that need a file rather than a server.
+fn compare_storage(
+    suites: &[Suite],
+    home: &Home,
+    tools: &Tools,
+    extent: &Extent,
+    markdown: bool,
+) -> anyhow::Result<Vec<Comparison>> {
+    let parts: Vec<_> = suites.iter().flat_map(|suite| compare::io::parts(*suite, extent.seconds)).collect();
+    if parts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ground = Ground::open(home, tools)?;
+    let compared = parts.iter().map(|part| {
+        let comparison = part.run(&ground, extent)?;
+        show(&print::comparison(&comparison, markdown))?;
+        Ok(comparison)
+    });
+    compared.collect()
 }
 
 /// Where the servers live, and what removes it at the end if it is temporary.
@@ -104,45 +136,55 @@ fn about(args: &Args, tools: &Tools) -> String {
     let Args { pairs, seconds, load_pairs, .. } = args;
     let loads = load_pairs.unwrap_or(*pairs);
     format!(
-        "plimsoll {} against {} on {cpus} CPUs, client and server together; in turn, {pairs} rounds of {seconds} s, \
+        "plimsoll {} against {}{} on {cpus} CPUs, client and server together; in turn, {pairs} rounds of {seconds} s, \
          {loads} of loading",
         env!("CARGO_PKG_VERSION"),
-        tools.sysbench
+        tools.sysbench,
+        tools.fio.as_ref().map(|fio| format!(" and {fio}")).unwrap_or_default()
     )
+}
+
+/// The suites that were asked for, of one sort.
+fn wanted(args: &Args, sort: impl Fn(Suite) -> bool) -> Vec<Suite> {
+    let is_wanted = |suite: &Suite| sort(*suite) && (args.only.is_empty() || args.only.contains(suite));
+    Suite::ALL.into_iter().filter(is_wanted).collect()
 }
 
 /// Which server is put through which comparisons. Unless told otherwise: the first that is found through all, and
 /// the other flavour through those whose ratio depends on the server.
 fn stages(args: &Args) -> anyhow::Result<Vec<(Build, Vec<Suite>)>> {
-    let wanted = |all: &[Suite]| -> Vec<Suite> {
-        all.iter().copied().filter(|suite| args.only.is_empty() || args.only.contains(suite)).collect()
-    };
+    let suites = wanted(args, |suite| !suite.is_storage());
+    if suites.is_empty() {
+        return Ok(Vec::new());
+    }
     if !args.server.is_empty() {
-        let build = |selector| Ok((args::server(selector)?, wanted(&Suite::ALL)));
+        let build = |selector| Ok((args::server(selector)?, suites.clone()));
         return args.server.iter().map(build).collect();
     }
     let first = args::server(&Selector::Auto)?;
     let second = args::other_flavour(first.flavour);
-    let mut stages = vec![(first, wanted(&Suite::ALL))];
+    let mut stages = vec![(first, suites)];
     match second {
-        Some(build) => stages.push((build, wanted(&[Suite::PointSelect, Suite::ReadWrite, Suite::Load]))),
+        Some(build) => stages.push((build, wanted(args, Suite::depends_on_server))),
         None => eprintln!("only one flavour of server is found, and runs everything; see --server"),
     }
     stages.retain(|(_, suites)| !suites.is_empty());
     Ok(stages)
 }
 
-fn announce(args: &Args, stages: &[(Build, Vec<Suite>)], tools: &Tools) {
-    let suites = stages.iter().flat_map(|(_, suites)| suites);
-    let seconds: u64 = suites.map(|suite| compare::expected_seconds(*suite, args)).sum();
+fn announce(args: &Args, storage: &[Suite], stages: &[(Build, Vec<Suite>)], tools: &Tools) {
+    let suites = || stages.iter().flat_map(|(_, suites)| suites);
+    let seconds: u64 = storage.iter().chain(suites()).map(|suite| compare::expected_seconds(*suite, args)).sum();
     eprintln!("expected to take about {} minutes; Ctrl-C stops everything", seconds.div_ceil(60).max(1));
+    let names = |suites: &[Suite]| suites.iter().map(|suite| suite.name()).collect::<Vec<_>>().join(", ");
+    if !storage.is_empty() {
+        eprintln!("  files: {}", names(storage));
+    }
     for (build, suites) in stages {
-        let names: Vec<_> = suites.iter().map(|suite| suite.name()).collect();
-        eprintln!("  {} {}: {}", build.flavour, build.version, names.join(", "));
+        eprintln!("  {} {}: {}", build.flavour, build.version, names(suites));
     }
     for (peer, place) in [(&GO_TPC, &tools.go_tpc), (&SYSBENCH_TPCC, &tools.sysbench_tpcc)] {
-        let is_needed = stages.iter().flat_map(|(_, suites)| suites).any(|suite| suite.needs(peer));
-        if is_needed && place.is_none() {
+        if place.is_none() && suites().any(|suite| suite.needs(peer)) {
             eprintln!("WARNING: {}", peer.missing());
         }
     }

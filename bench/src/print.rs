@@ -15,12 +15,12 @@ pub fn comparison(comparison: &Comparison, markdown: bool) -> String {
 
 /// What it all comes to.
 pub fn summary(comparisons: &[Comparison], markdown: bool) -> String {
-    let header = ["criterion", "server", "median (quartiles)", "target", ""];
+    let header = ["criterion", "on", "median (quartiles)", "target", ""];
     let findings = comparisons.iter().flat_map(|comparison| &comparison.findings);
     let rows: Vec<_> = findings
         .map(|finding| {
             let name = finding.name.to_owned();
-            [name, finding.server.clone(), finding.value.clone(), finding.target.clone(), verdict(finding.met)]
+            [name, finding.on.clone(), finding.value.clone(), finding.target.clone(), verdict(finding.met)]
         })
         .collect();
     let heading = if markdown { "## Summary" } else { "summary" };

@@ -2,6 +2,7 @@
 //! the ratios pair by pair; the findings, each with its target.
 
 mod connections;
+pub mod io;
 mod load;
 mod point_select;
 mod read_write;
@@ -10,6 +11,7 @@ mod tpcc;
 use crate::arena::Arena;
 use crate::args::{Args, Suite};
 use crate::stats::Spread;
+use anyhow::bail;
 use std::fmt;
 
 /// How much to measure.
@@ -70,9 +72,13 @@ impl Row {
 
     /// This row as a finding of the summary.
     fn finding(&self, name: &'static str, arena: &Arena) -> Finding {
+        self.finding_on(name, arena.label())
+    }
+
+    fn finding_on(&self, name: &'static str, on: &str) -> Finding {
         Finding {
             name,
-            server: arena.label().to_owned(),
+            on: on.to_owned(),
             value: self.in_short(),
             target: self.target.map(|target| target.to_string()).unwrap_or_default(),
             met: self.met(),
@@ -112,13 +118,15 @@ impl fmt::Display for Target {
 /// One line of the summary.
 pub struct Finding {
     pub name: &'static str,
-    pub server: String,
+    /// The server, or which reads and writes.
+    pub on: String,
     pub value: String,
     pub target: String,
     /// `None` where it could not be told.
     pub met: Option<bool>,
 }
 
+/// Makes the comparison of a suite that is of a server; see [`io`] for the others.
 pub fn run(suite: Suite, arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
     match suite {
         Suite::PointSelect => point_select::compare(arena, extent),
@@ -129,6 +137,7 @@ pub fn run(suite: Suite, arena: &Arena, extent: &Extent) -> anyhow::Result<Compa
         Suite::TpccSysbench => tpcc::sysbench::compare(arena, extent),
         Suite::TpccGo => tpcc::go::compare(arena, extent),
         Suite::TpccTerminals => tpcc::terminals::compare(arena, extent),
+        Suite::IoFio | Suite::IoSysbench | Suite::IoNull => bail!("{} is of files, not of a server", suite.name()),
     }
 }
 
@@ -146,6 +155,9 @@ pub fn expected_seconds(suite: Suite, args: &Args) -> u64 {
         Suite::TpccSysbench => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 80,
         Suite::TpccGo => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 60,
         Suite::TpccTerminals => tpcc::terminals::expected_seconds(args.pairs),
+        Suite::IoFio | Suite::IoSysbench | Suite::IoNull => {
+            io::parts(suite, args.seconds).len() as u64 * pairs * 2 * seconds
+        }
     }
 }
 

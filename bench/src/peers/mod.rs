@@ -1,15 +1,19 @@
 //! The contestants, one file each: how each is started, and how its own words become the same few numbers.
 
 pub mod brought;
+pub mod engines;
+pub mod fio;
 pub mod floor;
 pub mod go_tpc;
 pub mod local_data;
 pub mod plimsoll;
 pub mod sysbench;
+pub mod sysbench_fileio;
 pub mod sysbench_tpcc;
 pub mod terminals;
 
 use crate::child::Finished;
+use clap::ValueEnum;
 use std::fmt;
 use std::time::Duration;
 
@@ -20,6 +24,9 @@ pub const TABLE_SIZE: u64 = 100_000;
 
 /// Of each database of order entry.
 pub const WAREHOUSES: u64 = 4;
+
+/// Of reads and writes of a file, bytes: a page.
+pub const BLOCK: u32 = 16 << 10;
 
 /// Beyond the measured time: connecting thousands of threads, preparing, draining.
 const AROUND_A_RUN: Duration = Duration::from_secs(180);
@@ -110,5 +117,100 @@ impl fmt::Display for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Measured { transactions_per_second, process_us_per_query, .. } = self;
         write!(f, "{transactions_per_second:.0}/s, {process_us_per_query:.1} µs CPU per query")
+    }
+}
+
+/// Reads or writes at random places of a file, to run past the page cache.
+#[derive(Clone, Copy, Debug)]
+pub struct FileLoad {
+    pub access: Access,
+    pub engine: Engine,
+    /// Operations that are under way at once.
+    pub depth: u32,
+    pub seconds: u32,
+}
+
+impl FileLoad {
+    fn patience(&self) -> Duration {
+        Duration::from_secs(self.seconds.into()) + AROUND_A_RUN
+    }
+}
+
+impl fmt::Display for FileLoad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {} {}", self.access.name(), self.engine.name(), self.depth)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+impl Access {
+    pub fn name(self) -> &'static str {
+        match self {
+            Access::Read => "read",
+            Access::Write => "write",
+        }
+    }
+}
+
+/// The way in which operations are done, whoever does them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// pread(2) and pwrite(2), a thread for each operation under way.
+    Threads,
+    IoUring,
+    /// Nothing is done.
+    Null,
+}
+
+impl Engine {
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Threads => "threads",
+            Engine::IoUring => "io-uring",
+            Engine::Null => "null",
+        }
+    }
+}
+
+/// What a contestant says of its reads or writes in one run, and what its process cost.
+#[derive(Clone, Debug)]
+pub struct Transfers {
+    /// Operations per second.
+    pub iops: f64,
+    pub operations: f64,
+    /// User and system time of its whole process: starting and reporting included.
+    pub cpu: Duration,
+    /// The same of the threads that do the operations, while they do, where it tells.
+    pub loop_cpu: Option<Duration>,
+    /// From submission to completion, microseconds, where it tells.
+    pub mean_us: Option<f64>,
+    pub p50_us: Option<f64>,
+    pub p99_us: Option<f64>,
+}
+
+impl Transfers {
+    pub fn cpu_us_per_operation(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / self.operations
+    }
+
+    pub fn loop_us_per_operation(&self) -> Option<f64> {
+        self.loop_cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / self.operations)
+    }
+
+    /// Operations that were under way at once, by Little's law: what latencies leave out is missing here.
+    pub fn under_way(&self) -> Option<f64> {
+        self.mean_us.map(|mean| self.iops * mean / 1e6)
+    }
+}
+
+impl fmt::Display for Transfers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.0}/s, {:.2} µs CPU per operation", self.iops, self.cpu_us_per_operation())?;
+        self.p99_us.map_or(Ok(()), |p99| write!(f, ", 99 % within {p99:.0} µs"))
     }
 }

@@ -4,6 +4,7 @@ use plimsoll_engine::Failure;
 use plimsoll_plan::PlanError;
 use plimsoll_record::RecordError;
 use plimsoll_server::ServerError;
+use plimsoll_storage::StorageError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
@@ -23,6 +24,16 @@ pub enum LabError {
     Record(#[from] RecordError),
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<StorageError> for LabError {
+    fn from(error: StorageError) -> LabError {
+        match error {
+            StorageError::Refused(text) => LabError::Refused(text),
+            StorageError::Interrupted => LabError::Interrupted,
+            other => LabError::Environment(other.to_string()),
+        }
+    }
 }
 
 impl LabError {

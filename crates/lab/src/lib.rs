@@ -12,6 +12,7 @@ pub mod dataset;
 pub mod drop;
 pub mod error;
 mod estimates;
+pub mod io;
 pub mod load;
 pub mod null_server;
 mod order_entry;

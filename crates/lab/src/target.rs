@@ -11,7 +11,7 @@ use plimsoll_plan::{Target, Url};
 use plimsoll_server::find::{self, Selector};
 use plimsoll_server::instance::{Opening, PrivateServer};
 use plimsoll_server::settings::baseline;
-use plimsoll_server::{Build, Home, Settings, host};
+use plimsoll_server::{Build, Home, ServerError, Settings, host};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,10 +54,21 @@ pub fn private_server(choice: &str) -> Result<(Build, String), LabError> {
 
 impl OpenTarget {
     pub fn open(spec: &TargetSpec, home: &Home, watcher: &mut dyn Watcher) -> Result<OpenTarget, LabError> {
+        OpenTarget::open_with(spec, home, |_| Ok(()), watcher)
+    }
+
+    /// The same, where `change` makes other settings out of the baseline of a private server.
+    pub fn open_with(
+        spec: &TargetSpec,
+        home: &Home,
+        change: impl FnOnce(&mut Settings) -> Result<(), ServerError>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<OpenTarget, LabError> {
         match &spec.target {
             Target::Private(choice) => {
                 let (build, name) = private_server(choice)?;
-                let settings = baseline(&build, host::memory_bytes());
+                let mut settings = baseline(&build, host::memory_bytes());
+                change(&mut settings)?;
                 let server = open_private(home, &name, &build, &settings, &spec.holder, watcher)?;
                 let endpoint = private_endpoint(server.socket());
                 OpenTarget::connect(spec, endpoint, Some(server), settings)

@@ -366,7 +366,8 @@ impl Trial {
     }
 }
 
-fn histograms(
+/// Records the latencies of one interval; `start_ns` is the trial's start.
+pub(crate) fn histograms(
     tally: &Tally,
     start_ns: u64,
     open_loop: bool,

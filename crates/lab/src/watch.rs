@@ -1,5 +1,6 @@
 //! What happens, for whoever shows it.
 
+use plimsoll_model::io::Probe;
 use plimsoll_model::samples::Interval;
 use plimsoll_model::summary::Point;
 use plimsoll_plan::points::LoadPoint;
@@ -15,6 +16,36 @@ pub struct LoadProgress<'a> {
     pub rows_before: u64,
     pub rows_total: u64,
     pub elapsed: Duration,
+}
+
+/// What happens in a storage evaluation.
+#[derive(Clone, Copy, Debug)]
+pub enum IoEvent<'a> {
+    /// Everything was looked at and nothing has begun: how many measurements there are, how long they last together, and
+    /// the most space that their files take at a time.
+    Planned {
+        steps: usize,
+        time: Duration,
+        bytes: u64,
+    },
+    /// A measurement begins: its place (from 1) of how many, its id, and about how long everything still takes.
+    StepBegins {
+        place: usize,
+        of: usize,
+        id: &'a str,
+        left: Duration,
+    },
+    /// Its files are written: bytes of how many.
+    Layout {
+        written: u64,
+        of: u64,
+    },
+    Interval {
+        interval: &'a Interval,
+    },
+    StepEnds {
+        probe: &'a Probe,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -38,6 +69,7 @@ pub enum Event<'a> {
     PointEnds {
         point: &'a Point,
     },
+    Io(IoEvent<'a>),
     /// Something that may take a while has begun.
     Doing(&'a str),
 }

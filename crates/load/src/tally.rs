@@ -48,6 +48,12 @@ pub struct StatementTally {
     pub errors: u64,
 }
 
+impl StatementTally {
+    fn new() -> StatementTally {
+        StatementTally { latency: new_histogram(), errors: 0 }
+    }
+}
+
 /// One kind of transaction of a workload.
 #[derive(Clone, Debug)]
 pub struct TransactionTally {
@@ -69,8 +75,8 @@ impl TransactionTally {
     }
 
     fn reset(&mut self) {
-        self.service.reset();
-        self.response.reset();
+        reset_histogram(&mut self.service);
+        reset_histogram(&mut self.response);
         (self.committed, self.rollbacks, self.failed, self.retries) = (0, 0, 0, 0);
     }
 
@@ -149,8 +155,9 @@ impl Tally {
             start_ns: 0,
             end_ns: 0,
             counters: Counters::default(),
-            transactions: vec![TransactionTally::new(); shape.transactions],
-            statements: vec![StatementTally { latency: new_histogram(), errors: 0 }; shape.statements],
+            // Each made anew: a copy would touch all its memory.
+            transactions: (0..shape.transactions).map(|_| TransactionTally::new()).collect(),
+            statements: (0..shape.statements).map(|_| StatementTally::new()).collect(),
             counted: vec![0; shape.counters],
         }
     }
@@ -160,7 +167,7 @@ impl Tally {
         self.counters = Counters::default();
         self.transactions.iter_mut().for_each(TransactionTally::reset);
         for statement in &mut self.statements {
-            statement.latency.reset();
+            reset_histogram(&mut statement.latency);
             statement.errors = 0;
         }
         self.counted.fill(0);
@@ -208,7 +215,17 @@ impl Tally {
     }
 }
 
+/// What holds nothing is left untouched, so that its memory is never really taken.
+fn reset_histogram(histogram: &mut Histogram<u64>) {
+    if !histogram.is_empty() {
+        histogram.reset();
+    }
+}
+
 fn add_histogram(sum: &mut Histogram<u64>, other: &Histogram<u64>) {
+    if other.is_empty() {
+        return;
+    }
     sum.add(other).expect("all latency histograms have the same bounds");
 }
 

@@ -7,6 +7,8 @@ pub mod caveat;
 pub mod comparison;
 pub mod estimate;
 pub mod flavour;
+pub mod io;
+pub mod io_comparison;
 pub mod samples;
 pub mod scaling;
 pub mod statements;

@@ -59,6 +59,31 @@ pub struct HostSample {
     pub idle: f64,
     pub context_switches: u64,
     pub processes_running: u32,
+    /// Waiting for I/O at the moment of the sample.
+    #[serde(default)]
+    pub processes_blocked: u32,
+    /// Interrupts since the line before.
+    #[serde(default)]
+    pub interrupts: u64,
+}
+
+/// One line of `device.ndjson`: what a block device did since the line before (Linux, `Documentation/block/stat.rst`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceSample {
+    pub t_ns: u64,
+    /// Length of the time covered.
+    pub seconds: f64,
+    pub reads: u64,
+    pub writes: u64,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+    pub flushes: u64,
+    /// Requests under way at the moment of the sample.
+    pub in_flight: u64,
+    /// Mean time of a read or write from entering the queue to its end; `null` without any.
+    pub await_ms: Option<f64>,
+    /// Share of the time in which at least one request was under way, 0 to 1.
+    pub busy: f64,
 }
 
 /// One line of `server.ndjson`: counters of a local server's process since it started.

@@ -8,8 +8,12 @@ use plimsoll_record::manifest::is_name;
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod io;
+mod lane;
 mod params;
 
+pub use io::IoArgs;
+pub use lane::{LaneAction, LaneArgs};
 pub use params::Params;
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 done, but what was measured failed its check; 2 wrong arguments, nothing \
@@ -54,6 +58,11 @@ pub enum Command {
     Compare(CompareArgs),
     /// Remove what `load` created, and nothing else.
     Drop(DropArgs),
+    /// Will this storage do for MySQL? Probes of what the servers really do to it, and a sheet that says what follows.
+    #[command(after_help = io::HELP)]
+    Io(Box<IoArgs>),
+    /// Storage paths on this machine, made for a comparison: a medium, a file system, a throttle, latency.
+    Lane(LaneArgs),
     /// Private servers by hand.
     Server(ServerArgs),
     /// Measure this machine's own ceiling as a load generator.

@@ -18,6 +18,8 @@ fn main() -> ExitCode {
         Command::Check(args) => cmd::check::run(args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Drop(args) => cmd::drop::run(args),
+        Command::Io(args) => cmd::io::run(&args),
+        Command::Lane(args) => cmd::lane::run(&args),
         Command::Server(args) => cmd::server::run(args),
         Command::Calibrate(args) => cmd::calibrate::run(args),
         Command::Clean(args) => cmd::clean::run(args),

@@ -1,8 +1,9 @@
 //! What a person sees while something happens. All of it goes to standard error; standard output is for results.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use plimsoll_lab::watch::LoadProgress;
+use plimsoll_lab::watch::{IoEvent, LoadProgress};
 use plimsoll_lab::{Event, Watcher};
+use plimsoll_model::io::Probe;
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_model::summary::Point;
 use plimsoll_plan::points::LoadPoint;
@@ -13,7 +14,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Says nothing about steps that are over before anybody wonders.
 const WORTH_A_WORD: Duration = Duration::from_millis(700);
@@ -68,6 +69,16 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     said: Option<Step>,
     load_line: Duration,
+    /// Of a storage evaluation: the measurement that is under way.
+    measuring: Option<Measuring>,
+}
+
+struct Measuring {
+    /// `[3/17] 6.depth-16`
+    what: String,
+    begun: Instant,
+    /// How long everything still took then.
+    left: Duration,
 }
 
 impl Progress {
@@ -79,6 +90,7 @@ impl Progress {
             bar: None,
             said: None,
             load_line: Duration::ZERO,
+            measuring: None,
         })
     }
 
@@ -128,6 +140,40 @@ impl Progress {
             self.seconds = 0.0;
             note(&interval_line(point, interval));
         }
+    }
+
+    fn io(&mut self, event: IoEvent) {
+        match event {
+            IoEvent::Planned { steps, time, bytes } => {
+                let (seconds, megabytes) = (time.as_secs_f64(), bytes / 1_000_000);
+                note(&format!(
+                    "{steps} measurements, about {seconds:.0} s; their files take up to {megabytes} MB at a time"
+                ));
+            }
+            IoEvent::StepBegins { place, of, id, left } => {
+                let measuring = Measuring { what: format!("[{place}/{of}] {id}"), begun: Instant::now(), left };
+                self.in_place(measuring.what.clone());
+                self.measuring = Some(measuring);
+            }
+            IoEvent::Layout { written, of } => {
+                self.measuring_line(|| format!("writing its files, {} of {} MB", written / 1_000_000, of / 1_000_000))
+            }
+            IoEvent::Interval { interval } => self.measuring_line(|| io_interval(interval)),
+            IoEvent::StepEnds { probe } => {
+                self.measuring = None;
+                if probe.error.is_some() || !std::io::stderr().is_terminal() {
+                    self.clear();
+                    note(&probe_line(probe));
+                }
+            }
+        }
+    }
+
+    /// The measurement under way, in place: what it does, and about how long everything still takes.
+    fn measuring_line(&mut self, doing: impl FnOnce() -> String) {
+        let Some(measuring) = &self.measuring else { return };
+        let left = measuring.left.saturating_sub(measuring.begun.elapsed()).as_secs_f64().ceil();
+        self.in_place(format!("{}  {}  about {left:.0} s left", measuring.what, doing()));
     }
 
     /// Shows what is going on in a line that what is printed next replaces; on a terminal only.
@@ -194,6 +240,31 @@ fn point_line(point: &Point) -> String {
     format!("        connections: {:>4}  {throughput}  p95 {p95} ms", point.connections)
 }
 
+fn io_interval(interval: &Interval) -> String {
+    let at = (interval.t_ns as f64 / 1e9 + interval.seconds).round();
+    let per_second = if interval.seconds > 0.0 { interval.transactions as f64 / interval.seconds } else { 0.0 };
+    let p99 = interval.latency_ms.p99.map_or("-".to_owned(), |ms| format!("{ms:.2} ms"));
+    let warmup = if interval.phase == Phase::WarmUp { " (warm-up)" } else { "" };
+    format!("{at:.0} s  {per_second:.0} IOPS  p99 {p99}{warmup}")
+}
+
+/// A measurement of storage that is over: its rate, and the latency of each kind of operation.
+fn probe_line(probe: &Probe) -> String {
+    let told = |path: &str, value: Option<f64>| Measured { value, estimate: probe.estimates.get(path).cloned() };
+    let mut line = format!("{:<22} {}", probe.id, probe.name);
+    if probe.iops.is_some() {
+        line += &format!("  {} /s", told("iops", probe.iops).label(0));
+    }
+    for (kind, latency) in &probe.latency_us {
+        let p99 = told(&format!("latency_us.{kind}.p99"), latency.p99).label(0);
+        line += &format!("  {kind} p99 {p99} µs");
+    }
+    if let Some(why) = &probe.error {
+        line += &format!("  failed: {}", clean(why));
+    }
+    line
+}
+
 impl Watcher for Progress {
     fn tell(&mut self, event: Event<'_>) {
         match event {
@@ -206,6 +277,7 @@ impl Watcher for Progress {
                 note(&point_line(point));
             }
             Event::PointEnds { .. } => {}
+            Event::Io(event) => self.io(event),
             Event::Doing(text) => self.in_place(text.to_owned()),
         }
     }

@@ -7,10 +7,11 @@ use crate::lines::{read_json, read_json_lines};
 use crate::manifest::{Manifest, SCHEMA_VERSION};
 use crate::recording::{EVENTS_SCHEMA, Event};
 use crate::settings::Setting;
-use crate::trial::{HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, TrialFacts};
+use crate::trial::{DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, TrialFacts};
 use crate::{RecordError, Result, latency};
 use hdrhistogram::Histogram;
-use plimsoll_model::samples::{HostSample, Interval, ServerSample};
+use plimsoll_model::io::IoSummary;
+use plimsoll_model::samples::{DeviceSample, HostSample, Interval, ServerSample};
 use plimsoll_model::summary::Summary;
 use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ pub struct RecordingView {
     /// A running Plimsoll is still writing it.
     pub being_written: bool,
     pub summary: Option<Summary>,
+    /// Of a storage evaluation, which has no [`RecordingView::summary`].
+    pub io: Option<IoSummary>,
     pub events: Vec<Event>,
     /// In the order of the plan.
     pub trials: Vec<TrialView>,
@@ -39,6 +42,8 @@ pub struct TrialView {
     pub intervals: Vec<Interval>,
     pub host: Vec<HostSample>,
     pub server: Vec<ServerSample>,
+    /// The block device below the files of a storage trial.
+    pub device: Vec<DeviceSample>,
     pub settings: BTreeMap<String, Setting>,
 }
 
@@ -113,6 +118,7 @@ impl Listing {
 pub fn open(directory: &Path) -> Result<RecordingView> {
     let manifest = manifest(directory)?;
     let summary = optional(&directory.join("summary.json"))?;
+    let io = optional(&directory.join("io.json"))?;
     let events = read_json_lines(&directory.join("events.ndjson"), EVENTS_SCHEMA)?;
     let trials = subdirectories(&directory.join("trials"))?
         .iter()
@@ -125,6 +131,7 @@ pub fn open(directory: &Path) -> Result<RecordingView> {
         manifest,
         being_written: is_being_written(directory),
         summary,
+        io,
         events,
         trials,
     })
@@ -137,6 +144,7 @@ fn open_trial(directory: &Path) -> Result<TrialView> {
         intervals: read_json_lines(&directory.join("intervals.ndjson"), INTERVALS_SCHEMA)?,
         host: read_json_lines(&directory.join("host.ndjson"), HOST_SCHEMA)?,
         server: read_json_lines(&directory.join("server.ndjson"), SERVER_SCHEMA)?,
+        device: read_json_lines(&directory.join("device.ndjson"), DEVICE_SCHEMA)?,
         settings: optional(&directory.join("variables.json"))?.unwrap_or_default(),
     })
 }

@@ -5,6 +5,7 @@ use crate::manifest::{Manifest, Status, file_name};
 use crate::trial::{TrialFacts, TrialWriter};
 use crate::{RecordError, Result};
 use jiff::Timestamp;
+use plimsoll_model::io::IoSummary;
 use plimsoll_model::summary::Summary;
 use serde::{Deserialize, Serialize};
 use std::fs::DirBuilder;
@@ -71,6 +72,11 @@ impl Recording {
     /// Writes `summary.json`. An interrupted run has one, too: what was measured is kept.
     pub fn summary(&self, summary: &Summary) -> Result<()> {
         replace_json(&self.directory.join("summary.json"), summary)
+    }
+
+    /// Writes `io.json`, which a storage evaluation has instead.
+    pub fn io_summary(&self, summary: &IoSummary) -> Result<()> {
+        replace_json(&self.directory.join("io.json"), summary)
     }
 
     /// Writes a file of text beside the others, such as `report.html`, and says where.

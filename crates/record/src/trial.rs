@@ -8,7 +8,7 @@ use crate::recording::make_private;
 use crate::settings::{Setting, option_file_without_secrets, without_secrets};
 use hdrhistogram::Histogram;
 use jiff::Timestamp;
-use plimsoll_model::samples::{HostSample, Interval, ServerSample};
+use plimsoll_model::samples::{DeviceSample, HostSample, Interval, ServerSample};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const INTERVALS_SCHEMA: &str = "plimsoll.intervals";
 pub(crate) const HOST_SCHEMA: &str = "plimsoll.host";
 pub(crate) const SERVER_SCHEMA: &str = "plimsoll.server";
+pub(crate) const DEVICE_SCHEMA: &str = "plimsoll.device";
 
 /// `trial.json`: which trial of the plan this is, and when it began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +48,8 @@ pub struct TrialWriter {
     intervals: LineFile,
     host: LineFile,
     server: LineFile,
+    /// Made with its first line: only storage trials have one.
+    device: Option<LineFile>,
     latency: LatencyLog,
 }
 
@@ -60,6 +63,7 @@ impl TrialWriter {
             intervals: LineFile::create_json(directory.join("intervals.ndjson"), INTERVALS_SCHEMA)?,
             host: LineFile::create_json(directory.join("host.ndjson"), HOST_SCHEMA)?,
             server: LineFile::create_json(directory.join("server.ndjson"), SERVER_SCHEMA)?,
+            device: None,
             latency: LatencyLog::create(directory.join("latency.hlog"), facts.started)?,
             directory,
         })
@@ -79,6 +83,17 @@ impl TrialWriter {
 
     pub fn server(&mut self, sample: &ServerSample) -> Result<()> {
         self.server.append_json(sample)
+    }
+
+    pub fn device(&mut self, sample: &DeviceSample) -> Result<()> {
+        let device = match &mut self.device {
+            Some(device) => device,
+            None => {
+                let path = self.directory.join("device.ndjson");
+                self.device.insert(LineFile::create_json(path, DEVICE_SCHEMA)?)
+            }
+        };
+        device.append_json(sample)
     }
 
     /// Appends what was recorded in one interval under one tag: `txn.<name>.<service|response>` or `stmt.<name>`.

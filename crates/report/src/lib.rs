@@ -15,6 +15,7 @@ pub mod format;
 pub mod html;
 pub mod input;
 pub mod interval;
+pub mod io;
 pub mod order_entry;
 pub mod points;
 pub mod scale;

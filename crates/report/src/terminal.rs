@@ -12,7 +12,7 @@ use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::summary::{OrderEntry, Point};
 
 pub(crate) const BOLD: &str = "\x1b[1m";
-const DIM: &str = "\x1b[2m";
+pub(crate) const DIM: &str = "\x1b[2m";
 pub(crate) const RESET: &str = "\x1b[0m";
 
 /// Where there is room for all intervals.
@@ -95,7 +95,7 @@ fn facts(point: &Point, entry: &OrderEntry) -> Vec<String> {
 }
 
 /// Lines of at most [`WIDTH`] characters, but for words that are longer; all but the first are indented.
-fn wrapped(text: &str) -> Vec<String> {
+pub(crate) fn wrapped(text: &str) -> Vec<String> {
     let begin = text.len() - text.trim_start().len();
     let (mut lines, mut line) = (Vec::new(), text[..begin].to_owned());
     for word in text.split_whitespace() {

@@ -21,6 +21,8 @@ pub struct HostCounters {
     idle: u64,
     pub context_switches: u64,
     pub processes_running: u32,
+    pub processes_blocked: u32,
+    pub interrupts: u64,
 }
 
 impl HostCounters {
@@ -44,6 +46,8 @@ impl HostCounters {
             idle,
             context_switches: self.context_switches.saturating_sub(before.context_switches),
             processes_running: self.processes_running,
+            processes_blocked: self.processes_blocked,
+            interrupts: self.interrupts.saturating_sub(before.interrupts),
         }
     }
 }
@@ -61,7 +65,15 @@ pub fn host() -> Option<HostCounters> {
         idle: cpu.idle,
         context_switches: stat.ctxt,
         processes_running: stat.procs_running.unwrap_or(0),
+        processes_blocked: stat.procs_blocked.unwrap_or(0),
+        interrupts: interrupts().unwrap_or(0),
     })
+}
+
+/// Interrupts of all CPUs since boot: the first number of the line `intr` of `/proc/stat` (proc_stat(5)).
+fn interrupts() -> Option<u64> {
+    let stat = std::fs::read_to_string("/proc/stat").ok()?;
+    stat.lines().find_map(|line| line.strip_prefix("intr "))?.split_whitespace().next()?.parse().ok()
 }
 
 /// What the process `pid` has used since it started; none when there is no such process. CPU time comes in

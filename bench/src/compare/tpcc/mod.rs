@@ -25,7 +25,7 @@ fn skipped(title: String, peer: &Brought, findings: &[&'static str], arena: &Are
     eprintln!("{title}\n  {}", peer.missing());
     let findings = findings.iter().map(|name| Finding {
         name,
-        server: arena.label().to_owned(),
+        on: arena.label().to_owned(),
         value: format!("SKIPPED: no {}", peer.name),
         target: String::new(),
         met: None,

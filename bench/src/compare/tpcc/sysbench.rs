@@ -141,7 +141,7 @@ fn statements_finding(arena: &Arena, all: &[PerType]) -> Finding {
     let worst = ratios.max_by(|a, b| distance(a.2).total_cmp(&distance(b.2)));
     Finding {
         name: FINDINGS[2],
-        server: arena.label().to_owned(),
+        on: arena.label().to_owned(),
         value: worst.map_or("–".to_owned(), |(name, kind, ratio)| format!("{ratio:.2} at worst: {kind} of {name}")),
         target: STATEMENTS.to_string(),
         met: worst.map(|(_, _, ratio)| STATEMENTS.met_by(ratio)),

@@ -6,6 +6,7 @@
 
 mod caveats;
 mod facts;
+mod io;
 mod pairing;
 mod rounds;
 mod sides;
@@ -16,8 +17,9 @@ use crate::error::LabError;
 use facts::Facts;
 use plimsoll_model::comparison::{Comparison, Design, Metric, Row, SCHEMA_VERSION, Side};
 use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::io_comparison::IoComparison;
 use plimsoll_plan::points::LoadPoint;
-use plimsoll_record::read;
+use plimsoll_record::{RecordError, read};
 use plimsoll_stats::comparison::{detectable, each_of, noise_floor, paired, pairs_needed, spread, unpaired, verdict};
 use rounds::Round;
 use sides::Chosen;
@@ -31,20 +33,40 @@ struct Group {
     rounds: Vec<Round>,
 }
 
+/// What two sides are found to be.
+#[derive(Debug)]
+pub enum Compared {
+    Runs(Box<Comparison>),
+    Storage(Box<IoComparison>),
+}
+
 /// Compares the sides that `a` and `b` name: recordings below `recordings` or elsewhere, as [`sides`] reads them. A
 /// change within `equivalence`, a share, counts as no difference.
 ///
 /// # Errors
 /// [`LabError::Refused`] if a side is not to be found or the two cannot be compared, [`LabError::Record`] if a
 /// recording cannot be read.
-pub fn compare(recordings: &Path, a: &str, b: &str, equivalence: f64) -> Result<Comparison, LabError> {
+pub fn compare(recordings: &Path, a: &str, b: &str, equivalence: f64) -> Result<Compared, LabError> {
     let listing = read::list(recordings)?;
     let (mut of_a, mut of_b) = (Chosen::find(&listing, a)?, Chosen::find(&listing, b)?);
     of_a.must_not_share(&of_b)?;
     if of_a.name == of_b.name {
         (of_a.name, of_b.name) = (a.to_owned(), b.to_owned());
     }
-    let (a, b) = (Group::measure(of_a)?, Group::measure(of_b)?);
+    match (of_a.is_storage()?, of_b.is_storage()?) {
+        (true, true) => Ok(Compared::Storage(Box::new(io::compare(of_a, of_b, equivalence, &listing.unreadable)?))),
+        (false, false) => Ok(Compared::Runs(Box::new(runs(of_a, of_b, equivalence, &listing.unreadable)?))),
+        (storage, _) => {
+            let (evaluated, run) = if storage { (of_a.name, of_b.name) } else { (of_b.name, of_a.name) };
+            Err(LabError::Refused(format!(
+                "{evaluated} is a storage evaluation and {run} is a run of a workload; compare recordings of one kind"
+            )))
+        }
+    }
+}
+
+fn runs(a: Chosen, b: Chosen, equivalence: f64, unreadable: &[RecordError]) -> Result<Comparison, LabError> {
+    let (a, b) = (Group::measure(a)?, Group::measure(b)?);
     let workload = rounds::workload(&a, &b)?;
     let (common, left_out) = rounds::load_points(&a, &b);
     if common.is_empty() {
@@ -65,7 +87,7 @@ pub fn compare(recordings: &Path, a: &str, b: &str, equivalence: f64) -> Result<
         b: b.side(&common, headline.metric),
         headline,
         differences: a.facts.differences(&b.facts),
-        caveats: caveats::all(&a, &b, design, &left_out, &listing.unreadable),
+        caveats: caveats::all(&a, &b, design, &left_out, unreadable),
     })
 }
 

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// As many candidates are named in a refusal.
 const CANDIDATES: usize = 12;
 
+/// The variant of all storage evaluations.
+const STORAGE: &str = "io";
+
 /// The recordings of a side.
 #[derive(Debug)]
 pub struct Chosen {
@@ -46,6 +49,21 @@ impl Chosen {
             + &variant.map_or(String::new(), |variant| format!(":{variant}"));
         let variant = choose_variant(names, variant, &recordings)?;
         Ok(Chosen { name, variant, recordings, left_out })
+    }
+
+    /// True if this side is evaluations of storage, false if it is runs of a workload.
+    pub fn is_storage(&self) -> Result<bool, LabError> {
+        let is_storage = |view: &&RecordingView| view.io.is_some();
+        let (storage, runs): (Vec<_>, Vec<_>) = self.recordings.iter().partition(is_storage);
+        match (storage.first(), runs.first()) {
+            (Some(storage), Some(run)) => Err(LabError::Refused(format!(
+                "{} has recordings of two kinds: {} is a storage evaluation, {} a run of a workload; name those of one kind",
+                self.name,
+                storage.directory.display(),
+                run.directory.display()
+            ))),
+            (storage, _) => Ok(storage.is_some()),
+        }
     }
 
     /// Refuses a side that would be compared with itself.
@@ -157,6 +175,10 @@ fn choose_variant(names: &str, wanted: Option<&str>, recordings: &[RecordingView
         view.trials.iter().map(|trial| trial.facts.variant.clone()).collect()
     };
     let Some(wanted) = wanted else {
+        // The parts of a storage evaluation are measurements, not variants.
+        if recordings.iter().any(|view| view.io.is_some()) {
+            return Ok(STORAGE.to_owned());
+        }
         let all: BTreeSet<String> = recordings.iter().flat_map(of).collect();
         let mut each = all.iter();
         return match (each.next(), each.next()) {

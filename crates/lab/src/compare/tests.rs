@@ -1,6 +1,6 @@
 //! Comparisons of recordings that are written here, second by second, with what is to be found in them.
 
-use super::compare;
+use super::Compared;
 use crate::error::LabError;
 use jiff::{SignedDuration, Timestamp};
 use plimsoll_model::Caveat;
@@ -93,7 +93,10 @@ impl Desk {
     }
 
     fn compare(&self, a: &str, b: &str) -> Result<Comparison, LabError> {
-        compare(self.home.path(), a, b, 0.02)
+        match super::compare(self.home.path(), a, b, 0.02)? {
+            Compared::Runs(found) => Ok(*found),
+            Compared::Storage(found) => panic!("runs were taken for storage: {found:?}"),
+        }
     }
 
     #[track_caller]

@@ -1,22 +1,28 @@
 //! `plimsoll clean`: removes what an interrupted run left behind.
 
+use super::lane::failed;
 use super::{DONE, ENVIRONMENT};
 use crate::args::CleanArgs;
 use crate::terminal;
 use plimsoll_lab::LabError;
 use plimsoll_server::{Home, registry};
+use plimsoll_storage::lane::Lanes;
+use plimsoll_storage::place;
 
 pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
-    let cleaning = registry::clean(&home).map_err(LabError::from)?;
-    for cleaned in &cleaning.cleaned {
-        terminal::result(&cleaned.to_string())?;
-    }
-    for left in &cleaning.left {
-        terminal::note(&format!("left alone: {left}"));
-    }
-    if cleaning.cleaned.is_empty() && cleaning.left.is_empty() {
+    let servers = registry::clean(&home).map_err(LabError::from)?;
+    let (files, unremoved) = place::clean(home.path()).map_err(failed)?;
+    let (lanes, standing) = Lanes::of(home.path()).clean().map_err(failed)?;
+    let mut cleaned: Vec<String> = servers.cleaned.iter().map(ToString::to_string).collect();
+    cleaned.extend(files.iter().map(|path| format!("removed {}", path.display())));
+    cleaned.extend(lanes.iter().map(|name| format!("took down what was left of the lane {name}")));
+    let mut left: Vec<String> = servers.left.iter().map(ToString::to_string).collect();
+    left.extend(unremoved.iter().chain(&standing).map(ToString::to_string));
+    cleaned.iter().try_for_each(|done| terminal::result(done))?;
+    left.iter().for_each(|why| terminal::note(&format!("left alone: {why}")));
+    if cleaned.is_empty() && left.is_empty() {
         terminal::note("nothing to clean");
     }
-    Ok(if cleaning.left.is_empty() { DONE } else { ENVIRONMENT })
+    Ok(if left.is_empty() { DONE } else { ENVIRONMENT })
 }

@@ -4,13 +4,17 @@ use super::{CHECK_FAILED, DONE};
 use crate::args::CompareArgs;
 use crate::terminal;
 use plimsoll_lab::LabError;
-use plimsoll_lab::compare::compare;
-use plimsoll_report::comparison;
+use plimsoll_lab::compare::{Compared, compare};
+use plimsoll_model::io_comparison::IoComparison;
+use plimsoll_report::{comparison, io};
 use plimsoll_server::Home;
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
-    let found = compare(&home.recordings(), &args.a, &args.b, args.equivalent)?;
+    let found = match compare(&home.recordings(), &args.a, &args.b, args.equivalent)? {
+        Compared::Runs(found) => found,
+        Compared::Storage(found) => return storage(args, &found),
+    };
     let text = match args.json {
         true => serde_json::to_string_pretty(&found)?,
         false => comparison::terminal(&found, terminal::colour()),
@@ -20,4 +24,19 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<u8> {
     let gate = comparison::gate(&found, limit);
     terminal::note(&gate.why);
     Ok(if gate.failed { CHECK_FAILED } else { DONE })
+}
+
+/// Two storage evaluations, which have no one figure that a gate could stand on.
+fn storage(args: &CompareArgs, found: &IoComparison) -> anyhow::Result<u8> {
+    if args.fail_if_slower.is_some() {
+        let why = "--fail-if-slower decides by the throughput of a workload; of storage evaluations, read the rows of \
+                   `plimsoll compare --json`";
+        return Err(LabError::Refused(why.to_owned()).into());
+    }
+    let text = match args.json {
+        true => serde_json::to_string_pretty(found)?,
+        false => io::comparison::terminal(found, terminal::colour()),
+    };
+    terminal::result(&text)?;
+    Ok(DONE)
 }

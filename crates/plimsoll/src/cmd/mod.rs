@@ -6,6 +6,8 @@ pub mod clean;
 pub mod compare;
 pub mod completions;
 pub mod drop;
+pub mod io;
+pub mod lane;
 pub mod load;
 pub mod quickstart;
 pub mod run;

@@ -130,7 +130,7 @@ fn show(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<u8> {
 }
 
 /// Never over a file that exists: a second report in the same directory gets a number.
-fn write_report(directory: &Path, page: &str) -> anyhow::Result<PathBuf> {
+pub fn write_report(directory: &Path, page: &str) -> anyhow::Result<PathBuf> {
     use std::io::Write;
     for number in 1.. {
         let name = if number == 1 { "report.html".to_owned() } else { format!("report-{number}.html") };

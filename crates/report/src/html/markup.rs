@@ -3,9 +3,10 @@
 use crate::interval::Spread;
 use crate::table::{Column, Mark, Table};
 use crate::text::{escape, escape_tied};
+use plimsoll_model::Caveat;
 
 /// A section of the page: its heading stands in the margin, its body is markup already.
-pub(super) struct Section {
+pub(crate) struct Section {
     pub id: &'static str,
     pub heading: &'static str,
     pub body: String,
@@ -22,24 +23,24 @@ impl Section {
     }
 }
 
-pub(super) fn paragraph(text: &str) -> String {
+pub(crate) fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text))
 }
 
 /// A remark in small type.
-pub(super) fn remark(text: &str) -> String {
+pub(crate) fn remark(text: &str) -> String {
     format!("<p class=\"remark\">{}</p>\n", escape_tied(text))
 }
 
-pub(super) fn subheading(text: &str) -> String {
+pub(crate) fn subheading(text: &str) -> String {
     format!("<h3>{}</h3>\n", escape(text))
 }
 
-pub(super) fn figure(svg: &str, caption: &str) -> String {
+pub(crate) fn figure(svg: &str, caption: &str) -> String {
     format!("<figure>\n{svg}<figcaption>{}</figcaption>\n</figure>\n", escape_tied(caption))
 }
 
-pub(super) fn table(table: &Table) -> String {
+pub(crate) fn table(table: &Table) -> String {
     let mut html = String::from("<div class=\"wide\"><table>\n<thead>\n<tr>");
     for column in &table.columns {
         html.push_str(&format!("<th scope=\"col\"{}>{}{}</th>", class(column), escape(&column.name), unit(column)));
@@ -84,23 +85,31 @@ fn spread(spread: &Spread) -> String {
 }
 
 /// A table that has intervals, with the reasons for those that are missing and whatever else is to be said of it.
-pub(super) fn measured_table(of: &Table, remarks: impl IntoIterator<Item = String>) -> String {
+pub(crate) fn measured_table(of: &Table, remarks: impl IntoIterator<Item = String>) -> String {
     let sentences: Vec<String> = of.missing().iter().map(|line| sentence(line)).chain(remarks).collect();
     let below = if sentences.is_empty() { String::new() } else { remark(&sentences.join(" ")) };
     table(of) + &below
 }
 
 /// A line as a sentence: with a capital letter and a full stop.
-pub(super) fn sentence(line: &str) -> String {
+pub(crate) fn sentence(line: &str) -> String {
     let mut letters = line.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).chain(['.']).collect())
 }
 
 /// Names and what they are, in two columns.
-pub(super) fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+pub(crate) fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let rows: String = pairs
         .into_iter()
         .map(|(name, value)| format!("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape(name), escape(&value)))
         .collect();
     if rows.is_empty() { rows } else { format!("<table class=\"pairs\">\n<tbody>\n{rows}</tbody>\n</table>\n") }
+}
+
+/// The reasons to mistrust, or that there are none.
+pub(crate) fn caveat_list(caveats: &[Caveat]) -> String {
+    let item =
+        |caveat: &Caveat| format!("<li>{} <code>{}</code></li>\n", escape(&caveat.message), escape(&caveat.code));
+    let items: String = caveats.iter().map(item).collect();
+    if items.is_empty() { paragraph("None were found.") } else { format!("<ul class=\"caveats\">\n{items}</ul>\n") }
 }

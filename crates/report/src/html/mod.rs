@@ -4,7 +4,7 @@
 //! are the numbers, how does it scale (of order entry, is it what it says), why so, on what, at what cost, how steadily, with which
 //! settings, what speaks against it, and how do I get the same.
 
-mod markup;
+pub(crate) mod markup;
 mod order_entry;
 mod sections;
 
@@ -39,6 +39,11 @@ pub fn page(report: &Report) -> String {
     .into_iter()
     .flatten()
     .collect();
+    document(&report.title, &head(report), &sections, &report.generated)
+}
+
+/// A whole file: `title` and `generated` are text, `head` is markup already.
+pub(crate) fn document(title: &str, head: &str, sections: &[Section], generated: &str) -> String {
     let body: String = sections.iter().map(Section::render).collect();
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
@@ -47,9 +52,8 @@ pub fn page(report: &Report) -> String {
          <meta name=\"color-scheme\" content=\"light dark\"/>\n\
          <title>{title} · Plimsoll</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{head}<main>\n{body}</main>\n\
          <footer><p>{generated}</p></footer>\n</body>\n</html>\n",
-        title = escape(&report.title),
-        head = head(report),
-        generated = escape(&report.generated),
+        title = escape(title),
+        generated = escape(generated),
     )
 }
 
@@ -67,16 +71,26 @@ fn head(report: &Report) -> String {
         };
         facts.push(format!("{load} of {}\u{a0}s", crate::format::tick((10.0 * point.seconds).round() / 10.0)));
     }
-    facts.push(match summary.caveats.len() {
+    facts.push(caveats_link(summary.caveats.len()));
+    header(&report.title, &answer(report), &facts)
+}
+
+/// How much there is to mistrust, as markup.
+pub(crate) fn caveats_link(caveats: usize) -> String {
+    match caveats {
         0 => "no caveats".to_owned(),
         1 => "<a href=\"#caveats\">1 caveat</a>".to_owned(),
         n => format!("<a href=\"#caveats\">{n} caveats</a>"),
-    });
+    }
+}
+
+/// The top of a page; `facts` are markup already.
+pub(crate) fn header(title: &str, answer: &str, facts: &[String]) -> String {
     format!(
         "<header>\n<p class=\"name\">{MARK}<span>Plimsoll</span></p>\n<h1>{}</h1>\n<p class=\"answer\">{}</p>\n\
          <p class=\"facts\">{}</p>\n</header>\n",
-        escape(&report.title),
-        escape_tied(&answer(report)),
+        escape(title),
+        escape_tied(answer),
         facts.join(" <i>·</i> "),
     )
 }

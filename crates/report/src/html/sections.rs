@@ -1,6 +1,6 @@
 //! The sections of the page, one function each, in their order. A section without anything to say is left out.
 
-use super::markup::{Section, figure as captioned, measured_table, pairs, paragraph, remark, subheading, table};
+use super::markup::{Section, caveat_list, figure as captioned, measured_table, pairs, remark, subheading, table};
 use crate::figure::{cpu, operations, throughput, timeline};
 use crate::input::{Limit, Report, SettingRow};
 use crate::interval::Measured;
@@ -248,16 +248,7 @@ const ONE_ROUND: &str = "One round was run: intervals tell how sure the window's
                          not known from this one: compare several rounds with plimsoll compare.";
 
 pub(super) fn caveats(report: &Report) -> Option<Section> {
-    let items: String = report
-        .summary
-        .caveats
-        .iter()
-        .map(|caveat| format!("<li>{} <code>{}</code></li>\n", escape(&caveat.message), escape(&caveat.code)))
-        .collect();
-    let mut body = match items.is_empty() {
-        true => paragraph("None were found."),
-        false => format!("<ul class=\"caveats\">\n{items}</ul>\n"),
-    };
+    let mut body = caveat_list(&report.summary.caveats);
     if !report.summary.points.is_empty() {
         body.push_str(&remark(ONE_ROUND));
     }

@@ -1,0 +1,199 @@
+//! The summary of a storage evaluation: the JSON document that `io --json` prints and a recording keeps.
+//!
+//! No samples give `null`, never 0. Added fields do not raise [`SCHEMA_VERSION`].
+
+use crate::caveat::Caveat;
+use crate::estimate::Estimate;
+use crate::summary::Counts;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+pub const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IoSummary {
+    pub schema_version: u32,
+    /// The directory that was asked about.
+    pub directory: String,
+    /// `quick`, `full`, `percona-2008`; `test` for a single `--test`.
+    pub suite: String,
+    pub seed: u64,
+    pub device: DeviceFacts,
+    /// In the order in which they were run.
+    pub probes: Vec<Probe>,
+    pub sheet: Vec<SheetLine>,
+    /// What a private server on the same directory reached, beside what the sheet predicts; empty without `--validate`.
+    #[serde(default)]
+    pub validation: Vec<Validated>,
+    /// What a published document printed, beside what was measured here; empty but for suites that repeat one.
+    #[serde(default)]
+    pub published: Vec<Published>,
+    pub caveats: Vec<Caveat>,
+    /// Directory of the recording, if one was written.
+    pub recording: Option<String>,
+    /// True if Ctrl-C or an error ended the evaluation before its plan did.
+    pub interrupted: bool,
+}
+
+/// What lies below a directory. What the system does not tell is `null`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    /// `vda`, `nvme0n1`, `loop3`: the whole device, not its partition.
+    pub name: Option<String>,
+    pub filesystem: Option<String>,
+    pub mount_point: Option<String>,
+    /// What is mounted: `/dev/vda1`, `server:/export`, `tmpfs`.
+    pub source: Option<String>,
+    pub mount_options: Vec<String>,
+    /// `write back` or `write through`, as the kernel sees the device's cache.
+    pub write_cache: Option<String>,
+    pub logical_block_bytes: Option<u64>,
+    pub physical_block_bytes: Option<u64>,
+    pub rotational: Option<bool>,
+    pub scheduler: Option<String>,
+    pub read_ahead_bytes: Option<u64>,
+    /// Of a loop device: the file below it.
+    pub backing_file: Option<String>,
+    /// Of a loop device: whether it bypasses the page cache.
+    pub loop_direct_io: Option<bool>,
+    /// Untorn writes by statx(2), STATX_WRITE_ATOMIC: the smallest and the largest unit, bytes; 0 where not offered.
+    pub atomic_write_bytes: Option<(u64, u64)>,
+    /// Whether a file here can be opened with O_DIRECT.
+    pub direct: Option<bool>,
+    /// Why io_uring cannot be used, if it cannot.
+    pub io_uring_refused: Option<String>,
+    pub free_bytes: Option<u64>,
+    pub memory_bytes: Option<u64>,
+}
+
+/// One measurement of one probe.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// The probe's number, 1 to 22.
+    pub probe: u8,
+    /// Names this measurement within the evaluation: `6.depth-16`.
+    pub id: String,
+    /// What is measured, in words: `page read`.
+    pub name: String,
+    pub params: BTreeMap<String, Value>,
+    /// Length of the measured window.
+    pub seconds: f64,
+    /// Operations that ended in the window, by kind: read, write, sync, commit, …
+    pub operations: BTreeMap<String, u64>,
+    /// Reads and writes per second; of commits, commits; of other kinds, operations.
+    pub iops: Option<f64>,
+    /// Megabytes (10^6 bytes) read and written per second.
+    pub mb_per_second: Option<f64>,
+    /// By kind of operation.
+    pub latency_us: BTreeMap<String, LatencyUs>,
+    /// The same from the moment an operation was due; empty where no rate was set.
+    #[serde(default)]
+    pub response_us: BTreeMap<String, LatencyUs>,
+    /// Counts of latencies by kind: `[microseconds up to which, count]`, buckets growing by an eighth of an octave.
+    #[serde(default)]
+    pub histogram: BTreeMap<String, Vec<(f64, u64)>>,
+    /// One entry per second of the window.
+    #[serde(default)]
+    pub series: Vec<Second>,
+    /// Per operation that [`Probe::iops`] counts. Flushes that the device completed; bytes that it read and wrote.
+    pub flushes_per_op: Option<f64>,
+    pub device_bytes_per_op: Option<f64>,
+    /// CPU of the whole machine.
+    pub cpu_us_per_op: Option<f64>,
+    /// CPU of Plimsoll's own process.
+    #[serde(default)]
+    pub process_cpu_us_per_op: Option<f64>,
+    #[serde(default)]
+    pub counts: Counts,
+    /// How far the means and percentiles above can be trusted, by the path of the field: `iops`, `latency_us.read.p99`.
+    #[serde(default)]
+    pub estimates: BTreeMap<String, Estimate>,
+    /// Values that only this probe has, by name: `hole_slowdown`, `extents`.
+    #[serde(default)]
+    pub found: BTreeMap<String, f64>,
+    /// Why it could not be measured, or not to its end.
+    pub error: Option<String>,
+    pub caveats: Vec<Caveat>,
+}
+
+/// One second of a probe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// Seconds since the window's start.
+    pub t: f64,
+    pub iops: f64,
+    pub p50_us: Option<f64>,
+    pub p99_us: Option<f64>,
+    pub max_us: Option<f64>,
+}
+
+/// Microseconds. Every field but `count` is `null` where there was no sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyUs {
+    pub count: u64,
+    pub min: Option<f64>,
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub p999: Option<f64>,
+    pub max: Option<f64>,
+}
+
+/// One line of the sheet: what a DBA reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SheetLine {
+    /// Stable, for programs: `commits_1_mariadb`, `flush_reaches_device`.
+    pub key: String,
+    /// Groups lines under a heading: `Commits`, `Page reads`, …
+    pub topic: String,
+    /// A whole sentence with its numbers.
+    pub statement: String,
+    /// A number, a word or true/false; `null` where it could not be told.
+    pub value: Value,
+    /// `1/s`, `us`, `pages/s`, `bytes`; empty for words.
+    pub unit: String,
+    /// Ids of the probes that it rests on.
+    pub probes: Vec<String>,
+    /// Something that a DBA should not overlook.
+    #[serde(default)]
+    pub warning: bool,
+}
+
+/// A prediction and what a server reached.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Validated {
+    /// `commits at 8 sessions`, `page reads`.
+    pub what: String,
+    /// `mariadb 10.11.19`.
+    pub server: String,
+    pub sessions: usize,
+    pub predicted: Option<f64>,
+    pub reached: Option<f64>,
+    pub unit: String,
+    /// The server's CPU, not the storage, was the limit.
+    pub cpu_bound: bool,
+    /// Predicted against reached in words.
+    pub remark: String,
+    /// Ids of the probes that predict it.
+    pub probes: Vec<String>,
+}
+
+/// One printed figure of a document that is repeated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// What the figure is of: `128 MB, 1 file, random read, 1 thread`.
+    pub what: String,
+    /// Which number of it: `requests/s`, `95th percentile`.
+    pub metric: String,
+    pub unit: String,
+    /// As the document prints it.
+    pub published: String,
+    /// In the document's own format; `null` where it cannot be measured, and then `note` says why.
+    pub measured: Option<String>,
+    pub note: Option<String>,
+    /// The id of the probe that measured it.
+    pub probe: Option<String>,
+}

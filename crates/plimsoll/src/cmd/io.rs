@@ -1,0 +1,184 @@
+//! `plimsoll io`: will this storage do for MySQL?
+
+use super::quickstart::write_report;
+use super::run::random_seed;
+use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED};
+use crate::args::IoArgs;
+use crate::terminal::{self, Progress};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use plimsoll_lab::LabError;
+use plimsoll_lab::io::{Finished, IoPlan, What, evaluate};
+use plimsoll_lab::trial::Ended;
+use plimsoll_load::arrivals::Arrivals;
+use plimsoll_model::io::{IoSummary, Probe};
+use plimsoll_report::io as report;
+use plimsoll_report::text::clean;
+use plimsoll_server::Home;
+use plimsoll_storage::op::SyncMode;
+use plimsoll_storage::probe::test::{IoMode, TestMode, TestOptions, listing, step};
+use plimsoll_storage::suite::Suite;
+use std::time::Duration;
+
+pub fn run(args: &IoArgs) -> anyhow::Result<u8> {
+    let test = test(args);
+    let plan = plan(args, test.as_ref())?;
+    let home = Home::from_env().map_err(LabError::from)?;
+    let mut progress = Progress::new(0)?;
+    terminal::note(&format!("evaluating {}, seed {}", plan.directory.display(), plan.seed));
+    let finished = evaluate(&home, &plan, env!("CARGO_PKG_VERSION"), &mut progress);
+    progress.clear();
+    show(args, test.as_ref(), finished?)
+}
+
+fn plan(args: &IoArgs, test: Option<&TestOptions>) -> anyhow::Result<IoPlan> {
+    if args.time.is_some_and(|time| time.is_zero()) {
+        return Err(LabError::Refused("--time must be longer than 0".to_owned()).into());
+    }
+    let directory = std::path::absolute(&args.directory)
+        .map_err(|error| LabError::Refused(format!("{}: {error}", args.directory.display())))?;
+    let what = match test {
+        Some(options) => What::Test(Box::new(step(options).map_err(LabError::from)?)),
+        None => What::Suite { suite: suite(&args.suite)?, steady: args.steady },
+    };
+    Ok(IoPlan {
+        directory,
+        what,
+        probes: args.probes.clone(),
+        data_bytes: args.size,
+        window: args.time,
+        seed: args.seed.unwrap_or_else(random_seed),
+        keep: args.keep,
+        name: args.name.clone(),
+        validate: args.validate.clone(),
+    })
+}
+
+fn suite(name: &str) -> Result<Suite, LabError> {
+    let known = Suite::ALL.into_iter().find(|suite| suite.name() == name);
+    known.ok_or_else(|| LabError::Refused(format!("there is no suite {name}")))
+}
+
+/// What `--test` and its options ask for; `None` for a suite.
+fn test(args: &IoArgs) -> Option<TestOptions> {
+    let test = &args.test;
+    let default = TestOptions::new(TestMode::parse(test.test.as_deref()?)?);
+    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    Some(TestOptions {
+        threads: test.threads,
+        files: test.files,
+        size: args.size.unwrap_or(default.size),
+        block: test.block,
+        io_mode: IoMode::parse(&test.io_mode).unwrap_or(default.io_mode),
+        depth: test.depth,
+        direct: test.direct,
+        dsync: test.dsync,
+        rw_ratio: test.rw_ratio,
+        fsync_every: test.fsync_every,
+        fsync_all: test.fsync_all,
+        fsync_mode: if test.fsync_mode == "fsync" { SyncMode::Fsync } else { SyncMode::Fdatasync },
+        fsync_at_end: test.fsync_at_end,
+        merged: test.merged,
+        arrivals: match (test.rate, test.arrivals.as_str()) {
+            (None, _) => Arrivals::Closed,
+            (Some(rate), "constant") => Arrivals::Constant { rate },
+            (Some(rate), _) => Arrivals::Poisson { rate },
+        },
+        verify: test.verify,
+        time_ns: args.time.map_or(default.time_ns, ns),
+        events: test.events,
+        warmup_ns: ns(test.warmup),
+        ..default
+    })
+}
+
+fn show(args: &IoArgs, test: Option<&TestOptions>, finished: Finished) -> anyhow::Result<u8> {
+    let Finished { summary, recording, ended } = finished;
+    let path = write_report(&recording, &page(&summary))?;
+    match (args.json, test, summary.probes.first()) {
+        (true, _, _) => terminal::result(&serde_json::to_string_pretty(&summary)?)?,
+        (false, Some(options), Some(probe)) => {
+            terminal::result(&(listing(probe, options) + &caveats(&summary, probe)))?
+        }
+        (false, _, _) => terminal::result(&report::terminal(&summary, terminal::colour()))?,
+    }
+    match &ended {
+        Some(Ended::Failed(why)) => terminal::note(&format!("plimsoll: the evaluation ended early: {why}")),
+        Some(Ended::Interrupted) => terminal::note("interrupted; what was measured is kept"),
+        None => {}
+    }
+    match args.json {
+        true => terminal::note(&format!("report: {}", path.display())),
+        false => terminal::result(&path.display().to_string())?,
+    }
+    Ok(code(&summary, ended.as_ref()))
+}
+
+/// Below the listing of a test, one line each.
+fn caveats(summary: &IoSummary, probe: &Probe) -> String {
+    let all = summary.caveats.iter().chain(&probe.caveats);
+    all.map(|caveat| format!("caveat: {}\n", clean(&caveat.message))).collect()
+}
+
+fn code(summary: &IoSummary, ended: Option<&Ended>) -> u8 {
+    let mismatch = |probe: &Probe| probe.found.get("mismatches").is_some_and(|mismatches| *mismatches > 0.0);
+    let failed = |probe: &Probe| probe.error.is_some();
+    match ended {
+        Some(Ended::Interrupted) => INTERRUPTED,
+        Some(Ended::Failed(_)) => ENVIRONMENT,
+        None if summary.probes.iter().any(mismatch) => CHECK_FAILED,
+        None if summary.probes.iter().all(failed) => ENVIRONMENT,
+        None => DONE,
+    }
+}
+
+fn page(summary: &IoSummary) -> String {
+    let utc = Timestamp::now().to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC");
+    report::page(summary, &how_to_repeat(summary.seed), &format!("{utc} by Plimsoll {}", env!("CARGO_PKG_VERSION")))
+}
+
+/// The command line as it was typed, with the seed.
+fn how_to_repeat(seed: u64) -> String {
+    let typed: Vec<String> = std::env::args().skip(1).map(|argument| quoted(&argument)).collect();
+    let seed = match typed.iter().any(|argument| argument.starts_with("--seed")) {
+        true => String::new(),
+        false => format!(" --seed {seed}"),
+    };
+    format!("plimsoll {}{seed}", typed.join(" "))
+}
+
+/// An argument as a shell reads it.
+fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-=,:+@%".contains(c);
+    match !argument.is_empty() && argument.chars().all(plain) {
+        true => argument.to_owned(),
+        false => format!("'{}'", argument.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_can_be_typed_again() {
+        assert_eq!(quoted("/mnt/a-b_c.d"), "/mnt/a-b_c.d");
+        assert_eq!(quoted("my disk's"), r"'my disk'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn the_exit_code_says_how_it_ended() {
+        let summary = |probes: Vec<Probe>| IoSummary { probes, ..serde_json::from_str(EMPTY).unwrap() };
+        let good = Probe::default();
+        let failed = Probe { error: Some("EIO".to_owned()), ..Probe::default() };
+        let corrupt = Probe { found: [("mismatches".to_owned(), 1.0)].into(), ..Probe::default() };
+        assert_eq!(code(&summary(vec![good.clone(), failed.clone()]), None), DONE);
+        assert_eq!(code(&summary(vec![failed]), None), ENVIRONMENT);
+        assert_eq!(code(&summary(vec![corrupt]), None), CHECK_FAILED);
+        assert_eq!(code(&summary(vec![good]), Some(&Ended::Interrupted)), INTERRUPTED);
+    }
+
+    const EMPTY: &str = r#"{"schema_version": 1, "directory": "/x", "suite": "quick", "seed": 1,
+        "device": {"mount_options": []}, "probes": [], "sheet": [], "caveats": [], "interrupted": false}"#;
+}

@@ -1,0 +1,149 @@
+//! `plimsoll lane`: storage paths on one machine, built, checked and taken down.
+
+use super::{CHECK_FAILED, DONE};
+use crate::args::{LaneAction, LaneArgs};
+use crate::terminal;
+use plimsoll_lab::LabError;
+use plimsoll_server::Home;
+use plimsoll_storage::StorageError;
+use plimsoll_storage::lane::check::Finding;
+use plimsoll_storage::lane::journal::State;
+use plimsoll_storage::lane::spec::{Kind, Spec};
+use plimsoll_storage::lane::{Lane, Lanes, Listed, tool};
+use serde_json::json;
+use std::sync::atomic::Ordering;
+
+pub fn run(args: &LaneArgs) -> anyhow::Result<u8> {
+    let home = Home::from_env().map_err(LabError::from)?;
+    let lanes = Lanes::of(home.path());
+    match &args.action {
+        LaneAction::List { json } => list(&lanes, *json),
+        LaneAction::Up { name, size, no_check } => up(&lanes, name, *size, !no_check),
+        LaneAction::Check { name } => check(&lanes, name),
+        LaneAction::Down { name } => down(&lanes, name.as_deref()),
+    }
+}
+
+/// What a failure of a lane means to the caller.
+pub fn failed(error: StorageError) -> LabError {
+    match error {
+        StorageError::Refused(why) => LabError::Refused(why),
+        StorageError::Interrupted => LabError::Interrupted,
+        other => LabError::Environment(other.to_string()),
+    }
+}
+
+fn up(lanes: &Lanes, name: &str, size: Option<u64>, checked: bool) -> anyhow::Result<u8> {
+    let spec = Spec::parse(name).map_err(failed)?;
+    let interrupted = terminal::interrupt_flag()?;
+    let mut told = |step: &str| {
+        terminal::note(&format!("{name}: {step} …"));
+        !interrupted.load(Ordering::Relaxed)
+    };
+    let built = lanes.up(&spec, size, checked, &mut told).map_err(failed)?;
+    built.findings.iter().for_each(|finding| terminal::note(&line(finding)));
+    if !built.is_sound() {
+        terminal::note(&format!("{name} is down again: it must not be measured; --no-check builds it all the same"));
+        return Ok(CHECK_FAILED);
+    }
+    explain(&built.lane);
+    terminal::result(&built.lane.directory.display().to_string())?;
+    Ok(DONE)
+}
+
+/// How to use what a lane has beside its directory.
+fn explain(lane: &Lane) {
+    if let Some(group) = &lane.group {
+        let line = format!("echo $$ > {}/cgroup.procs", group.display());
+        terminal::note(&format!("its limits hold for `plimsoll io`; another shell joins them with: {line}"));
+    }
+    if let Some(trigger) = &lane.trigger {
+        terminal::note(&format!("it fails while this file exists: {}", trigger.display()));
+    }
+    terminal::note(&format!("`plimsoll lane down {}` removes it with all that is on it", lane.name));
+}
+
+fn line(Finding { check, passed, found }: &Finding) -> String {
+    format!("{check:8}{:9}{found}", if *passed { "ok" } else { "refused" })
+}
+
+fn check(lanes: &Lanes, name: &str) -> anyhow::Result<u8> {
+    let spec = Spec::parse(name).map_err(failed)?;
+    let found = lanes.check(&spec).map_err(failed)?;
+    found.iter().try_for_each(|finding| terminal::result(&line(finding)))?;
+    Ok(if found.iter().all(|finding| finding.passed) { DONE } else { CHECK_FAILED })
+}
+
+fn down(lanes: &Lanes, name: Option<&str>) -> anyhow::Result<u8> {
+    let names = match name {
+        Some(name) => vec![name.to_owned()],
+        None => lanes.list().map_err(failed)?.into_iter().map(|lane| lane.name).collect(),
+    };
+    if names.is_empty() {
+        terminal::note("no lane is up");
+    }
+    for name in names {
+        lanes.down(&Spec::parse(&name).map_err(failed)?).map_err(failed)?;
+        terminal::note(&format!("{name} is down"));
+    }
+    Ok(DONE)
+}
+
+fn list(lanes: &Lanes, json: bool) -> anyhow::Result<u8> {
+    let listed = lanes.list().map_err(failed)?;
+    let missing = missing();
+    if json {
+        terminal::result(&serde_json::to_string_pretty(&document(&listed, &missing))?)?;
+        return Ok(DONE);
+    }
+    for (name, what, packages) in kinds() {
+        let state = if packages.is_empty() { "ready".to_owned() } else { format!("needs {}", packages.join(", ")) };
+        terminal::result(&format!("{name:13}{state:24}{what}"))?;
+    }
+    for Listed { name, state } in &listed {
+        let shown = match state {
+            State::Up(lane) => format!("up, {}", lane.directory.display()),
+            State::Left => "left over: `plimsoll clean`".to_owned(),
+        };
+        terminal::result(&format!("{name:24} {shown}"))?;
+    }
+    if !missing.is_empty() {
+        terminal::note(&format!("for all of them: {}", tool::install_line(&missing)));
+    }
+    Ok(DONE)
+}
+
+/// Name, description and missing packages of each kind, and of what puts a server in between.
+fn kinds() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
+    let of = |name: &str| Spec::parse(name).map(|spec| tool::missing_for(&spec)).unwrap_or_default();
+    let mut rows: Vec<_> = Kind::ALL.into_iter().map(|kind| (kind.name(), kind.describe(), of(kind.name()))).collect();
+    rows.push(("…,delay=1ms", "likewise error=, cache= and nbd=", of("ext4,delay=1ms")));
+    rows
+}
+
+/// All missing packages, each once.
+fn missing() -> Vec<&'static str> {
+    let mut packages: Vec<_> = kinds().into_iter().flat_map(|(_, _, packages)| packages).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    packages
+}
+
+fn document(listed: &[Listed], missing: &[&str]) -> serde_json::Value {
+    let kinds: Vec<_> = kinds()
+        .into_iter()
+        .map(|(name, what, packages)| json!({ "name": name, "description": what, "missing": packages }))
+        .collect();
+    let lanes: Vec<_> = listed.iter().map(row).collect();
+    let install = (!missing.is_empty()).then(|| tool::install_line(missing));
+    json!({ "kinds": kinds, "lanes": lanes, "install": install })
+}
+
+fn row(Listed { name, state }: &Listed) -> serde_json::Value {
+    let State::Up(Lane { directory, device, group, trigger, .. }) = state else {
+        return json!({ "name": name, "state": "left over" });
+    };
+    json!({
+        "name": name, "state": "up", "directory": directory, "device": device, "group": group, "trigger": trigger,
+    })
+}

@@ -1,0 +1,257 @@
+//! `plimsoll io`: the contract of its JSON, what it refuses, and that nothing stays behind.
+
+use crate::harness::{Done, PATIENCE, begin, run};
+use plimsoll_testkit::servers::{self, tmpfs, wait_until};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+const MIB: u64 = 1 << 20;
+
+/// A home, and a directory whose storage is evaluated.
+struct Bench {
+    home: TempDir,
+    disk: PathBuf,
+    _made: Option<TempDir>,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let made = tempfile::tempdir().expect("a directory");
+        Bench { home: servers::home(), disk: made.path().to_owned(), _made: Some(made) }
+    }
+
+    fn on(disk: &Path) -> Bench {
+        Bench { home: servers::home(), disk: disk.to_owned(), _made: None }
+    }
+
+    fn command(&self, options: &str) -> Command {
+        let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), self.home.path());
+        command.arg("io").arg(&self.disk).args(options.split_whitespace());
+        command
+    }
+
+    fn clean(&self) -> Command {
+        let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), self.home.path());
+        command.arg("clean");
+        command
+    }
+
+    #[track_caller]
+    fn does(&self, options: &str) -> Done {
+        let done = run(self.command(options)).exits(0);
+        self.is_clean();
+        done
+    }
+
+    /// Nothing of ours is left in the directory.
+    #[track_caller]
+    fn is_clean(&self) {
+        let left = self.ours();
+        assert!(left.is_empty(), "left behind: {left:?}");
+    }
+
+    fn ours(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.disk).expect("it is still there").flatten();
+        let all = entries.map(|entry| entry.path());
+        all.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("plimsoll"))).collect()
+    }
+
+    fn recordings(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.home.path().join("recordings")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    }
+}
+
+fn probes(summary: &Value) -> &[Value] {
+    summary["probes"].as_array().expect("a list of probes")
+}
+
+/// The fields that the contract of `io --json` names, each of its type.
+#[track_caller]
+fn keeps_the_contract(summary: &Value) {
+    assert_eq!(summary["schema_version"], 1);
+    assert!(summary["directory"].is_string() && summary["device"].is_object(), "{summary}");
+    assert!(summary["caveats"].is_array() && summary["sheet"].is_array(), "{summary}");
+    for line in summary["sheet"].as_array().expect("a sheet") {
+        assert!(line["statement"].is_string() && line["unit"].is_string() && line["probes"].is_array(), "{line}");
+    }
+    for probe in probes(summary) {
+        assert!(probe["id"].is_string() && probe["name"].is_string() && probe["params"].is_object(), "{probe}");
+        assert!(probe["caveats"].is_array() && probe["error"].is_null(), "{probe}");
+        for field in ["iops", "mb_per_second", "cpu_us_per_op"] {
+            assert!(probe[field].as_f64().is_some_and(|value| value > 0.0), "{field}: {probe}");
+        }
+        for field in ["flushes_per_op", "device_bytes_per_op"] {
+            let known = summary["device"]["name"].is_string();
+            assert!(!known || probe[field].as_f64().is_some_and(|value| value >= 0.0), "{field}: {probe}");
+        }
+        let latency = probe["latency_us"].as_object().expect("latencies by kind");
+        assert!(!latency.is_empty(), "{probe}");
+        for (kind, values) in latency {
+            let at = |name: &str| values[name].as_f64().unwrap_or_else(|| panic!("{kind} {name}: {values}"));
+            assert!(at("min") <= at("p50") && at("p50") <= at("p99") && at("p99") <= at("max"), "{kind}: {values}");
+            assert!(at("mean") <= at("max") && at("p90") <= at("p999"), "{kind}: {values}");
+        }
+    }
+}
+
+#[test]
+fn a_short_evaluation_keeps_the_contract_and_leaves_nothing() {
+    let bench = Bench::new();
+    let done = bench.does("--probes 1,6 --time 1s --size 64M --seed 7 --json");
+    let summary = done.json();
+    keeps_the_contract(&summary);
+    assert_eq!((&summary["suite"], &summary["seed"]), (&"quick".into(), &7.into()));
+    let numbers: Vec<_> = probes(&summary).iter().filter_map(|probe| probe["probe"].as_u64()).collect();
+    assert!(numbers.contains(&1) && numbers.contains(&6) && numbers.iter().all(|n| [1, 6].contains(n)), "{numbers:?}");
+    for probe in probes(&summary) {
+        let counts = &probe["counts"];
+        let of = |name: &str| counts[name].as_u64().expect("a count");
+        assert_eq!(of("started"), of("finished") + of("failed") + of("unfinished"), "{probe}");
+    }
+    done.tells(&["seed 7", "measurements"]);
+    recording_is_whole(&bench, &summary);
+}
+
+#[track_caller]
+fn recording_is_whole(bench: &Bench, summary: &Value) {
+    let [recording] = &bench.recordings()[..] else { panic!("one recording") };
+    assert_eq!(summary["recording"], recording.display().to_string());
+    let kept: Value = serde_json::from_slice(&fs::read(recording.join("io.json")).expect("kept")).expect("JSON");
+    assert_eq!(kept["probes"], summary["probes"]);
+    assert!(fs::metadata(recording.join("report.html")).is_ok_and(|page| page.len() > 1000));
+    let view = plimsoll_record::read::open(recording).expect("it can be read");
+    assert_eq!(view.trials.len(), probes(summary).len());
+    assert!(view.io.is_some() && view.summary.is_none());
+    for trial in &view.trials {
+        assert!(!trial.intervals.is_empty() && !trial.host.is_empty(), "{:?}", trial.facts);
+        assert_eq!(trial.device.is_empty(), summary["device"]["name"].is_null(), "{:?}", trial.facts);
+        assert!(!trial.latency(0..u64::MAX).expect("histograms").is_empty(), "{:?}", trial.facts);
+    }
+}
+
+#[test]
+fn without_json_the_sheet_is_printed_and_the_report_is_its_last_line() {
+    let bench = Bench::new();
+    let done = bench.does("--probes 6 --time 1s --size 16M");
+    let last = done.out.lines().last().expect("a path");
+    assert!(last.ends_with("report.html") && Path::new(last).exists(), "{done}");
+    let page = fs::read_to_string(last).expect("a page");
+    let seed = done.err.split("seed ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a seed");
+    assert!(page.contains(&format!("--seed {seed}")), "how to repeat it is on the page");
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_nothing_made() {
+    let bench = Bench::new();
+    for (options, told) in [
+        ("--probes 1,99", "has no probe 99"),
+        ("--probes 14", "--steady"),
+        ("--time 0s", "longer than 0"),
+        ("--suite slow", "slow"),
+        ("--size 900T --probes 6", "--size smaller"),
+        ("--threads 4", "--test"),
+        ("--test rndrd --suite full", "--suite"),
+        ("--test rndxx", "rndxx"),
+        ("--test rndrd --size 100 --files 3", "nearest"),
+        ("--test rndrd --io-mode mmap --direct", "page cache"),
+        ("--test rndrd --rate 0", "rate"),
+    ] {
+        run(bench.command(options)).refuses(2, &[told]);
+        bench.is_clean();
+        assert!(bench.recordings().is_empty(), "{options}");
+    }
+    run(bench.command("--validate=/no/such/server --probes 1")).refuses(3, &["/no/such/server"]);
+    bench.is_clean();
+    let nowhere = Bench::on(Path::new("/no/such/directory"));
+    run(nowhere.command("")).refuses(2, &["/no/such/directory"]);
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured_and_removes_the_files() {
+    let bench = Bench::new();
+    let mut running = begin(bench.command("--probes 6 --time 60s --size 16M --json"));
+    let measured = || {
+        let trials = bench.recordings().pop().map(|recording| recording.join("trials"));
+        let trials = trials.and_then(|trials| fs::read_dir(trials).ok()).into_iter().flatten().flatten();
+        let mut texts = trials.filter_map(|trial| fs::read_to_string(trial.path().join("intervals.ndjson")).ok());
+        texts.any(|text| text.contains("\"phase\":\"measure\""))
+    };
+    running.wait_for("a second of measurement", measured);
+    running.signal(Signal::INT);
+    let done = running.end().exits(130).tells(&["interrupted"]);
+    bench.is_clean();
+    let summary = done.json();
+    assert_eq!(summary["interrupted"], true);
+    assert_eq!(probes(&summary).len(), 1);
+    assert!(probes(&summary)[0]["iops"].as_f64().is_some_and(|iops| iops > 0.0), "{summary}");
+}
+
+#[test]
+fn what_a_kill_leaves_is_removed_by_clean() {
+    let bench = Bench::new();
+    let running = begin(bench.command("--probes 6 --time 60s --size 16M"));
+    assert!(wait_until(PATIENCE, || !bench.ours().is_empty()), "it makes a directory of its own");
+    running.kill();
+    assert!(!bench.ours().is_empty(), "nobody was there to remove it");
+    run(bench.clean()).exits(0);
+    bench.is_clean();
+}
+
+#[test]
+fn every_test_mode_is_measured_and_verified() {
+    let bench = Bench::new();
+    for mode in ["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"] {
+        let done = bench.does(&format!("--test {mode} --size 8M --files 2 --threads 2 --time 1s --verify --json"));
+        let summary = done.json();
+        let [probe] = probes(&summary) else { panic!("one measurement: {summary}") };
+        assert_eq!((&summary["suite"], &probe["error"]), (&"test".into(), &Value::Null), "{mode}");
+        assert_eq!(probe["found"]["mismatches"], 0.0, "{mode}: {probe}");
+        let done = |kind: &str| probe["operations"][kind].as_u64().unwrap_or(0);
+        let reads = mode.ends_with("rd") || mode == "rndrw";
+        assert_eq!((done("read") > 0, done("write") > 0), (reads, mode.contains('w')), "{mode}: {probe}");
+    }
+}
+
+#[test]
+fn a_rate_gives_response_times_and_kept_files_stay() {
+    let bench = Bench::new();
+    let line = "--test rndrd --size 8M --files 1 --time 1s --rate 200 --arrivals constant --keep --json";
+    let summary = run(bench.command(line)).exits(0).json();
+    let [probe] = probes(&summary) else { panic!("one measurement: {summary}") };
+    let offered = probe["counts"]["offered"].as_u64().expect("a count");
+    assert!((199..=201).contains(&offered), "a constant rate is kept: {offered}");
+    assert!(probe["response_us"]["read"]["p99"].as_f64() >= probe["latency_us"]["read"]["p50"].as_f64(), "{probe}");
+    assert!(!bench.ours().is_empty(), "--keep leaves the files");
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn a_disk_that_is_full_is_reported_with_the_probe() {
+    let Some(disk) = tmpfs(64 * MIB) else { return };
+    let filler = File::create(disk.path().join("filler")).expect("a file");
+    rustix::fs::fallocate(&filler, rustix::fs::FallocateFlags::empty(), 0, 62 * MIB).expect("room");
+    let bench = Bench::on(disk.path());
+    let done = run(bench.command("--probes 1,6 --time 1s --json"));
+    bench.is_clean();
+    let summary = done.json();
+    let failed = probes(&summary).iter().filter_map(|probe| probe["error"].as_str());
+    assert!(failed.clone().count() > 0 && failed.clone().all(|why| why.contains("free")), "{summary}");
+    assert!(disk.path().join("filler").exists(), "the files of others are left alone");
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn a_read_only_directory_is_refused() {
+    let Some(disk) = tmpfs(64 * MIB) else { return };
+    let mut read_only = Command::new("mount");
+    read_only.args(["-o", "remount,ro"]).arg(disk.path());
+    run(read_only).exits(0);
+    let bench = Bench::on(disk.path());
+    run(bench.command("--probes 6 --time 1s")).refuses(2, &[&disk.path().display().to_string()]).in_one_message();
+    assert!(bench.recordings().is_empty());
+}

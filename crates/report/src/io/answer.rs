@@ -1,0 +1,67 @@
+//! The answer of a storage evaluation in one sentence.
+
+use crate::format::{counted, short};
+use plimsoll_model::io::{IoSummary, Probe, SheetLine};
+
+/// Whether the storage will do, as one plain sentence.
+pub fn answer(summary: &IoSummary) -> String {
+    let measured: Vec<&Probe> = summary.probes.iter().filter(|probe| probe.iops.is_some()).collect();
+    let found = [commits(summary), reads(summary), writes(summary)];
+    let found: Vec<String> = found.into_iter().flatten().collect();
+    let mut text = match (found.as_slice(), measured.as_slice()) {
+        (_, []) => "Nothing was measured".to_owned(),
+        ([], [only]) => format!("{} operations per second ({})", short(only.iops.unwrap_or(0.0)), only.id),
+        ([], all) => format!("{} done", counted(all.len() as f64, "measurement")),
+        ([one], _) => format!("Good for at most {one}"),
+        ([first @ .., last], _) => format!("Good for at most {} and {last}", first.join(", ")),
+    };
+    if let Some(but) = durability(summary) {
+        text += &format!("; {but}");
+    }
+    if summary.interrupted {
+        text +=
+            &format!("; the evaluation was interrupted after {}", counted(summary.probes.len() as f64, "measurement"));
+    }
+    text + "."
+}
+
+fn line<'a>(summary: &'a IoSummary, key: &str) -> Option<&'a SheetLine> {
+    summary.sheet.iter().find(|line| line.key == key)
+}
+
+fn number(summary: &IoSummary, key: &str) -> Option<f64> {
+    line(summary, key)?.value.as_f64()
+}
+
+/// Of the server that brings more with the most sessions that were tried.
+fn commits(summary: &IoSummary) -> Option<String> {
+    let of = |sessions: u32| {
+        let servers = ["mysql", "mariadb"].into_iter();
+        let rates = servers.filter_map(move |server| number(summary, &format!("commits_{sessions}_{server}")));
+        rates.reduce(f64::max)
+    };
+    let (most, rate) = [64, 8, 1].into_iter().find_map(|sessions| Some((sessions, of(sessions)?)))?;
+    let text = format!("{} durable commits per second from {}", short(rate), counted(f64::from(most), "session"));
+    Some(match of(1).filter(|_| most > 1) {
+        Some(alone) => format!("{text} ({} from one)", short(alone)),
+        None => text,
+    })
+}
+
+fn reads(summary: &IoSummary) -> Option<String> {
+    Some(format!("{} page reads", short(number(summary, "page_reads_max")?)))
+}
+
+fn writes(summary: &IoSummary) -> Option<String> {
+    Some(format!("{} page writes per second", short(number(summary, "page_writes_sustained")?)))
+}
+
+/// What takes the worth out of all commits.
+fn durability(summary: &IoSummary) -> Option<&'static str> {
+    let warns = |key| line(summary, key).is_some_and(|line| line.warning);
+    match (warns("flush_reaches_device"), warns("sync_latency")) {
+        (true, _) => Some("but a flush does not reach the device, so a power cut may lose what was committed"),
+        (false, true) => Some("but fsync is acknowledged by memory"),
+        (false, false) => None,
+    }
+}

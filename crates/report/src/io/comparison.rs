@@ -1,0 +1,152 @@
+//! Two storage evaluations side by side: their sheets, then the probes that both have.
+
+use crate::format::{NOTHING, number, short};
+use crate::table::{Column, Table};
+use crate::terminal::{BOLD, RESET, rows, wrapped};
+use crate::text::{aligned, clean};
+use plimsoll_model::comparison::{Design, Verdict};
+use plimsoll_model::io_comparison::{Change, IoComparison, ProbePair, SheetPair, SheetValue};
+use serde_json::Value;
+
+/// The sentence, the sheets, the probes, then what else differs and the caveats; ends with a line break. With `colour`
+/// the sentence is bold and heads are dim, nothing else differs.
+pub fn terminal(comparison: &IoComparison, colour: bool) -> String {
+    let style = |code: &'static str, text: String| if colour { format!("{code}{text}{RESET}") } else { text };
+    let mut blocks: Vec<Vec<String>> =
+        vec![wrapped(&sentence(comparison)).into_iter().map(|line| style(BOLD, line)).collect()];
+    if !comparison.sheet.is_empty() {
+        blocks.push(rows(&sheet(comparison), style));
+    }
+    let mut measured = rows(&probes(comparison), style);
+    measured.extend(missing(comparison).iter().flat_map(|why| wrapped(why)));
+    blocks.push(measured);
+    blocks.push(remarks(comparison));
+    blocks.retain(|lines| !lines.is_empty());
+    blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
+}
+
+/// How many measurements are surely different, as one plain sentence.
+pub fn sentence(comparison: &IoComparison) -> String {
+    let of = |verdict: Verdict| {
+        let rates = comparison.probes.iter().filter_map(|probe| probe.iops.as_ref());
+        rates.filter(|change| change.verdict == verdict).count()
+    };
+    let (a, b) = (&comparison.a, &comparison.b);
+    let rounds = match comparison.design {
+        Design::Paired if a.rounds == 1 => "1 pair".to_owned(),
+        Design::Paired => format!("{} interleaved pairs", a.rounds),
+        Design::Unpaired => format!("{} against {} rounds, not paired", b.rounds, a.rounds),
+    };
+    let all = comparison.probes.len();
+    let (faster, slower, alike) = (of(Verdict::Higher), of(Verdict::Lower), of(Verdict::Equivalent));
+    let found = match faster + slower + alike {
+        0 => format!(
+            "No verdict on {} against {}: {all} measurements, none with enough rounds or a clear difference",
+            b.name, a.name
+        ),
+        _ => format!(
+            "Of {all} measurements {} is faster than {} in {faster}, slower in {slower}, alike in {alike}; the rest is unclear",
+            b.name, a.name
+        ),
+    };
+    clean(&format!("{found} ({rounds})."))
+}
+
+fn sheet(comparison: &IoComparison) -> Table {
+    let lines = &comparison.sheet;
+    let side = |of: fn(&SheetPair) -> &SheetValue| lines.iter().map(|line| shown(of(line))).collect();
+    Table::new(vec![
+        Column::words("sheet", lines.iter().map(|line| line.key.clone()).collect()),
+        Column::numbers(&comparison.a.name, "", side(|line| &line.a)),
+        Column::numbers(&comparison.b.name, "", side(|line| &line.b)),
+        Column::words("unit", lines.iter().map(|line| line.unit.clone()).collect()),
+    ])
+}
+
+/// A value of a sheet; what must not be overlooked has an exclamation mark.
+fn shown(line: &SheetValue) -> String {
+    let value = match &line.value {
+        Value::Null => NOTHING.to_owned(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::String(word) => word.clone(),
+        other => other.as_f64().map_or_else(|| other.to_string(), short),
+    };
+    if line.warning { format!("! {value}") } else { value }
+}
+
+type Pick = fn(&ProbePair) -> Option<&Change>;
+
+fn probes(comparison: &IoComparison) -> Table {
+    let all = &comparison.probes;
+    let cells = |pick: Pick, show: fn(&Change) -> String| -> Vec<String> {
+        all.iter().map(|probe| pick(probe).map_or(NOTHING.to_owned(), show)).collect()
+    };
+    let (rate, tail): (Pick, Pick) = (|probe| probe.iops.as_ref(), |probe| probe.p99_us.as_ref());
+    let (a, b) = (&comparison.a.name, &comparison.b.name);
+    Table::new(vec![
+        Column::words("probe", all.iter().map(|probe| probe.id.clone()).collect()),
+        Column::numbers(a, "1/s", cells(rate, |change| short(change.a))),
+        Column::numbers(b, "1/s", cells(rate, |change| short(change.b))),
+        Column::numbers("ratio", "", cells(rate, ratio)),
+        Column::numbers("interval", "95 %", cells(rate, interval)),
+        Column::words("verdict", cells(rate, |change| verdict(change).to_owned())),
+        Column::words("p99 of", all.iter().map(|probe| probe.kind.clone().unwrap_or_default()).collect()),
+        Column::numbers(a, "µs", cells(tail, |change| short(change.a))),
+        Column::numbers(b, "µs", cells(tail, |change| short(change.b))),
+        Column::numbers("ratio", "", cells(tail, ratio)),
+        Column::numbers("interval", "95 %", cells(tail, interval)),
+    ])
+}
+
+fn ratio(change: &Change) -> String {
+    number(1.0 + change.change.value, 2)
+}
+
+fn interval(change: &Change) -> String {
+    change
+        .change
+        .interval()
+        .map_or(NOTHING.to_owned(), |(low, high)| format!("{}–{}", number(1.0 + low, 2), number(1.0 + high, 2)))
+}
+
+/// What became of the rate of b.
+fn verdict(change: &Change) -> &'static str {
+    match change.verdict {
+        Verdict::Higher => "faster",
+        Verdict::Lower => "slower",
+        Verdict::Equivalent => "alike",
+        Verdict::Unclear => "unclear",
+    }
+}
+
+/// Why there are no intervals, once for each reason.
+fn missing(comparison: &IoComparison) -> Vec<String> {
+    let changes = comparison.probes.iter().flat_map(|probe| [&probe.iops, &probe.p99_us]).flatten();
+    let mut reasons: Vec<String> = Vec::new();
+    for why in changes.filter_map(|change| change.change.missing.as_ref()) {
+        let text = clean(&format!("no interval: {why}"));
+        if !reasons.contains(&text) {
+            reasons.push(text);
+        }
+    }
+    reasons
+}
+
+fn remarks(comparison: &IoComparison) -> Vec<String> {
+    let mut lines: Vec<String> =
+        comparison.unpaired_because.iter().flat_map(|why| wrapped(&clean(&format!("not paired: {why}")))).collect();
+    if !comparison.differences.is_empty() {
+        let value = |value: &Option<String>| value.as_deref().map_or("not known".to_owned(), clean);
+        let head = format!("what else differs\t{}\t{}", clean(&comparison.a.name), clean(&comparison.b.name));
+        let each = comparison
+            .differences
+            .iter()
+            .map(|of| format!("  {}\t{}\t{}", clean(&of.what), value(&of.a), value(&of.b)));
+        let table: Vec<String> = std::iter::once(head).chain(each).collect();
+        lines.extend(aligned(&table.join("\n")).lines().map(str::to_owned));
+    }
+    let caveat = |of: &plimsoll_model::Caveat| clean(&format!("caveat {}: {}", of.code, of.message));
+    lines.extend(comparison.caveats.iter().flat_map(|of| wrapped(&caveat(of))));
+    lines
+}

@@ -1,0 +1,116 @@
+//! Page reads and writes over how many are under way: rate above, latency below.
+
+use super::{logarithmic, names, number, positive, word};
+use crate::figure::{LEFT, Panel, WIDTH, thinned, whisker};
+use crate::format::{decimals_for, short, tick};
+use crate::io::tables::{iops, measured};
+use crate::scale::Scale;
+use crate::svg::Svg;
+use plimsoll_model::io::{LatencyUs, Probe};
+use std::collections::BTreeSet;
+
+const RATE: Panel = Panel { left: LEFT, right: 650.0, top: 44.0, bottom: 214.0 };
+const LATENCY: Panel = Panel { left: LEFT, right: 650.0, top: 264.0, bottom: 434.0 };
+type Pick = fn(&LatencyUs) -> Option<f64>;
+
+const PERCENTILES: [(&str, Pick); 2] = [("p50", |l| l.p50), ("p99", |l| l.p99)];
+
+/// What is drawn: its name, kind of operation and colour, and its measurements.
+struct Line<'a> {
+    name: &'static str,
+    kind: &'static str,
+    class: &'static str,
+    probes: Vec<&'a Probe>,
+}
+
+/// `None` without at least two depths of reads or of writes.
+pub fn depths(probes: &[Probe]) -> Option<String> {
+    let lines: Vec<Line> = [(6, "reads", "read", "s1"), (7, "writes", "write", "s4")]
+        .into_iter()
+        .map(|(probe, name, kind, class)| Line { name, kind, class, probes: sweep(probes, probe) })
+        .filter(|line| line.probes.len() > 1)
+        .collect();
+    let drawn = || lines.iter().flat_map(|line| &line.probes);
+    let x = depths_scale(drawn())?;
+    let mut svg =
+        Svg::new(WIDTH, LATENCY.bottom + 44.0, "Page reads and writes per second and their latency over depth");
+    rates(&mut svg, &lines, &x);
+    latencies(&mut svg, &lines, &x);
+    let ticks: BTreeSet<u64> = drawn().filter_map(|probe| number(probe, "depth")).map(|d| d as u64).collect();
+    let ticks = ticks.into_iter().map(|depth| (x.at(depth as f64), tick(depth as f64))).collect();
+    LATENCY.horizontal_axis(&mut svg, &thinned(ticks), "reads or writes under way at once, logarithmic");
+    Some(svg.finish())
+}
+
+/// The measurements of a probe with the engine and block that most of them have, smallest depth first.
+fn sweep(probes: &[Probe], wanted: u8) -> Vec<&Probe> {
+    let usable = |probe: &&Probe| {
+        probe.probe == wanted && positive(probe.iops).is_some() && positive(number(probe, "depth")).is_some()
+    };
+    let all: Vec<&Probe> = probes.iter().filter(usable).collect();
+    let kind = |probe: &Probe| (word(probe, "engine").to_owned(), number(probe, "block"), number(probe, "set_bytes"));
+    let alike = |of: &&&Probe| all.iter().filter(|probe| kind(probe) == kind(of)).count();
+    let Some(first) = all.iter().rev().max_by_key(alike).map(|probe| kind(probe)) else { return Vec::new() };
+    let mut sweep: Vec<&Probe> = all.into_iter().filter(|probe| kind(probe) == first).collect();
+    sweep.sort_by(|a, b| number(a, "depth").partial_cmp(&number(b, "depth")).unwrap_or(std::cmp::Ordering::Equal));
+    sweep
+}
+
+fn depths_scale<'a>(probes: impl Iterator<Item = &'a &'a Probe>) -> Option<Scale> {
+    let depths = probes.filter_map(|probe| number(probe, "depth"));
+    let (low, high) = depths.fold((f64::INFINITY, 0.0), |(low, high), depth| (depth.min(low), depth.max(high)));
+    (low <= high).then(|| Scale::logarithmic((low, high), (RATE.left + 12.0, RATE.right - 12.0)))
+}
+
+fn depth(probe: &Probe) -> f64 {
+    number(probe, "depth").unwrap_or(1.0)
+}
+
+fn rates(svg: &mut Svg, lines: &[Line<'_>], x: &Scale) {
+    let highest = lines.iter().flat_map(|line| &line.probes).filter_map(|probe| probe.iops).fold(0.0, f64::max);
+    let y = Scale::from_zero(highest, RATE.vertical(), 4);
+    RATE.frame(svg, &y, 4, "Rate", "pages per second");
+    let mut ends = Vec::new();
+    for line in lines {
+        let place = |probe: &&Probe| (x.at(depth(probe)), y.at(probe.iops.unwrap_or(0.0)));
+        let places: Vec<(f64, f64)> = line.probes.iter().map(place).collect();
+        svg.polyline(&places, &format!("line {}", line.class));
+        for (probe, place) in line.probes.iter().zip(&places) {
+            let rate = iops(probe);
+            whisker(svg, &RATE, &y, place.0, &rate, "interval");
+            let hint = format!("{} {} per second at {}", rate.label(0), line.name, short(depth(probe)));
+            svg.dot(*place, 3.5, &format!("dot {}", line.class), &hint);
+        }
+        ends.extend(places.last().map(|place| (line.name.to_owned(), line.class, *place)));
+    }
+    names(svg, &ends, (RATE.top, RATE.bottom));
+}
+
+fn latencies(svg: &mut Svg, lines: &[Line<'_>], x: &Scale) {
+    let of = |line: &Line<'_>, probe: &Probe, pick: Pick| positive(probe.latency_us.get(line.kind).and_then(pick));
+    let all = lines.iter().flat_map(|line| line.probes.iter().map(move |probe| (line, *probe)));
+    let all = all.flat_map(|(line, probe)| PERCENTILES.map(|(_, pick)| of(line, probe, pick))).flatten();
+    let Some(y) = logarithmic(all, LATENCY.vertical()) else {
+        return svg.panel_title((LATENCY.left, LATENCY.top - 14.0), "Latency", "not measured");
+    };
+    LATENCY.frame(svg, &y, 6, "Latency", "microseconds, logarithmic");
+    let mut ends = Vec::new();
+    for line in lines {
+        for (name, pick) in PERCENTILES {
+            let weight = if name == "p99" { "line" } else { "line thin" };
+            let known = line.probes.iter().filter_map(|probe| Some((*probe, of(line, probe, pick)?)));
+            let known: Vec<(&Probe, f64)> = known.collect();
+            let places: Vec<(f64, f64)> = known.iter().map(|(probe, us)| (x.at(depth(probe)), y.at(*us))).collect();
+            svg.polyline(&places, &format!("{weight} {}", line.class));
+            for ((probe, us), place) in known.iter().zip(&places) {
+                let told = measured(probe, &format!("latency_us.{}.{name}", line.kind), Some(*us));
+                whisker(svg, &LATENCY, &y, place.0, &told, &format!("interval {}", line.class));
+                let hint =
+                    format!("{} at {}: {name} {} µs", line.name, short(depth(probe)), told.label(decimals_for(*us)));
+                svg.dot(*place, 2.5, &format!("dot {}", line.class), &hint);
+            }
+            ends.extend(places.last().map(|place| (format!("{} {name}", line.kind), line.class, *place)));
+        }
+    }
+    names(svg, &ends, (LATENCY.top, LATENCY.bottom));
+}

@@ -1,0 +1,52 @@
+//! The figures of a storage evaluation, in the frame of [`crate::figure`].
+
+pub mod burst;
+pub mod cache;
+pub mod commits;
+pub mod depth;
+
+use crate::scale::{Scale, spread};
+use crate::svg::{Anchor, Svg};
+use plimsoll_model::io::Probe;
+use serde_json::Value;
+
+/// A parameter that is a number.
+fn number(probe: &Probe, name: &str) -> Option<f64> {
+    probe.params.get(name).and_then(Value::as_f64).filter(|value| value.is_finite())
+}
+
+/// A parameter that is a word; empty if it is not there.
+fn word<'a>(probe: &'a Probe, name: &str) -> &'a str {
+    probe.params.get(name).and_then(Value::as_str).unwrap_or("")
+}
+
+/// A positive number that can be drawn on a logarithmic scale.
+fn positive(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| *value > 0.0 && value.is_finite())
+}
+
+/// A logarithmic scale around these values; `None` without any.
+fn logarithmic(values: impl Iterator<Item = f64>, range: (f64, f64)) -> Option<Scale> {
+    let (low, high) = values.fold((f64::INFINITY, 0.0), |(low, high), value| (value.min(low), value.max(high)));
+    (low <= high).then(|| Scale::logarithmic_round((low, high), range))
+}
+
+/// The names of lines at their right ends, moved apart where they would overlap.
+fn names(svg: &mut Svg, ends: &[(String, &str, (f64, f64))], range: (f64, f64)) {
+    let heights: Vec<f64> = ends.iter().map(|end| end.2.1).collect();
+    for ((name, class, place), height) in ends.iter().zip(spread(&heights, 14.0, range)) {
+        svg.text((place.0 + 10.0, height + 4.0), Anchor::Start, &format!("name {class}"), name);
+    }
+}
+
+/// `64 KiB`, `1 GiB`: a size as the label of an axis.
+fn size(bytes: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [
+        (1024.0 * 1024.0 * 1024.0 * 1024.0, "TiB"),
+        (1024.0 * 1024.0 * 1024.0, "GiB"),
+        (1024.0 * 1024.0, "MiB"),
+        (1024.0, "KiB"),
+    ];
+    let (unit, name) = UNITS.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1.0, "B"));
+    format!("{} {name}", crate::format::tick((10.0 * bytes / unit).round() / 10.0))
+}

@@ -1,0 +1,148 @@
+//! What the page and the terminal both show in columns.
+
+use crate::format::{NOTHING, short};
+use crate::interval::Measured;
+use crate::table::{Column, Table};
+use plimsoll_model::io::{DeviceFacts, IoSummary, LatencyUs, Probe};
+use plimsoll_model::summary::Counts;
+
+/// The kind of operation that a probe is about: what comes first of these.
+const KINDS: [&str; 9] = ["commit", "read", "write", "extend", "create", "rename", "truncate", "unlink", "sync"];
+
+/// The latency that a probe is about, with the name of its kind.
+pub(crate) fn latency(probe: &Probe) -> Option<(&'static str, &LatencyUs)> {
+    KINDS.iter().find_map(|kind| Some((*kind, probe.latency_us.get(*kind).filter(|latency| latency.count > 0)?)))
+}
+
+/// A number of a probe with its estimate.
+pub(crate) fn measured(probe: &Probe, path: &str, value: Option<f64>) -> Measured {
+    Measured { value, estimate: probe.estimates.get(path).cloned() }
+}
+
+pub(crate) fn iops(probe: &Probe) -> Measured {
+    measured(probe, "iops", probe.iops)
+}
+
+/// One row per measurement. Without `room` the intervals of percentiles are left out.
+pub(crate) fn probes(probes: &[Probe], room: bool) -> Table {
+    let words = |of: &dyn Fn(&Probe) -> String| probes.iter().map(of).collect::<Vec<_>>();
+    let numbers = |of: &dyn Fn(&Probe) -> Option<f64>| words(&|probe| of(probe).map_or(NOTHING.to_owned(), short));
+    let percentile = |name: &str, pick: fn(&LatencyUs) -> Option<f64>| {
+        let of = |probe: &Probe| match latency(probe) {
+            Some((kind, latency)) => measured(probe, &format!("latency_us.{kind}.{name}"), pick(latency)),
+            None => Measured::default(),
+        };
+        let column = Column::measured(name, "µs", 1, &probes.iter().map(of).collect::<Vec<_>>());
+        // Percentiles that nobody estimated are not means, and a remark for each would hide those that are.
+        let column = if column.has_intervals() { column } else { Column { spreads: Vec::new(), ..column } };
+        if room { column } else { column.narrow() }
+    };
+    let mut columns = vec![Column::words("probe", words(&|probe| probe.id.clone()))];
+    if room {
+        columns.push(Column::words("what", words(&|probe| probe.name.clone())));
+    }
+    columns.extend([
+        Column::measured("rate", "1/s", 0, &probes.iter().map(iops).collect::<Vec<_>>()),
+        Column::numbers("MB/s", "", numbers(&|probe| probe.mb_per_second.filter(|mb| *mb > 0.0))),
+        Column::words("of", words(&|probe| latency(probe).map_or(NOTHING, |(kind, _)| kind).to_owned())),
+        percentile("p50", |latency| latency.p50),
+        percentile("p99", |latency| latency.p99),
+        Column::numbers("max", "µs", numbers(&|probe| latency(probe)?.1.max)),
+        Column::numbers("flushes", "per op", numbers(&|probe| probe.flushes_per_op)),
+        Column::numbers("CPU", "µs/op", numbers(&|probe| probe.cpu_us_per_op)),
+    ]);
+    columns.retain(|column| !column.is_number || column.cells.iter().any(|cell| cell != NOTHING));
+    Table::new(columns)
+}
+
+/// What could not be measured, or not to its end, and why.
+pub(crate) fn failures(probes: &[Probe]) -> Vec<String> {
+    probes.iter().filter_map(|probe| Some(format!("{}: {}", probe.id, probe.error.as_ref()?))).collect()
+}
+
+/// What fell behind its schedule, where one was set.
+pub(crate) fn dropped(probes: &[Probe]) -> Vec<String> {
+    let told = |probe: &&Probe| probe.counts != Counts::default() && probe.counts.dropped > 0;
+    let text = |probe: &Probe| {
+        format!(
+            "{}: {} of {} operations could not be started in time",
+            probe.id, probe.counts.dropped, probe.counts.offered
+        )
+    };
+    probes.iter().filter(told).map(text).collect()
+}
+
+/// Predictions and what servers reached.
+pub(crate) fn validation(summary: &IoSummary) -> Option<Table> {
+    let rows = &summary.validation;
+    let number = |value: Option<f64>| value.map_or(NOTHING.to_owned(), short);
+    let ratio = |predicted: Option<f64>, reached: Option<f64>| Some(100.0 * reached? / predicted.filter(|p| *p > 0.0)?);
+    (!rows.is_empty()).then(|| {
+        Table::new(vec![
+            Column::words("what", rows.iter().map(|row| row.what.clone()).collect()),
+            Column::words("server", rows.iter().map(|row| row.server.clone()).collect()),
+            Column::numbers("predicted", "", rows.iter().map(|row| number(row.predicted)).collect()),
+            Column::numbers("reached", "", rows.iter().map(|row| number(row.reached)).collect()),
+            Column::words("unit", rows.iter().map(|row| row.unit.clone()).collect()),
+            Column::numbers("share", "%", rows.iter().map(|row| number(ratio(row.predicted, row.reached))).collect()),
+            Column::words(
+                "limit",
+                rows.iter().map(|row| if row.cpu_bound { "CPU" } else { "storage" }.to_owned()).collect(),
+            ),
+            Column::words("remark", rows.iter().map(|row| row.remark.clone()).collect()),
+        ])
+    })
+}
+
+/// The figures of a document that was repeated, beside what came out here.
+pub(crate) fn published(summary: &IoSummary) -> Option<Table> {
+    let rows = &summary.published;
+    let or_nothing = |text: &Option<String>| text.clone().unwrap_or_else(|| NOTHING.to_owned());
+    (!rows.is_empty()).then(|| {
+        let mut columns = vec![
+            Column::words("what", rows.iter().map(|row| row.what.clone()).collect()),
+            Column::words("figure", rows.iter().map(|row| row.metric.clone()).collect()),
+            Column::numbers("published", "", rows.iter().map(|row| row.published.clone()).collect()),
+            Column::numbers("measured", "", rows.iter().map(|row| or_nothing(&row.measured)).collect()),
+            Column::words("unit", rows.iter().map(|row| row.unit.clone()).collect()),
+        ];
+        if rows.iter().any(|row| row.note.is_some()) {
+            columns.push(Column::words("note", rows.iter().map(|row| row.note.clone().unwrap_or_default()).collect()));
+        }
+        Table::new(columns)
+    })
+}
+
+/// What lies below the directory, as far as it is known.
+pub(crate) fn device(device: &DeviceFacts) -> Vec<(&'static str, String)> {
+    let bytes = |value: Option<u64>| value.map(|bytes| format!("{} bytes", crate::format::number(bytes as f64, 0)));
+    let yes = |value: Option<bool>| value.map(|yes| if yes { "yes" } else { "no" }.to_owned());
+    let rotational =
+        device.rotational.map(|rotational| if rotational { "yes" } else { "no, or a virtual disk" }.to_owned());
+    let atomic = device.atomic_write_bytes.map(|(least, most)| match most {
+        0 => "not offered".to_owned(),
+        _ => format!("{least} to {most} bytes"),
+    });
+    let options = (!device.mount_options.is_empty()).then(|| device.mount_options.join(","));
+    let all = [
+        ("device", device.name.clone()),
+        ("mounted from", device.source.clone()),
+        ("mount point", device.mount_point.clone()),
+        ("file system", device.filesystem.clone()),
+        ("mount options", options),
+        ("device’s write cache", device.write_cache.clone()),
+        ("logical block", bytes(device.logical_block_bytes)),
+        ("physical block", bytes(device.physical_block_bytes)),
+        ("rotational", rotational),
+        ("scheduler", device.scheduler.clone()),
+        ("read-ahead", bytes(device.read_ahead_bytes)),
+        ("file below the loop device", device.backing_file.clone()),
+        ("loop device with direct I/O", yes(device.loop_direct_io)),
+        ("untorn writes", atomic),
+        ("O_DIRECT", yes(device.direct)),
+        ("io_uring", device.io_uring_refused.as_ref().map(|why| format!("not usable: {why}"))),
+        ("free space", bytes(device.free_bytes)),
+        ("memory", bytes(device.memory_bytes)),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}

@@ -1,0 +1,63 @@
+//! A storage evaluation in the terminal.
+
+use super::answer::answer;
+use super::tables;
+use crate::table::Table;
+use crate::terminal::{BOLD, DIM, RESET, rows, wrapped};
+use crate::text::clean;
+use plimsoll_model::io::{IoSummary, SheetLine};
+
+/// The answer first, then the sheet by topic, the probes, predictions and published figures, and the caveats; ends with
+/// a line break. With `colour` the answer and topics are bold and ids are dim, nothing else differs.
+pub fn terminal(summary: &IoSummary, colour: bool) -> String {
+    let style = |code: &'static str, text: String| if colour { format!("{code}{text}{RESET}") } else { text };
+    let mut blocks = vec![wrapped(&clean(&answer(summary))).into_iter().map(|line| style(BOLD, line)).collect()];
+    let topics = summary.sheet.chunk_by(|a, b| a.topic == b.topic);
+    blocks.extend(topics.map(|lines| topic(lines, style)));
+    blocks.push(probes(summary, style));
+    blocks.extend(titled("predicted and reached", tables::validation(summary), style));
+    blocks.extend(titled("published and measured here", tables::published(summary), style));
+    let caveat = |caveat: &plimsoll_model::Caveat| clean(&format!("caveat {}: {}", caveat.code, caveat.message));
+    blocks.push(summary.caveats.iter().flat_map(|of| wrapped(&caveat(of))).collect());
+    blocks.retain(|lines: &Vec<String>| !lines.is_empty());
+    blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
+}
+
+/// The lines of one topic; what must not be overlooked begins with an exclamation mark.
+fn topic(lines: &[SheetLine], style: impl Fn(&'static str, String) -> String) -> Vec<String> {
+    let mut shown: Vec<String> = lines.first().map(|line| style(BOLD, clean(&line.topic))).into_iter().collect();
+    for line in lines {
+        let mark = if line.warning { "!" } else { " " };
+        let mut text = wrapped(&clean(&format!("  {}", line.statement)));
+        if let Some(first) = text.first_mut() {
+            first.replace_range(..1, mark);
+        }
+        shown.extend(text);
+        if !line.probes.is_empty() {
+            shown.extend(
+                wrapped(&clean(&format!("    {}", line.probes.join(" ")))).into_iter().map(|ids| style(DIM, ids)),
+            );
+        }
+    }
+    shown
+}
+
+/// The table, what is to be said of its numbers, and what could not be measured.
+fn probes(summary: &IoSummary, style: impl Fn(&'static str, String) -> String) -> Vec<String> {
+    if summary.probes.is_empty() {
+        return Vec::new();
+    }
+    let table = tables::probes(&summary.probes, false);
+    let mut lines = rows(&table, style);
+    let failures = tables::failures(&summary.probes).into_iter().map(|why| format!("not measured: {why}"));
+    let remarks = table.missing().into_iter().chain(failures).chain(tables::dropped(&summary.probes));
+    lines.extend(remarks.flat_map(|remark| wrapped(&clean(&remark))));
+    lines
+}
+
+fn titled(title: &str, table: Option<Table>, style: impl Fn(&'static str, String) -> String) -> Option<Vec<String>> {
+    let table = table?;
+    let mut lines = vec![style(BOLD, title.to_owned())];
+    lines.extend(rows(&table, style));
+    Some(lines)
+}

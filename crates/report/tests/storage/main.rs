@@ -1,0 +1,155 @@
+//! A storage evaluation as page and in the terminal: well-formed, safe, with its intervals.
+
+mod sample;
+
+use plimsoll_model::io::{IoSummary, Published};
+use plimsoll_model::{Caveat, Estimate};
+use plimsoll_report::io::answer::answer;
+use plimsoll_report::io::{page, terminal};
+use roxmltree::{Document, Node, ParsingOptions};
+use sample::summary;
+
+fn rendered(summary: &IoSummary) -> String {
+    page(summary, "plimsoll io /var/lib/mysql-new --suite full", "Written by Plimsoll 0.1.0")
+}
+
+/// Parses the page strictly and checks what every page must keep to.
+fn checked(page: &str) -> Document<'_> {
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(page, options).expect("well-formed");
+    for node in document.descendants().filter(Node::is_element) {
+        let name = node.tag_name().name();
+        assert!(!matches!(name, "script" | "link" | "img" | "iframe" | "object" | "embed" | "base" | "form"), "{name}");
+        for attribute in node.attributes() {
+            let (attribute, value) = (attribute.name(), attribute.value());
+            assert!(!attribute.starts_with("on") && !matches!(attribute, "src" | "style"), "{attribute}");
+            assert!(!value.contains("NaN") && !value.contains("inf"), "{name} {attribute}={value}");
+            assert!(attribute != "href" || value.starts_with('#'), "{value}");
+        }
+    }
+    document
+}
+
+fn ids(page: &str) -> Vec<String> {
+    let document = checked(page);
+    let sections = document.descendants().filter(|node| node.has_tag_name("section"));
+    sections.filter_map(|node| node.attribute("id").map(str::to_owned)).collect()
+}
+
+#[test]
+fn a_page_has_its_sections_in_order() {
+    let page = rendered(&summary());
+    assert_eq!(
+        ids(&page),
+        ["sheet", "depth", "commits", "cache", "burst", "validation", "probes", "environment", "caveats", "repeat"]
+    );
+    assert_eq!(page.matches("<figure>").count(), 4);
+    assert!(page.contains("<li class=\"warning\">Your fsync is acknowledged by memory"), "a warning stands out");
+    assert!(page.contains("EINVAL (22)"), "what failed is said");
+}
+
+#[test]
+fn what_was_not_measured_has_no_section() {
+    let mut nothing = summary();
+    nothing.probes.clear();
+    nothing.sheet.clear();
+    nothing.validation.clear();
+    assert_eq!(ids(&rendered(&nothing)), ["environment", "caveats", "repeat"]);
+    assert_eq!(answer(&nothing), "Nothing was measured.");
+    assert!(terminal(&nothing, false).starts_with("Nothing was measured.\n"));
+}
+
+#[test]
+fn the_answer_says_what_it_is_good_for_and_what_is_wrong() {
+    let mut evaluated = summary();
+    assert_eq!(
+        answer(&evaluated),
+        "Good for at most 48,210 durable commits per second from 64 sessions (6,420 from one), 43,800 page reads and 10,400 \
+         page writes per second; but fsync is acknowledged by memory."
+    );
+    evaluated.sheet.retain(|line| line.key == "page_reads_max");
+    evaluated.interrupted = true;
+    let text = answer(&evaluated);
+    assert!(text.starts_with("Good for at most 43,800 page reads"), "{text}");
+    assert!(text.ends_with("interrupted after 18 measurements."), "{text}");
+}
+
+#[test]
+fn the_terminal_has_the_answer_first_and_nothing_too_wide() {
+    let text = terminal(&summary(), false);
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("Good for at most"), "{first}");
+    assert!(text.contains("\nDurability\n! Your fsync is acknowledged by memory"), "{text}");
+    assert!(text.contains("not measured: 17.512: write of 512 bytes at 0: EINVAL (22)\n"), "{text}");
+    assert!(text.contains("caveat sparse_files:"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    let mut plain = terminal(&summary(), true);
+    for code in ["\x1b[1m", "\x1b[2m", "\x1b[0m"] {
+        plain = plain.replace(code, "");
+    }
+    assert_eq!(plain, text);
+}
+
+const HOSTILE: &str = "<script>alert('1')</script>\x1b[2J\u{202e}&amp;\"";
+
+#[test]
+fn names_from_outside_are_harmless() {
+    let mut hostile = summary();
+    hostile.directory = HOSTILE.to_owned();
+    hostile.suite = HOSTILE.to_owned();
+    hostile.device.filesystem = Some(HOSTILE.to_owned());
+    hostile.device.mount_options = vec![HOSTILE.to_owned()];
+    hostile.recording = Some(HOSTILE.to_owned());
+    hostile.caveats = vec![Caveat::new(HOSTILE, HOSTILE)];
+    hostile.validation[0].remark = HOSTILE.to_owned();
+    for line in &mut hostile.sheet {
+        (line.topic, line.statement, line.probes) = (HOSTILE.to_owned(), HOSTILE.to_owned(), vec![HOSTILE.to_owned()]);
+    }
+    for probe in &mut hostile.probes {
+        (probe.id, probe.name, probe.error) = (HOSTILE.to_owned(), HOSTILE.to_owned(), Some(HOSTILE.to_owned()));
+        probe.caveats = vec![Caveat::new(HOSTILE, HOSTILE)];
+    }
+    hostile.published = vec![Published {
+        what: HOSTILE.to_owned(),
+        metric: HOSTILE.to_owned(),
+        unit: HOSTILE.to_owned(),
+        published: HOSTILE.to_owned(),
+        measured: Some(HOSTILE.to_owned()),
+        note: Some(HOSTILE.to_owned()),
+        probe: None,
+    }];
+    let page = page(&hostile, HOSTILE, HOSTILE);
+    checked(&page);
+    assert!(!page.contains("<script") && !page.contains('\u{202e}') && !page.contains('\x1b'));
+    let text = terminal(&hostile, false);
+    assert!(!text.contains(['\x1b', '\u{202e}']), "{text}");
+}
+
+#[test]
+fn numbers_that_are_none_are_drawn_nowhere() {
+    let mut broken = summary();
+    for probe in &mut broken.probes {
+        probe.iops = Some(f64::NAN);
+        for latency in probe.latency_us.values_mut() {
+            (latency.p50, latency.p99) = (Some(f64::INFINITY), Some(0.0));
+        }
+        probe.series.iter_mut().for_each(|second| second.iops = f64::NAN);
+        probe.histogram.values_mut().flatten().for_each(|bucket| bucket.0 = f64::NAN);
+    }
+    checked(&rendered(&broken));
+    terminal(&broken, false);
+}
+
+#[test]
+fn rates_have_their_interval_or_the_reason_why_not() {
+    let mut evaluated = summary();
+    let bare = Estimate::bare(9120.0, 1.0, String::new(), "1 s is too short; 3 s can".to_owned());
+    let with = rendered(&evaluated);
+    assert_eq!(with.matches("title=\"3 batches of 1 s, t interval; worth 3 independent samples\"").count(), 17);
+    for probe in &mut evaluated.probes {
+        probe.estimates.insert("iops".to_owned(), bare.clone());
+    }
+    for text in [rendered(&evaluated).replace('\u{a0}', " "), terminal(&evaluated, false)] {
+        assert!(text.to_lowercase().contains("no interval (rate): 1 s is too short; 3 s can"), "{text}");
+    }
+}

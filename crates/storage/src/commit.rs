@@ -1,0 +1,328 @@
+//! Commits as the servers' logs see them: the redo log rewritten in place, the binary log appended.
+//!
+//! What the servers issue for autocommit inserts of one row, by strace(1) of MySQL 9.7 and MariaDB 10.11:
+//! - A redo log is a ring of blocks that were allocated before. A commit writes from the block that its records begin in
+//!   to the block that they end in, then fdatasync(2); so the last block is written again and again until it is full.
+//!   With one session that is one write and one sync per commit; with eight, one sync for about three commits.
+//! - With a binary log and `sync_binlog = 1` a commit is made durable twice, first in the redo log (prepare), then by
+//!   write(2) at the end of the binary log and fdatasync: two syncs per commit of one session. The redo log's record of the
+//!   commit itself goes with the next group. With more sessions one group is in the redo log while the one before it is in
+//!   the binary log, so [`crate::engine::committers`] gives each log a leader of its own.
+
+use crate::buffer::{Buffers, Payload};
+use crate::clock::now_ns;
+use crate::error::{During, StorageError};
+use crate::layout::FileSet;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::sync::Arc;
+
+/// `innodb_log_write_ahead_size` of MySQL: the first write into each so many bytes fills them, so that no later one has to
+/// read a page of the file first.
+const WRITE_AHEAD: u64 = 8192;
+/// The largest single write, bytes.
+const LARGEST: u64 = 256 << 10;
+
+/// How a server writes its redo log for a commit, by trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redo {
+    /// Blocks of 512 bytes, buffered: all that became full in one write, the one that did not in another, each
+    /// [`WRITE_AHEAD`] bytes filled with the first write into them.
+    MySql,
+    /// Blocks of 4096 bytes, O_DIRECT, in one write.
+    MariaDb,
+}
+
+impl Redo {
+    pub fn name(self) -> &'static str {
+        match self {
+            Redo::MySql => "mysql",
+            Redo::MariaDb => "mariadb",
+        }
+    }
+
+    /// Bytes of log of a transaction that inserts one row of sysbench's table: what the trace's log grew by, divided by
+    /// commits. A binary log adds the transaction's name (XID) and the prepared state.
+    pub fn bytes_per_insert(self, binlog: bool) -> u32 {
+        match (self, binlog) {
+            (Redo::MySql, false) => 345,
+            (Redo::MySql, true) => 1120,
+            (Redo::MariaDb, false) => 390,
+            (Redo::MariaDb, true) => 610,
+        }
+    }
+
+    /// The writes that bring the bytes `from..to` of the log to the file, after all before `from` are there.
+    fn writes(self, from: u64, to: u64) -> impl Iterator<Item = Range<u64>> {
+        let pieces = match self {
+            Redo::MySql => {
+                let filled = from.next_multiple_of(WRITE_AHEAD);
+                let (here, last) = (to.min(filled), to.min(filled) / 512 * 512);
+                [from / 512 * 512..last, last..here.next_multiple_of(512), filled..to.next_multiple_of(WRITE_AHEAD)]
+            }
+            Redo::MariaDb => [from / 4096 * 4096..to.next_multiple_of(4096), 0..0, 0..0],
+        };
+        pieces.into_iter().filter(|piece| !piece.is_empty())
+    }
+}
+
+/// What a commit makes durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Log {
+    pub redo: Redo,
+    /// Bytes of redo per transaction.
+    pub bytes: u32,
+    /// With a binary log: events of so many bytes appended to a file that grows, or that was laid out before.
+    pub binlog: Option<Binlog>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binlog {
+    pub event_bytes: u32,
+    pub preallocated: bool,
+}
+
+/// The end of a log: what comes to it is written and synced before the call returns.
+pub trait Tail: Send {
+    /// # Errors
+    /// What write or sync answered; then nothing is known of what is durable.
+    fn append(&mut self, bytes: u64) -> io::Result<Flushed>;
+}
+
+/// A write and the sync after it, on the clock of [`crate::clock`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flushed {
+    pub sent_ns: u64,
+    pub written_ns: u64,
+    pub synced_ns: u64,
+    /// Bytes that were written, padding and rewritten blocks included.
+    pub bytes: u64,
+}
+
+impl Flushed {
+    /// Writes with `write`, which gives the bytes, then syncs.
+    fn by(file: &File, write: impl FnOnce() -> io::Result<u64>) -> io::Result<Flushed> {
+        let sent_ns = now_ns();
+        let bytes = write()?;
+        let written_ns = now_ns();
+        file.sync_data()?;
+        Ok(Flushed { sent_ns, written_ns, synced_ns: now_ns(), bytes })
+    }
+}
+
+/// File 0 of a set as a redo log: a ring.
+#[derive(Debug)]
+pub struct RedoFile {
+    files: Arc<FileSet>,
+    redo: Redo,
+    buffers: Buffers,
+    /// Where in the log the next record begins: bytes since the first, over all rounds.
+    end: u64,
+    capacity: u64,
+}
+
+impl RedoFile {
+    /// # Errors
+    /// [`StorageError::Refused`] if the file has no room for a single write.
+    pub fn new(files: Arc<FileSet>, redo: Redo, seed: u64) -> Result<RedoFile, StorageError> {
+        let bytes = files.layout.bytes_per_file;
+        let capacity = bytes / WRITE_AHEAD * WRITE_AHEAD;
+        if files.files.is_empty() || capacity == 0 {
+            let why = format!("a redo log of {bytes} bytes is too small: at least {WRITE_AHEAD} are needed");
+            return Err(StorageError::Refused(why));
+        }
+        let buffers = buffers(&files, seed, 0);
+        Ok(RedoFile { files, redo, buffers, end: 0, capacity })
+    }
+}
+
+impl Tail for RedoFile {
+    fn append(&mut self, bytes: u64) -> io::Result<Flushed> {
+        let RedoFile { files, redo, buffers, end, capacity } = self;
+        let file = &files.files[0];
+        let flushed = Flushed::by(file, || {
+            let mut written = 0;
+            for piece in redo.writes(*end, *end + bytes) {
+                written += piece.end - piece.start;
+                write_in_ring(file, buffers, piece, *capacity)?;
+            }
+            Ok(written)
+        })?;
+        *end += bytes;
+        Ok(flushed)
+    }
+}
+
+/// Writes a piece of the log, split where the file ends and begins again.
+fn write_in_ring(file: &File, buffers: &mut Buffers, piece: Range<u64>, capacity: u64) -> io::Result<()> {
+    let mut at = piece.start;
+    while at < piece.end {
+        let place = at % capacity;
+        let length = (piece.end - at).min(capacity - place).min(LARGEST);
+        file.write_all_at(buffers.write(0, length as usize), place)?;
+        at += length;
+    }
+    Ok(())
+}
+
+/// File 1 of a set as a binary log: buffered, appended byte after byte.
+#[derive(Debug)]
+pub struct BinlogFile {
+    file: File,
+    preallocated: bool,
+    buffers: Buffers,
+    end: u64,
+    /// The next log begins here (`max_binlog_size`).
+    limit: u64,
+}
+
+impl BinlogFile {
+    /// Opens the file anew, since servers write it through the page cache whatever the redo log does.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`]; [`StorageError::Refused`] without a second file.
+    pub fn open(files: &FileSet, binlog: Binlog, seed: u64) -> Result<BinlogFile, StorageError> {
+        let Some(path) = files.paths.get(1) else {
+            return Err(StorageError::Refused("a binary log needs a second file beside the redo log".to_owned()));
+        };
+        let no_follow = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+        let file = OpenOptions::new().write(true).custom_flags(no_follow).open(path).during("open", path)?;
+        let (preallocated, limit) = (binlog.preallocated, files.layout.bytes_per_file);
+        let log = BinlogFile { file, preallocated, buffers: buffers(files, seed, 1), end: 0, limit };
+        log.begin_anew().and_then(|()| log.file.sync_all()).during("empty", path)?;
+        Ok(log)
+    }
+
+    fn begin_anew(&self) -> io::Result<()> {
+        if self.preallocated { Ok(()) } else { self.file.set_len(0) }
+    }
+}
+
+impl Tail for BinlogFile {
+    fn append(&mut self, bytes: u64) -> io::Result<Flushed> {
+        if self.end + bytes > self.limit {
+            self.begin_anew()?;
+            self.end = 0;
+        }
+        let BinlogFile { file, buffers, end, .. } = self;
+        let flushed = Flushed::by(file, || {
+            // A ring without an end: only the size of a single write splits it.
+            write_in_ring(file, buffers, *end..*end + bytes, u64::MAX)?;
+            Ok(bytes)
+        })?;
+        self.end += bytes;
+        Ok(flushed)
+    }
+}
+
+fn buffers(files: &FileSet, seed: u64, worker: u64) -> Buffers {
+    let payload = Payload { content: files.layout.content, seed, worker, verified: false };
+    Buffers::new(1, LARGEST as usize, payload)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::layout::{Allocation, Content, Layout, Open};
+
+    fn writes(redo: Redo, from: u64, to: u64) -> Vec<(u64, u64)> {
+        redo.writes(from, to).map(|piece| (piece.start, piece.end - piece.start)).collect()
+    }
+
+    #[test]
+    fn mariadb_rewrites_its_block_until_it_is_full() {
+        assert_eq!(writes(Redo::MariaDb, 0, 390), [(0, 4096)]);
+        assert_eq!(writes(Redo::MariaDb, 390, 780), [(0, 4096)]);
+        assert_eq!(writes(Redo::MariaDb, 3900, 4290), [(0, 8192)]);
+        assert_eq!(writes(Redo::MariaDb, 4290, 4680), [(4096, 4096)]);
+        assert_eq!(writes(Redo::MariaDb, 3706, 4096), [(0, 4096)]);
+        assert_eq!(writes(Redo::MariaDb, 4096, 4486), [(4096, 4096)]);
+    }
+
+    /// The traced writes of a session: (offset, bytes) with the log's ends between them.
+    #[test]
+    fn mysql_writes_full_blocks_apart_and_fills_what_it_enters() {
+        assert_eq!(writes(Redo::MySql, 0, 345), [(0, 8192)]);
+        assert_eq!(writes(Redo::MySql, 345, 500), [(0, 512)]);
+        assert_eq!(writes(Redo::MySql, 345, 690), [(0, 512), (512, 512)]);
+        assert_eq!(writes(Redo::MySql, 690, 1690), [(512, 1024), (1536, 512)]);
+        assert_eq!(writes(Redo::MySql, 690, 1024), [(512, 512)]);
+        assert_eq!(writes(Redo::MySql, 1024, 1100), [(1024, 512)]);
+        assert_eq!(writes(Redo::MySql, 8000, 8345), [(7680, 512), (8192, 8192)]);
+        assert_eq!(writes(Redo::MySql, 8345, 8690), [(8192, 512)]);
+        assert_eq!(writes(Redo::MySql, 8690, 9035), [(8192, 512), (8704, 512)]);
+        assert_eq!(writes(Redo::MySql, 7000, 30000), [(6656, 1536), (8192, 24576)]);
+    }
+
+    pub(crate) fn files(count: u32, bytes: u64) -> (tempfile::TempDir, Arc<FileSet>) {
+        let directory = tempfile::tempdir().unwrap();
+        let layout = Layout {
+            name: "log".to_owned(),
+            files: count,
+            bytes_per_file: bytes,
+            allocation: Allocation::Overwrite,
+            content: Content::Random,
+            fresh: true,
+        };
+        let paths: Vec<_> = (0..count).map(|number| directory.path().join(layout.file_name(number))).collect();
+        paths.iter().for_each(|path| std::fs::write(path, vec![0; bytes as usize]).unwrap());
+        let open = |path| OpenOptions::new().read(true).write(true).open(path).unwrap();
+        let files = paths.iter().map(open).collect();
+        let set = FileSet { layout, open: Open::default(), files, paths, directory: directory.path().to_owned() };
+        (directory, Arc::new(set))
+    }
+
+    /// Which 512-byte blocks hold something else than zeros.
+    fn touched(files: &FileSet) -> Vec<usize> {
+        let content = std::fs::read(&files.paths[0]).unwrap();
+        let blocks = content.chunks(512).enumerate();
+        blocks.filter(|(_, block)| block.iter().any(|byte| *byte != 0)).map(|(number, _)| number).collect()
+    }
+
+    #[test]
+    fn a_redo_log_stays_in_its_file_and_begins_again_at_its_end() {
+        let (_directory, files) = files(1, 20_000);
+        let mut log = RedoFile::new(files.clone(), Redo::MariaDb, 1).unwrap();
+        assert_eq!(log.append(390).unwrap().bytes, 4096);
+        assert_eq!(touched(&files), (0..8).collect::<Vec<_>>());
+        assert_eq!(log.append(390).unwrap().bytes, 4096);
+        assert_eq!(touched(&files), (0..8).collect::<Vec<_>>());
+        assert_eq!(log.append(15_000).unwrap().bytes, 16_384);
+        // The file's last 3616 bytes are no whole unit and never used.
+        assert_eq!(touched(&files), (0..32).collect::<Vec<_>>());
+        let first = std::fs::read(&files.paths[0]).unwrap();
+        assert_eq!(log.append(1000).unwrap().bytes, 8192);
+        let second = std::fs::read(&files.paths[0]).unwrap();
+        assert_ne!(first[..4096], second[..4096], "the block after the end is the first");
+        assert_eq!(first[4096..12288], second[4096..12288]);
+        assert_eq!(second.len(), 20_000);
+    }
+
+    #[test]
+    fn a_binary_log_grows_and_is_emptied_at_its_limit() {
+        let (_directory, files) = files(2, 10_000);
+        let length = || std::fs::metadata(&files.paths[1]).unwrap().len();
+        let mut log = BinlogFile::open(&files, Binlog { event_bytes: 4000, preallocated: false }, 1).unwrap();
+        let lengths: Vec<u64> = (0..4).map(|_| log.append(4000).map(|_| length()).unwrap()).collect();
+        assert_eq!(lengths, [4000, 8000, 4000, 8000]);
+        let (_directory, files) = self::files(2, 10_000);
+        let mut laid_out = BinlogFile::open(&files, Binlog { event_bytes: 4000, preallocated: true }, 1).unwrap();
+        for _ in 0..4 {
+            laid_out.append(4000).unwrap();
+        }
+        assert_eq!(std::fs::metadata(&files.paths[1]).unwrap().len(), 10_000);
+    }
+
+    #[test]
+    fn files_that_are_too_few_or_too_small_are_refused_before_anything_is_written() {
+        let (_directory, files) = files(1, 4096);
+        let refused = RedoFile::new(files.clone(), Redo::MySql, 1).unwrap_err().to_string();
+        assert!(refused.contains("4096 bytes is too small"), "{refused}");
+        let refused =
+            BinlogFile::open(&files, Binlog { event_bytes: 400, preallocated: true }, 1).unwrap_err().to_string();
+        assert!(refused.contains("second file"), "{refused}");
+        assert!(touched(&files).is_empty());
+    }
+}

@@ -1,0 +1,292 @@
+//! Committers behind a leader that writes and syncs for all who wait, as InnoDB's group commit does.
+//!
+//! Whoever comes while a group is being flushed belongs to the next one, which is closed when that flush ends and begins
+//! at once under one of its own as the leader. So when all committers come back after each commit they fall into two
+//! groups that take turns, and N of them make N / 2 commits per flush: MariaDB's `group_commit_lock`, and MySQL's log
+//! flusher, which begins with what was written while it flushed.
+
+use super::{Completed, Engine};
+use crate::clock::now_ns;
+use crate::commit::{BinlogFile, Flushed, Log, RedoFile, Tail};
+use crate::error::StorageError;
+use crate::layout::FileSet;
+use crate::op::{Kind, Op};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// One committer's engine: a thread of its own, one commit at a time.
+#[derive(Debug)]
+pub struct Committer {
+    logs: Arc<Logs>,
+    /// The slot that asked, and when.
+    under_way: Option<(usize, u64)>,
+}
+
+impl Committer {
+    pub fn new(logs: Arc<Logs>) -> Committer {
+        Committer { logs, under_way: None }
+    }
+}
+
+impl Engine for Committer {
+    fn depth(&self) -> usize {
+        1
+    }
+
+    fn begin(&mut self, slot: usize, op: &Op) -> io::Result<()> {
+        if *op != Op::Commit {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "committers can do nothing but commit"));
+        }
+        self.under_way = Some((slot, now_ns()));
+        Ok(())
+    }
+
+    fn complete(&mut self, _deadline_ns: Option<u64>, mut done: impl FnMut(Completed)) -> io::Result<()> {
+        let Some((slot, sent_ns)) = self.under_way.take() else { return Ok(()) };
+        let result = self.logs.commit(|flushed| {
+            let besides =
+                |kind, sent_ns, done_ns, bytes| Completed { slot: None, kind, sent_ns, done_ns, bytes, result: Ok(()) };
+            done(besides(Kind::Write, flushed.sent_ns, flushed.written_ns, flushed.bytes));
+            done(besides(Kind::Sync, flushed.written_ns, flushed.synced_ns, 0));
+        });
+        done(Completed { slot: Some(slot), kind: Kind::Commit, sent_ns, done_ns: now_ns(), bytes: 0, result });
+        Ok(())
+    }
+}
+
+/// The logs that all committers of a job share.
+#[derive(Debug)]
+pub struct Logs {
+    redo: GroupCommit<RedoFile>,
+    redo_bytes: u64,
+    binlog: Option<(GroupCommit<BinlogFile>, u64)>,
+}
+
+impl Logs {
+    /// # Errors
+    /// As [`RedoFile::new`] and [`BinlogFile::open`].
+    pub fn open(log: Log, files: &Arc<FileSet>, seed: u64) -> Result<Arc<Logs>, StorageError> {
+        let redo = GroupCommit::new(RedoFile::new(files.clone(), log.redo, seed)?);
+        let binlog = log.binlog.map(|binlog| {
+            let file = BinlogFile::open(files, binlog, seed)?;
+            Ok((GroupCommit::new(file), u64::from(binlog.event_bytes)))
+        });
+        Ok(Arc::new(Logs { redo, redo_bytes: log.bytes.into(), binlog: binlog.transpose()? }))
+    }
+
+    /// Makes one transaction durable; tells `led` of every flush that this committer led.
+    fn commit(&self, mut led: impl FnMut(Flushed)) -> io::Result<()> {
+        self.redo.commit(self.redo_bytes)?.into_iter().for_each(&mut led);
+        if let Some((binlog, event_bytes)) = &self.binlog {
+            binlog.commit(*event_bytes)?.into_iter().for_each(&mut led);
+        }
+        Ok(())
+    }
+}
+
+/// A log that is flushed for groups of committers.
+#[derive(Debug)]
+struct GroupCommit<T> {
+    state: Mutex<State>,
+    /// Wakes the groups of even and of odd numbers apart: no more than two wait at any time.
+    turn: [Condvar; 2],
+    /// Only the leader takes it.
+    tail: Mutex<T>,
+}
+
+/// Groups are numbered from 1.
+#[derive(Debug, Default)]
+struct State {
+    /// The last group that is durable.
+    flushed: u64,
+    /// The last group that nobody can join any more.
+    closed: u64,
+    /// Bytes of the closed group that is not flushed yet, and of the one that can be joined.
+    closed_bytes: u64,
+    joined_bytes: u64,
+    /// A leader is writing or syncing.
+    flushing: bool,
+    /// Why the log can no longer be trusted. Servers end themselves then.
+    failed: Option<(io::ErrorKind, String)>,
+}
+
+impl State {
+    fn close(&mut self) {
+        self.closed += 1;
+        self.closed_bytes = std::mem::take(&mut self.joined_bytes);
+    }
+}
+
+impl<T: Tail> GroupCommit<T> {
+    fn new(tail: T) -> GroupCommit<T> {
+        GroupCommit { state: Mutex::default(), turn: Default::default(), tail: Mutex::new(tail) }
+    }
+
+    /// Returns when so many bytes of the caller's are durable: by another's flush, or by its own, which it then gives.
+    ///
+    /// # Errors
+    /// What the flush of its group met, or any group before.
+    fn commit(&self, bytes: u64) -> io::Result<Option<Flushed>> {
+        let mut state = lock(&self.state);
+        state.joined_bytes += bytes;
+        let group = state.closed + 1;
+        loop {
+            if group <= state.flushed {
+                return Ok(None);
+            }
+            if let Some((kind, text)) = &state.failed {
+                return Err(io::Error::new(*kind, text.clone()));
+            }
+            if !state.flushing && group == state.flushed + 1 {
+                return self.lead(state, group).map(Some);
+            }
+            state = self.turn(group).wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn lead(&self, mut state: MutexGuard<'_, State>, group: u64) -> io::Result<Flushed> {
+        if state.closed < group {
+            state.close();
+        }
+        state.flushing = true;
+        let bytes = state.closed_bytes;
+        drop(state);
+        let result = lock(&self.tail).append(bytes);
+        self.hand_over(group, result.as_ref().err());
+        result
+    }
+
+    /// Wakes the group that is durable, and of the next one whoever will lead it.
+    fn hand_over(&self, group: u64, error: Option<&io::Error>) {
+        let mut state = lock(&self.state);
+        state.flushing = false;
+        match error {
+            None => state.flushed = group,
+            Some(error) => state.failed = Some((error.kind(), error.to_string())),
+        }
+        let next_waits = state.joined_bytes > 0;
+        if next_waits {
+            state.close();
+        }
+        drop(state);
+        if error.is_some() {
+            self.turn(group + 1).notify_all();
+        } else if next_waits {
+            self.turn(group + 1).notify_one();
+        }
+        self.turn(group).notify_all();
+    }
+
+    fn turn(&self, group: u64) -> &Condvar {
+        &self.turn[(group % 2) as usize]
+    }
+}
+
+/// A thread that panicked has left nothing half done that others would see.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+    use std::thread;
+    use std::time::Duration;
+
+    /// Keeps what was appended and how often; takes its time over each.
+    #[derive(Debug, Default)]
+    struct Slow {
+        delay: Duration,
+        groups: Arc<Mutex<Vec<u64>>>,
+        fails_after: Option<usize>,
+    }
+
+    impl Tail for Slow {
+        fn append(&mut self, bytes: u64) -> io::Result<Flushed> {
+            let sent_ns = now_ns();
+            thread::sleep(self.delay);
+            let mut groups = lock(&self.groups);
+            if self.fails_after.is_some_and(|most| groups.len() >= most) {
+                return Err(io::Error::from_raw_os_error(5));
+            }
+            groups.push(bytes);
+            Ok(Flushed { sent_ns, written_ns: sent_ns, synced_ns: now_ns(), bytes })
+        }
+    }
+
+    /// Each of `committers` commits `commits` times one byte; the sizes of the groups.
+    fn groups(committers: usize, commits: usize, delay: Duration) -> Vec<u64> {
+        let groups = Arc::default();
+        let log = GroupCommit::new(Slow { delay, groups: Arc::clone(&groups), fails_after: None });
+        let start = Barrier::new(committers);
+        let durable = || lock(&groups).iter().sum::<u64>();
+        thread::scope(|scope| {
+            for _ in 0..committers {
+                scope.spawn(|| {
+                    start.wait();
+                    for own in 1..=commits as u64 {
+                        log.commit(1).unwrap();
+                        assert!(durable() >= own, "returned before its bytes were durable");
+                    }
+                });
+            }
+        });
+        let sizes = lock(&groups).clone();
+        assert_eq!(sizes.iter().sum::<u64>(), (committers * commits) as u64, "each byte once");
+        sizes
+    }
+
+    #[test]
+    fn one_committer_flushes_for_each_commit() {
+        assert_eq!(groups(1, 50, Duration::ZERO), [1; 50]);
+    }
+
+    /// Whoever came first is alone in its group and stays so; the groups still take turns, two to each round of commits.
+    #[test]
+    fn committers_on_a_slow_log_fall_into_two_groups_that_take_turns() {
+        const ROUNDS: usize = 20;
+        for committers in [2, 8, 64] {
+            let sizes = groups(committers, ROUNDS, Duration::from_millis(5));
+            // Some rounds more for those that are late.
+            assert!((3 * ROUNDS / 2..=3 * ROUNDS).contains(&sizes.len()), "{committers}: {sizes:?}");
+        }
+    }
+
+    #[test]
+    fn many_committers_on_a_fast_log_lose_nothing() {
+        for _ in 0..20 {
+            let sizes = groups(16, 200, Duration::ZERO);
+            assert!(sizes.len() <= 3200 && sizes.iter().all(|size| (1..=16).contains(size)), "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn a_failure_reaches_everyone_and_nobody_waits_for_ever() {
+        let delay = Duration::from_millis(1);
+        let log = GroupCommit::new(Slow { delay, fails_after: Some(3), ..Slow::default() });
+        let committer =
+            || std::iter::repeat_with(|| log.commit(1)).find_map(Result::err).map(|error| error.to_string());
+        let errors: Vec<Option<String>> = thread::scope(|scope| {
+            let committers: Vec<_> = (0..8).map(|_| scope.spawn(committer)).collect();
+            committers.into_iter().map(|committer| committer.join().unwrap()).collect()
+        });
+        assert!(
+            errors.iter().all(|error| error.as_deref().is_some_and(|text| text.contains("os error 5"))),
+            "{errors:?}"
+        );
+    }
+
+    #[test]
+    fn a_committer_only_commits() {
+        let op = Op::Sync { file: 0, mode: crate::op::SyncMode::Fsync };
+        let (_directory, files) = crate::commit::tests::files(1, 8192);
+        let log = Log { redo: crate::commit::Redo::MySql, bytes: 345, binlog: None };
+        let mut committer = Committer::new(Logs::open(log, &files, 1).unwrap());
+        assert_eq!(committer.begin(0, &op).unwrap_err().kind(), io::ErrorKind::Unsupported);
+        committer.begin(0, &Op::Commit).unwrap();
+        let mut told = Vec::new();
+        committer.complete(None, |completed| told.push((completed.slot, completed.kind, completed.bytes))).unwrap();
+        assert_eq!(told, [(None, Kind::Write, 8192), (None, Kind::Sync, 0), (Some(0), Kind::Commit, 0)]);
+    }
+}

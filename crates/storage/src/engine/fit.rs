@@ -1,0 +1,117 @@
+//! Which jobs an engine can do; asked before anything starts.
+
+use super::uring::MOST_DEPTH;
+use crate::error::StorageError;
+use crate::job::{Access, Doublewrite, Engine, Job, Mix, Syncs};
+use crate::layout::{Allocation, Content};
+use crate::op::{Durable, Kind};
+
+/// # Errors
+/// [`StorageError::Refused`] for a job that its engine cannot do, saying what can.
+pub fn check(job: &Job) -> Result<(), StorageError> {
+    let refused = [engine(job), verification(job), rate(job)].into_iter().flatten().next();
+    refused.map_or(Ok(()), |why| Err(StorageError::Refused(why)))
+}
+
+fn engine(job: &Job) -> Option<String> {
+    if job.engine.depth() == 0 {
+        return Some(format!("the engine {} needs at least 1 operation at once", job.engine.name()));
+    }
+    let (access, durable) = (&job.access, durable(&job.access));
+    match job.engine {
+        Engine::Threads { .. } | Engine::Uring { .. } | Engine::Mmap { .. } if matches!(access, Access::Commits(_)) => {
+            Some(format!("commits need the engine committers, not {}", job.engine.name()))
+        }
+        Engine::Threads { .. } if durable == Durable::Linked => {
+            Some("a sync linked to its write needs the engine io_uring, not threads".to_owned())
+        }
+        Engine::Uring { depth, .. } if depth > MOST_DEPTH => {
+            Some(format!("io_uring takes up to {MOST_DEPTH} operations per loop, not {depth}"))
+        }
+        Engine::Uring { .. } if matches!(access, Access::Extension { .. } | Access::Metadata { .. }) => {
+            Some("io_uring reads, writes and syncs here; files grow and change their names with threads".to_owned())
+        }
+        Engine::Mmap { .. } => mapping(job),
+        _ => None,
+    }
+}
+
+fn mapping(job: &Job) -> Option<String> {
+    let blocks = matches!(job.access, Access::Random { .. } | Access::Sequential { .. } | Access::Streams { .. });
+    let allocated = matches!(job.layout.allocation, Allocation::Overwrite | Allocation::Unwritten);
+    if !blocks || durable(&job.access) != Durable::No {
+        return Some("mapped memory can be read, written and synced only; use threads".to_owned());
+    }
+    if !allocated || job.layout.bytes_per_file == 0 {
+        let found = job.layout.allocation.name();
+        return Some(format!("mapped files must be allocated before (overwrite, unwritten), not {found}"));
+    }
+    job.open.direct.then(|| "mapped files go through the page cache: there is no direct I/O for them".to_owned())
+}
+
+fn verification(job: &Job) -> Option<String> {
+    if !job.verify {
+        return None;
+    }
+    if job.layout.content != Content::Checked {
+        return Some("only checked content can be verified".to_owned());
+    }
+    if matches!(job.engine, Engine::Null { .. } | Engine::Committers { .. }) {
+        return Some(format!("the engine {} moves no blocks that could be verified", job.engine.name()));
+    }
+    let blocks = matches!(job.access, Access::Random { .. } | Access::Sequential { .. } | Access::Streams { .. });
+    (!blocks)
+        .then(|| "blocks at random places, one after the other, and streams can be verified; nothing else".to_owned())
+}
+
+fn rate(job: &Job) -> Option<String> {
+    let rate = job.arrivals.rate().filter(|rate| !(rate.is_finite() && *rate > 0.0))?;
+    Some(format!("a rate must be above 0 operations per second, not {rate}"))
+}
+
+fn durable(access: &Access) -> Durable {
+    match access {
+        Access::Random { durable, .. } | Access::Sequential { durable, .. } => *durable,
+        _ => Durable::No,
+    }
+}
+
+/// Bytes of the blocks that are verified; `None` where nothing is.
+pub fn verified_block(job: &Job) -> Option<u32> {
+    match job.access {
+        Access::Random { block, .. } | Access::Sequential { block, .. } | Access::Streams { block } if job.verify => {
+            Some(block)
+        }
+        _ => None,
+    }
+}
+
+/// Bytes of the largest operation.
+pub fn largest(access: &Access) -> usize {
+    /// A page of InnoDB.
+    const PAGE: usize = 16 << 10;
+    match *access {
+        Access::Random { block, .. } | Access::Sequential { block, .. } => block as usize,
+        Access::Streams { block } | Access::InPlace { block, .. } => block as usize,
+        Access::FlushBatch { pages, doublewrite: Doublewrite::On | Doublewrite::Synced } => pages as usize * PAGE,
+        Access::FlushBatch { .. } => PAGE,
+        Access::Extension { step, allocate: false, .. } => step as usize,
+        Access::Extension { .. } | Access::Metadata { .. } | Access::Commits(_) => 0,
+    }
+}
+
+/// The last kind of operation, in the order of [`Kind::ALL`], that is counted.
+pub fn last_kind(access: &Access) -> Kind {
+    match access {
+        Access::Random { mix, syncs, .. } | Access::Sequential { mix, syncs, .. } => match (mix, *syncs) {
+            (_, Syncs { every, at_end, .. }) if every > 0 || at_end => Kind::Sync,
+            (Mix::Reads, _) => Kind::Read,
+            _ => Kind::Write,
+        },
+        Access::Streams { .. } => Kind::Read,
+        Access::InPlace { .. } | Access::FlushBatch { .. } => Kind::Sync,
+        Access::Commits(_) => Kind::Commit,
+        Access::Extension { .. } => Kind::Extend,
+        Access::Metadata { .. } => Kind::Unlink,
+    }
+}

@@ -1,0 +1,39 @@
+//! What can go wrong with files, devices and lanes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum StorageError {
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io { what: &'static str, path: PathBuf, source: io::Error },
+    /// A directory that cannot be used, or a request that makes no sense; nothing was started.
+    #[error("{0}")]
+    Refused(String),
+    /// A layout that does not fit; what was made of it is removed again.
+    #[error(
+        "the file system of {} is too small: {needed} bytes are needed and {free} are free; \
+         ask for less data (--size) or make room",
+        directory.display()
+    )]
+    Full { directory: PathBuf, needed: u64, free: u64 },
+    /// Something that cleaning found and did not touch.
+    #[error("left {} alone: {why}", path.display())]
+    LeftAlone { path: PathBuf, why: String },
+    /// A program that is not there, or that failed.
+    #[error("{0}")]
+    Environment(String),
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Says what was being done to which path.
+pub(crate) trait During<T> {
+    fn during(self, what: &'static str, path: &Path) -> Result<T, StorageError>;
+}
+
+impl<T, E: Into<io::Error>> During<T> for Result<T, E> {
+    fn during(self, what: &'static str, path: &Path) -> Result<T, StorageError> {
+        self.map_err(|error| StorageError::Io { what, path: path.to_owned(), source: error.into() })
+    }
+}

@@ -1,0 +1,143 @@
+//! What one measurement does, as a plain value.
+
+use crate::commit::Log;
+use crate::layout::{Layout, Open};
+use crate::op::{Durable, SyncMode};
+use plimsoll_load::arrivals::Arrivals;
+use plimsoll_load::window::Limit;
+
+/// Files × access × engine × arrivals × limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    pub layout: Layout,
+    pub open: Open,
+    pub access: Access,
+    pub engine: Engine,
+    pub arrivals: Arrivals,
+    pub limit: Limit,
+    pub warmup_ns: u64,
+    /// Check what is read, and at the end everything that was written. Needs [`crate::layout::Content::Checked`].
+    pub verify: bool,
+}
+
+/// Which operations come, and in which order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Access {
+    /// Blocks at random places.
+    Random { block: u32, places: Places, mix: Mix, syncs: Syncs, durable: Durable },
+    /// One block after the other; all workers share one cursor, as in sysbench fileio.
+    Sequential { block: u32, mix: Mix, syncs: Syncs, durable: Durable },
+    /// Each worker reads a piece of its own from end to end, again and again.
+    Streams { block: u32 },
+    /// The first blocks over and over, moved off their alignment by so many bytes; a sync after each.
+    InPlace { block: u32, misaligned: u32 },
+    /// Commits, as a server's log sees them.
+    Commits(Log),
+    /// What the page cleaner does: `pages` pages of 16 KiB to the doublewrite area and then to their places, then a sync per file.
+    FlushBatch { pages: u32, doublewrite: Doublewrite },
+    /// The file grows by `step` bytes again and again; emptied when it reaches `limit`.
+    Extension { step: u64, limit: u64, allocate: bool },
+    /// Create, rename, truncate, unlink files of `bytes` bytes, each made durable by a sync of the directory.
+    Metadata { bytes: u64 },
+}
+
+/// Where random blocks lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Places {
+    /// Anywhere in all files.
+    #[default]
+    Anywhere,
+    /// In the first so many bytes of all files taken together.
+    First(u64),
+    /// Each block once, in a scattered order and shared out among the workers, before any comes again: so that each write
+    /// finds a hole until none is left.
+    EachOnce,
+    /// The next block of each file in turn, by a cursor that all workers share: files grow side by side.
+    InTurn,
+}
+
+/// Reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mix {
+    Reads,
+    Writes,
+    /// So many reads per write.
+    Ratio(f64),
+}
+
+/// When writes are followed by a sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Syncs {
+    /// After so many writes (per worker); 0 for never.
+    pub every: u64,
+    pub mode: SyncMode,
+    /// Each time all files, as sysbench does, rather than the file that was written last.
+    pub all_files: bool,
+    /// All files when the window is over.
+    pub at_end: bool,
+}
+
+impl Syncs {
+    pub const NEVER: Syncs = Syncs { every: 0, mode: SyncMode::Fdatasync, all_files: false, at_end: false };
+
+    /// The file that was written, after every so many writes.
+    pub fn every(every: u64) -> Syncs {
+        Syncs { every, ..Syncs::NEVER }
+    }
+}
+
+/// How torn pages are guarded against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doublewrite {
+    Off,
+    /// Pages first to the doublewrite area in one large write, as MySQL does; no sync between.
+    On,
+    /// With an fdatasync between, as MariaDB does.
+    Synced,
+    /// Untorn writes of 16 KiB (RWF_ATOMIC) instead.
+    Atomic,
+}
+
+/// The way in which operations are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Threads with pread(2) and pwrite(2), one operation each at a time.
+    Threads { workers: u32 },
+    /// One ring per loop with `depth` operations under way in each.
+    Uring { loops: u32, depth: u32 },
+    /// Threads that copy from and to a shared mapping; a sync is msync(2).
+    Mmap { workers: u32 },
+    /// Answers at once: what the instrument itself can do.
+    Null { workers: u32 },
+    /// Committers behind one leader; for [`Access::Commits`] only.
+    Committers { workers: u32 },
+}
+
+impl Engine {
+    /// Loops, each a thread with its own recorder.
+    pub fn loops(self) -> u32 {
+        match self {
+            Engine::Threads { workers } | Engine::Mmap { workers } => workers,
+            Engine::Null { workers } | Engine::Committers { workers } => workers,
+            Engine::Uring { loops, .. } => loops,
+        }
+    }
+
+    /// Operations that are under way at once.
+    pub fn depth(self) -> u32 {
+        match self {
+            Engine::Uring { loops, depth } => loops * depth,
+            other => other.loops(),
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Threads { .. } => "threads",
+            Engine::Uring { .. } => "io_uring",
+            Engine::Mmap { .. } => "mmap",
+            Engine::Null { .. } => "null",
+            Engine::Committers { .. } => "committers",
+        }
+    }
+}

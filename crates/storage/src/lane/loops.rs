@@ -1,0 +1,103 @@
+//! Loop devices: a file as a block device, with direct I/O to it (losetup(8)).
+
+use super::tool;
+use crate::error::{During, StorageError};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A loop device lets go of its file only when nobody has it open any more.
+const PATIENCE: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(10);
+
+/// Attaches a file with direct I/O; the device's name, as in `loop3`. `sector` is its logical sector, bytes.
+///
+/// # Errors
+/// [`StorageError::Environment`] if no device is free or the file cannot be read directly: a loop device without direct
+/// I/O caches twice, and its latency is that of memory.
+pub fn attach(backing: &Path, sector: Option<u64>) -> Result<String, StorageError> {
+    let mut arguments = vec!["--find".to_owned(), "--show".to_owned(), "--direct-io=on".to_owned()];
+    arguments.extend(sector.map(|bytes| format!("--sector-size={bytes}")));
+    arguments.push(backing.display().to_string());
+    let device = tool::run("losetup", &arguments).map_err(|error| match free() {
+        0 => {
+            StorageError::Environment(format!("{error}; all loop devices are in use (`losetup --list` shows by what)"))
+        }
+        _ => error,
+    })?;
+    let name = device.trim_start_matches("/dev/").to_owned();
+    match is_direct(&name) {
+        true => Ok(name),
+        false => Err(StorageError::Environment(format!(
+            "{device} has no direct I/O to {}, so that it would measure memory; keep Plimsoll's home on a file system \
+             that has O_DIRECT",
+            backing.display()
+        ))),
+    }
+}
+
+/// Whether the device bypasses the page cache for its file.
+pub fn is_direct(name: &str) -> bool {
+    attribute(name, "dio").is_some_and(|value| value == "1")
+}
+
+/// The names of the devices that are attached to this file.
+pub fn attached(backing: &Path) -> Vec<String> {
+    // The kernel says so where the file is gone.
+    let (there, gone) = (backing.display().to_string(), format!("{} (deleted)", backing.display()));
+    let ours = |name: &String| attribute(name, "backing_file").is_some_and(|file| file == there || file == gone);
+    devices().filter(ours).collect()
+}
+
+/// Detaches every device from this file, and waits until that is done.
+///
+/// # Errors
+/// [`StorageError::Environment`] if one is in use.
+pub fn detach(backing: &Path) -> Result<(), StorageError> {
+    let deadline = Instant::now() + PATIENCE;
+    for name in attached(backing) {
+        tool::run("losetup", &["--detach", &format!("/dev/{name}")])?;
+    }
+    while let Some(name) = attached(backing).first() {
+        if Instant::now() >= deadline {
+            return Err(StorageError::Environment(format!("/dev/{name} is in use and keeps {}", backing.display())));
+        }
+        thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+/// `major:minor` of a device, as cgroups name it.
+pub fn numbers(name: &str) -> Result<String, StorageError> {
+    let path = PathBuf::from(format!("/sys/block/{name}/dev"));
+    Ok(fs::read_to_string(&path).during("read", &path)?.trim().to_owned())
+}
+
+/// Devices that the kernel has made and that have no file. It makes more on demand where it can.
+fn free() -> usize {
+    devices().filter(|name| attribute(name, "backing_file").is_none()).count()
+}
+
+fn devices() -> impl Iterator<Item = String> {
+    let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.starts_with("loop"))
+}
+
+fn attribute(name: &str, attribute: &str) -> Option<String> {
+    let text = fs::read_to_string(format!("/sys/block/{name}/loop/{attribute}")).ok()?;
+    Some(text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_no_device_has_is_detached_already() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("disk.img");
+        assert!(attached(&file).is_empty());
+        detach(&file).unwrap();
+    }
+}

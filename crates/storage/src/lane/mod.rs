@@ -1,0 +1,217 @@
+//! Storage lanes: a medium, a file system, its options, a throttle and injected latency, as one mounted directory.
+//!
+//! A lane lies in `<home>/lanes/<name>/`; its files are read and written in `mount` there. What undoes it is in its
+//! [`journal`], written before each step, so that [`Lanes::down`] and [`Lanes::clean`] work after a kill at any point.
+//! Begin with [`spec::Spec`], what a name means, then [`build`], how it comes up. [`check`] finds out whether a lane
+//! may be measured at all. [`site`] is its directory; [`loops`], [`mounts`], [`served`], [`throttle`], [`process`] and
+//! [`tool`] are what it is made of.
+
+pub mod build;
+pub mod check;
+pub mod journal;
+pub mod loops;
+pub mod mounts;
+pub mod process;
+pub mod served;
+pub mod site;
+pub mod spec;
+pub mod throttle;
+pub mod tool;
+
+use crate::error::{During, StorageError};
+use build::Builder;
+use check::Finding;
+use journal::{Journal, State};
+use serde::{Deserialize, Serialize};
+use site::Site;
+use spec::Spec;
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder};
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Told of each step before it is done; false ends with [`StorageError::Interrupted`] and undoes what was done.
+pub type Told<'a> = &'a mut dyn FnMut(&str) -> bool;
+
+/// A lane that is up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lane {
+    pub name: String,
+    /// Where to work.
+    pub directory: PathBuf,
+    /// `loop3`, where it has a device of its own.
+    pub device: Option<String>,
+    /// The control group that is limited; processes have to [`join`] it.
+    pub group: Option<PathBuf>,
+    /// Reads and writes fail while this file exists.
+    pub trigger: Option<PathBuf>,
+}
+
+/// A lane and what has become of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub name: String,
+    pub state: State,
+}
+
+/// A lane that was built, and what the check says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    pub lane: Lane,
+    /// Empty if no check was asked for. If one did not pass, the lane is down again.
+    pub findings: Vec<Finding>,
+}
+
+impl Built {
+    /// Nothing was found that forbids measuring it.
+    pub fn is_sound(&self) -> bool {
+        self.findings.iter().all(|finding| finding.passed)
+    }
+}
+
+/// All lanes of a home.
+#[derive(Clone, Debug)]
+pub struct Lanes {
+    home: PathBuf,
+    root: PathBuf,
+}
+
+impl Lanes {
+    /// `home` must be canonical: mounts and loop devices are found by their paths.
+    pub fn of(home: &Path) -> Lanes {
+        Lanes { home: home.to_owned(), root: home.join("lanes") }
+    }
+
+    /// # Errors
+    /// [`StorageError::Io`] if a journal cannot be read.
+    pub fn list(&self) -> Result<Vec<Listed>, StorageError> {
+        let listed = self.specs()?.into_iter().map(|spec| {
+            let state = journal::state(&Site::of(&self.root, &spec))?;
+            Ok(Listed { name: spec.name().to_owned(), state })
+        });
+        listed.collect()
+    }
+
+    /// Builds a lane, sparse and of `bytes` if its kind has a size, and checks it if asked to. Whatever goes wrong,
+    /// what was done is undone.
+    ///
+    /// # Errors
+    /// [`StorageError::Refused`] for what cannot be, or a lane that is up; [`StorageError::Environment`] for missing
+    /// packages, rights and devices, and for programs that fail.
+    pub fn up(&self, spec: &Spec, bytes: Option<u64>, checked: bool, told: Told<'_>) -> Result<Built, StorageError> {
+        let site = Site::of(&self.root, spec);
+        let bytes = build::ready(&site, spec, bytes, &self.home)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.root).during("make", &self.root)?;
+        let _lock = site.create()?;
+        let mut journal = Journal::begin(&site, spec)?;
+        let built = Builder { site: &site, spec, bytes, journal: &mut journal, told: &mut *told }.build();
+        let built = built.and_then(|lane| {
+            let findings = match checked {
+                false => Vec::new(),
+                true if told("checking") => check::check(&site, spec, &lane),
+                true => return Err(StorageError::Interrupted),
+            };
+            Ok(Built { lane, findings })
+        });
+        match &built {
+            Ok(built) if built.is_sound() => journal.up(&built.lane)?,
+            _ => undone(&site, &built)?,
+        }
+        built
+    }
+
+    /// Checks a lane that is up.
+    ///
+    /// # Errors
+    /// [`StorageError::Refused`] if it is not up.
+    pub fn check(&self, spec: &Spec) -> Result<Vec<Finding>, StorageError> {
+        let site = Site::of(&self.root, spec);
+        let _lock = site.lock()?;
+        match journal::state(&site)? {
+            State::Up(lane) => Ok(check::check(&site, spec, &lane)),
+            State::Left => Err(not_up(spec)),
+        }
+    }
+
+    /// Takes a lane down, and removes all that is on it.
+    ///
+    /// # Errors
+    /// [`StorageError::Refused`] if there is none; [`StorageError::Environment`] while it is in use.
+    pub fn down(&self, spec: &Spec) -> Result<(), StorageError> {
+        let site = Site::of(&self.root, spec);
+        let Some(_lock) = site.lock()? else { return Err(not_up(spec)) };
+        journal::undo(&site)
+    }
+
+    /// Removes lanes that were not finished or not taken down to the end: their names, and what was left alone and why.
+    /// Lanes that are up stay up.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`] if the directory of the lanes cannot be read.
+    pub fn clean(&self) -> Result<(Vec<String>, Vec<StorageError>), StorageError> {
+        let (mut cleaned, mut left) = (Vec::new(), Vec::new());
+        for spec in self.specs()? {
+            match clean(&Site::of(&self.root, &spec)) {
+                Ok(true) => cleaned.push(spec.name().to_owned()),
+                Ok(false) => {}
+                Err(error) => left.push(error),
+            }
+        }
+        Ok((cleaned, left))
+    }
+
+    /// What lies in the directory of the lanes. What is not named like a lane is not ours.
+    fn specs(&self) -> Result<Vec<Spec>, StorageError> {
+        let entries = match fs::read_dir(&self.root) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.during("list", &self.root)?,
+        };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut specs: Vec<Spec> = names.filter_map(|name| Spec::of_directory_name(&name).ok()).collect();
+        specs.sort_by(|one, other| one.name().cmp(other.name()));
+        Ok(specs)
+    }
+}
+
+/// Undoes a lane that did not come up; if that fails, too, both are told.
+fn undone(site: &Site, built: &Result<Built, StorageError>) -> Result<(), StorageError> {
+    journal::undo(site).map_err(|error| {
+        let why = built.as_ref().err().map_or("the check refused it".to_owned(), ToString::to_string);
+        StorageError::Environment(format!("{why}; then it could not be undone, `plimsoll clean` tries again: {error}"))
+    })
+}
+
+fn not_up(spec: &Spec) -> StorageError {
+    let name = spec.name();
+    StorageError::Refused(format!("the lane {name} is not up; `plimsoll lane up {name}` builds it"))
+}
+
+/// Whether there was something to remove.
+fn clean(site: &Site) -> Result<bool, StorageError> {
+    let Some(_lock) = site.lock()? else { return Ok(false) };
+    if journal::state(site)? != State::Left {
+        return Ok(false);
+    }
+    journal::undo(site).map(|()| true)
+}
+
+/// Puts this process into the control group of the lane that a directory lies on, so that the lane's limits hold for it
+/// and for all that it starts. The lane, if there is one that is limited.
+///
+/// # Errors
+/// [`StorageError::Io`], above all without root.
+pub fn join(home: &Path, directory: &Path) -> Result<Option<Lane>, StorageError> {
+    let directory = directory.canonicalize().during("find", directory)?;
+    let root = home.join("lanes");
+    let Some(name) = directory.strip_prefix(&root).ok().and_then(|below| below.iter().next()).and_then(OsStr::to_str)
+    else {
+        return Ok(None);
+    };
+    let Ok(spec) = Spec::of_directory_name(name) else { return Ok(None) };
+    let State::Up(lane) = journal::state(&Site::of(&root, &spec))? else { return Ok(None) };
+    match &lane.group {
+        Some(group) => throttle::enter(group).map(|()| Some(lane)),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,211 @@
+//! The directory of one lane: what lies where in it, who may change it, and how it goes.
+
+use super::mounts;
+use super::spec::Spec;
+use crate::error::{During, StorageError};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use std::fs::{self, DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// The longest path that fits into `sockaddr_un` with its closing zero.
+const SOCKET_PATH_LIMIT: usize = 107;
+
+/// Where the parts of a lane lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    root: PathBuf,
+}
+
+impl Site {
+    /// The place of a lane below the directory of all lanes; it need not exist.
+    pub fn of(lanes: &Path, spec: &Spec) -> Site {
+        Site { root: lanes.join(spec.directory_name()) }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.root.join("journal.ndjson")
+    }
+
+    pub fn mount(&self) -> PathBuf {
+        self.root.join("mount")
+    }
+
+    pub fn image(&self) -> PathBuf {
+        self.root.join("disk.img")
+    }
+
+    /// Where a server's export becomes a file.
+    pub fn fuse(&self) -> PathBuf {
+        self.root.join("fuse")
+    }
+
+    /// What the loop device is attached to: the image, or what stands in front of it.
+    pub fn disk(&self, spec: &Spec) -> PathBuf {
+        if spec.is_served() { self.fuse().join("disk") } else { self.image() }
+    }
+
+    /// While this file exists, a lane with `error=` fails reads and writes.
+    pub fn trigger(&self) -> PathBuf {
+        self.root.join("fail")
+    }
+
+    /// A named pipe into which the server says what it does; nobody listens but a check.
+    pub fn log(&self) -> PathBuf {
+        self.root.join("log")
+    }
+
+    /// # Errors
+    /// [`StorageError::Refused`] if no socket can have so long a name.
+    pub fn socket(&self) -> Result<PathBuf, StorageError> {
+        let path = self.root.join("nbd.sock");
+        match path.as_os_str().len() {
+            0..=SOCKET_PATH_LIMIT => Ok(path),
+            bytes => Err(StorageError::Refused(format!(
+                "the lane's socket {} has {bytes} bytes; {SOCKET_PATH_LIMIT} is the limit: set PLIMSOLL_HOME to a \
+                 shorter path",
+                path.display()
+            ))),
+        }
+    }
+
+    /// Makes the directory, mode 0700, and locks it.
+    ///
+    /// # Errors
+    /// As [`Site::lock`]; [`StorageError::Io`].
+    pub fn create(&self) -> Result<Lock, StorageError> {
+        loop {
+            match DirBuilder::new().mode(0o700).create(&self.root) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(error).during("make the directory of the lane", &self.root);
+                }
+                _ => {}
+            }
+            // None: a `down` has removed it in between.
+            if let Some(lock) = self.lock()? {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// Keeps others from changing the lane; `None` if it is not there.
+    ///
+    /// # Errors
+    /// [`StorageError::Environment`] while another Plimsoll works on it; [`StorageError::Io`] if it is no real
+    /// directory.
+    pub fn lock(&self) -> Result<Option<Lock>, StorageError> {
+        let above = self.root.parent().unwrap_or(&self.root);
+        if fs::symlink_metadata(above).is_ok_and(|facts| facts.is_symlink()) {
+            let above = above.display();
+            return Err(StorageError::Environment(format!("{above} is a symbolic link; lanes need a real directory")));
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let directory = match open(&self.root, flags, Mode::empty()) {
+            Ok(directory) => File::from(directory),
+            Err(rustix::io::Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(error).during("open the directory of the lane", &self.root),
+        };
+        if flock(&directory, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let place = self.root.display();
+            return Err(StorageError::Environment(format!("another Plimsoll is working on the lane in {place}")));
+        }
+        let locked = directory.metadata().during("look at", &self.root)?.ino();
+        let there = fs::symlink_metadata(&self.root).is_ok_and(|facts| facts.ino() == locked);
+        Ok(there.then_some(Lock { _directory: directory }))
+    }
+
+    /// Removes the directory with all that is in it, the journal last. Nothing there is success.
+    ///
+    /// # Errors
+    /// [`StorageError::Environment`] if something is mounted below it.
+    pub fn remove(&self) -> Result<(), StorageError> {
+        if let Some(mount) = mounts::all()?.into_iter().find(|mount| mount.point.starts_with(&self.root)) {
+            let place = mount.point.display();
+            return Err(StorageError::Environment(format!("{} is mounted on {place}; unmount it first", mount.source)));
+        }
+        let journal = self.journal();
+        for entry in fs::read_dir(&self.root).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path != journal {
+                remove_tree(&path)?;
+            }
+        }
+        self.remove_empty()
+    }
+
+    /// Removes the directory if nothing but a journal is in it: Plimsoll was killed before the first step, or just
+    /// before the end of [`Site::remove`]. Nothing there is success.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`] if there is more.
+    pub fn remove_empty(&self) -> Result<(), StorageError> {
+        remove_tree(&self.journal())?;
+        missing_is_fine(fs::remove_dir(&self.root)).during("remove", &self.root)
+    }
+}
+
+/// Removes a file or a directory; of a symbolic link the link, never what it points to.
+fn remove_tree(path: &Path) -> Result<(), StorageError> {
+    let is_directory = fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir());
+    let removed = if is_directory { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    missing_is_fine(removed).during("remove", path)
+}
+
+fn missing_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// The right to change a lane, for as long as this lives. The kernel takes it back from a process that was killed.
+#[derive(Debug)]
+pub struct Lock {
+    _directory: File,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(lanes: &Path) -> Site {
+        Site::of(lanes, &Spec::parse("ext4").unwrap())
+    }
+
+    #[test]
+    fn one_at_a_time_and_nothing_to_lock_where_nothing_is() {
+        let lanes = tempfile::tempdir().unwrap();
+        let site = site(lanes.path());
+        assert!(site.lock().unwrap().is_none());
+        let lock = site.create().unwrap();
+        assert!(site.create().unwrap_err().to_string().contains("another Plimsoll"));
+        drop(lock);
+        drop(site.create().unwrap());
+    }
+
+    #[test]
+    fn nothing_is_followed_out_of_the_directory() {
+        let lanes = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("kept"), "").unwrap();
+        let site = site(lanes.path());
+        drop(site.create().unwrap());
+        std::os::unix::fs::symlink(outside.path(), site.mount()).unwrap();
+        site.remove().unwrap();
+        assert!(outside.path().join("kept").exists() && !site.root().exists());
+        std::os::unix::fs::symlink(outside.path(), site.root()).unwrap();
+        assert!(site.create().is_err(), "a link is no directory of ours");
+    }
+
+    #[test]
+    fn a_socket_has_room_or_is_refused() {
+        let deep = PathBuf::from("/").join("x".repeat(100));
+        assert!(site(&deep).socket().unwrap_err().to_string().contains("PLIMSOLL_HOME"));
+        assert!(site(Path::new("/home/user")).socket().is_ok());
+    }
+}

@@ -1,0 +1,144 @@
+//! Limits on what a group of processes may do to a device: the block I/O controller of control groups.
+//!
+//! In version 1 it is `blkio` (Linux, `Documentation/admin-guide/cgroup-v1/blkio-controller.rst`), in version 2 `io`
+//! (`cgroup-v2.rst`). A flush counts as a write there.
+
+use super::mounts;
+use super::spec::Spec;
+use crate::error::{During, StorageError};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The controller of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Controller {
+    V1(PathBuf),
+    V2(PathBuf),
+}
+
+impl Controller {
+    fn find() -> Result<Controller, StorageError> {
+        for mount in mounts::all()? {
+            match mount.filesystem.as_str() {
+                "cgroup" if mount.options.iter().any(|option| option == "blkio") => {
+                    return Ok(Controller::V1(mount.point));
+                }
+                "cgroup2" if controls_io(&mount.point) => return Ok(Controller::V2(mount.point)),
+                _ => {}
+            }
+        }
+        Err(StorageError::Environment(
+            "this kernel offers no block I/O controller, neither blkio of cgroup v1 nor io of v2; use a lane without \
+             iops= and bandwidth="
+                .to_owned(),
+        ))
+    }
+
+    fn root(&self) -> &Path {
+        match self {
+            Controller::V1(root) | Controller::V2(root) => root,
+        }
+    }
+
+    /// What is written into which file of a group: `device` is `major:minor`.
+    fn limits(&self, device: &str, spec: &Spec) -> Vec<(&'static str, String)> {
+        let limits = [("riops", spec.iops), ("wiops", spec.iops), ("rbps", spec.bandwidth), ("wbps", spec.bandwidth)];
+        let set = limits.into_iter().filter_map(|(name, limit)| Some((name, limit?)));
+        match self {
+            Controller::V1(_) => set.map(|(name, limit)| (v1_file(name), format!("{device} {limit}"))).collect(),
+            Controller::V2(_) => {
+                let words: Vec<String> = set.map(|(name, limit)| format!("{name}={limit}")).collect();
+                vec![("io.max", format!("{device} {}", words.join(" ")))]
+            }
+        }
+    }
+}
+
+fn v1_file(name: &str) -> &'static str {
+    match name {
+        "riops" => "blkio.throttle.read_iops_device",
+        "wiops" => "blkio.throttle.write_iops_device",
+        "rbps" => "blkio.throttle.read_bps_device",
+        _ => "blkio.throttle.write_bps_device",
+    }
+}
+
+fn controls_io(root: &Path) -> bool {
+    fs::read_to_string(root.join("cgroup.controllers"))
+        .is_ok_and(|text| text.split_whitespace().any(|word| word == "io"))
+}
+
+/// The group of the lane in this directory; not made yet.
+///
+/// # Errors
+/// [`StorageError::Environment`] if the kernel cannot throttle.
+pub fn group(lane: &Path) -> Result<PathBuf, StorageError> {
+    let hash = crc32fast::hash(lane.as_os_str().as_encoded_bytes());
+    Ok(Controller::find()?.root().join(format!("plimsoll-{hash:08x}")))
+}
+
+/// Makes the group and sets its limits on a device, `major:minor`.
+///
+/// # Errors
+/// [`StorageError::Io`].
+pub fn make(group: &Path, device: &str, spec: &Spec) -> Result<(), StorageError> {
+    let controller = Controller::find()?;
+    if let Controller::V2(root) = &controller {
+        write(&root.join("cgroup.subtree_control"), "+io")?;
+    }
+    fs::create_dir(group).during("make the control group", group)?;
+    controller.limits(device, spec).iter().try_for_each(|(file, text)| write(&group.join(file), text))
+}
+
+/// Puts this process into the group; what it starts from now on is in there too.
+///
+/// # Errors
+/// [`StorageError::Io`].
+pub fn enter(group: &Path) -> Result<(), StorageError> {
+    write(&group.join("cgroup.procs"), &std::process::id().to_string())
+}
+
+/// Removes the group; processes in it go back to the one above. No group is success.
+///
+/// # Errors
+/// [`StorageError::Io`].
+pub fn remove(group: &Path) -> Result<(), StorageError> {
+    let above = group.parent().unwrap_or(group).join("cgroup.procs");
+    for pid in fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default().lines() {
+        // One that has ended meanwhile cannot be moved and need not be.
+        let _ = fs::write(&above, pid);
+    }
+    match fs::remove_dir(group) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).during("remove the control group", group)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), StorageError> {
+    fs::write(path, text).during("write", path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_versions_are_told_all_limits() {
+        let spec = Spec::parse("ext4,iops=200,bandwidth=4M").unwrap();
+        let v1 = Controller::V1(PathBuf::new()).limits("7:0", &spec);
+        assert_eq!(v1[1], ("blkio.throttle.write_iops_device", "7:0 200".to_owned()));
+        assert_eq!((v1.len(), v1[3].1.as_str()), (4, "7:0 4194304"));
+        let v2 = Controller::V2(PathBuf::new()).limits("7:0", &spec);
+        assert_eq!(v2, [("io.max", "7:0 riops=200 wiops=200 rbps=4194304 wbps=4194304".to_owned())]);
+        let one = Controller::V2(PathBuf::new()).limits("7:0", &Spec::parse("ext4,iops=9").unwrap());
+        assert_eq!(one[0].1, "7:0 riops=9 wiops=9");
+    }
+
+    #[test]
+    fn a_group_that_is_not_there_is_removed_already() {
+        let directory = tempfile::tempdir().unwrap();
+        remove(&directory.path().join("plimsoll-0")).unwrap();
+    }
+}

@@ -1,0 +1,124 @@
+//! The system's own programs: where they are, which package has them, and how one is run.
+
+use super::spec::{Kind, Spec};
+use crate::error::StorageError;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Programs that lanes need, with the Debian package of each.
+const PACKAGES: [(&str, &str); 9] = [
+    ("mount", "mount"),
+    ("umount", "mount"),
+    ("losetup", "mount"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("chattr", "e2fsprogs"),
+    ("mkfs.xfs", "xfsprogs"),
+    ("mkfs.btrfs", "btrfs-progs"),
+    ("nbdkit", "nbdkit"),
+    ("nbdfuse", "libnbd-bin"),
+];
+
+/// Those of them that do one thing and end.
+pub const BRIEF: [&str; 7] = ["mount", "umount", "losetup", "mkfs.ext4", "chattr", "mkfs.xfs", "mkfs.btrfs"];
+
+/// What to type when these packages are missing.
+pub fn install_line(packages: &[&str]) -> String {
+    format!("apt-get install -y --no-install-recommends {}", packages.join(" "))
+}
+
+/// Packages that a lane needs and whose programs are not in `PATH`, each once.
+pub fn missing_for(spec: &Spec) -> Vec<&'static str> {
+    let needed = needed(spec);
+    let mut packages = Vec::new();
+    for (program, package) in PACKAGES {
+        if needed.contains(&program) && !packages.contains(&package) && find(program).is_none() {
+            packages.push(package);
+        }
+    }
+    packages
+}
+
+fn needed(spec: &Spec) -> Vec<&'static str> {
+    let mut programs = match spec.kind {
+        Kind::Root => vec![],
+        Kind::Tmpfs | Kind::Overlay => vec!["mount", "umount"],
+        _ => vec!["mount", "umount", "losetup"],
+    };
+    match spec.kind {
+        Kind::Root | Kind::Tmpfs | Kind::Overlay => {}
+        Kind::Ext4 => programs.push("mkfs.ext4"),
+        Kind::Xfs | Kind::Xfs16k => programs.push("mkfs.xfs"),
+        Kind::Btrfs => programs.push("mkfs.btrfs"),
+        Kind::BtrfsNocow => programs.extend(["mkfs.btrfs", "chattr"]),
+    }
+    if spec.is_served() {
+        programs.extend(["nbdkit", "nbdfuse"]);
+    }
+    programs
+}
+
+/// The first executable of this name in `PATH`.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|directory| directory.join(program)).find(|candidate| candidate.is_file())
+}
+
+/// A command for one of [`PACKAGES`] that reads nothing and answers in English.
+///
+/// # Errors
+/// [`StorageError::Environment`] if it is not installed.
+pub fn command(program: &str) -> Result<Command, StorageError> {
+    let path = find(program).ok_or_else(|| {
+        let package = PACKAGES.iter().find(|(known, _)| *known == program).map_or(program, |(_, package)| package);
+        StorageError::Environment(format!("{program} is not in PATH; install it: {}", install_line(&[package])))
+    })?;
+    let mut command = Command::new(path);
+    command.env("LC_ALL", "C").stdin(Stdio::null());
+    Ok(command)
+}
+
+/// Runs a program to its end; what it wrote to its standard output.
+///
+/// # Errors
+/// [`StorageError::Environment`] with what it wrote to its standard error.
+pub fn run<A: AsRef<OsStr>>(program: &str, arguments: &[A]) -> Result<String, StorageError> {
+    run_in(Path::new("/"), program, arguments)
+}
+
+/// The same, in this directory.
+pub fn run_in<A: AsRef<OsStr>>(directory: &Path, program: &str, arguments: &[A]) -> Result<String, StorageError> {
+    let failed = |why: String| StorageError::Environment(format!("{program} failed: {why}"));
+    let mut command = command(program)?;
+    command.args(arguments).current_dir(directory);
+    let output = command.output().map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    let told = String::from_utf8_lossy(&output.stderr);
+    let told: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Err(failed(if told.is_empty() { output.status.to_string() } else { told.join("; ") }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_lane_needs_has_a_package() {
+        for kind in Kind::ALL {
+            for modifiers in ["", ",delay=2ms"] {
+                let Ok(spec) = Spec::parse(&format!("{}{modifiers}", kind.name())) else { continue };
+                for program in needed(&spec) {
+                    assert!(PACKAGES.iter().any(|(known, _)| *known == program), "{program}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_program_that_fails_is_quoted() {
+        let error = run("mount", &["--no-such-option"]).unwrap_err().to_string();
+        assert!(error.starts_with("mount failed: ") && error.contains("no-such-option"), "{error}");
+    }
+}

@@ -1,0 +1,36 @@
+//! Will this storage do for MySQL? File I/O engines, the probes of an evaluation, and storage lanes.
+//!
+//! Works only below a directory that it creates itself, and never opens a device or an existing file for writing.
+//! It never connects to a server and never prints.
+//!
+//! Begin with [`job::Job`], what one measurement does: files × access × engine × arrivals × limit, all independent
+//! values. [`run`] runs it as threads around the one measuring loop of [`measure`]; [`engine`] has the ways to do an
+//! operation, [`stream`] decides which comes next. A [`probe::Step`] is a job with the number of the probe it belongs to,
+//! [`suite`] the order of steps, [`mod@sheet`] what a DBA reads out of what they found. [`place`] and [`layout`] make files
+//! and remove them, [`device`] reads what the kernel counts, [`lane`] builds storage paths.
+
+pub mod buffer;
+pub mod clock;
+pub mod commit;
+pub mod device;
+pub mod engine;
+pub mod error;
+pub mod job;
+pub mod lane;
+pub mod layout;
+pub mod measure;
+pub mod op;
+pub mod percona;
+pub mod place;
+pub mod probe;
+pub mod run;
+pub mod sheet;
+pub mod stream;
+pub mod suite;
+pub mod turns;
+pub mod verify;
+
+pub use error::StorageError;
+pub use job::Job;
+pub use place::Place;
+pub use run::{Run, RunEvent};

@@ -1,0 +1,47 @@
+//! Probe 8, flush batch: how many pages per second the page cleaners put in their places, with each way to guard against
+//! torn pages. What `innodb_doublewrite` costs, and what untorn writes would.
+
+use crate::job::{Access, Doublewrite, Engine, Job};
+use crate::layout::Layout;
+use crate::probe::{Extent, PAGE, Step};
+use serde_json::json;
+
+/// Pages of a batch: what one write to the doublewrite area holds (MySQL by trace: up to 2 MiB).
+const PAGES: u32 = 128;
+/// Batches under way at once: `innodb_page_cleaners` and `innodb_write_io_threads` are 4 by default in MySQL.
+const CLEANERS: u32 = 4;
+/// The doublewrite area, and data files.
+const FILES: u32 = 1 + 2;
+const BYTES: u64 = 384 << 20;
+
+pub fn steps(extent: &Extent) -> Vec<Step> {
+    let mut ways = vec![Doublewrite::On, Doublewrite::Synced, Doublewrite::Off];
+    if extent.atomic && extent.direct {
+        ways.push(Doublewrite::Atomic);
+    }
+    ways.into_iter().map(|doublewrite| step(extent, doublewrite)).collect()
+}
+
+fn step(extent: &Extent, doublewrite: Doublewrite) -> Step {
+    let params = [
+        ("doublewrite", json!(name(doublewrite))),
+        ("pages", json!(PAGES)),
+        ("block", json!(PAGE)),
+        ("cleaners", json!(CLEANERS)),
+    ];
+    Step::new(8, name(doublewrite), "flush batch", params, job(extent, doublewrite))
+}
+
+fn name(doublewrite: Doublewrite) -> &'static str {
+    match doublewrite {
+        Doublewrite::Off => "off",
+        Doublewrite::On => "on",
+        Doublewrite::Synced => "on-synced",
+        Doublewrite::Atomic => "atomic",
+    }
+}
+
+fn job(extent: &Extent, doublewrite: Doublewrite) -> Job {
+    let layout = Layout::of("batch", FILES, BYTES.min(extent.data_bytes / 4 * 3));
+    extent.job(layout, Access::FlushBatch { pages: PAGES, doublewrite }, Engine::Threads { workers: CLEANERS })
+}

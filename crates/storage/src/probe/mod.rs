@@ -1,0 +1,153 @@
+//! The probes: one file each, all of the same shape. A probe is the list of its steps; what runs them knows none by name.
+//!
+//! Which mechanism of InnoDB each one predicts is said at the top of its file.
+
+pub mod alignment;
+pub mod cache;
+pub mod commit;
+pub mod content;
+pub mod cost;
+pub mod extension;
+pub mod files;
+pub mod flush_batch;
+pub mod honesty;
+pub mod interference;
+pub mod metadata;
+pub mod page_read;
+pub mod page_write;
+pub mod primitives;
+pub mod read_tail;
+pub mod sequential;
+pub mod steady;
+pub mod test;
+
+use crate::job::{Access, Engine, Job, Mix, Places, Syncs};
+use crate::layout::{Allocation, Content, Layout, Open};
+use crate::op::Durable;
+use plimsoll_load::arrivals::Arrivals;
+use plimsoll_load::window::Limit;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Bytes of a page: the default of `innodb_page_size`.
+pub const PAGE: u32 = 16 * 1024;
+
+/// How much a suite may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extent {
+    /// Bytes of the page files that most probes share.
+    pub data_bytes: u64,
+    /// The largest working set.
+    pub most_bytes: u64,
+    /// Nanoseconds that one measurement lasts.
+    pub window_ns: u64,
+    /// A denser matrix: the full suite rather than the quick one.
+    pub full: bool,
+    /// io_uring can be used; else threads take its place.
+    pub io_uring: bool,
+    /// O_DIRECT can be used.
+    pub direct: bool,
+    /// statx(2) offers untorn writes of 16 KiB.
+    pub atomic: bool,
+}
+
+impl Extent {
+    /// The page files that most probes share: one file, written in full, so that what follows overwrites.
+    pub fn pages(&self) -> Layout {
+        Layout::of("pages", 1, self.data_bytes)
+    }
+
+    /// As a data file is opened: past the page cache where the file system can.
+    pub fn open(&self) -> Open {
+        Open { direct: self.direct, ..Open::default() }
+    }
+
+    /// So many operations under way at once: in one ring, or by as many threads where io_uring cannot be used.
+    pub fn at_depth(&self, depth: u32) -> Engine {
+        if self.io_uring { Engine::Uring { loops: 1, depth } } else { Engine::Threads { workers: depth } }
+    }
+
+    /// One operation after the other for the length of a window, after an eighth of it to warm up.
+    pub fn job(&self, layout: Layout, access: Access, engine: Engine) -> Job {
+        Job {
+            layout,
+            open: self.open(),
+            access,
+            engine,
+            arrivals: Arrivals::Closed,
+            limit: Limit::Time(self.window_ns),
+            warmup_ns: self.window_ns / 8,
+            verify: false,
+        }
+    }
+}
+
+impl Layout {
+    /// Files written in full with random bytes; `bytes` are those of all files together, rounded down to whole pages.
+    pub fn of(name: &str, files: u32, bytes: u64) -> Layout {
+        let page = u64::from(PAGE);
+        Layout {
+            name: name.to_owned(),
+            files,
+            bytes_per_file: bytes / u64::from(files) / page * page,
+            allocation: Allocation::Overwrite,
+            content: Content::Random,
+            fresh: false,
+        }
+    }
+}
+
+impl Access {
+    /// Pages read at random places.
+    pub fn page_reads(places: Places) -> Access {
+        Access::Random { block: PAGE, places, mix: Mix::Reads, syncs: Syncs::NEVER, durable: Durable::No }
+    }
+
+    /// Pages written at random places.
+    pub fn page_writes(places: Places, syncs: Syncs) -> Access {
+        Access::Random { block: PAGE, places, mix: Mix::Writes, syncs, durable: Durable::No }
+    }
+}
+
+/// One measurement of a probe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The probe's number.
+    pub probe: u8,
+    /// `6.depth-16`; matches `[a-z0-9][a-z0-9./+-]*`.
+    pub id: String,
+    /// In words: `page read`.
+    pub name: &'static str,
+    /// What the sheet finds it by.
+    pub params: BTreeMap<String, Value>,
+    pub job: Job,
+    /// A load that runs at the same time and is not what is measured: begins before, ends after.
+    pub beside: Option<Job>,
+}
+
+impl Step {
+    /// A step with nothing beside it; its id is `<probe>.<slug>`, with hyphens for underscores.
+    pub fn new<const N: usize>(
+        probe: u8,
+        slug: &str,
+        name: &'static str,
+        params: [(&str, Value); N],
+        job: Job,
+    ) -> Step {
+        let params = params.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let id = format!("{probe}.{slug}").replace('_', "-");
+        Step { probe, id, name, params, job, beside: None }
+    }
+
+    /// The same with a load beside it.
+    pub fn beside(self, load: Job) -> Step {
+        Step { beside: Some(load), ..self }
+    }
+}
+
+/// A size as ids have it: `64m`, `1g`; whole units only, so that different sizes have different names.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
+    let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    unit.map_or_else(|| bytes.to_string(), |(unit, name)| format!("{}{name}", bytes / unit))
+}

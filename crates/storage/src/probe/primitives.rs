@@ -1,0 +1,78 @@
+//! Probe 4, sync primitives: the ways to make one written block durable, over the states that a file's blocks can be in.
+//! Which `innodb_flush_method`, `innodb_use_fdatasync` (MySQL) and `innodb_log_file_write_through` (MariaDB) suit.
+
+use crate::job::{Access, Engine, Job, Mix, Syncs};
+use crate::layout::{Allocation, Layout, Open};
+use crate::op::{Durable, SyncMode};
+use crate::probe::{Extent, Step};
+use plimsoll_load::window::{Limit, SECOND_NS};
+use serde_json::json;
+
+/// A block of the file system, as a log rewrites.
+const BLOCK: u32 = 4096;
+/// Enough that no device gets through it in one window.
+const BYTES: u64 = 256 << 20;
+const ALLOCATIONS: [Allocation; 4] =
+    [Allocation::Overwrite, Allocation::Extend, Allocation::Hole, Allocation::Unwritten];
+const WRITE_ONLY: Syncs = Syncs::NEVER;
+
+/// How a block becomes durable: by the way the file is open, by the write itself, or by a call of its own.
+struct Primitive {
+    name: &'static str,
+    open: Open,
+    durable: Durable,
+    syncs: Syncs,
+}
+
+pub fn steps(extent: &Extent) -> Vec<Step> {
+    let primitives = primitives(extent);
+    let each = |allocation: Allocation| primitives.iter().map(move |primitive| step(extent, primitive, allocation));
+    ALLOCATIONS.into_iter().flat_map(each).collect()
+}
+
+fn primitives(extent: &Extent) -> Vec<Primitive> {
+    let buffered = Open::default();
+    let direct = Open { direct: true, ..buffered };
+    let dsync = Open { dsync: true, ..buffered };
+    let fsync = Syncs { mode: SyncMode::Fsync, ..Syncs::every(1) };
+    let primitive = |name, open, durable, syncs| Primitive { name, open, durable, syncs };
+    let mut all = vec![
+        primitive("fdatasync", buffered, Durable::No, Syncs::every(1)),
+        primitive("fsync", buffered, Durable::No, fsync),
+        primitive("o_dsync", dsync, Durable::No, WRITE_ONLY),
+        primitive("rwf_dsync", buffered, Durable::Dsync, WRITE_ONLY),
+    ];
+    if extent.direct {
+        all.push(primitive("o_direct+fdatasync", direct, Durable::No, Syncs::every(1)));
+    }
+    if extent.io_uring {
+        all.push(primitive("io_uring-linked", extent.open(), Durable::Linked, WRITE_ONLY));
+    }
+    all
+}
+
+fn step(extent: &Extent, primitive: &Primitive, allocation: Allocation) -> Step {
+    let params = [("primitive", json!(primitive.name)), ("allocation", json!(allocation.name()))];
+    let Primitive { name, open, durable, syncs } = *primitive;
+    let access = Access::Sequential { block: BLOCK, mix: Mix::Writes, syncs, durable };
+    let engine = match durable {
+        Durable::Linked => Engine::Uring { loops: 1, depth: 1 },
+        _ => Engine::Threads { workers: 1 },
+    };
+    let job = Job {
+        open,
+        limit: Limit::Time(extent.window_ns.min(SECOND_NS / 2)),
+        warmup_ns: 0,
+        ..extent.job(layout(extent, allocation), access, engine)
+    };
+    let slug = format!("{}.{}", name.replace('_', "-"), allocation.name());
+    Step::new(4, &slug, "sync primitive", params, job)
+}
+
+/// Blocks that were written are those of the shared page files; others are allocated only once.
+fn layout(extent: &Extent, allocation: Allocation) -> Layout {
+    match allocation {
+        Allocation::Overwrite => extent.pages(),
+        _ => Layout { allocation, fresh: true, ..Layout::of("primitive", 1, BYTES.min(extent.data_bytes / 8)) },
+    }
+}

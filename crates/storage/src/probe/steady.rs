@@ -1,0 +1,18 @@
+//! Probe 14, the steady state: page writes for half an hour, second by second. Caches fill, burst credits run out, flash
+//! begins to collect garbage; what is left then is what checkpoints can count on.
+
+use super::page_write;
+use crate::job::Job;
+use crate::probe::{Extent, Step};
+use plimsoll_load::window::Limit;
+
+/// Windows that it lasts: 30 minutes of the full suite's 5 seconds.
+const WINDOWS: u64 = 360;
+/// Writes under way.
+const DEPTH: u32 = 16;
+
+pub fn steps(extent: &Extent) -> Vec<Step> {
+    let limit = Limit::Time(WINDOWS * extent.window_ns);
+    let job = Job { limit, warmup_ns: 0, ..page_write::load(extent, DEPTH) };
+    vec![Step::new(14, "writes", "steady state", [], job)]
+}

@@ -1,0 +1,115 @@
+//! Which sets a cache answers, and how long it takes writes: probe 13.
+
+use super::evidence::{Evidence, P50, has, iops, latency, number};
+use super::figures::{bytes, short, time, times};
+use super::{line, warning_if};
+use plimsoll_model::io::{Probe, Second, SheetLine};
+use serde_json::{Value, json};
+
+const TOPIC: &str = "Cache";
+/// A median that is so many times that of the smallest set comes from another tier.
+const STEP: f64 = 2.0;
+/// A burst whose last quarter keeps less than this share of its first seconds has filled something.
+const KEPT: f64 = 0.7;
+/// Seconds that make the level at the start of a burst.
+const AT_FIRST: usize = 3;
+/// Fewer seconds than this have no level after the burst.
+const LEAST_SECONDS: usize = 8;
+
+pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+    [cached_set(evidence), burst(evidence)].into_iter().flatten().collect()
+}
+
+/// The largest set before the first step of the median read.
+fn cached_set(evidence: &Evidence<'_>) -> Option<SheetLine> {
+    let reads = evidence.of(13).into_iter().filter(|probe| has(probe, &[("what", json!("read"))]));
+    let mut sets: Vec<(&Probe, f64)> =
+        reads.filter_map(|probe| Some((probe, latency(probe, "read", P50).filter(|us| *us > 0.0)?))).collect();
+    sets.sort_by(|a, b| size(a.0).total_cmp(&size(b.0)));
+    let (&(smallest, fast), &(largest, _)) = (sets.first()?, sets.last()?);
+    if size(smallest) == size(largest) {
+        return None;
+    }
+    let probes: Vec<&Probe> = sets.iter().map(|(probe, _)| *probe).collect();
+    let step = sets.windows(2).find(|next| next[1].1 >= STEP * fast).map(|next| (next[0], next[1]));
+    let (statement, value) = match step {
+        Some(((within, below), (beyond, above))) => (
+            format!(
+                "A cache answers working sets of up to {}: a random read takes {} there (median), {} or {} as much over {}. A \
+                 server whose pages fit it will seem faster than this storage is.",
+                bytes(size(within)),
+                time(below),
+                time(above),
+                times(above / below),
+                bytes(size(beyond))
+            ),
+            json!(size(within) as u64),
+        ),
+        None => (
+            format!(
+                "No cache was seen: a random read takes {} over {} and {} over {} (medians). Either none answers, or one \
+                 larger than that answers everything.",
+                time(fast),
+                bytes(size(smallest)),
+                time(sets[sets.len() - 1].1),
+                bytes(size(largest))
+            ),
+            Value::Null,
+        ),
+    };
+    Some(line(TOPIC, "cached_set", statement, (value, "bytes"), &probes))
+}
+
+fn size(probe: &Probe) -> f64 {
+    number(probe, "set_bytes")
+}
+
+/// How long writes went on as fast as they began, and what came after.
+fn burst(evidence: &Evidence<'_>) -> Option<SheetLine> {
+    let probe = evidence.find(13, &[("what", json!("burst"))]).filter(|probe| probe.series.len() >= LEAST_SECONDS)?;
+    let series = &probe.series;
+    let (first, last) = (median(&series[..AT_FIRST]), median(&series[series.len() - series.len() / 4..]));
+    let falls = last < KEPT * first;
+    let seconds = series.len() as f64;
+    let (statement, value) = match falls {
+        true => {
+            let lasted = until_below(series, (first + last) / 2.0);
+            let written = bytes(megabytes_per_op(probe) * 1e6 * series[..lasted].iter().map(|s| s.iops).sum::<f64>());
+            (
+                format!(
+                    "A burst of writes lasts {lasted} s ({written}) at {} per second, then {} per second remain: only the \
+                     lower rate holds for longer loads.",
+                    short(first),
+                    short(last)
+                ),
+                lasted as f64,
+            )
+        }
+        false => (
+            format!(
+                "Writes do not slow down within {} s: {} per second at first, {} at last.",
+                short(seconds),
+                short(first),
+                short(last)
+            ),
+            seconds,
+        ),
+    };
+    Some(warning_if(falls, line(TOPIC, "write_burst", statement, (value, "s"), &[probe])))
+}
+
+fn median(seconds: &[Second]) -> f64 {
+    let mut rates: Vec<f64> = seconds.iter().map(|second| second.iops).collect();
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
+}
+
+/// Seconds before the rate falls below `level` for two seconds in a row.
+fn until_below(series: &[Second], level: f64) -> usize {
+    let below = series.windows(2).position(|two| two.iter().all(|second| second.iops < level));
+    below.unwrap_or(series.len())
+}
+
+fn megabytes_per_op(probe: &Probe) -> f64 {
+    probe.mb_per_second.unwrap_or(0.0) / iops(probe)
+}

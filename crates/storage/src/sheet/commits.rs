@@ -1,0 +1,79 @@
+//! How many durable commits per second, for how many sessions: probes 1, 2 and 3.
+
+use super::evidence::{Evidence, P50, P99, has, iops, latency, number};
+use super::figures::{counted, percent, rate, short, time, times};
+use super::line;
+use plimsoll_model::io::{Probe, SheetLine};
+use serde_json::json;
+
+const TOPIC: &str = "Commits";
+const SERVERS: [(&str, &str); 2] = [("mysql", "MySQL"), ("mariadb", "MariaDB")];
+const SESSIONS: [u32; 3] = [1, 8, 64];
+
+pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+    let of = |(key, name)| {
+        let commits = SESSIONS.iter().filter_map(move |sessions| commits(evidence, (key, name), *sessions));
+        commits.chain(with_binary_log(evidence, (key, name)))
+    };
+    SERVERS.into_iter().flat_map(of).collect()
+}
+
+/// The redo log alone: what so many sessions can commit at most.
+fn commits(evidence: &Evidence<'_>, server: (&str, &str), sessions: u32) -> Option<SheetLine> {
+    let probe = redo(evidence, server.0, sessions)?;
+    let mut statement = format!(
+        "{}: at most {} durable autocommit transactions per second with {}{}",
+        server.1,
+        rate(probe),
+        counted(f64::from(sessions), "session"),
+        waits(probe)
+    );
+    match redo(evidence, server.0, 1).filter(|_| sessions > 1) {
+        Some(alone) => {
+            let gain = iops(probe) / iops(alone);
+            statement += &format!("; sessions share syncs, which brings {} what one alone commits.", times(gain));
+        }
+        None => statement += "; an upper bound, since the server has work of its own to do.",
+    }
+    Some(line(TOPIC, format!("commits_{sessions}_{}", server.0), statement, (iops(probe), "1/s"), &[probe]))
+}
+
+fn redo<'a>(evidence: &Evidence<'a>, server: &str, sessions: u32) -> Option<&'a Probe> {
+    let wanted = [("server", json!(server)), ("committers", json!(sessions))];
+    evidence.find(1, &wanted).or_else(|| evidence.find(2, &wanted))
+}
+
+/// ` (half of them wait at most 46.0 µs, 99 % at most 120 µs)`.
+fn waits(probe: &Probe) -> String {
+    match (latency(probe, "commit", P50), latency(probe, "commit", P99)) {
+        (Some(p50), Some(p99)) => format!(" (half of them wait at most {}, 99 % at most {})", time(p50), time(p99)),
+        _ => String::new(),
+    }
+}
+
+/// What a binary log that is synced at each commit leaves of it, as it grows and if it were laid out before.
+fn with_binary_log(evidence: &Evidence<'_>, (key, name): (&str, &str)) -> Option<SheetLine> {
+    let alone = redo(evidence, key, 1)?;
+    let of = |binlog: &str| {
+        let logs = evidence
+            .of(3)
+            .into_iter()
+            .filter(|probe| has(probe, &[("server", json!(key)), ("binlog", json!(binlog)), ("committers", json!(1))]));
+        logs.min_by(|a, b| number(a, "event_bytes").total_cmp(&number(b, "event_bytes")))
+    };
+    let growing = of("extend")?;
+    let lost = 1.0 - iops(growing) / iops(alone);
+    let mut statement = format!(
+        "{name}: with the binary log and sync_binlog=1 at most {} per second with 1 session, {} less than with the \
+         redo log alone",
+        rate(growing),
+        percent(lost.max(0.0))
+    );
+    let mut probes = vec![growing, alone];
+    if let Some(laid_out) = of("preallocated") {
+        statement += &format!("; a binary log whose blocks are allocated before would allow {}", short(iops(laid_out)));
+        probes.push(laid_out);
+    }
+    let statement = statement + ".";
+    Some(line(TOPIC, format!("commits_1_{key}_binlog"), statement, (iops(growing), "1/s"), &probes))
+}

@@ -1,0 +1,33 @@
+//! What an I/O takes from the CPUs that the server shares: probe 21.
+
+use super::evidence::{Evidence, has, number, word};
+use super::figures::{percent, short, time};
+use super::line;
+use plimsoll_model::io::{Probe, SheetLine};
+use serde_json::json;
+
+const TOPIC: &str = "CPU";
+
+pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+    ["read", "write"].into_iter().filter_map(|what| cost(evidence, what)).collect()
+}
+
+/// By the way of doing I/O that costs least.
+fn cost(evidence: &Evidence<'_>, what: &str) -> Option<SheetLine> {
+    let all = evidence.of(21).into_iter().filter(|probe| has(probe, &[("what", json!(what))]));
+    let known = all.filter_map(|probe| Some((probe, probe.cpu_us_per_op.filter(|us| us.is_finite() && *us > 0.0)?)));
+    let mut each: Vec<(&Probe, f64)> = known.collect();
+    each.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let &(least, us) = each.first()?;
+    let ways: Vec<String> =
+        each.iter().map(|(probe, us)| format!("{} with {}", time(*us), word(probe, "engine"))).collect();
+    let statement = format!(
+        "CPU of a page {what}, on the whole machine at {} per second: {}. 10,000 of them per second take {} of one CPU from \
+         the server.",
+        short(number(least, "rate")),
+        ways.join(", "),
+        percent(us / 100.0)
+    );
+    let probes: Vec<&Probe> = each.iter().map(|(probe, _)| *probe).collect();
+    Some(line(TOPIC, format!("cpu_per_{what}"), statement, (us, "us"), &probes))
+}

@@ -1,0 +1,133 @@
+//! Whether writes to one file wait for each other, and what follows for the number of files: probe 9.
+//!
+//! A file system may let only one direct write at a time into a file, by the lock of its inode; ext4 does so for writes
+//! that allocate blocks (Linux, `fs/ext4/file.c`).
+
+use super::evidence::{Evidence, has, iops, number};
+use super::figures::{counted, rate, times};
+use super::{line, warning_if};
+use plimsoll_model::io::{Probe, SheetLine};
+use serde_json::json;
+
+const TOPIC: &str = "Files";
+/// One file that takes less than this share of what many take lets writes wait for each other.
+const SERIALISED_BELOW: f64 = 0.6;
+/// Where no more is gained, one file is as good as many.
+const GAIN: f64 = 1.15;
+/// So many threads show it best: more of them wait for the device instead.
+const THREADS: f64 = 4.0;
+const FILES: f64 = 8.0;
+const ALLOCATIONS: [(&str, &str, &str); 4] = [
+    (
+        "overwrite",
+        "that overwrite",
+        "keep innodb_file_per_table=ON and partition the largest tables, so that pages of one file do not queue up",
+    ),
+    (
+        "unwritten",
+        "into blocks that were allocated but never written",
+        "have logs and tablespaces written in full before they are used (innodb_extend_and_initialize=ON)",
+    ),
+    (
+        "hole",
+        "into holes",
+        "do not let servers work in sparse files (copied backups, thin images, page compression by hole punching), and write files in full before",
+    ),
+    (
+        "extend",
+        "that extend it",
+        "let files grow in large steps (innodb_autoextend_increment), so that few writes extend them",
+    ),
+];
+
+pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+    let serialised = ALLOCATIONS.iter().filter_map(|allocation| serialised(evidence, allocation));
+    serialised.chain(file_count(evidence)).collect()
+}
+
+/// The same load on one file and on several.
+struct Pair<'a> {
+    one: &'a Probe,
+    many: &'a Probe,
+}
+
+impl<'a> Pair<'a> {
+    /// Of all pairs that an allocation state has, the one nearest to 4 threads and 8 files.
+    fn of(evidence: &Evidence<'a>, allocation: &str) -> Option<Pair<'a>> {
+        let all = with_allocation(evidence, allocation);
+        let threads = |probe: &Probe| number(probe, "threads");
+        let files = |probe: &Probe| number(probe, "files");
+        let ones = all.iter().filter(|probe| files(probe) == 1.0 && threads(probe) > 1.0);
+        let pairs = ones.flat_map(|one| {
+            let many = all.iter().filter(|many| files(many) > 1.0 && threads(many) == threads(one));
+            many.map(|many| Pair { one, many })
+        });
+        let distance = |pair: &Pair<'_>| {
+            let off = |found: f64, wanted: f64| (found / wanted).log2().abs();
+            1000.0 * off(threads(pair.one), THREADS) + off(files(pair.many), FILES)
+        };
+        pairs.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    }
+}
+
+fn with_allocation<'a>(evidence: &Evidence<'a>, allocation: &str) -> Vec<&'a Probe> {
+    evidence.of(9).into_iter().filter(|probe| has(probe, &[("allocation", json!(allocation))])).collect()
+}
+
+fn serialised(evidence: &Evidence<'_>, (allocation, which, remedy): &(&str, &str, &str)) -> Option<SheetLine> {
+    let Pair { one, many } = Pair::of(evidence, allocation)?;
+    let serialised = iops(one) < SERIALISED_BELOW * iops(many);
+    let mut figures = format!(
+        "{} write {} per second into one file, {} into {}",
+        counted(number(one, "threads"), "thread"),
+        rate(one),
+        rate(many),
+        counted(number(many, "files"), "file")
+    );
+    let mut probes = vec![one, many];
+    let is_alone = |probe: &&Probe| number(probe, "threads") == 1.0 && number(probe, "files") == 1.0;
+    if let Some(alone) = with_allocation(evidence, allocation).into_iter().find(is_alone) {
+        figures += &format!("; one thread alone {}", rate(alone));
+        probes.push(alone);
+    }
+    let statement = match serialised {
+        true => format!("Direct writes {which} wait for each other within one file: {figures}. So {remedy}."),
+        false => format!("Direct writes {which} do not wait for each other within one file: {figures}."),
+    };
+    Some(warning_if(serialised, line(TOPIC, format!("serialised_{allocation}"), statement, (serialised, ""), &probes)))
+}
+
+/// One tablespace or many, by what overwriting gains from more files.
+fn file_count(evidence: &Evidence<'_>) -> Option<SheetLine> {
+    let all = with_allocation(evidence, "overwrite");
+    let most_threads = all.iter().map(|probe| number(probe, "threads")).fold(0.0, f64::max);
+    let among: Vec<&Probe> = all.into_iter().filter(|probe| number(probe, "threads") == most_threads).collect();
+    let one = among.iter().copied().find(|probe| number(probe, "files") == 1.0)?;
+    let best = among
+        .iter()
+        .copied()
+        .filter(|probe| number(probe, "files") > 1.0)
+        .max_by(|a, b| iops(a).total_cmp(&iops(b)))?;
+    let gain = iops(best) / iops(one);
+    let threads = counted(most_threads, "thread");
+    let (statement, value) = match gain >= GAIN {
+        true => (
+            format!(
+                "More files help: with {threads}, {} files take {} what one takes; innodb_file_per_table=ON and partitions \
+                 of the largest tables.",
+                number(best, "files"),
+                times(gain)
+            ),
+            "many",
+        ),
+        false => (
+            format!(
+                "The number of files does not matter here: with {threads}, no number of them takes more than {} what one \
+                 takes; choose innodb_file_per_table by convenience.",
+                times(gain.max(1.0))
+            ),
+            "any",
+        ),
+    };
+    Some(line(TOPIC, "file_count", statement, (value, ""), &among))
+}

@@ -1,0 +1,77 @@
+//! Which flush method the servers should use: direct support, and probe 4.
+
+use super::evidence::{Evidence, has, iops};
+use super::figures::{percent, short};
+use super::line;
+use plimsoll_model::io::{Probe, SheetLine};
+use serde_json::json;
+
+const TOPIC: &str = "Flush method";
+/// A smaller gain is not worth a setting.
+const WORTHWHILE: f64 = 1.05;
+
+pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+    [method(evidence), sync_call(evidence), write_through(evidence)].into_iter().flatten().collect()
+}
+
+fn method(evidence: &Evidence<'_>) -> Option<SheetLine> {
+    let (statement, value) = match evidence.device.direct? {
+        true => (
+            "innodb_flush_method=O_DIRECT: files here can be opened past the page cache, so that pages are not kept twice \
+             (MariaDB 11 and later: innodb_data_file_buffering=OFF).",
+            "O_DIRECT",
+        ),
+        false => (
+            "innodb_flush_method=fsync: files here cannot be opened with O_DIRECT, so leave memory to the page cache \
+             (MariaDB 11 and later: innodb_data_file_buffering=ON).",
+            "fsync",
+        ),
+    };
+    Some(line(TOPIC, "flush_method", statement.to_owned(), (value, ""), &[]))
+}
+
+/// A way to make an overwritten block durable.
+fn overwriting<'a>(evidence: &Evidence<'a>, primitive: &str) -> Option<&'a Probe> {
+    evidence.find(4, &[("primitive", json!(primitive)), ("allocation", json!("overwrite"))])
+}
+
+/// fsync also writes the time of modification, which nobody needs after a crash.
+fn sync_call(evidence: &Evidence<'_>) -> Option<SheetLine> {
+    let (fsync, fdatasync) = (overwriting(evidence, "fsync")?, overwriting(evidence, "fdatasync")?);
+    let gain = iops(fdatasync) / iops(fsync);
+    let figures = format!(
+        "{} synced writes per second with fdatasync, {} with fsync",
+        short(iops(fdatasync)),
+        short(iops(fsync))
+    );
+    let statement = match gain > WORTHWHILE {
+        true => format!("innodb_use_fdatasync=ON (MySQL) saves work: {figures}."),
+        false => format!("fdatasync saves nothing against fsync: {figures}."),
+    };
+    Some(line(TOPIC, "fdatasync_gain", statement, (gain, "ratio"), &[fdatasync, fsync]))
+}
+
+/// One call instead of two.
+fn write_through(evidence: &Evidence<'_>) -> Option<SheetLine> {
+    let synced = overwriting(evidence, "fdatasync")?;
+    let is_through =
+        |probe: &&Probe| ["o_dsync", "rwf_dsync"].iter().any(|way| has(probe, &[("primitive", json!(way))]));
+    let all = evidence.of(4).into_iter().filter(|probe| has(probe, &[("allocation", json!("overwrite"))]));
+    let through = all.filter(is_through).max_by(|a, b| iops(a).total_cmp(&iops(b)))?;
+    let gain = iops(through) / iops(synced);
+    let statement = match gain > WORTHWHILE {
+        true => format!(
+            "A log that is written through (MySQL: innodb_flush_method=O_DSYNC, MariaDB: innodb_log_file_write_through=ON) is \
+             {} faster than one that is synced: {} against {} writes per second.",
+            percent(gain - 1.0),
+            short(iops(through)),
+            short(iops(synced))
+        ),
+        false => format!(
+            "A log that is written through (O_DSYNC) is no faster than one that is synced: {} against {} writes per second.",
+            short(iops(through)),
+            short(iops(synced))
+        ),
+    };
+    Some(line(TOPIC, "log_write_through", statement, (gain, "ratio"), &[through, synced]))
+}

@@ -1,0 +1,79 @@
+//! What a DBA reads: sentences with their numbers, each naming the probes that it rests on.
+//!
+//! One file per topic, each a function from the [`Evidence`] to the lines that it allows. A probe that is not there or
+//! failed gives no line, but where silence would mislead; [`unmeasured`] names those.
+
+mod cache;
+mod commits;
+mod content;
+mod cpu;
+mod doublewrite;
+mod durability;
+mod evidence;
+mod figures;
+mod files;
+mod flush_method;
+mod growth;
+mod interference;
+mod log_blocks;
+mod reads;
+#[cfg(test)]
+mod tests;
+mod unmeasured;
+mod writes;
+
+use evidence::Evidence;
+use plimsoll_model::io::{DeviceFacts, Probe, SheetLine};
+use serde_json::Value;
+
+/// All lines that the probes allow, in the order of reading.
+pub fn sheet(device: &DeviceFacts, probes: &[Probe]) -> Vec<SheetLine> {
+    const TOPICS: [fn(&Evidence<'_>) -> Vec<SheetLine>; 14] = [
+        commits::lines,
+        durability::lines,
+        reads::lines,
+        writes::lines,
+        doublewrite::lines,
+        flush_method::lines,
+        files::lines,
+        cache::lines,
+        interference::lines,
+        log_blocks::lines,
+        growth::lines,
+        content::lines,
+        cpu::lines,
+        unmeasured::lines,
+    ];
+    let evidence = Evidence { device, probes };
+    TOPICS.iter().flat_map(|lines| lines(&evidence)).collect()
+}
+
+/// A line of the sheet that rests on `probes`; `value` is the number or word with its unit.
+fn line(
+    topic: &str,
+    key: impl Into<String>,
+    statement: String,
+    (value, unit): (impl Into<Value>, &str),
+    probes: &[&Probe],
+) -> SheetLine {
+    let mut ids: Vec<String> = Vec::new();
+    for probe in probes {
+        if !ids.contains(&probe.id) {
+            ids.push(probe.id.clone());
+        }
+    }
+    SheetLine {
+        key: key.into(),
+        topic: topic.to_owned(),
+        statement,
+        value: value.into(),
+        unit: unit.to_owned(),
+        probes: ids,
+        warning: false,
+    }
+}
+
+/// The same as something that must not be overlooked, if `condition` holds.
+fn warning_if(condition: bool, line: SheetLine) -> SheetLine {
+    SheetLine { warning: condition, ..line }
+}

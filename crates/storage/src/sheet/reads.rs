@@ -1,0 +1,109 @@
+//! How fast pages are read that are not in the buffer pool: probes 6 and 12.
+
+use super::evidence::{Evidence, P50, P99, has, iops, latency, number, word};
+use super::figures::{bytes, counted, percent, rate, short, time};
+use super::line;
+use plimsoll_model::Estimate;
+use plimsoll_model::io::{Probe, SheetLine};
+use plimsoll_model::scaling::Sample;
+use plimsoll_stats::knee::{REACHED, knee};
+use serde_json::json;
+
+const TOPIC: &str = "Page reads";
+
+pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+    let depths = sweep(&evidence.of(6));
+    [alone(&depths), most(&depths), knee_of(&depths), scans(evidence)].into_iter().flatten().collect()
+}
+
+/// The measurements that differ in nothing but depth, most of them, smallest depth first.
+pub fn sweep<'a>(probes: &[&'a Probe]) -> Vec<&'a Probe> {
+    let kind = |probe: &Probe| (word(probe, "engine").to_owned(), number(probe, "block"), number(probe, "set_bytes"));
+    let alike = |of: &Probe| probes.iter().filter(|probe| kind(probe) == kind(of)).count();
+    // The first of equals, which `max_by_key` is not.
+    let Some(first) = probes.iter().rev().max_by_key(|probe| alike(probe)) else { return Vec::new() };
+    let mut sweep: Vec<&Probe> = probes.iter().copied().filter(|probe| kind(probe) == kind(first)).collect();
+    sweep.sort_by(|a, b| number(a, "depth").total_cmp(&number(b, "depth")));
+    sweep
+}
+
+/// What one session waits for a page.
+fn alone(depths: &[&Probe]) -> Option<SheetLine> {
+    let probe = depths.first().filter(|probe| number(probe, "depth") == 1.0)?;
+    let waits = match (latency(probe, "read", P50), latency(probe, "read", P99)) {
+        (Some(p50), Some(p99)) => {
+            format!(": it waits {} for a page (median; 99 % within {})", time(p50), time(p99))
+        }
+        _ => String::new(),
+    };
+    let statement = format!(
+        "A session that misses the buffer pool reads {} pages of {} per second{waits}.",
+        rate(probe),
+        bytes(number(probe, "block"))
+    );
+    Some(line(TOPIC, "page_reads_1", statement, (iops(probe), "pages/s"), &[probe]))
+}
+
+/// The ceiling, and how it was reached.
+fn most(depths: &[&Probe]) -> Option<SheetLine> {
+    let best = depths.iter().copied().max_by(|a, b| iops(a).total_cmp(&iops(b)))?;
+    let mut statement =
+        format!("At most {} page reads per second, with {} reads under way", rate(best), short(number(best, "depth")));
+    if depths.len() > 1 {
+        let each = depths.iter().map(|probe| {
+            let within =
+                latency(probe, "read", P99).map_or(String::new(), |p99| format!(" (99 % within {})", time(p99)));
+            format!("{} at {}{within}", short(iops(probe)), short(number(probe, "depth")))
+        });
+        statement += &format!("; by reads under way: {}", each.collect::<Vec<_>>().join(", "));
+    }
+    let set = number(best, "set_bytes");
+    if set > 0.0 {
+        statement += &format!("; at random over {}", bytes(set));
+    }
+    Some(line(TOPIC, "page_reads_max", statement + ".", (iops(best), "pages/s"), depths))
+}
+
+fn knee_of(depths: &[&Probe]) -> Option<SheetLine> {
+    let sample = |probe: &&Probe| Sample {
+        load: number(probe, "depth"),
+        throughput: probe.estimates.get("iops").cloned().unwrap_or_else(|| {
+            Estimate::bare(iops(probe), 1.0, "mean of the window".to_owned(), "it was not estimated".to_owned())
+        }),
+    };
+    let samples: Vec<Sample> = depths.iter().filter(|probe| number(probe, "depth") >= 1.0).map(sample).collect();
+    let knee = knee(&samples).ok()?;
+    let (depth, deepest) = (knee.load.value, samples.iter().map(|sample| sample.load).fold(0.0, f64::max));
+    let share = percent(REACHED);
+    let statement = match (knee.peak_load == deepest, depth <= 1.0) {
+        (_, true) => format!(
+            "One read under way already brings {share} of the ceiling: sessions that miss the buffer pool at the same time \
+             only wait longer."
+        ),
+        (true, _) => format!(
+            "The rate still grew at {} reads under way, the most that were tried; {share} of it is reached with about {}.",
+            short(deepest),
+            short(depth.round())
+        ),
+        (false, _) => format!(
+            "{share} of the ceiling is reached with about {} reads under way: that many read threads or sessions that miss \
+             the buffer pool are of use, more only wait longer.",
+            short(depth.round())
+        ),
+    };
+    Some(line(TOPIC, "page_reads_knee", statement, (depth, "reads"), depths))
+}
+
+/// Sequential reads: table scans, backups, copies.
+fn scans(evidence: &Evidence<'_>) -> Option<SheetLine> {
+    let speed = |probe: &Probe| probe.mb_per_second.unwrap_or(0.0);
+    let direct: Vec<&Probe> = evidence.of(12).into_iter().filter(|p| has(p, &[("direct", json!(true))])).collect();
+    let all = if direct.is_empty() { evidence.of(12) } else { direct };
+    let best = all.into_iter().filter(|probe| speed(probe) > 0.0).max_by(|a, b| speed(a).total_cmp(&speed(b)))?;
+    let statement = format!(
+        "Scans and backups read {} MB per second, with {}.",
+        short(speed(best)),
+        counted(number(best, "streams"), "stream")
+    );
+    Some(line(TOPIC, "scan_speed", statement, (speed(best), "MB/s"), &[best]))
+}

@@ -1,0 +1,116 @@
+//! How fast pages are flushed, and the capacity that InnoDB should be told: probes 7 and 14.
+//!
+//! `innodb_io_capacity` is how many I/O operations per second background work may use,
+//! `innodb_io_capacity_max` how many it may use when it falls behind (MySQL Reference Manual, "Configuring InnoDB I/O
+//! Capacity"). So the maximum is what the storage sustains, and the ordinary capacity is half of it: reads, the log and
+//! the doublewrite buffer live on the other half.
+
+use super::evidence::{Evidence, P99, iops, latency, number};
+use super::figures::{bytes, percent, rate, short, time};
+use super::reads::sweep;
+use super::{line, warning_if};
+use plimsoll_model::io::{Probe, SheetLine};
+
+const TOPIC: &str = "Page writes";
+/// The least that both servers accept.
+const LEAST_CAPACITY: f64 = 100.0;
+/// A storage that keeps less than this share of its first rate has used something up.
+const KEPT: f64 = 0.7;
+
+pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+    let steady = Steady::of(evidence);
+    let depths = sweep(&evidence.of(7));
+    let best = depths.iter().copied().max_by(|a, b| iops(a).total_cmp(&iops(b)));
+    let mut lines: Vec<SheetLine> = best.map(|best| sustained(best, &depths)).into_iter().collect();
+    lines.extend(steady.as_ref().map(Steady::line));
+    let rate = match (&steady, best) {
+        (Some(steady), Some(best)) => Some((steady.last.min(iops(best)), vec![steady.probe, best])),
+        (Some(steady), None) => Some((steady.last, vec![steady.probe])),
+        (None, Some(best)) => Some((iops(best), vec![best])),
+        (None, None) => None,
+    };
+    lines.extend(rate.into_iter().flat_map(|(rate, probes)| capacity(rate, &probes)));
+    lines
+}
+
+fn sustained(best: &Probe, depths: &[&Probe]) -> SheetLine {
+    let every = number(best, "sync_every");
+    let synced = if every > 0.0 { format!(", a sync after every {}", short(every)) } else { String::new() };
+    let within = latency(best, "write", P99).map_or(String::new(), |p99| format!(", 99 % within {}", time(p99)));
+    let block = match number(best, "block") {
+        block if block > 0.0 => format!(" of {}", bytes(block)),
+        _ => String::new(),
+    };
+    let statement = format!(
+        "At most {} page writes{block} per second (with {} under way{synced}{within}): this is how fast the buffer pool can \
+         be flushed.",
+        rate(best),
+        short(number(best, "depth"))
+    );
+    line(TOPIC, "page_writes_sustained", statement, (iops(best), "pages/s"), depths)
+}
+
+/// Both variables, as servers accept them.
+fn capacity(sustained: f64, probes: &[&Probe]) -> [SheetLine; 2] {
+    let (most, usual) = (two_digits(sustained), two_digits(sustained / 2.0));
+    let too_slow = sustained < 2.0 * LEAST_CAPACITY;
+    let usual_statement = match too_slow {
+        true => format!(
+            "innodb_io_capacity={LEAST_CAPACITY}, the least that servers accept, is more than half of what this storage \
+             sustains: flushing will disturb queries."
+        ),
+        false => format!(
+            "innodb_io_capacity={usual}: half of what the storage sustains, so that reads, the log and the doublewrite \
+             buffer keep the other half."
+        ),
+    };
+    let most_statement = format!(
+        "innodb_io_capacity_max={most}: all that the storage sustains; a higher value lets flushing queue up before it, and \
+         queries wait behind."
+    );
+    let capacity = line(TOPIC, "innodb_io_capacity", usual_statement, (usual, "1/s"), probes);
+    [warning_if(too_slow, capacity), line(TOPIC, "innodb_io_capacity_max", most_statement, (most, "1/s"), probes)]
+}
+
+/// Two significant digits, rounded down: a capacity that is not there helps nobody.
+fn two_digits(rate: f64) -> u64 {
+    let unit = 10f64.powf((rate.log10().floor() - 1.0).max(0.0));
+    ((rate / unit).floor() * unit).max(LEAST_CAPACITY) as u64
+}
+
+/// What writing for long comes to.
+struct Steady<'a> {
+    probe: &'a Probe,
+    first: f64,
+    last: f64,
+}
+
+impl<'a> Steady<'a> {
+    /// The means of the first and of the last quarter of the series.
+    fn of(evidence: &Evidence<'a>) -> Option<Steady<'a>> {
+        let probe = evidence.of(14).into_iter().next()?;
+        let rates: Vec<f64> = probe.series.iter().map(|second| second.iops).collect();
+        let quarter = rates.len() / 4;
+        let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+        (quarter > 0).then(|| Steady {
+            probe,
+            first: mean(&rates[..quarter]),
+            last: mean(&rates[rates.len() - quarter..]),
+        })
+    }
+
+    fn line(&self) -> SheetLine {
+        let falls = self.last < KEPT * self.first;
+        let over = short(self.probe.series.len() as f64);
+        let (first, last) = (short(self.first), short(self.last));
+        let statement = match falls {
+            true => format!(
+                "Page writes fall from {first} to {last} per second over {over} s, to {}: a cache fills or credits are used \
+                 up, and only the lower rate counts.",
+                percent(self.last / self.first)
+            ),
+            false => format!("Page writes stay as fast over {over} s: {first} per second at first, {last} at last."),
+        };
+        warning_if(falls, line(TOPIC, "page_writes_steady", statement, (self.last, "pages/s"), &[self.probe]))
+    }
+}

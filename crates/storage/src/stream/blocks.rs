@@ -1,0 +1,210 @@
+//! Streams of whole blocks: at random places, one after the other, or each once.
+
+use super::cadence::Cadence;
+use super::mixture::Mixture;
+use super::permutation::Permutation;
+use super::{Stream, Worker};
+use crate::job::{Mix, Places, Syncs};
+use crate::layout::{Allocation, Layout};
+use crate::op::{Durable, Op};
+use plimsoll_load::seed::Rng;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The whole blocks of a file set, numbered over all files.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocks {
+    pub block: u32,
+    pub per_file: u64,
+    pub total: u64,
+}
+
+impl Blocks {
+    pub fn of(layout: &Layout, block: u32) -> Blocks {
+        let per_file = layout.bytes_per_file / u64::from(block.max(1));
+        Blocks { block, per_file, total: per_file * u64::from(layout.files) }
+    }
+
+    /// File and offset of a block, whose number is below the total.
+    pub fn place(&self, number: u64) -> (u32, u64) {
+        ((number / self.per_file) as u32, number % self.per_file * u64::from(self.block))
+    }
+}
+
+/// Which block one worker reads or writes next.
+#[derive(Debug)]
+enum Walk {
+    /// Any of the first so many, again and again.
+    Anywhere { bound: u64 },
+    /// This worker's share of all blocks in scattered order: every `stride`-th, each once; then again, or the end.
+    EachOnce { order: Permutation, first: u64, next: u64, stride: u64, again: bool },
+    /// One after the other, over all workers; from the last back to the first, or the end. The set is cut into `parts`
+    /// equal parts that are walked side by side: into one, or into its files.
+    InTurn { cursor: Arc<AtomicU64>, parts: u64, bound: u64, again: bool },
+    /// The same from file to file: the first block of each, then the second of each, …
+    SideBySide { cursor: Arc<AtomicU64>, files: u64, per_file: u64, again: bool },
+}
+
+impl Walk {
+    fn next(&mut self, rng: &mut Rng) -> Option<u64> {
+        match self {
+            Walk::Anywhere { bound } => Some(rng.between(0, bound.checked_sub(1)?)),
+            Walk::EachOnce { order, first, next, stride, again } => {
+                if *again && order.at(*next).is_none() {
+                    *next = *first;
+                }
+                let number = order.at(*next)?;
+                *next += *stride;
+                Some(number)
+            }
+            Walk::InTurn { cursor, parts, bound, again } => {
+                let turn = cursor.fetch_add(1, Ordering::Relaxed);
+                let turn = if *again { turn.checked_rem(*bound)? } else { Some(turn).filter(|turn| turn < bound)? };
+                Some(turn % *parts * (*bound / *parts) + turn / *parts)
+            }
+            Walk::SideBySide { cursor, files, per_file, again } => {
+                let turn = cursor.fetch_add(1, Ordering::Relaxed);
+                let within = turn.checked_div(*files).filter(|within| within < per_file || *again)?;
+                Some(turn % *files * *per_file + within.checked_rem(*per_file)?)
+            }
+        }
+    }
+}
+
+/// Reads and writes of whole blocks, with syncs between.
+#[derive(Debug)]
+pub(super) struct BlockStream {
+    blocks: Blocks,
+    rng: Rng,
+    reads: Walk,
+    writes: Walk,
+    mixture: Mixture,
+    cadence: Cadence,
+    durable: Durable,
+}
+
+/// What [`crate::job::Access::Random`] and [`crate::job::Access::Sequential`] have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Requests {
+    pub block: u32,
+    pub mix: Mix,
+    pub syncs: Syncs,
+    pub durable: Durable,
+}
+
+impl BlockStream {
+    /// Uniform over all whole blocks of the set, or of its first bytes. Where blocks are still to be allocated, each is
+    /// written once.
+    pub fn random(
+        layout: &Layout,
+        places: Places,
+        requests: Requests,
+        worker: Worker,
+        cursor: &Arc<AtomicU64>,
+    ) -> BlockStream {
+        let blocks = Blocks::of(layout, requests.block);
+        let bound = match places {
+            Places::First(bytes) => (bytes / u64::from(requests.block.max(1))).max(1).min(blocks.total),
+            Places::Anywhere | Places::EachOnce | Places::InTurn => blocks.total,
+        };
+        let again = layout.allocation == Allocation::Overwrite;
+        let parts = layout.files.max(1).into();
+        let number = worker.number.into();
+        let each_once = || Walk::EachOnce {
+            order: Permutation::new(bound, worker.seed, super::SHARED),
+            first: number,
+            next: number,
+            stride: worker.workers.into(),
+            again,
+        };
+        let in_turn = || Walk::InTurn { cursor: Arc::clone(cursor), parts, bound, again };
+        let anywhere = || Walk::Anywhere { bound };
+        let walks = match places {
+            Places::InTurn => (in_turn(), in_turn()),
+            Places::EachOnce => (each_once(), each_once()),
+            Places::Anywhere | Places::First(_) if again => (anywhere(), anywhere()),
+            Places::Anywhere | Places::First(_) => (anywhere(), each_once()),
+        };
+        BlockStream::new(layout, blocks, requests, worker, walks)
+    }
+
+    /// All workers move one cursor, from file to file. Where blocks are still to be allocated, it stops at the end.
+    pub fn side_by_side(layout: &Layout, requests: Requests, worker: Worker, cursor: &Arc<AtomicU64>) -> BlockStream {
+        let blocks = Blocks::of(layout, requests.block);
+        let again = layout.allocation == Allocation::Overwrite || requests.mix == Mix::Reads;
+        let (files, per_file) = (u64::from(layout.files), blocks.per_file);
+        let in_turn = || Walk::SideBySide { cursor: Arc::clone(cursor), files, per_file, again };
+        BlockStream::new(layout, blocks, requests, worker, (in_turn(), in_turn()))
+    }
+
+    /// All workers move one cursor over all files. Where blocks are still to be allocated, it stops at the end.
+    pub fn sequential(layout: &Layout, requests: Requests, worker: Worker, cursor: &Arc<AtomicU64>) -> BlockStream {
+        let blocks = Blocks::of(layout, requests.block);
+        let again = layout.allocation == Allocation::Overwrite || requests.mix == Mix::Reads;
+        let in_turn = || Walk::InTurn { cursor: Arc::clone(cursor), parts: 1, bound: blocks.total, again };
+        BlockStream::new(layout, blocks, requests, worker, (in_turn(), in_turn()))
+    }
+
+    fn new(
+        layout: &Layout,
+        blocks: Blocks,
+        requests: Requests,
+        worker: Worker,
+        (reads, writes): (Walk, Walk),
+    ) -> BlockStream {
+        BlockStream {
+            blocks,
+            rng: worker.rng(),
+            reads,
+            writes,
+            mixture: Mixture::new(requests.mix),
+            cadence: Cadence::new(requests.syncs, layout.files),
+            durable: requests.durable,
+        }
+    }
+}
+
+impl Stream for BlockStream {
+    fn next(&mut self) -> Option<Op> {
+        if let Some(sync) = self.cadence.due() {
+            return Some(sync);
+        }
+        let bytes = self.blocks.block;
+        if self.mixture.reads_next() {
+            let (file, offset) = self.blocks.place(self.reads.next(&mut self.rng)?);
+            return Some(Op::Read { file, offset, bytes });
+        }
+        let (file, offset) = self.blocks.place(self.writes.next(&mut self.rng)?);
+        self.cadence.wrote(file);
+        Some(Op::Write { file, offset, bytes, durable: self.durable, atomic: false })
+    }
+}
+
+/// Reads a piece of the set from end to end, again and again.
+#[derive(Debug)]
+pub(super) struct Scan {
+    blocks: Blocks,
+    first: u64,
+    length: u64,
+    done: u64,
+}
+
+impl Scan {
+    /// The worker's share: an equal part of all blocks, one after the other.
+    pub fn new(layout: &Layout, block: u32, worker: Worker) -> Scan {
+        let blocks = Blocks::of(layout, block);
+        let start =
+            |number: u32| (u128::from(blocks.total) * u128::from(number) / u128::from(worker.workers.max(1))) as u64;
+        let first = start(worker.number);
+        Scan { blocks, first, length: start(worker.number + 1) - first, done: 0 }
+    }
+}
+
+impl Stream for Scan {
+    fn next(&mut self) -> Option<Op> {
+        let within = self.done.checked_rem(self.length)?;
+        self.done += 1;
+        let (file, offset) = self.blocks.place(self.first + within);
+        Some(Op::Read { file, offset, bytes: self.blocks.block })
+    }
+}
