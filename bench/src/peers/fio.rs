@@ -19,6 +19,9 @@ pub fn version() -> Option<String> {
 
 pub fn run(ground: &Ground, load: &FileLoad) -> anyhow::Result<Transfers> {
     let mut command = Command::new("fio");
+    // Jobs as processes would each begin a session, and the kernel gives each session a CPU share of its own
+    // (sched(7), autogroups): on a busy machine that is a lead.
+    command.arg("--thread");
     // Nothing is laid out by fio: a file that is not there, or too short, is an error.
     command.args(["--name=peer", "--direct=1", "--allow_file_create=0", "--overwrite=1"]);
     command.arg(format!("--filename={}", ground.file().display()));

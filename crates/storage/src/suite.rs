@@ -92,7 +92,7 @@ impl Suite {
     /// How long one measurement lasts if nothing else is asked for.
     fn window_ns(self) -> u64 {
         match self {
-            Suite::Quick => 2 * SECOND_NS,
+            Suite::Quick => 3 * SECOND_NS / 2,
             Suite::Full => 5 * SECOND_NS,
             Suite::Percona2008 => 10 * SECOND_NS,
         }

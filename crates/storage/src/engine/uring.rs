@@ -1,5 +1,5 @@
-//! io_uring(7): one ring per loop with many operations under way. What was begun is submitted, and what is done is
-//! reaped, in one io_uring_enter(2).
+//! io_uring(7): one ring per loop with many operations under way. Each is submitted as soon as it is begun: what waited for
+//! others to be prepared would be late. What is done is reaped together.
 
 use super::{Completed, Direction, Engine, threads, whole};
 use crate::buffer::Buffers;
@@ -80,7 +80,7 @@ impl Uring {
         }
     }
 
-    /// Submits everything begun and waits for one completion, or until the deadline.
+    /// Waits for one completion, or until the deadline.
     fn enter(&mut self, deadline_ns: Option<u64>) -> io::Result<()> {
         let Some(deadline_ns) = deadline_ns else { return tolerated(self.ring.submit_and_wait(1)) };
         let left = Timespec::from(std::time::Duration::from_nanos(deadline_ns.saturating_sub(now_ns())));
@@ -132,6 +132,8 @@ impl Engine for Uring {
         let entries = if linked.is_some() { 2 } else { 1 };
         self.slots[slot] = Some(UnderWay { op: *op, sent_ns: now_ns(), entries, result: 0 });
         self.under_way += 1;
+        // What goes wrong here goes wrong again, and is told, where completions are waited for.
+        let _ = self.ring.submit();
         Ok(())
     }
 
