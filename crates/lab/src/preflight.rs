@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Connections that others, and we for control, need beside those of the load.
 const SPARE_CONNECTIONS: u64 = 2;
 /// Open files beside the sockets: the recording, the event loops, what was inherited.
-const SPARE_FILES: u64 = 64;
+pub(crate) const SPARE_FILES: u64 = 64;
 
 /// Checks the server's limits against the largest load point. `statements` is how many each connection prepares;
 /// `status` and `variables` are the server's.
@@ -46,20 +46,28 @@ pub fn limits(
 pub fn open_files(plan: &RunPlan) -> Result<(), LabError> {
     let connections = plan.points.iter().map(|point| point.connections as u64).max().unwrap_or(0);
     let wanted = connections + SPARE_FILES;
+    allow_open_files(wanted).map_err(|allowed| {
+        LabError::Environment(format!(
+            "{connections} connections need {wanted} open files and this process may have {allowed}: raise the limit \
+             (`ulimit -Hn`), or run with fewer --connections"
+        ))
+    })
+}
+
+/// Raises the limit of this process (RLIMIT_NOFILE) where it is lower.
+///
+/// # Errors
+/// How many it may have, if that is less.
+pub(crate) fn allow_open_files(wanted: u64) -> Result<(), u64> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= wanted) {
         return Ok(());
     }
-    if maximum.is_some_and(|maximum| maximum < wanted)
-        || setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_err()
-    {
-        return Err(LabError::Environment(format!(
-            "{connections} connections need {wanted} open files and this process may have {}: raise the limit \
-             (`ulimit -Hn`), or run with fewer --connections",
-            maximum.or(current).unwrap_or(0)
-        )));
+    let allowed = maximum.is_none_or(|maximum| maximum >= wanted);
+    match allowed && setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok() {
+        true => Ok(()),
+        false => Err(maximum.or(current).unwrap_or(0)),
     }
-    Ok(())
 }
 
 #[cfg(test)]

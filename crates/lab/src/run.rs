@@ -162,7 +162,7 @@ impl Points<'_> {
             match outcome {
                 Ok(outcome) => self.add(outcome, watcher),
                 // What earlier points measured is kept.
-                Err(error) if index > 0 => self.ended = Some(ended(error)),
+                Err(error) if index > 0 => self.ended = Some(Ended::of(&error)),
                 Err(error) => {
                     self.recording.finish(Status::Failed, Timestamp::now())?;
                     return Err(error);
@@ -274,13 +274,6 @@ impl Points<'_> {
         self.event("caveats", caveats)?;
         self.recording.summary(&self.summary)?;
         Ok(self.recording.finish(status, Timestamp::now())?)
-    }
-}
-
-fn ended(error: LabError) -> Ended {
-    match error {
-        LabError::Interrupted => Ended::Interrupted,
-        other => Ended::Failed(other.to_string()),
     }
 }
 

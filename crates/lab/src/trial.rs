@@ -33,6 +33,16 @@ pub enum Ended {
     Failed(String),
 }
 
+impl Ended {
+    /// By an error that leaves what was measured before it as it is.
+    pub fn of(error: &LabError) -> Ended {
+        match error {
+            LabError::Interrupted => Ended::Interrupted,
+            other => Ended::Failed(other.to_string()),
+        }
+    }
+}
+
 pub struct Outcome {
     pub point: Point,
     pub sent: StatementCounts,

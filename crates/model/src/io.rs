@@ -65,6 +65,17 @@ pub struct DeviceFacts {
     pub io_uring_refused: Option<String>,
     pub free_bytes: Option<u64>,
     pub memory_bytes: Option<u64>,
+    /// Flushes of the device per second before anything was measured: those of others.
+    pub flushes_per_second_idle: Option<f64>,
+}
+
+impl DeviceFacts {
+    /// Whether it is a disk that turns. `rotational` tells that of SCSI and ATA disks only: a kernel takes a virtual disk
+    /// for one that turns unless it is told otherwise.
+    pub fn turns(&self) -> Option<bool> {
+        let is_disk = self.name.as_deref().is_some_and(|name| name.starts_with("sd"));
+        self.rotational.filter(|turns| is_disk || !turns)
+    }
 }
 
 /// One measurement of one probe.
@@ -96,7 +107,8 @@ pub struct Probe {
     /// One entry per second of the window.
     #[serde(default)]
     pub series: Vec<Second>,
-    /// Per operation that [`Probe::iops`] counts. Flushes that the device completed; bytes that it read and wrote.
+    /// Per operation that [`Probe::iops`] counts. Flushes that the device completed (`null` where the kernel does not count
+    /// them); bytes that it read and wrote.
     pub flushes_per_op: Option<f64>,
     pub device_bytes_per_op: Option<f64>,
     /// CPU of the whole machine.
@@ -115,6 +127,28 @@ pub struct Probe {
     /// Why it could not be measured, or not to its end.
     pub error: Option<String>,
     pub caveats: Vec<Caveat>,
+}
+
+impl Probe {
+    /// Kinds of operation in the order in which a probe is about them: the first of these that was done.
+    pub const KINDS: [&str; 9] =
+        ["commit", "read", "write", "extend", "create", "rename", "truncate", "unlink", "sync"];
+
+    /// The kind of operation that it is about, with its latency; `None` if nothing was done.
+    pub fn main_latency(&self) -> Option<(&'static str, &LatencyUs)> {
+        let done = |kind: &'static str| Some((kind, self.latency_us.get(kind).filter(|latency| latency.count > 0)?));
+        Probe::KINDS.into_iter().find_map(done)
+    }
+
+    /// A parameter that is a number.
+    pub fn number(&self, param: &str) -> Option<f64> {
+        self.params.get(param).and_then(Value::as_f64).filter(|value| value.is_finite())
+    }
+
+    /// A parameter that is a word; empty if it is not there.
+    pub fn word(&self, param: &str) -> &str {
+        self.params.get(param).and_then(Value::as_str).unwrap_or("")
+    }
 }
 
 /// One second of a probe.

@@ -21,9 +21,13 @@ pub struct IoComparison {
     pub equivalence: f64,
     /// The sheets of the last round of each side, line by line.
     pub sheet: Vec<SheetPair>,
-    /// The measurements that all rounds of both sides have. The intervals of all rates hold together with 95 %, and so do
+    /// The measurements that all rounds of both sides have, in the same job: those of unlike parameters are in
+    /// [`IoComparison::not_compared`]. The intervals of all rates hold together with 95 %, and so do
     /// those of all percentiles.
     pub probes: Vec<ProbePair>,
+    /// The measurements that only one side has, or that were not the same on both.
+    #[serde(default)]
+    pub not_compared: Vec<NotCompared>,
     /// What else differs between the sides: device, file system, mount options, versions.
     pub differences: Vec<Difference>,
     pub caveats: Vec<Caveat>,
@@ -60,6 +64,14 @@ pub struct ProbePair {
     pub kind: Option<String>,
     /// 99th percentile, microseconds; `null` where a round has none.
     pub p99_us: Option<Change>,
+}
+
+/// A measurement without a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NotCompared {
+    pub id: String,
+    /// `only in ext4`, `set_bytes is 1073741824 and 348127232`.
+    pub why: String,
 }
 
 /// One number of both sides: geometric means over the rounds.

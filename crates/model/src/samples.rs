@@ -77,7 +77,8 @@ pub struct DeviceSample {
     pub writes: u64,
     pub read_bytes: u64,
     pub written_bytes: u64,
-    pub flushes: u64,
+    /// `null` where the kernel does not count them.
+    pub flushes: Option<u64>,
     /// Requests under way at the moment of the sample.
     pub in_flight: u64,
     /// Mean time of a read or write from entering the queue to its end; `null` without any.

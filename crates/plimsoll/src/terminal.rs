@@ -112,7 +112,7 @@ impl Progress {
         let new = progress.rows.saturating_sub(progress.rows_before);
         let per_second = new as f64 / progress.elapsed.as_secs_f64().max(1e-3);
         if !std::io::stderr().is_terminal() {
-            if progress.elapsed - self.load_line >= LOAD_LINE {
+            if progress.elapsed.saturating_sub(self.load_line) >= LOAD_LINE {
                 self.load_line = progress.elapsed;
                 let (rows, total) = (progress.rows, progress.rows_total);
                 let left = match total.saturating_sub(rows) as f64 / per_second {

@@ -8,6 +8,8 @@ use plimsoll_load::seed::Rng;
 pub const ALIGNMENT: usize = 4096;
 /// The stream that stamps are drawn from; no worker has this number.
 const STREAM: u64 = u64::MAX - 1;
+/// Bytes of a stamp.
+const STAMP: usize = 8;
 /// Spreads consecutive numbers over all bits: 2^64 divided by the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -57,6 +59,11 @@ pub struct Buffers {
 }
 
 impl Buffers {
+    /// Bytes that buffers for operations of up to `largest` bytes take.
+    pub fn bytes(slots: usize, largest: usize) -> u64 {
+        2 * slots as u64 * largest.max(1).next_multiple_of(ALIGNMENT) as u64
+    }
+
     /// Buffers for operations of up to `largest` bytes.
     pub fn new(slots: usize, largest: usize, payload: Payload) -> Buffers {
         let size = largest.max(1).next_multiple_of(ALIGNMENT);
@@ -89,15 +96,16 @@ impl Buffers {
         &mut self.buffer(slot, Direction::Read)[..bytes]
     }
 
-    /// What a write of so many bytes writes: random content gets a number in each 4096 bytes, so that no two writes are
-    /// the same to storage that looks for duplicates.
+    /// What a write of so many bytes writes: random content gets a number at the start of each 4096 bytes, so that no two
+    /// writes are the same to storage that looks for duplicates.
     pub fn write(&mut self, slot: usize, bytes: usize) -> &[u8] {
         let mut stamp = self.stamp;
         let buffer = &mut self.buffer(slot, Direction::Write)[..bytes];
         if let Some(number) = &mut stamp {
-            for block in buffer.chunks_exact_mut(ALIGNMENT) {
+            for block in buffer.chunks_mut(ALIGNMENT) {
                 *number = number.wrapping_add(GOLDEN);
-                block[..8].copy_from_slice(&number.to_le_bytes());
+                let length = block.len().min(STAMP);
+                block[..length].copy_from_slice(&number.to_le_bytes()[..length]);
             }
         }
         self.stamp = stamp;
@@ -137,6 +145,17 @@ mod tests {
         let writes = [one.write(0, 16384).to_vec(), one.write(0, 16384).to_vec(), two.write(0, 16384).to_vec()];
         let blocks: std::collections::HashSet<&[u8]> = writes.iter().flat_map(|write| write.chunks(4096)).collect();
         assert_eq!(blocks.len(), 12);
+    }
+
+    #[test]
+    fn small_writes_differ_too() {
+        let mut buffers = buffers(Content::Random, 0);
+        for bytes in [4, 512, 4096 + 100] {
+            let writes: Vec<Vec<u8>> = (0..10).map(|_| buffers.write(0, bytes).to_vec()).collect();
+            let tails: std::collections::HashSet<&[u8]> =
+                writes.iter().filter_map(|write| write.chunks(4096).next_back()).collect();
+            assert_eq!(tails.len(), writes.len(), "{bytes} bytes");
+        }
     }
 
     #[test]

@@ -78,6 +78,13 @@ pub struct Log {
     pub binlog: Option<Binlog>,
 }
 
+impl Log {
+    /// Whether a commit would bring nothing to one of its logs.
+    pub fn is_empty(self) -> bool {
+        self.bytes == 0 || self.binlog.is_some_and(|binlog| binlog.event_bytes == 0)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binlog {
     pub event_bytes: u32,

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// The unit of the sectors in `/sys/block/NAME/stat`, whatever the device's own block is.
 const SECTOR_BYTES: u64 = 512;
+/// What `queue/write_cache` says where there is nothing to flush (Linux, `Documentation/ABI/stable/sysfs-block`).
+pub(crate) const WRITE_THROUGH: &str = "write through";
 /// Asks statx(2) for the limits of untorn writes (`STATX_WRITE_ATOMIC` of linux/stat.h, since Linux 6.11).
 const WRITE_ATOMIC: StatxFlags = StatxFlags::from_bits_retain(0x10000);
 
@@ -32,9 +34,21 @@ impl Device {
         })
     }
 
-    /// One look at its counters.
+    /// One look at its counters. Flushes are counted where requests queue up; devices that pass them on to others (LVM,
+    /// LUKS, RAID) have no such queue, and always leave 0 there (Linux, `block/blk-flush.c`, `block/blk-mq-sysfs.c`).
     pub fn counters(&self) -> Option<Counters> {
-        Counters::parse(&self.attribute("stat")?)
+        let counted = Counters::parse(&self.attribute("stat")?)?;
+        let has_queue = self.directory().join("mq").is_dir();
+        Some(Counters { flushes: counted.flushes.filter(|_| has_queue), ..counted })
+    }
+
+    /// Whether the kernel takes it to lose what it was not told to flush, and so sends it flushes.
+    pub fn has_volatile_cache(&self) -> bool {
+        self.write_cache().as_deref() != Some(WRITE_THROUGH)
+    }
+
+    fn write_cache(&self) -> Option<String> {
+        self.attribute("queue/write_cache")
     }
 
     /// The directory of its facts.
@@ -72,11 +86,12 @@ pub struct Counters {
     pub write_ms: u64,
     pub in_flight: u64,
     pub busy_ms: u64,
-    pub flushes: u64,
+    /// `None` where the kernel does not count them.
+    pub flushes: Option<u64>,
 }
 
 impl Counters {
-    /// Reads the line of the file; kernels before 5.5 count no flushes there, which leaves 0.
+    /// Reads the line of the file; kernels before 5.5 count no flushes there.
     fn parse(text: &str) -> Option<Counters> {
         let fields: Vec<u64> = text.split_whitespace().map_while(|field| field.parse().ok()).collect();
         // Between them stand the merges, the time in the queue and the discards.
@@ -94,7 +109,7 @@ impl Counters {
             write_ms: *write_ms,
             in_flight: *in_flight,
             busy_ms: *busy_ms,
-            flushes: rest.get(4).copied().unwrap_or(0),
+            flushes: rest.get(4).copied(),
         })
     }
 
@@ -111,7 +126,7 @@ impl Counters {
             writes,
             read_bytes: moved(|c| c.read_bytes),
             written_bytes: moved(|c| c.written_bytes),
-            flushes: moved(|c| c.flushes),
+            flushes: self.flushes.zip(before.flushes).map(|(now, before)| now.saturating_sub(before)),
             in_flight: self.in_flight,
             await_ms: (reads + writes > 0).then(|| waited_ms as f64 / (reads + writes) as f64),
             busy: if seconds > 0.0 { busy.min(1.0) } else { 0.0 },
@@ -134,7 +149,7 @@ pub fn facts(directory: &Path, device: Option<&Device>) -> DeviceFacts {
     let Some(device) = device else { return known };
     DeviceFacts {
         name: Some(device.name.clone()),
-        write_cache: device.attribute("queue/write_cache"),
+        write_cache: device.write_cache(),
         logical_block_bytes: device.number("queue/logical_block_size"),
         physical_block_bytes: device.number("queue/physical_block_size"),
         rotational: device.number("queue/rotational").map(|rotational| rotational == 1),
@@ -178,7 +193,7 @@ mod tests {
     fn a_second_of_a_device_is_the_difference_of_two_looks() {
         let [before, after] = [BEFORE, AFTER].map(|text| Counters::parse(text).unwrap());
         let sample = after.since(&before, 9, 1.0);
-        assert_eq!((sample.t_ns, sample.reads, sample.writes, sample.flushes), (9, 40, 60, 20));
+        assert_eq!((sample.t_ns, sample.reads, sample.writes, sample.flushes), (9, 40, 60, Some(20)));
         assert_eq!((sample.read_bytes, sample.written_bytes, sample.in_flight), (640 * 512, 960 * 512, 3));
         assert_eq!(sample.await_ms, Some(1.6), "160 ms over 100 requests");
         assert_eq!(sample.busy, 0.5);
@@ -194,7 +209,8 @@ mod tests {
 
     #[test]
     fn old_kernels_count_no_flushes_and_what_is_no_counter_is_refused() {
-        assert_eq!(Counters::parse("1 2 3 4 5 6 7 8 9 10 11").unwrap().flushes, 0);
+        let old = Counters::parse("1 2 3 4 5 6 7 8 9 10 11").unwrap();
+        assert_eq!((old.flushes, old.since(&old, 0, 1.0).flushes), (None, None));
         assert_eq!(Counters::parse("1 2 3 4 5 6 7 8 9 10"), None);
         assert_eq!(Counters::parse("not a device"), None);
     }

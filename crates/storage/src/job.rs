@@ -20,6 +20,16 @@ pub struct Job {
     pub verify: bool,
 }
 
+impl Job {
+    /// How all files are synced when the window is over; `None` if they are not.
+    pub fn syncs_at_end(&self) -> Option<SyncMode> {
+        match self.access {
+            Access::Random { syncs, .. } | Access::Sequential { syncs, .. } => syncs.at_end.then_some(syncs.mode),
+            _ => None,
+        }
+    }
+}
+
 /// Which operations come, and in which order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Access {
@@ -27,13 +37,15 @@ pub enum Access {
     Random { block: u32, places: Places, mix: Mix, syncs: Syncs, durable: Durable },
     /// One block after the other; all workers share one cursor, as in sysbench fileio.
     Sequential { block: u32, mix: Mix, syncs: Syncs, durable: Durable },
-    /// Each worker reads a piece of its own from end to end, again and again.
+    /// Each worker reads a piece of its own from end to end: again and again if direct, else once, since the page cache
+    /// would answer the second time.
     Streams { block: u32 },
     /// The first blocks over and over, moved off their alignment by so many bytes; a sync after each.
     InPlace { block: u32, misaligned: u32 },
     /// Commits, as a server's log sees them.
     Commits(Log),
-    /// What the page cleaner does: `pages` pages of 16 KiB to the doublewrite area and then to their places, then a sync per file.
+    /// What the page cleaner does: `pages` pages of 16 KiB to the doublewrite area and then to their places, then a sync
+    /// per file.
     FlushBatch { pages: u32, doublewrite: Doublewrite },
     /// The file grows by `step` bytes again and again; emptied when it reaches `limit`.
     Extension { step: u64, limit: u64, allocate: bool },
@@ -65,10 +77,10 @@ pub enum Mix {
     Ratio(f64),
 }
 
-/// When writes are followed by a sync.
+/// When requests are followed by a sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Syncs {
-    /// After so many writes (per worker); 0 for never.
+    /// After so many requests (per worker), reads among them, if anything was written; 0 for never.
     pub every: u64,
     pub mode: SyncMode,
     /// Each time all files, as sysbench does, rather than the file that was written last.
@@ -80,7 +92,7 @@ pub struct Syncs {
 impl Syncs {
     pub const NEVER: Syncs = Syncs { every: 0, mode: SyncMode::Fdatasync, all_files: false, at_end: false };
 
-    /// The file that was written, after every so many writes.
+    /// The file that was written last, after every so many requests.
     pub fn every(every: u64) -> Syncs {
         Syncs { every, ..Syncs::NEVER }
     }

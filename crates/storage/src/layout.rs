@@ -134,15 +134,12 @@ pub struct Open {
     pub direct: bool,
     /// O_DSYNC: each write returns when it is durable.
     pub dsync: bool,
-    /// O_SYNC.
-    pub sync: bool,
 }
 
 impl Open {
     /// By libc's names: rustix calls O_SYNC what it has as `OFlags::DSYNC`.
     fn flags(self) -> i32 {
-        let asked = [(self.direct, libc::O_DIRECT), (self.dsync, libc::O_DSYNC), (self.sync, libc::O_SYNC)];
-        // Only ever added: O_SYNC includes the bit of O_DSYNC.
+        let asked = [(self.direct, libc::O_DIRECT), (self.dsync, libc::O_DSYNC)];
         asked.into_iter().filter(|(asked, _)| *asked).fold(libc::O_NOFOLLOW, |flags, (_, flag)| flags | flag)
     }
 }
@@ -165,7 +162,15 @@ impl FileSet {
     /// # Errors
     /// [`StorageError::Io`].
     pub fn drop_cached(&self) -> Result<(), StorageError> {
-        self.files.iter().zip(&self.paths).try_for_each(|(file, path)| drop_cached(file, path))
+        (0..self.files.len()).try_for_each(|file| self.drop_file(file))
+    }
+
+    /// The same with one file.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`].
+    pub fn drop_file(&self, file: usize) -> Result<(), StorageError> {
+        drop_cached(&self.files[file], &self.paths[file])
     }
 }
 
@@ -195,8 +200,10 @@ pub fn lay_out(place: &Place, layout: &Layout, seed: u64, told: Told<'_>) -> Res
             Ok(())
         }
         Err(error) => {
-            remove(place, layout)?;
-            Err(explained(error, place, layout))
+            let error = explained(error, place, layout);
+            // What went wrong first is what has to be told.
+            let _ = remove(place, layout);
+            Err(error)
         }
     }
 }
@@ -467,7 +474,6 @@ mod tests {
             (flags & libc::O_DIRECT != 0, flags & libc::O_SYNC)
         };
         assert_eq!(flags(Open { dsync: true, ..Open::default() }), (false, libc::O_DSYNC));
-        assert_eq!(flags(Open { sync: true, dsync: true, ..Open::default() }), (false, libc::O_SYNC));
         let set = open(&place, &layout, Open::default()).unwrap();
         assert_eq!((set.files.len(), set.paths[1].file_name().unwrap().to_str()), (2, Some("data.1")));
         remove(&place, &layout).unwrap();

@@ -5,9 +5,9 @@
 //!
 //! Begin with [`job::Job`], what one measurement does: files × access × engine × arrivals × limit, all independent
 //! values. [`run`] runs it as threads around the one measuring loop of [`measure`]; [`engine`] has the ways to do an
-//! operation, [`stream`] decides which comes next. A [`probe::Step`] is a job with the number of the probe it belongs to,
-//! [`suite`] the order of steps, [`mod@sheet`] what a DBA reads out of what they found. [`place`] and [`layout`] make files
-//! and remove them, [`device`] reads what the kernel counts, [`lane`] builds storage paths.
+//! operation, [`stream`] decides which comes next. A [`probe::Step`] is a job with the number of the probe it
+//! belongs to, [`suite`] the order of steps, [`mod@sheet`] what a DBA reads out of what they found. [`place`] and
+//! [`layout`] make files and remove them, [`device`] reads what the kernel counts, [`lane`] builds storage paths.
 
 pub mod buffer;
 pub mod clock;

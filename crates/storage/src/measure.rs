@@ -17,9 +17,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Names of the counters of a tally, in their order.
 pub const COUNTERS: [&str; 2] = ["read_bytes", "written_bytes"];
-const READ_BYTES: usize = 0;
-const WRITTEN_BYTES: usize = 1;
+/// Their places there.
+pub const READ_BYTES: usize = 0;
+pub const WRITTEN_BYTES: usize = 1;
 
+/// The sync of a large file at the end may take far longer than an operation of a measurement.
+const CLOSING_PATIENCE_NS: u64 = 600_000_000_000;
 /// A loop looks at least this often whether it shall stop.
 const LOOK_NS: u64 = 100_000_000;
 /// Blocks that are tried before a verified operation waits for one that is free.
@@ -38,11 +41,13 @@ pub struct Meter {
     cpu_ns: u64,
     /// When something came back last.
     heard_ns: u64,
+    /// The window is over, and files are synced or read back.
+    closing: bool,
 }
 
 impl Meter {
     pub fn new(recorder: Recorder, outbox: Sender<RunEvent>, recycled: Arc<Mutex<Vec<Tally>>>) -> Meter {
-        Meter { recorder: Some(recorder), outbox, recycled, cpu_ns: 0, heard_ns: 0 }
+        Meter { recorder: Some(recorder), outbox, recycled, cpu_ns: 0, heard_ns: 0, closing: false }
     }
 
     /// On the loop's thread: the recorder with all intervals closed that have ended by now; `None` when it was drained.
@@ -79,7 +84,7 @@ impl Meter {
     }
 
     /// From outside, for a loop that an operation holds up: closes its intervals, ends its window if it shall `stop`, and
-    /// gives up what has not come back `patience_ns` after its end.
+    /// gives up what has not come back `patience_ns` after its end (later if it is a closing sync or read).
     pub fn look_after(&mut self, now_ns: u64, stop: bool, patience_ns: u64) {
         if self.recorder.as_ref().is_none_or(|recorder| recorder.window().start_ns > now_ns) {
             return;
@@ -89,6 +94,7 @@ impl Meter {
             self.end_window(now_ns);
         }
         let Some(w1_ns) = self.recorder.as_ref().and_then(|recorder| recorder.window().w1_ns) else { return };
+        let patience_ns = if self.closing { patience_ns.max(CLOSING_PATIENCE_NS) } else { patience_ns };
         if now_ns > w1_ns.max(self.heard_ns).saturating_add(patience_ns) {
             self.finish(now_ns);
         }
@@ -338,6 +344,7 @@ impl<E: Engine> Worker<E> {
     /// Syncs all files when everybody is done.
     fn sync_all(&mut self) {
         let Some(mode) = self.shared.sync_at_end else { return };
+        lock(&self.meter).closing = true;
         for file in 0..self.files.files.len() as u32 {
             let now_ns = now_ns();
             if let (None, Some(slot)) = (&self.failure, self.free.last().copied()) {
@@ -379,14 +386,20 @@ fn record(recorder: &mut Recorder, completed: &Completed, due_ns: u64) {
 
 /// Everything that was written, once no loop holds the files any more.
 fn read_back(verifier: &Verifier, files: &FileSet, meter: &Mutex<Meter>, shared: &Shared) {
+    let heard = || {
+        let mut meter = lock(meter);
+        (meter.heard_ns, meter.closing) = (now_ns(), true);
+    };
+    heard();
     let mut told = |_: u64, _: u64| {
-        lock(meter).heard_ns = now_ns();
+        heard();
         !shared.stop.load(Ordering::Relaxed)
     };
     let swept = verifier.sweep(files, &mut |mismatch| lock(meter).tell(RunEvent::Mismatch(mismatch)), &mut told);
-    if let Err(error) = swept {
-        lock(meter).tell(RunEvent::Failed(format!("what was written could not be read back: {error}")));
-    }
+    lock(meter).tell(match swept {
+        Ok(()) => RunEvent::ReadBack,
+        Err(error) => RunEvent::Failed(format!("what was written could not be read back: {error}")),
+    });
 }
 
 /// Which operation failed where, why, and what may be done about it.

@@ -123,7 +123,7 @@ fn unusable(directory: &Path, error: &io::Error) -> String {
 }
 
 /// 16 hexadecimal digits that nobody has had before: by process and time.
-fn fresh_name() -> String {
+pub(crate) fn fresh_name() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{:016x}", Rng::new(now.as_secs(), now.subsec_nanos().into(), std::process::id().into()).next_u64())
 }
@@ -191,8 +191,11 @@ fn note(journal: &Path, entry: &Entry) -> Result<(), StorageError> {
     let text = serde_json::to_vec_pretty(entry).map_err(io::Error::from).during("describe", journal)?;
     let directory = journal.parent().unwrap_or(journal);
     DirBuilder::new().recursive(true).mode(0o700).create(directory).during("create", directory)?;
-    fs::write(&new, text).and_then(|()| File::open(&new)?.sync_all()).during("write", &new)?;
-    fs::rename(&new, journal).during("write", journal)
+    let written = fs::write(&new, text).and_then(|()| File::open(&new)?.sync_all());
+    written
+        .and_then(|()| fs::rename(&new, journal))
+        .inspect_err(|_| drop(fs::remove_file(&new)))
+        .during("write", journal)
 }
 
 /// Removes what evaluations that were killed left behind, by the journal in `<home>/io/`: paths that were removed, and

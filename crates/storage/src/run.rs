@@ -46,9 +46,12 @@ const START_IN_NS: u64 = 5_000_000;
 #[derive(Debug)]
 pub enum RunEvent {
     Interval(Box<Tally>),
+    /// The last that a loop tells: it is over, whether it failed or not.
     Drained(Totals),
-    /// An operation failed: which, on which file, and why. The loop ends.
+    /// An operation failed: which, on which file, and why. [`RunEvent::Drained`] follows.
     Failed(String),
+    /// Everything that a verified job wrote has been read back; told once, by the loop that was the last.
+    ReadBack,
     /// Something else was read than had been written. The loop goes on.
     Mismatch(Mismatch),
 }
@@ -80,7 +83,7 @@ impl Shared {
             stop: AtomicBool::new(false),
             working: AtomicUsize::new(loops),
             holding: AtomicUsize::new(loops),
-            sync_at_end: sync_at_end(&job.access),
+            sync_at_end: job.syncs_at_end(),
             stage: Mutex::new(Stage::Waiting),
             moved: Condvar::new(),
         }
@@ -119,10 +122,9 @@ impl Run {
     /// Makes the threads, which wait for [`Run::start`]. `seed` decides every place and every byte.
     ///
     /// # Errors
-    /// [`StorageError::Refused`] for an access that the engine cannot do, [`StorageError::Environment`] without io_uring.
+    /// As [`check`]; [`StorageError::Environment`] without io_uring; [`StorageError::Io`].
     pub fn begin(job: &Job, files: Arc<FileSet>, seed: u64) -> Result<Run, StorageError> {
-        fit::check(job)?;
-        stream::check(job)?;
+        check(job)?;
         let streams = streams(job, seed);
         let (access, set) = (job.access.clone(), Arc::clone(&files));
         let payload = Payload { content: job.layout.content, seed, worker: 0, verified: job.verify };
@@ -264,7 +266,7 @@ impl Run {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
-    /// How many loops are gone although nobody told them to: only a panic does that.
+    /// How many threads are gone. Before [`Run::finish`] only a panic ends one: they wait for it when their work is done.
     pub fn ended(&self) -> usize {
         self.threads.iter().filter(|thread| thread.is_finished()).count()
     }
@@ -284,6 +286,20 @@ impl Run {
             }
         }
     }
+}
+
+/// Whether a job can be done at all: by its engine, and on files of its layout.
+///
+/// # Errors
+/// [`StorageError::Refused`] says what cannot be done and what can.
+pub fn check(job: &Job) -> Result<(), StorageError> {
+    fit::check(job)?;
+    stream::check(job)
+}
+
+/// Bytes of memory that the buffers of a job take.
+pub fn buffer_bytes(job: &Job) -> u64 {
+    Buffers::bytes(job.engine.depth() as usize, fit::largest(&job.access))
 }
 
 /// What a loop is made of, before it has an engine.
@@ -326,13 +342,6 @@ impl Member {
 /// Why io_uring cannot be used by this process; `None` if it can.
 pub fn io_uring_refused() -> Option<String> {
     uring::refused()
-}
-
-fn sync_at_end(access: &Access) -> Option<SyncMode> {
-    match access {
-        Access::Random { syncs, .. } | Access::Sequential { syncs, .. } => syncs.at_end.then_some(syncs.mode),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -286,11 +286,20 @@ mod tests {
         for suite in Suite::ALL {
             for free in [300 * MIB, 1000 * GIB] {
                 for step in steps(suite, free) {
-                    let checked = crate::stream::check(&step.job);
+                    let checked = jobs(std::slice::from_ref(&step)).try_for_each(crate::run::check);
                     assert!(checked.is_ok(), "{} with {free} bytes free: {checked:?}", step.id);
                 }
             }
         }
+    }
+
+    #[test]
+    fn loads_beside_go_on_for_longer_than_what_is_measured() {
+        let nanoseconds = |job: &Job| if let Limit::Time(ns) = job.limit { ns } else { 0 };
+        let all = steps(Suite::Full, 1000 * GIB);
+        let both = all.iter().filter_map(|step| Some((nanoseconds(step.beside.as_ref()?), nanoseconds(&step.job))));
+        let shortest = both.map(|(beside, measured)| beside / measured).min();
+        assert!(shortest.is_some_and(|times| times > 100), "{shortest:?}");
     }
 
     #[test]

@@ -120,7 +120,12 @@ impl Verifier {
     /// [`StorageError::Io`] if the files cannot be read; [`StorageError::Interrupted`] if `told` (bytes done, of how
     /// many) says so.
     pub fn sweep(&self, files: &FileSet, found: &mut dyn FnMut(Mismatch), told: Told<'_>) -> Result<(), StorageError> {
-        files.drop_cached()?;
+        for file in 0..files.files.len() {
+            files.drop_file(file)?;
+            if !told(0, self.layout.bytes()) {
+                return Err(StorageError::Interrupted);
+            }
+        }
         let mut buffer = MmapMut::map_anon(PIECE).during("get memory to read back", &files.directory)?;
         let mut done = 0;
         for (number, path) in (0u32..).zip(&files.paths) {

@@ -62,6 +62,7 @@ struct Told {
     totals: Vec<Totals>,
     failures: Vec<String>,
     mismatches: Vec<Mismatch>,
+    read_back: u32,
 }
 
 impl Told {
@@ -92,6 +93,7 @@ fn follow(run: Run, mut each: impl FnMut(&Run, &Told)) -> Told {
             Some(RunEvent::Drained(totals)) => told.totals.push(totals),
             Some(RunEvent::Failed(why)) => told.failures.push(why),
             Some(RunEvent::Mismatch(mismatch)) => told.mismatches.push(mismatch),
+            Some(RunEvent::ReadBack) => told.read_back += 1,
             None => {}
         }
         each(&run, &told);
@@ -143,6 +145,7 @@ fn what_is_read_is_what_was_written() {
         (job.layout.content, job.verify) = (Content::Checked, true);
         let told = told(&job, files(home.path(), &job));
         assert_eq!((told.failures.len(), told.mismatches.len()), (0, 0), "{engine:?}: {:?}", told.mismatches);
+        assert_eq!(told.read_back, 1, "{engine:?}");
         assert_eq!(told.count(Kind::Read) + told.count(Kind::Write), 2000, "{engine:?}");
     }
 }

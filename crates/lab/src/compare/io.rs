@@ -9,13 +9,12 @@ use plimsoll_model::Caveat;
 use plimsoll_model::comparison::{Design, Difference, Side};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::io::{DeviceFacts, IoSummary, Probe, SheetLine};
-use plimsoll_model::io_comparison::{Change, IoComparison, ProbePair, SCHEMA_VERSION, SheetPair, SheetValue};
+use plimsoll_model::io_comparison::{
+    Change, IoComparison, NotCompared, ProbePair, SCHEMA_VERSION, SheetPair, SheetValue,
+};
 use plimsoll_record::RecordError;
 use plimsoll_stats::comparison::{each_of, paired, unpaired, verdict};
 use serde_json::Value;
-
-/// The kind of operation whose tail is compared: the first of these that was done.
-const KINDS: [&str; 9] = ["commit", "read", "write", "extend", "create", "rename", "truncate", "unlink", "sync"];
 
 /// What is never alike and tells nothing.
 const NOT_OF_THE_PATH: [&str; 2] = ["free_bytes", "backing_file"];
@@ -23,11 +22,13 @@ const NOT_OF_THE_PATH: [&str; 2] = ["free_bytes", "backing_file"];
 /// Compares sides that are storage evaluations; `unreadable` are recordings that could not be looked at.
 pub fn compare(a: Chosen, b: Chosen, equivalence: f64, unreadable: &[RecordError]) -> Result<IoComparison, LabError> {
     let (a, b) = (group(a), group(b));
-    let ids = common(&a, &b);
+    let (ids, not_compared) = comparable(&a, &b);
     if ids.is_empty() {
         return Err(LabError::Refused(format!(
-            "no measurement is in all rounds of {} and {}: run one suite on both",
-            a.chosen.name, b.chosen.name
+            "no measurement is in all rounds of {} and {}{}: run one suite on both",
+            a.chosen.name,
+            b.chosen.name,
+            not_compared.first().map_or(String::new(), |first| format!(" ({}: {})", first.id, first.why))
         )));
     }
     let unpaired_because = pairing::obstacle(&a, &b);
@@ -43,6 +44,7 @@ pub fn compare(a: Chosen, b: Chosen, equivalence: f64, unreadable: &[RecordError
         equivalence,
         sheet: sheets(last(&a), last(&b)),
         probes: probes.collect(),
+        not_compared,
         a: side(&a),
         b: side(&b),
         differences: differences(&a, &b),
@@ -74,11 +76,47 @@ fn measured<'a>(summary: &'a IoSummary, id: &str) -> Option<&'a Probe> {
     summary.probes.iter().find(|probe| probe.id == id && probe.error.is_none())
 }
 
-/// Ids that every round of both sides measured, in the order of the first.
-fn common(a: &Group, b: &Group) -> Vec<String> {
-    let everywhere = |id: &str| summaries(a).chain(summaries(b)).all(|summary| measured(summary, id).is_some());
-    let of_first = summaries(a).next().into_iter().flat_map(|summary| &summary.probes);
-    of_first.map(|probe| probe.id.clone()).filter(|id| everywhere(id)).collect()
+/// Ids that every round of both sides measured in the same way, in the order of the first; and all others with the reason.
+fn comparable(a: &Group, b: &Group) -> (Vec<String>, Vec<NotCompared>) {
+    let mut ids: Vec<&str> = Vec::new();
+    for probe in summaries(a).chain(summaries(b)).flat_map(|summary| &summary.probes) {
+        if !ids.contains(&probe.id.as_str()) {
+            ids.push(&probe.id);
+        }
+    }
+    let (mut same, mut others) = (Vec::new(), Vec::new());
+    for id in ids {
+        match obstacle(a, b, id) {
+            None => same.push(id.to_owned()),
+            Some(why) => others.push(NotCompared { id: id.to_owned(), why }),
+        }
+    }
+    (same, others)
+}
+
+/// Why a measurement cannot be compared.
+fn obstacle(a: &Group, b: &Group, id: &str) -> Option<String> {
+    let rounds = |group| summaries(group).filter(|summary| measured(summary, id).is_some()).count();
+    match (rounds(a), rounds(b)) {
+        (0, 0) => return Some("failed on both sides".to_owned()),
+        (_, 0) => return Some(format!("only in {}", a.chosen.name)),
+        (0, _) => return Some(format!("only in {}", b.chosen.name)),
+        (of_a, of_b) if of_a < a.rounds.len() || of_b < b.rounds.len() => {
+            return Some("not in all rounds".to_owned());
+        }
+        _ => {}
+    }
+    let mut all = summaries(a).chain(summaries(b)).filter_map(|summary| measured(summary, id));
+    let first = all.next()?;
+    all.find_map(|other| unlike(first, other))
+}
+
+/// The first parameter in which two measurements differ.
+fn unlike(a: &Probe, b: &Probe) -> Option<String> {
+    let shown = |probe: &Probe, name: &str| probe.params.get(name).and_then(shown).unwrap_or("not given".to_owned());
+    let mut names = a.params.keys().chain(b.params.keys());
+    let differing = names.find(|name| a.params.get(*name) != b.params.get(*name))?;
+    Some(format!("{differing} is {} and {}", shown(a, differing), shown(b, differing)))
 }
 
 fn pair(a: &Group, b: &Group, id: &str, change: impl Fn(&[f64], &[f64]) -> Option<Change>) -> ProbePair {
@@ -91,7 +129,7 @@ fn pair(a: &Group, b: &Group, id: &str, change: impl Fn(&[f64], &[f64]) -> Optio
     };
     let first = summaries(a).next().and_then(|summary| measured(summary, id));
     let p99 = |probe: &Probe, kind: &str| probe.latency_us.get(kind).and_then(|latency| latency.p99);
-    let kind = first.and_then(|probe| KINDS.into_iter().find(|kind| p99(probe, kind).is_some()));
+    let kind = first.and_then(|probe| Probe::KINDS.into_iter().find(|kind| p99(probe, kind).is_some()));
     ProbePair {
         id: id.to_owned(),
         name: first.map(|probe| probe.name.clone()).unwrap_or_default(),
@@ -263,6 +301,8 @@ mod tests {
         let compared = found(&home);
         assert_eq!((compared.design, compared.a.rounds), (Design::Paired, 4));
         let [only] = compared.probes.as_slice() else { panic!("{:?}", compared.probes) };
+        let only_in_one = NotCompared { id: "6.depth-16".to_owned(), why: "only in ext4".to_owned() };
+        assert_eq!(compared.not_compared, [only_in_one]);
         let rate = only.iops.as_ref().unwrap();
         assert!((rate.change.value - 0.496).abs() < 0.01 && rate.verdict == Verdict::Higher, "{rate:?}");
         assert_eq!(only.p99_us.as_ref().unwrap().verdict, Verdict::Lower);
@@ -283,6 +323,28 @@ mod tests {
         assert_eq!(keys, ["ext4", "page_reads_max", "xfs"]);
         assert_eq!((&compared.sheet[1].a.value, &compared.sheet[1].b.value), (&json!(1000.0), &json!(1500.0)));
         assert!(compared.sheet[0].b.statement.is_none());
+    }
+
+    #[test]
+    fn measurements_that_failed_or_are_unlike_have_no_verdict() {
+        let over = |bytes: u64, iops| {
+            let params = [("set_bytes".to_owned(), json!(bytes))].into();
+            Probe { params, ..probe("6.depth-1", iops) }
+        };
+        let failed = Probe { error: Some("EIO".to_owned()), ..probe("7.depth-1", 9.0) };
+        let home = servers::home();
+        let alike = probe("6.depth-16", 9.0);
+        write(
+            &home,
+            "ext4",
+            0,
+            Some(&summary("ext4", vec![over(1 << 30, 9.0), alike.clone(), probe("7.depth-1", 9.0)])),
+        );
+        write(&home, "xfs", 10, Some(&summary("xfs", vec![over(1 << 20, 9.0), alike, failed])));
+        let compared = found(&home);
+        assert_eq!(compared.probes.iter().map(|pair| pair.id.as_str()).collect::<Vec<_>>(), ["6.depth-16"]);
+        let whys: Vec<&str> = compared.not_compared.iter().map(|of| of.why.as_str()).collect();
+        assert_eq!(whys, ["set_bytes is 1073741824 and 1048576", "only in ext4"]);
     }
 
     #[test]

@@ -4,11 +4,9 @@ use hdrhistogram::Histogram;
 use plimsoll_load::tally::Tally;
 use plimsoll_stats::latency::new_histogram;
 use plimsoll_storage::job::{Access, Doublewrite};
+use plimsoll_storage::measure::WRITTEN_BYTES;
 use plimsoll_storage::op::Kind;
-
-const PAGE_BYTES: u64 = 16 << 10;
-/// Where the bytes written stand among the counters of a tally.
-const WRITTEN_BYTES: usize = 1;
+use plimsoll_storage::probe::PAGE;
 
 /// Which operations [`plimsoll_model::io::Probe::iops`] counts, and whose latency its series shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +39,9 @@ impl Counting {
     pub fn count(self, tally: &Tally) -> u64 {
         match self {
             Counting::Kinds(kinds) => histograms(kinds, tally).map(Histogram::len).sum(),
-            Counting::Pages { copies } => tally.counted.get(WRITTEN_BYTES).copied().unwrap_or(0) / PAGE_BYTES / copies,
+            Counting::Pages { copies } => {
+                tally.counted.get(WRITTEN_BYTES).copied().unwrap_or(0) / u64::from(PAGE) / copies
+            }
         }
     }
 

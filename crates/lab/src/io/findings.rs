@@ -8,13 +8,18 @@ use plimsoll_stats::steady::{Steadiness, steadiness};
 use plimsoll_storage::job::{Access, Engine, Job, Mix};
 use plimsoll_storage::layout::Content;
 use plimsoll_storage::probe::Step;
+use serde_json::Value;
 
 /// Share by which throughput has to fall within a window to be told.
 const FALL: f64 = 0.1;
-/// A flush that a medium has to answer takes longer than this; the fastest of those without a volatile cache, about so long.
-const FLUSH_OF_MEMORY_US: f64 = 100.0;
-/// Probes whose syncs come one at a time: redo commits and counted flushes.
-const SINGLE_SYNCS: [u8; 2] = [1, 5];
+/// CPUs that others may use before it is told. The kernel's own threads count as others, and write for us.
+const OTHERS_CPUS: f64 = 0.5;
+const STOLEN_PERCENT: f64 = 2.0;
+/// Probes that only write.
+const WRITING: [u8; 5] = [1, 2, 5, 7, 17];
+/// What may be read from the device meanwhile: maps and directories of the file system.
+const FOREIGN_READS_KB: f64 = 200.0;
+const MEMORY_PAGE: u64 = 4096;
 
 /// What one measurement says against itself; `rates` are operations per second of its seconds.
 pub(super) fn of_probe(step: &Step, rates: &[f64]) -> Vec<Caveat> {
@@ -40,7 +45,8 @@ pub(super) fn of_probe(step: &Step, rates: &[f64]) -> Vec<Caveat> {
         ),
     );
     add(
-        job.layout.content == Content::Zeros,
+        // A tablespace grows by zeros everywhere.
+        job.layout.content == Content::Zeros && !matches!(job.access, Access::Extension { .. }),
         "zero_data",
         format!(
             "{id} moves nothing but zeros, which some storage never stores: compare it with random content before trusting it"
@@ -63,7 +69,7 @@ pub(super) fn of_probe(step: &Step, rates: &[f64]) -> Vec<Caveat> {
 fn through_cache(job: &Job) -> bool {
     let moves_pages = matches!(job.access, Access::Random { .. } | Access::Sequential { .. } | Access::Streams { .. });
     let asks_storage = !matches!(job.engine, Engine::Null { .. });
-    moves_pages && asks_storage && !job.open.direct && !job.open.dsync && !job.open.sync
+    moves_pages && asks_storage && !job.open.direct && !job.open.dsync
 }
 
 fn writes(job: &Job) -> bool {
@@ -89,24 +95,59 @@ fn fell(rates: &[f64]) -> Option<String> {
     }
 }
 
-/// What all probes together say, and what had to be smaller than it should be.
-pub(super) fn of_all(planned: &Planned, probes: &[Probe]) -> Vec<Caveat> {
+/// What all probes together say, and what had to be smaller than it should be; `device` is what they were measured on.
+pub(super) fn of_all(planned: &Planned, device: &str, probes: &[Probe]) -> Vec<Caveat> {
     let mut caveats = of_sizes(planned);
-    caveats.extend(flush_of_memory(probes));
+    caveats.extend(of_others(device, probes));
     caveats
 }
 
-/// A sync that is answered faster than media can.
-fn flush_of_memory(probes: &[Probe]) -> Option<Caveat> {
-    let median = |probe: &Probe| probe.latency_us.get("sync")?.p50;
-    let single = probes.iter().filter(|probe| SINGLE_SYNCS.contains(&probe.probe));
-    let fastest = single.filter_map(|probe| Some((median(probe)?, &probe.id))).min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let (us, id) = fastest;
-    let message = format!(
-        "half of all syncs of {id} took no more than {us:.0} µs, which hardly a medium can do: they are acknowledged by \
-         memory somewhere below; find out whether that memory survives a loss of power before relying on it"
-    );
-    (us < FLUSH_OF_MEMORY_US).then(|| Caveat::new("flush_from_memory", message))
+/// Load of others on the CPUs and on the device while something was measured: `noisy_host` and `stolen_cpu` as of a run
+/// against a server, `other_load` as before anything began.
+fn of_others(device: &str, probes: &[Probe]) -> Vec<Caveat> {
+    let noisy = noticed(probes, |probe| found(probe, "cpus_of_others"), OTHERS_CPUS).map(|(most, when)| {
+        let what =
+            format!("other processes and the kernel's own threads used up to {most:.1} of the host's CPUs {when}");
+        Caveat::new("noisy_host", format!("{what}: repeat when they are gone"))
+    });
+    let stolen = noticed(probes, |probe| found(probe, "steal_percent"), STOLEN_PERCENT).map(|(most, when)| {
+        let what = format!("the hypervisor took up to {most:.0} % of the CPU {when}");
+        Caveat::new("stolen_cpu", format!("{what}: repeat on a quieter machine"))
+    });
+    let reading = noticed(probes, foreign_reads, FOREIGN_READS_KB).map(|(most, when)| {
+        let megabytes = most / 1e3;
+        let what =
+            format!("others read up to {megabytes:.1} MB per second from {device} {when}, which reads nothing itself");
+        Caveat::new("other_load", format!("{what}: repeat when they are gone"))
+    });
+    [noisy, stolen, reading].into_iter().flatten().collect()
+}
+
+fn found(probe: &Probe, name: &str) -> Option<f64> {
+    probe.found.get(name).copied()
+}
+
+/// What was read from the device, kB per second, while nothing of ours was to be read: a block smaller than a page of
+/// memory may have to be read before it can be written.
+fn foreign_reads(probe: &Probe) -> Option<f64> {
+    let whole_pages = |name: &str| {
+        let bytes = probe.params.get(name).and_then(Value::as_u64);
+        bytes.unwrap_or(0).is_multiple_of(MEMORY_PAGE)
+    };
+    let only_writes = WRITING.contains(&probe.probe) && whole_pages("block") && whole_pages("misaligned");
+    found(probe, "read_kb_per_second").filter(|_| only_writes)
+}
+
+/// The largest of the values above the threshold, and during which measurements they were.
+fn noticed(probes: &[Probe], value: impl Fn(&Probe) -> Option<f64>, threshold: f64) -> Option<(f64, String)> {
+    let above = probes.iter().filter_map(|probe| Some((value(probe).filter(|value| *value > threshold)?, &probe.id)));
+    let above: Vec<(f64, &String)> = above.collect();
+    let (most, worst) = above.iter().copied().max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let when = match above.len() {
+        1 => format!("while {worst} was measured"),
+        some => format!("while {some} of {} measurements went on, most of all {worst}", probes.len()),
+    };
+    Some((most, when))
 }
 
 fn of_sizes(planned: &Planned) -> Vec<Caveat> {
@@ -131,7 +172,6 @@ fn of_sizes(planned: &Planned) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::io::LatencyUs;
 
     #[test]
     fn a_fall_within_the_window_is_told_and_a_rise_is_not() {
@@ -146,17 +186,35 @@ mod tests {
         assert_eq!(fell(&[]), None);
     }
 
-    #[test]
-    fn syncs_faster_than_media_are_told_of_single_ones_only() {
-        let probe = |number, us| Probe {
+    fn noticing(number: u8, block: u64, name: &str, value: f64) -> Probe {
+        Probe {
             probe: number,
             id: format!("{number}.x"),
-            latency_us: [("sync".to_owned(), LatencyUs { p50: Some(us), ..LatencyUs::default() })].into(),
+            params: [("block".to_owned(), block.into())].into(),
+            found: [(name.to_owned(), value)].into(),
             ..Probe::default()
-        };
-        assert_eq!(flush_of_memory(&[probe(1, 800.0), probe(7, 20.0)]), None);
-        let told = flush_of_memory(&[probe(1, 800.0), probe(5, 46.0)]).unwrap();
-        assert!(told.code == "flush_from_memory" && told.message.contains("5.x took no more than 46 µs"), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn load_of_others_while_something_was_measured_is_told_once() {
+        let busy = |cpus| noticing(1, 4096, "cpus_of_others", cpus);
+        assert_eq!(of_others("vda", &[busy(OTHERS_CPUS), Probe::default()]), []);
+        let told = of_others("vda", &[busy(0.7), noticing(6, 4096, "cpus_of_others", 1.84), busy(0.1)]);
+        assert_eq!((told.len(), told[0].code.as_str()), (1, "noisy_host"));
+        assert!(told[0].message.contains("up to 1.8 of the host's CPUs while 2 of 3"), "{told:?}");
+        assert!(told[0].message.contains("most of all 6.x"), "{told:?}");
+        let told = of_others("vda", &[noticing(2, 4096, "steal_percent", 12.0)]);
+        assert!(told[0].code == "stolen_cpu" && told[0].message.contains("12 % of the CPU while 2.x was"), "{told:?}");
+    }
+
+    #[test]
+    fn reads_that_are_not_ours_are_told() {
+        let reads = |number, block| of_others("vda", &[noticing(number, block, "read_kb_per_second", 8000.0)]);
+        let told = reads(17, 16384);
+        assert!(told[0].code == "other_load" && told[0].message.contains("8.0 MB per second from vda"), "{told:?}");
+        assert_eq!((reads(6, 16384), reads(17, 512)), (vec![], vec![]), "pages, and blocks that are read first");
+        assert_eq!(of_others("vda", &[noticing(1, 4096, "read_kb_per_second", 30.0)]), []);
     }
 
     #[test]

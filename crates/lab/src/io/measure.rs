@@ -7,6 +7,7 @@ use crate::summarise::{self, Assembly};
 use crate::trial::{Ended, histograms};
 use crate::watch::{Event, IoEvent, Watcher};
 use plimsoll_load::recorder::Totals;
+use plimsoll_load::seed::Rng;
 use plimsoll_load::tally::{Names, Tally, add_counts};
 use plimsoll_model::Caveat;
 use plimsoll_model::io::Probe;
@@ -15,6 +16,7 @@ use plimsoll_model::summary::Counts;
 use plimsoll_record::{RecordError, TrialWriter};
 use plimsoll_storage::device::Device;
 use plimsoll_storage::job::Job;
+use plimsoll_storage::op::Kind;
 use plimsoll_storage::probe::Step;
 use plimsoll_storage::run::{Run, RunEvent};
 use plimsoll_storage::{Place, StorageError, layout};
@@ -32,6 +34,7 @@ const ENDS_WITHIN: Duration = Duration::from_secs(20);
 pub(super) struct Bench<'a> {
     pub place: &'a Place,
     pub device: Option<&'a Device>,
+    /// What the seeds of all jobs are drawn from.
     pub seed: u64,
 }
 
@@ -45,9 +48,15 @@ pub(super) struct Outcome {
 }
 
 impl Bench<'_> {
-    /// Measures one step; what fails is told in its probe.
-    pub fn measure(&self, step: &Step, writer: &mut TrialWriter, watcher: &mut dyn Watcher) -> Outcome {
-        match self.tried(step, writer, watcher) {
+    /// The seed of a step's job, or of the load beside it: each has its own, so that no two draw the same blocks, which a
+    /// cache would answer the second time.
+    pub fn seed(&self, index: usize, beside: bool) -> u64 {
+        Rng::new(self.seed, index as u64, beside.into()).next_u64()
+    }
+
+    /// Measures a step of the evaluation; what fails is told in its probe.
+    pub fn measure(&self, index: usize, step: &Step, writer: &mut TrialWriter, watcher: &mut dyn Watcher) -> Outcome {
+        match self.tried(index, step, writer, watcher) {
             Ok(outcome) => outcome,
             Err(error) => {
                 let ended = matches!(error, StorageError::Interrupted).then_some(Ended::Interrupted);
@@ -57,14 +66,22 @@ impl Bench<'_> {
         }
     }
 
-    fn tried(&self, step: &Step, writer: &mut TrialWriter, watcher: &mut dyn Watcher) -> Result<Outcome, StorageError> {
-        let mut jobs = step.beside.iter().chain([&step.job]);
-        jobs.try_for_each(|job| self.lay_out(job, watcher))?;
-        let mut beside = match &step.beside {
-            Some(job) => Some(Beside::start(self.begin(job)?, watcher)?),
+    fn tried(
+        &self,
+        index: usize,
+        step: &Step,
+        writer: &mut TrialWriter,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Outcome, StorageError> {
+        let (seed, seed_beside) = (self.seed(index, false), self.seed(index, true));
+        let beside = step.beside.as_ref().map(|job| (job, seed_beside));
+        let mut jobs = beside.into_iter().chain([(&step.job, seed)]);
+        jobs.try_for_each(|(job, seed)| self.lay_out(job, seed, watcher))?;
+        let mut beside = match beside {
+            Some((job, seed)) => Some(Beside::start(self.begin(job, seed)?, watcher)?),
             None => None,
         };
-        let run = match self.begin(&step.job) {
+        let run = match self.begin(&step.job, seed) {
             Ok(run) => run,
             Err(error) => {
                 beside.map(Beside::end);
@@ -77,16 +94,16 @@ impl Bench<'_> {
         Ok(measurement.outcome(step, beside.and_then(Beside::end)))
     }
 
-    fn lay_out(&self, job: &Job, watcher: &mut dyn Watcher) -> Result<(), StorageError> {
-        layout::lay_out(self.place, &job.layout, self.seed, &mut |written, of| {
+    fn lay_out(&self, job: &Job, seed: u64, watcher: &mut dyn Watcher) -> Result<(), StorageError> {
+        layout::lay_out(self.place, &job.layout, seed, &mut |written, of| {
             watcher.tell(Event::Io(IoEvent::Layout { written, of }));
             !watcher.interrupted()
         })
     }
 
-    fn begin(&self, job: &Job) -> Result<Run, StorageError> {
+    fn begin(&self, job: &Job, seed: u64) -> Result<Run, StorageError> {
         let files = layout::open(self.place, &job.layout, job.open)?;
-        Run::begin(job, Arc::new(files), self.seed)
+        Run::begin(job, Arc::new(files), seed)
     }
 }
 
@@ -122,7 +139,7 @@ impl Beside {
                 RunEvent::Drained(_) => {
                     self.troubled.get_or_insert_with(|| "it ended before the measurement did".to_owned());
                 }
-                RunEvent::Mismatch(_) => {}
+                RunEvent::Mismatch(_) | RunEvent::ReadBack => {}
             }
             wait = Duration::ZERO;
         }
@@ -141,10 +158,14 @@ struct Measurement {
     start_ns: u64,
     open_loop: bool,
     verify: bool,
+    /// Everything that was written has been read back.
+    read_back: bool,
     assembly: Assembly,
     telemetry: Telemetry,
     seconds: Seconds,
     counts: Counts,
+    /// Syncs after the window.
+    closing: Closing,
     /// Blocks that were not what had been written, and the first of them in words.
     mismatches: u64,
     first_mismatch: Option<String>,
@@ -160,10 +181,12 @@ impl Measurement {
             start_ns: 0,
             open_loop,
             verify: step.job.verify,
+            read_back: false,
             assembly: Assembly::new(run.loops),
             telemetry: Telemetry::new(device),
             seconds: Seconds::new(Counting::of(&step.job.access), open_loop, host_cpus()),
             counts: Counts::default(),
+            closing: Closing::default(),
             mismatches: 0,
             first_mismatch: None,
             failed: None,
@@ -189,7 +212,7 @@ impl Measurement {
                 self.fail("a thread ended by itself".to_owned());
                 break;
             }
-            over += usize::from(matches!(event, Some(RunEvent::Drained(_) | RunEvent::Failed(_))));
+            over += usize::from(matches!(event, Some(RunEvent::Drained(_))));
             self.take(event, run, writer, watcher);
             if let Some(beside) = &mut beside {
                 beside.look(Duration::ZERO);
@@ -206,6 +229,11 @@ impl Measurement {
                     break;
                 }
             }
+        }
+        if self.verify && !self.read_back {
+            self.fail(
+                "what was written was not read back: a worker still held the files when its time was over".to_owned(),
+            );
         }
         for tally in self.assembly.rest() {
             self.interval(&tally, &run.names, writer, watcher);
@@ -226,6 +254,7 @@ impl Measurement {
             }
             Some(RunEvent::Drained(Totals { counts, .. })) => add_counts(&mut self.counts, &counts),
             Some(RunEvent::Failed(why)) => self.fail(why),
+            Some(RunEvent::ReadBack) => self.read_back = true,
             Some(RunEvent::Mismatch(mismatch)) => {
                 self.mismatches += 1;
                 self.first_mismatch.get_or_insert_with(|| mismatch.to_string());
@@ -244,6 +273,9 @@ impl Measurement {
         let look = self.telemetry.look(tally.end_ns.saturating_sub(self.start_ns));
         if tally.phase == Phase::Measure {
             self.seconds.add(tally, names, &look);
+        }
+        if tally.phase == Phase::Drain {
+            self.closing.add(tally);
         }
         watcher.tell(Event::Io(IoEvent::Interval { interval: &interval }));
         if !self.unrecorded
@@ -275,12 +307,39 @@ impl Measurement {
         let mut probe = self.seconds.probe(step);
         probe.counts = self.counts;
         probe.error = self.failed;
+        if step.job.syncs_at_end().is_some() {
+            self.closing.found(&mut probe);
+        }
         if self.verify {
             probe.found.insert("mismatches".to_owned(), self.mismatches as f64);
         }
         probe.caveats.extend(self.first_mismatch.map(|first| corrupt(&step.id, self.mismatches, &first)));
         probe.caveats.extend(troubled.map(|why| not_beside(&step.id, &why)));
         Outcome { probe, rates: self.seconds.rates(), ended: self.ended }
+    }
+}
+
+/// Syncs after the window, which are in no rate. One that was under way at its end is among them.
+#[derive(Default)]
+struct Closing {
+    syncs: u64,
+    ms: f64,
+}
+
+impl Closing {
+    fn add(&mut self, tally: &Tally) {
+        let syncs = tally.transactions.get(Kind::Sync as usize).map(|kind| &kind.service);
+        if let Some(syncs) = syncs.filter(|syncs| !syncs.is_empty()) {
+            self.syncs += syncs.len();
+            self.ms += syncs.mean() * syncs.len() as f64 / 1e6;
+        }
+    }
+
+    fn found(&self, probe: &mut Probe) {
+        probe.found.insert("closing_syncs".to_owned(), self.syncs as f64);
+        if self.syncs > 0 {
+            probe.found.insert("closing_sync_ms".to_owned(), self.ms / self.syncs as f64);
+        }
     }
 }
 
@@ -295,4 +354,89 @@ fn corrupt(id: &str, count: u64, first: &str) -> Caveat {
 fn not_beside(id: &str, why: &str) -> Caveat {
     let message = format!("the load beside {id} was not there all the time ({why}): repeat it before comparing it");
     Caveat::new("not_beside", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::io::DeviceFacts;
+    use plimsoll_record::{Manifest, Recording, TrialFacts};
+    use plimsoll_storage::job::Access;
+    use plimsoll_storage::probe::test::{TestMode, TestOptions, step};
+    use plimsoll_storage::suite::Suite;
+
+    /// Neither shows anything nor interrupts.
+    struct Patient;
+
+    impl Watcher for Patient {
+        fn tell(&mut self, _event: Event<'_>) {}
+
+        fn interrupted(&self) -> bool {
+            false
+        }
+    }
+
+    fn measured(steps: &[Step]) -> Vec<Probe> {
+        let root = tempfile::tempdir().unwrap();
+        let data = root.path().join("data");
+        std::fs::create_dir(&data).unwrap();
+        let place = Place::create(&root.path().join("home"), &data).unwrap();
+        let manifest =
+            Manifest::new("io", "0", jiff::Timestamp::now(), 1, serde_json::Value::Null, serde_json::Value::Null);
+        let recording = Recording::create(&root.path().join("recordings"), manifest).unwrap();
+        let bench = Bench { place: &place, device: None, seed: 1 };
+        let each = |(index, step): (usize, &Step)| {
+            let facts = TrialFacts {
+                index: index as u32 + 1,
+                variant: "io".to_owned(),
+                point: step.id.clone(),
+                round: 1,
+                started: jiff::Timestamp::now(),
+                parameters: serde_json::Value::Null,
+            };
+            bench.measure(index, step, &mut recording.trial(&facts).unwrap(), &mut Patient).probe
+        };
+        steps.iter().enumerate().map(each).collect()
+    }
+
+    #[test]
+    fn a_load_beside_is_there_until_the_measurement_is_over() {
+        let facts = DeviceFacts { free_bytes: Some(1 << 40), memory_bytes: Some(1 << 30), ..DeviceFacts::default() };
+        let mut extent = Suite::Full.extent(&facts);
+        (extent.data_bytes, extent.most_bytes, extent.window_ns) = (64 << 20, 64 << 20, 200_000_000);
+        let steps: Vec<Step> =
+            Suite::Full.steps(&extent, false).into_iter().filter(|step| step.beside.is_some()).collect();
+        assert!(steps.len() >= 3, "{steps:?}");
+        for probe in measured(&steps) {
+            assert_eq!((probe.error, probe.caveats), (None, Vec::new()), "{}", probe.id);
+            assert!(probe.counts.finished > 0, "{}", probe.id);
+        }
+    }
+
+    #[test]
+    fn a_verified_test_is_read_back() {
+        let options = TestOptions {
+            files: 2,
+            size: 4 << 20,
+            verify: true,
+            time_ns: 100_000_000,
+            ..TestOptions::new(TestMode::RandomMixed)
+        };
+        let [probe] = measured(&[step(&options).unwrap()]).try_into().unwrap();
+        let found = ["mismatches", "closing_syncs"].map(|name| probe.found.get(name).copied());
+        assert_eq!((probe.error, found), (None, [Some(0.0), Some(2.0)]));
+        assert!(probe.counts.finished > 0);
+    }
+
+    #[test]
+    fn a_worker_that_fails_is_told_and_what_all_did_is_counted() {
+        let options = TestOptions { files: 1, size: 1 << 20, ..TestOptions::new(TestMode::RandomWrite) };
+        let mut torn = step(&options).unwrap();
+        // O_DIRECT takes no such offsets.
+        torn.job.open.direct = true;
+        torn.job.access = Access::InPlace { block: 4096, misaligned: 100 };
+        let [probe] = measured(&[torn]).try_into().unwrap();
+        assert!(probe.error.is_some_and(|why| why.contains("at offset 100")));
+        assert_eq!((probe.counts.started, probe.counts.failed), (1, 1), "{:?}", probe.counts);
+    }
 }

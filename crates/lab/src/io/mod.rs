@@ -2,6 +2,7 @@
 
 mod counting;
 mod findings;
+mod limits;
 mod measure;
 mod plan;
 mod seconds;
@@ -111,7 +112,7 @@ pub fn evaluate(
     let mut place = Place::create(home.path(), &plan.directory)?;
     // The limits of a lane hold for its members only.
     lane::join(home.path(), &plan.directory)?;
-    let (device, facts) = surroundings::look_at(&place);
+    let (device, mut facts) = surroundings::look_at(&place);
     let planned = plan::planned(plan, &facts)?;
     if plan.keep {
         place.keep();
@@ -123,6 +124,7 @@ pub fn evaluate(
         bytes: plan::most_bytes(&planned.steps),
     }));
     let idle = idle(device.as_ref());
+    facts.flushes_per_second_idle = surroundings::flushes_per_second(&idle);
     let mut evaluation = Evaluation {
         recording: recording(home, plan, &planned, tool_version)?,
         begun: Instant::now(),
@@ -131,8 +133,10 @@ pub fn evaluate(
         ended: None,
     };
     evaluation.all(plan, &planned, &times, watcher);
-    if evaluation.ended.is_none() {
-        evaluation.summary.validation = validate::validate(plan, &place, &evaluation.summary.probes, watcher);
+    if evaluation.ended.is_none()
+        && let Err(error) = validate::validate(plan, &place, &mut evaluation.summary, watcher)
+    {
+        evaluation.ended = Some(Ended::of(&error));
     }
     Ok(evaluation.finish(plan, &planned))
 }
@@ -207,7 +211,7 @@ impl Evaluation<'_> {
     fn step(&mut self, index: usize, step: &Step, watcher: &mut dyn Watcher) -> Result<Probe, LabError> {
         self.event("step", serde_json::json!({ "id": step.id }))?;
         let mut writer = self.writer(index, step)?;
-        let Outcome { mut probe, rates, ended } = self.bench.measure(step, &mut writer, watcher);
+        let Outcome { mut probe, rates, ended } = self.bench.measure(index, step, &mut writer, watcher);
         if probe.error.is_none() {
             probe.caveats.extend(findings::of_probe(step, &rates));
         }
@@ -226,7 +230,7 @@ impl Evaluation<'_> {
     fn writer(&self, index: usize, step: &Step) -> Result<TrialWriter, LabError> {
         let (job, layout) = (&step.job, &step.job.layout);
         let parameters = serde_json::json!({
-            "probe": step.probe, "id": step.id, "params": step.params, "seed": self.bench.seed,
+            "probe": step.probe, "id": step.id, "params": step.params, "seed": self.bench.seed(index, false),
             "engine": job.engine.name(), "depth": job.engine.depth(), "rate": job.arrivals.rate(),
             "files": layout.files, "bytes_per_file": layout.bytes_per_file,
             "allocation": layout.allocation.name(), "direct": job.open.direct,
@@ -268,7 +272,9 @@ impl Evaluation<'_> {
                 summary.published = percona::published(&summary.probes);
             }
         }
-        summary.caveats.extend(findings::of_all(planned, &summary.probes));
+        let device = summary.device.name.as_deref().unwrap_or("the device");
+        let told = findings::of_all(planned, device, &summary.probes);
+        summary.caveats.extend(told);
         summary.recording = Some(directory.display().to_string());
         summary.interrupted = self.ended.is_some();
         if let Err(error) = self.close() {

@@ -1,10 +1,10 @@
 //! From what is asked for to steps, everything looked at before anything starts: what they need, how long they take.
 
-use super::{IoPlan, What};
+use super::{IoPlan, What, limits};
 use crate::error::LabError;
 use plimsoll_load::window::Limit;
 use plimsoll_model::io::DeviceFacts;
-use plimsoll_storage::job::Job;
+use plimsoll_storage::job::{Engine, Job};
 use plimsoll_storage::layout::Layout;
 use plimsoll_storage::probe::Step;
 use plimsoll_storage::suite::Suite;
@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// Bytes per second at which files are guessed to be laid out.
 const LAYOUT_PER_SECOND: f64 = 300e6;
+/// Beside the files and the window of a step: to start and end its threads, and to begin its part of the recording.
+const BETWEEN: Duration = Duration::from_millis(150);
 /// Beside the files of a measurement, so much stays free for the recording and for others.
 const SPARE_BYTES: u64 = 16 << 20;
 /// Free space with which nothing has to be smaller.
@@ -34,9 +36,10 @@ pub(super) struct Planned {
 /// [`LabError::Refused`] for probes that the suite does not have, and for sizes that do not fit.
 pub(super) fn planned(plan: &IoPlan, facts: &DeviceFacts) -> Result<Planned, LabError> {
     let planned = match &plan.what {
-        What::Test(step) => Planned { steps: vec![(**step).clone()], ..Planned::default() },
+        What::Test(step) => Planned { steps: vec![possible(step, facts)], ..Planned::default() },
         What::Suite { suite, steady } => of_suite(plan, *suite, *steady, facts)?,
     };
+    limits::check(&planned.steps, facts)?;
     let own_size = plan.data_bytes.is_some() || matches!(plan.what, What::Test(_));
     let (needed, free) = (most_bytes(&planned.steps) + SPARE_BYTES, facts.free_bytes.unwrap_or(PLENTY));
     if own_size && needed > free {
@@ -48,6 +51,15 @@ pub(super) fn planned(plan: &IoPlan, facts: &DeviceFacts) -> Result<Planned, Lab
         )));
     }
     Ok(planned)
+}
+
+/// The user's own measurement; threads take the place of io_uring where that is refused.
+fn possible(step: &Step, facts: &DeviceFacts) -> Step {
+    let mut step = step.clone();
+    if let (Engine::Uring { .. }, Some(_)) = (step.job.engine, &facts.io_uring_refused) {
+        step.job.engine = Engine::Threads { workers: step.job.engine.depth() };
+    }
+    step
 }
 
 fn of_suite(plan: &IoPlan, suite: Suite, steady: bool, facts: &DeviceFacts) -> Result<Planned, LabError> {
@@ -119,7 +131,8 @@ pub(super) fn times(steps: &[Step]) -> Vec<Duration> {
             // How long a number of operations takes is what is to be measured.
             Limit::Events(_) | Limit::EventsPerConnection(_) => 0,
         };
-        Duration::from_nanos(step.job.warmup_ns + window_ns) + Duration::from_secs_f64(bytes as f64 / LAYOUT_PER_SECOND)
+        let measured = Duration::from_nanos(step.job.warmup_ns + window_ns);
+        BETWEEN + measured + Duration::from_secs_f64(bytes as f64 / LAYOUT_PER_SECOND)
     };
     let mut all = Vec::new();
     for step in steps {

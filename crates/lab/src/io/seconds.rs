@@ -11,6 +11,7 @@ use plimsoll_model::samples::{DeviceSample, HostSample};
 use plimsoll_stats::batch_means::{Piece, ratio};
 use plimsoll_stats::latency::latency_ms;
 use plimsoll_stats::percentile::Clusters;
+use plimsoll_storage::measure::{READ_BYTES, WRITTEN_BYTES};
 use plimsoll_storage::op::Kind;
 use plimsoll_storage::probe::Step;
 use std::collections::BTreeMap;
@@ -19,9 +20,6 @@ const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95)
 const US_PER_NS: f64 = 1e-3;
 /// Buckets of the histograms by octave of the latency.
 const BUCKETS_PER_OCTAVE: f64 = 8.0;
-/// Where the counters that the workers keep stand in a tally.
-const READ_BYTES: usize = 0;
-const WRITTEN_BYTES: usize = 1;
 
 /// What is counted of the measured window so far.
 pub(super) struct Seconds {
@@ -64,7 +62,7 @@ impl Seconds {
         self.piece("mb_per_second", megabytes, seconds);
         self.piece("process_cpu_us_per_op", look.process_cpu.as_secs_f64() * 1e6, operations);
         if let Some(host) = &look.host {
-            self.host(host, look.seconds, operations);
+            self.host(host, look, operations);
         }
         if let Some(device) = &look.device {
             self.device(device, operations);
@@ -90,9 +88,10 @@ impl Seconds {
         }
     }
 
-    fn host(&mut self, host: &HostSample, seconds: f64, operations: f64) {
-        let busy_us = (host.user + host.system) * self.cpus * seconds * 1e6;
-        self.piece("cpu_us_per_op", busy_us, operations);
+    fn host(&mut self, host: &HostSample, look: &Look, operations: f64) {
+        let seconds = look.seconds;
+        let busy = (host.user + host.system) * self.cpus * seconds;
+        self.piece("cpu_us_per_op", busy * 1e6, operations);
         for (name, counted, of) in [
             ("interrupts_per_second", host.interrupts as f64, seconds),
             ("context_switches_per_second", host.context_switches as f64, seconds),
@@ -102,13 +101,18 @@ impl Seconds {
             ("system_percent", 100.0 * host.system, 1.0),
             ("idle_percent", 100.0 * host.idle, 1.0),
             ("iowait_percent", 100.0 * host.iowait, 1.0),
+            ("steal_percent", 100.0 * host.steal, 1.0),
+            // Ticks of the host and our own clock need not agree on a short piece.
+            ("cpus_of_others", (busy - look.process_cpu.as_secs_f64()).max(0.0), seconds),
         ] {
             self.piece(&format!("found.{name}"), counted, of);
         }
     }
 
     fn device(&mut self, device: &DeviceSample, operations: f64) {
-        self.piece("flushes_per_op", device.flushes as f64, operations);
+        if let Some(flushes) = device.flushes {
+            self.piece("flushes_per_op", flushes as f64, operations);
+        }
         self.piece("device_bytes_per_op", (device.read_bytes + device.written_bytes) as f64, operations);
         let requests = (device.reads + device.writes) as f64;
         for (name, counted, of) in [
@@ -280,7 +284,8 @@ mod tests {
 
     fn look() -> Look {
         let host = HostSample { user: 0.25, system: 0.25, idle: 0.5, interrupts: 900, ..HostSample::default() };
-        let device = DeviceSample { seconds: 1.0, reads: 100, flushes: 30, await_ms: Some(2.0), ..Default::default() };
+        let device =
+            DeviceSample { seconds: 1.0, reads: 100, flushes: Some(30), await_ms: Some(2.0), ..Default::default() };
         let device = DeviceSample { read_bytes: 100 * 16384, written_bytes: 50 * 16384, ..device };
         Look { seconds: 1.0, host: Some(host), device: Some(device), process_cpu: Duration::from_millis(15) }
     }
@@ -307,6 +312,7 @@ mod tests {
         // One CPU of two was busy, for 150 operations a second.
         assert!((probe.cpu_us_per_op.unwrap() - 1e6 / 150.0).abs() < 1e-6);
         assert_eq!(probe.process_cpu_us_per_op, Some(100.0));
+        assert!((probe.found["cpus_of_others"] - 0.985).abs() < 1e-9, "{:?}", probe.found);
         assert_eq!((probe.found["interrupts_per_second"], probe.found["device_await_ms"]), (900.0, 2.0));
         let read = probe.latency_us["read"];
         assert!(read.count == 1200 && (read.p99.unwrap() / 200.0 - 1.0).abs() < 1e-2, "{read:?}");
@@ -342,6 +348,9 @@ mod tests {
         let blind = probe(3, Look::default());
         assert_eq!((blind.flushes_per_op, blind.cpu_us_per_op, blind.found.len()), (None, None, 0));
         assert_eq!(blind.iops, Some(150.0));
+        let uncounted = DeviceSample { flushes: None, ..look().device.unwrap() };
+        let probe = probe(3, Look { device: Some(uncounted), ..look() });
+        assert_eq!((probe.flushes_per_op, probe.device_bytes_per_op), (None, Some(16384.0)), "not 0 flushes");
     }
 
     #[test]

@@ -93,8 +93,15 @@ fn others(facts: &DeviceFacts, idle: &Look) -> Option<Caveat> {
     Some(Caveat::new("other_load", message))
 }
 
-/// Limits of the control group that this process is in: those of block I/O (version 1: blkio.throttle.*, version 2:
-/// io.max) and of CPU time (Linux, `Documentation/admin-guide/cgroup-v1/blkio-controller.rst` and `cgroup-v2.rst`).
+/// Flushes of others per second, seen before we began.
+pub(super) fn flushes_per_second(idle: &Look) -> Option<f64> {
+    let flushes = idle.device?.flushes? as f64;
+    (idle.seconds > 0.0).then(|| flushes / idle.seconds)
+}
+
+/// Limits of the control groups that this process is in: those of block I/O (version 1: blkio.throttle.*, version 2:
+/// io.max) and of CPU time. Those of a group bind the groups below it, too, but for version 1's of block I/O (Linux,
+/// `Documentation/admin-guide/cgroup-v1/blkio-controller.rst`, `cgroup-v2.rst`, and `Documentation/scheduler/sched-bwc.rst`).
 /// `membership` is what `/proc/self/cgroup` says.
 fn limits(root: &Path, membership: &str) -> Vec<Caveat> {
     let mut caveats = Vec::new();
@@ -111,19 +118,21 @@ fn limits(root: &Path, membership: &str) -> Vec<Caveat> {
     for line in membership.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else { continue };
-        let of = |controller: &str| root.join(controller).join(group.trim_start_matches('/'));
+        let group = Path::new(group.trim_start_matches('/'));
         let has = |controller: &str| controllers.split(',').any(|name| name == controller);
+        // The last of the ancestors is the root itself.
+        let all = |found: fn(&Path) -> Vec<String>, below: &Path| -> Vec<String> {
+            group.ancestors().flat_map(|group| found(&below.join(group))).collect()
+        };
         if has("blkio") {
-            add("limited_io", "block I/O", throttles(&of("blkio")));
+            add("limited_io", "block I/O", throttles(&root.join("blkio").join(group)));
         }
         if has("cpu") {
-            add("limited_cpu", "CPU time", quota(&of("cpu")));
+            add("limited_cpu", "CPU time", all(quota, &root.join("cpu")));
         }
         if controllers.is_empty() {
-            let unified = root.join(group.trim_start_matches('/'));
-            add("limited_io", "block I/O", lines(&unified.join("io.max")));
-            let cpu = lines(&unified.join("cpu.max")).into_iter().filter(|line| !line.starts_with("max"));
-            add("limited_cpu", "CPU time", cpu.collect());
+            add("limited_io", "block I/O", all(|group| lines(&group.join("io.max")), root));
+            add("limited_cpu", "CPU time", all(unified_quota, root));
         }
     }
     caveats
@@ -151,6 +160,11 @@ fn quota(group: &Path) -> Vec<String> {
         }
         _ => Vec::new(),
     }
+}
+
+/// `max 100000` where there is none.
+fn unified_quota(group: &Path) -> Vec<String> {
+    lines(&group.join("cpu.max")).into_iter().filter(|line| !line.starts_with("max")).collect()
 }
 
 #[cfg(test)]
@@ -195,6 +209,17 @@ mod tests {
     }
 
     #[test]
+    fn flushes_of_others_are_known_where_they_are_counted() {
+        let look = |flushes| Look {
+            seconds: 2.0,
+            device: Some(DeviceSample { flushes, ..DeviceSample::default() }),
+            ..Look::default()
+        };
+        assert_eq!(flushes_per_second(&look(Some(50))), Some(25.0));
+        assert_eq!((flushes_per_second(&look(None)), flushes_per_second(&Look::default())), (None, None));
+    }
+
+    #[test]
     fn limits_of_both_versions_of_control_groups_are_found() {
         let root = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
@@ -204,6 +229,10 @@ mod tests {
         };
         write("blkio/lane/blkio.throttle.write_iops_device", "7:0 200\n");
         write("blkio/lane/blkio.throttle.read_bps_device", "");
+        write("blkio/lane/below/blkio.throttle.read_bps_device", "");
+        write("cpu/lane/below/cpu.cfs_quota_us", "-1\n");
+        write("box/pod/io.max", "");
+        write("box/pod/cpu.max", "50000 100000\n");
         write("cpu/lane/cpu.cfs_quota_us", "50000\n");
         write("cpu/lane/cpu.cfs_period_us", "100000\n");
         write("box/io.max", "8:0 rbps=max wbps=1048576 riops=max wiops=max\n");
@@ -213,6 +242,11 @@ mod tests {
         assert!(found[0].message.contains("write_iops 7:0 200") && found[1].message.contains("0.50 CPUs"), "{found:?}");
         let found = limits(root.path(), "0::/box\n");
         assert_eq!(codes(&found), ["limited_io"], "a group without a quota has none");
+        let found = limits(root.path(), "0::/box/pod\n");
+        assert_eq!(codes(&found), ["limited_io", "limited_cpu"], "a group's limits bind those below it");
+        assert!(found[0].message.contains("wbps=1048576") && found[1].message.contains("50000 100000"), "{found:?}");
+        let found = limits(root.path(), "11:blkio:/lane/below\n10:cpu,cpuacct:/lane/below\n");
+        assert_eq!(codes(&found), ["limited_cpu"], "limits of block I/O of version 1 do not");
         assert_eq!(limits(root.path(), "11:blkio:/other\n0::/\nnonsense\n"), []);
     }
 }

@@ -11,7 +11,7 @@ use crate::target::{OpenTarget, TargetSpec};
 use crate::trial::Ended;
 use crate::watch::{Event, Watcher};
 use plimsoll_engine::endpoint::Password;
-use plimsoll_model::io::{Probe, Validated};
+use plimsoll_model::io::{IoSummary, Probe, Validated};
 use plimsoll_model::summary::Point;
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points::cross;
@@ -21,6 +21,10 @@ use plimsoll_storage::Place;
 use plimsoll_workloads::chosen::Chosen;
 use serde_json::Value;
 use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const DATABASE: &str = "validation";
 /// Where a setting of this server comes from.
@@ -31,41 +35,39 @@ const COMMITTING: [usize; 3] = [1, 8, 64];
 const READING: usize = 16;
 /// A table that takes its commits without reading pages first.
 const SMALL_ROWS: u64 = 10_000;
-/// About 200 MB of rows, many times the buffer pool.
-const LARGE_ROWS: u64 = 800_000;
-const SECONDS: f64 = 5.0;
+/// About 100 MB of rows, three times the buffer pool.
+const LARGE_ROWS: u64 = 400_000;
+const SECONDS: f64 = 8.0;
+/// Until the pages of the small table are in the buffer pool.
+const WARM_UP_SECONDS: f64 = 2.0;
 const LOAD_THREADS: usize = 2;
 const SEED: u64 = 1;
 /// Above this share a CPU counts as busy.
 const BUSY: f64 = 0.9;
+/// A clean shutdown writes every page that is dirty, one after the other on a slow device.
+const STOPS_WITHIN: Duration = Duration::from_secs(300);
+/// Bytes of a redo log that are copied at once.
+const PIECE: usize = 1 << 20;
 
-/// What servers reach beside what is predicted; a server that cannot be measured says why.
-pub(super) fn validate(plan: &IoPlan, place: &Place, probes: &[Probe], watcher: &mut dyn Watcher) -> Vec<Validated> {
-    let mut all = Vec::new();
+/// Adds what servers reach beside what is predicted.
+///
+/// # Errors
+/// As those of the server that cannot be measured; what others reached before it is kept.
+pub(super) fn validate(
+    plan: &IoPlan,
+    place: &Place,
+    summary: &mut IoSummary,
+    watcher: &mut dyn Watcher,
+) -> Result<(), LabError> {
     for choice in &plan.validate {
         watcher.tell(Event::Doing(&format!("validating with a private server ({choice})")));
-        if let Err(error) = with_server(choice, place, probes, &mut all, watcher) {
-            all.push(failed(choice, &error));
-        }
-        if watcher.interrupted() {
-            break;
-        }
+        let done = with_server(choice, place, &summary.probes, &mut summary.validation, watcher);
+        done.map_err(|error| match error {
+            LabError::Interrupted => LabError::Interrupted,
+            other => LabError::Environment(format!("validating with {choice}: {other}")),
+        })?;
     }
-    all
-}
-
-fn failed(choice: &str, error: &LabError) -> Validated {
-    Validated {
-        what: "everything else".to_owned(),
-        server: choice.to_owned(),
-        sessions: 0,
-        predicted: None,
-        reached: None,
-        unit: String::new(),
-        cpu_bound: false,
-        remark: format!("could not be measured: {error}"),
-        probes: Vec::new(),
-    }
+    Ok(())
 }
 
 fn with_server(
@@ -88,7 +90,9 @@ fn with_server(
         database: Some(DATABASE.to_owned()),
         holder: ORIGIN.to_owned(),
     };
-    let mut server = Server { target: OpenTarget::open_with(&spec, &home, small, watcher)?, home };
+    let mut fresh = Server { target: OpenTarget::open_with(&spec, &home, small, watcher)?, home };
+    fresh.load("oltp_insert", SMALL_ROWS, watcher)?;
+    let mut server = fresh.settled(&spec, watcher)?;
     server.commits(probes, found, watcher)?;
     server.reads(probes, found, watcher)
 }
@@ -110,6 +114,20 @@ struct Server {
 }
 
 impl Server {
+    /// The same server as it is in the long run: nothing is left to flush, and its redo log went round once.
+    fn settled(mut self, spec: &TargetSpec, watcher: &mut dyn Watcher) -> Result<Server, LabError> {
+        if let Some(server) = self.target.server.take() {
+            let data = server.directory().data();
+            server.stop(STOPS_WITHIN)?;
+            go_round(&data).map_err(|error| {
+                LabError::Environment(format!("writing the redo log below {} anew: {error}", data.display()))
+            })?;
+        }
+        let mut target = OpenTarget::open_with(spec, &self.home, small, watcher)?;
+        target.enter_database()?;
+        Ok(Server { target, home: self.home })
+    }
+
     fn commits(
         &mut self,
         probes: &[Probe],
@@ -117,8 +135,7 @@ impl Server {
         watcher: &mut dyn Watcher,
     ) -> Result<(), LabError> {
         let flavour = self.target.flavour.name();
-        self.load("oltp_insert", SMALL_ROWS, watcher)?;
-        for point in self.run("oltp_insert", SMALL_ROWS, &COMMITTING, watcher)? {
+        for point in self.run("oltp_insert", SMALL_ROWS, (&COMMITTING, WARM_UP_SECONDS), watcher)? {
             let sessions = point.connections;
             let predicting = probes.iter().find(|probe| {
                 let is = |param: &str, value: Value| probe.params.get(param) == Some(&value);
@@ -138,8 +155,9 @@ impl Server {
         watcher: &mut dyn Watcher,
     ) -> Result<(), LabError> {
         self.load("oltp_point_select", LARGE_ROWS, watcher)?;
+        // No warm-up: its pages would count too.
         let before = self.pages_read()?;
-        let points = self.run("oltp_point_select", LARGE_ROWS, &[READING], watcher)?;
+        let points = self.run("oltp_point_select", LARGE_ROWS, (&[READING], 0.0), watcher)?;
         let pages = self.pages_read()?.saturating_sub(before) as f64;
         for point in points {
             let is_it = |probe: &&Probe| probe.params.get("depth") == Some(&Value::from(READING));
@@ -167,12 +185,12 @@ impl Server {
         Ok(())
     }
 
-    /// Each number of sessions for some seconds.
+    /// Each number of sessions for some seconds, after so many to warm up.
     fn run(
         &mut self,
         workload: &str,
         rows: u64,
-        sessions: &[usize],
+        (sessions, warmup_seconds): (&[usize], f64),
         watcher: &mut dyn Watcher,
     ) -> Result<Vec<Point>, LabError> {
         let chosen = Chosen::new(workload, &parameters(rows), None)?;
@@ -183,7 +201,7 @@ impl Server {
             target: self.target.describe().to_owned(),
             points: cross(sessions, &[]),
             arrivals: Spread::Poisson,
-            warmup_seconds: 0.0,
+            warmup_seconds,
             measure: Measure::Seconds(SECONDS),
             seed: SEED,
             loops: 1,
@@ -221,6 +239,40 @@ impl Server {
             cpu_bound,
             remark: remark(predicted, reached, cpu_bound),
             probes: predicting.iter().map(|probe| probe.id.clone()).collect(),
+        }
+    }
+}
+
+/// Writes all blocks of a stopped server's redo log, as its first round would. Servers allocate them with fallocate(2);
+/// the first write to such a block changes the file's extents, so that its fdatasync commits the file system's journal
+/// too: more I/Os per commit than the server ever issues again.
+fn go_round(data: &Path) -> io::Result<()> {
+    for path in redo_logs(data)? {
+        let written = data.join("redo.new");
+        copy(&path, &written)?;
+        fs::rename(&written, &path)?;
+    }
+    Ok(rustix::fs::syncfs(File::open(data)?)?)
+}
+
+/// `ib_logfile0`, and all in `#innodb_redo` since MySQL 8.0.30.
+fn redo_logs(data: &Path) -> io::Result<Vec<PathBuf>> {
+    let directory = data.join("#innodb_redo");
+    let (within, prefix) = if directory.is_dir() { (directory.as_path(), "#ib_redo") } else { (data, "ib_logfile") };
+    let entries = fs::read_dir(within)?.collect::<io::Result<Vec<_>>>()?;
+    let is_log = |name: &OsString| name.to_string_lossy().starts_with(prefix);
+    Ok(entries.iter().filter(|entry| is_log(&entry.file_name())).map(|entry| entry.path()).collect())
+}
+
+/// Byte by byte: what copies faster may share blocks, or leave them unwritten.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let (mut source, mut target) = (File::open(from)?, File::create_new(to)?);
+    target.set_permissions(source.metadata()?.permissions())?;
+    let mut piece = vec![0; PIECE];
+    loop {
+        match source.read(&mut piece)? {
+            0 => return target.sync_all(),
+            bytes => target.write_all(&piece[..bytes])?,
         }
     }
 }
@@ -263,6 +315,22 @@ mod tests {
         );
         assert!(remark(Some(20_000.0), Some(5_000.0), true).ends_with("the CPUs were the limit, not the storage"));
         assert!(remark(None, Some(1.0), false).starts_with("no probe predicts it"));
+    }
+
+    #[test]
+    fn a_redo_log_that_went_round_holds_what_it_held_in_blocks_of_its_own() {
+        let data = tempfile::tempdir().unwrap();
+        let log = data.path().join("ib_logfile0");
+        let mut file = File::create(&log).unwrap();
+        file.write_all(b"begins").unwrap();
+        file.set_len(3 << 20).unwrap();
+        let before = fs::read(&log).unwrap();
+        let blocks = |path: &Path| std::os::unix::fs::MetadataExt::blocks(&fs::metadata(path).unwrap());
+        assert!(blocks(&log) * 512 < 3 << 20);
+        go_round(data.path()).unwrap();
+        assert_eq!(fs::read(&log).unwrap(), before);
+        assert!(blocks(&log) * 512 >= 3 << 20, "{} blocks", blocks(&log));
+        assert_eq!(fs::read_dir(data.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -108,7 +108,7 @@ pub struct TestArgs {
     /// Reads per write of rndrw.
     #[arg(long, default_value_t = 1.5, value_parser = ratio, requires = "test", value_name = "RATIO")]
     pub rw_ratio: f64,
-    /// Sync all files after so many writes; 0 for never.
+    /// Sync all files after so many requests of a thread, if any of them wrote; 0 for never.
     #[arg(long, default_value_t = 100, requires = "test", value_name = "N")]
     pub fsync_every: u64,
     /// Sync the file after each write, in place of --fsync-every.

@@ -16,7 +16,7 @@ Kinds:
 Modifiers:
   iops=200                at most so many reads and so many writes per second; a flush counts as a write
   bandwidth=4M            at most so many bytes read and written per second
-  options=noatime+ro      options of mount, joined by +
+  options=noatime+discard options of mount, joined by +
   sector=4096             logical sector of the device: 512 or 4096
   delay=2ms               of each read and each write, whole milliseconds; flushes cannot be delayed
   error=eio               reads and writes fail while a trigger file exists, whose path is printed; also error=enospc
@@ -29,7 +29,7 @@ Limits (iops, bandwidth) hold for `plimsoll io` on the lane. Another shell joins
   dir=$(plimsoll lane up ext4,iops=200) && plimsoll io \"$dir\"; plimsoll lane down
 
 Exit codes: 0 done; 1 the check refused the lane; 2 a name or size that cannot be, or a lane that is up already; 3 \
-missing packages or rights, or a program that failed.";
+missing packages or rights, or a program that failed; 130 interrupted, and what was done is undone.";
 
 #[derive(Debug, Args)]
 pub struct LaneArgs {
@@ -59,7 +59,7 @@ pub enum LaneAction {
         #[arg(long)]
         no_check: bool,
     },
-    /// May a lane be measured? Integrity of data, flushes, direct reads, timers; exits 1 if not.
+    /// May a lane be measured? Integrity of data, flushes, direct reads; exits 1 if not.
     Check {
         #[arg(value_name = "NAME")]
         name: String,

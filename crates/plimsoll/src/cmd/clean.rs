@@ -1,6 +1,5 @@
 //! `plimsoll clean`: removes what an interrupted run left behind.
 
-use super::lane::failed;
 use super::{DONE, ENVIRONMENT};
 use crate::args::CleanArgs;
 use crate::terminal;
@@ -12,8 +11,8 @@ use plimsoll_storage::place;
 pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     let servers = registry::clean(&home).map_err(LabError::from)?;
-    let (files, unremoved) = place::clean(home.path()).map_err(failed)?;
-    let (lanes, standing) = Lanes::of(home.path()).clean().map_err(failed)?;
+    let (files, unremoved) = place::clean(home.path()).map_err(LabError::from)?;
+    let (lanes, standing) = Lanes::of(home.path()).clean().map_err(LabError::from)?;
     let mut cleaned: Vec<String> = servers.cleaned.iter().map(ToString::to_string).collect();
     cleaned.extend(files.iter().map(|path| format!("removed {}", path.display())));
     cleaned.extend(lanes.iter().map(|name| format!("took down what was left of the lane {name}")));

@@ -25,7 +25,7 @@ pub fn run(args: &IoArgs) -> anyhow::Result<u8> {
     let plan = plan(args, test.as_ref())?;
     let home = Home::from_env().map_err(LabError::from)?;
     let mut progress = Progress::new(0)?;
-    terminal::note(&format!("evaluating {}, seed {}", plan.directory.display(), plan.seed));
+    terminal::note(&clean(&format!("evaluating {}, seed {}", plan.directory.display(), plan.seed)));
     let finished = evaluate(&home, &plan, env!("CARGO_PKG_VERSION"), &mut progress);
     progress.clear();
     show(args, test.as_ref(), finished?)
@@ -103,12 +103,12 @@ fn show(args: &IoArgs, test: Option<&TestOptions>, finished: Finished) -> anyhow
         (false, _, _) => terminal::result(&report::terminal(&summary, terminal::colour()))?,
     }
     match &ended {
-        Some(Ended::Failed(why)) => terminal::note(&format!("plimsoll: the evaluation ended early: {why}")),
+        Some(Ended::Failed(why)) => terminal::note(&clean(&format!("plimsoll: the evaluation ended early: {why}"))),
         Some(Ended::Interrupted) => terminal::note("interrupted; what was measured is kept"),
         None => {}
     }
     match args.json {
-        true => terminal::note(&format!("report: {}", path.display())),
+        true => terminal::note(&clean(&format!("report: {}", path.display()))),
         false => terminal::result(&path.display().to_string())?,
     }
     Ok(code(&summary, ended.as_ref()))

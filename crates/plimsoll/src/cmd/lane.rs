@@ -5,8 +5,7 @@ use crate::args::{LaneAction, LaneArgs};
 use crate::terminal;
 use plimsoll_lab::LabError;
 use plimsoll_server::Home;
-use plimsoll_storage::StorageError;
-use plimsoll_storage::lane::check::Finding;
+use plimsoll_storage::lane::check::{Finding, is_sound};
 use plimsoll_storage::lane::journal::State;
 use plimsoll_storage::lane::spec::{Kind, Spec};
 use plimsoll_storage::lane::{Lane, Lanes, Listed, tool};
@@ -20,27 +19,19 @@ pub fn run(args: &LaneArgs) -> anyhow::Result<u8> {
         LaneAction::List { json } => list(&lanes, *json),
         LaneAction::Up { name, size, no_check } => up(&lanes, name, *size, !no_check),
         LaneAction::Check { name } => check(&lanes, name),
-        LaneAction::Down { name } => down(&lanes, name.as_deref()),
-    }
-}
-
-/// What a failure of a lane means to the caller.
-pub fn failed(error: StorageError) -> LabError {
-    match error {
-        StorageError::Refused(why) => LabError::Refused(why),
-        StorageError::Interrupted => LabError::Interrupted,
-        other => LabError::Environment(other.to_string()),
+        LaneAction::Down { name: Some(name) } => down(&lanes, name).map(|()| DONE),
+        LaneAction::Down { name: None } => all_down(&lanes),
     }
 }
 
 fn up(lanes: &Lanes, name: &str, size: Option<u64>, checked: bool) -> anyhow::Result<u8> {
-    let spec = Spec::parse(name).map_err(failed)?;
+    let spec = Spec::parse(name).map_err(LabError::from)?;
     let interrupted = terminal::interrupt_flag()?;
     let mut told = |step: &str| {
         terminal::note(&format!("{name}: {step} …"));
         !interrupted.load(Ordering::Relaxed)
     };
-    let built = lanes.up(&spec, size, checked, &mut told).map_err(failed)?;
+    let built = lanes.up(&spec, size, checked, &mut told).map_err(LabError::from)?;
     built.findings.iter().for_each(|finding| terminal::note(&line(finding)));
     if !built.is_sound() {
         terminal::note(&format!("{name} is down again: it must not be measured; --no-check builds it all the same"));
@@ -63,34 +54,40 @@ fn explain(lane: &Lane) {
     terminal::note(&format!("`plimsoll lane down {}` removes it with all that is on it", lane.name));
 }
 
-fn line(Finding { check, passed, found }: &Finding) -> String {
-    format!("{check:8}{:9}{found}", if *passed { "ok" } else { "refused" })
+fn line(Finding { check, verdict, found }: &Finding) -> String {
+    format!("{check:8}{:9}{found}", verdict.name())
 }
 
 fn check(lanes: &Lanes, name: &str) -> anyhow::Result<u8> {
-    let spec = Spec::parse(name).map_err(failed)?;
-    let found = lanes.check(&spec).map_err(failed)?;
+    let spec = Spec::parse(name).map_err(LabError::from)?;
+    let found = lanes.check(&spec).map_err(LabError::from)?;
     found.iter().try_for_each(|finding| terminal::result(&line(finding)))?;
-    Ok(if found.iter().all(|finding| finding.passed) { DONE } else { CHECK_FAILED })
+    Ok(if is_sound(&found) { DONE } else { CHECK_FAILED })
 }
 
-fn down(lanes: &Lanes, name: Option<&str>) -> anyhow::Result<u8> {
-    let names = match name {
-        Some(name) => vec![name.to_owned()],
-        None => lanes.list().map_err(failed)?.into_iter().map(|lane| lane.name).collect(),
-    };
-    if names.is_empty() {
+fn down(lanes: &Lanes, name: &str) -> anyhow::Result<()> {
+    let spec = Spec::parse(name).map_err(LabError::from)?;
+    lanes.down(&spec).map_err(LabError::from)?;
+    terminal::note(&format!("{name} is down"));
+    Ok(())
+}
+
+/// One that is in use does not keep the others up.
+fn all_down(lanes: &Lanes) -> anyhow::Result<u8> {
+    let listed = lanes.list().map_err(LabError::from)?;
+    if listed.is_empty() {
         terminal::note("no lane is up");
     }
-    for name in names {
-        lanes.down(&Spec::parse(&name).map_err(failed)?).map_err(failed)?;
-        terminal::note(&format!("{name} is down"));
+    let standing: Vec<String> =
+        listed.iter().filter_map(|lane| down(lanes, &lane.name).err()).map(|error| error.to_string()).collect();
+    match standing.is_empty() {
+        true => Ok(DONE),
+        false => Err(LabError::Environment(standing.join("; ")).into()),
     }
-    Ok(DONE)
 }
 
 fn list(lanes: &Lanes, json: bool) -> anyhow::Result<u8> {
-    let listed = lanes.list().map_err(failed)?;
+    let listed = lanes.list().map_err(LabError::from)?;
     let missing = missing();
     if json {
         terminal::result(&serde_json::to_string_pretty(&document(&listed, &missing))?)?;

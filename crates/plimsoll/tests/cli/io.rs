@@ -1,12 +1,15 @@
 //! `plimsoll io`: the contract of its JSON, what it refuses, and that nothing stays behind.
 
 use crate::harness::{Done, PATIENCE, begin, run};
+use crate::lanes::Shore;
 use plimsoll_testkit::servers::{self, tmpfs, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
@@ -60,9 +63,31 @@ impl Bench {
         all.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("plimsoll"))).collect()
     }
 
+    /// The latest recording has a second of measurement.
+    fn is_measured(&self) -> bool {
+        let intervals = self.trials().into_iter().map(|trial| fs::read_to_string(trial.join("intervals.ndjson")));
+        intervals.flatten().any(|text| text.contains("\"phase\":\"measure\""))
+    }
+
+    /// Of the latest recording.
+    fn trials(&self) -> Vec<PathBuf> {
+        let trials = self.recordings().pop().map(|recording| recording.join("trials"));
+        let entries = trials.and_then(|trials| fs::read_dir(trials).ok()).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    }
+
+    /// A file that a run under way works on, as somebody else sees it.
+    #[track_caller]
+    fn file(&self, name: &str) -> File {
+        let [place] = &self.ours()[..] else { panic!("one directory of the run") };
+        File::options().read(true).write(true).open(place.join(name)).expect("a file of the run")
+    }
+
     fn recordings(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.home.path().join("recordings")).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect()
+        let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        all.sort();
+        all
     }
 }
 
@@ -175,13 +200,7 @@ fn wrong_arguments_are_refused_with_nothing_made() {
 fn ctrl_c_keeps_what_was_measured_and_removes_the_files() {
     let bench = Bench::new();
     let mut running = begin(bench.command("--probes 6 --time 60s --size 16M --json"));
-    let measured = || {
-        let trials = bench.recordings().pop().map(|recording| recording.join("trials"));
-        let trials = trials.and_then(|trials| fs::read_dir(trials).ok()).into_iter().flatten().flatten();
-        let mut texts = trials.filter_map(|trial| fs::read_to_string(trial.path().join("intervals.ndjson")).ok());
-        texts.any(|text| text.contains("\"phase\":\"measure\""))
-    };
-    running.wait_for("a second of measurement", measured);
+    running.wait_for("a second of measurement", || bench.is_measured());
     running.signal(Signal::INT);
     let done = running.end().exits(130).tells(&["interrupted"]);
     bench.is_clean();
@@ -215,6 +234,62 @@ fn every_test_mode_is_measured_and_verified() {
         let reads = mode.ends_with("rd") || mode == "rndrw";
         assert_eq!((done("read") > 0, done("write") > 0), (reads, mode.contains('w')), "{mode}: {probe}");
     }
+}
+
+/// Each block rests most of the time, and is read and written some ten times a second.
+const VERIFIED: &str = "--test rndrw --verify --size 1M --files 2 --block 16K --rate 2000 --time 3s --json";
+const BLOCK: u64 = 16 << 10;
+/// Of each of the two files.
+const BLOCKS: u64 = 32;
+
+/// The run has found that blocks of this file are not what was written, and says so.
+#[track_caller]
+fn is_found(done: Done, file: &str, what: &str) {
+    let summary = done.exits(1).json();
+    let [probe] = probes(&summary) else { panic!("one measurement: {summary}") };
+    assert!(probe["found"]["mismatches"].as_f64().is_some_and(|found| found > 0.0), "{probe}");
+    let told = probe["caveats"].as_array().expect("a list").iter().find(|caveat| caveat["code"] == "corrupt");
+    let told = told.and_then(|caveat| caveat["message"].as_str()).expect("a caveat");
+    let (_, at) = told.split_once(&format!("first {file} at offset ")).unwrap_or_else(|| panic!("{told}"));
+    let (offset, found) = at.split_once(": ").expect("what was found");
+    let offset: u64 = offset.parse().expect("a number");
+    assert!(offset < BLOCKS * BLOCK && found.starts_with(what), "{told}");
+}
+
+#[test]
+fn a_bit_that_somebody_flips_is_found_and_named() {
+    let bench = Bench::new();
+    let mut running = begin(bench.command(VERIFIED));
+    running.wait_for("a second of measurement", || bench.is_measured());
+    let file = bench.file("test.1");
+    // Some are written again before they are read; not all.
+    for block in 0..BLOCKS {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, block * BLOCK + 100).expect("read");
+        file.write_all_at(&[byte[0] ^ 1], block * BLOCK + 100).expect("written");
+    }
+    is_found(running.end(), "test.1", "checksum ");
+    bench.is_clean();
+}
+
+#[test]
+fn a_write_that_was_lost_is_found_and_named() {
+    let bench = Bench::new();
+    let mut running = begin(bench.command(VERIFIED));
+    running.wait_for("a second of measurement", || bench.is_measured());
+    let file = bench.file("test.0");
+    let read = |block: u64| {
+        let mut bytes = vec![0; BLOCK as usize];
+        file.read_exact_at(&mut bytes, block * BLOCK).expect("read");
+        bytes
+    };
+    let before: Vec<_> = (0..BLOCKS).map(read).collect();
+    running.wait_for("another write of each block", || (0..BLOCKS).all(|block| read(block) != before[block as usize]));
+    for (block, bytes) in (0..).zip(&before) {
+        file.write_all_at(bytes, block * BLOCK).expect("written");
+    }
+    is_found(running.end(), "test.0", "an older write ");
+    bench.is_clean();
 }
 
 #[test]
@@ -254,4 +329,64 @@ fn a_read_only_directory_is_refused() {
     let bench = Bench::on(disk.path());
     run(bench.command("--probes 6 --time 1s")).refuses(2, &[&disk.path().display().to_string()]).in_one_message();
     assert!(bench.recordings().is_empty());
+}
+
+/// Why each probe could not be measured, in order; `None` for one that was.
+fn errors(summary: &Value) -> Vec<Option<&str>> {
+    probes(summary).iter().map(|probe| probe["error"].as_str()).collect()
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn a_device_that_fails_in_mid_run_fails_the_probe_and_not_the_rest() {
+    let Some(shore) = Shore::new() else { return };
+    // Only what is measured reaches the device meanwhile: an error in its journal would end the file system.
+    let name = "ext4,error=eio,options=commit=300+noatime";
+    let bench = Bench::on(&shore.up(name, "--size 256M --no-check"));
+    let trigger = shore.lane(name).join("fail");
+    let mut running = begin(bench.command("--probes 6 --time 3s --size 16M --json"));
+    running.wait_for("a second of measurement", || bench.is_measured());
+    fs::write(&trigger, "").expect("a trigger");
+    // At once: the second probe may fail as well, the third is to find the device well.
+    let begun = Instant::now();
+    while bench.trials().len() < 2 {
+        assert!(begun.elapsed() < PATIENCE, "the first probe goes on");
+        std::thread::yield_now();
+    }
+    fs::remove_file(&trigger).expect("removed");
+    let summary = running.end().exits(0).json();
+    let errors = errors(&summary);
+    assert!(errors[0].is_some_and(|why| why.contains("reading") && why.contains("Input/output error")), "{errors:?}");
+    assert_eq!(errors.last(), Some(&None), "the rest goes on");
+    bench.is_clean();
+
+    let before = bench.recordings().len();
+    let mut running = begin(bench.command("--test rndrd --direct --time 60s --size 16M --files 1 --json"));
+    running.wait_for("a second of measurement", || bench.recordings().len() > before && bench.is_measured());
+    fs::write(&trigger, "").expect("a trigger");
+    let summary = running.end().exits(3).json();
+    assert!(probes(&summary)[0]["error"].as_str().is_some_and(|why| why.contains("Input/output error")), "{summary}");
+    fs::remove_file(&trigger).expect("removed");
+    shore.ends("lane down").exits(0);
+    shore.is_empty("after errors");
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn a_mount_that_vanishes_in_mid_run_is_told_and_nothing_is_written_below_it() {
+    let Some(disk) = tmpfs(256 * MIB) else { return };
+    let bench = Bench::on(disk.path());
+    let mut running = begin(bench.command("--probes 6 --time 2s --size 16M --json"));
+    running.wait_for("a second of measurement", || bench.is_measured());
+    let mut unmount = Command::new("umount");
+    unmount.arg("--lazy").arg(disk.path());
+    run(unmount).exits(0);
+    // The files that are open stay open; the next probe finds none, and there is nothing left to evaluate.
+    let summary = running.end().exits(3).tells(&["ended early", "is gone"]).json();
+    let errors = errors(&summary);
+    assert!(errors.len() > 1 && errors[0].is_none(), "{errors:?}");
+    let place = disk.path().display().to_string();
+    assert!(errors[1..].iter().all(|why| why.is_some_and(|why| why.contains(&place))), "{errors:?}");
+    assert_eq!(fs::read_dir(disk.path()).expect("the directory below").count(), 0);
+    run(bench.clean()).exits(0);
 }

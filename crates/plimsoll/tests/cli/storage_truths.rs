@@ -170,7 +170,7 @@ fn commits_on_a_slow_device_are_as_predicted() {
     let Some(lane) = Lane::up("ext4,iops=200", "").filter(|_| !servers.is_empty()) else { return };
     let (_slots, _quiet) = (servers::slots(2), servers::timed_run());
     let listed = servers.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(",");
-    let summary = lane.evaluated(&format!("--probes 1,2,6 --time 4s --size 256M --validate {listed}"));
+    let summary = lane.evaluated(&format!("--probes 1,2,6 --time 4s --size 256M --validate={listed}"));
     let validated = summary["validation"].as_array().expect("validated");
     let commits: Vec<&Value> =
         validated.iter().filter(|row| row["what"].as_str().is_some_and(|w| w.contains("commit"))).collect();

@@ -18,7 +18,8 @@ pub fn terminal(comparison: &IoComparison, colour: bool) -> String {
         blocks.push(rows(&sheet(comparison), style));
     }
     let mut measured = rows(&probes(comparison), style);
-    measured.extend(missing(comparison).iter().flat_map(|why| wrapped(why)));
+    let without = comparison.not_compared.iter().map(|of| clean(&format!("not compared: {}, {}", of.id, of.why)));
+    measured.extend(missing(comparison).into_iter().chain(without).flat_map(|why| wrapped(&why)));
     blocks.push(measured);
     blocks.push(remarks(comparison));
     blocks.retain(|lines| !lines.is_empty());

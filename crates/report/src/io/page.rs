@@ -4,7 +4,7 @@ use super::answer::answer;
 use super::{figure, tables};
 use crate::format::{counted, tick};
 use crate::html::markup::{
-    Section, caveat_list, figure as captioned, measured_table, pairs, remark, subheading, table,
+    Section, caveat_list, figure as captioned, measured_table, pairs, remark, sentence, subheading, table,
 };
 use crate::html::{caveats_link, document, header};
 use crate::text::{escape, escape_lines, escape_tied};
@@ -41,7 +41,8 @@ fn head(summary: &IoSummary, title: &str) -> String {
     let mut facts = vec![format!("<b>{}</b>", escape(&summary.suite))];
     facts.extend((!below.is_empty()).then_some(below));
     facts.push(format!("{measured}, {}\u{a0}s in all", tick(seconds.round())));
-    facts.push(caveats_link(summary.caveats.len()));
+    let of_probes: usize = summary.probes.iter().map(|probe| probe.caveats.len()).sum();
+    facts.push(caveats_link(summary.caveats.len() + of_probes));
     header(title, &answer(summary), &facts)
 }
 
@@ -49,7 +50,9 @@ fn head(summary: &IoSummary, title: &str) -> String {
 fn sheet(summary: &IoSummary) -> Option<Section> {
     let topics = summary.sheet.chunk_by(|a, b| a.topic == b.topic);
     let body: String = topics.map(topic).collect();
-    (!body.is_empty()).then(|| Section::new("sheet", "The sheet", body + &remark(SHEET_REMARK)))
+    let without = tables::without_interval(summary).map(|text| sentence(&text));
+    let remarks: Vec<&str> = [SHEET_REMARK].into_iter().chain(without.as_deref()).collect();
+    (!body.is_empty()).then(|| Section::new("sheet", "The sheet", body + &remark(&remarks.join(" "))))
 }
 
 const SHEET_REMARK: &str = "Each statement names the probes that it rests on; ± is half of a 95 % interval. What must not be \

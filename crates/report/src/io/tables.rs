@@ -6,14 +6,6 @@ use crate::table::{Column, Table};
 use plimsoll_model::io::{DeviceFacts, IoSummary, LatencyUs, Probe};
 use plimsoll_model::summary::Counts;
 
-/// The kind of operation that a probe is about: what comes first of these.
-const KINDS: [&str; 9] = ["commit", "read", "write", "extend", "create", "rename", "truncate", "unlink", "sync"];
-
-/// The latency that a probe is about, with the name of its kind.
-pub(crate) fn latency(probe: &Probe) -> Option<(&'static str, &LatencyUs)> {
-    KINDS.iter().find_map(|kind| Some((*kind, probe.latency_us.get(*kind).filter(|latency| latency.count > 0)?)))
-}
-
 /// A number of a probe with its estimate.
 pub(crate) fn measured(probe: &Probe, path: &str, value: Option<f64>) -> Measured {
     Measured { value, estimate: probe.estimates.get(path).cloned() }
@@ -28,7 +20,7 @@ pub(crate) fn probes(probes: &[Probe], room: bool) -> Table {
     let words = |of: &dyn Fn(&Probe) -> String| probes.iter().map(of).collect::<Vec<_>>();
     let numbers = |of: &dyn Fn(&Probe) -> Option<f64>| words(&|probe| of(probe).map_or(NOTHING.to_owned(), short));
     let percentile = |name: &str, pick: fn(&LatencyUs) -> Option<f64>| {
-        let of = |probe: &Probe| match latency(probe) {
+        let of = |probe: &Probe| match probe.main_latency() {
             Some((kind, latency)) => measured(probe, &format!("latency_us.{kind}.{name}"), pick(latency)),
             None => Measured::default(),
         };
@@ -44,15 +36,22 @@ pub(crate) fn probes(probes: &[Probe], room: bool) -> Table {
     columns.extend([
         Column::measured("rate", "1/s", 0, &probes.iter().map(iops).collect::<Vec<_>>()),
         Column::numbers("MB/s", "", numbers(&|probe| probe.mb_per_second.filter(|mb| *mb > 0.0))),
-        Column::words("of", words(&|probe| latency(probe).map_or(NOTHING, |(kind, _)| kind).to_owned())),
+        Column::words("of", words(&|probe| probe.main_latency().map_or(NOTHING, |(kind, _)| kind).to_owned())),
         percentile("p50", |latency| latency.p50),
         percentile("p99", |latency| latency.p99),
-        Column::numbers("max", "µs", numbers(&|probe| latency(probe)?.1.max)),
+        Column::numbers("max", "µs", numbers(&|probe| probe.main_latency()?.1.max)),
         Column::numbers("flushes", "per op", numbers(&|probe| probe.flushes_per_op)),
         Column::numbers("CPU", "µs/op", numbers(&|probe| probe.cpu_us_per_op)),
     ]);
     columns.retain(|column| !column.is_number || column.cells.iter().any(|cell| cell != NOTHING));
     Table::new(columns)
+}
+
+/// Why figures of the sheet have no interval, if there are such.
+pub(crate) fn without_interval(summary: &IoSummary) -> Option<String> {
+    let rests = |probe: &&Probe| summary.sheet.iter().any(|line| line.probes.contains(&probe.id));
+    let rates: Vec<Measured> = summary.probes.iter().filter(rests).map(iops).collect();
+    Table::new(vec![Column::measured("rates of the sheet", "1/s", 0, &rates)]).missing().pop()
 }
 
 /// What could not be measured, or not to its end, and why.
@@ -118,7 +117,7 @@ pub(crate) fn device(device: &DeviceFacts) -> Vec<(&'static str, String)> {
     let bytes = |value: Option<u64>| value.map(|bytes| format!("{} bytes", crate::format::number(bytes as f64, 0)));
     let yes = |value: Option<bool>| value.map(|yes| if yes { "yes" } else { "no" }.to_owned());
     let rotational =
-        device.rotational.map(|rotational| if rotational { "yes" } else { "no, or a virtual disk" }.to_owned());
+        device.rotational.map(|yes| rotational(device.name.as_deref().unwrap_or_default(), yes).to_owned());
     let atomic = device.atomic_write_bytes.map(|(least, most)| match most {
         0 => "not offered".to_owned(),
         _ => format!("{least} to {most} bytes"),
@@ -145,4 +144,14 @@ pub(crate) fn device(device: &DeviceFacts) -> Vec<(&'static str, String)> {
         ("memory", bytes(device.memory_bytes)),
     ];
     all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// Virtual disks rarely tell what lies below them, and then the kernel takes them to turn.
+fn rotational(name: &str, flag: bool) -> &'static str {
+    const VIRTUAL: [&str; 5] = ["vd", "xvd", "nbd", "loop", "dm-"];
+    match (VIRTUAL.iter().any(|prefix| name.starts_with(prefix)), flag) {
+        (true, true) => "not known: the kernel’s default for a virtual disk",
+        (false, true) => "yes",
+        (_, false) => "no",
+    }
 }

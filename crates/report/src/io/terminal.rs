@@ -6,6 +6,8 @@ use crate::table::Table;
 use crate::terminal::{BOLD, DIM, RESET, rows, wrapped};
 use crate::text::clean;
 use plimsoll_model::io::{IoSummary, SheetLine};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// The answer first, then the sheet by topic, the probes, predictions and published figures, and the caveats; ends with
 /// a line break. With `colour` the answer and topics are bold and ids are dim, nothing else differs.
@@ -14,11 +16,11 @@ pub fn terminal(summary: &IoSummary, colour: bool) -> String {
     let mut blocks = vec![wrapped(&clean(&answer(summary))).into_iter().map(|line| style(BOLD, line)).collect()];
     let topics = summary.sheet.chunk_by(|a, b| a.topic == b.topic);
     blocks.extend(topics.map(|lines| topic(lines, style)));
+    blocks.push(tables::without_interval(summary).map_or_else(Vec::new, |remark| wrapped(&clean(&remark))));
     blocks.push(probes(summary, style));
     blocks.extend(titled("predicted and reached", tables::validation(summary), style));
     blocks.extend(titled("published and measured here", tables::published(summary), style));
-    let caveat = |caveat: &plimsoll_model::Caveat| clean(&format!("caveat {}: {}", caveat.code, caveat.message));
-    blocks.push(summary.caveats.iter().flat_map(|of| wrapped(&caveat(of))).collect());
+    blocks.push(caveats(summary));
     blocks.retain(|lines: &Vec<String>| !lines.is_empty());
     blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
 }
@@ -53,6 +55,24 @@ fn probes(summary: &IoSummary, style: impl Fn(&'static str, String) -> String) -
     let remarks = table.missing().into_iter().chain(failures).chain(tables::dropped(&summary.probes));
     lines.extend(remarks.flat_map(|remark| wrapped(&clean(&remark))));
     lines
+}
+
+/// Those of the whole, then those of probes: one line for each code, with the ids of all others that have it.
+fn caveats(summary: &IoSummary) -> Vec<String> {
+    let mut lines: Vec<String> =
+        summary.caveats.iter().map(|caveat| format!("caveat {}: {}", caveat.code, caveat.message)).collect();
+    let mut by_code: BTreeMap<&str, (&str, Vec<&str>)> = BTreeMap::new();
+    for (probe, caveat) in summary.probes.iter().flat_map(|probe| probe.caveats.iter().map(move |of| (probe, of))) {
+        match by_code.entry(&caveat.code) {
+            Entry::Vacant(first) => drop(first.insert((&caveat.message, Vec::new()))),
+            Entry::Occupied(mut known) => known.get_mut().1.push(&probe.id),
+        }
+    }
+    lines.extend(by_code.into_iter().map(|(code, (message, others))| match others.as_slice() {
+        [] => format!("caveat {code}: {message}"),
+        ids => format!("caveat {code}: {message} (the same holds for {})", ids.join(", ")),
+    }));
+    lines.iter().flat_map(|line| wrapped(&clean(line))).collect()
 }
 
 fn titled(title: &str, table: Option<Table>, style: impl Fn(&'static str, String) -> String) -> Option<Vec<String>> {

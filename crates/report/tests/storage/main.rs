@@ -150,6 +150,38 @@ fn rates_have_their_interval_or_the_reason_why_not() {
         probe.estimates.insert("iops".to_owned(), bare.clone());
     }
     for text in [rendered(&evaluated).replace('\u{a0}', " "), terminal(&evaluated, false)] {
-        assert!(text.to_lowercase().contains("no interval (rate): 1 s is too short; 3 s can"), "{text}");
+        for what in ["rate", "rates of the sheet"] {
+            assert!(
+                text.to_lowercase().contains(&format!("no interval ({what}): 1 s is too short; 3 s can")),
+                "{text}"
+            );
+        }
     }
+}
+
+#[test]
+fn caveats_of_probes_are_counted_and_told_once_for_each_code() {
+    let mut evaluated = summary();
+    for probe in &mut evaluated.probes[..3] {
+        probe.caveats = vec![Caveat::new("decaying", format!("{} fell", probe.id))];
+    }
+    let text = terminal(&evaluated, false);
+    assert!(
+        text.contains("caveat decaying: 1.mariadb.1 fell (the same holds for 2.mariadb.8, 2.mariadb.64)\n"),
+        "{text}"
+    );
+    assert!(rendered(&evaluated).contains("<a href=\"#caveats\">4 caveats</a>"));
+}
+
+#[test]
+fn a_virtual_disk_is_not_said_to_turn() {
+    let rotational = |name: &str, flag| {
+        let mut evaluated = summary();
+        (evaluated.device.name, evaluated.device.rotational) = (Some(name.to_owned()), Some(flag));
+        let page = rendered(&evaluated);
+        let value = page.split("<th scope=\"row\">rotational</th><td>").nth(1).expect("a row");
+        value.split("</td>").next().unwrap_or_default().to_owned()
+    };
+    assert_eq!([rotational("sda", true), rotational("vda", false)], ["yes", "no"]);
+    assert!(rotational("vda", true).starts_with("not known"));
 }

@@ -5,6 +5,7 @@ use crate::error::StorageError;
 use crate::job::{Access, Doublewrite, Engine, Job, Mix, Syncs};
 use crate::layout::{Allocation, Content};
 use crate::op::{Durable, Kind};
+use crate::probe::PAGE;
 
 /// # Errors
 /// [`StorageError::Refused`] for a job that its engine cannot do, saying what can.
@@ -21,6 +22,9 @@ fn engine(job: &Job) -> Option<String> {
     match job.engine {
         Engine::Threads { .. } | Engine::Uring { .. } | Engine::Mmap { .. } if matches!(access, Access::Commits(_)) => {
             Some(format!("commits need the engine committers, not {}", job.engine.name()))
+        }
+        Engine::Committers { .. } if matches!(access, Access::Commits(log) if log.is_empty()) => {
+            Some("a commit of 0 bytes: at least 1 is needed in the redo log and of each event".to_owned())
         }
         Engine::Threads { .. } if durable == Durable::Linked => {
             Some("a sync linked to its write needs the engine io_uring, not threads".to_owned())
@@ -88,13 +92,13 @@ pub fn verified_block(job: &Job) -> Option<u32> {
 
 /// Bytes of the largest operation.
 pub fn largest(access: &Access) -> usize {
-    /// A page of InnoDB.
-    const PAGE: usize = 16 << 10;
     match *access {
         Access::Random { block, .. } | Access::Sequential { block, .. } => block as usize,
         Access::Streams { block } | Access::InPlace { block, .. } => block as usize,
-        Access::FlushBatch { pages, doublewrite: Doublewrite::On | Doublewrite::Synced } => pages as usize * PAGE,
-        Access::FlushBatch { .. } => PAGE,
+        Access::FlushBatch { pages, doublewrite: Doublewrite::On | Doublewrite::Synced } => {
+            pages as usize * PAGE as usize
+        }
+        Access::FlushBatch { .. } => PAGE as usize,
         Access::Extension { step, allocate: false, .. } => step as usize,
         Access::Extension { .. } | Access::Metadata { .. } | Access::Commits(_) => 0,
     }

@@ -18,8 +18,8 @@ pub trait Engine {
     /// Operations that may be under way at once: slots `0..depth`.
     fn depth(&self) -> usize;
 
-    /// Takes an operation on in a free slot, without waiting for anything. An engine that blocks does it in
-    /// [`Engine::complete`].
+    /// Takes an operation on in a free slot. io_uring hands it to the kernel, which may take its time over it; engines that
+    /// block do it in [`Engine::complete`].
     ///
     /// # Errors
     /// If it could not be begun; then it will not be completed either.

@@ -21,12 +21,14 @@ pub const RWF_ATOMIC: u32 = 0x40;
 pub struct Threads {
     files: Arc<FileSet>,
     buffers: Buffers,
-    /// To make names durable.
-    directory: File,
+    /// To make names durable; only where names are made.
+    directory: Option<File>,
     /// Files that grow are emptied when they are so long.
     grow_to: u64,
     /// How long the files of metadata operations are.
     created_bytes: u64,
+    /// The number of the file that was made and not removed yet.
+    made: Option<u64>,
     under_way: Option<(usize, Op)>,
 }
 
@@ -34,10 +36,11 @@ impl Threads {
     /// # Errors
     /// If the directory of the files cannot be opened.
     pub fn new(files: Arc<FileSet>, access: &Access, buffers: Buffers) -> io::Result<Threads> {
-        let directory = File::open(&files.directory)?;
+        let makes_names = matches!(access, Access::Metadata { .. });
+        let directory = makes_names.then(|| File::open(&files.directory)).transpose()?;
         let grow_to = if let Access::Extension { limit, .. } = access { *limit } else { u64::MAX };
         let created_bytes = if let Access::Metadata { bytes } = access { *bytes } else { 0 };
-        Ok(Threads { files, buffers, directory, grow_to, created_bytes, under_way: None })
+        Ok(Threads { files, buffers, directory, grow_to, created_bytes, made: None, under_way: None })
     }
 
     fn perform(&mut self, slot: usize, op: &Op) -> io::Result<()> {
@@ -97,18 +100,23 @@ impl Threads {
     }
 
     /// File, its blocks and its name.
-    fn create(&self, number: u64) -> io::Result<()> {
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(self.new_path(number))?;
+    fn create(&mut self, number: u64) -> io::Result<()> {
+        self.made = Some(number);
+        let file = OpenOptions::new().write(true).create_new(true).open(self.new_path(number))?;
         if self.created_bytes > 0 {
             fallocate(&file, FallocateFlags::empty(), 0, self.created_bytes)?;
         }
         file.sync_all()?;
-        self.directory.sync_all()
+        self.sync_names()
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        self.directory.as_ref().map_or(Ok(()), File::sync_all)
     }
 
     fn rename(&self, number: u64) -> io::Result<()> {
         fs::rename(self.new_path(number), self.path(number))?;
-        self.directory.sync_all()
+        self.sync_names()
     }
 
     /// To half its length, so that there is something left to unlink.
@@ -118,9 +126,19 @@ impl Threads {
         file.sync_all()
     }
 
-    fn unlink(&self, number: u64) -> io::Result<()> {
+    fn unlink(&mut self, number: u64) -> io::Result<()> {
         fs::remove_file(self.path(number))?;
-        self.directory.sync_all()
+        self.made = None;
+        self.sync_names()
+    }
+}
+
+impl Drop for Threads {
+    /// The window may end between the making of a file and its removal.
+    fn drop(&mut self) {
+        if let Some(number) = self.made {
+            let _ = fs::remove_file(self.path(number)).or_else(|_| fs::remove_file(self.new_path(number)));
+        }
     }
 }
 

@@ -26,7 +26,7 @@ struct UnderWay {
     sent_ns: u64,
     /// Entries that are not completed yet.
     entries: u8,
-    /// The first error, as a negative errno; else bytes moved.
+    /// What the write or read answered: bytes moved or a negative errno; of a linked sync only its error.
     result: i32,
 }
 
@@ -184,9 +184,11 @@ fn tolerated(entered: io::Result<usize>) -> io::Result<()> {
     }
 }
 
-/// Of two linked entries: why the first failed, not that the second was cancelled for it; bytes are the write's.
+/// Of two linked entries, which complete in their order: what the first answered, not that the second was cancelled for
+/// it (a short write breaks the chain too); else why the second failed.
 fn combined(before: i32, now: i32) -> i32 {
-    if before < 0 && before != -Errno::CANCELED.raw_os_error() {
+    let cancelled = now == -Errno::CANCELED.raw_os_error();
+    if before < 0 || before > 0 && cancelled {
         return before;
     }
     if now < 0 { now } else { before.max(now) }
@@ -227,7 +229,7 @@ mod tests {
         assert_eq!(combined(combined(0, 4096), 0), 4096);
         assert_eq!(combined(combined(0, 4096), io), io);
         assert_eq!(combined(combined(0, io), cancelled), io);
-        assert_eq!(combined(combined(0, 512), cancelled), cancelled);
+        assert_eq!(combined(combined(0, 512), cancelled), 512, "a short write");
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub fn ready(site: &Site, spec: &Spec, asked: Option<u64>, home: &Path) -> Resul
         site.socket()?;
     }
     if spec.is_throttled() {
-        throttle::group(site.root())?;
+        throttle::fresh_group()?;
     }
     size(spec, asked, home)
 }
@@ -195,7 +195,10 @@ impl Builder<'_> {
             let name = self.spec.name();
             StorageError::Environment(format!("{name}: Plimsoll's home lies on no block device that could be limited"))
         })?;
-        let group = throttle::group(self.site.root())?;
+        if let Some(root) = throttle::to_hand_down()? {
+            self.journal.before(Undo::Controller { root })?;
+        }
+        let group = throttle::fresh_group()?;
         self.journal.before(Undo::Cgroup { path: group.clone() })?;
         throttle::make(&group, &loops::numbers(&below)?, self.spec)?;
         Ok(group)

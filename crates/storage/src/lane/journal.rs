@@ -16,10 +16,8 @@ use std::path::PathBuf;
 pub enum Line {
     /// How the next step is undone.
     Undo(Undo),
-    /// All steps were done.
+    /// All steps were done. The last line, until the lane is taken down.
     Up(Lane),
-    /// It is being taken down.
-    Down,
 }
 
 /// How one step is undone; done twice, or without the step, it does no harm.
@@ -43,16 +41,21 @@ pub enum Undo {
     Cgroup {
         path: PathBuf,
     },
+    /// The children of this control group were given the I/O controller for the lane.
+    Controller {
+        root: PathBuf,
+    },
 }
 
 impl Undo {
     fn undo(&self, site: &Site) -> Result<(), StorageError> {
         match self {
             Undo::Directory => site.remove(),
-            Undo::Process { program } => process::end(program, site.root()),
+            Undo::Process { program } => process::end(program, site),
             Undo::Loop { backing } => loops::detach(backing),
             Undo::Mount { point, source } => mounts::unmount(point, source),
             Undo::Cgroup { path } => throttle::remove(path),
+            Undo::Controller { root } => throttle::take_back(root),
         }
     }
 }
@@ -84,13 +87,6 @@ impl Journal {
         let mut journal = Journal { file, path };
         journal.write(&Line::Undo(Undo::Directory))?;
         Ok(journal)
-    }
-
-    fn reopen(site: &Site) -> Result<Journal, StorageError> {
-        let (path, whole) = (site.journal(), whole_lines(site)?.len() as u64);
-        let opened = OpenOptions::new().append(true).open(&path);
-        let file = opened.and_then(|file| file.set_len(whole).map(|()| file)).during("open", &path)?;
-        Ok(Journal { file, path })
     }
 
     /// Writes down how the next step is undone; the step may be done once this has returned.
@@ -130,6 +126,17 @@ fn whole_lines(site: &Site) -> Result<String, StorageError> {
     Ok(text)
 }
 
+/// Cuts off that the lane is up, and a line that was cut short already: from now on it is being taken down. There is
+/// room for that on a disk that is full.
+fn withdraw(site: &Site) -> Result<(), StorageError> {
+    let text = whole_lines(site)?;
+    let steps = text.split_inclusive('\n').filter(|line| !matches!(serde_json::from_str(line), Ok(Line::Up(_))));
+    let bytes = steps.map(str::len).sum::<usize>() as u64;
+    let path = site.journal();
+    let opened = OpenOptions::new().write(true).open(&path);
+    opened.and_then(|file| file.set_len(bytes).and_then(|()| file.sync_all())).during("shorten", &path)
+}
+
 /// What has become of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
@@ -162,12 +169,12 @@ pub fn undo(site: &Site) -> Result<(), StorageError> {
     if lines.is_empty() {
         return site.remove_empty();
     }
-    Journal::reopen(site)?.write(&Line::Down)?;
+    withdraw(site)?;
     // What was under way when Plimsoll was killed may still be finished by a program that was not.
-    tool::BRIEF.iter().try_for_each(|program| process::end(program, site.root()))?;
+    tool::BRIEF.iter().try_for_each(|program| process::end(program, site))?;
     lines.iter().rev().try_for_each(|line| match line {
         Line::Undo(undo) => undo.undo(site),
-        Line::Up(_) | Line::Down => Ok(()),
+        Line::Up(_) => Ok(()),
     })
 }
 
@@ -206,8 +213,8 @@ mod tests {
         let (site, mut journal) = begun(lanes.path());
         journal.file.write_all(b"{\"undo\":{\"loo").unwrap();
         assert_eq!(read(&site).unwrap(), [Line::Undo(Undo::Directory)]);
-        Journal::reopen(&site).unwrap().write(&Line::Down).unwrap();
-        assert_eq!(read(&site).unwrap(), [Line::Undo(Undo::Directory), Line::Down]);
+        withdraw(&site).unwrap();
+        assert_eq!(fs::read_to_string(site.journal()).unwrap(), "{\"undo\":\"directory\"}\n");
         undo(&site).unwrap();
         assert!(!site.root().exists());
     }
@@ -223,9 +230,11 @@ mod tests {
         journal.up(&lane).unwrap();
         assert_eq!(state(&site).unwrap(), State::Up(lane.clone()));
         assert!(Journal::begin(&site, &spec).unwrap_err().to_string().contains("is up already"));
+        withdraw(&site).unwrap();
+        assert_eq!(state(&site).unwrap(), State::Left);
         journal.before(Undo::Mount { point: site.mount(), source: "gone".to_owned() }).unwrap();
         journal.up(&lane).unwrap();
-        assert_eq!(state(&site).unwrap(), State::Left);
+        assert_eq!((read(&site).unwrap().len(), state(&site).unwrap()), (3, State::Left));
         undo(&site).unwrap();
     }
 }

@@ -2,7 +2,9 @@
 
 use super::tool;
 use crate::error::{During, StorageError};
+use rustix::fs::{major, minor};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,12 +44,38 @@ pub fn is_direct(name: &str) -> bool {
     attribute(name, "dio").is_some_and(|value| value == "1")
 }
 
-/// The names of the devices that are attached to this file.
-pub fn attached(backing: &Path) -> Vec<String> {
+/// The names of the devices that are attached to this file: by its path, and by its inode while it is there, since in
+/// another container another file has the same path.
+///
+/// # Errors
+/// [`StorageError::Environment`] if losetup cannot tell.
+pub fn attached(backing: &Path) -> Result<Vec<String>, StorageError> {
     // The kernel says so where the file is gone.
     let (there, gone) = (backing.display().to_string(), format!("{} (deleted)", backing.display()));
-    let ours = |name: &String| attribute(name, "backing_file").is_some_and(|file| file == there || file == gone);
-    devices().filter(ours).collect()
+    let named = |name: &String| attribute(name, "backing_file").is_some_and(|file| file == there || file == gone);
+    let mut names: Vec<String> = devices().filter(named).collect();
+    if let (Ok(facts), false) = (fs::metadata(backing), names.is_empty()) {
+        let file = (facts.ino(), (major(facts.dev()), minor(facts.dev())));
+        let files = files()?;
+        names.retain(|name| files.iter().any(|(device, of)| device == name && *of == file));
+    }
+    Ok(names)
+}
+
+/// Inode, and major and minor number of the device that it lies on.
+type Inode = (u64, (u32, u32));
+
+/// Which file each device is attached to (losetup(8), `--output`).
+fn files() -> Result<Vec<(String, Inode)>, StorageError> {
+    let listed = tool::run("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"])?;
+    let file = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (name, inode, device) = (words.next()?, words.next()?, words.next()?);
+        let (major, minor) = device.split_once(':')?;
+        let device = (major.parse().ok()?, minor.parse().ok()?);
+        Some((name.trim_start_matches("/dev/").to_owned(), (inode.parse().ok()?, device)))
+    };
+    Ok(listed.lines().filter_map(file).collect())
 }
 
 /// Detaches every device from this file, and waits until that is done.
@@ -56,10 +84,10 @@ pub fn attached(backing: &Path) -> Vec<String> {
 /// [`StorageError::Environment`] if one is in use.
 pub fn detach(backing: &Path) -> Result<(), StorageError> {
     let deadline = Instant::now() + PATIENCE;
-    for name in attached(backing) {
+    for name in attached(backing)? {
         tool::run("losetup", &["--detach", &format!("/dev/{name}")])?;
     }
-    while let Some(name) = attached(backing).first() {
+    while let Some(name) = attached(backing)?.first() {
         if Instant::now() >= deadline {
             return Err(StorageError::Environment(format!("/dev/{name} is in use and keeps {}", backing.display())));
         }
@@ -97,7 +125,7 @@ mod tests {
     fn a_file_that_no_device_has_is_detached_already() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("disk.img");
-        assert!(attached(&file).is_empty());
+        assert!(attached(&file).unwrap().is_empty());
         detach(&file).unwrap();
     }
 }

@@ -64,9 +64,8 @@ pub struct Built {
 }
 
 impl Built {
-    /// Nothing was found that forbids measuring it.
     pub fn is_sound(&self) -> bool {
-        self.findings.iter().all(|finding| finding.passed)
+        check::is_sound(&self.findings)
     }
 }
 
@@ -112,13 +111,17 @@ impl Lanes {
                 true if told("checking") => check::check(&site, spec, &lane),
                 true => return Err(StorageError::Interrupted),
             };
-            Ok(Built { lane, findings })
+            let built = Built { lane, findings };
+            match built.is_sound() {
+                true if told("done") => journal.up(&built.lane).map(|()| built),
+                true => Err(StorageError::Interrupted),
+                false => Ok(built),
+            }
         });
-        match &built {
-            Ok(built) if built.is_sound() => journal.up(&built.lane)?,
-            _ => undone(&site, &built)?,
+        match built {
+            Ok(built) if built.is_sound() => Ok(built),
+            built => taken_down(&site, built, told),
         }
-        built
     }
 
     /// Checks a lane that is up.
@@ -174,12 +177,14 @@ impl Lanes {
     }
 }
 
-/// Undoes a lane that did not come up; if that fails, too, both are told.
-fn undone(site: &Site, built: &Result<Built, StorageError>) -> Result<(), StorageError> {
+/// Undoes a lane that did not come up; if that fails, too, both are told. What failed after Ctrl-C failed for that.
+fn taken_down(site: &Site, built: Result<Built, StorageError>, told: Told<'_>) -> Result<Built, StorageError> {
+    let interrupted = !told("taking it down again");
     journal::undo(site).map_err(|error| {
         let why = built.as_ref().err().map_or("the check refused it".to_owned(), ToString::to_string);
         StorageError::Environment(format!("{why}; then it could not be undone, `plimsoll clean` tries again: {error}"))
-    })
+    })?;
+    if interrupted { Err(StorageError::Interrupted) } else { built }
 }
 
 fn not_up(spec: &Spec) -> StorageError {

@@ -1,11 +1,12 @@
-//! Processes that were started for a lane: found by their command lines, which name the lane's directory, and ended.
+//! Processes that were started for a lane: found by a word of their command lines that no other program has, and ended.
 
+use super::site::Site;
 use crate::error::{During, StorageError};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,56 +18,89 @@ const POLL: Duration = Duration::from_millis(10);
 ///
 /// # Errors
 /// [`StorageError::Environment`] if one survives SIGKILL.
-pub fn end(program: &str, lane: &Path) -> Result<(), StorageError> {
+pub fn end(program: &str, site: &Site) -> Result<(), StorageError> {
+    let sought = Sought::of(program, site);
     for signal in [Signal::TERM, Signal::KILL] {
         let deadline = Instant::now() + PATIENCE;
-        signal_all(program, lane, signal)?;
-        while !find(program, lane).is_empty() {
+        signal_all(&sought, site, signal)?;
+        while !sought.find().is_empty() {
             if Instant::now() >= deadline {
                 break;
             }
             thread::sleep(POLL);
         }
     }
-    match find(program, lane).first() {
+    match sought.find().first() {
         None => Ok(()),
         Some(pid) => {
-            Err(StorageError::Environment(format!("{program}, pid {pid}, of {} will not end", lane.display())))
+            let lane = site.root().display();
+            Err(StorageError::Environment(format!("{program}, pid {pid}, of {lane} will not end")))
         }
     }
 }
 
-/// The pids of this program's processes whose command lines name something below this directory.
-pub fn find(program: &str, lane: &Path) -> Vec<i32> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| belongs(*pid, program, lane)).collect()
+/// What tells a lane's own process from all others.
+struct Sought<'a> {
+    program: &'a str,
+    /// One of them stands alone in its command line. A file *on* the lane is none of them.
+    words: Vec<String>,
+    /// The same path is another directory in another container.
+    namespace: Option<PathBuf>,
 }
 
-/// Whether this process is ours. The command line of one that only waits to be reaped is empty.
-fn belongs(pid: i32, program: &str, lane: &Path) -> bool {
-    let directory = format!("/proc/{pid}");
-    let same_user = fs::metadata(&directory).is_ok_and(|facts| facts.uid() == geteuid().as_raw());
-    let line = fs::read(format!("{directory}/cmdline")).unwrap_or_default();
-    let line = String::from_utf8_lossy(&line);
-    let mut words = line.split('\0');
-    let below = format!("{}/", lane.display());
-    let runs = words.next().is_some_and(|word| Path::new(word).file_name().is_some_and(|name| name == program));
-    same_user && runs && words.any(|word| word.contains(&below))
+impl Sought<'_> {
+    /// A server listens on the lane's socket, as only one process can; every other program is given one of the paths
+    /// that it works on.
+    fn of<'a>(program: &'a str, site: &Site) -> Sought<'a> {
+        let words = match program {
+            "nbdkit" => site.socket().ok().map(|socket| socket_word(&socket)).into_iter().collect(),
+            _ => site.worked_on().iter().map(|path| path.display().to_string()).collect(),
+        };
+        Sought { program, words, namespace: namespace("self") }
+    }
+
+    /// The pids of all that there are.
+    fn find(&self) -> Vec<i32> {
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        pids.filter(|pid| self.fits(*pid)).collect()
+    }
+
+    /// Whether this process is ours. The command line of one that only waits to be reaped is empty.
+    fn fits(&self, pid: i32) -> bool {
+        let directory = format!("/proc/{pid}");
+        let same_user = fs::metadata(&directory).is_ok_and(|facts| facts.uid() == geteuid().as_raw());
+        let line = fs::read(format!("{directory}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line);
+        let mut words = line.split('\0');
+        let runs = words.next().and_then(|word| Path::new(word).file_name()).is_some_and(|name| name == self.program);
+        let named = words.any(|word| self.words.iter().any(|own| own == word));
+        same_user && runs && named && namespace(&pid.to_string()) == self.namespace
+    }
 }
 
-fn signal_all(program: &str, lane: &Path, signal: Signal) -> Result<(), StorageError> {
-    for pid in find(program, lane) {
+/// How nbdkit is told where to listen.
+pub fn socket_word(socket: &Path) -> String {
+    format!("--unix={}", socket.display())
+}
+
+/// The mounts that a process sees, as a name to compare (namespaces(7)).
+fn namespace(process: &str) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/ns/mnt")).ok()
+}
+
+fn signal_all(sought: &Sought<'_>, site: &Site, signal: Signal) -> Result<(), StorageError> {
+    for pid in sought.find() {
         let Some(handle) = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
             continue;
         };
         // Asked again now that the pid cannot be given to another.
-        if !belongs(pid, program, lane) {
+        if !sought.fits(pid) {
             continue;
         }
         match pidfd_send_signal(&handle, signal) {
             Ok(()) | Err(Errno::SRCH) => {}
-            Err(error) => return Err(error).during("end a process of the lane", lane),
+            Err(error) => return Err(error).during("end a process of the lane", site.root()),
         }
     }
     Ok(())
@@ -75,31 +109,72 @@ fn signal_all(program: &str, lane: &Path, signal: Signal) -> Result<(), StorageE
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lane::spec::Spec;
     use plimsoll_testkit::servers::wait_until;
-    use std::process::{Child, Command};
+    use std::ffi::OsStr;
+    use std::process::{Child, Command, Stdio};
+
+    /// A harmless process with this word in its command line: a shell ignores further words.
+    struct Marked(Child);
+
+    impl Marked {
+        fn with(word: impl AsRef<OsStr>) -> Marked {
+            let mut command = Command::new("sh");
+            command.args(["-c", "read x", "x"]).arg(word).stdin(Stdio::piped());
+            Marked(command.spawn().unwrap())
+        }
+
+        fn pid(&self) -> i32 {
+            self.0.id() as i32
+        }
+
+        fn lives(&mut self) -> bool {
+            self.0.try_wait().unwrap().is_none()
+        }
+    }
+
+    impl Drop for Marked {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn site(lanes: &Path, name: &str) -> Site {
+        Site::of(lanes, &Spec::parse(name).unwrap())
+    }
 
     #[test]
-    fn only_a_process_that_names_the_lane_is_ended() {
+    fn only_a_process_that_works_on_the_lane_itself_is_ended() {
         let directory = tempfile::tempdir().unwrap();
-        let (ours, theirs) = (directory.path().join("ext4"), directory.path().join("ext4,delay=2ms"));
-        // A shell ignores further words, which makes them the marker of a harmless process.
-        let begin = |lane: &Path| {
-            Command::new("sh")
-                .args(["-c", "read x", "x"])
-                .arg(lane.join("a"))
-                .stdin(std::process::Stdio::piped())
-                .spawn()
-                .unwrap()
-        };
-        let (mut first, mut second) = (begin(&ours), begin(&theirs));
-        assert!(find("nbdkit", &ours).is_empty(), "another program");
+        let lanes = directory.path();
+        let ours = site(lanes, "ext4");
+        // A home below another whose path ends in the same words.
+        let behind = lanes.join(lanes.strip_prefix("/").unwrap());
+        let others = [
+            site(lanes, "ext4,delay=2ms").image(),
+            site(&behind, "ext4").image(),
+            ours.mount().join("users.img"),
+            ours.root().join("disk.img.old"),
+            PathBuf::from(format!("file={}", ours.image().display())),
+        ];
+        let mut own = Marked::with(ours.image());
+        let mut others = others.map(Marked::with);
         // The kernel shows a command line a moment after the program was started.
-        let shown = |lane: &Path, child: &Child| find("sh", lane) == [child.id() as i32];
-        assert!(wait_until(PATIENCE, || shown(&ours, &first) && shown(&theirs, &second)));
+        let sought = Sought::of("sh", &ours);
+        let shown =
+            |child: &Marked| fs::read(format!("/proc/{}/cmdline", child.pid())).is_ok_and(|line| line.len() > 20);
+        assert!(wait_until(PATIENCE, || sought.find() == [own.pid()] && others.iter().all(shown)));
+        assert!(Sought::of("mount", &ours).find().is_empty(), "another program");
         end("sh", &ours).unwrap();
-        assert!(!first.wait().unwrap().success(), "it was ended");
-        assert!(second.try_wait().unwrap().is_none(), "it is another lane's");
-        second.kill().unwrap();
-        second.wait().unwrap();
+        assert!(!own.lives(), "it was ended");
+        assert!(others.iter_mut().all(Marked::lives), "they are not the lane's");
+    }
+
+    #[test]
+    fn a_server_is_known_by_its_socket_alone() {
+        let ours = site(Path::new("/h/lanes"), "ext4,delay=2ms");
+        assert_eq!(Sought::of("nbdkit", &ours).words, ["--unix=/h/lanes/ext4,delay=2ms/nbd.sock"]);
+        assert!(Sought::of("nbdfuse", &ours).words.contains(&"/h/lanes/ext4,delay=2ms/fuse/disk".to_owned()));
     }
 }

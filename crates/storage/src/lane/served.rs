@@ -6,13 +6,12 @@
 
 use super::site::Site;
 use super::spec::{Cache, Nbd, Spec};
-use super::tool;
+use super::{process, tool};
 use crate::error::{During, StorageError};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -56,7 +55,7 @@ fn arguments(site: &Site, spec: &Spec) -> Result<Vec<String>, StorageError> {
             vec!["nbd".to_owned(), format!("hostname={host}"), format!("port={port}")]
         }
     };
-    let mut words = vec![format!("--unix={}", site.socket()?.display()), format!("--threads={THREADS}")];
+    let mut words = vec![process::socket_word(&site.socket()?), format!("--threads={THREADS}")];
     words.extend(filters.into_iter().map(str::to_owned));
     words.extend(below);
     words.extend(parameters);
@@ -84,12 +83,11 @@ pub fn export(site: &Site, source: &str) -> Result<(), StorageError> {
     fs::create_dir(&fuse).during("make", &fuse)?;
     let output = File::create(&said).during("write", &said)?;
     let mut command = tool::command("nbdfuse")?;
-    command.args(["-o", &format!("fsname={source}")]).arg(fuse.join("disk")).arg("--unix").arg(site.socket()?);
-    // A group of its own: Ctrl-C in the terminal is for Plimsoll.
-    command.stdout(Stdio::null()).stderr(output).process_group(0);
+    command.args(["-o", &format!("fsname={source}")]).arg(site.export()).arg("--unix").arg(site.socket()?);
+    command.stdout(Stdio::null()).stderr(output);
     let mut child = command.spawn().during("start nbdfuse for", &fuse)?;
     let deadline = Instant::now() + READY_WITHIN;
-    while !fs::metadata(fuse.join("disk")).is_ok_and(|facts| facts.len() > 0) {
+    while !fs::metadata(site.export()).is_ok_and(|facts| facts.len() > 0) {
         if has_ended(&mut child) || Instant::now() >= deadline {
             let told = fs::read_to_string(&said).unwrap_or_default();
             return Err(StorageError::Environment(format!("nbdfuse shows no disk: {}", told.trim())));

@@ -45,9 +45,19 @@ impl Site {
         self.root.join("fuse")
     }
 
+    /// The server's export as a file.
+    pub fn export(&self) -> PathBuf {
+        self.fuse().join("disk")
+    }
+
     /// What the loop device is attached to: the image, or what stands in front of it.
     pub fn disk(&self, spec: &Spec) -> PathBuf {
-        if spec.is_served() { self.fuse().join("disk") } else { self.image() }
+        if spec.is_served() { self.export() } else { self.image() }
+    }
+
+    /// What the programs that build and undo the lane are given as words of their own.
+    pub fn worked_on(&self) -> [PathBuf; 4] {
+        [self.image(), self.export(), self.fuse(), self.mount()]
     }
 
     /// While this file exists, a lane with `error=` fails reads and writes.
@@ -129,8 +139,12 @@ impl Site {
             return Err(StorageError::Environment(format!("{} is mounted on {place}; unmount it first", mount.source)));
         }
         let journal = self.journal();
-        for entry in fs::read_dir(&self.root).into_iter().flatten().flatten() {
-            let path = entry.path();
+        let entries = match fs::read_dir(&self.root) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            entries => entries.during("list", &self.root)?,
+        };
+        for entry in entries {
+            let path = entry.during("list", &self.root)?.path();
             if path != journal {
                 remove_tree(&path)?;
             }

@@ -1,13 +1,18 @@
 //! Limits on what a group of processes may do to a device: the block I/O controller of control groups.
 //!
 //! In version 1 it is `blkio` (Linux, `Documentation/admin-guide/cgroup-v1/blkio-controller.rst`), in version 2 `io`
-//! (`cgroup-v2.rst`). A flush counts as a write there.
+//! (`cgroup-v2.rst`). A flush counts as a write there. Version 1 limits what processes send to the device themselves; what
+//! the kernel writes back from the page cache later belongs to nobody's group, and is not limited.
 
 use super::mounts;
 use super::spec::Spec;
 use crate::error::{During, StorageError};
+use crate::place::fresh_name;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The controllers that the children of a group have, in version 2.
+const HANDED_DOWN: &str = "cgroup.subtree_control";
 
 /// The controller of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +28,7 @@ impl Controller {
                 "cgroup" if mount.options.iter().any(|option| option == "blkio") => {
                     return Ok(Controller::V1(mount.point));
                 }
-                "cgroup2" if controls_io(&mount.point) => return Ok(Controller::V2(mount.point)),
+                "cgroup2" if has_io(&mount.point.join("cgroup.controllers")) => return Ok(Controller::V2(mount.point)),
                 _ => {}
             }
         }
@@ -63,18 +68,41 @@ fn v1_file(name: &str) -> &'static str {
     }
 }
 
-fn controls_io(root: &Path) -> bool {
-    fs::read_to_string(root.join("cgroup.controllers"))
-        .is_ok_and(|text| text.split_whitespace().any(|word| word == "io"))
+/// Whether a list of controllers has this one.
+fn has_io(list: &Path) -> bool {
+    fs::read_to_string(list).is_ok_and(|text| text.split_whitespace().any(|word| word == "io"))
 }
 
-/// The group of the lane in this directory; not made yet.
+/// A group that is not made yet, of a name that no other lane, here or in a container, has had.
 ///
 /// # Errors
 /// [`StorageError::Environment`] if the kernel cannot throttle.
-pub fn group(lane: &Path) -> Result<PathBuf, StorageError> {
-    let hash = crc32fast::hash(lane.as_os_str().as_encoded_bytes());
-    Ok(Controller::find()?.root().join(format!("plimsoll-{hash:08x}")))
+pub fn fresh_group() -> Result<PathBuf, StorageError> {
+    Ok(Controller::find()?.root().join(format!("plimsoll-{}", fresh_name())))
+}
+
+/// The group whose children [`make`] will have to hand the controller to; `None` if they have it.
+///
+/// # Errors
+/// As [`fresh_group`].
+pub fn to_hand_down() -> Result<Option<PathBuf>, StorageError> {
+    Ok(match Controller::find()? {
+        Controller::V2(root) => (!has_io(&root.join(HANDED_DOWN))).then_some(root),
+        Controller::V1(_) => None,
+    })
+}
+
+/// Takes the controller back from the children of a group, unless one of them is limited: others rely on it by now.
+///
+/// # Errors
+/// [`StorageError::Io`].
+pub fn take_back(root: &Path) -> Result<(), StorageError> {
+    let children = fs::read_dir(root).during("list", root)?.flatten();
+    let limited = |limits: PathBuf| fs::read_to_string(limits).is_ok_and(|text| !text.trim().is_empty());
+    if !has_io(&root.join(HANDED_DOWN)) || children.into_iter().any(|child| limited(child.path().join("io.max"))) {
+        return Ok(());
+    }
+    write(&root.join(HANDED_DOWN), "-io")
 }
 
 /// Makes the group and sets its limits on a device, `major:minor`.
@@ -84,7 +112,7 @@ pub fn group(lane: &Path) -> Result<PathBuf, StorageError> {
 pub fn make(group: &Path, device: &str, spec: &Spec) -> Result<(), StorageError> {
     let controller = Controller::find()?;
     if let Controller::V2(root) = &controller {
-        write(&root.join("cgroup.subtree_control"), "+io")?;
+        write(&root.join(HANDED_DOWN), "+io")?;
     }
     fs::create_dir(group).during("make the control group", group)?;
     controller.limits(device, spec).iter().try_for_each(|(file, text)| write(&group.join(file), text))
@@ -134,6 +162,29 @@ mod tests {
         assert_eq!(v2, [("io.max", "7:0 riops=200 wiops=200 rbps=4194304 wbps=4194304".to_owned())]);
         let one = Controller::V2(PathBuf::new()).limits("7:0", &Spec::parse("ext4,iops=9").unwrap());
         assert_eq!(one[0].1, "7:0 riops=9 wiops=9");
+    }
+
+    #[test]
+    fn two_lanes_of_one_path_have_two_groups() {
+        // A kernel without the controller has none at all.
+        if let (Ok(one), Ok(other)) = (fresh_group(), fresh_group()) {
+            assert_ne!(one, other);
+            assert!(!one.exists());
+        }
+    }
+
+    #[test]
+    fn the_controller_is_taken_back_unless_somebody_is_limited() {
+        let root = tempfile::tempdir().unwrap();
+        let (list, limits) = (root.path().join(HANDED_DOWN), root.path().join("other").join("io.max"));
+        fs::create_dir(root.path().join("other")).unwrap();
+        fs::write(&list, "cpu io memory\n").unwrap();
+        fs::write(&limits, "7:0 rbps=max wbps=1024\n").unwrap();
+        take_back(root.path()).unwrap();
+        assert_eq!(fs::read_to_string(&list).unwrap(), "cpu io memory\n");
+        fs::write(&limits, "").unwrap();
+        take_back(root.path()).unwrap();
+        assert_eq!(fs::read_to_string(&list).unwrap(), "-io");
     }
 
     #[test]

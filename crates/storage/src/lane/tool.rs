@@ -3,6 +3,7 @@
 use super::spec::{Kind, Spec};
 use crate::error::StorageError;
 use std::ffi::OsStr;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -64,7 +65,9 @@ pub fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|directory| directory.join(program)).find(|candidate| candidate.is_file())
 }
 
-/// A command for one of [`PACKAGES`] that reads nothing and answers in English.
+/// A command for one of [`PACKAGES`] that reads nothing and answers in English. Of our environment it has `PATH` alone:
+/// what is meant for Plimsoll, a password above all, is not for servers that run as root for days. It is in a process
+/// group of its own: Ctrl-C in the terminal is for Plimsoll, which then undoes what was done.
 ///
 /// # Errors
 /// [`StorageError::Environment`] if it is not installed.
@@ -74,7 +77,8 @@ pub fn command(program: &str) -> Result<Command, StorageError> {
         StorageError::Environment(format!("{program} is not in PATH; install it: {}", install_line(&[package])))
     })?;
     let mut command = Command::new(path);
-    command.env("LC_ALL", "C").stdin(Stdio::null());
+    command.env_clear().env("LC_ALL", "C").stdin(Stdio::null()).process_group(0);
+    command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
     Ok(command)
 }
 
@@ -114,6 +118,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_program_has_neither_our_environment_nor_our_process_group() {
+        let environment = run("env", &[] as &[&str]).unwrap();
+        let mut names: Vec<_> = environment.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["LC_ALL", "PATH"]);
+        let stat = run("cat", &["/proc/self/stat"]).unwrap();
+        let fields: Vec<_> = stat.split(' ').collect();
+        assert_eq!(fields[0], fields[4], "it leads a group: {stat}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! (`innodb_extend_and_initialize = OFF`) or by writing zeros (ON, MySQL's default).
 
 use crate::job::{Access, Engine, Job};
-use crate::layout::{Allocation, Layout};
+use crate::layout::{Allocation, Content, Layout};
 use crate::probe::{Extent, PAGE, Step, size};
 use serde_json::json;
 
@@ -24,6 +24,7 @@ fn step(extent: &Extent, how: &str, allocate: bool, step_bytes: u64) -> Step {
 
 fn job(extent: &Extent, allocate: bool, step: u64) -> Job {
     let limit = MOST.min(extent.data_bytes / 4).max(step);
-    let layout = Layout { allocation: Allocation::Extend, fresh: true, ..Layout::of("growing", 1, limit) };
+    let (allocation, content) = (Allocation::Extend, Content::Zeros);
+    let layout = Layout { allocation, content, fresh: true, ..Layout::of("growing", 1, limit) };
     extent.job(layout, Access::Extension { step, limit, allocate }, Engine::Threads { workers: 1 })
 }

@@ -25,12 +25,14 @@ use crate::job::{Access, Engine, Job, Mix, Places, Syncs};
 use crate::layout::{Allocation, Content, Layout, Open};
 use crate::op::Durable;
 use plimsoll_load::arrivals::Arrivals;
-use plimsoll_load::window::Limit;
+use plimsoll_load::window::{Limit, SECOND_NS};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Bytes of a page: the default of `innodb_page_size`.
 pub const PAGE: u32 = 16 * 1024;
+/// A load beside a measurement is stopped when that is over; longer than any measurement lasts.
+const UNTIL_STOPPED_NS: u64 = 24 * 3600 * SECOND_NS;
 
 /// How much a suite may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,9 +141,9 @@ impl Step {
         Step { probe, id, name, params, job, beside: None }
     }
 
-    /// The same with a load beside it.
+    /// The same with a load beside it, which goes on until the measurement is over.
     pub fn beside(self, load: Job) -> Step {
-        Step { beside: Some(load), ..self }
+        Step { beside: Some(Job { limit: Limit::Time(UNTIL_STOPPED_NS), warmup_ns: 0, ..load }), ..self }
     }
 }
 

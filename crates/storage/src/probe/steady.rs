@@ -4,15 +4,15 @@
 use super::page_write;
 use crate::job::Job;
 use crate::probe::{Extent, Step};
-use plimsoll_load::window::Limit;
+use plimsoll_load::window::{Limit, SECOND_NS};
 
-/// Windows that it lasts: 30 minutes of the full suite's 5 seconds.
-const WINDOWS: u64 = 360;
+/// How long it lasts, whatever the windows of the suite.
+const HALF_AN_HOUR_NS: u64 = 1800 * SECOND_NS;
 /// Writes under way.
 const DEPTH: u32 = 16;
 
 pub fn steps(extent: &Extent) -> Vec<Step> {
-    let limit = Limit::Time(WINDOWS * extent.window_ns);
+    let limit = Limit::Time(HALF_AN_HOUR_NS);
     let job = Job { limit, warmup_ns: 0, ..page_write::load(extent, DEPTH) };
     vec![Step::new(14, "writes", "steady state", [], job)]
 }

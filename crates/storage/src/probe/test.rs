@@ -2,10 +2,12 @@
 //! defaults, on any engine of ours.
 
 use super::Step;
+use crate::engine::uring::MOST_DEPTH;
 use crate::error::StorageError;
 use crate::job::{Access, Engine, Job, Mix, Places, Syncs};
 use crate::layout::{Allocation, Content, Layout, Open};
 use crate::op::{Durable, SyncMode};
+use crate::run;
 use crate::verify::SECTOR;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::{Limit, SECOND_NS};
@@ -14,9 +16,8 @@ use serde_json::json;
 use std::fmt::Write;
 
 const MIB: f64 = (1u64 << 20) as f64;
-/// Threads, and operations under way in one ring: as many as a queue of io_uring has entries (IORING_MAX_ENTRIES).
+/// More threads than any server has connections at work.
 const MOST_WORKERS: u32 = 4096;
-const MOST_DEPTH: u32 = 32768;
 
 /// Which blocks are read or written, and in which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,11 +121,9 @@ pub struct TestOptions {
     pub direct: bool,
     /// O_DSYNC.
     pub dsync: bool,
-    /// O_SYNC.
-    pub sync: bool,
     /// Reads per write of [`TestMode::RandomMixed`].
     pub rw_ratio: f64,
-    /// All files are synced after so many writes of a thread; 0 for never.
+    /// All files are synced after so many requests of a thread, if any of them wrote; 0 for never.
     pub fsync_every: u64,
     /// The file is synced after each write; takes the place of the two other kinds of sync.
     pub fsync_all: bool,
@@ -154,7 +153,6 @@ impl TestOptions {
             depth: 128,
             direct: false,
             dsync: false,
-            sync: false,
             rw_ratio: 1.5,
             fsync_every: 100,
             fsync_all: false,
@@ -187,8 +185,9 @@ impl TestOptions {
     fn layout(&self) -> Layout {
         let content = if self.verify { Content::Checked } else { Content::Random };
         let allocation = match (self.mode, self.io_mode) {
-            // What is mapped has to have its length; what nothing is done to may have any.
-            (TestMode::SequentialWrite, IoMode::Mmap) | (_, IoMode::Null) => Allocation::Hole,
+            // What is mapped has to have its length and its blocks; what nothing is done to may have any.
+            (TestMode::SequentialWrite, IoMode::Mmap) => Allocation::Unwritten,
+            (_, IoMode::Null) => Allocation::Hole,
             (TestMode::SequentialWrite, _) => Allocation::Extend,
             _ => Allocation::Overwrite,
         };
@@ -232,7 +231,7 @@ pub fn step(options: &TestOptions) -> Result<Step, StorageError> {
     }
     let job = Job {
         layout: options.layout(),
-        open: Open { direct: options.direct, dsync: options.dsync, sync: options.sync },
+        open: Open { direct: options.direct, dsync: options.dsync },
         access: options.access(),
         engine: options.engine(),
         arrivals: options.arrivals,
@@ -240,6 +239,7 @@ pub fn step(options: &TestOptions) -> Result<Step, StorageError> {
         warmup_ns: options.warmup_ns,
         verify: options.verify,
     };
+    run::check(&job)?;
     let params = [
         ("mode", json!(options.mode.name())),
         ("threads", json!(options.threads)),
@@ -305,6 +305,12 @@ fn contradictory(options: &TestOptions) -> Option<String> {
     let TestOptions { block, mode, io_mode, .. } = *options;
     let cases = [
         (
+            options.events.is_some() && options.warmup_ns > 0 && options.arrivals.rate().is_some(),
+            "--events with --rate and --warmup: the requests of the warm-up would be among those counted; leave \
+             --warmup out"
+                .to_owned(),
+        ),
+        (
             options.direct && (!block.is_power_of_two() || block < 512),
             format!("--direct with --block {block}: direct I/O needs a power of two of at least 512 bytes"),
         ),
@@ -317,8 +323,8 @@ fn contradictory(options: &TestOptions) -> Option<String> {
             "--verify with --io-mode null: nothing is written that could be checked".to_owned(),
         ),
         (
-            io_mode == IoMode::Mmap && (options.direct || options.dsync || options.sync),
-            "--io-mode mmap with --direct, --dsync or --sync: mapped memory is the page cache itself, \
+            io_mode == IoMode::Mmap && (options.direct || options.dsync),
+            "--io-mode mmap with --direct or --dsync: mapped memory is the page cache itself, \
              and only msync makes it durable"
                 .to_owned(),
         ),
@@ -353,6 +359,9 @@ pub fn listing(probe: &Probe, options: &TestOptions) -> String {
         let count = probe.operations.get(kind).copied().unwrap_or(0);
         let _ =
             writeln!(text, "{name:8}{}", cells(probe, kind, count, bytes).map(|cell| format!("{cell:>12}")).concat());
+    }
+    if let (Some(syncs), Some(ms)) = (probe.found.get("closing_syncs"), probe.found.get("closing_sync_ms")) {
+        let _ = writeln!(text, "\n{syncs} syncs after the time, in none of these rates: mean {ms:.3} ms");
     }
     if let Some(error) = &probe.error {
         let _ = writeln!(text, "\nnot measured to its end: {error}");
@@ -397,7 +406,7 @@ mod tests {
         for mode in TestMode::ALL {
             for io_mode in IoMode::ALL {
                 let step = step(&TestOptions { io_mode, ..TestOptions::new(mode) }).unwrap();
-                crate::stream::check(&step.job).unwrap();
+                run::check(&step.job).unwrap();
                 assert_eq!((TestMode::parse(mode.name()), IoMode::parse(io_mode.name())), (Some(mode), Some(io_mode)));
             }
         }
@@ -425,7 +434,7 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused_by_the_name_of_its_option() {
         type Change = fn(&mut TestOptions);
-        let cases: [(&str, Change); 12] = [
+        let cases: [(&str, Change); 13] = [
             ("--threads 0", |o| o.threads = 0),
             ("--files 0", |o| o.files = 0),
             ("--block 0", |o| o.block = 0),
@@ -438,6 +447,9 @@ mod tests {
             ("--verify with --block 256", |o| (o.verify, o.block) = (true, 256)),
             ("--io-mode mmap with --direct", |o| (o.io_mode, o.direct) = (IoMode::Mmap, true)),
             ("--merged with --test rndrw", |o| o.merged = 2),
+            ("--events with --rate", |o| {
+                (o.events, o.warmup_ns, o.arrivals) = (Some(9), 1, Arrivals::Poisson { rate: 1.0 });
+            }),
         ];
         for (expected, change) in cases {
             let message = refusal(change);

@@ -1,6 +1,6 @@
 //! Which sets a cache answers, and how long it takes writes: probe 13.
 
-use super::evidence::{Evidence, P50, has, iops, latency, number};
+use super::evidence::{Evidence, Measured, P50, has, iops, latency, number};
 use super::figures::{bytes, short, time, times};
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, Second, SheetLine};
@@ -26,14 +26,25 @@ fn cached_set(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let mut sets: Vec<(&Probe, f64)> =
         reads.filter_map(|probe| Some((probe, latency(probe, "read", P50).filter(|us| *us > 0.0)?))).collect();
     sets.sort_by(|a, b| size(a.0).total_cmp(&size(b.0)));
-    let (&(smallest, fast), &(largest, _)) = (sets.first()?, sets.last()?);
+    let (&(smallest, fast), &(largest, slow)) = (sets.first()?, sets.last()?);
     if size(smallest) == size(largest) {
         return None;
     }
     let probes: Vec<&Probe> = sets.iter().map(|(probe, _)| *probe).collect();
-    let step = sets.windows(2).find(|next| next[1].1 >= STEP * fast).map(|next| (next[0], next[1]));
-    let (statement, value) = match step {
-        Some(((within, below), (beyond, above))) => (
+    let beyond_cache = |(probe, us): (&Probe, f64)| {
+        let median = |probe, us| Measured::of(probe, "latency_us.read.p50", us);
+        evidence.differs(median(smallest, fast), median(probe, us), STEP)
+    };
+    let step = sets.windows(2).find(|next| beyond_cache(next[1]) == Some(true)).map(|next| (next[0], next[1]));
+    let figures = format!(
+        "a random read takes {} over {} and {} over {} (medians)",
+        time(fast),
+        bytes(size(smallest)),
+        time(slow),
+        bytes(size(largest))
+    );
+    let (statement, value) = match (step, beyond_cache((largest, slow))) {
+        (Some(((within, below), (beyond, above))), _) => (
             format!(
                 "A cache answers working sets of up to {}: a random read takes {} there (median), {} or {} as much over {}. A \
                  server whose pages fit it will seem faster than this storage is.",
@@ -45,17 +56,13 @@ fn cached_set(evidence: &Evidence<'_>) -> Option<SheetLine> {
             ),
             json!(size(within) as u64),
         ),
-        None => (
-            format!(
-                "No cache was seen: a random read takes {} over {} and {} over {} (medians). Either none answers, or one \
-                 larger than that answers everything.",
-                time(fast),
-                bytes(size(smallest)),
-                time(sets[sets.len() - 1].1),
-                bytes(size(largest))
-            ),
+        (None, Some(_)) => (
+            format!("No cache was seen: {figures}. Either none answers, or one larger than that answers everything."),
             Value::Null,
         ),
+        (None, None) => {
+            (format!("Whether a cache answers small working sets {}: {figures}.", evidence.untold()), Value::Null)
+        }
     };
     Some(line(TOPIC, "cached_set", statement, (value, "bytes"), &probes))
 }

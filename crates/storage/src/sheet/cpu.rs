@@ -1,6 +1,6 @@
 //! What an I/O takes from the CPUs that the server shares: probe 21.
 
-use super::evidence::{Evidence, has, number, word};
+use super::evidence::{Evidence, has, iops};
 use super::figures::{percent, short, time};
 use super::line;
 use plimsoll_model::io::{Probe, SheetLine};
@@ -20,11 +20,11 @@ fn cost(evidence: &Evidence<'_>, what: &str) -> Option<SheetLine> {
     each.sort_by(|a, b| a.1.total_cmp(&b.1));
     let &(least, us) = each.first()?;
     let ways: Vec<String> =
-        each.iter().map(|(probe, us)| format!("{} with {}", time(*us), word(probe, "engine"))).collect();
+        each.iter().map(|(probe, us)| format!("{} with {}", time(*us), probe.word("engine"))).collect();
     let statement = format!(
         "CPU of a page {what}, on the whole machine at {} per second: {}. 10,000 of them per second take {} of one CPU from \
          the server.",
-        short(number(least, "rate")),
+        short(iops(least)),
         ways.join(", "),
         percent(us / 100.0)
     );

@@ -1,6 +1,6 @@
 //! What guarding against torn pages costs: probe 8.
 
-use super::evidence::{Evidence, iops};
+use super::evidence::{Evidence, Measured, iops};
 use super::figures::{bytes, percent, short};
 use super::line;
 use plimsoll_model::io::{DeviceFacts, Probe, SheetLine};
@@ -8,41 +8,34 @@ use serde_json::json;
 
 const TOPIC: &str = "Doublewrite";
 const PAGE: u64 = 16384;
-/// A cost below this is lost in noise.
-const NOTICEABLE: f64 = 0.05;
+/// Fewer pages per second by a smaller factor do not show.
+const NOTICEABLE: f64 = 1.1;
 
 pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
     cost(evidence).into_iter().chain(untorn(evidence)).collect()
 }
 
-/// Pages that came to their places per second, which is less than was written.
-fn pages(probe: &Probe) -> f64 {
-    probe.found.get("pages_per_second").copied().unwrap_or_else(|| iops(probe))
+fn measured(probe: &Probe) -> Measured {
+    Measured::of(probe, "iops", iops(probe))
 }
 
-fn with<'a>(evidence: &Evidence<'a>, how: &str) -> Option<&'a Probe> {
-    evidence.find(8, &[("doublewrite", json!(how))]).filter(|probe| pages(probe) > 0.0)
+/// The probe with the doublewrite buffer on, off, …
+pub fn with<'a>(evidence: &Evidence<'a>, how: &str) -> Option<&'a Probe> {
+    evidence.find(8, &[("doublewrite", json!(how))])
 }
 
 fn cost(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let (on, off) = (with(evidence, "on")?, with(evidence, "off")?);
-    let lost = 1.0 - pages(on) / pages(off);
-    let mut statement = match lost < NOTICEABLE {
-        true => format!(
-            "innodb_doublewrite=ON costs nothing that shows: {} pages flushed per second, {} without",
-            short(pages(on)),
-            short(pages(off))
-        ),
-        false => format!(
-            "innodb_doublewrite=ON costs {} of the pages flushed per second: {} instead of {}",
-            percent(lost),
-            short(pages(on)),
-            short(pages(off))
-        ),
+    let lost = 1.0 - iops(on) / iops(off);
+    let figures = format!("{} pages flushed per second, {} without", short(iops(on)), short(iops(off)));
+    let mut statement = match evidence.differs(measured(on), measured(off), NOTICEABLE) {
+        Some(true) => format!("innodb_doublewrite=ON costs {} of the pages: {figures}", percent(lost)),
+        Some(false) => format!("innodb_doublewrite=ON costs nothing that shows: {figures}"),
+        None => format!("What innodb_doublewrite=ON costs {}: {figures}", evidence.untold()),
     };
     let mut probes = vec![on, off];
     if let Some(synced) = with(evidence, "on-synced") {
-        statement += &format!("; {} with a sync in between, as MariaDB does", short(pages(synced)));
+        statement += &format!("; {} with a sync in between, as MariaDB does", short(iops(synced)));
         probes.push(synced);
     }
     let statement = statement + ". Without it a power cut can leave torn pages that no log repairs.";
@@ -59,10 +52,10 @@ fn untorn(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let mut statement = format!("Untorn writes are offered from {} to {}", bytes(least as f64), bytes(most as f64));
     let mut probes = Vec::new();
     if let Some(atomic) = with(evidence, "atomic") {
-        statement += &format!(" and put {} pages in place per second", short(pages(atomic)));
+        statement += &format!(" and put {} pages in place per second", short(iops(atomic)));
         probes.push(atomic);
         if let Some(on) = with(evidence, "on") {
-            statement += &format!(" ({} with doublewrite)", short(pages(on)));
+            statement += &format!(" ({} with doublewrite)", short(iops(on)));
             probes.push(on);
         }
     }

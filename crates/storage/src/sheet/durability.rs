@@ -1,14 +1,20 @@
-//! Whether a flush reaches the device, and whether it can have reached a medium: probe 5, and the latency of syncs.
+//! Whether a flush reaches the device, as probe 5 counts them, and whether it can have reached a medium, by the latency of
+//! syncs.
 
 use super::evidence::{Evidence, P50, has, latency};
-use super::figures::{short, time};
+use super::figures::{rate, short, time};
 use super::{line, warning_if};
-use plimsoll_model::io::{DeviceFacts, Probe, SheetLine};
+use crate::device::WRITE_THROUGH;
+use plimsoll_model::io::{DeviceFacts, LatencyUs, Probe, SheetLine};
 use serde_json::{Value, json};
 
 const TOPIC: &str = "Durability";
-/// Fewer flushes per sync than this are those of others.
+/// Each sync that reaches the device is at least one flush of it; fewer than this are those of others.
 const REACHED: f64 = 0.5;
+/// Up to so many flushes of others per sync, twice as many would not make a sync look as if it reached the device.
+const FOREIGN: f64 = 0.25;
+/// Probes whose every write is followed by a sync.
+const SYNCING: [u8; 5] = [1, 2, 4, 5, 17];
 /// No flash or disk without a protected cache makes a write durable faster: programming a page of flash takes some
 /// hundred microseconds.
 const FASTEST_FLASH_US: f64 = 100.0;
@@ -56,97 +62,145 @@ fn has_option(device: &DeviceFacts, option: &str) -> bool {
     device.mount_options.iter().any(|known| known == option)
 }
 
-/// Flushes that the device completed per sync of a file.
+/// Flushes that the device completed per sync of a file, where they can be counted.
 fn counted(evidence: &Evidence<'_>) -> Option<SheetLine> {
+    let device = evidence.device;
     let of =
         |allocation: &str| evidence.of(5).into_iter().find(|probe| has(probe, &[("allocation", json!(allocation))]));
     let overwriting = of("overwrite").or_else(|| evidence.of(5).into_iter().next())?;
-    let flushes = flushes_per_sync(overwriting)?;
-    let mut probes = vec![overwriting];
+    if device.write_cache.as_deref() == Some(WRITE_THROUGH) {
+        return Some(not_told(
+            "the device says that it has no volatile cache (`write through`), so that the kernel sends it no flush. That is \
+             true of protected memory and of disks whose cache is off; make sure of it",
+            &[overwriting],
+        ));
+    }
+    if let Some(option) = ["barrier=0", "nobarrier"].into_iter().find(|option| has_option(device, option)) {
+        return Some(not_reached(&format!("the file system is mounted with {option}; remove that"), &[overwriting]));
+    }
+    if overwriting.flushes_per_op.is_none() {
+        return Some(not_told(
+            "the kernel does not count flushes of this device: before Linux 5.5 of none, and never of one that is made of \
+             others, such as LVM, LUKS and RAID",
+            &[overwriting],
+        ));
+    }
+    let (flushes, foreign) = (flushes_per_sync(overwriting)?, foreign_per_sync(device, overwriting)?);
     if flushes < REACHED {
-        return Some(not_reached(evidence.device, flushes, &probes));
+        let found = short(flushes);
+        let why = format!(
+            "{found} flushes per sync arrive. Something on the way swallows them: a preloaded library such as eatmydata, a \
+             mount option, or a virtual disk without flushes"
+        );
+        return Some(not_reached(&why, &[overwriting]));
     }
-    let mut statement = format!(
-        "A sync reaches the device: flushes per fdatasync are {} of a file that is overwritten",
-        short(flushes)
-    );
-    if let Some((growing, more)) = of("extend").and_then(|probe| Some((probe, flushes_per_sync(probe)?))) {
-        statement += &format!(", {} of one that grows", short(more));
-        if more > 1.5 * flushes {
-            statement += ": logs that are laid out before and rewritten in place commit faster";
-        }
-        probes.push(growing);
+    if foreign > FOREIGN || flushes - foreign < REACHED {
+        let (others, found) = (short(foreign), short(flushes));
+        let why = format!(
+            "others flush the device, too, about {others} of the {found} times per sync; repeat when they are gone"
+        );
+        return Some(not_told(&why, &[overwriting]));
     }
-    Some(line(TOPIC, "flush_reaches_device", statement + ".", (true, ""), &probes))
+    Some(reached(device, overwriting, of("extend")))
 }
 
 fn flushes_per_sync(probe: &Probe) -> Option<f64> {
     let done = |kind: &str| probe.operations.get(kind).copied().unwrap_or(0) as f64;
-    let (syncs, operations) = (done("sync"), done("read") + done("write"));
-    let per_sync = probe.flushes_per_op? * if operations > 0.0 { operations } else { syncs } / syncs;
+    let operations = done("read") + done("write");
+    let per_sync = probe.flushes_per_op? * if operations > 0.0 { operations / done("sync") } else { 1.0 };
     per_sync.is_finite().then_some(per_sync)
 }
 
-fn not_reached(device: &DeviceFacts, flushes: f64, probes: &[&Probe]) -> SheetLine {
-    let without_barriers = ["barrier=0", "nobarrier"].into_iter().find(|option| has_option(device, option));
-    let why = match (without_barriers, device.write_cache.as_deref()) {
-        (Some(option), _) => format!("the file system is mounted with {option}; remove that"),
-        (None, Some("write through")) => {
-            "the device says that it has no volatile cache (`write through`), which is true of protected memory only; make \
-             sure of it"
-                .to_owned()
-        }
-        _ => "something on the way swallows it: a preloaded library such as eatmydata, a mount option, or a virtual disk \
-              without flushes"
-            .to_owned(),
-    };
-    let statement = format!(
-        "fsync does not reach the device ({} flushes per sync): {why}. What was committed last may be lost in a power cut, \
-         whatever innodb_flush_log_at_trx_commit says.",
+/// Flushes of others for each sync of the probe, if they went on as before it.
+fn foreign_per_sync(device: &DeviceFacts, probe: &Probe) -> Option<f64> {
+    let syncs = *probe.operations.get("sync").filter(|syncs| **syncs > 0)?;
+    Some(device.flushes_per_second_idle.unwrap_or(0.0) * probe.seconds / syncs as f64)
+}
+
+fn reached(device: &DeviceFacts, overwriting: &Probe, extending: Option<&Probe>) -> SheetLine {
+    let own = |probe: &Probe| Some((flushes_per_sync(probe)? - foreign_per_sync(device, probe)?).max(0.0));
+    let flushes = own(overwriting).unwrap_or(0.0);
+    let mut statement = format!(
+        "A sync reaches the device: flushes per fdatasync are {} of a file that is overwritten",
         short(flushes)
+    );
+    let mut probes = vec![overwriting];
+    if let Some((growing, more)) = extending.and_then(|probe| Some((probe, own(probe)?))) {
+        statement += &format!(", {} of one that grows", short(more));
+        if more > 1.5 * flushes {
+            let (fewer, many) = (rate(overwriting), rate(growing));
+            statement += &format!(
+                ": logs that are laid out before and rewritten in place need fewer ({fewer} against {many} durable writes \
+                 per second here)"
+            );
+        }
+        probes.push(growing);
+    }
+    if let Some(others) = device.flushes_per_second_idle.filter(|others| *others > 0.0) {
+        statement += &format!("; those of others, about {} per second, are taken off", short(others));
+    }
+    line(TOPIC, "flush_reaches_device", statement + ".", (true, ""), &probes)
+}
+
+fn not_reached(why: &str, probes: &[&Probe]) -> SheetLine {
+    let statement = format!(
+        "fsync does not reach the device: {why}. What was committed last may be lost in a power cut, whatever \
+         innodb_flush_log_at_trx_commit says."
     );
     warning_if(true, line(TOPIC, "flush_reaches_device", statement, (false, ""), probes))
 }
 
-/// Whether a medium can have answered as fast as syncs were answered.
+fn not_told(why: &str, probes: &[&Probe]) -> SheetLine {
+    let statement = format!("Whether a sync reaches the device cannot be told by counting flushes: {why}.");
+    line(TOPIC, "flush_reaches_device", statement, (Value::Null, ""), probes)
+}
+
+/// Whether a medium can have answered as fast as syncs were answered. The fastest of all probes decides: what else goes
+/// on can make memory look slow, and nothing makes a medium look fast.
 fn plausible(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let device = evidence.device;
     device.name.as_ref()?;
-    let (probe, sync_us) = sync(evidence)?;
-    let (floor, medium) = match device.rotational {
+    let (probe, median_us) = fastest(evidence, P50)?;
+    let (quickest, least_us) = fastest(evidence, |sync| sync.min.or(sync.p50))?;
+    let (floor, medium) = match device.turns() {
         Some(true) => (FASTEST_DISK_US, "a disk that turns"),
         _ => (FASTEST_FLASH_US, "flash"),
     };
-    let (statement, warning) = match sync_us {
-        us if us >= floor => (
-            format!(
-                "Half of all syncs take {} or more, as {medium} may need: nothing suggests that they are acknowledged \
-                      early.",
-                time(us)
-            ),
-            false,
-        ),
-        us if is_persistent_memory(device) => {
-            (format!("Half of all syncs take at most {}: persistent memory can do that.", time(us)), false)
+    let (median, least) = (time(median_us), time(least_us));
+    let (statement, warning) = match median_us {
+        us if us < floor && is_persistent_memory(device) => {
+            (format!("Half of all syncs take at most {median}: persistent memory can do that."), false)
         }
-        us => (
-            format!(
-                "Your fsync is acknowledged by memory: half of all syncs take at most {}, less than {medium} needs. A power cut \
-             may lose what was committed, unless that memory is protected by a battery or capacitors.",
-                time(us)
-            ),
-            true,
-        ),
+        us if us < floor => {
+            let statement = format!(
+                "Your fsync is acknowledged by memory: half of all syncs take at most {median}, less than {medium} needs. A \
+                 power cut may lose what was committed, unless that memory is protected by a battery or capacitors."
+            );
+            (statement, true)
+        }
+        _ if least_us < floor => {
+            let statement = format!(
+                "Whether fsync is acknowledged by memory cannot be told: half of all syncs take {median} or more, but one \
+                 took {least}, less than {medium} needs; repeat while the machine does nothing else."
+            );
+            (statement, false)
+        }
+        _ => {
+            let statement = format!(
+                "Half of all syncs take {median} or more, and none less than {least}, as {medium} may need: nothing \
+                 suggests that they are acknowledged early."
+            );
+            (statement, false)
+        }
     };
-    Some(warning_if(warning, line(TOPIC, "sync_latency", statement, (sync_us, "us"), &[probe])))
+    Some(warning_if(warning, line(TOPIC, "sync_latency", statement, (median_us, "us"), &[probe, quickest])))
 }
 
-/// The median of a plain fdatasync after overwriting.
-fn sync<'a>(evidence: &Evidence<'a>) -> Option<(&'a Probe, f64)> {
-    let overwriting = [("allocation", json!("overwrite"))];
-    let fdatasync = [("primitive", json!("fdatasync")), overwriting[0].clone()];
-    let candidates = [evidence.find(4, &fdatasync), evidence.find(5, &overwriting), evidence.find(1, &[])];
-    candidates.into_iter().flatten().find_map(|probe| Some((probe, latency(probe, "sync", P50)?)))
+/// The probe of which this figure of its syncs is the smallest, microseconds.
+fn fastest<'a>(evidence: &Evidence<'a>, pick: fn(&LatencyUs) -> Option<f64>) -> Option<(&'a Probe, f64)> {
+    let probes = SYNCING.into_iter().flat_map(|number| evidence.of(number));
+    let found = probes.filter_map(|probe| Some((probe, latency(probe, "sync", pick)?)));
+    found.min_by(|(_, one), (_, other)| one.total_cmp(other))
 }
 
 fn is_persistent_memory(device: &DeviceFacts) -> bool {

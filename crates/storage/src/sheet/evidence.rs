@@ -1,7 +1,14 @@
 //! What the sheet is made from, and how a topic finds the probes it is about.
 
+use super::figures::times;
+use plimsoll_model::Estimate;
 use plimsoll_model::io::{DeviceFacts, LatencyUs, Probe};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+/// Reads under way in the cache map (probe 13).
+const CACHE_MAP_DEPTH: u32 = 16;
+/// Where more than this share of what was offered could not be started, the rate is not the one that was asked for.
+const DROPPED: f64 = 0.01;
 
 /// The device and the probes of one evaluation.
 pub struct Evidence<'a> {
@@ -10,15 +17,85 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// The measurements of a probe that came to their end and did something, in their order.
+    /// The measurements of a probe that can be relied on, in their order.
     pub fn of(&self, number: u8) -> Vec<&'a Probe> {
-        self.probes.iter().filter(|probe| probe.probe == number && probe.error.is_none() && iops(probe) > 0.0).collect()
+        let sound = |probe: &&Probe| probe.error.is_none() && iops(probe) > 0.0 && unsound(probe).is_none();
+        self.probes.iter().filter(|probe| probe.probe == number).filter(sound).collect()
     }
 
     /// Its first measurement with these values.
     pub fn find(&self, number: u8, wanted: &[(&str, Value)]) -> Option<&'a Probe> {
         self.of(number).into_iter().find(|probe| has(probe, wanted))
     }
+
+    /// Whether `high` is at least so many times `low`: `None` where chance alone might decide that.
+    ///
+    /// Where both have intervals, these must lie apart. Else the ratio must exceed that between repeats of identical jobs,
+    /// and no repeats may lie a factor apart where none is found.
+    pub fn differs(&self, low: Measured, high: Measured, factor: f64) -> Option<bool> {
+        let found = high.value >= factor * low.value;
+        let sure = match (found, low.interval, high.interval) {
+            (true, Some((_, top)), Some((bottom, _))) => top < bottom,
+            (false, Some((bottom, _)), Some((_, top))) => top < factor * bottom,
+            (true, ..) => high.value > self.noise() * low.value,
+            (false, ..) => self.noise() <= factor,
+        };
+        sure.then_some(found)
+    }
+
+    /// The largest ratio between the rates of identical jobs: of one session that commits (probes 1 and 2), and of 16 reads
+    /// under way over one set (probes 6 and 13). 1 without repeats.
+    pub fn noise(&self) -> f64 {
+        let commits = self.of(1).into_iter().map(|probe| {
+            let same = [("server", json!(probe.word("server"))), ("committers", json!(1))];
+            (probe, self.find(2, &same))
+        });
+        let reads = self.of(13).into_iter().filter(|probe| probe.word("what") == "read").map(|probe| {
+            let same = [("depth", json!(CACHE_MAP_DEPTH)), ("set_bytes", json!(number(probe, "set_bytes")))];
+            (probe, self.find(6, &same))
+        });
+        let pairs = commits.chain(reads).filter_map(|(probe, repeat)| Some((iops(probe), iops(repeat?))));
+        pairs.map(|(a, b)| (a / b).max(b / a)).fold(1.0, f64::max)
+    }
+
+    /// Why [`Evidence::differs`] found nothing either way, in words.
+    pub fn untold(&self) -> String {
+        match self.noise() {
+            noise if noise > 1.0 => {
+                format!("cannot be told, as identical measurements differ by {} here", times(noise))
+            }
+            _ => "cannot be told, as the intervals are too wide".to_owned(),
+        }
+    }
+}
+
+/// A number with its 95 % interval, where there is one.
+#[derive(Clone, Copy)]
+pub struct Measured {
+    pub value: f64,
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Measured {
+    /// `path` is that of the field of the probe.
+    pub fn of(probe: &Probe, path: &str, value: f64) -> Measured {
+        Measured { value, interval: probe.estimates.get(path).and_then(Estimate::interval) }
+    }
+
+    /// What was done per second.
+    pub fn rate(probe: &Probe) -> Measured {
+        Measured::of(probe, "iops", iops(probe))
+    }
+}
+
+/// Why a measurement that came to its end is not what it should be, if so.
+pub fn unsound(probe: &Probe) -> Option<String> {
+    let counts = &probe.counts;
+    if probe.caveats.iter().any(|caveat| caveat.code == "not_beside") {
+        return Some("the load beside it was not there all the time".to_owned());
+    }
+    let behind = counts.dropped as f64 > DROPPED * counts.offered as f64;
+    behind.then(|| format!("{} of {} operations could not be started in time", counts.dropped, counts.offered))
 }
 
 /// True if the parameters have these values; a number is the same however it is written.
@@ -32,12 +109,7 @@ pub fn has(probe: &Probe, wanted: &[(&str, Value)]) -> bool {
 
 /// A parameter that is a number; 0 if it is not there.
 pub fn number(probe: &Probe, name: &str) -> f64 {
-    probe.params.get(name).and_then(Value::as_f64).unwrap_or(0.0)
-}
-
-/// A parameter that is a word; empty if it is not there.
-pub fn word<'a>(probe: &'a Probe, name: &str) -> &'a str {
-    probe.params.get(name).and_then(Value::as_str).unwrap_or("")
+    probe.number(name).unwrap_or(0.0)
 }
 
 /// What was done per second; 0 if nothing was, or no number.

@@ -3,15 +3,15 @@
 //! A file system may let only one direct write at a time into a file, by the lock of its inode; ext4 does so for writes
 //! that allocate blocks (Linux, `fs/ext4/file.c`).
 
-use super::evidence::{Evidence, has, iops, number};
+use super::evidence::{Evidence, Measured, has, iops, number};
 use super::figures::{counted, rate, times};
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const TOPIC: &str = "Files";
-/// One file that takes less than this share of what many take lets writes wait for each other.
-const SERIALISED_BELOW: f64 = 0.6;
+/// Where many files take so many times what one takes, writes to one file wait for each other.
+const SERIALISED: f64 = 1.0 / 0.6;
 /// Where no more is gained, one file is as good as many.
 const GAIN: f64 = 1.15;
 /// So many threads show it best: more of them wait for the device instead.
@@ -76,7 +76,7 @@ fn with_allocation<'a>(evidence: &Evidence<'a>, allocation: &str) -> Vec<&'a Pro
 
 fn serialised(evidence: &Evidence<'_>, (allocation, which, remedy): &(&str, &str, &str)) -> Option<SheetLine> {
     let Pair { one, many } = Pair::of(evidence, allocation)?;
-    let serialised = iops(one) < SERIALISED_BELOW * iops(many);
+    let serialised = evidence.differs(Measured::rate(one), Measured::rate(many), SERIALISED);
     let mut figures = format!(
         "{} write {} per second into one file, {} into {}",
         counted(number(one, "threads"), "thread"),
@@ -91,10 +91,15 @@ fn serialised(evidence: &Evidence<'_>, (allocation, which, remedy): &(&str, &str
         probes.push(alone);
     }
     let statement = match serialised {
-        true => format!("Direct writes {which} wait for each other within one file: {figures}. So {remedy}."),
-        false => format!("Direct writes {which} do not wait for each other within one file: {figures}."),
+        Some(true) => format!("Direct writes {which} wait for each other within one file: {figures}. So {remedy}."),
+        Some(false) => format!("Direct writes {which} do not wait for each other within one file: {figures}."),
+        None => format!(
+            "Whether direct writes {which} wait for each other within one file {}: {figures}.",
+            evidence.untold()
+        ),
     };
-    Some(warning_if(serialised, line(TOPIC, format!("serialised_{allocation}"), statement, (serialised, ""), &probes)))
+    let told = line(TOPIC, format!("serialised_{allocation}"), statement, (serialised, ""), &probes);
+    Some(warning_if(serialised == Some(true), told))
 }
 
 /// One tablespace or many, by what overwriting gains from more files.
@@ -110,23 +115,32 @@ fn file_count(evidence: &Evidence<'_>) -> Option<SheetLine> {
         .max_by(|a, b| iops(a).total_cmp(&iops(b)))?;
     let gain = iops(best) / iops(one);
     let threads = counted(most_threads, "thread");
-    let (statement, value) = match gain >= GAIN {
-        true => (
+    let (statement, value) = match evidence.differs(Measured::rate(one), Measured::rate(best), GAIN) {
+        Some(true) => (
             format!(
                 "More files help: with {threads}, {} files take {} what one takes; innodb_file_per_table=ON and partitions \
                  of the largest tables.",
                 number(best, "files"),
                 times(gain)
             ),
-            "many",
+            json!("many"),
         ),
-        false => (
+        Some(false) => (
             format!(
                 "The number of files does not matter here: with {threads}, no number of them takes more than {} what one \
                  takes; choose innodb_file_per_table by convenience.",
                 times(gain.max(1.0))
             ),
-            "any",
+            json!("any"),
+        ),
+        None => (
+            format!(
+                "Whether the number of files matters {}: with {threads}, {} files take {} what one takes.",
+                evidence.untold(),
+                number(best, "files"),
+                times(gain)
+            ),
+            Value::Null,
         ),
     };
     Some(line(TOPIC, "file_count", statement, (value, ""), &among))

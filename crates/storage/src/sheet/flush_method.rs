@@ -1,6 +1,6 @@
 //! Which flush method the servers should use: direct support, and probe 4.
 
-use super::evidence::{Evidence, has, iops};
+use super::evidence::{Evidence, Measured, has, iops};
 use super::figures::{percent, short};
 use super::line;
 use plimsoll_model::io::{Probe, SheetLine};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 const TOPIC: &str = "Flush method";
 /// A smaller gain is not worth a setting.
-const WORTHWHILE: f64 = 1.05;
+const WORTHWHILE: f64 = 1.1;
 
 pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
     [method(evidence), sync_call(evidence), write_through(evidence)].into_iter().flatten().collect()
@@ -44,9 +44,10 @@ fn sync_call(evidence: &Evidence<'_>) -> Option<SheetLine> {
         short(iops(fdatasync)),
         short(iops(fsync))
     );
-    let statement = match gain > WORTHWHILE {
-        true => format!("innodb_use_fdatasync=ON (MySQL) saves work: {figures}."),
-        false => format!("fdatasync saves nothing against fsync: {figures}."),
+    let statement = match evidence.differs(Measured::rate(fsync), Measured::rate(fdatasync), WORTHWHILE) {
+        Some(true) => format!("innodb_use_fdatasync=ON (MySQL) saves work: {figures}."),
+        Some(false) => format!("fdatasync saves nothing worth a setting against fsync: {figures}."),
+        None => format!("Whether fdatasync saves work against fsync {}: {figures}.", evidence.untold()),
     };
     Some(line(TOPIC, "fdatasync_gain", statement, (gain, "ratio"), &[fdatasync, fsync]))
 }
@@ -59,18 +60,19 @@ fn write_through(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let all = evidence.of(4).into_iter().filter(|probe| has(probe, &[("allocation", json!("overwrite"))]));
     let through = all.filter(is_through).max_by(|a, b| iops(a).total_cmp(&iops(b)))?;
     let gain = iops(through) / iops(synced);
-    let statement = match gain > WORTHWHILE {
-        true => format!(
+    let figures = format!("{} against {} writes per second", short(iops(through)), short(iops(synced)));
+    let statement = match evidence.differs(Measured::rate(synced), Measured::rate(through), WORTHWHILE) {
+        Some(true) => format!(
             "A log that is written through (MySQL: innodb_flush_method=O_DSYNC, MariaDB: innodb_log_file_write_through=ON) is \
-             {} faster than one that is synced: {} against {} writes per second.",
-            percent(gain - 1.0),
-            short(iops(through)),
-            short(iops(synced))
+             {} faster than one that is synced: {figures}.",
+            percent(gain - 1.0)
         ),
-        false => format!(
-            "A log that is written through (O_DSYNC) is no faster than one that is synced: {} against {} writes per second.",
-            short(iops(through)),
-            short(iops(synced))
+        Some(false) => {
+            format!("A log that is written through (O_DSYNC) is no faster than one that is synced: {figures}.")
+        }
+        None => format!(
+            "Whether a log that is written through (O_DSYNC) is faster than one that is synced {}: {figures}.",
+            evidence.untold()
         ),
     };
     Some(line(TOPIC, "log_write_through", statement, (gain, "ratio"), &[through, synced]))

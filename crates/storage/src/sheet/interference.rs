@@ -1,15 +1,15 @@
 //! What disturbs what: reads while pages are flushed (probe 10), commits while pages are written (probe 11).
 
-use super::evidence::{Evidence, P99, find_pair, iops, number, response, word};
-use super::figures::{percent, rate, short, time, times};
+use super::evidence::{Evidence, Measured, P99, find_pair, iops, response};
+use super::figures::{percent, rate, time, times};
 use super::{line, warning_if};
 use plimsoll_model::io::SheetLine;
 
 const TOPIC: &str = "Interference";
 /// Queries notice a tail that is so many times as long.
 const DISTURBED: f64 = 3.0;
-/// A log that keeps more than this share of its commits has no need of a device of its own.
-const UNDISTURBED: f64 = 0.8;
+/// A log that commits so many times as often alone is worth a device of its own.
+const SLOWED: f64 = 1.25;
 
 pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
     let logs = ["mysql", "mariadb"].into_iter().filter_map(|server| log_and_data(evidence, server));
@@ -20,10 +20,12 @@ fn read_tail(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let (quiet, flushing) = find_pair(&evidence.of(10), "flushing")?;
     let (before, during) = (response(quiet, "read", P99)?, response(flushing, "read", P99)?);
     let longer = during / before;
-    let disturbed = longer >= DISTURBED;
+    let p99 = |probe, us| Measured::of(probe, "response_us.read.p99", us);
+    let disturbed = evidence.differs(p99(quiet, before), p99(flushing, during), DISTURBED);
     let consequence = match disturbed {
-        true => "a lower innodb_io_capacity_max, or a larger redo log, spreads flushing out",
-        false => "flushing hardly disturbs queries",
+        Some(true) => "a lower innodb_io_capacity_max, or a larger redo log, spreads flushing out".to_owned(),
+        Some(false) => "flushing hardly disturbs queries".to_owned(),
+        None => format!("whether flushing disturbs queries {}", evidence.untold()),
     };
     let statement = format!(
         "While pages are flushed, 99 % of reads are done within {} instead of {}, {} as long, at {} reads per second: \
@@ -31,14 +33,14 @@ fn read_tail(evidence: &Evidence<'_>) -> Option<SheetLine> {
         time(during),
         time(before),
         times(longer),
-        short(number(quiet, "rate"))
+        rate(flushing)
     );
     let told = line(TOPIC, "read_tail_while_flushing", statement, (during, "us"), &[quiet, flushing]);
-    Some(warning_if(disturbed, told))
+    Some(warning_if(disturbed == Some(true), told))
 }
 
 fn log_and_data(evidence: &Evidence<'_>, server: &str) -> Option<SheetLine> {
-    let of_server: Vec<_> = evidence.of(11).into_iter().filter(|probe| word(probe, "server") == server).collect();
+    let of_server: Vec<_> = evidence.of(11).into_iter().filter(|probe| probe.word("server") == server).collect();
     let (alone, beside) = find_pair(&of_server, "data_writes")?;
     let kept = iops(beside) / iops(alone);
     let name = if server == "mysql" { "MySQL" } else { "MariaDB" };
@@ -47,14 +49,18 @@ fn log_and_data(evidence: &Evidence<'_>, server: &str) -> Option<SheetLine> {
         rate(beside),
         rate(alone)
     );
-    let statement = match kept < UNDISTURBED {
-        true => format!(
+    let disturbed = evidence.differs(Measured::rate(beside), Measured::rate(alone), SLOWED);
+    let statement = match disturbed {
+        Some(true) => format!(
             "Log and data disturb each other: {figures}, {} less. A volume of its own for the log (innodb_log_group_home_dir) \
              is worth trying.",
             percent(1.0 - kept)
         ),
-        false => format!("Log and data do not disturb each other: {figures}. The log needs no volume of its own."),
+        Some(false) => {
+            format!("Log and data do not disturb each other: {figures}. The log needs no volume of its own.")
+        }
+        None => format!("Whether log and data disturb each other {}: {figures}.", evidence.untold()),
     };
     let told = line(TOPIC, format!("log_beside_data_{server}"), statement, (kept, "share"), &[alone, beside]);
-    Some(warning_if(kept < UNDISTURBED, told))
+    Some(warning_if(disturbed == Some(true), told))
 }

@@ -1,13 +1,15 @@
 //! The smallest block that is rewritten in place without reading around it: probe 17.
 
-use super::evidence::{Evidence, P50, iops, latency, number};
+use super::evidence::{Evidence, Measured, P50, iops, latency, number};
 use super::figures::{bytes, time};
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};
+use serde_json::{Value, json};
 
 const TOPIC: &str = "Log blocks";
-/// Less than this share of what another brings is clearly less.
-const PENALTY_BELOW: f64 = 0.8;
+/// What takes so many times as long is clearly slower.
+const PENALTY: f64 = 1.25;
+const VARIABLE: &str = "MySQL; its default is 8192";
 /// The largest value of innodb_log_write_ahead_size: a page.
 const PAGE: f64 = 16384.0;
 
@@ -30,39 +32,74 @@ fn median(probe: &Probe) -> f64 {
     }
 }
 
+fn bare(us: f64) -> Measured {
+    Measured { value: us, interval: None }
+}
+
 /// Where all smaller blocks are clearly slower than all from here on. What has no such step varies by chance, or by size.
-fn step(blocks: &[&Probe]) -> Option<usize> {
+fn step(evidence: &Evidence<'_>, blocks: &[&Probe]) -> Option<usize> {
     let fastest = |of: &[&Probe]| of.iter().map(|probe| median(probe)).fold(f64::INFINITY, f64::min);
     let slowest = |of: &[&Probe]| of.iter().map(|probe| median(probe)).fold(0.0, f64::max);
-    (1..blocks.len()).find(|at| slowest(&blocks[*at..]) < PENALTY_BELOW * fastest(&blocks[..*at]))
+    let apart = |at: usize| evidence.differs(bare(slowest(&blocks[at..])), bare(fastest(&blocks[..at])), PENALTY);
+    (1..blocks.len()).find(|at| apart(*at) == Some(true))
+}
+
+/// Whether the device read something for each rewrite below the step, and did not from there on. What a disk reads within
+/// itself is not seen.
+fn is_read_before(blocks: &[&Probe], step: usize) -> bool {
+    let read_bytes = |probe: &Probe| 1000.0 * probe.found.get("read_kb_per_second").unwrap_or(&0.0) / iops(probe);
+    let one_each = |probe: &&Probe| read_bytes(probe) >= number(blocks[step], "block") / 2.0;
+    blocks[..step].iter().all(one_each) && !blocks[step..].iter().any(one_each)
 }
 
 /// The smallest block that nothing below has to read around.
 fn write_ahead(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let blocks = aligned(evidence);
+    let smallest = number(blocks.first()?, "block");
     if blocks.len() < 2 {
         return None;
     }
-    let step = step(&blocks);
-    let block = number(blocks[step.unwrap_or(0)], "block");
     let each: Vec<String> =
         blocks.iter().map(|p| format!("{} at {}", time(median(p)), bytes(number(p, "block")))).collect();
     let figures = format!("median of a synced rewrite: {}", each.join(", "));
-    let statement = match (step, refused(evidence, block)) {
-        (Some(_), _) => format!(
-            "Log writes of less than {} are read before they are written ({figures}): innodb_log_write_ahead_size={block}.",
-            bytes(block)
+    let (statement, value) = match (step(evidence, &blocks), refused(evidence, smallest)) {
+        (Some(step), _) => slower_below(&blocks, step, &figures),
+        (None, Some(refused)) => (
+            format!(
+                "Direct writes of {refused} are refused, {} is the smallest block ({figures}): \
+                 innodb_log_write_ahead_size={smallest} or more ({VARIABLE}).",
+                bytes(smallest)
+            ),
+            json!(smallest),
         ),
-        (None, Some(refused)) => format!(
-            "Direct writes of {refused} are refused, {} is the smallest block ({figures}): innodb_log_write_ahead_size={block} \
-             or more.",
-            bytes(block)
+        (None, None) => (
+            format!(
+                "No size of log blocks stands out ({figures}): innodb_log_write_ahead_size may stay as it is ({VARIABLE})."
+            ),
+            Value::Null,
         ),
-        (None, None) => {
-            format!("Small log writes cost nothing extra ({figures}): innodb_log_write_ahead_size may stay as it is.")
-        }
     };
-    Some(line(TOPIC, "log_write_ahead_size", statement, (block, "bytes"), &blocks))
+    Some(line(TOPIC, "log_write_ahead_size", statement, (value, "bytes"), &blocks))
+}
+
+fn slower_below(blocks: &[&Probe], step: usize, figures: &str) -> (String, Value) {
+    let block = number(blocks[step], "block");
+    let (size, setting) = (bytes(block), format!("innodb_log_write_ahead_size={block}"));
+    match is_read_before(blocks, step) {
+        true => (
+            format!(
+                "Log writes of less than {size} are read before they are written ({figures}): {setting} ({VARIABLE})."
+            ),
+            json!(block),
+        ),
+        false => (
+            format!(
+                "Log writes of less than {size} are slower, it is not clear why ({figures}): the device was not seen to read \
+                 around them, though a disk may within itself. {setting} is worth a try ({VARIABLE})."
+            ),
+            Value::Null,
+        ),
+    }
 }
 
 /// The largest block below `accepted` that could not be written at all.
@@ -82,7 +119,7 @@ fn misaligned(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let pairs = off.into_iter().filter_map(|off| Some((same(off)?, off)));
     let kept = |(on, off): &(&Probe, &Probe)| median(on) / median(off);
     let (on, off) = pairs.min_by(|a, b| kept(a).total_cmp(&kept(b)))?;
-    let costs = kept(&(on, off)) < PENALTY_BELOW;
+    let costs = evidence.differs(bare(median(on)), bare(median(off)), PENALTY);
     let figures = format!(
         "a synced rewrite of {} takes {}, one that begins {} off {} (medians)",
         bytes(number(on, "block")),
@@ -91,10 +128,14 @@ fn misaligned(evidence: &Evidence<'_>) -> Option<SheetLine> {
         time(median(off))
     );
     let statement = match costs {
-        true => {
+        Some(true) => {
             format!("Misaligned blocks are slower ({figures}): partitions and images must begin at multiples of 1 MiB.")
         }
-        false => format!("Misaligned blocks are not slower ({figures})."),
+        Some(false) => format!("Misaligned blocks are not slower ({figures})."),
+        None => format!("Whether misaligned blocks are slower {} ({figures}).", evidence.untold()),
     };
-    Some(warning_if(costs, line(TOPIC, "misaligned_blocks", statement, (kept(&(on, off)), "ratio"), &[on, off])))
+    Some(warning_if(
+        costs == Some(true),
+        line(TOPIC, "misaligned_blocks", statement, (kept(&(on, off)), "ratio"), &[on, off]),
+    ))
 }

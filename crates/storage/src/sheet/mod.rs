@@ -1,7 +1,7 @@
 //! What a DBA reads: sentences with their numbers, each naming the probes that it rests on.
 //!
 //! One file per topic, each a function from the [`Evidence`] to the lines that it allows. A probe that is not there or
-//! failed gives no line, but where silence would mislead; [`unmeasured`] names those.
+//! failed gives no line, but where silence would mislead; `unmeasured` names those.
 
 mod cache;
 mod commits;

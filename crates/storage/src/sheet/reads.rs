@@ -1,6 +1,6 @@
 //! How fast pages are read that are not in the buffer pool: probes 6 and 12.
 
-use super::evidence::{Evidence, P50, P99, has, iops, latency, number, word};
+use super::evidence::{Evidence, P50, P99, has, iops, latency, number};
 use super::figures::{bytes, counted, percent, rate, short, time};
 use super::line;
 use plimsoll_model::Estimate;
@@ -18,7 +18,7 @@ pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
 
 /// The measurements that differ in nothing but depth, most of them, smallest depth first.
 pub fn sweep<'a>(probes: &[&'a Probe]) -> Vec<&'a Probe> {
-    let kind = |probe: &Probe| (word(probe, "engine").to_owned(), number(probe, "block"), number(probe, "set_bytes"));
+    let kind = |probe: &Probe| (probe.word("engine").to_owned(), number(probe, "block"), number(probe, "set_bytes"));
     let alike = |of: &Probe| probes.iter().filter(|probe| kind(probe) == kind(of)).count();
     // The first of equals, which `max_by_key` is not.
     let Some(first) = probes.iter().rev().max_by_key(|probe| alike(probe)) else { return Vec::new() };
@@ -74,21 +74,27 @@ fn knee_of(depths: &[&Probe]) -> Option<SheetLine> {
     let samples: Vec<Sample> = depths.iter().filter(|probe| number(probe, "depth") >= 1.0).map(sample).collect();
     let knee = knee(&samples).ok()?;
     let (depth, deepest) = (knee.load.value, samples.iter().map(|sample| sample.load).fold(0.0, f64::max));
+    let below = samples.iter().map(|sample| sample.load).filter(|load| *load < deepest).fold(0.0, f64::max);
+    let reached = match (knee.load.interval(), &knee.load.missing) {
+        (Some((low, high)), _) => {
+            format!("about {} reads under way (95 % interval {} to {})", short(depth.round()), short(low), short(high))
+        }
+        (None, Some(why)) => format!("about {} reads under way (no interval: {why})", short(depth.round())),
+        (None, None) => format!("about {} reads under way", short(depth.round())),
+    };
     let share = percent(REACHED);
-    let statement = match (knee.peak_load == deepest, depth <= 1.0) {
+    let statement = match (depth > below, depth <= 1.0) {
         (_, true) => format!(
             "One read under way already brings {share} of the ceiling: sessions that miss the buffer pool at the same time \
              only wait longer."
         ),
         (true, _) => format!(
-            "The rate still grew at {} reads under way, the most that were tried; {share} of it is reached with about {}.",
-            short(deepest),
-            short(depth.round())
+            "The rate still grew at {} reads under way, the most that were tried; {share} of it is reached with {reached}.",
+            short(deepest)
         ),
         (false, _) => format!(
-            "{share} of the ceiling is reached with about {} reads under way: that many read threads or sessions that miss \
-             the buffer pool are of use, more only wait longer.",
-            short(depth.round())
+            "{share} of the ceiling is reached with {reached}: that many read threads or sessions that \
+             miss the buffer pool are of use, more only wait longer."
         ),
     };
     Some(line(TOPIC, "page_reads_knee", statement, (depth, "reads"), depths))

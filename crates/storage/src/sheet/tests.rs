@@ -1,5 +1,8 @@
 //! Verdicts in both directions, at their thresholds, and with probes that are missing or failed; all made by hand.
 
+mod log_blocks;
+mod trust;
+
 use super::sheet;
 use plimsoll_model::Estimate;
 use plimsoll_model::io::{DeviceFacts, LatencyUs, Probe, Second, SheetLine};
@@ -86,7 +89,9 @@ fn commits_are_told_by_server_and_sessions() {
     let eight = line(&lines, "commits_8_mysql");
     assert!(eight.statement.contains("21,600") && eight.statement.contains("5.0 times what one alone"), "{eight:?}");
     assert_eq!((eight.value.as_f64(), eight.unit.as_str()), (Some(21_637.0), "1/s"));
-    assert_eq!(eight.probes, [probes[1].id.clone()]);
+    assert_eq!(eight.probes, [probes[1].id.clone(), probes[0].id.clone()]);
+    let impossible = [commits(2, "mysql", 1, 100.0, 9.0), commits(2, "mysql", 8, 801.0, 9.0)];
+    assert!(told("commits_8_mysql", &impossible).statement.contains("the measurement of one was disturbed"));
     assert!(line(&lines, "commits_64_mariadb").statement.ends_with("work of its own to do."));
     says_nothing_of("commits_64_mysql", &probes);
 }
@@ -124,6 +129,7 @@ fn flushes_are_counted_per_sync() {
         "{honest:?}"
     );
     assert!(honest.statement.contains("2 of one that grows: logs that are laid out"), "{honest:?}");
+    assert!(honest.statement.contains("need fewer (100 against 100 durable writes per second"), "{honest:?}");
     // Ten writes for one sync, and one flush for it.
     assert_eq!(told("flush_reaches_device", &[honesty("overwrite", 1000, 100, 0.1, 900.0)]).value, true);
     assert_eq!(told("flush_reaches_device", &[honesty("overwrite", 1000, 1000, 0.5, 900.0)]).value, true);
@@ -143,8 +149,36 @@ fn why_flushes_are_missing_is_said_where_it_is_known() {
     let probes = [honesty("overwrite", 100, 100, 0.0, 900.0)];
     let unguarded = DeviceFacts { mount_options: vec!["rw".to_owned(), "barrier=0".to_owned()], ..disk() };
     assert!(line(&sheet(&unguarded, &probes), "flush_reaches_device").statement.contains("mounted with barrier=0"));
+    let many_of_others = [honesty("overwrite", 100, 100, 1.0, 900.0)];
+    let told = line(&sheet(&unguarded, &many_of_others), "flush_reaches_device").clone();
+    assert!(told.value == false && told.warning, "whatever is counted: {told:?}");
+}
+
+#[test]
+fn flushes_that_cannot_be_counted_are_no_alarm() {
+    let on = |device: &DeviceFacts, probe: Probe| line(&sheet(device, &[probe]), "flush_reaches_device").clone();
     let through = DeviceFacts { write_cache: Some("write through".to_owned()), ..disk() };
-    assert!(line(&sheet(&through, &probes), "flush_reaches_device").statement.contains("no volatile cache"));
+    let none_due = on(&through, honesty("overwrite", 100, 100, 0.0, 900.0));
+    let uncounted = on(&disk(), Probe { flushes_per_op: None, ..honesty("overwrite", 100, 100, 0.0, 900.0) });
+    for (told, why) in [(none_due, "no volatile cache"), (uncounted, "does not count flushes of this device")] {
+        assert!(told.value.is_null() && !told.warning && told.statement.contains(why), "{told:?}");
+    }
+}
+
+#[test]
+fn flushes_of_others_are_not_taken_for_ours() {
+    // 100 syncs in 3 seconds.
+    let with = |others, per_op| {
+        let device = DeviceFacts { flushes_per_second_idle: Some(others), ..disk() };
+        line(&sheet(&device, &[honesty("overwrite", 100, 100, per_op, 900.0)]), "flush_reaches_device").clone()
+    };
+    assert_eq!(with(8.0, 1.24).value, true);
+    assert!(with(8.0, 1.24).statement.contains("are 1 of a file"), "those of others are taken off");
+    let unclear = [with(20.0, 1.6), with(8.0, 0.6)];
+    for told in &unclear {
+        assert!(told.value.is_null() && !told.warning && told.statement.contains("others flush"), "{told:?}");
+    }
+    assert_eq!(with(20.0, 0.4).value, false, "fewer than syncs, those of others included");
 }
 
 #[test]
@@ -153,10 +187,30 @@ fn a_sync_that_no_medium_can_do_is_called_out() {
     assert!(at(99.0).warning && at(99.0).statement.contains("acknowledged by memory"), "{:?}", at(99.0));
     assert!(!at(100.0).warning && !at(100.0).statement.contains("by memory"), "{:?}", at(100.0));
     let probes = [honesty("overwrite", 100, 100, 1.0, 500.0)];
-    let turning = DeviceFacts { rotational: Some(true), ..disk() };
-    assert!(line(&sheet(&turning, &probes), "sync_latency").warning);
+    let turning = |name: &str| {
+        let device = DeviceFacts { name: Some(name.to_owned()), rotational: Some(true), ..disk() };
+        line(&sheet(&device, &probes), "sync_latency").warning
+    };
+    assert!(turning("sda") && !turning("vda"), "a virtual disk need not turn, whatever the kernel takes it for");
     let persistent = DeviceFacts { name: Some("pmem0".to_owned()), ..disk() };
     assert!(!line(&sheet(&persistent, &[honesty("overwrite", 9, 9, 1.0, 5.0)]), "sync_latency").warning);
+}
+
+#[test]
+fn the_fastest_syncs_decide_what_answers_them() {
+    let syncs = |number, min, p50| {
+        let mut probe = with_latency(probe(number, json!({}), 100.0), "sync", p50, 2.0 * p50);
+        probe.latency_us.get_mut("sync").expect("syncs").min = Some(min);
+        probe
+    };
+    // Others made most of them wait; what answered the rest was no medium.
+    let busy = told("sync_latency", &[syncs(1, 90.0, 1200.0), syncs(2, 38.0, 44.0), syncs(5, 155.0, 3969.0)]);
+    assert!(busy.warning && busy.value == 44.0 && busy.statement.contains("acknowledged by memory"), "{busy:?}");
+    let unclear = told("sync_latency", &[syncs(1, 900.0, 1200.0), syncs(17, 42.0, 3969.0)]);
+    assert!(!unclear.warning && unclear.statement.contains("cannot be told"), "{unclear:?}");
+    assert!(unclear.statement.contains("one took 42 µs"), "{unclear:?}");
+    let slow = told("sync_latency", &[syncs(1, 900.0, 1200.0), syncs(5, 700.0, 3969.0)]);
+    assert!(!slow.warning && slow.statement.contains("nothing suggests"), "{slow:?}");
 }
 
 #[test]
@@ -193,6 +247,10 @@ fn reads_have_a_first_a_ceiling_and_a_knee() {
         most.statement.contains("9,000 at 1 (99 % within 400 µs), 50,000 at 16") && most.statement.contains("1 GiB")
     );
     assert!(line(&lines, "page_reads_knee").statement.contains("with about 14"), "{lines:#?}");
+    let growing = [read(1, 9_000.0), read(16, 30_000.0), read(64, 90_000.0)];
+    let grows = told("page_reads_knee", &growing).statement;
+    assert!(grows.starts_with("The rate still grew at 64") && grows.contains("no interval: "), "{grows}");
+    assert!(!line(&lines, "page_reads_knee").statement.contains("still grew"), "{lines:#?}");
     let falling = [read(1, 9_000.0), read(16, 50_000.0), read(64, 40_000.0)];
     assert!(told("page_reads_knee", &falling).statement.contains("more only wait longer"));
     let flat = [read(1, 200.0), read(16, 200.0), read(64, 201.0)];
@@ -248,11 +306,7 @@ fn what_lasts_counts_more_than_the_first_seconds() {
 
 #[test]
 fn doublewrite_has_its_price_and_atomic_writes_their_condition() {
-    let with = |how, pages: f64| {
-        let mut probe = probe(8, json!({"doublewrite": how}), 9e9);
-        probe.found.insert("pages_per_second".to_owned(), pages);
-        probe
-    };
+    let with = |how, pages: f64| probe(8, json!({"doublewrite": how}), pages);
     let costly = told("doublewrite_cost", &[with("on", 690.0), with("off", 1000.0), with("on-synced", 500.0)]);
     assert!(
         costly.statement.contains("costs 31 % of the pages") && costly.statement.contains("500 with a sync"),
@@ -307,7 +361,7 @@ fn files(threads: u32, files: u32, allocation: &str, iops: f64) -> Probe {
 #[test]
 fn one_file_serialises_below_six_tenths_of_many() {
     let hole = |one| told("serialised_hole", &[files(4, 1, "hole", one), files(4, 8, "hole", 1000.0)]);
-    let (serialised, free) = (hole(599.0), hole(600.0));
+    let (serialised, free) = (hole(599.0), hole(601.0));
     assert!(serialised.value == true && serialised.warning, "{serialised:?}");
     assert!(serialised.statement.contains("4 threads write 599 per second into one file, 1,000 into 8 files"));
     assert!(free.value == false && !free.warning && free.statement.contains("do not wait"), "{free:?}");
@@ -382,36 +436,7 @@ fn reads_and_commits_are_compared_with_and_without_the_other_load() {
     let commits = |data_writes, iops| probe(11, json!({"server": "mysql", "data_writes": data_writes}), iops);
     let kept = |beside| told("log_beside_data_mysql", &[commits(false, 1000.0), commits(true, beside)]);
     assert!(kept(799.0).warning && kept(799.0).statement.contains("20 % less"), "{:?}", kept(799.0));
-    assert!(!kept(800.0).warning && kept(800.0).statement.contains("needs no volume of its own"));
-}
-
-fn in_place(block: u32, misaligned: u32, iops: f64) -> Probe {
-    probe(17, json!({"block": block, "misaligned": misaligned}), iops)
-}
-
-#[test]
-fn small_log_blocks_may_be_read_before_they_are_written() {
-    let with = |small| {
-        told("log_write_ahead_size", &[in_place(512, 0, small), in_place(4096, 0, 1100.0), in_place(16384, 0, 1000.0)])
-    };
-    assert_eq!((with(799.0).value.as_f64(), with(800.0).value.as_f64()), (Some(4096.0), Some(512.0)));
-    assert!(
-        with(799.0).statement.contains("less than 4 KiB are read before") && with(800.0).statement.contains("may stay")
-    );
-    let disordered =
-        [in_place(512, 0, 300.0), in_place(4096, 0, 1200.0), in_place(16384, 0, 500.0), in_place(8192, 0, 200.0)];
-    assert!(told("log_write_ahead_size", &disordered).statement.contains("may stay"), "chance has no step");
-    let refused = told(
-        "log_write_ahead_size",
-        &[failed(17, json!({"block": 512, "misaligned": 0})), in_place(4096, 0, 9.0), in_place(8192, 0, 9.0)],
-    );
-    assert!(
-        refused.statement.starts_with("Direct writes of 512 bytes are refused, 4 KiB is the smallest"),
-        "{refused:?}"
-    );
-    says_nothing_of("log_write_ahead_size", &[in_place(4096, 0, 9.0)]);
-    let off = |iops| told("misaligned_blocks", &[in_place(4096, 0, 1000.0), in_place(4096, 512, iops)]);
-    assert!(off(799.0).warning && !off(800.0).warning);
+    assert!(!kept(801.0).warning && kept(801.0).statement.contains("needs no volume of its own"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! What the sheet cannot say because a probe failed, where a reader would take silence for good news.
+//! What the sheet cannot say because a probe failed or was not what it should be, where a reader would take silence for
+//! good news.
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, unsound};
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};
 use serde_json::Value;
@@ -16,7 +17,7 @@ const NEEDED: [(&[u8], &str, &str); 5] = [
 ];
 
 pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
-    NEEDED.iter().filter_map(|needed| failed(evidence, needed)).collect()
+    NEEDED.iter().filter_map(|needed| failed(evidence, needed)).chain(left_out(evidence)).collect()
 }
 
 /// A line where all measurements of the probes failed.
@@ -26,7 +27,21 @@ fn failed(evidence: &Evidence<'_>, (numbers, key, what): &(&[u8], &str, &str)) -
         return None;
     }
     let first = all.first()?;
-    let why = first.error.as_deref().unwrap_or("nothing was done in the time that was given");
+    let why = first.error.clone().or_else(|| unsound(first));
+    let why = why.unwrap_or_else(|| "nothing was done in the time that was given".to_owned());
     let statement = format!("It is not known {what}: {why}.");
     Some(warning_if(true, line(TOPIC, format!("not_measured_{key}"), statement, (Value::Null, ""), &all)))
+}
+
+/// The measurements that nothing is said from, though they came to their end.
+fn left_out(evidence: &Evidence<'_>) -> Option<SheetLine> {
+    let (probes, reasons): (Vec<&Probe>, Vec<String>) = evidence
+        .probes
+        .iter()
+        .filter(|probe| probe.error.is_none())
+        .filter_map(|probe| Some((probe, format!("{} ({})", probe.id, unsound(probe)?))))
+        .unzip();
+    let statement = format!("Left out of all statements: {}.", reasons.join(", "));
+    let told = line(TOPIC, "left_out", statement, (probes.len(), "measurements"), &probes);
+    (!probes.is_empty()).then(|| warning_if(true, told))
 }

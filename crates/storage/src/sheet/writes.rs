@@ -1,10 +1,11 @@
-//! How fast pages are flushed, and the capacity that InnoDB should be told: probes 7 and 14.
+//! How fast pages are flushed, and the capacity that InnoDB should be told: probes 7, 8 and 14.
 //!
 //! `innodb_io_capacity` is how many I/O operations per second background work may use,
 //! `innodb_io_capacity_max` how many it may use when it falls behind (MySQL Reference Manual, "Configuring InnoDB I/O
-//! Capacity"). So the maximum is what the storage sustains, and the ordinary capacity is half of it: reads, the log and
-//! the doublewrite buffer live on the other half.
+//! Capacity"). So the maximum is what the storage sustains, and the ordinary capacity is half of it: reads and the
+//! log live on the other half. Of several rates the lowest counts: one with the doublewrite buffer writes each page twice.
 
+use super::doublewrite;
 use super::evidence::{Evidence, P99, iops, latency, number};
 use super::figures::{bytes, percent, rate, short, time};
 use super::reads::sweep;
@@ -23,14 +24,31 @@ pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
     let best = depths.iter().copied().max_by(|a, b| iops(a).total_cmp(&iops(b)));
     let mut lines: Vec<SheetLine> = best.map(|best| sustained(best, &depths)).into_iter().collect();
     lines.extend(steady.as_ref().map(Steady::line));
-    let rate = match (&steady, best) {
-        (Some(steady), Some(best)) => Some((steady.last.min(iops(best)), vec![steady.probe, best])),
-        (Some(steady), None) => Some((steady.last, vec![steady.probe])),
-        (None, Some(best)) => Some((iops(best), vec![best])),
-        (None, None) => None,
-    };
-    lines.extend(rate.into_iter().flat_map(|(rate, probes)| capacity(rate, &probes)));
+    let flushed = doublewrite::with(evidence, "on").map(|on| Sustained {
+        rate: iops(on),
+        told: format!("in {} s with the doublewrite buffer", short(on.seconds)),
+        probe: on,
+    });
+    let written = best.map(|best| Sustained {
+        rate: iops(best),
+        told: format!("in {} s without the doublewrite buffer", short(best.seconds)),
+        probe: best,
+    });
+    let lasting = steady.map(|steady| Sustained {
+        rate: steady.last,
+        told: format!("over {} s", short(steady.probe.series.len() as f64)),
+        probe: steady.probe,
+    });
+    let known: Vec<Sustained> = [written, flushed, lasting].into_iter().flatten().collect();
+    lines.extend(capacity(&known).into_iter().flatten());
     lines
+}
+
+/// Pages that were written per second, and under which conditions.
+struct Sustained<'a> {
+    rate: f64,
+    told: String,
+    probe: &'a Probe,
 }
 
 fn sustained(best: &Probe, depths: &[&Probe]) -> SheetLine {
@@ -50,30 +68,40 @@ fn sustained(best: &Probe, depths: &[&Probe]) -> SheetLine {
     line(TOPIC, "page_writes_sustained", statement, (iops(best), "pages/s"), depths)
 }
 
-/// Both variables, as servers accept them.
-fn capacity(sustained: f64, probes: &[&Probe]) -> [SheetLine; 2] {
-    let (most, usual) = (two_digits(sustained), two_digits(sustained / 2.0));
-    let too_slow = sustained < 2.0 * LEAST_CAPACITY;
+/// Both variables, as servers accept them, by the lowest rate that is known.
+fn capacity(known: &[Sustained<'_>]) -> Option<[SheetLine; 2]> {
+    let Sustained { rate, told, .. } = known.iter().min_by(|a, b| a.rate.total_cmp(&b.rate))?;
+    let (most, usual) = (rounded_down(*rate), rounded_down(rate / 2.0));
+    let too_slow = *rate < 2.0 * LEAST_CAPACITY;
     let usual_statement = match too_slow {
         true => format!(
             "innodb_io_capacity={LEAST_CAPACITY}, the least that servers accept, is more than half of what this storage \
              sustains: flushing will disturb queries."
         ),
         false => format!(
-            "innodb_io_capacity={usual}: half of what the storage sustains, so that reads, the log and the doublewrite \
-             buffer keep the other half."
+            "innodb_io_capacity={usual}: half of what the storage sustained {told}, so that reads and the log keep the other \
+             half."
         ),
     };
-    let most_statement = format!(
-        "innodb_io_capacity_max={most}: all that the storage sustains; a higher value lets flushing queue up before it, and \
-         queries wait behind."
-    );
-    let capacity = line(TOPIC, "innodb_io_capacity", usual_statement, (usual, "1/s"), probes);
-    [warning_if(too_slow, capacity), line(TOPIC, "innodb_io_capacity_max", most_statement, (most, "1/s"), probes)]
+    let most_statement = match *rate < LEAST_CAPACITY {
+        true => format!(
+            "innodb_io_capacity_max={LEAST_CAPACITY}, the least that servers accept, is more than this storage sustains: {} \
+             page writes per second {told}.",
+            short(*rate)
+        ),
+        false => format!(
+            "innodb_io_capacity_max={most}: all that the storage sustained {told}; a higher value lets flushing queue up \
+             before it, and queries wait behind."
+        ),
+    };
+    let probes: Vec<&Probe> = known.iter().map(|sustained| sustained.probe).collect();
+    let capacity = line(TOPIC, "innodb_io_capacity", usual_statement, (usual, "1/s"), &probes);
+    let capacity_max = line(TOPIC, "innodb_io_capacity_max", most_statement, (most, "1/s"), &probes);
+    Some([warning_if(too_slow, capacity), warning_if(*rate < LEAST_CAPACITY, capacity_max)])
 }
 
-/// Two significant digits, rounded down: a capacity that is not there helps nobody.
-fn two_digits(rate: f64) -> u64 {
+/// Two significant digits: a capacity that is not there helps nobody.
+fn rounded_down(rate: f64) -> u64 {
     let unit = 10f64.powf((rate.log10().floor() - 1.0).max(0.0));
     ((rate / unit).floor() * unit).max(LEAST_CAPACITY) as u64
 }

@@ -38,9 +38,8 @@ enum Walk {
     Anywhere { bound: u64 },
     /// This worker's share of all blocks in scattered order: every `stride`-th, each once; then again, or the end.
     EachOnce { order: Permutation, first: u64, next: u64, stride: u64, again: bool },
-    /// One after the other, over all workers; from the last back to the first, or the end. The set is cut into `parts`
-    /// equal parts that are walked side by side: into one, or into its files.
-    InTurn { cursor: Arc<AtomicU64>, parts: u64, bound: u64, again: bool },
+    /// One after the other, over all workers; from the last back to the first, or the end.
+    InTurn { cursor: Arc<AtomicU64>, bound: u64, again: bool },
     /// The same from file to file: the first block of each, then the second of each, …
     SideBySide { cursor: Arc<AtomicU64>, files: u64, per_file: u64, again: bool },
 }
@@ -57,10 +56,9 @@ impl Walk {
                 *next += *stride;
                 Some(number)
             }
-            Walk::InTurn { cursor, parts, bound, again } => {
+            Walk::InTurn { cursor, bound, again } => {
                 let turn = cursor.fetch_add(1, Ordering::Relaxed);
-                let turn = if *again { turn.checked_rem(*bound)? } else { Some(turn).filter(|turn| turn < bound)? };
-                Some(turn % *parts * (*bound / *parts) + turn / *parts)
+                if *again { turn.checked_rem(*bound) } else { Some(turn).filter(|turn| turn < bound) }
             }
             Walk::SideBySide { cursor, files, per_file, again } => {
                 let turn = cursor.fetch_add(1, Ordering::Relaxed);
@@ -93,8 +91,8 @@ pub(super) struct Requests {
 }
 
 impl BlockStream {
-    /// Uniform over all whole blocks of the set, or of its first bytes. Where blocks are still to be allocated, each is
-    /// written once.
+    /// Uniform over all whole blocks of the set, or of its first bytes, or from file to file. Where blocks are still to be
+    /// allocated, each is written once.
     pub fn random(
         layout: &Layout,
         places: Places,
@@ -108,7 +106,6 @@ impl BlockStream {
             Places::Anywhere | Places::EachOnce | Places::InTurn => blocks.total,
         };
         let again = layout.allocation == Allocation::Overwrite;
-        let parts = layout.files.max(1).into();
         let number = worker.number.into();
         let each_once = || Walk::EachOnce {
             order: Permutation::new(bound, worker.seed, super::SHARED),
@@ -117,10 +114,15 @@ impl BlockStream {
             stride: worker.workers.into(),
             again,
         };
-        let in_turn = || Walk::InTurn { cursor: Arc::clone(cursor), parts, bound, again };
+        let side_by_side = || Walk::SideBySide {
+            cursor: Arc::clone(cursor),
+            files: layout.files.into(),
+            per_file: blocks.per_file,
+            again: again || requests.mix == Mix::Reads,
+        };
         let anywhere = || Walk::Anywhere { bound };
         let walks = match places {
-            Places::InTurn => (in_turn(), in_turn()),
+            Places::InTurn => (side_by_side(), side_by_side()),
             Places::EachOnce => (each_once(), each_once()),
             Places::Anywhere | Places::First(_) if again => (anywhere(), anywhere()),
             Places::Anywhere | Places::First(_) => (anywhere(), each_once()),
@@ -128,20 +130,11 @@ impl BlockStream {
         BlockStream::new(layout, blocks, requests, worker, walks)
     }
 
-    /// All workers move one cursor, from file to file. Where blocks are still to be allocated, it stops at the end.
-    pub fn side_by_side(layout: &Layout, requests: Requests, worker: Worker, cursor: &Arc<AtomicU64>) -> BlockStream {
-        let blocks = Blocks::of(layout, requests.block);
-        let again = layout.allocation == Allocation::Overwrite || requests.mix == Mix::Reads;
-        let (files, per_file) = (u64::from(layout.files), blocks.per_file);
-        let in_turn = || Walk::SideBySide { cursor: Arc::clone(cursor), files, per_file, again };
-        BlockStream::new(layout, blocks, requests, worker, (in_turn(), in_turn()))
-    }
-
     /// All workers move one cursor over all files. Where blocks are still to be allocated, it stops at the end.
     pub fn sequential(layout: &Layout, requests: Requests, worker: Worker, cursor: &Arc<AtomicU64>) -> BlockStream {
         let blocks = Blocks::of(layout, requests.block);
         let again = layout.allocation == Allocation::Overwrite || requests.mix == Mix::Reads;
-        let in_turn = || Walk::InTurn { cursor: Arc::clone(cursor), parts: 1, bound: blocks.total, again };
+        let in_turn = || Walk::InTurn { cursor: Arc::clone(cursor), bound: blocks.total, again };
         BlockStream::new(layout, blocks, requests, worker, (in_turn(), in_turn()))
     }
 
@@ -172,6 +165,7 @@ impl Stream for BlockStream {
         let bytes = self.blocks.block;
         if self.mixture.reads_next() {
             let (file, offset) = self.blocks.place(self.reads.next(&mut self.rng)?);
+            self.cadence.read();
             return Some(Op::Read { file, offset, bytes });
         }
         let (file, offset) = self.blocks.place(self.writes.next(&mut self.rng)?);
@@ -180,29 +174,33 @@ impl Stream for BlockStream {
     }
 }
 
-/// Reads a piece of the set from end to end, again and again.
+/// Reads a piece of the set from end to end; again and again where the page cache does not keep what was read.
 #[derive(Debug)]
 pub(super) struct Scan {
     blocks: Blocks,
     first: u64,
     length: u64,
     done: u64,
+    again: bool,
 }
 
 impl Scan {
     /// The worker's share: an equal part of all blocks, one after the other.
-    pub fn new(layout: &Layout, block: u32, worker: Worker) -> Scan {
+    pub fn new(layout: &Layout, block: u32, again: bool, worker: Worker) -> Scan {
         let blocks = Blocks::of(layout, block);
         let start =
             |number: u32| (u128::from(blocks.total) * u128::from(number) / u128::from(worker.workers.max(1))) as u64;
         let first = start(worker.number);
-        Scan { blocks, first, length: start(worker.number + 1) - first, done: 0 }
+        Scan { blocks, first, length: start(worker.number + 1) - first, done: 0, again }
     }
 }
 
 impl Stream for Scan {
     fn next(&mut self) -> Option<Op> {
-        let within = self.done.checked_rem(self.length)?;
+        if self.done == self.length && self.again {
+            self.done = 0;
+        }
+        let within = Some(self.done).filter(|done| *done < self.length)?;
         self.done += 1;
         let (file, offset) = self.blocks.place(self.first + within);
         Some(Op::Read { file, offset, bytes: self.blocks.block })

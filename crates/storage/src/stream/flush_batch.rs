@@ -5,10 +5,8 @@ use super::{Stream, Worker};
 use crate::job::Doublewrite;
 use crate::layout::Layout;
 use crate::op::{Durable, Op, SyncMode};
+use crate::probe::PAGE;
 use plimsoll_load::seed::Rng;
-
-/// Bytes of an InnoDB page.
-pub const PAGE: u32 = 16 << 10;
 
 /// The doublewrite area is file 0 of the layout, the pages lie in the others. MySQL writes the area and goes on, MariaDB
 /// syncs it first.

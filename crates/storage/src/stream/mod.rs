@@ -3,8 +3,8 @@
 //!
 //! Writes to blocks that are not allocated yet ([`Allocation::Hole`], [`Allocation::Unwritten`],
 //! [`Allocation::Extend`]) go to each block once and then end, so that every one of them allocates: in scattered order
-//! for [`Access::Random`] (but for [`Places::InTurn`]), from front to back (appending) for [`Access::Sequential`]. Syncs at the
-//! end of the window ([`crate::job::Syncs::at_end`]) are not part of a stream.
+//! for [`Access::Random`] (but for [`crate::job::Places::InTurn`]), from front to back (appending) for
+//! [`Access::Sequential`]. Syncs at the end of the window ([`crate::job::Syncs::at_end`]) are not part of a stream.
 
 mod blocks;
 mod cadence;
@@ -15,11 +15,12 @@ mod mixture;
 mod permutation;
 
 use crate::error::StorageError;
-use crate::job::{Access, Doublewrite, Job, Mix, Places};
+use crate::job::{Access, Doublewrite, Job, Mix};
 use crate::layout::{Allocation, Layout};
 use crate::op::Op;
+use crate::probe::PAGE;
 use blocks::{BlockStream, Blocks, Requests, Scan};
-use flush_batch::{FlushBatch, PAGE, batch_bytes};
+use flush_batch::{FlushBatch, batch_bytes};
 use growth::{Commits, Extension, Metadata};
 use in_place::InPlace;
 use plimsoll_load::seed::Rng;
@@ -59,16 +60,13 @@ pub fn streams(job: &Job, seed: u64) -> Vec<Box<dyn Stream>> {
 fn stream(job: &Job, worker: Worker, cursor: &Arc<AtomicU64>) -> Box<dyn Stream> {
     let layout = &job.layout;
     match job.access {
-        Access::Random { block, places: Places::InTurn, mix, syncs, durable } => {
-            Box::new(BlockStream::side_by_side(layout, Requests { block, mix, syncs, durable }, worker, cursor))
-        }
         Access::Random { block, places, mix, syncs, durable } => {
             Box::new(BlockStream::random(layout, places, Requests { block, mix, syncs, durable }, worker, cursor))
         }
         Access::Sequential { block, mix, syncs, durable } => {
             Box::new(BlockStream::sequential(layout, Requests { block, mix, syncs, durable }, worker, cursor))
         }
-        Access::Streams { block } => Box::new(Scan::new(layout, block, worker)),
+        Access::Streams { block } => Box::new(Scan::new(layout, block, job.open.direct, worker)),
         Access::InPlace { block, misaligned } => Box::new(InPlace::new(layout, block, misaligned, worker)),
         Access::Commits(_) => Box::new(Commits),
         Access::FlushBatch { pages, doublewrite } => Box::new(FlushBatch::new(layout, pages, doublewrite, worker)),

@@ -1,6 +1,5 @@
 //! Writes second by second: how long a burst lasts.
 
-use super::word;
 use crate::figure::{LEFT, Panel, WIDTH, thinned};
 use crate::format::tick;
 use crate::scale::Scale;
@@ -13,7 +12,7 @@ const MOST_POINTS: usize = 600;
 
 /// One figure for each measurement that has enough seconds.
 pub fn bursts(probes: &[Probe]) -> Vec<String> {
-    let is_long = |probe: &&Probe| probe.probe == 14 || (probe.probe == 13 && word(probe, "what") == "burst");
+    let is_long = |probe: &&Probe| probe.probe == 14 || (probe.probe == 13 && probe.word("what") == "burst");
     probes.iter().filter(is_long).filter_map(burst).collect()
 }
 

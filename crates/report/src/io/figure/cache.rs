@@ -1,6 +1,6 @@
 //! The cache map: latency of random reads over the size of their working set.
 
-use super::{logarithmic, names, number, positive, size, word};
+use super::{logarithmic, names, positive, size};
 use crate::figure::{LEFT, Panel, WIDTH, thinned};
 use crate::format::short;
 use crate::scale::Scale;
@@ -16,8 +16,8 @@ const PERCENTILES: [(&str, &str, Pick); 4] =
 
 /// `None` without at least two sizes.
 pub fn cache_map(probes: &[Probe]) -> Option<String> {
-    let is_read = |probe: &&Probe| probe.probe == 13 && word(probe, "what") == "read";
-    let set = |probe: &Probe| Some((positive(number(probe, "set_bytes"))?, *probe.latency_us.get("read")?));
+    let is_read = |probe: &&Probe| probe.probe == 13 && probe.word("what") == "read";
+    let set = |probe: &Probe| Some((positive(probe.number("set_bytes"))?, *probe.latency_us.get("read")?));
     let mut sets: Vec<(f64, LatencyUs)> = probes.iter().filter(is_read).filter_map(set).collect();
     sets.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (smallest, largest) = (sets.first()?.0, sets.last()?.0);

@@ -1,6 +1,5 @@
 //! Histograms of commit latency by how many commit at once, a figure for each server.
 
-use super::{number, word};
 use crate::figure::{LEFT, Panel, WIDTH, thinned};
 use crate::format::{counted, tick};
 use crate::scale::Scale;
@@ -51,7 +50,7 @@ fn histogram(probes: &[Probe], server: &str, name: &str) -> Option<String> {
 
 /// By sessions, fewest first.
 fn lines(probes: &[Probe], server: &str) -> Vec<Line> {
-    let of_server = probes.iter().filter(|probe| matches!(probe.probe, 1 | 2) && word(probe, "server") == server);
+    let of_server = probes.iter().filter(|probe| matches!(probe.probe, 1 | 2) && probe.word("server") == server);
     let mut lines: Vec<Line> = of_server
         .filter_map(|probe| {
             let counts = probe.histogram.get("commit")?;
@@ -59,7 +58,7 @@ fn lines(probes: &[Probe], server: &str) -> Vec<Line> {
             let share = |count: u64| 100.0 * count as f64 / all as f64;
             let usable = counts.iter().filter(|(us, _)| *us > 0.0 && us.is_finite());
             let buckets = usable.map(|&(us, count)| (us, share(count))).collect();
-            (all > 0).then_some(Line { sessions: number(probe, "committers")?, buckets })
+            (all > 0).then_some(Line { sessions: probe.number("committers")?, buckets })
         })
         .collect();
     lines.sort_by(|a, b| a.sessions.total_cmp(&b.sessions));

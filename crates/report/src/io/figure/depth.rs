@@ -1,6 +1,6 @@
 //! Page reads and writes over how many are under way: rate above, latency below.
 
-use super::{logarithmic, names, number, positive, word};
+use super::{logarithmic, names, positive};
 use crate::figure::{LEFT, Panel, WIDTH, thinned, whisker};
 use crate::format::{decimals_for, short, tick};
 use crate::io::tables::{iops, measured};
@@ -36,7 +36,7 @@ pub fn depths(probes: &[Probe]) -> Option<String> {
         Svg::new(WIDTH, LATENCY.bottom + 44.0, "Page reads and writes per second and their latency over depth");
     rates(&mut svg, &lines, &x);
     latencies(&mut svg, &lines, &x);
-    let ticks: BTreeSet<u64> = drawn().filter_map(|probe| number(probe, "depth")).map(|d| d as u64).collect();
+    let ticks: BTreeSet<u64> = drawn().filter_map(|probe| probe.number("depth")).map(|d| d as u64).collect();
     let ticks = ticks.into_iter().map(|depth| (x.at(depth as f64), tick(depth as f64))).collect();
     LATENCY.horizontal_axis(&mut svg, &thinned(ticks), "reads or writes under way at once, logarithmic");
     Some(svg.finish())
@@ -45,25 +45,25 @@ pub fn depths(probes: &[Probe]) -> Option<String> {
 /// The measurements of a probe with the engine and block that most of them have, smallest depth first.
 fn sweep(probes: &[Probe], wanted: u8) -> Vec<&Probe> {
     let usable = |probe: &&Probe| {
-        probe.probe == wanted && positive(probe.iops).is_some() && positive(number(probe, "depth")).is_some()
+        probe.probe == wanted && positive(probe.iops).is_some() && positive(probe.number("depth")).is_some()
     };
     let all: Vec<&Probe> = probes.iter().filter(usable).collect();
-    let kind = |probe: &Probe| (word(probe, "engine").to_owned(), number(probe, "block"), number(probe, "set_bytes"));
+    let kind = |probe: &Probe| (probe.word("engine").to_owned(), probe.number("block"), probe.number("set_bytes"));
     let alike = |of: &&&Probe| all.iter().filter(|probe| kind(probe) == kind(of)).count();
     let Some(first) = all.iter().rev().max_by_key(alike).map(|probe| kind(probe)) else { return Vec::new() };
     let mut sweep: Vec<&Probe> = all.into_iter().filter(|probe| kind(probe) == first).collect();
-    sweep.sort_by(|a, b| number(a, "depth").partial_cmp(&number(b, "depth")).unwrap_or(std::cmp::Ordering::Equal));
+    sweep.sort_by(|a, b| a.number("depth").partial_cmp(&b.number("depth")).unwrap_or(std::cmp::Ordering::Equal));
     sweep
 }
 
 fn depths_scale<'a>(probes: impl Iterator<Item = &'a &'a Probe>) -> Option<Scale> {
-    let depths = probes.filter_map(|probe| number(probe, "depth"));
+    let depths = probes.filter_map(|probe| probe.number("depth"));
     let (low, high) = depths.fold((f64::INFINITY, 0.0), |(low, high), depth| (depth.min(low), depth.max(high)));
     (low <= high).then(|| Scale::logarithmic((low, high), (RATE.left + 12.0, RATE.right - 12.0)))
 }
 
 fn depth(probe: &Probe) -> f64 {
-    number(probe, "depth").unwrap_or(1.0)
+    probe.number("depth").unwrap_or(1.0)
 }
 
 fn rates(svg: &mut Svg, lines: &[Line<'_>], x: &Scale) {

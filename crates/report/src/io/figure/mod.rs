@@ -7,18 +7,6 @@ pub mod depth;
 
 use crate::scale::{Scale, spread};
 use crate::svg::{Anchor, Svg};
-use plimsoll_model::io::Probe;
-use serde_json::Value;
-
-/// A parameter that is a number.
-fn number(probe: &Probe, name: &str) -> Option<f64> {
-    probe.params.get(name).and_then(Value::as_f64).filter(|value| value.is_finite())
-}
-
-/// A parameter that is a word; empty if it is not there.
-fn word<'a>(probe: &'a Probe, name: &str) -> &'a str {
-    probe.params.get(name).and_then(Value::as_str).unwrap_or("")
-}
 
 /// A positive number that can be drawn on a logarithmic scale.
 fn positive(value: Option<f64>) -> Option<f64> {

@@ -20,6 +20,10 @@ use std::time::{Duration, Instant};
 
 /// Writes with an fdatasync each; a device that is told of each of them counts at least as many flushes.
 const SYNCS: u64 = 32;
+/// With more flushes of others than this share of ours, what is counted says nothing of ours.
+const FOREIGN: f64 = 0.25;
+/// How long a device with other users is watched before.
+const IDLE: Duration = Duration::from_millis(250);
 /// What is read twice to see whether reads are direct.
 const READ_BYTES: usize = 8 << 20;
 /// One write, one read.
@@ -27,23 +31,46 @@ const PIECE: usize = 1 << 20;
 const SLEEPS: usize = 200;
 const SLEEP: Duration = Duration::from_micros(50);
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Passed,
+    Refused,
+    /// Nothing was checked: it is good to know.
+    Note,
+}
+
+impl Verdict {
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Passed => "ok",
+            Verdict::Refused => "refused",
+            Verdict::Note => "note",
+        }
+    }
+}
+
 /// What one check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// `data`, `flush`, `direct`, `timer`.
+    /// `data`, `flush`, `direct`; `timer` is a note.
     pub check: &'static str,
-    pub passed: bool,
+    pub verdict: Verdict,
     pub found: String,
 }
 
 impl Finding {
     fn passed(check: &'static str, found: impl Into<String>) -> Finding {
-        Finding { check, passed: true, found: found.into() }
+        Finding { check, verdict: Verdict::Passed, found: found.into() }
     }
 
     fn refused(check: &'static str, found: impl Into<String>) -> Finding {
-        Finding { check, passed: false, found: found.into() }
+        Finding { check, verdict: Verdict::Refused, found: found.into() }
     }
+}
+
+/// Nothing was found that forbids measuring the lane.
+pub fn is_sound(findings: &[Finding]) -> bool {
+    findings.iter().all(|finding| finding.verdict != Verdict::Refused)
 }
 
 /// Does all checks in a file of its own on the lane, which is removed again. A lane that cannot be written or read is
@@ -101,25 +128,46 @@ fn flush(path: &Path, site: &Site, spec: &Spec, lane: &Lane) -> Result<Finding, 
         return Ok(Finding::passed("flush", "there is no device: what is written here is gone with the power"));
     };
     let device = Device { name };
+    // A device that was made for the lane has no other users.
+    let others_per_second = if lane.device.is_some() { Some(0.0) } else { flushes_of_others(&device) };
     let counter = if spec.is_served() { Some(FlushCounter::listen(site)?) } else { None };
-    let before = device.counters().map_or(0, |counters| counters.flushes);
+    let (before, begun) = (flushes_of(&device), Instant::now());
     let file = open(path, false)?;
     for number in 0..SYNCS {
         file.write_all_at(&number.to_le_bytes(), 0).during("write", path)?;
         file.sync_data().during("sync", path)?;
     }
-    let flushes = device.counters().map_or(0, |counters| counters.flushes).saturating_sub(before);
-    let mut found = format!("{SYNCS} fdatasync: {flushes} flushes of {}", device.name);
-    let mut reached = flushes >= SYNCS;
-    if let Some(counter) = counter {
-        let behind = counter.end();
-        found += &format!(", {behind} behind its server");
-        reached &= behind >= SYNCS;
-    }
-    Ok(match reached {
-        true => Finding::passed("flush", found),
-        false => Finding::refused("flush", format!("{found}; what a server is told is durable is not")),
+    let took = begun.elapsed().as_secs_f64();
+    let flushes = before.zip(flushes_of(&device)).map(|(before, after)| after.saturating_sub(before));
+    let behind = counter.map(FlushCounter::end);
+    let mut found = match flushes {
+        Some(flushes) => format!("{SYNCS} fdatasync: {flushes} flushes of {}", device.name),
+        None => format!("{SYNCS} fdatasync: the kernel counts no flushes of {}, or sends it none", device.name),
+    };
+    found += &behind.map(|behind| format!(", {behind} behind its server")).unwrap_or_default();
+    let is_lost = [flushes, behind].into_iter().flatten().any(|flushes| flushes < SYNCS);
+    let others = others_per_second.unwrap_or(0.0);
+    Ok(if is_lost {
+        Finding::refused("flush", format!("{found}; what a server is told is durable is not"))
+    } else if flushes.is_none() {
+        Finding::passed("flush", format!("cannot be told: {found}"))
+    } else if others * took > FOREIGN * SYNCS as f64 {
+        Finding::passed("flush", format!("cannot be told: {found}, but others flush it {others:.0} times per second"))
+    } else {
+        Finding::passed("flush", found)
     })
+}
+
+/// Flushes that the device completed since it was made; `None` where they cannot be counted or none are due.
+fn flushes_of(device: &Device) -> Option<u64> {
+    device.counters()?.flushes.filter(|_| device.has_volatile_cache())
+}
+
+/// Per second, while we do nothing.
+fn flushes_of_others(device: &Device) -> Option<f64> {
+    let (before, begun) = (flushes_of(device)?, Instant::now());
+    thread::sleep(IDLE);
+    Some(flushes_of(device)?.saturating_sub(before) as f64 / begun.elapsed().as_secs_f64())
 }
 
 /// Does a direct read reach the device each time, rather than the page cache?
@@ -170,10 +218,8 @@ fn timer() -> Finding {
     let micros = |at: usize| took[at].as_secs_f64() * 1e6;
     let (median, p99) = (micros(SLEEPS / 2), micros(SLEEPS * 99 / 100));
     let asked = SLEEP.as_micros();
-    Finding::passed(
-        "timer",
-        format!("the clock steps by {step} ns; a sleep of {asked} us takes {median:.0} us, p99 {p99:.0} us"),
-    )
+    let found = format!("the clock steps by {step} ns; a sleep of {asked} us takes {median:.0} us, p99 {p99:.0} us");
+    Finding { check: "timer", verdict: Verdict::Note, found }
 }
 
 #[cfg(test)]
@@ -182,7 +228,7 @@ mod tests {
 
     #[test]
     fn the_timer_is_told() {
-        assert!(timer().passed && timer().found.contains("a sleep of 50 us takes"));
+        assert!(timer().found.contains("a sleep of 50 us takes"));
     }
 
     #[test]
