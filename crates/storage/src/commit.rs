@@ -25,6 +25,10 @@ const WRITE_AHEAD: u64 = 8192;
 /// The largest single write, bytes.
 const LARGEST: u64 = 256 << 10;
 
+/// CPU that a session spends between two commits, nanoseconds. A single-row insert cost MariaDB 10.11 and MySQL 9.7 with
+/// their client 90 to 180 µs, its commit included. Without any, committers would come back at once, as no session does.
+pub const WORK_NS: u64 = 100_000;
+
 /// How a server writes its redo log for a commit, by trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redo {

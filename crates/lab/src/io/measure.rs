@@ -77,6 +77,13 @@ impl Bench<'_> {
         let beside = step.beside.as_ref().map(|job| (job, seed_beside));
         let mut jobs = beside.into_iter().chain([(&step.job, seed)]);
         jobs.try_for_each(|(job, seed)| self.lay_out(job, seed, watcher))?;
+        if let Some(job) = &step.before {
+            self.lay_out(job, seed, watcher)?;
+            let run = self.begin(job, seed)?;
+            let done = to_its_end(&run, watcher);
+            run.finish();
+            done?;
+        }
         let mut beside = match beside {
             Some((job, seed)) => Some(Beside::start(self.begin(job, seed)?, watcher)?),
             None => None,
@@ -105,6 +112,21 @@ impl Bench<'_> {
         let files = layout::open(self.place, &job.layout, job.open)?;
         Run::begin(job, Arc::new(files), seed)
     }
+}
+
+/// Waits until a run that is not measured is over. What fails in it fails again in what is measured.
+fn to_its_end(run: &Run, watcher: &dyn Watcher) -> Result<(), StorageError> {
+    run.start();
+    let mut over = 0;
+    while over < run.loops && run.ended() == 0 {
+        match run.next(LOOK) {
+            Some(RunEvent::Interval(tally)) => run.recycle(*tally),
+            Some(RunEvent::Drained(_)) => over += 1,
+            _ if watcher.interrupted() => return Err(StorageError::Interrupted),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A load that runs at the same time and is not what is measured.

@@ -96,9 +96,9 @@ fn has_all(probes: &[u8], suite: Suite, steps: &[Step]) -> Result<(), LabError> 
     )))
 }
 
-/// The jobs of a step, the one beside first.
+/// The jobs of a step: what is done before, what goes on beside, what is measured.
 pub(super) fn jobs(step: &Step) -> impl Iterator<Item = &Job> {
-    step.beside.iter().chain([&step.job])
+    step.before.iter().chain(&step.beside).chain([&step.job])
 }
 
 /// Whether files that are there are of use to later steps; fresh ones never are.

@@ -90,23 +90,38 @@ fn with_server(
         database: Some(DATABASE.to_owned()),
         holder: ORIGIN.to_owned(),
     };
-    let mut fresh = Server { target: OpenTarget::open_with(&spec, &home, small, watcher)?, home };
-    fresh.load("oltp_insert", SMALL_ROWS, watcher)?;
-    let mut server = fresh.settled(&spec, watcher)?;
+    let mut server = Server { target: OpenTarget::open_with(&spec, &home, roomy, watcher)?, home };
+    server.load("oltp_insert", SMALL_ROWS, watcher)?;
+    let mut server = server.settled(&spec, roomy, watcher)?;
     server.commits(probes, found, watcher)?;
-    server.reads(probes, found, watcher)
+    server.load("oltp_point_select", LARGE_ROWS, watcher)?;
+    server.settled(&spec, tight, watcher)?.reads(probes, found, watcher)
 }
 
-/// A buffer pool that holds little, so that reads reach the storage, and logs that a small lane has room for.
-fn small(settings: &mut Settings) -> Result<(), ServerError> {
+/// A buffer pool that need not flush while commits are measured: a small one writes pages to have free ones, and the log
+/// waits behind them.
+fn roomy(settings: &mut Settings) -> Result<(), ServerError> {
+    with_pool(settings, "256M")
+}
+
+/// A buffer pool that holds little, so that reads reach the storage.
+fn tight(settings: &mut Settings) -> Result<(), ServerError> {
+    with_pool(settings, "32M")
+}
+
+/// With logs that a small lane has room for.
+fn with_pool(settings: &mut Settings, bytes: &str) -> Result<(), ServerError> {
     for name in ["innodb_log_file_size", "innodb_redo_log_capacity"] {
         if settings.get(name).is_some() {
             settings.set(name, "128M", ORIGIN)?;
         }
     }
-    settings.set("innodb_buffer_pool_size", "32M", ORIGIN)?;
+    settings.set("innodb_buffer_pool_size", bytes, ORIGIN)?;
     settings.set("innodb_flush_method", "O_DIRECT", ORIGIN)
 }
+
+/// What a server's settings are changed to.
+type Change = fn(&mut Settings) -> Result<(), ServerError>;
 
 struct Server {
     target: OpenTarget,
@@ -114,8 +129,9 @@ struct Server {
 }
 
 impl Server {
-    /// The same server as it is in the long run: nothing is left to flush, and its redo log went round once.
-    fn settled(mut self, spec: &TargetSpec, watcher: &mut dyn Watcher) -> Result<Server, LabError> {
+    /// The same server with these settings, as it is in the long run: nothing is left to flush, and its redo log went
+    /// round once.
+    fn settled(mut self, spec: &TargetSpec, change: Change, watcher: &mut dyn Watcher) -> Result<Server, LabError> {
         if let Some(server) = self.target.server.take() {
             let data = server.directory().data();
             server.stop(STOPS_WITHIN)?;
@@ -123,7 +139,7 @@ impl Server {
                 LabError::Environment(format!("writing the redo log below {} anew: {error}", data.display()))
             })?;
         }
-        let mut target = OpenTarget::open_with(spec, &self.home, small, watcher)?;
+        let mut target = OpenTarget::open_with(spec, &self.home, change, watcher)?;
         target.enter_database()?;
         Ok(Server { target, home: self.home })
     }
@@ -154,7 +170,6 @@ impl Server {
         found: &mut Vec<Validated>,
         watcher: &mut dyn Watcher,
     ) -> Result<(), LabError> {
-        self.load("oltp_point_select", LARGE_ROWS, watcher)?;
         // No warm-up: its pages would count too.
         let before = self.pages_read()?;
         let points = self.run("oltp_point_select", LARGE_ROWS, (&[READING], 0.0), watcher)?;

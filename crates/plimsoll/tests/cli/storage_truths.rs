@@ -153,11 +153,11 @@ fn a_cache_in_front_of_a_slow_device_is_seen() {
     let Some(lane) = Lane::up("ext4,delay=2ms,cache=256M", "") else { return };
     let _quiet = servers::timed_run();
     let summary = lane.evaluated("--probes 13 --time 3s");
-    let median = |bytes: u64| {
-        let found = probes(&summary, 13, &[("what", "read".into()), ("set_bytes", bytes.into())]);
-        found[0]["latency_us"]["read"]["p50"].as_f64().expect("measured")
-    };
-    let (small, large) = (median(64 << 20), median(1 << 30));
+    let reads = probes(&summary, 13, &[("what", "read".into())]);
+    let median = |probe: &Value| probe["latency_us"]["read"]["p50"].as_f64().expect("measured");
+    let (Some(small), Some(large)) = (reads.first(), reads.last()) else { panic!("no working sets: {summary}") };
+    assert_eq!(small["params"]["set_bytes"], 64u64 << 20);
+    let (small, large) = (median(small), median(large));
     assert!(large > 2.0 * small && large > 2_000.0, "{small} µs and {large} µs: {summary}");
     assert_eq!(line(&summary, "cached_set")["value"], 64u64 << 20, "{summary}");
 }
@@ -178,6 +178,12 @@ fn commits_on_a_slow_device_are_as_predicted() {
     for row in commits {
         let (predicted, reached) =
             (row["predicted"].as_f64().expect("predicted"), row["reached"].as_f64().expect("reached"));
-        assert!((0.75..=1.25).contains(&(reached / predicted)), "{row}");
+        let share = reached / predicted;
+        match row["sessions"].as_u64() {
+            // A limit by control group lets a tenth of a second's I/Os through at once. How many of 64 sessions are back
+            // in time for each of these depends on the server's latches and wake-ups, which no probe has: a bound only.
+            Some(64) => assert!(share <= 1.25, "{row}"),
+            _ => assert!((0.75..=1.25).contains(&share), "{row}"),
+        }
     }
 }

@@ -125,10 +125,12 @@ pub struct Step {
     pub job: Job,
     /// A load that runs at the same time and is not what is measured: begins before, ends after.
     pub beside: Option<Job>,
+    /// What is done first, once and unmeasured, on the same files.
+    pub before: Option<Job>,
 }
 
 impl Step {
-    /// A step with nothing beside it; its id is `<probe>.<slug>`, with hyphens for underscores.
+    /// A step with nothing beside it or before it; its id is `<probe>.<slug>`, with hyphens for underscores.
     pub fn new<const N: usize>(
         probe: u8,
         slug: &str,
@@ -138,7 +140,12 @@ impl Step {
     ) -> Step {
         let params = params.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let id = format!("{probe}.{slug}").replace('_', "-");
-        Step { probe, id, name, params, job, beside: None }
+        Step { probe, id, name, params, job, beside: None, before: None }
+    }
+
+    /// The same with something that is done first.
+    pub fn after(self, first: Job) -> Step {
+        Step { before: Some(first), ..self }
     }
 
     /// The same with a load beside it, which goes on until the measurement is over.

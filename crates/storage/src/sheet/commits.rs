@@ -34,7 +34,7 @@ fn commits(evidence: &Evidence<'_>, server: (&str, &str), sessions: u32) -> Opti
             probes.push(alone);
             statement += &sharing(iops(probe) / iops(alone), sessions);
         }
-        None => statement += "; an upper bound, since the server has work of its own to do.",
+        None => statement += "; an upper bound: of its own work a session does 100 µs of CPU in between.",
     }
     Some(line(TOPIC, format!("commits_{sessions}_{}", server.0), statement, (iops(probe), "1/s"), &probes))
 }
