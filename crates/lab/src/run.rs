@@ -262,18 +262,13 @@ impl Points<'_> {
     }
 
     fn close(&mut self) -> Result<(), LabError> {
-        let status = match &self.ended {
-            None => Status::Done,
-            Some(Ended::Interrupted) => Status::Interrupted,
-            Some(Ended::Failed(_)) => Status::Failed,
-        };
         if let Some(Ended::Failed(why)) = self.ended.clone() {
             self.event("failed", serde_json::json!({ "why": why }))?;
         }
         let caveats = serde_json::to_value(&self.summary.caveats).unwrap_or_default();
         self.event("caveats", caveats)?;
         self.recording.summary(&self.summary)?;
-        Ok(self.recording.finish(status, Timestamp::now())?)
+        Ok(self.recording.finish(Ended::status(self.ended.as_ref()), Timestamp::now())?)
     }
 }
 

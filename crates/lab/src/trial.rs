@@ -15,7 +15,7 @@ use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::statements::{StatementCounts, StatementKind};
 use plimsoll_model::summary::{Counts, Point};
 use plimsoll_plan::points::LoadPoint;
-use plimsoll_record::{RecordError, TrialWriter};
+use plimsoll_record::{RecordError, Status, TrialWriter};
 use plimsoll_server::sample::{Sample, Sampler, context_switches, process, process_cpu};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,6 +39,15 @@ impl Ended {
         match error {
             LabError::Interrupted => Ended::Interrupted,
             other => Ended::Failed(other.to_string()),
+        }
+    }
+
+    /// What a recording says of its end.
+    pub fn status(ended: Option<&Ended>) -> Status {
+        match ended {
+            None => Status::Done,
+            Some(Ended::Interrupted) => Status::Interrupted,
+            Some(Ended::Failed(_)) => Status::Failed,
         }
     }
 }

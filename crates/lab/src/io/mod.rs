@@ -19,7 +19,7 @@ use measure::{Bench, Outcome};
 use plan::Planned;
 use plimsoll_model::Caveat;
 use plimsoll_model::io::{DeviceFacts, IoSummary, Probe, SCHEMA_VERSION};
-use plimsoll_record::{Manifest, Recording, Status, TrialFacts, TrialWriter};
+use plimsoll_record::{Manifest, Recording, TrialFacts, TrialWriter};
 use plimsoll_server::Home;
 use plimsoll_server::host::host_facts;
 use plimsoll_storage::device::Device;
@@ -285,17 +285,12 @@ impl Evaluation<'_> {
     }
 
     fn close(&mut self) -> Result<(), LabError> {
-        let status = match &self.ended {
-            None => Status::Done,
-            Some(Ended::Interrupted) => Status::Interrupted,
-            Some(Ended::Failed(_)) => Status::Failed,
-        };
         if let Some(Ended::Failed(why)) = self.ended.clone() {
             self.event("failed", serde_json::json!({ "why": why }))?;
         }
         let caveats = serde_json::to_value(&self.summary.caveats).unwrap_or_default();
         self.event("caveats", caveats)?;
         self.recording.io_summary(&self.summary)?;
-        Ok(self.recording.finish(status, Timestamp::now())?)
+        Ok(self.recording.finish(Ended::status(self.ended.as_ref()), Timestamp::now())?)
     }
 }
