@@ -29,6 +29,9 @@ use std::time::Duration;
 const DATABASE: &str = "validation";
 /// Where a setting of this server comes from.
 const ORIGIN: &str = "plimsoll io --validate";
+/// The probes that predict: group commit, and page reads. What was not probed is not validated.
+const COMMITS: u8 = 2;
+const READS: u8 = 6;
 /// Sessions whose commits are compared, as in probe 2.
 const COMMITTING: [usize; 3] = [1, 8, 64];
 /// Sessions that read, as many as a depth of probe 6.
@@ -90,12 +93,18 @@ fn with_server(
         database: Some(DATABASE.to_owned()),
         holder: ORIGIN.to_owned(),
     };
+    let is_predicted = |number| probes.iter().any(|probe| probe.probe == number);
     let mut server = Server { target: OpenTarget::open_with(&spec, &home, roomy, watcher)?, home };
-    server.load("oltp_insert", SMALL_ROWS, watcher)?;
-    let mut server = server.settled(&spec, roomy, watcher)?;
-    server.commits(probes, found, watcher)?;
-    server.load("oltp_point_select", LARGE_ROWS, watcher)?;
-    server.settled(&spec, tight, watcher)?.reads(probes, found, watcher)
+    if is_predicted(COMMITS) {
+        server.load("oltp_insert", SMALL_ROWS, watcher)?;
+        server = server.settled(&spec, roomy, watcher)?;
+        server.commits(probes, found, watcher)?;
+    }
+    if is_predicted(READS) {
+        server.load("oltp_point_select", LARGE_ROWS, watcher)?;
+        server.settled(&spec, tight, watcher)?.reads(probes, found, watcher)?;
+    }
+    Ok(())
 }
 
 /// A buffer pool that need not flush while commits are measured: a small one writes pages to have free ones, and the log
@@ -155,7 +164,7 @@ impl Server {
             let sessions = point.connections;
             let predicting = probes.iter().find(|probe| {
                 let is = |param: &str, value: Value| probe.params.get(param) == Some(&value);
-                probe.probe == 2 && is("server", flavour.into()) && is("committers", sessions.into())
+                probe.probe == COMMITS && is("server", flavour.into()) && is("committers", sessions.into())
             });
             let what = format!("commits at {sessions} session{}", if sessions == 1 { "" } else { "s" });
             found.push(self.beside(what, predicting, (point.transactions_per_second, "1/s"), &point));
@@ -176,7 +185,7 @@ impl Server {
         let pages = self.pages_read()?.saturating_sub(before) as f64;
         for point in points {
             let is_it = |probe: &&Probe| probe.params.get("depth") == Some(&Value::from(READING));
-            let predicting = probes.iter().filter(|probe| probe.probe == 6).find(is_it);
+            let predicting = probes.iter().filter(|probe| probe.probe == READS).find(is_it);
             let reached = (point.seconds > 0.0).then(|| pages / point.seconds);
             let what = format!("page reads at {READING} sessions");
             found.push(self.beside(what, predicting, (reached, "pages/s"), &point));
