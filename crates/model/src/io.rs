@@ -140,6 +140,18 @@ impl Probe {
         Probe::KINDS.into_iter().find_map(done)
     }
 
+    /// The largest set of these measurements that differ by depth alone (the first of sets as large), by depth.
+    pub fn sweep<'a>(probes: &[&'a Probe]) -> Vec<&'a Probe> {
+        let kind = |probe: &'a Probe| (probe.word("engine"), probe.number("block"), probe.number("set_bytes"));
+        let alike = |of: &&&'a Probe| probes.iter().filter(|probe| kind(probe) == kind(of)).count();
+        // `max_by_key` gives the last of equals.
+        let Some(first) = probes.iter().rev().max_by_key(alike) else { return Vec::new() };
+        let mut sweep: Vec<&Probe> = probes.iter().copied().filter(|probe| kind(probe) == kind(first)).collect();
+        let depth = |probe: &Probe| probe.number("depth").unwrap_or(0.0);
+        sweep.sort_by(|a, b| depth(a).total_cmp(&depth(b)));
+        sweep
+    }
+
     /// A parameter that is a number.
     pub fn number(&self, param: &str) -> Option<f64> {
         self.params.get(param).and_then(Value::as_f64).filter(|value| value.is_finite())

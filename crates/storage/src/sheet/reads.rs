@@ -12,19 +12,8 @@ use serde_json::json;
 const TOPIC: &str = "Page reads";
 
 pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
-    let depths = sweep(&evidence.of(6));
+    let depths = Probe::sweep(&evidence.of(6));
     [alone(&depths), most(&depths), knee_of(&depths), scans(evidence)].into_iter().flatten().collect()
-}
-
-/// The measurements that differ in nothing but depth, most of them, smallest depth first.
-pub fn sweep<'a>(probes: &[&'a Probe]) -> Vec<&'a Probe> {
-    let kind = |probe: &Probe| (probe.word("engine").to_owned(), number(probe, "block"), number(probe, "set_bytes"));
-    let alike = |of: &Probe| probes.iter().filter(|probe| kind(probe) == kind(of)).count();
-    // The first of equals, which `max_by_key` is not.
-    let Some(first) = probes.iter().rev().max_by_key(|probe| alike(probe)) else { return Vec::new() };
-    let mut sweep: Vec<&Probe> = probes.iter().copied().filter(|probe| kind(probe) == kind(first)).collect();
-    sweep.sort_by(|a, b| number(a, "depth").total_cmp(&number(b, "depth")));
-    sweep
 }
 
 /// What one session waits for a page.

@@ -8,7 +8,6 @@
 use super::doublewrite;
 use super::evidence::{Evidence, P99, iops, latency, number};
 use super::figures::{bytes, percent, rate, short, time};
-use super::reads::sweep;
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};
 
@@ -20,7 +19,7 @@ const KEPT: f64 = 0.7;
 
 pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
     let steady = Steady::of(evidence);
-    let depths = sweep(&evidence.of(7));
+    let depths = Probe::sweep(&evidence.of(7));
     let best = depths.iter().copied().max_by(|a, b| iops(a).total_cmp(&iops(b)));
     let mut lines: Vec<SheetLine> = best.map(|best| sustained(best, &depths)).into_iter().collect();
     lines.extend(steady.as_ref().map(Steady::line));

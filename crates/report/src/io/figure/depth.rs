@@ -47,13 +47,7 @@ fn sweep(probes: &[Probe], wanted: u8) -> Vec<&Probe> {
     let usable = |probe: &&Probe| {
         probe.probe == wanted && positive(probe.iops).is_some() && positive(probe.number("depth")).is_some()
     };
-    let all: Vec<&Probe> = probes.iter().filter(usable).collect();
-    let kind = |probe: &Probe| (probe.word("engine").to_owned(), probe.number("block"), probe.number("set_bytes"));
-    let alike = |of: &&&Probe| all.iter().filter(|probe| kind(probe) == kind(of)).count();
-    let Some(first) = all.iter().rev().max_by_key(alike).map(|probe| kind(probe)) else { return Vec::new() };
-    let mut sweep: Vec<&Probe> = all.into_iter().filter(|probe| kind(probe) == first).collect();
-    sweep.sort_by(|a, b| a.number("depth").partial_cmp(&b.number("depth")).unwrap_or(std::cmp::Ordering::Equal));
-    sweep
+    Probe::sweep(&probes.iter().filter(usable).collect::<Vec<_>>())
 }
 
 fn depths_scale<'a>(probes: impl Iterator<Item = &'a &'a Probe>) -> Option<Scale> {
