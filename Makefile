@@ -12,7 +12,7 @@ BUILD_PACKAGES := $(if $(shell command -v cc),,gcc libc6-dev)
 # MariaDB and its tools without the service: nothing is started or changed on the system.
 SERVER_PACKAGES := mariadb-server-core mariadb-client-core
 # The tests of storage lanes and of `plimsoll io`; what cannot be installed is skipped, and said.
-STORAGE_PACKAGES := e2fsprogs xfsprogs btrfs-progs nbdkit nbdkit-plugin-dev libnbd-bin fuse3 fio eatmydata
+STORAGE_PACKAGES := e2fsprogs xfsprogs btrfs-progs nbdkit nbdkit-plugin-dev libnbd-bin fuse3 fio eatmydata mariadb-backup
 TEST_PACKAGES := $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench chromium
 # `--server /path/to/mysqld` needs none of ours.
 OWN_SERVER := $(findstring --server /,$(ARGS))$(findstring --server=/,$(ARGS))

@@ -146,6 +146,21 @@ impl<'t> Arena<'t> {
         self.server.socket()
     }
 
+    pub fn pid(&self) -> u32 {
+        self.server.pid()
+    }
+
+    pub fn build(&self) -> &Build {
+        self.server.build()
+    }
+
+    /// The home that the server lives in.
+    pub fn home(&self) -> anyhow::Result<Home> {
+        let root = self.home.clone().into_os_string();
+        let lookup = |name: &str| if name == "PLIMSOLL_HOME" { Some(root.clone()) } else { std::env::var_os(name) };
+        Ok(Home::resolve(lookup)?)
+    }
+
     pub fn port(&self) -> u16 {
         self.port
     }

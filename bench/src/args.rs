@@ -14,7 +14,8 @@ use std::path::PathBuf;
 #[command(disable_help_subcommand = true, after_help = HOW)]
 pub struct Args {
     /// Server to compare on: mariadb, mysql, or a path; a list, or repeated. [default: the first found for everything,
-    /// the other flavour for `point-select`, `read-write` and `load`; mysql is also looked for in PLIMSOLL_TEST_MYSQL]
+    /// the other flavour for `point-select`, `read-write`, `load` and `telemetry`; mysql is also looked for in
+    /// PLIMSOLL_TEST_MYSQL]
     #[arg(long, value_delimiter = ',', value_parser = selector, value_name = "SERVER", value_hint = ValueHint::FilePath)]
     pub server: Vec<Selector>,
     /// Only these comparisons; a list, or repeated.
@@ -101,6 +102,8 @@ pub enum Suite {
     #[value(name = "connections-2000", alias = "connections")]
     Connections,
     Load,
+    Restore,
+    Telemetry,
     TpccLoad,
     TpccSysbench,
     TpccGo,
@@ -111,11 +114,13 @@ pub enum Suite {
 }
 
 impl Suite {
-    pub const ALL: [Suite; 11] = [
+    pub const ALL: [Suite; 13] = [
         Suite::PointSelect,
         Suite::ReadWrite,
         Suite::Connections,
         Suite::Load,
+        Suite::Restore,
+        Suite::Telemetry,
         Suite::TpccLoad,
         Suite::TpccSysbench,
         Suite::TpccGo,
@@ -131,6 +136,8 @@ impl Suite {
             Suite::ReadWrite => "read-write",
             Suite::Connections => "connections-2000",
             Suite::Load => "load",
+            Suite::Restore => "restore",
+            Suite::Telemetry => "telemetry",
             Suite::TpccLoad => "tpcc-load",
             Suite::TpccSysbench => "tpcc-sysbench",
             Suite::TpccGo => "tpcc-go",
@@ -147,7 +154,8 @@ impl Suite {
             Suite::TpccLoad => true,
             Suite::TpccSysbench => *peer == SYSBENCH_TPCC,
             Suite::TpccGo => *peer == GO_TPC,
-            Suite::PointSelect | Suite::ReadWrite | Suite::Connections | Suite::Load | Suite::TpccTerminals => false,
+            Suite::PointSelect | Suite::ReadWrite | Suite::Connections | Suite::Load => false,
+            Suite::Restore | Suite::Telemetry | Suite::TpccTerminals => false,
             Suite::IoFio | Suite::IoSysbench | Suite::IoNull => false,
         }
     }
@@ -159,7 +167,7 @@ impl Suite {
 
     /// Whether its ratio depends on the flavour of the server.
     pub fn depends_on_server(self) -> bool {
-        matches!(self, Suite::PointSelect | Suite::ReadWrite | Suite::Load)
+        matches!(self, Suite::PointSelect | Suite::ReadWrite | Suite::Load | Suite::Telemetry)
     }
 
     pub fn needs_fio(self) -> bool {

@@ -6,6 +6,8 @@ pub mod io;
 mod load;
 mod point_select;
 mod read_write;
+mod restore;
+mod telemetry;
 mod tpcc;
 
 use crate::arena::Arena;
@@ -133,6 +135,8 @@ pub fn run(suite: Suite, arena: &Arena, extent: &Extent) -> anyhow::Result<Compa
         Suite::ReadWrite => read_write::compare(arena, extent),
         Suite::Connections => connections::compare(arena, extent),
         Suite::Load => load::compare(arena, extent),
+        Suite::Telemetry => telemetry::compare(arena, extent),
+        Suite::Restore => restore::compare(arena, extent),
         Suite::TpccLoad => tpcc::load::compare(arena, extent),
         Suite::TpccSysbench => tpcc::sysbench::compare(arena, extent),
         Suite::TpccGo => tpcc::go::compare(arena, extent),
@@ -151,6 +155,8 @@ pub fn expected_seconds(suite: Suite, args: &Args) -> u64 {
             connections::rounds(args.pairs) as u64 * 2 * (u64::from(connections::seconds(args.seconds)) + 6)
         }
         Suite::Load => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 20 + 10,
+        Suite::Telemetry => telemetry::expected_seconds(args.pairs, seconds),
+        Suite::Restore => restore::expected_seconds(args.pairs),
         Suite::TpccLoad => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 120 + 20,
         Suite::TpccSysbench => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 80,
         Suite::TpccGo => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 60,

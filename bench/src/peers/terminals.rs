@@ -60,6 +60,7 @@ pub fn serve(args: &TerminalsArgs) -> anyhow::Result<()> {
         outage_limit_ns: ns(10.0),
         ignore_errors: Vec::new(),
         private: true,
+        ask: None,
     };
     let run = Run::begin(spec, Arc::new(Paced::new(args.terminals)?));
     let measured = measure(&run);

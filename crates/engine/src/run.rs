@@ -51,14 +51,19 @@ pub struct RunSpec {
     pub ignore_errors: Vec<u16>,
     /// A server of our own: when it is gone the run is over.
     pub private: bool,
+    /// Asked on the first connection of each loop, once it is set up; its rows come with [`LoopEvent::Ready`].
+    pub ask: Option<&'static str>,
 }
 
 /// What a loop tells its controller.
 #[derive(Debug)]
 pub enum LoopEvent {
-    /// All its connections are made and prepared; the local process that serves them, if it is one.
+    /// All its connections are made and prepared.
     Ready {
+        /// The local process that serves them, if it is one.
         server_pid: Option<u32>,
+        /// The first two columns of what was asked.
+        answer: Vec<(String, String)>,
     },
     Interval(Box<Tally>),
     /// No transaction is under way any more.
@@ -195,6 +200,7 @@ struct Gate {
     waiting: RefCell<VecDeque<usize>>,
     ready: Cell<usize>,
     server_pid: Cell<Option<u32>>,
+    answer: RefCell<Vec<(String, String)>>,
     go: Cell<bool>,
     leave: Cell<bool>,
 }
@@ -256,7 +262,8 @@ impl<W: Workload> EventLoop<W> {
 
     fn run(mut self) -> Result<(), Reason> {
         self.until(|this| this.gate.ready.get() == this.slots.len())?;
-        let _ = self.outbox.send(LoopEvent::Ready { server_pid: self.gate.server_pid.get() });
+        let (server_pid, answer) = (self.gate.server_pid.get(), self.gate.answer.take());
+        let _ = self.outbox.send(LoopEvent::Ready { server_pid, answer });
         self.until(|this| this.shared.start_ns.load(Ordering::Acquire) != NOT_STARTED)?;
         self.start();
         self.measure();
@@ -393,6 +400,12 @@ async fn connect_and_drive<W: Workload>(context: &Rc<Context<W>>, gate: &Gate, s
         Err(failure) => return context.give_up(setup_reason(failure)),
     };
     gate.server_pid.set(gate.server_pid.get().or_else(|| session.peer_pid()));
+    if let (0, Some(question)) = (who.local, context.spec.ask) {
+        match session.ask(question).await {
+            Ok(answer) => gate.answer.replace(answer),
+            Err(failure) => return context.give_up(setup_reason(failure)),
+        };
+    }
     gate.ready.set(gate.ready.get() + 1);
     while !gate.go.get() && !slot.is_cancelled() {
         slot.nudged().await;

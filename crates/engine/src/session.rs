@@ -11,6 +11,7 @@ use plimsoll_load::tally::Names;
 use plimsoll_model::StatementKind;
 use plimsoll_wire::cells::{Cells, Column, Row};
 use plimsoll_wire::response::{Discard, Outcome};
+use plimsoll_wire::rows::TextRows;
 use plimsoll_wire::text::Template;
 use plimsoll_wire::{Value, command};
 use std::rc::Rc;
@@ -134,6 +135,16 @@ impl Session {
         }
         session.last = None;
         Ok(session)
+    }
+
+    /// Asks something that is not load: the first two columns of each row of the answer.
+    pub(crate) async fn ask(&mut self, sql: &str) -> Result<Vec<(String, String)>, Failure> {
+        let mut rows = TextRows::default();
+        self.connection
+            .query(sql.as_bytes(), &mut rows)
+            .await
+            .map_err(|failure| refused(sql, "is refused", failure))?;
+        Ok(rows.pairs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
     async fn set_up(&mut self) -> Result<(), Failure> {

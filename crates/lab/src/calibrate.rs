@@ -70,6 +70,7 @@ pub fn calibrate(home: &Home, seconds: f64, watcher: &mut dyn Watcher) -> Result
         outage_limit_ns: ns(10.0),
         ignore_errors: Vec::new(),
         private: true,
+        ask: None,
     };
     let run = Run::begin(spec, Arc::new(Null));
     let counted = count(&run, watcher);

@@ -1,7 +1,8 @@
 //! Verifies what must hold of loaded data: the queries go over several connections, each of which looks at one
 //! snapshot; what they find is put together by name.
 
-use crate::dataset::{Marker, State};
+use crate::client;
+use crate::dataset::{self, Marker, State};
 use crate::error::LabError;
 use crate::target::OpenTarget;
 use crate::watch::{Event, Watcher};
@@ -9,6 +10,7 @@ use plimsoll_engine::control::Control;
 use plimsoll_engine::{Endpoint, Failure};
 use plimsoll_model::summary::Finding;
 use plimsoll_workloads::check::{Check, Expectation, Judgement, Moment};
+use plimsoll_workloads::chosen::Chosen;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -78,6 +80,32 @@ pub fn check(
     });
     ended?;
     Ok(collected.findings.into_iter().map(|(check, judgement)| finding(check, judgement)).collect())
+}
+
+/// Asks everything that must hold of all data of the workload, whatever part of them `chosen` uses.
+///
+/// # Errors
+/// As [`check`], and if the data are still being loaded.
+pub fn findings(
+    target: &mut OpenTarget,
+    chosen: &Chosen,
+    connections: usize,
+    watcher: &mut dyn Watcher,
+) -> Result<Vec<Finding>, LabError> {
+    let (marker, ledger) = match target.enter_database()? {
+        true => {
+            let marker = dataset::marker(&mut target.control, chosen.family())?;
+            (marker, client::read(&mut target.control, chosen.family())?)
+        }
+        false => (None, None),
+    };
+    let moment = moment(marker.as_ref(), chosen.name())?;
+    let seed = marker.as_ref().map(|marker| marker.description.seed);
+    let chosen = match &marker {
+        Some(marker) => chosen.over_all(marker.description.loaded())?,
+        None => chosen.clone(),
+    };
+    check(target, &chosen.checks(moment, seed, ledger.as_ref()), connections, watcher)
 }
 
 /// The checks by name in the order of their first appearance, and for each of them the place of its name.

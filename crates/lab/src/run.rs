@@ -1,11 +1,11 @@
 //! A `run`: its load points one after the other, in one recording.
 
 use crate::calibrate;
-use crate::dataset::{self, State};
+use crate::dataset::{self, Marker, State};
 use crate::error::LabError;
-use crate::subject::Subject;
+use crate::subject::{Errand, Subject, with_chosen};
 use crate::target::OpenTarget;
-use crate::trial::{self, Ended};
+use crate::trial::{self, Circumstances, Ended};
 use crate::watch::{Event, Watcher};
 use crate::{caveats, preflight, scaling, settings};
 use jiff::Timestamp;
@@ -20,6 +20,7 @@ use plimsoll_plan::points::LoadPoint;
 use plimsoll_record::{Manifest, Recording, Setting, Status, TrialFacts, TrialWriter};
 use plimsoll_server::Home;
 use plimsoll_server::host::{HostFacts, host_facts};
+use plimsoll_workloads::chosen::Chosen;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,11 +43,37 @@ pub struct Finished {
     pub ended: Option<Ended>,
 }
 
-/// Runs every load point of `plan`.
+/// Runs every load point of `plan` with the workload that was chosen; `marker` is that of its data.
 ///
 /// # Errors
 /// If nothing was measured. What was measured before a failure is in [`Finished`], with the reason.
-pub fn run<W: Workload>(
+pub fn run_chosen(
+    target: &mut OpenTarget,
+    home: &Home,
+    plan: &RunPlan,
+    ready: (&Chosen, Option<&Marker>),
+    naming: &Naming,
+    watcher: &mut dyn Watcher,
+) -> Result<Finished, LabError> {
+    with_chosen(target, ready, plan.seed, AllPoints { home, plan, naming, watcher })
+}
+
+struct AllPoints<'a> {
+    home: &'a Home,
+    plan: &'a RunPlan,
+    naming: &'a Naming<'a>,
+    watcher: &'a mut dyn Watcher,
+}
+
+impl Errand for AllPoints<'_> {
+    type Output = Finished;
+
+    fn with<W: Workload>(self, target: &mut OpenTarget, subject: &Subject<W>) -> Result<Finished, LabError> {
+        run(target, self.home, self.plan, subject, self.naming, self.watcher)
+    }
+}
+
+fn run<W: Workload>(
     target: &mut OpenTarget,
     home: &Home,
     plan: &RunPlan,
@@ -54,16 +81,9 @@ pub fn run<W: Workload>(
     naming: &Naming,
     watcher: &mut dyn Watcher,
 ) -> Result<Finished, LabError> {
-    plan.check()?;
-    preflight::open_files(plan)?;
     let variables = settings::variables(target)?;
     let (effective, mut caveats) = settings::verified(target, &variables);
-    let workload = (subject.make)(target)?;
-    let changes_data = workload.statements().iter().any(|statement| writes(statement.kind));
-    limits(target, plan, &workload, &variables)?;
-    if changes_data {
-        mark_driven(target, subject.family)?;
-    }
+    make_ready(target, plan, subject, &variables)?;
     let host = host_facts(home.path());
     let manifest = Manifest::new(
         naming.recording,
@@ -103,6 +123,49 @@ pub fn run<W: Workload>(
     };
     points.all(target, home, plan, subject, watcher)?;
     Ok(points.finish(effective.clone(), host))
+}
+
+/// Looks whether the server and this process bear what is planned, and marks data that will be written to.
+///
+/// # Errors
+/// [`LabError::Refused`] or [`LabError::Plan`], saying which limit is in the way.
+pub(crate) fn make_ready<W: Workload>(
+    target: &mut OpenTarget,
+    plan: &RunPlan,
+    subject: &Subject<W>,
+    variables: &BTreeMap<String, String>,
+) -> Result<(), LabError> {
+    plan.check()?;
+    preflight::open_files(plan)?;
+    let workload = (subject.make)(target)?;
+    let changes_data = workload.statements().iter().any(|statement| writes(statement.kind));
+    limits(target, plan, &workload, variables)?;
+    if changes_data {
+        mark_driven(target, subject.family)?;
+    }
+    Ok(())
+}
+
+/// Drives one load point of `plan`, and looks at the data before and after.
+///
+/// # Errors
+/// As [`trial::trial`].
+pub(crate) fn one_point<W: Workload>(
+    target: &mut OpenTarget,
+    (plan, point): (&RunPlan, LoadPoint),
+    subject: &Subject<W>,
+    circumstances: Circumstances,
+    writer: &mut TrialWriter,
+    watcher: &mut dyn Watcher,
+) -> Result<trial::Outcome, LabError> {
+    let spec = spec(target, plan, &point);
+    let workload = Arc::new((subject.make)(target)?);
+    (subject.before)(target)?;
+    let mut outcome = trial::trial(target, spec, workload, point, circumstances, writer, watcher)?;
+    if let Err(error) = (subject.after)(target, &mut outcome) {
+        outcome.ended.get_or_insert(Ended::Failed(error.to_string()));
+    }
+    Ok(outcome)
 }
 
 fn writes(kind: plimsoll_model::StatementKind) -> bool {
@@ -185,15 +248,10 @@ impl Points<'_> {
         watcher: &mut dyn Watcher,
     ) -> Result<trial::Outcome, LabError> {
         let point = plan.points[index];
+        let circumstances = Circumstances { ceiling, ..Circumstances::default() };
         self.event("point", serde_json::json!({ "point": point.label() }))?;
         let mut writer = self.writer(plan, index, &point, target)?;
-        let spec = spec(target, plan, &point);
-        let workload = Arc::new((subject.make)(target)?);
-        (subject.before)(target)?;
-        let mut outcome = trial::trial(target, spec, workload, point, ceiling, &mut writer, watcher)?;
-        if let Err(error) = (subject.after)(target, &mut outcome) {
-            outcome.ended.get_or_insert(Ended::Failed(error.to_string()));
-        }
+        let mut outcome = one_point(target, (plan, point), subject, circumstances, &mut writer, watcher)?;
         if let Some(server) = &target.server
             && let Err(error) = writer.error_log(&server.error_log_tail(200))
         {
@@ -233,7 +291,7 @@ impl Points<'_> {
     }
 
     fn add(&mut self, outcome: trial::Outcome, watcher: &mut dyn Watcher) {
-        let trial::Outcome { point, sent, counted: _, caveats, ended } = outcome;
+        let trial::Outcome { point, sent, counted: _, caveats, answer: _, ended } = outcome;
         self.summary.totals.statements += sent;
         if let Some(counted) = point.server.as_ref().and_then(|server| server.statements) {
             *self.summary.server.statements.get_or_insert_default() += counted;
@@ -294,5 +352,6 @@ fn spec(target: &OpenTarget, plan: &RunPlan, point: &LoadPoint) -> RunSpec {
         outage_limit_ns: ns(plan.outage_limit_seconds),
         ignore_errors: plan.ignore_errors.clone(),
         private: target.is_private(),
+        ask: None,
     }
 }

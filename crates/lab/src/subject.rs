@@ -4,13 +4,10 @@ use crate::check::verdict;
 use crate::dataset::{Marker, State};
 use crate::error::LabError;
 use crate::order_entry;
-use crate::run::{Finished, Naming, run};
 use crate::target::OpenTarget;
 use crate::trial::Outcome;
-use crate::watch::Watcher;
+use plimsoll_engine::Workload;
 use plimsoll_model::summary::Point;
-use plimsoll_plan::RunPlan;
-use plimsoll_server::Home;
 use plimsoll_workloads::chosen::Chosen;
 use plimsoll_workloads::oltp::Oltp;
 use plimsoll_workloads::smack::Smack;
@@ -52,39 +49,44 @@ pub fn look_at_tables(target: &mut OpenTarget, chosen: &Chosen, marker: Option<&
     Ok(())
 }
 
-/// Runs every load point of `plan` with the workload that was chosen; `marker` is that of its data.
+/// What is to be done with a workload, whichever it is.
+pub trait Errand {
+    type Output;
+
+    fn with<W: Workload>(self, target: &mut OpenTarget, subject: &Subject<W>) -> Result<Self::Output, LabError>;
+}
+
+/// Does an errand with the workload that was chosen; `marker` is that of its data, `seed` that of the run.
 ///
 /// # Errors
-/// As [`run`].
-pub fn run_chosen(
+/// Those of the errand.
+pub fn with_chosen<E: Errand>(
     target: &mut OpenTarget,
-    home: &Home,
-    plan: &RunPlan,
     (chosen, marker): (&Chosen, Option<&Marker>),
-    naming: &Naming,
-    watcher: &mut dyn Watcher,
-) -> Result<Finished, LabError> {
+    seed: u64,
+    errand: E,
+) -> Result<E::Output, LabError> {
     let (params, family) = (chosen.printable(), chosen.family());
-    let seed = marker.map(|marker| marker.description.seed);
+    let of_data = marker.map(|marker| marker.description.seed);
     let nothing_before = |_: &mut OpenTarget| Ok(());
     let nothing_after = |_: &mut OpenTarget, _: &mut Outcome| Ok(());
     match chosen {
         Chosen::Oltp(kind, parameters) => {
             let make = |target: &mut OpenTarget| make_oltp(target, *kind, parameters);
             let subject = Subject { make: &make, before: &nothing_before, after: &nothing_after, params, family };
-            run(target, home, plan, &subject, naming, watcher)
+            errand.with(target, &subject)
         }
         Chosen::Smack(kind, parameters) => {
-            let make = |target: &mut OpenTarget| make_smack(target, *kind, parameters, seed);
+            let make = |target: &mut OpenTarget| make_smack(target, *kind, parameters, of_data);
             let after = |_: &mut OpenTarget, outcome: &mut Outcome| {
                 outcome.point.original_listing = Some(smack_listing(*kind, &outcome.point));
                 Ok(())
             };
             let subject = Subject { make: &make, before: &nothing_before, after: &after, params, family };
-            run(target, home, plan, &subject, naming, watcher)
+            errand.with(target, &subject)
         }
         Chosen::OrderEntry(parameters) => {
-            let desk = order_entry::Desk::new(parameters, seed, plan.seed, marker.is_some());
+            let desk = order_entry::Desk::new(parameters, of_data, seed, marker.is_some());
             let subject = Subject {
                 make: &|_| Ok(desk.workload()),
                 before: &|target| desk.before(target),
@@ -92,7 +94,7 @@ pub fn run_chosen(
                 params,
                 family,
             };
-            run(target, home, plan, &subject, naming, watcher)
+            errand.with(target, &subject)
         }
     }
 }

@@ -104,6 +104,25 @@ impl OpenTarget {
         })
     }
 
+    /// The target that a private server is which runs with these settings.
+    ///
+    /// # Errors
+    /// If it does not let us in.
+    pub fn of_server(server: PrivateServer, settings: Settings, database: &str) -> Result<OpenTarget, LabError> {
+        let endpoint = private_endpoint(server.socket());
+        let control = Control::open(&endpoint).map_err(|failure| refused(&endpoint, &failure))?;
+        Ok(OpenTarget {
+            flavour: control.flavour(),
+            version: control.version().to_owned(),
+            endpoint,
+            control,
+            database: database.to_owned(),
+            settings,
+            described: Target::Private(server.build().binary.display().to_string()).describe(),
+            server: Some(server),
+        })
+    }
+
     pub fn is_private(&self) -> bool {
         self.server.is_some()
     }

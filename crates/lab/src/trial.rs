@@ -6,10 +6,12 @@ use crate::error::LabError;
 use crate::estimates::{Around, Seconds};
 use crate::summarise::{self, Assembly, Edge, Measured};
 use crate::target::OpenTarget;
+use crate::telemetry::status::StatusThread;
 use crate::watch::{Event, Watcher};
 use plimsoll_engine::{LoopEvent, Run, RunSpec, Workload};
 use plimsoll_load::recorder::{Served, Totals};
 use plimsoll_load::tally::{Names, Tally, add_counts};
+use plimsoll_load::window::Limit;
 use plimsoll_model::Caveat;
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::statements::{StatementCounts, StatementKind};
@@ -52,12 +54,27 @@ impl Ended {
     }
 }
 
+/// What holds around a load point.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Circumstances {
+    /// What the load generator can do at most, queries per second.
+    pub ceiling: Option<f64>,
+    /// When its trial began, from which the series count; none if that is when the load begins.
+    pub since: Option<Instant>,
+    /// The phase that its seconds are recorded as, where they are not what is measured.
+    pub phase: Option<Phase>,
+    /// What to ask one of the load's own connections before the load begins.
+    pub ask: Option<&'static str>,
+}
+
 pub struct Outcome {
     pub point: Point,
     pub sent: StatementCounts,
     pub counted: Counted,
     /// What the seconds of the window say against its means.
     pub caveats: Vec<Caveat>,
+    /// What one of the load's own connections answered to [`Circumstances::ask`].
+    pub answer: BTreeMap<String, String>,
     pub ended: Option<Ended>,
 }
 
@@ -103,13 +120,14 @@ pub fn trial<W: Workload>(
     spec: RunSpec,
     workload: Arc<W>,
     point: LoadPoint,
-    ceiling: Option<f64>,
+    circumstances: Circumstances,
     writer: &mut TrialWriter,
     watcher: &mut dyn Watcher,
 ) -> Result<Outcome, LabError> {
     let open_loop = spec.arrivals.rate().is_some() || workload.terminals().is_some();
-    let run = Run::begin(spec, workload);
-    let followed = Trial::follow(&run, target, point, open_loop, writer, watcher);
+    let ends = Ends::of(&spec);
+    let run = Run::begin(RunSpec { ask: circumstances.ask, ..spec }, workload);
+    let followed = Trial::follow(&run, target, (point, open_loop, ends), circumstances, writer, watcher);
     let (names, loops) = (run.names.clone(), run.loops);
     run.finish();
     let trial = followed?;
@@ -122,7 +140,7 @@ pub fn trial<W: Workload>(
         served: &trial.served,
         edges: trial.edges.0.zip(trial.edges.1),
         host: &trial.host,
-        ceiling,
+        ceiling: circumstances.ceiling,
     };
     let mut result = summarise::point(trial.window.as_ref(), &measured);
     if let Some(server) = &mut result.server {
@@ -136,17 +154,26 @@ pub fn trial<W: Workload>(
         committed: named(names.transactions, &trial.committed),
         unknown: trial.unknown,
     };
-    Ok(Outcome { point: result, sent: trial.sent, counted, caveats, ended: trial.ended })
+    Ok(Outcome { point: result, sent: trial.sent, counted, caveats, answer: trial.answer, ended: trial.ended })
 }
 
-/// Waits until every loop has all its connections; the pid of a local server.
-fn until_ready(run: &Run, target: &OpenTarget, watcher: &mut dyn Watcher) -> Result<Option<u32>, LabError> {
-    let (mut ready, mut pid, mut silent) = (0, None, false);
+/// What the loops say once they have all their connections.
+#[derive(Default)]
+struct Readiness {
+    /// Of a local server.
+    pid: Option<u32>,
+    answer: BTreeMap<String, String>,
+}
+
+/// Waits until every loop has all its connections.
+fn until_ready(run: &Run, target: &OpenTarget, watcher: &mut dyn Watcher) -> Result<Readiness, LabError> {
+    let (mut ready, mut readiness, mut silent) = (0, Readiness::default(), false);
     while ready < run.loops {
         match run.next(LOOK) {
-            Some(LoopEvent::Ready { server_pid }) => {
+            Some(LoopEvent::Ready { server_pid, answer }) => {
                 ready += 1;
-                pid = pid.or(server_pid);
+                readiness.pid = readiness.pid.or(server_pid);
+                readiness.answer.extend(answer);
             }
             Some(LoopEvent::Failed(reason)) => {
                 return Err(LabError::Environment(with_epitaph(
@@ -162,7 +189,7 @@ fn until_ready(run: &Run, target: &OpenTarget, watcher: &mut dyn Watcher) -> Res
             _ => {}
         }
     }
-    Ok(pid)
+    Ok(readiness)
 }
 
 /// The server's own `Com_*` counts; asked of private servers only, where nobody else sends statements.
@@ -184,6 +211,15 @@ fn statement_counts(target: &mut OpenTarget) -> Result<Option<StatementCounts>, 
     Ok(Some(counts))
 }
 
+/// Looks at the host, at a local server, and at the device below the data of one that is ours.
+fn sampler(target: &OpenTarget, pid: Option<u32>) -> Sampler {
+    let sampler = Sampler::new(pid);
+    match &target.server {
+        Some(server) => sampler.holding(&server.directory().data()),
+        None => sampler,
+    }
+}
+
 fn with_epitaph(target: &OpenTarget, text: String) -> String {
     match target.epitaph() {
         Some(tail) => format!("{text}\nthe private server is gone; its error log ends with:\n{tail}"),
@@ -191,14 +227,47 @@ fn with_epitaph(target: &OpenTarget, text: String) -> String {
     }
 }
 
+/// When the warm-up and the measured window end, nanoseconds since the load began.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    warm_up_ns: u64,
+    /// None where a number of transactions ends it.
+    window_ns: Option<u64>,
+}
+
+impl Ends {
+    fn of(spec: &RunSpec) -> Ends {
+        let window_ns = match spec.limit {
+            Limit::Time(ns) => Some(spec.warmup_ns.saturating_add(ns)),
+            Limit::Events(_) | Limit::EventsPerConnection(_) => None,
+        };
+        Ends { warm_up_ns: spec.warmup_ns, window_ns }
+    }
+
+    /// Whether the window may begin or end where an interval of `phase` ends.
+    fn has_edge(&self, phase: Phase, end_ns: u64) -> bool {
+        match phase {
+            Phase::WarmUp => end_ns >= self.warm_up_ns,
+            _ => self.window_ns.is_none_or(|window_ns| end_ns >= window_ns),
+        }
+    }
+}
+
 /// A trial under way.
 struct Trial {
     start_ns: u64,
+    /// From the start of the series to the start of the load.
+    before_ns: u64,
+    /// What its seconds are recorded as, if not as what they are.
+    phase: Option<Phase>,
     assembly: Assembly,
     sampler: Sampler,
+    /// Of a private server.
+    status: Option<StatusThread>,
     pid: Option<u32>,
     loops: usize,
     open_loop: bool,
+    ends: Ends,
     point: LoadPoint,
     /// Sum of the intervals of the measured window.
     window: Option<Tally>,
@@ -214,6 +283,8 @@ struct Trial {
     whole: Vec<u64>,
     committed: Vec<u64>,
     unknown: u64,
+    /// To what was asked before the load.
+    answer: BTreeMap<String, String>,
     /// The server's own count of statements between the first and the last of ours.
     counted: Option<StatementCounts>,
     drained: usize,
@@ -227,21 +298,31 @@ impl Trial {
     fn follow(
         run: &Run,
         target: &mut OpenTarget,
-        point: LoadPoint,
-        open_loop: bool,
+        (point, open_loop, ends): (LoadPoint, bool, Ends),
+        circumstances: Circumstances,
         writer: &mut TrialWriter,
         watcher: &mut dyn Watcher,
     ) -> Result<Trial, LabError> {
         let ready = until_ready(run, target, watcher)?;
         let before = statement_counts(target)?;
-        let pid = target.server.as_ref().map(|server| server.pid()).or(ready);
+        let pid = target.server.as_ref().map(|server| server.pid()).or(ready.pid);
+        let start_ns = run.start();
+        let begun = circumstances.since.unwrap_or_else(Instant::now);
+        let before_ns = circumstances.since.map_or(0, |since| {
+            (since.elapsed().as_nanos() as u64).saturating_add(start_ns).saturating_sub(run.now_ns())
+        });
         let mut trial = Trial {
-            start_ns: run.start(),
+            start_ns,
+            before_ns,
+            phase: circumstances.phase,
+            answer: ready.answer,
             assembly: Assembly::new(run.loops),
-            sampler: Sampler::new(pid),
+            sampler: sampler(target, pid),
+            status: target.is_private().then(|| StatusThread::start(&target.endpoint, begun)),
             pid,
             loops: run.loops,
             open_loop,
+            ends,
             point,
             window: None,
             seconds: Seconds::default(),
@@ -271,7 +352,7 @@ impl Trial {
 
     /// Follows the run to its end.
     fn watch(&mut self, run: &Run, target: &OpenTarget, writer: &mut TrialWriter, watcher: &mut dyn Watcher) {
-        self.edges.0 = Some(self.edge(None));
+        self.edges.0 = Some(self.edge(None, true));
         let mut stopping: Option<Instant> = None;
         while self.drained + run.ended() < run.loops {
             match run.next(LOOK) {
@@ -332,18 +413,21 @@ impl Trial {
     /// Counts and records an interval that all loops have told of, and what the machine did meanwhile. A
     /// recording that cannot be written ends the run; what is measured is still summed up.
     fn interval(&mut self, tally: &Tally, writer: &mut TrialWriter, watcher: &mut dyn Watcher, names: &Names) {
-        let interval = summarise::interval(tally, names, self.start_ns, self.open_loop);
-        let t_ns = tally.end_ns.saturating_sub(self.start_ns);
+        let mut interval = summarise::interval(tally, names, self.start_ns, self.open_loop);
+        interval.t_ns += self.before_ns;
+        interval.phase = self.phase.unwrap_or(interval.phase);
+        let t_ns = self.before_ns + tally.end_ns.saturating_sub(self.start_ns);
         let sample = self.sampler.sample(t_ns);
+        let at_edge = self.ends.has_edge(tally.phase, tally.end_ns.saturating_sub(self.start_ns));
         if tally.phase == Phase::WarmUp {
-            self.edges.0 = Some(self.edge(sample.server));
+            self.edges.0 = Some(self.edge(sample.server, at_edge));
         }
         if tally.phase == Phase::Measure {
-            let (before, after) = (self.edges.1.or(self.edges.0), self.edge(sample.server));
+            let (before, after) = (self.edges.1.or(self.edges.0), self.edge(sample.server, at_edge));
             let edges = before.map(|before| (before, after));
             self.seconds.add(tally, names, &Around { loops: self.loops, edges, host: sample.host.as_ref() });
             self.edges.1 = Some(after);
-            self.host.extend(sample.host);
+            self.host.extend(sample.host.clone());
             match &mut self.window {
                 Some(window) => window.add(tally),
                 None => self.window = Some(tally.clone()),
@@ -373,27 +457,31 @@ impl Trial {
         if let Some(server) = &sample.server {
             writer.server(server)?;
         }
-        histograms(tally, self.start_ns, self.open_loop, writer, names)
+        for status in self.status.iter().flat_map(StatusThread::told) {
+            writer.status(&status)?;
+        }
+        histograms(tally, (self.start_ns, self.before_ns), self.open_loop, writer, names)
     }
 
-    fn edge(&mut self, server: Option<ServerSample>) -> Edge {
+    /// What is looked at between two intervals; every thread of the server only where the window begins or ends.
+    fn edge(&mut self, server: Option<ServerSample>, with_threads: bool) -> Edge {
         Edge {
             process_cpu: process_cpu(),
             server: server.or_else(|| process(self.pid?, 0)),
-            server_switches: self.pid.and_then(context_switches),
+            server_switches: self.pid.filter(|_| with_threads).and_then(context_switches),
         }
     }
 }
 
-/// Records the latencies of one interval; `start_ns` is the trial's start.
+/// Records the latencies of one interval of a load that began at `start_ns`, `before_ns` after its series.
 pub(crate) fn histograms(
     tally: &Tally,
-    start_ns: u64,
+    (start_ns, before_ns): (u64, u64),
     open_loop: bool,
     writer: &mut TrialWriter,
     names: &Names,
 ) -> Result<(), RecordError> {
-    let at = tally.start_ns.saturating_sub(start_ns);
+    let at = before_ns + tally.start_ns.saturating_sub(start_ns);
     let length = tally.end_ns.saturating_sub(tally.start_ns);
     let mut append = |tag: &str, histogram: &hdrhistogram::Histogram<u64>| match histogram.is_empty() {
         true => Ok(()),

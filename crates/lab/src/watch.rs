@@ -1,8 +1,10 @@
 //! What happens, for whoever shows it.
 
 use plimsoll_model::io::Probe;
-use plimsoll_model::samples::Interval;
+use plimsoll_model::lab::TrialOutcome;
+use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_model::summary::Point;
+use plimsoll_plan::lab::TrialPlan;
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_server::instance::Step;
 use std::time::Duration;
@@ -48,6 +50,36 @@ pub enum IoEvent<'a> {
     },
 }
 
+/// What happens in a lab.
+#[derive(Clone, Copy, Debug)]
+pub enum LabEvent<'a> {
+    /// Everything was looked at and nothing has begun: about how many trials there are, how many seconds they take
+    /// together, and the most space that their data take.
+    Planned {
+        trials: usize,
+        seconds: f64,
+        bytes: u64,
+    },
+    /// A trial begins: its place (from 1) of about how many, and about how long everything still takes.
+    TrialBegins {
+        place: usize,
+        of: usize,
+        trial: &'a TrialPlan,
+        left: Duration,
+    },
+    Phase {
+        phase: Phase,
+    },
+    /// Something that a person should read though it stops nothing: a setting that was dropped, say.
+    Note {
+        text: &'a str,
+    },
+    TrialEnds {
+        trial: &'a TrialPlan,
+        outcome: &'a TrialOutcome,
+    },
+}
+
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
     /// A private server is being opened.
@@ -70,6 +102,7 @@ pub enum Event<'a> {
         point: &'a Point,
     },
     Io(IoEvent<'a>),
+    Lab(LabEvent<'a>),
     /// Something that may take a while has begun.
     Doing(&'a str),
 }
@@ -80,4 +113,10 @@ pub trait Watcher {
 
     /// True once somebody wants the work to end early.
     fn interrupted(&self) -> bool;
+
+    /// Asks a person to do something by hand, and waits until they say that it is done; false if nobody is there to ask.
+    fn done_by_hand(&mut self, what: &str) -> bool {
+        let _ = what;
+        false
+    }
 }

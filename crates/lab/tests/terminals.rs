@@ -63,6 +63,7 @@ fn measured(fake: &Fake, workload: Tpcc) -> Tally {
         outage_limit_ns: 10_000_000_000,
         ignore_errors: Vec::new(),
         private: true,
+        ask: None,
     };
     let run = Run::begin(spec, Arc::new(workload));
     let mut window: Option<Tally> = None;

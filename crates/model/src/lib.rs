@@ -5,16 +5,20 @@
 
 pub mod caveat;
 pub mod comparison;
+pub mod device;
+pub mod durability;
 pub mod estimate;
 pub mod flavour;
 pub mod io;
 pub mod io_comparison;
+pub mod lab;
 pub mod samples;
 pub mod scaling;
 pub mod statements;
 pub mod summary;
 
 pub use caveat::Caveat;
+pub use durability::Class;
 pub use estimate::{Estimate, Refusal};
 pub use flavour::Flavour;
 pub use statements::{StatementCounts, StatementKind};

@@ -1,5 +1,7 @@
 //! What can be wrong with what a user asked for.
 
+use crate::lab::Where;
+
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     #[error("{what}: found `{found}`; accepted is {accepted}")]
@@ -11,6 +13,9 @@ pub enum PlanError {
     PasswordInUrl,
     #[error("{file}, line {line}: {problem}")]
     DefaultsFile { file: String, line: usize, problem: String },
+    /// Something in a plan file, or in an option file that it names.
+    #[error("{at}: {problem}")]
+    File { at: Where, problem: String },
     #[error("{0}")]
     Combination(String),
 }

@@ -5,11 +5,15 @@
 
 pub mod defaults;
 pub mod error;
+pub mod knowledge;
+pub mod lab;
+pub mod option_file;
 pub mod plan;
 pub mod points;
 pub mod quantity;
 pub mod target;
 
 pub use error::PlanError;
+pub use lab::LabPlan;
 pub use plan::RunPlan;
 pub use target::{Target, Url};

@@ -8,11 +8,15 @@ use plimsoll_record::manifest::is_name;
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod datasets;
 mod io;
+mod lab;
 mod lane;
 mod params;
 
+pub use datasets::{DatasetsAction, DatasetsArgs};
 pub use io::IoArgs;
+pub use lab::LabArgs;
 pub use lane::{LaneAction, LaneArgs};
 pub use params::Params;
 
@@ -61,8 +65,13 @@ pub enum Command {
     /// Will this storage do for MySQL? Probes of what the servers really do to it, and a sheet that says what follows.
     #[command(after_help = io::HELP)]
     Io(Box<IoArgs>),
+    /// Execute a plan: many variants, each trial from the same data, settings proved, rounds interleaved.
+    #[command(after_help = lab::HELP)]
+    Lab(LabArgs),
     /// Storage paths on this machine, made for a comparison: a medium, a file system, a throttle, latency.
     Lane(LaneArgs),
+    /// Data to start from: list, save from a running private server, copy, remove.
+    Datasets(DatasetsArgs),
     /// Private servers by hand.
     Server(ServerArgs),
     /// Measure this machine's own ceiling as a load generator.

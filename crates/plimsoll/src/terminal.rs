@@ -1,5 +1,7 @@
 //! What a person sees while something happens. All of it goes to standard error; standard output is for results.
 
+mod lab;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_lab::watch::{IoEvent, LoadProgress};
 use plimsoll_lab::{Event, Watcher};
@@ -15,6 +17,8 @@ use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+pub use lab::duration;
 
 /// Says nothing about steps that are over before anybody wonders.
 const WORTH_A_WORD: Duration = Duration::from_millis(700);
@@ -69,7 +73,7 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     said: Option<Step>,
     load_line: Duration,
-    /// Of a storage evaluation: the measurement that is under way.
+    /// Of a storage evaluation the measurement that is under way, of a lab the trial.
     measuring: Option<Measuring>,
 }
 
@@ -123,6 +127,7 @@ impl Progress {
             }
             return;
         }
+        self.make_room_for(|bar| bar.length().is_some());
         let bar = self.bar.get_or_insert_with(|| load_bar(progress.rows_total));
         bar.set_position(progress.rows);
         bar.set_message(format!("{} {per_second:.0} rows/s", progress.doing));
@@ -131,6 +136,9 @@ impl Progress {
     fn interval(&mut self, point: LoadPoint, interval: &Interval) {
         if interval.phase == Phase::Drain {
             return;
+        }
+        if self.measuring.is_some() {
+            return self.trial_interval(interval);
         }
         if self.every == 0 {
             return self.in_place(interval_line(point, interval));
@@ -181,10 +189,18 @@ impl Progress {
         if !std::io::stderr().is_terminal() {
             return;
         }
+        self.make_room_for(|bar| bar.length().is_none());
         let line = self.bar.get_or_insert_with(|| ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()));
         line.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
         line.set_message(text);
         line.tick();
+    }
+
+    /// Takes a bar away that is not of the kind that comes next: one of a load has a length, a line has none.
+    fn make_room_for(&mut self, next: impl Fn(&ProgressBar) -> bool) {
+        if self.bar.as_ref().is_some_and(|bar| !next(bar)) {
+            self.clear();
+        }
     }
 
     /// Takes the bar away before something else is printed.
@@ -237,7 +253,7 @@ fn point_line(point: &Point) -> String {
         }
     };
     let p95 = Measured::of(point, "latency_ms.p95", point.latency_ms.p95).label(2);
-    format!("        connections: {:>4}  {throughput}  p95 {p95} ms", point.connections)
+    format!("{throughput}  p95 {p95} ms")
 }
 
 fn io_interval(interval: &Interval) -> String {
@@ -274,10 +290,11 @@ impl Watcher for Progress {
             Event::Interval { point, interval } => self.interval(point, interval),
             Event::PointEnds { point } if self.every == 0 => {
                 self.clear();
-                note(&point_line(point));
+                note(&format!("        connections: {:>4}  {}", point.connections, point_line(point)));
             }
             Event::PointEnds { .. } => {}
             Event::Io(event) => self.io(event),
+            Event::Lab(event) => self.lab(event),
             Event::Doing(text) => self.in_place(text.to_owned()),
         }
     }

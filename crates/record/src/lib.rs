@@ -20,6 +20,6 @@ pub use error::RecordError;
 pub use manifest::{Manifest, Status};
 pub use recording::Recording;
 pub use settings::Setting;
-pub use trial::{TrialFacts, TrialWriter};
+pub use trial::{CollectorLog, TrialFacts, TrialWriter};
 
 pub type Result<T> = std::result::Result<T, RecordError>;

@@ -38,6 +38,19 @@ impl LineFile {
         Ok(lines)
     }
 
+    /// Opens a file that another process wrote. Nothing may be appended before [`LineFile::mend`].
+    pub(crate) fn reopen(path: PathBuf) -> Result<LineFile> {
+        let file = OpenOptions::new().append(true).open(&path).map_err(RecordError::read(&path))?;
+        Ok(LineFile { path, file, length: 0 })
+    }
+
+    /// Cuts off what is behind the last whole line.
+    pub(crate) fn mend(&mut self) -> Result<()> {
+        let bytes = fs::read(&self.path).map_err(RecordError::read(&self.path))?;
+        self.length = whole_lines(&bytes).len() as u64;
+        self.file.set_len(self.length).map_err(RecordError::write(&self.path))
+    }
+
     /// Creates a file of JSON lines whose first line names `schema`.
     pub(crate) fn create_json(path: PathBuf, schema: &str) -> Result<LineFile> {
         let head = format!("{{\"schema\":\"{schema}\",\"version\":{VERSION}}}\n");

@@ -7,11 +7,14 @@ use crate::lines::{read_json, read_json_lines};
 use crate::manifest::{Manifest, SCHEMA_VERSION};
 use crate::recording::{EVENTS_SCHEMA, Event};
 use crate::settings::Setting;
-use crate::trial::{DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, TrialFacts};
+use crate::trial::{
+    COLLECTORS_SCHEMA, DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, STATUS_SCHEMA, TrialFacts,
+};
 use crate::{RecordError, Result, latency};
 use hdrhistogram::Histogram;
 use plimsoll_model::io::IoSummary;
-use plimsoll_model::samples::{DeviceSample, HostSample, Interval, ServerSample};
+use plimsoll_model::lab::{LabSummary, TrialOutcome};
+use plimsoll_model::samples::{CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample};
 use plimsoll_model::summary::Summary;
 use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeMap;
@@ -30,6 +33,8 @@ pub struct RecordingView {
     pub summary: Option<Summary>,
     /// Of a storage evaluation, which has no [`RecordingView::summary`].
     pub io: Option<IoSummary>,
+    /// Of a lab, which has neither.
+    pub lab: Option<LabSummary>,
     pub events: Vec<Event>,
     /// In the order of the plan.
     pub trials: Vec<TrialView>,
@@ -44,7 +49,13 @@ pub struct TrialView {
     pub server: Vec<ServerSample>,
     /// The block device below the files of a storage trial.
     pub device: Vec<DeviceSample>,
+    /// What a server of ours said of itself.
+    pub status: Vec<StatusSample>,
+    /// The user's own numbers.
+    pub collectors: Vec<CollectorSample>,
     pub settings: BTreeMap<String, Setting>,
+    /// Of a trial of a lab that came to its end, whichever.
+    pub outcome: Option<TrialOutcome>,
 }
 
 impl TrialView {
@@ -119,8 +130,9 @@ pub fn open(directory: &Path) -> Result<RecordingView> {
     let manifest = manifest(directory)?;
     let summary = optional(&directory.join("summary.json"))?;
     let io = optional(&directory.join("io.json"))?;
+    let lab = optional(&directory.join("lab.json"))?;
     let events = read_json_lines(&directory.join("events.ndjson"), EVENTS_SCHEMA)?;
-    let trials = subdirectories(&directory.join("trials"))?
+    let trials = trial_directories(directory)?
         .iter()
         // A kill between making the directory and writing its first file leaves nothing to show.
         .filter(|trial| trial.join("trial.json").exists())
@@ -132,6 +144,7 @@ pub fn open(directory: &Path) -> Result<RecordingView> {
         being_written: is_being_written(directory),
         summary,
         io,
+        lab,
         events,
         trials,
     })
@@ -145,8 +158,16 @@ fn open_trial(directory: &Path) -> Result<TrialView> {
         host: read_json_lines(&directory.join("host.ndjson"), HOST_SCHEMA)?,
         server: read_json_lines(&directory.join("server.ndjson"), SERVER_SCHEMA)?,
         device: read_json_lines(&directory.join("device.ndjson"), DEVICE_SCHEMA)?,
+        status: read_json_lines(&directory.join("status.ndjson"), STATUS_SCHEMA)?,
+        collectors: read_json_lines(&directory.join("collectors.ndjson"), COLLECTORS_SCHEMA)?,
         settings: optional(&directory.join("variables.json"))?.unwrap_or_default(),
+        outcome: optional(&directory.join("outcome.json"))?,
     })
+}
+
+/// The directories of all trials of a recording, also of those that did not get as far as their first file.
+pub fn trial_directories(recording: &Path) -> Result<Vec<PathBuf>> {
+    subdirectories(&recording.join("trials"))
 }
 
 /// Lists the recordings below `home_recordings`; none if that directory is not there. Directories without a
@@ -187,7 +208,10 @@ pub fn is_being_written(directory: &Path) -> bool {
 }
 
 /// The manifest of a real directory (no link) that holds one of ours.
-fn manifest(directory: &Path) -> Result<Manifest> {
+///
+/// # Errors
+/// As [`open`].
+pub fn manifest(directory: &Path) -> Result<Manifest> {
     let not = |found: &str| RecordError::NotARecording { path: directory.to_owned(), found: found.to_owned() };
     let kind = |path: &Path| match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata.file_type())),

@@ -2,13 +2,15 @@
 
 use crate::lines::{LineFile, replace_file, replace_json};
 use crate::manifest::{Manifest, Status, file_name};
+use crate::read;
 use crate::trial::{TrialFacts, TrialWriter};
 use crate::{RecordError, Result};
 use jiff::Timestamp;
 use plimsoll_model::io::IoSummary;
+use plimsoll_model::lab::LabSummary;
 use plimsoll_model::summary::Summary;
 use serde::{Deserialize, Serialize};
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -51,6 +53,26 @@ impl Recording {
         Ok(recording)
     }
 
+    /// Goes on with a recording that nobody writes any more. Its status is *running* again.
+    ///
+    /// # Errors
+    /// [`RecordError::NotARecording`], [`RecordError::InUse`] while a Plimsoll is writing it, [`RecordError::Write`].
+    pub fn reopen(directory: &Path) -> Result<Recording> {
+        let mut manifest = read::manifest(directory)?;
+        let path = directory.join("events.ndjson");
+        let mut events = LineFile::reopen(path.clone())?;
+        match rustix::fs::flock(events.file(), rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(RecordError::InUse { path: directory.to_owned() }),
+            Err(e) => return Err(RecordError::write(&path)(e.into())),
+        }
+        events.mend()?;
+        (manifest.status, manifest.ended) = (Status::Running, None);
+        let recording = Recording { directory: directory.to_owned(), manifest, events };
+        recording.write_manifest()?;
+        Ok(recording)
+    }
+
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -69,6 +91,18 @@ impl Recording {
         TrialWriter::create(&self.directory.join("trials"), facts)
     }
 
+    /// Removes the directory of a trial that did not come to its end, so that the trial can be done again.
+    ///
+    /// # Errors
+    /// [`RecordError::NotARecording`] for a directory that is none of its trials, [`RecordError::Remove`].
+    pub fn discard(&self, trial: &Path) -> Result<()> {
+        if trial.parent() != Some(&self.directory.join("trials")) {
+            let found = format!("it is no trial of {}", self.directory.display());
+            return Err(RecordError::NotARecording { path: trial.to_owned(), found });
+        }
+        fs::remove_dir_all(trial).map_err(|source| RecordError::Remove { path: trial.to_owned(), source })
+    }
+
     /// Writes `summary.json`. An interrupted run has one, too: what was measured is kept.
     pub fn summary(&self, summary: &Summary) -> Result<()> {
         replace_json(&self.directory.join("summary.json"), summary)
@@ -79,15 +113,14 @@ impl Recording {
         replace_json(&self.directory.join("io.json"), summary)
     }
 
+    /// Writes `lab.json`, which a lab has instead.
+    pub fn lab_summary(&self, summary: &LabSummary) -> Result<()> {
+        replace_json(&self.directory.join("lab.json"), summary)
+    }
+
     /// Writes a file of text beside the others, such as `report.html`, and says where.
     pub fn attach(&self, name: &str, text: &str) -> Result<PathBuf> {
-        if !name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_')) || name.starts_with('.')
-        {
-            return Err(RecordError::BadName { what: "file of a recording", name: name.to_owned() });
-        }
-        let path = self.directory.join(name);
-        replace_file(&path, text.as_bytes())?;
-        Ok(path)
+        attach(&self.directory, name, text)
     }
 
     /// Says in the manifest how it ended. The recording stays locked until it is dropped.
@@ -100,6 +133,16 @@ impl Recording {
     fn write_manifest(&self) -> Result<()> {
         replace_json(&self.directory.join("manifest.json"), &self.manifest)
     }
+}
+
+/// Writes a file of text into a directory of a recording.
+pub(crate) fn attach(directory: &Path, name: &str, text: &str) -> Result<PathBuf> {
+    if !name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_')) || name.starts_with('.') {
+        return Err(RecordError::BadName { what: "file of a recording", name: name.to_owned() });
+    }
+    let path = directory.join(name);
+    replace_file(&path, text.as_bytes())?;
+    Ok(path)
 }
 
 /// Makes a directory that only its owner can look into, and those above it that are missing.

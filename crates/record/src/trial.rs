@@ -4,11 +4,13 @@ use crate::Result;
 use crate::latency::LatencyLog;
 use crate::lines::{LineFile, replace_file, replace_json};
 use crate::manifest::{SCHEMA_VERSION, file_name};
-use crate::recording::make_private;
+use crate::recording::{attach, make_private};
 use crate::settings::{Setting, option_file_without_secrets, without_secrets};
 use hdrhistogram::Histogram;
 use jiff::Timestamp;
-use plimsoll_model::samples::{DeviceSample, HostSample, Interval, ServerSample};
+use plimsoll_model::io::IoSummary;
+use plimsoll_model::lab::TrialOutcome;
+use plimsoll_model::samples::{CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,6 +19,8 @@ pub(crate) const INTERVALS_SCHEMA: &str = "plimsoll.intervals";
 pub(crate) const HOST_SCHEMA: &str = "plimsoll.host";
 pub(crate) const SERVER_SCHEMA: &str = "plimsoll.server";
 pub(crate) const DEVICE_SCHEMA: &str = "plimsoll.device";
+pub(crate) const STATUS_SCHEMA: &str = "plimsoll.status";
+pub(crate) const COLLECTORS_SCHEMA: &str = "plimsoll.collectors";
 
 /// `trial.json`: which trial of the plan this is, and when it began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,7 +54,21 @@ pub struct TrialWriter {
     server: LineFile,
     /// Made with its first line: only storage trials have one.
     device: Option<LineFile>,
+    /// The same: only servers that are ours are asked.
+    status: Option<LineFile>,
     latency: LatencyLog,
+}
+
+/// `collectors.ndjson`, which is written beside the other series: collectors have their own times.
+#[derive(Debug)]
+pub struct CollectorLog {
+    lines: LineFile,
+}
+
+impl CollectorLog {
+    pub fn append(&mut self, sample: &CollectorSample) -> Result<()> {
+        self.lines.append_json(sample)
+    }
 }
 
 impl TrialWriter {
@@ -64,6 +82,7 @@ impl TrialWriter {
             host: LineFile::create_json(directory.join("host.ndjson"), HOST_SCHEMA)?,
             server: LineFile::create_json(directory.join("server.ndjson"), SERVER_SCHEMA)?,
             device: None,
+            status: None,
             latency: LatencyLog::create(directory.join("latency.hlog"), facts.started)?,
             directory,
         })
@@ -86,14 +105,17 @@ impl TrialWriter {
     }
 
     pub fn device(&mut self, sample: &DeviceSample) -> Result<()> {
-        let device = match &mut self.device {
-            Some(device) => device,
-            None => {
-                let path = self.directory.join("device.ndjson");
-                self.device.insert(LineFile::create_json(path, DEVICE_SCHEMA)?)
-            }
-        };
-        device.append_json(sample)
+        made(&mut self.device, &self.directory, "device.ndjson", DEVICE_SCHEMA)?.append_json(sample)
+    }
+
+    pub fn status(&mut self, sample: &StatusSample) -> Result<()> {
+        made(&mut self.status, &self.directory, "status.ndjson", STATUS_SCHEMA)?.append_json(sample)
+    }
+
+    /// Makes `collectors.ndjson`, once.
+    pub fn collectors(&self) -> Result<CollectorLog> {
+        let lines = LineFile::create_json(self.directory.join("collectors.ndjson"), COLLECTORS_SCHEMA)?;
+        Ok(CollectorLog { lines })
     }
 
     /// Appends what was recorded in one interval under one tag: `txn.<name>.<service|response>` or `stmt.<name>`.
@@ -118,8 +140,31 @@ impl TrialWriter {
         replace_file(&self.directory.join("my.cnf"), option_file_without_secrets(text).as_bytes())
     }
 
+    /// Writes `outcome.json`, after everything else: a trial without it did not come to its end.
+    pub fn outcome(&self, outcome: &TrialOutcome) -> Result<()> {
+        replace_json(&self.directory.join("outcome.json"), outcome)
+    }
+
+    /// Writes `io.json`, which a storage trial of a lab has.
+    pub fn io_summary(&self, summary: &IoSummary) -> Result<()> {
+        replace_json(&self.directory.join("io.json"), summary)
+    }
+
+    /// Writes a file of text beside the others, and says where.
+    pub fn attach(&self, name: &str, text: &str) -> Result<PathBuf> {
+        attach(&self.directory, name, text)
+    }
+
     /// Keeps the server's error log.
     pub fn error_log(&self, text: &str) -> Result<()> {
         replace_file(&self.directory.join("error.log"), text.as_bytes())
+    }
+}
+
+/// The file, made now if it is not there yet.
+fn made<'f>(file: &'f mut Option<LineFile>, directory: &Path, name: &str, schema: &str) -> Result<&'f mut LineFile> {
+    match file {
+        Some(file) => Ok(file),
+        None => Ok(file.insert(LineFile::create_json(directory.join(name), schema)?)),
     }
 }

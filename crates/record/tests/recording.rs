@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 use jiff::Timestamp;
-use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_model::samples::{CollectorSample, CpuShares, HostSample, Interval, Phase, ServerSample, StatusSample};
 use plimsoll_record::{Manifest, RecordError, Recording, Setting, Status, TrialFacts, TrialWriter, read};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -97,12 +97,17 @@ fn everything_written_is_read_back() {
     let mut recording = Recording::create(home.path(), manifest("full")).unwrap();
     recording.event(5, "phase", json!({"phase": "measure"})).unwrap();
     let mut writer = trial(&recording);
-    let host = HostSample { t_ns: 7, user: 0.1, context_switches: 12, ..Default::default() };
+    let cores = BTreeMap::from([(0, CpuShares { user: 0.1, ..CpuShares::default() })]);
+    let host = HostSample { t_ns: 7, user: 0.1, context_switches: 12, cores, ..Default::default() };
+    let status = StatusSample { t_ns: 8, commits: Some(5), ..Default::default() };
+    let collected = CollectorSample { t_ns: 9, name: "busy".into(), value: Some(1.5), error: None };
     let server = ServerSample { t_ns: 8, cpu_user_us: 9, read_bytes: Some(4096), ..Default::default() };
     writer.interval(&interval(1)).unwrap();
     writer.interval(&interval(2)).unwrap();
     writer.host(&host).unwrap();
     writer.server(&server).unwrap();
+    writer.status(&status).unwrap();
+    writer.collectors().unwrap().append(&collected).unwrap();
     let visible = Setting { requested: Some("1".into()), effective: Some("2".into()), origin: "user".into() };
     let settings = BTreeMap::from([("innodb_x".to_owned(), visible.clone()), ("ssl_key".to_owned(), visible.clone())]);
     writer.settings(&settings).unwrap();
@@ -118,6 +123,7 @@ fn everything_written_is_read_back() {
     assert_eq!(seen.facts.parameters["connections"], 64);
     assert_eq!(seen.intervals, [interval(1), interval(2)]);
     assert_eq!((&seen.host[..], &seen.server[..]), (&[host][..], &[server][..]));
+    assert_eq!((&seen.status[..], &seen.collectors[..]), (&[status][..], &[collected][..]));
     assert_eq!(seen.settings["innodb_x"], visible);
     assert_eq!(seen.settings["ssl_key"], Setting { origin: "user".into(), ..Setting::default() });
 
@@ -128,6 +134,27 @@ fn everything_written_is_read_back() {
     let view = read::open(&directory).unwrap();
     assert!(!view.being_written);
     assert_eq!((view.manifest.status, view.manifest.ended), (Status::Done, Some(ended)));
+}
+
+/// Lines of the first version of this program, before there was more to tell.
+#[test]
+fn older_series_are_read() {
+    let home = tempfile::tempdir().unwrap();
+    let recording = Recording::create(home.path(), manifest("old")).unwrap();
+    let directory = trial(&recording).directory().to_owned();
+    let host = r#"{"t_ns":1,"user":0.5,"system":0.1,"iowait":0.0,"steal":0.0,"idle":0.4,
+        "context_switches":9,"processes_running":2}"#;
+    let server = r#"{"t_ns":1,"cpu_user_us":5,"cpu_system_us":6,"resident_bytes":7,"read_bytes":null,
+        "written_bytes":8,"context_switches":null}"#;
+    for (name, line) in [("host", host), ("server", server)] {
+        let head = format!("{{\"schema\":\"plimsoll.{name}\",\"version\":1}}");
+        let line = line.replace('\n', "");
+        std::fs::write(directory.join(format!("{name}.ndjson")), format!("{head}\n{line}\n")).unwrap();
+    }
+    let trial = &read::open(recording.directory()).unwrap().trials[0];
+    assert_eq!((trial.host[0].user, trial.host[0].memory, trial.host[0].cores.len()), (0.5, None, 0));
+    assert_eq!((trial.server[0].written_bytes, trial.server[0].threads), (Some(8), None));
+    assert!(trial.status.is_empty() && trial.collectors.is_empty());
 }
 
 #[test]
@@ -233,4 +260,36 @@ fn a_recording_in_use_goes_only_by_force() {
     let recording = Recording::create(home.path(), manifest("busy")).unwrap();
     read::remove(recording.directory(), true).unwrap();
     assert!(!recording.directory().exists());
+}
+
+#[test]
+fn a_recording_is_gone_on_with_behind_its_last_whole_line() {
+    let home = tempfile::tempdir().unwrap();
+    let mut recording = Recording::create(home.path(), manifest("lab")).unwrap();
+    let directory = recording.directory().to_owned();
+    recording.event(5, "begun", json!({})).unwrap();
+    assert!(matches!(Recording::reopen(&directory), Err(RecordError::InUse { .. })));
+    recording.finish(Status::Interrupted, START.parse().unwrap()).unwrap();
+    drop(recording);
+    append(&directory.join("events.ndjson"), "{\"t_ns\":6,\"ki");
+    let mut recording = Recording::reopen(&directory).unwrap();
+    recording.event(7, "resumed", json!({})).unwrap();
+    let view = read::open(&directory).unwrap();
+    assert!(view.being_written);
+    assert_eq!((view.manifest.status, view.manifest.ended), (Status::Running, None));
+    assert_eq!(view.events.iter().map(|event| event.t_ns).collect::<Vec<_>>(), [5, 7]);
+}
+
+#[test]
+fn only_trials_of_its_own_are_discarded() {
+    let home = tempfile::tempdir().unwrap();
+    let recording = Recording::create(home.path(), manifest("lab")).unwrap();
+    let unfinished = trial(&recording).directory().to_owned();
+    fs::create_dir(recording.directory().join("trials/0002-torn")).unwrap();
+    assert_eq!(read::trial_directories(recording.directory()).unwrap().len(), 2, "one has no files yet");
+    recording.discard(&unfinished).unwrap();
+    assert!(!unfinished.exists());
+    let elsewhere = home.path().join("0001-x");
+    fs::create_dir(&elsewhere).unwrap();
+    assert!(recording.discard(&elsewhere).is_err() && elsewhere.exists());
 }

@@ -153,12 +153,17 @@ pub fn gate(comparison: &Comparison, limit: f64) -> Gate {
 fn table(comparison: &Comparison) -> Table {
     let all = comparison.headline.connections.is_none().then_some(&comparison.headline);
     let shown: Vec<&Row> = all.into_iter().chain(&comparison.rows).collect();
+    rows_table(&comparison.a.name, &comparison.b.name, &shown)
+}
+
+/// The rows of a comparison of `a` and `b`.
+pub(crate) fn rows_table(a: &str, b: &str, shown: &[&Row]) -> Table {
     let cells = |of: &dyn Fn(&Row) -> String| shown.iter().map(|row| of(row)).collect::<Vec<_>>();
     Table::new(vec![
         Column::words("load", cells(&load)),
         Column::words("metric", cells(&|row| metric(row.metric).to_owned())),
-        Column::numbers(&comparison.a.name, "", cells(&|row| short(row.a))),
-        Column::numbers(&comparison.b.name, "", cells(&|row| short(row.b))),
+        Column::numbers(a, "", cells(&|row| short(row.a))),
+        Column::numbers(b, "", cells(&|row| short(row.b))),
         Column::numbers("change", "", cells(&|row| signed_percent(row.change.value))),
         Column::numbers("interval", "95 %", cells(&|row| interval_cell(&row.change))),
         Column::words("verdict", cells(&|row| verdict(row).to_owned())),
@@ -175,7 +180,7 @@ fn load(row: &Row) -> String {
     }
 }
 
-fn metric(metric: Metric) -> &'static str {
+pub(crate) fn metric(metric: Metric) -> &'static str {
     match metric {
         Metric::TransactionsPerSecond => "transactions/s",
         Metric::Nopm => "new orders/min",
@@ -216,7 +221,7 @@ fn differences(comparison: &Comparison) -> String {
 }
 
 /// `15.2 %`.
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{} %", number(100.0 * share, decimals(share)))
 }
 
@@ -226,7 +231,7 @@ fn bound(share: f64) -> String {
 }
 
 /// `−15.2 %`, `+3.1 %`.
-fn signed_percent(share: f64) -> String {
+pub(crate) fn signed_percent(share: f64) -> String {
     format!("{} %", signed(share, decimals(share)))
 }
 
@@ -240,12 +245,12 @@ fn decimals(share: f64) -> usize {
 }
 
 /// `95 % interval −2.0 % to +8.5 %`.
-fn interval_in_full(change: &Estimate) -> String {
+pub(crate) fn interval_in_full(change: &Estimate) -> String {
     format!("{} % interval {}", confidence(change), interval_cell(change))
 }
 
 /// `−2.0 to +8.5 %`; the interval of a change that is certain has one sign.
-fn interval_cell(change: &Estimate) -> String {
+pub(crate) fn interval_cell(change: &Estimate) -> String {
     match change.interval() {
         Some((low, high)) => format!("{} to {}", signed(low, decimals(low)), signed_percent(high)),
         None => NOTHING.to_owned(),
@@ -260,7 +265,7 @@ fn one_way(change: &Estimate) -> String {
 }
 
 /// `95`, `99.3`.
-fn confidence(change: &Estimate) -> String {
+pub(crate) fn confidence(change: &Estimate) -> String {
     number(100.0 * change.confidence, 1).trim_end_matches(".0").to_owned()
 }
 

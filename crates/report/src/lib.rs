@@ -16,6 +16,7 @@ pub mod html;
 pub mod input;
 pub mod interval;
 pub mod io;
+pub mod lab;
 pub mod order_entry;
 pub mod points;
 pub mod scale;

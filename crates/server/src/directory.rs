@@ -6,11 +6,13 @@
 //!   server.json   the record, and the marker that the directory is Plimsoll's
 //!   data/         the data directory, with plimsoll-data.json naming the build that made it
 //!   data.new/     one that is being copied; renamed to data/ when complete
+//!   rig           marks the directory of a lab, which goes with the lab
 //!   my.cnf  error.log  error.log.1  server.pid  tmp/
 //! ```
 
 use crate::error::During;
 use crate::home::real_directory;
+use crate::memory_group::MemoryGroup;
 use crate::process::{self, Ending, Identity, find_by_config};
 use crate::{Build, Home, ServerError};
 use rustix::fs::{FlockOperation, flock};
@@ -25,6 +27,7 @@ use std::time::Duration;
 
 const RECORD: &str = "server.json";
 const LOCK: &str = "lock";
+const RIG: &str = "rig";
 const DATA_MARKER: &str = "plimsoll-data.json";
 
 /// A reader of the directory holds the lock for an instant; so ask again before saying "in use".
@@ -141,6 +144,17 @@ impl ServerDirectory {
         self.path.join("server.pid")
     }
 
+    /// Marks the directory of a lab.
+    pub(crate) fn rig_marker(&self) -> PathBuf {
+        self.path.join(RIG)
+    }
+
+    /// What says that the directory is a lab's, in the order in which it is removed: without the record it is one that a
+    /// Plimsoll was killed in before it wrote the first.
+    pub(crate) fn markers(&self) -> [PathBuf; 3] {
+        [RECORD, LOCK, RIG].map(|name| self.path.join(name))
+    }
+
     /// Takes the server's lock for `holder` (a command, say), until the lock is dropped.
     ///
     /// # Errors
@@ -232,7 +246,10 @@ impl ServerDirectory {
     /// the data directory carries our marker.
     pub(crate) fn bring_down(&self, patience: Duration) -> Result<(Ending, Vec<PathBuf>), ServerError> {
         let record = self.record()?;
-        let ending = match (self.running(&record), self.data_build()?) {
+        let running = self.running(&record);
+        // Data that a lab has restored half have no marker yet; while nothing runs, nobody has to be proved ours.
+        let data = if running.is_none() && self.is_rig() { None } else { self.data_build()? };
+        let ending = match (running, data) {
             (None, _) => Ending::WasDown,
             (Some(identity), Some(_)) => process::end(&self.name, &identity, &self.my_cnf(), patience)?,
             (Some(identity), None) => {
@@ -254,8 +271,8 @@ impl ServerDirectory {
         Ok(gone)
     }
 
-    /// Removes what a server that is down has left: socket, pid file, half-made data. Only with the lock
-    /// held, and only when nothing runs. Returns what was there.
+    /// Removes what a server that is down has left: socket, pid file, half-made data, the limit of its memory.
+    /// Only with the lock held, and only when nothing runs. Returns what was there.
     pub(crate) fn sweep(&self, socket: Option<&Path>) -> Result<Vec<PathBuf>, ServerError> {
         let mut gone = Vec::new();
         let mut files = vec![self.pid_file()];
@@ -273,6 +290,9 @@ impl ServerDirectory {
         }
         if remove_tree(&self.half_made_data())? {
             gone.push(self.half_made_data());
+        }
+        if let Some(group) = MemoryGroup::of(self)? {
+            gone.push(group.remove()?);
         }
         remove_tree(&self.tmp())?;
         Ok(gone)
@@ -367,7 +387,7 @@ fn examine(path: &Path) -> Result<Presence, ServerError> {
     }
     for entry in fs::read_dir(path).during("read", path)? {
         let name = entry.during("read", path)?.file_name();
-        if name != LOCK && name != format!("{RECORD}.new").as_str() {
+        if name != LOCK && name != RIG && name != format!("{RECORD}.new").as_str() {
             return foreign(format!("it holds `{}` but no `{RECORD}`", printable(&name.to_string_lossy())));
         }
     }
@@ -391,7 +411,7 @@ fn read_record(directory: &Path) -> Result<Option<Record>, ServerError> {
 }
 
 /// Writes beside the file and renames, so that a reader and a crash see the old or the new one.
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ServerError> {
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ServerError> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
     let new = PathBuf::from(new);

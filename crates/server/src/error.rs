@@ -55,17 +55,38 @@ pub enum ServerError {
     )]
     WillNotEnd { name: String, pid: u32, waited: Duration },
 
+    #[error("pid {pid} of private server `{name}` could not be stopped for a moment: {found}; it runs on as before")]
+    NotStopped { name: String, pid: u32, found: String },
+
     #[error("the socket path `{}` has {bytes} bytes and 107 is the limit; set XDG_RUNTIME_DIR to a shorter directory", path.display())]
     SocketPath { path: PathBuf, bytes: usize },
 
     #[error("server setting `{name}` = `{value}` is refused: {found}")]
     Setting { name: String, value: String, found: String },
 
+    #[error("nothing can be confined to the CPUs {cpus:?}: {found}; name CPUs of this machine")]
+    Cpus { cpus: Vec<usize>, found: String },
+
     #[error("unknown server `{given}`; use auto, mariadb, mysql or the path of a server binary")]
     Selector { given: String },
 
-    #[error("starting private server `{name}` was interrupted")]
+    #[error("interrupted before `{name}` was ready")]
     Interrupted { name: String },
+
+    #[error("dataset `{id}` is being worked on by another plimsoll; wait for it to end")]
+    DatasetLocked { id: String },
+
+    #[error("there is a dataset `{id}` already; remove it with `plimsoll datasets rm {id}` or choose another name")]
+    DatasetExists { id: String },
+
+    #[error("there is no dataset `{id}` in `{}`; `plimsoll datasets list` shows those that exist", home.display())]
+    NoDataset { id: String, home: PathBuf },
+
+    #[error("`{id}` cannot name a dataset; use 1 to 64 of a-z, 0-9, `_` and `-`, beginning with a letter or digit")]
+    DatasetName { id: String },
+
+    #[error("the copy `{}` differs from its original `{}`: {found}", copy.display(), original.display())]
+    NotEqual { original: PathBuf, copy: PathBuf, found: String },
 
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },

@@ -80,6 +80,11 @@ impl Home {
         self.root.join("recordings")
     }
 
+    /// The directory of all datasets; it need not exist yet.
+    pub fn datasets(&self) -> PathBuf {
+        self.root.join("datasets")
+    }
+
     /// The cache of freshly initialised data directories; it need not exist yet.
     pub fn templates(&self) -> PathBuf {
         self.cache.join("datadirs")
@@ -98,6 +103,13 @@ impl Home {
             bytes if bytes > SOCKET_PATH_LIMIT => Err(ServerError::SocketPath { path, bytes }),
             _ => Ok(path),
         }
+    }
+}
+
+impl Home {
+    /// The same user's home with another root: cache and sockets are those of this one.
+    pub(crate) fn rooted_at(&self, root: PathBuf) -> Home {
+        Home { root, ..self.clone() }
     }
 }
 

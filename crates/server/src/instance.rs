@@ -1,6 +1,7 @@
 //! One private server in use: opened (initialised and started if need be), watched, stopped.
 
 use crate::bootstrap::Installation;
+use crate::confine::Confinement;
 use crate::directory::{Lock, ProcessRecord, Record, ServerDirectory, remove_tree};
 use crate::error::During;
 use crate::process::{self, Ending, Identity, Lifetime, scrub, spawn};
@@ -14,6 +15,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -45,6 +47,7 @@ pub struct Opening<'a> {
     holder: &'a str,
     lifetime: Lifetime,
     ready_within: Duration,
+    confinement: Confinement,
     progress: Progress<'a>,
 }
 
@@ -53,7 +56,13 @@ impl<'a> Opening<'a> {
     /// has 5 minutes to become ready.
     pub fn new(holder: &'a str) -> Opening<'a> {
         let progress = Box::new(|_, _| ControlFlow::Continue(()));
-        Opening { holder, lifetime: Lifetime::WithPlimsoll, ready_within: READY_WITHIN, progress }
+        Opening {
+            holder,
+            lifetime: Lifetime::WithPlimsoll,
+            ready_within: READY_WITHIN,
+            confinement: Confinement::default(),
+            progress,
+        }
     }
 
     /// The server stays up until it is stopped (`server start`).
@@ -63,6 +72,11 @@ impl<'a> Opening<'a> {
 
     pub fn ready_within(self, ready_within: Duration) -> Opening<'a> {
         Opening { ready_within, ..self }
+    }
+
+    /// The server runs within these limits.
+    pub fn confined(self, confinement: Confinement) -> Opening<'a> {
+        Opening { confinement, ..self }
     }
 
     /// `progress` is told each step and for how long it has been going on, several times per second;
@@ -99,7 +113,7 @@ pub struct PrivateServer {
     child: Option<Child>,
     kept: bool,
     settings_applied: bool,
-    _lock: Lock,
+    _lock: Arc<Lock>,
 }
 
 impl PrivateServer {
@@ -115,26 +129,43 @@ impl PrivateServer {
         name: &str,
         build: &Build,
         settings: &Settings,
-        mut opening: Opening,
+        opening: Opening,
     ) -> Result<PrivateServer, ServerError> {
         let directory = ServerDirectory::prepare(home, name)?;
-        let lock = directory.lock(opening.holder)?;
+        let lock = Arc::new(directory.lock(opening.holder)?);
         let record = directory.record()?;
         check_data(&directory, build)?;
         // From here on the directory is ours, whatever happens.
         directory.write_record(&record)?;
-        let mut watch = Watch { name: name.to_owned(), progress: &mut opening.progress };
         match directory.kept(&record) {
-            Some(process) => return PrivateServer::attach(directory, process.clone(), settings, lock),
-            // What else may run lost its Plimsoll: nobody vouches for how it was set up.
-            None => directory.bring_down(STOPS_WITHIN)?,
-        };
+            Some(process) => PrivateServer::attach(directory, process.clone(), settings, lock),
+            None => PrivateServer::open_locked(home, (directory, lock), build, settings, opening),
+        }
+    }
+
+    /// Opens the server of a directory whose lock is held, and which no server is to be attached to.
+    pub(crate) fn open_locked(
+        home: &Home,
+        (directory, lock): (ServerDirectory, Arc<Lock>),
+        build: &Build,
+        settings: &Settings,
+        mut opening: Opening,
+    ) -> Result<PrivateServer, ServerError> {
+        let mut watch = Watch { name: directory.name().to_owned(), progress: &mut opening.progress };
+        // What may run lost its Plimsoll: nobody vouches for how it was set up.
+        directory.bring_down(STOPS_WITHIN)?;
         if directory.data_build()?.is_none() {
             make_data(home, &directory, build, settings, &mut watch)?;
         }
-        let socket = home.socket(name)?;
+        let socket = home.socket(directory.name())?;
         directory.sweep(Some(&socket))?;
-        let start = Start { directory: &directory, build, socket: &socket, lifetime: opening.lifetime };
+        let start = Start {
+            directory: &directory,
+            build,
+            socket: &socket,
+            lifetime: opening.lifetime,
+            confinement: &opening.confinement,
+        };
         let (child, identity) = start.run(settings, opening.ready_within, &mut watch)?;
         Ok(PrivateServer {
             kept: opening.lifetime == Lifetime::UntilStopped,
@@ -152,7 +183,7 @@ impl PrivateServer {
         directory: ServerDirectory,
         process: ProcessRecord,
         settings: &Settings,
-        lock: Lock,
+        lock: Arc<Lock>,
     ) -> Result<PrivateServer, ServerError> {
         if !answers(&process.socket) {
             return Err(ServerError::Unreachable {
@@ -215,6 +246,20 @@ impl PrivateServer {
     pub fn stop(mut self, patience: Duration) -> Result<Ending, ServerError> {
         self.kept = true; // nothing is left for Drop to do
         self.bring_down(patience)
+    }
+
+    /// Kills the server with SIGKILL, as a crash would, and waits until it is gone.
+    ///
+    /// # Errors
+    /// As [`PrivateServer::stop`].
+    pub fn kill(mut self) -> Result<Ending, ServerError> {
+        self.kept = true; // nothing is left for Drop to do
+        let ending = process::kill(self.directory.name(), &self.identity, &self.directory.my_cnf())?;
+        if let Some(child) = &mut self.child {
+            let _ = child.wait();
+        }
+        self.directory.settle(&self.socket)?;
+        Ok(ending)
     }
 
     fn bring_down(&mut self, patience: Duration) -> Result<Ending, ServerError> {
@@ -296,6 +341,7 @@ struct Start<'s> {
     build: &'s Build,
     socket: &'s Path,
     lifetime: Lifetime,
+    confinement: &'s Confinement,
 }
 
 impl Start<'_> {
@@ -330,6 +376,7 @@ impl Start<'_> {
         scrub(&mut command, directory.path(), &directory.tmp());
         command.arg(format!("--defaults-file={}", config.display()));
         command.stdout(output.try_clone().during("open", &log)?).stderr(output);
+        self.confinement.apply(&mut command, directory)?;
         spawn(command, self.lifetime).during("run", &self.build.binary)
     }
 
@@ -357,6 +404,9 @@ impl Start<'_> {
                     let reason = "a launcher must `exec` the server".to_owned();
                     failed(format!("pid {pid} answers, but pid {} was started", child.id()), reason)
                 })?;
+                if let Some(found) = self.confinement.not_in_effect(self.directory, &identity) {
+                    return Err(failed(found, "a limit that was asked for is not in effect".to_owned()));
+                }
                 self.write_down(identity.clone(), self.lifetime == Lifetime::UntilStopped)?;
                 watch.tell(Step::Ready, begun.elapsed())?;
                 return Ok(identity);

@@ -11,22 +11,31 @@
 //! [`template`] the cache of fresh data directories, [`sample`] and [`host`] only read `/proc`.
 
 pub mod bootstrap;
+pub mod confine;
 pub mod directory;
 pub mod error;
 pub mod find;
 mod fingerprint;
+pub mod freeze;
 pub mod home;
 pub mod host;
 pub mod instance;
+mod memory_group;
+pub mod options;
+pub mod place;
 pub mod process;
 pub mod registry;
+pub mod rig;
 pub mod sample;
 pub mod settings;
+pub mod snapshot;
 pub mod template;
 
+pub use confine::{Confinement, Pinned};
 pub use error::ServerError;
 pub use find::{Build, Selector, find};
 pub use home::Home;
 pub use instance::{Opening, PrivateServer, Step};
 pub use process::{Ending, Lifetime};
+pub use rig::Rig;
 pub use settings::{Setting, Settings, baseline};

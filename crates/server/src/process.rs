@@ -11,6 +11,7 @@ use rustix::process::{
 };
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -165,26 +166,56 @@ pub enum Ending {
 /// # Errors
 /// [`ServerError::WillNotEnd`] when it survives even that; [`ServerError::Io`] when it cannot be signalled.
 pub fn end(name: &str, identity: &Identity, my_cnf: &Path, patience: Duration) -> Result<Ending, ServerError> {
-    let failed = |source: rustix::io::Errno| ServerError::Io {
-        action: "signal the server of",
-        path: my_cnf.to_owned(),
-        source: source.into(),
-    };
+    let signals = [(Signal::TERM, patience, Ending::Stopped), (Signal::KILL, VANISHES_WITHIN, Ending::Killed)];
+    signalled(name, identity, my_cnf, &signals)
+}
+
+/// Kills the server `identity` at once, under the same condition.
+///
+/// # Errors
+/// As [`end`].
+pub fn kill(name: &str, identity: &Identity, my_cnf: &Path) -> Result<Ending, ServerError> {
+    signalled(name, identity, my_cnf, &[(Signal::KILL, VANISHES_WITHIN, Ending::Killed)])
+}
+
+/// A handle on the server `identity`, which names it for good; none if it is gone, or is not the process that was
+/// started with `my_cnf`.
+///
+/// # Errors
+/// [`ServerError::Io`] where there are no pidfds (before Linux 5.3): it is safer to leave a process alone than to signal a
+/// bare pid.
+pub(crate) fn handle(identity: &Identity, my_cnf: &Path) -> Result<Option<OwnedFd>, ServerError> {
     let pid = i32::try_from(identity.pid).ok().and_then(Pid::from_raw);
     let Some(Ok(handle)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else {
-        // Gone, or (before Linux 5.3) no pidfd: then it is safer to leave it than to signal a bare pid.
-        return if identity.is_alive() { Err(failed(rustix::io::Errno::NOSYS)) } else { Ok(Ending::WasDown) };
+        return if identity.is_alive() { Err(unsignalled(my_cnf, rustix::io::Errno::NOSYS)) } else { Ok(None) };
     };
-    if !identity.runs_with(my_cnf) {
-        return Ok(Ending::WasDown);
+    Ok(identity.runs_with(my_cnf).then_some(handle))
+}
+
+/// Sends a signal through a handle; a process that has ended needs none.
+///
+/// # Errors
+/// [`ServerError::Io`].
+pub(crate) fn send(handle: &OwnedFd, my_cnf: &Path, signal: Signal) -> Result<(), ServerError> {
+    match pidfd_send_signal(handle, signal) {
+        Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+        Err(errno) => Err(unsignalled(my_cnf, errno)),
     }
-    for (signal, patience, ending) in
-        [(Signal::TERM, patience, Ending::Stopped), (Signal::KILL, VANISHES_WITHIN, Ending::Killed)]
-    {
-        match pidfd_send_signal(&handle, signal) {
-            Ok(()) | Err(rustix::io::Errno::SRCH) => {}
-            Err(errno) => return Err(failed(errno)),
-        }
+}
+
+fn unsignalled(my_cnf: &Path, errno: rustix::io::Errno) -> ServerError {
+    ServerError::Io { action: "signal the server of", path: my_cnf.to_owned(), source: errno.into() }
+}
+
+fn signalled(
+    name: &str,
+    identity: &Identity,
+    my_cnf: &Path,
+    signals: &[(Signal, Duration, Ending)],
+) -> Result<Ending, ServerError> {
+    let Some(handle) = handle(identity, my_cnf)? else { return Ok(Ending::WasDown) };
+    for &(signal, patience, ending) in signals {
+        send(&handle, my_cnf, signal)?;
         let deadline = Instant::now() + patience;
         while identity.is_alive() && Instant::now() < deadline {
             thread::sleep(POLL);

@@ -3,7 +3,8 @@
 use crate::directory::ServerDirectory;
 use crate::error::During;
 use crate::process::Ending;
-use crate::{Build, Home, ServerError, template};
+use crate::snapshot::store;
+use crate::{Build, Home, ServerError, freeze, template};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -35,6 +36,8 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerInfo {
     pub name: String,
+    /// The home, or the place, that it lies in.
+    pub home: Home,
     /// The build that made the data; none when there are no data yet.
     pub build: Option<Build>,
     pub state: State,
@@ -47,15 +50,24 @@ pub struct ServerInfo {
     pub error_log: PathBuf,
 }
 
-/// All private servers of `home` by name. What is not Plimsoll's is passed over.
+/// All private servers of `home` by name, then those of its places. What is not Plimsoll's is passed over.
 ///
 /// # Errors
-/// [`ServerError::Io`] when the directory of servers cannot be read.
+/// [`ServerError::Io`] when a directory of servers cannot be read.
 pub fn list(home: &Home) -> Result<Vec<ServerInfo>, ServerError> {
-    Ok(directories(home)?.into_iter().filter_map(Result::ok).filter_map(|directory| info(&directory).ok()).collect())
+    let mut all = Vec::new();
+    for home in home_and_places(home)? {
+        let directories = directories(&home)?.into_iter().filter_map(Result::ok);
+        all.extend(directories.filter_map(|directory| info(&home, &directory).ok()));
+    }
+    Ok(all)
 }
 
-fn info(directory: &ServerDirectory) -> Result<ServerInfo, ServerError> {
+fn home_and_places(home: &Home) -> Result<Vec<Home>, ServerError> {
+    Ok(std::iter::once(home.clone()).chain(home.places()?).collect())
+}
+
+fn info(home: &Home, directory: &ServerDirectory) -> Result<ServerInfo, ServerError> {
     let record = directory.record()?;
     let held_by = directory.held_by();
     let up = directory.running(&record);
@@ -69,6 +81,7 @@ fn info(directory: &ServerDirectory) -> Result<ServerInfo, ServerError> {
     let process = record.process.filter(|_| up.is_some());
     Ok(ServerInfo {
         name: directory.name().to_owned(),
+        home: home.clone(),
         build: directory.data_build()?,
         state,
         socket: process.as_ref().map(|process| process.socket.clone()),
@@ -101,6 +114,8 @@ pub fn error_log(home: &Home, name: &str) -> Result<PathBuf, ServerError> {
 pub enum Cleaned {
     /// A server that was still up though its Plimsoll had died.
     Server { name: String, pid: u32 },
+    /// A server that was stopped for a copy, whose Plimsoll had died: it goes on.
+    Thawed { pid: u32 },
     /// A file or directory that an interrupted run left.
     Path(PathBuf),
 }
@@ -109,6 +124,7 @@ impl fmt::Display for Cleaned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cleaned::Server { name, pid } => write!(f, "stopped private server `{name}` (pid {pid})"),
+            Cleaned::Thawed { pid } => write!(f, "let a private server go on that stood still (pid {pid})"),
             Cleaned::Path(path) => write!(f, "removed `{}`", path.display()),
         }
     }
@@ -122,20 +138,30 @@ pub struct Cleaning {
     pub left: Vec<ServerError>,
 }
 
-/// Stops servers that outlived their Plimsoll and removes stale sockets, half-made data and templates.
-/// Servers that `server start` keeps up, servers in use, and data stay.
+/// Stops servers that outlived their Plimsoll and removes stale sockets, half-made data, datasets and templates, and the
+/// servers of labs as a whole; in the home and all its places. Servers that `server start` keeps up, servers in use, and data stay.
 ///
 /// # Errors
 /// [`ServerError::Io`] when the home cannot be read; trouble with one server is listed, not returned.
 pub fn clean(home: &Home) -> Result<Cleaning, ServerError> {
     let mut cleaning = Cleaning::default();
-    for directory in directories(home)? {
-        match directory.and_then(|directory| clean_one(&directory)) {
-            Ok(cleaned) => cleaning.cleaned.extend(cleaned),
-            Err(e) => cleaning.left.push(e),
+    for home in home_and_places(home)? {
+        for directory in directories(&home)? {
+            // Before anything else, since the Plimsoll that uses the server may well be alive.
+            match directory.as_ref().map(freeze::thaw) {
+                Ok(Ok(Some(identity))) => cleaning.cleaned.push(Cleaned::Thawed { pid: identity.pid }),
+                Ok(Err(e)) => cleaning.left.push(e),
+                _ => {}
+            }
+            match directory.and_then(|directory| clean_one(&directory)) {
+                Ok(cleaned) => cleaning.cleaned.extend(cleaned),
+                Err(e) => cleaning.left.push(e),
+            }
         }
+        cleaning.cleaned.extend(store::clean(&home)?.into_iter().map(Cleaned::Path));
     }
-    cleaning.cleaned.extend(template::remove_half_built(home)?.into_iter().map(Cleaned::Path));
+    let paths = [template::remove_half_built(home)?, home.forget_places()?].concat();
+    cleaning.cleaned.extend(paths.into_iter().map(Cleaned::Path));
     Ok(cleaning)
 }
 
@@ -146,7 +172,11 @@ fn clean_one(directory: &ServerDirectory) -> Result<Vec<Cleaned>, ServerError> {
         return Ok(Vec::new());
     }
     let up = directory.running(&record);
-    let (ending, gone) = directory.bring_down(STOPS_WITHIN)?;
+    let (ending, mut gone) = directory.bring_down(STOPS_WITHIN)?;
+    if directory.is_rig() {
+        directory.remove()?;
+        gone.push(directory.path().to_owned());
+    }
     let server = up.filter(|_| ending != Ending::WasDown);
     let server = server.map(|identity| Cleaned::Server { name: directory.name().to_owned(), pid: identity.pid });
     Ok(server.into_iter().chain(gone.into_iter().map(Cleaned::Path)).collect())

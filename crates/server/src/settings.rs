@@ -13,9 +13,14 @@ const GIB: u64 = 1 << 30;
 /// What Plimsoll decides by itself, because identity and cleaning up depend on it.
 const RESERVED: [&str; 6] = ["datadir", "socket", "pid_file", "log_error", "user", "secure_file_priv"];
 
-/// What only takes effect when a data directory is initialised.
-const FIXED_AT_INITIALISATION: [&str; 4] =
-    ["innodb_page_size", "innodb_data_file_path", "innodb_undo_tablespaces", "lower_case_table_names"];
+/// What takes effect, or all of its effect, only when a data directory is initialised.
+const FIXED_AT_INITIALISATION: [&str; 5] = [
+    "innodb_page_size",
+    "innodb_data_file_path",
+    "innodb_undo_tablespaces",
+    "innodb_checksum_algorithm",
+    "lower_case_table_names",
+];
 
 /// One server setting and who asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

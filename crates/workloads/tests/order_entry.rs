@@ -102,6 +102,7 @@ impl Shop {
             outage_limit_ns: 10_000_000_000,
             ignore_errors: Vec::new(),
             private: true,
+            ask: None,
         };
         let driven = drive(spec, Tpcc::new(&parameters, Some(SEED), self.runs));
         for (kind, committed) in Kind::NAMES.iter().zip(&driven.totals.committed) {

@@ -176,6 +176,7 @@ fn run(endpoint: &Endpoint, workload: Smack, protocol: Protocol) -> Totals {
         outage_limit_ns: 600_000_000,
         ignore_errors: Vec::new(),
         private: true,
+        ask: None,
     };
     let give_up_at = Instant::now() + Duration::from_secs(60);
     let run = Run::begin(spec, Arc::new(workload));

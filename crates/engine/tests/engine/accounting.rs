@@ -1,10 +1,10 @@
 //! What was counted here is what the server counted, and nothing is lost on the way.
 
-use crate::conduct::{Conducted, conduct_with, spec};
+use crate::conduct::{Conducted, conduct, conduct_with, spec};
 use crate::real::{Real, on_each_server};
 use crate::steps::{Steps, text};
 use plimsoll_engine::workload::{Input, Workload};
-use plimsoll_engine::{Failure, Protocol, RunSpec, Session, Statement};
+use plimsoll_engine::{Failure, Protocol, Reason, RunSpec, Session, Statement};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::End;
 use plimsoll_load::window::Limit;
@@ -110,6 +110,21 @@ fn simple_transactions_are_counted_alike() {
             let conducted = account(server, RunSpec { endpoint: server.unix(), ..spec }, workload());
             assert!(conducted.totals.counts.finished < conducted.totals.sent.commit, "warm-up is counted as sent only");
         }
+    });
+}
+
+#[test]
+fn each_loop_answers_what_is_asked_and_it_is_not_counted() {
+    on_each_server(&[("sort_buffer_size", "512K")], |server| {
+        let workload = || Steps::transaction(&[(StatementKind::Select, "SELECT ?")]);
+        let ask = Some("SHOW SESSION VARIABLES LIKE 'sort_buffer_size'");
+        let spec = RunSpec { ask, connections: 6, loops: 2, limit: Limit::Events(20), ..spec(server.unix()) };
+        let conducted = account(server, spec.clone(), workload());
+        let expected = ("sort_buffer_size".to_owned(), "524288".to_owned());
+        assert_eq!(conducted.answers, [expected.clone(), expected]);
+        // A question that is refused ends the run before the load begins.
+        let conducted = conduct(RunSpec { ask: Some("SHOW NOTHING OF THE KIND"), ..spec }, workload());
+        assert!(matches!(conducted.reason(), Reason::Setup(text) if text.contains("SHOW NOTHING")));
     });
 }
 

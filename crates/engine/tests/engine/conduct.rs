@@ -75,6 +75,7 @@ pub fn spec(endpoint: Endpoint) -> RunSpec {
         outage_limit_ns: 600_000_000,
         ignore_errors: Vec::new(),
         private: true,
+        ask: None,
     }
 }
 
@@ -82,6 +83,8 @@ pub fn spec(endpoint: Endpoint) -> RunSpec {
 #[derive(Debug, Default)]
 pub struct Conducted {
     pub ready: usize,
+    /// To what was asked before the start, of all loops.
+    pub answers: Vec<(String, String)>,
     /// The sum of all intervals.
     pub tally: Option<Tally>,
     /// The sum over loops, once all are drained.
@@ -106,7 +109,10 @@ impl Conducted {
 
     fn take(&mut self, event: LoopEvent) -> Option<Tally> {
         match event {
-            LoopEvent::Ready { .. } => self.ready += 1,
+            LoopEvent::Ready { answer, .. } => {
+                self.ready += 1;
+                self.answers.extend(answer);
+            }
             LoopEvent::Failed(reason) => self.reasons.push(reason),
             LoopEvent::Drained(totals) => {
                 self.drained += 1;

@@ -65,7 +65,10 @@ fn repeated(groups: [&Group; 2]) -> Vec<Caveat> {
     // Two variants may be of one recording.
     recordings.sort_by_key(|view| &view.directory);
     recordings.dedup_by_key(|view| &view.directory);
-    let caveats_of = |place: usize| recordings[place].summary.iter().flat_map(|summary| &summary.caveats);
+    let caveats_of = |place: usize| {
+        let of_lab = recordings[place].lab.iter().flat_map(|summary| &summary.caveats);
+        recordings[place].summary.iter().flat_map(|summary| &summary.caveats).chain(of_lab)
+    };
     let mut found: Vec<(Caveat, usize)> = Vec::new();
     for place in 0..recordings.len() {
         let mut here: Vec<&str> = Vec::new();

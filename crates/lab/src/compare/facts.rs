@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What decides how a run loads the server, in the plan of its manifest.
 const OF_THE_RUN: [&str; 6] = ["target", "arrivals", "warmup_seconds", "measure", "loops", "protocol"];
+/// The same of a lab.
+const OF_THE_PROCEDURE: [&str; 4] = ["restore", "warmup", "measure", "pause_seconds"];
 /// What makes a machine another one. Its kernel may be replaced and its data may move.
 const OF_THE_MACHINE: [&str; 5] = ["identity", "cpu_model", "cpus", "memory_bytes", "machine"];
 const OF_THE_SYSTEM: [&str; 2] = ["os", "kernel"];
@@ -65,7 +67,9 @@ impl Facts {
         let host =
             OF_THE_MACHINE.iter().chain(&OF_THE_SYSTEM).map(|name| (format!("host.{name}"), &manifest.host[name]));
         let host = host.chain(OF_THE_STORAGE.iter().map(|name| (format!("host.storage.{name}"), &storage[name])));
+        let procedure = &manifest.plan["procedure"];
         let run = OF_THE_RUN.iter().map(|name| (format!("run.{name}"), &manifest.plan[name]));
+        let run = run.chain(OF_THE_PROCEDURE.iter().map(|name| (format!("run.{name}"), &procedure[name])));
         for (what, value) in run.chain(host).filter(|(_, value)| !value.is_null()) {
             self.add(what, shown(value));
         }

@@ -55,6 +55,7 @@ pub fn compare(a: Chosen, b: Chosen, equivalence: f64, unreadable: &[RecordError
 /// A recording is a round.
 fn group(chosen: Chosen) -> Group {
     let round = |view: &plimsoll_record::read::RecordingView| Round {
+        number: 1,
         directory: view.directory.clone(),
         started: view.manifest.started,
         ended: view.manifest.ended.unwrap_or(view.manifest.started),

@@ -66,7 +66,8 @@ pub fn compare(recordings: &Path, a: &str, b: &str, equivalence: f64) -> Result<
 }
 
 fn runs(a: Chosen, b: Chosen, equivalence: f64, unreadable: &[RecordError]) -> Result<Comparison, LabError> {
-    let (a, b) = (Group::measure(a)?, Group::measure(b)?);
+    let (mut a, mut b) = (Group::measure(a)?, Group::measure(b)?);
+    pairing::align(&mut a, &mut b);
     let workload = rounds::workload(&a, &b)?;
     let (common, left_out) = rounds::load_points(&a, &b);
     if common.is_empty() {

@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 pub struct Round {
     /// The recording's.
     pub directory: PathBuf,
+    /// Within the recording, from 1.
+    pub number: u32,
     pub started: Timestamp,
     pub ended: Timestamp,
     /// By load point, in the order of the plan.
@@ -38,14 +40,14 @@ pub fn rounds(chosen: &Chosen) -> Result<Vec<Round>, LabError> {
         let numbers: BTreeSet<u32> = of_variant().map(|trial| trial.facts.round).collect();
         for number in numbers {
             let trials: Vec<&TrialView> = of_variant().filter(|trial| trial.facts.round == number).collect();
-            rounds.push(round(&recording.directory, &trials)?);
+            rounds.push(round(&recording.directory, number, &trials)?);
         }
     }
     rounds.sort_by_key(|round| round.started);
     Ok(rounds)
 }
 
-fn round(directory: &Path, trials: &[&TrialView]) -> Result<Round, LabError> {
+fn round(directory: &Path, number: u32, trials: &[&TrialView]) -> Result<Round, LabError> {
     let mut points: Vec<(LoadPoint, Sum)> = Vec::new();
     for trial in trials {
         let point = load_point(trial)?;
@@ -61,6 +63,7 @@ fn round(directory: &Path, trials: &[&TrialView]) -> Result<Round, LabError> {
     };
     Ok(Round {
         directory: directory.to_owned(),
+        number,
         started: trials.iter().map(|trial| trial.facts.started).min().unwrap_or_default(),
         ended: trials.iter().map(ended).max().unwrap_or_default(),
         points: points.into_iter().map(|(point, sum)| (point, sum.figures())).collect(),

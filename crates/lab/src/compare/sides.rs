@@ -5,7 +5,8 @@
 //! finished ones of that name. `:VARIANT` after it picks one variant where there are several.
 
 use crate::error::LabError;
-use plimsoll_record::read::{self, Entry, Found, Listing, RecordingView};
+use plimsoll_model::lab::TrialStatus;
+use plimsoll_record::read::{self, Entry, Found, Listing, RecordingView, TrialView};
 use plimsoll_record::{Manifest, Status};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,9 @@ impl Chosen {
         let (mut recordings, mut left_out) = (Vec::new(), Vec::new());
         for name in &each {
             for directory in directories(listing, name, &mut left_out)? {
-                recordings.push(read::open(&directory)?);
+                let mut view = read::open(&directory)?;
+                left_out.extend(leave_out_failed(&mut view, variant));
+                recordings.push(view);
             }
         }
         recordings.sort_by(|a, b| (a.manifest.started, &a.directory).cmp(&(b.manifest.started, &b.directory)));
@@ -78,6 +81,18 @@ impl Chosen {
             None => Ok(()),
         }
     }
+}
+
+/// Takes the trials of a lab out that were not done, and says how many of this variant there were.
+fn leave_out_failed(view: &mut RecordingView, variant: Option<&str>) -> Option<String> {
+    view.lab.as_ref()?;
+    let done = |trial: &TrialView| trial.outcome.as_ref().is_some_and(|outcome| outcome.status == TrialStatus::Done);
+    let of_variant = |trial: &&TrialView| variant.is_none_or(|variant| trial.facts.variant == variant);
+    let all = view.trials.iter().filter(of_variant).count();
+    let failed = view.trials.iter().filter(of_variant).filter(|trial| !done(trial)).count();
+    view.trials.retain(done);
+    let id = view.directory.file_name().unwrap_or_default().to_string_lossy();
+    (failed > 0).then(|| format!("{failed} of {all} trials of {id}, which were not done"))
 }
 
 /// `base:fc` is the variant `fc` of `base`; the path of a directory may have a colon of its own.

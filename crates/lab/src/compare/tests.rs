@@ -1,5 +1,7 @@
 //! Comparisons of recordings that are written here, second by second, with what is to be found in them.
 
+mod lab;
+
 use super::Compared;
 use crate::error::LabError;
 use jiff::{SignedDuration, Timestamp};

@@ -322,7 +322,7 @@ impl Measurement {
         if let Some(device) = &look.device {
             writer.device(device)?;
         }
-        histograms(tally, self.start_ns, self.open_loop, writer, names)
+        histograms(tally, (self.start_ns, 0), self.open_loop, writer, names)
     }
 
     fn outcome(self, step: &Step, troubled: Option<String>) -> Outcome {

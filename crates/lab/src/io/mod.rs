@@ -26,7 +26,7 @@ use plimsoll_storage::device::Device;
 use plimsoll_storage::probe::Step;
 use plimsoll_storage::suite::Suite;
 use plimsoll_storage::{Place, lane, layout, percona, sheet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use telemetry::{Look, Telemetry};
 
@@ -106,6 +106,17 @@ pub fn evaluate(
     tool_version: &str,
     watcher: &mut dyn Watcher,
 ) -> Result<Finished, LabError> {
+    evaluate_into(&home.recordings(), home, plan, tool_version, watcher)
+}
+
+/// The same, with the recording below another directory: a trial of a lab has it in its own.
+pub(crate) fn evaluate_into(
+    recordings: &Path,
+    home: &Home,
+    plan: &IoPlan,
+    tool_version: &str,
+    watcher: &mut dyn Watcher,
+) -> Result<Finished, LabError> {
     for choice in &plan.validate {
         private_server(choice)?;
     }
@@ -126,7 +137,7 @@ pub fn evaluate(
     let idle = idle(device.as_ref());
     facts.flushes_per_second_idle = surroundings::flushes_per_second(&idle);
     let mut evaluation = Evaluation {
-        recording: recording(home, plan, &planned, tool_version)?,
+        recording: recording(recordings, plan, &planned, tool_version)?,
         begun: Instant::now(),
         summary: summary(plan, surroundings::caveats(&facts, Some(&idle)), facts),
         bench: Bench { place: &place, device: device.as_ref(), seed: plan.seed },
@@ -148,11 +159,11 @@ fn idle(device: Option<&Device>) -> Look {
     telemetry.look(0)
 }
 
-fn recording(home: &Home, plan: &IoPlan, planned: &Planned, tool_version: &str) -> Result<Recording, LabError> {
+fn recording(recordings: &Path, plan: &IoPlan, planned: &Planned, tool_version: &str) -> Result<Recording, LabError> {
     let host = serde_json::to_value(host_facts(&plan.directory)).unwrap_or_default();
     let resolved = plan.resolved(&planned.steps);
     let manifest = Manifest::new(&plan.name, tool_version, Timestamp::now(), plan.seed, resolved, host);
-    Ok(Recording::create(&home.recordings(), manifest)?)
+    Ok(Recording::create(recordings, manifest)?)
 }
 
 fn summary(plan: &IoPlan, caveats: Vec<Caveat>, device: DeviceFacts) -> IoSummary {

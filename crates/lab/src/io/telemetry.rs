@@ -1,22 +1,23 @@
 //! What the machine and the device do while a measurement runs: one look per second.
 
+use plimsoll_model::device::DeviceCounters;
 use plimsoll_model::samples::{DeviceSample, HostSample};
 use plimsoll_server::sample::{Sampler, process_cpu};
-use plimsoll_storage::device::{Counters, Device};
+use plimsoll_storage::device::Device;
 use std::fs;
 use std::time::{Duration, Instant};
 
 /// Looks at the counters again and again, and tells what has happened in between.
 pub(super) struct Telemetry {
     device: Option<Device>,
-    device_before: Option<Counters>,
+    device_before: Option<DeviceCounters>,
     sampler: Sampler,
     process_cpu: Duration,
     looked: Instant,
 }
 
 /// What happened between two looks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Look {
     pub seconds: f64,
     pub host: Option<HostSample>,

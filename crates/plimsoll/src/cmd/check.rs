@@ -3,9 +3,9 @@
 use super::{CHECK_FAILED, DONE, chosen, target};
 use crate::args::CheckArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_lab::check::{check, moment};
+use plimsoll_lab::check;
 use plimsoll_lab::load::put_back;
-use plimsoll_lab::{LabError, OpenTarget, client, dataset};
+use plimsoll_lab::{LabError, OpenTarget, dataset};
 use plimsoll_model::summary::Finding;
 use plimsoll_server::Home;
 use plimsoll_workloads::chosen::Chosen;
@@ -34,20 +34,7 @@ pub fn findings(
     threads: usize,
     progress: &mut Progress,
 ) -> Result<Vec<Finding>, LabError> {
-    let (marker, ledger) = match target.enter_database()? {
-        true => {
-            let marker = dataset::marker(&mut target.control, chosen.family())?;
-            (marker, client::read(&mut target.control, chosen.family())?)
-        }
-        false => (None, None),
-    };
-    let moment = moment(marker.as_ref(), chosen.name())?;
-    let seed = marker.as_ref().map(|marker| marker.description.seed);
-    let chosen = match &marker {
-        Some(marker) => chosen.over_all(marker.description.loaded())?,
-        None => chosen.clone(),
-    };
-    let findings = check(target, &chosen.checks(moment, seed, ledger.as_ref()), threads, progress);
+    let findings = check::findings(target, chosen, threads, progress);
     progress.clear();
     findings
 }

@@ -4,6 +4,7 @@ use super::{DONE, ENVIRONMENT};
 use crate::args::CleanArgs;
 use crate::terminal;
 use plimsoll_lab::LabError;
+use plimsoll_lab::execute::own_lanes;
 use plimsoll_server::{Home, registry};
 use plimsoll_storage::lane::Lanes;
 use plimsoll_storage::place;
@@ -12,12 +13,15 @@ pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     let servers = registry::clean(&home).map_err(LabError::from)?;
     let (files, unremoved) = place::clean(home.path()).map_err(LabError::from)?;
+    let (of_labs, in_use) = own_lanes::clean(home.path())?;
     let (lanes, standing) = Lanes::of(home.path()).clean().map_err(LabError::from)?;
     let mut cleaned: Vec<String> = servers.cleaned.iter().map(ToString::to_string).collect();
     cleaned.extend(files.iter().map(|path| format!("removed {}", path.display())));
+    cleaned.extend(of_labs.iter().map(|name| format!("took down the lane {name}, which a lab had built")));
     cleaned.extend(lanes.iter().map(|name| format!("took down what was left of the lane {name}")));
     let mut left: Vec<String> = servers.left.iter().map(ToString::to_string).collect();
     left.extend(unremoved.iter().chain(&standing).map(ToString::to_string));
+    left.extend(in_use.iter().map(ToString::to_string));
     cleaned.iter().try_for_each(|done| terminal::result(done))?;
     left.iter().for_each(|why| terminal::note(&format!("left alone: {why}")));
     if cleaned.is_empty() && left.is_empty() {

@@ -10,8 +10,8 @@ use plimsoll_engine::endpoint::Password;
 use plimsoll_lab::dataset::Marker;
 use plimsoll_lab::drop::drop as drop_data;
 use plimsoll_lab::load::load;
-use plimsoll_lab::run::{Finished, Naming};
-use plimsoll_lab::subject::run_chosen;
+use plimsoll_lab::run::{Finished, Naming, run_chosen};
+
 use plimsoll_lab::trial::Ended;
 use plimsoll_lab::{LabError, OpenTarget, TargetSpec, dataset};
 use plimsoll_plan::plan::{Measure, Spread};

@@ -53,15 +53,15 @@ fn start(home: &Home, name: Option<String>, choice: &str, set: &[String]) -> any
 fn stop(home: &Home, name: Option<String>) -> anyhow::Result<u8> {
     let all = registry::list(home).map_err(LabError::from)?;
     let running = |info: &ServerInfo| matches!(info.state, State::Running { .. } | State::Leftover { .. });
-    let names: Vec<String> = match name {
-        Some(name) => vec![name],
-        None => all.into_iter().filter(running).map(|info| info.name).collect(),
+    let names: Vec<(Home, String)> = match name {
+        Some(name) => vec![(home.clone(), name)],
+        None => all.into_iter().filter(running).map(|info| (info.home, info.name)).collect(),
     };
     if names.is_empty() {
         terminal::note("no private server is up");
     }
-    for name in names {
-        registry::stop(home, &name, STOPS_WITHIN).map_err(LabError::from)?;
+    for (home, name) in names {
+        registry::stop(&home, &name, STOPS_WITHIN).map_err(LabError::from)?;
         terminal::note(&format!("{name} is down"));
     }
     Ok(DONE)

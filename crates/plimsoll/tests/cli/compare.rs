@@ -37,13 +37,13 @@ fn divide_cpus(pid: u32) {
 }
 
 /// Stops a process for a share of the time, until it is dropped.
-struct Brake {
+pub struct Brake {
     released: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Brake {
-    fn on(pid: u32, share: f64) -> Brake {
+    pub fn on(pid: u32, share: f64) -> Brake {
         let released = Arc::new(AtomicBool::new(false));
         let seen = released.clone();
         let thread = thread::spawn(move || {

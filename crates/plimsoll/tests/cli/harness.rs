@@ -60,6 +60,12 @@ impl Lab {
         servers::mariadb().map(|server| Lab::with(server, Some(home.to_owned())))
     }
 
+    /// MySQL, likewise.
+    #[track_caller]
+    pub fn mysql_in(home: &Path) -> Option<Lab> {
+        servers::mysql().map(|server| Lab::with(server, Some(home.to_owned())))
+    }
+
     fn with(server: PathBuf, home: Option<PathBuf>) -> Lab {
         Lab::within(server, home, servers::slot())
     }
@@ -72,6 +78,14 @@ impl Lab {
 
     pub fn home(&self) -> &Path {
         &self.home
+    }
+
+    /// Writes a plan of a lab with this lab's server into the home; its path.
+    pub fn plan(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.home.join(format!("{name}.toml"));
+        let server = format!("name = \"{name}\"\n[server]\nbuild = \"{}\"\n", self.server.display());
+        fs::write(&path, server + text).expect("the home can be written");
+        path
     }
 
     /// The binary with these words as its arguments. Where a command needs a server and the words name none, this
@@ -333,11 +347,21 @@ impl Running {
         assert!(found, "waited for {what} in vain");
     }
 
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("a child can be waited for").is_some()
+    }
+
     /// Waits for the end.
     #[track_caller]
-    pub fn end(mut self) -> Done {
+    pub fn end(self) -> Done {
+        self.end_within(PATIENCE)
+    }
+
+    /// Waits for the end of something that takes long.
+    #[track_caller]
+    pub fn end_within(mut self, patience: Duration) -> Done {
         let mut ended = None;
-        wait_until(PATIENCE, || {
+        wait_until(patience, || {
             ended = self.child.try_wait().expect("a child can be waited for");
             ended.is_some()
         });

@@ -1,7 +1,7 @@
 //! A home of its own for a test, and other processes that own a server in it.
 
 use plimsoll_server::find::Build;
-use plimsoll_server::{Home, Opening, PrivateServer, ServerError, Settings, baseline};
+use plimsoll_server::{Confinement, Home, Opening, PrivateServer, Rig, ServerError, Settings, baseline, confine};
 use plimsoll_testkit::servers;
 use std::env;
 use std::ffi::OsString;
@@ -16,6 +16,9 @@ const BINARY: &str = "PLIMSOLL_TEST_BINARY";
 
 /// The server's name in every test.
 pub const NAME: &str = "test";
+
+/// The limit of a server's memory, bytes.
+pub const MEMORY: u64 = 1 << 30;
 
 pub struct Place {
     pub home: Home,
@@ -57,6 +60,18 @@ impl Place {
         PrivateServer::open(&self.home, NAME, &self.build, &self.settings(), opening)
     }
 
+    /// A directory on what is taken for another disk.
+    pub fn disk(&self) -> PathBuf {
+        let disk = self.base.join("disk");
+        std::fs::create_dir_all(&disk).unwrap();
+        disk
+    }
+
+    /// The rig of a lab on that disk.
+    pub fn rig(&self, holder: &str) -> Result<Rig, ServerError> {
+        Rig::take(&self.home.below(&self.disk())?, "lab", holder)
+    }
+
     pub fn path(&self) -> PathBuf {
         self.home.servers().join(NAME)
     }
@@ -74,6 +89,12 @@ impl Place {
         let said = lines.filter_map(|line| line.split_once("SAYS ").map(|s| s.1.to_owned())).next();
         Other { child, said: said.expect("the other plimsoll ended without a word"), _output: output }
     }
+}
+
+/// A limit of memory, where this machine has them.
+pub fn limits() -> Confinement {
+    let memory = confine::memory_can_be_limited().is_ok().then_some(MEMORY);
+    Confinement { memory, ..Confinement::default() }
 }
 
 /// Runs a test on each flavour that this machine has.
@@ -140,6 +161,10 @@ fn other_plimsoll() {
         "owner" => open(),
         // From a thread that ends at once: the server must live as long as the process all the same.
         "thread" => std::thread::scope(|scope| scope.spawn(open).join().unwrap()),
+        "lab" => place.rig("the other plimsoll").and_then(|rig| {
+            let opening = Opening::new("the other plimsoll").confined(limits());
+            rig.open(&place.build, &place.settings(), opening)
+        }),
         "keeper" => place.open(Opening::new("the other plimsoll").keep_running()),
         other => panic!("unknown role {other}"),
     };

@@ -150,14 +150,9 @@ impl Builder<'_> {
         self.journal.before(Undo::Loop { backing: disk.clone() })?;
         let name = loops::attach(&disk, self.spec.sector)?;
         self.step("mounting")?;
-        let (filesystem, mut options) = match self.spec.kind {
-            // Else the kernel initialises inode tables in the background for minutes, beside what is measured.
-            Kind::Ext4 => ("ext4", vec!["noinit_itable".to_owned()]),
-            Kind::Xfs | Kind::Xfs16k => ("xfs", Vec::new()),
-            _ => ("btrfs", Vec::new()),
-        };
-        options.extend(self.spec.options.iter().cloned());
-        self.mount(filesystem, &format!("/dev/{name}"), &options)?;
+        let source = format!("/dev/{name}");
+        self.journal.before(Undo::Mount { point: self.site.mount(), source: source.clone() })?;
+        mount(self.site, self.spec, &source)?;
         if self.spec.kind == Kind::BtrfsNocow {
             // Inherited by every file that is made there.
             tool::run("chattr", &["+C".as_ref(), self.site.mount().as_os_str()])?;
@@ -176,14 +171,8 @@ impl Builder<'_> {
     }
 
     fn mount(&mut self, filesystem: &str, source: &str, options: &[String]) -> Result<(), StorageError> {
-        let point = self.site.mount();
-        self.journal.before(Undo::Mount { point: point.clone(), source: source.to_owned() })?;
-        let mut arguments = vec!["--types".to_owned(), filesystem.to_owned()];
-        if !options.is_empty() {
-            arguments.extend(["--options".to_owned(), options.join(",")]);
-        }
-        arguments.extend([source.to_owned(), point.display().to_string()]);
-        tool::run_in(self.site.root(), "mount", &arguments).map(drop)
+        self.journal.before(Undo::Mount { point: self.site.mount(), source: source.to_owned() })?;
+        mount_as(self.site, filesystem, source, options)
     }
 
     /// Limits the lane's device, or the one that the home lies on, for a group of its own.
@@ -203,6 +192,27 @@ impl Builder<'_> {
         throttle::make(&group, &loops::numbers(&below)?, self.spec)?;
         Ok(group)
     }
+}
+
+/// Mounts the file system of a lane's device with the options that its spec names.
+pub(super) fn mount(site: &Site, spec: &Spec, device: &str) -> Result<(), StorageError> {
+    let (filesystem, mut options) = match spec.kind {
+        // Else the kernel initialises inode tables in the background for minutes, beside what is measured.
+        Kind::Ext4 => ("ext4", vec!["noinit_itable".to_owned()]),
+        Kind::Xfs | Kind::Xfs16k => ("xfs", Vec::new()),
+        _ => ("btrfs", Vec::new()),
+    };
+    options.extend(spec.options.iter().cloned());
+    mount_as(site, filesystem, device, &options)
+}
+
+fn mount_as(site: &Site, filesystem: &str, source: &str, options: &[String]) -> Result<(), StorageError> {
+    let mut arguments = vec!["--types".to_owned(), filesystem.to_owned()];
+    if !options.is_empty() {
+        arguments.extend(["--options".to_owned(), options.join(",")]);
+    }
+    arguments.extend([source.to_owned(), site.mount().display().to_string()]);
+    tool::run_in(site.root(), "mount", &arguments).map(drop)
 }
 
 /// The program that makes the file system, and its options. Blocks of 4 KiB or more, so that each block of a file is

@@ -89,6 +89,17 @@ impl Journal {
         Ok(journal)
     }
 
+    /// Opens the journal of a locked lane that is up. From now on it is not, until [`Journal::up`] says so again.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`].
+    pub fn reopen(site: &Site) -> Result<Journal, StorageError> {
+        withdraw(site)?;
+        let path = site.journal();
+        let file = OpenOptions::new().append(true).open(&path).during("open the journal", &path)?;
+        Ok(Journal { file, path })
+    }
+
     /// Writes down how the next step is undone; the step may be done once this has returned.
     pub fn before(&mut self, undo: Undo) -> Result<(), StorageError> {
         self.write(&Line::Undo(undo))

@@ -3,11 +3,12 @@
 //! A lane lies in `<home>/lanes/<name>/`; its files are read and written in `mount` there. What undoes it is in its
 //! [`journal`], written before each step, so that [`Lanes::down`] and [`Lanes::clean`] work after a kill at any point.
 //! Begin with [`spec::Spec`], what a name means, then [`build`], how it comes up. [`check`] finds out whether a lane
-//! may be measured at all. [`site`] is its directory; [`loops`], [`mounts`], [`served`], [`throttle`], [`process`] and
+//! may be measured at all; [`image`] keeps what is on one and puts it back. [`site`] is its directory; [`loops`], [`mounts`], [`served`], [`throttle`], [`process`] and
 //! [`tool`] are what it is made of.
 
 pub mod build;
 pub mod check;
+pub mod image;
 pub mod journal;
 pub mod loops;
 pub mod mounts;

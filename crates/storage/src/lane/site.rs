@@ -40,6 +40,11 @@ impl Site {
         self.root.join("disk.img")
     }
 
+    /// A clone of an image that is being made.
+    pub fn half_clone(&self) -> PathBuf {
+        self.root.join("clone.img")
+    }
+
     /// Where a server's export becomes a file.
     pub fn fuse(&self) -> PathBuf {
         self.root.join("fuse")
@@ -56,8 +61,8 @@ impl Site {
     }
 
     /// What the programs that build and undo the lane are given as words of their own.
-    pub fn worked_on(&self) -> [PathBuf; 4] {
-        [self.image(), self.export(), self.fuse(), self.mount()]
+    pub fn worked_on(&self) -> [PathBuf; 5] {
+        [self.image(), self.half_clone(), self.export(), self.fuse(), self.mount()]
     }
 
     /// While this file exists, a lane with `error=` fails reads and writes.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Programs that lanes need, with the Debian package of each.
-const PACKAGES: [(&str, &str); 9] = [
+const PACKAGES: [(&str, &str); 10] = [
+    ("cp", "coreutils"),
     ("mount", "mount"),
     ("umount", "mount"),
     ("losetup", "mount"),
@@ -21,7 +22,7 @@ const PACKAGES: [(&str, &str); 9] = [
 ];
 
 /// Those of them that do one thing and end.
-pub const BRIEF: [&str; 7] = ["mount", "umount", "losetup", "mkfs.ext4", "chattr", "mkfs.xfs", "mkfs.btrfs"];
+pub const BRIEF: [&str; 8] = ["cp", "mount", "umount", "losetup", "mkfs.ext4", "chattr", "mkfs.xfs", "mkfs.btrfs"];
 
 /// What to type when these packages are missing.
 pub fn install_line(packages: &[&str]) -> String {

@@ -1,15 +1,29 @@
-//! Facts about the machine for a report's test environment. Only reads.
+//! Facts about the machine for a report's test environment. Only reads; what a machine does not tell is none.
 
+mod block;
+mod cpus;
+mod kernel;
+mod network;
+
+use crate::sample::devices::whole_device;
+pub use block::BlockFacts;
+pub use cpus::CpuFacts;
+pub use kernel::{HugePageFacts, LimitFacts};
+pub use network::InterfaceFacts;
 use procfs::process::{MountInfo, Process};
 use procfs::{CpuInfo, Current, Meminfo};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The machine that measured. What it does not tell is none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// No list is longer.
+const MOST_CPUS: u32 = 1 << 16;
+
+/// The machine that measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
     /// Tells this machine from others of its kind: a digest of `/etc/machine-id`, which itself is confidential
     /// (machine-id(5)).
@@ -26,6 +40,18 @@ pub struct HostFacts {
     pub os: Option<String>,
     /// Where the data lie.
     pub storage: Option<StorageFacts>,
+    #[serde(default)]
+    pub processors: CpuFacts,
+    #[serde(default)]
+    pub huge_pages: HugePageFacts,
+    /// Settings of the kernel that matter, by name.
+    #[serde(default)]
+    pub sysctls: BTreeMap<String, String>,
+    #[serde(default)]
+    pub limits: LimitFacts,
+    /// By name.
+    #[serde(default)]
+    pub interfaces: BTreeMap<String, InterfaceFacts>,
 }
 
 /// The file system that holds a path.
@@ -37,6 +63,9 @@ pub struct StorageFacts {
     /// `/dev/nvme0n1p2`, `server:/export`, `tmpfs`.
     pub device: Option<String>,
     pub options: Vec<String>,
+    /// The block device below it; none of networks, memory and file systems over several devices.
+    #[serde(default)]
+    pub block: Option<BlockFacts>,
 }
 
 /// The facts of this machine, with the storage of `path`.
@@ -53,7 +82,30 @@ pub fn host_facts(path: &Path) -> HostFacts {
         machine: text(uname.machine()),
         os: fs::read_to_string("/etc/os-release").ok().as_deref().and_then(pretty_name),
         storage: storage_facts(path),
+        processors: CpuFacts::read(),
+        huge_pages: HugePageFacts::read(),
+        sysctls: kernel::sysctls(),
+        limits: LimitFacts::read(),
+        interfaces: network::interfaces(Path::new("/sys/class/net")),
     }
+}
+
+/// What a small file says, without blanks around it; none if it says nothing.
+fn text(path: impl AsRef<Path>) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn number(path: impl AsRef<Path>) -> Option<i64> {
+    text(path)?.parse().ok()
+}
+
+/// `0-3,8`: the numbers of such a list (cpuset(7)).
+fn list(text: &str) -> Vec<u32> {
+    let ranges = text.split(',').filter_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.trim().parse::<u32>().ok()?..=last.trim().parse::<u32>().ok()?)
+    });
+    ranges.filter(|range| range.end().saturating_sub(*range.start()) < MOST_CPUS).flatten().collect()
 }
 
 /// Twelve hexadecimal digits that only this machine id gives, and that do not give it away.
@@ -75,8 +127,8 @@ pub fn memory_bytes() -> u64 {
 pub fn storage_facts(path: &Path) -> Option<StorageFacts> {
     let absolute = std::path::absolute(path).ok()?;
     let existing = absolute.ancestors().find_map(|p| p.canonicalize().ok())?;
-    let device = fs::metadata(&existing).ok()?.dev();
-    let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    let numbers = fs::metadata(&existing).ok()?.dev();
+    let device = format!("{}:{}", rustix::fs::major(numbers), rustix::fs::minor(numbers));
     let mounts = Process::myself().ok()?.mountinfo().ok()?.0;
     let above = |mount: &&MountInfo| existing.starts_with(&mount.mount_point);
     // Btrfs subvolumes have device numbers of their own that no mount shows, hence the second try. Of
@@ -90,13 +142,21 @@ pub fn storage_facts(path: &Path) -> Option<StorageFacts> {
         .map(|(name, value)| value.as_ref().map_or_else(|| name.clone(), |value| format!("{name}={value}")))
         .collect();
     options.sort();
+    let block = whole_device(numbers).or_else(|| mounted_device(mount.mount_source.as_deref()?));
     Some(StorageFacts {
         path: absolute,
         mount_point: mount.mount_point.clone(),
         filesystem: mount.fs_type.clone(),
         device: mount.mount_source.clone(),
         options,
+        block: block.as_deref().and_then(BlockFacts::of),
     })
+}
+
+/// The whole device of what is mounted, where the file system has numbers of its own.
+fn mounted_device(source: &str) -> Option<String> {
+    let source = fs::metadata(source).ok()?;
+    source.file_type().is_block_device().then(|| whole_device(source.rdev())).flatten()
 }
 
 fn pretty_name(os_release: &str) -> Option<String> {
@@ -108,11 +168,37 @@ fn pretty_name(os_release: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    /// Makes files below a directory.
+    pub(super) fn write(directory: &Path, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            let path = directory.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    #[test]
+    fn lists_are_of_ranges() {
+        assert_eq!(list("0-3,8"), [0, 1, 2, 3, 8]);
+        assert_eq!(list("5"), [5]);
+        assert!(list("").is_empty() && list("x-y").is_empty() && list("0-4294967295").is_empty());
+    }
+
+    #[test]
+    fn older_recordings_have_fewer_facts() {
+        let old = r#"{"cpu_model":null,"cpus":2,"memory_bytes":5,"kernel":"Linux 5","machine":"x86_64","os":null,
+            "storage":{"path":"/a","mount_point":"/","filesystem":"ext4","device":null,"options":[]}}"#;
+        let facts: HostFacts = serde_json::from_str(old).unwrap();
+        assert_eq!((facts.processors, facts.storage.unwrap().block), (CpuFacts::default(), None));
+    }
+
     #[test]
     fn this_machine_has_facts() {
         let facts = host_facts(Path::new("/no/such/place"));
         assert!(facts.cpus > 0 && facts.memory_bytes > 64 << 20, "{facts:?}");
         assert!(facts.kernel.starts_with("Linux "), "{facts:?}");
+        assert!(facts.processors.threads.is_none_or(|threads| threads >= facts.cpus), "{facts:?}");
+        assert!(!facts.sysctls.is_empty(), "{facts:?}");
         assert_eq!(facts.storage.as_ref().unwrap().mount_point, Path::new("/"));
         let text = serde_json::to_string(&facts).unwrap();
         assert_eq!(serde_json::from_str::<HostFacts>(&text).unwrap(), facts);

@@ -1,0 +1,130 @@
+//! Restoring a dataset before a trial: by reflinks on an XFS lane and by copying beside it, over the size of the data, next
+//! to the server's own start on what was restored.
+
+use super::{Comparison, Extent, Row, Target, in_turn};
+use crate::arena::Arena;
+use crate::child::Interrupted;
+use anyhow::Context;
+use plimsoll_lab::starting_data::{self, Rigs};
+use plimsoll_lab::{Event, LabError, Watcher};
+use plimsoll_plan::lab::{Layout, Method, file};
+use plimsoll_server::snapshot::store::Stored;
+use plimsoll_server::{Home, Opening, Rig, baseline, host};
+use plimsoll_storage::lane::spec::Spec;
+use plimsoll_storage::lane::{Lane, Lanes};
+use std::time::{Duration, Instant};
+
+/// Rows of the one table, and the size that they come to with their indexes.
+const SIZES: [(u64, &str); 2] = [(1_100_000, "256M"), (4_400_000, "1G")];
+/// Room for both datasets and a copy of the larger one, each with a redo log of 1 GiB.
+const LANE_BYTES: u64 = 12 << 30;
+const LANE: &str = "xfs";
+const MOST_ROUNDS: u32 = 5;
+const STOPS_WITHIN: Duration = Duration::from_secs(120);
+/// Of 1 GB by reflinks, seconds.
+const REFLINK: Target = Target::AtMost(2.0);
+
+pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
+    let home = arena.home()?;
+    let (lanes, spec) = (Lanes::of(home.path()), Spec::parse(LANE)?);
+    let lane = lanes.up(&spec, Some(LANE_BYTES), false, &mut |_| true).context("building the lane")?.lane;
+    let compared = compare_on(arena, &home, &lane, extent);
+    let down = lanes.down(&spec).context("taking the lane down");
+    let compared = compared?;
+    down?;
+    Ok(compared)
+}
+
+/// A guess, most of it for loading.
+pub fn expected_seconds(pairs: u32) -> u64 {
+    240 + u64::from(pairs.min(MOST_ROUNDS)) * 60
+}
+
+fn compare_on(arena: &Arena, home: &Home, lane: &Lane, extent: &Extent) -> anyhow::Result<Comparison> {
+    let title = format!("restoring data of {} on an XFS lane", arena.label());
+    let place = home.below(&lane.directory)?;
+    let rigs = Rigs {
+        data: Rig::take(&place, "bench-restore", "plimsoll-bench")?,
+        apart: Vec::new(),
+        lane: Some(lane.clone()),
+    };
+    let (mut rows, mut findings) = (Vec::new(), Vec::new());
+    for (table_size, size) in SIZES {
+        let data = Data { arena, rigs: &rigs, stored: obtain(arena, home, &rigs, table_size)? };
+        let rounds = extent.pairs.min(MOST_ROUNDS) as usize;
+        let [reflinks, copies] = in_turn(
+            &format!("{title}: {size}"),
+            rounds,
+            [("reflink", &|| data.round(Method::Reflink)), ("copy", &|| data.round(Method::Copy))],
+            |round: &Round| format!("{:.2} s, then a start of {:.2} s", round.restore, round.start),
+        )?;
+        let row = |what: &str, all: &[Round], of: fn(&Round) -> f64| {
+            Row::new(format!("{size}: {what}: s"), 2, all.iter().map(of))
+        };
+        let by_reflink = row("restored by reflink", &reflinks, |round| round.restore).with_target(REFLINK);
+        findings.push(by_reflink.finding("restore-reflink", arena));
+        rows.extend([
+            by_reflink,
+            row("restored by copy", &copies, |round| round.restore),
+            row("server's start after a reflink", &reflinks, |round| round.start),
+            row("server's start after a copy", &copies, |round| round.start),
+        ]);
+    }
+    rigs.data.remove()?;
+    let notes = vec!["sizes are those of the tables; the redo log of 1 GiB is restored with them".to_owned()];
+    Ok(Comparison { title, rows, findings, notes })
+}
+
+/// Seconds.
+struct Round {
+    restore: f64,
+    start: f64,
+}
+
+struct Data<'a> {
+    arena: &'a Arena<'a>,
+    rigs: &'a Rigs,
+    stored: Stored,
+}
+
+impl Data<'_> {
+    fn round(&self, method: Method) -> anyhow::Result<Round> {
+        self.arena.go_on()?;
+        let (layout, mut watcher) = (Layout::default(), Quiet(self.arena));
+        let restored = starting_data::restore(self.rigs, &self.stored, &layout, Some(method), &mut watcher);
+        let restored = restored.map_err(told)?;
+        let settings = baseline(self.arena.build(), host::memory_bytes());
+        let begun = Instant::now();
+        let server = self.rigs.data.open(self.arena.build(), &settings, Opening::new("plimsoll-bench"))?;
+        let start = begun.elapsed().as_secs_f64();
+        server.stop(STOPS_WITHIN)?;
+        Ok(Round { restore: restored.seconds, start })
+    }
+}
+
+fn obtain(arena: &Arena, home: &Home, rigs: &Rigs, table_size: u64) -> anyhow::Result<Stored> {
+    eprintln!("building a dataset of {table_size} rows");
+    let plan =
+        format!("name = \"restore\"\n[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = {table_size}\n");
+    let mut plan = file::read("restore", &plan, None, 1, &|path| Err(format!("there is no {path}")))?;
+    let variant = plan.variants.remove(0);
+    starting_data::obtain(home, rigs, arena.build(), &variant, &mut Quiet(arena)).map_err(told)
+}
+
+fn told(error: LabError) -> anyhow::Error {
+    match error {
+        LabError::Interrupted => Interrupted.into(),
+        other => other.into(),
+    }
+}
+
+/// Tells nobody, and stops when the whole bench is to.
+struct Quiet<'a>(&'a Arena<'a>);
+
+impl Watcher for Quiet<'_> {
+    fn tell(&mut self, _: Event<'_>) {}
+
+    fn interrupted(&self) -> bool {
+        self.0.go_on().is_err()
+    }
+}

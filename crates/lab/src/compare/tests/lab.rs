@@ -1,0 +1,85 @@
+//! Variants of one lab, some of whose trials failed.
+
+use super::{CLOSED, Desk, fill, made};
+use jiff::{SignedDuration, Timestamp};
+use plimsoll_model::comparison::{Design, Verdict};
+use plimsoll_model::lab::{LabSummary, TrialCounts, TrialOutcome, TrialStatus};
+use plimsoll_record::{Manifest, Recording, Status, TrialFacts};
+use serde_json::json;
+
+fn outcome(status: TrialStatus) -> TrialOutcome {
+    TrialOutcome {
+        schema_version: plimsoll_model::lab::SCHEMA_VERSION,
+        status,
+        why: None,
+        point: None,
+        phases: Vec::new(),
+        restored: None,
+        warm_up: None,
+        recovery: None,
+        proofs: Vec::new(),
+        risks: Default::default(),
+        caveats: Vec::new(),
+    }
+}
+
+fn summary() -> LabSummary {
+    LabSummary {
+        schema_version: plimsoll_model::lab::SCHEMA_VERSION,
+        name: "plan".to_owned(),
+        title: None,
+        source: None,
+        preset: None,
+        recording: None,
+        headline: String::new(),
+        trials: TrialCounts::default(),
+        cells: Vec::new(),
+        comparisons: Vec::new(),
+        ladders: Vec::new(),
+        load_lines: Vec::new(),
+        caveats: Vec::new(),
+        interrupted: false,
+    }
+}
+
+/// A lab of two variants in interleaved rounds, `b` a tenth faster; the trials at these places, from 1, failed.
+fn lab(desk: &Desk, rounds: u32, failed: &[u32]) {
+    let start: Timestamp = "2026-11-21T19:30:00Z".parse().unwrap();
+    let host = json!({"cpus": 2});
+    let manifest = Manifest::new("plan", "0.1.0", start, 1, json!({"procedure": {}}), host);
+    let mut recording = Recording::create(desk.home.path(), manifest).unwrap();
+    for place in 0..2 * rounds {
+        let (variant, tps) = if place % 2 == 0 { ("a", 1000) } else { ("b", 1100) };
+        let (index, round) = (place + 1, place / 2 + 1);
+        let started = start + SignedDuration::from_secs(5 * i64::from(place));
+        let parameters = json!({"workload": "oltp_read_write", "params": {}, "point": CLOSED});
+        let facts =
+            TrialFacts { index, variant: variant.to_owned(), point: CLOSED.label(), round, started, parameters };
+        let writer = recording.trial(&facts).unwrap();
+        let status = if failed.contains(&index) { TrialStatus::Failed } else { TrialStatus::Done };
+        writer.outcome(&outcome(status)).unwrap();
+        fill(writer, &made("plan", 0, tps), tps + u64::from(round));
+    }
+    recording.lab_summary(&summary()).unwrap();
+    recording.finish(Status::Done, start + SignedDuration::from_secs(90)).unwrap();
+}
+
+#[test]
+fn variants_of_a_lab_are_compared_round_by_round() {
+    let desk = Desk::new();
+    lab(&desk, 4, &[]);
+    let found = desk.compare("plan:a", "plan:b").unwrap();
+    assert_eq!((found.design, found.headline.verdict), (Design::Paired, Verdict::Higher));
+    assert_eq!((found.a.rounds, found.b.rounds), (4, 4));
+}
+
+#[test]
+fn a_trial_that_failed_takes_its_partner_with_it() {
+    let desk = Desk::new();
+    lab(&desk, 5, &[3]);
+    let found = desk.compare("plan:a", "plan:b").unwrap();
+    assert_eq!((found.design, found.a.rounds, found.b.rounds), (Design::Paired, 4, 4));
+    let said: Vec<&str> = found.caveats.iter().map(|caveat| caveat.message.as_str()).collect();
+    assert!(said.iter().any(|text| text.contains("1 of 5 trials")), "{said:?}");
+    assert!(said.iter().any(|text| text.contains("round 2")), "{said:?}");
+}

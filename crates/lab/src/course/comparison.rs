@@ -1,0 +1,148 @@
+//! Each variant of a grid against the first.
+
+use super::Ended;
+use super::grid::points;
+use super::quantity::{Quantity, deciding, middle};
+use super::summary::cell_risks;
+use plimsoll_model::comparison::{Design, Metric, Row};
+use plimsoll_model::durability::Risks;
+use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::lab::{TrialOutcome, VariantComparison};
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::{Order, Variant};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_stats::comparison::{detectable, each_of, noise_floor, paired, pairs_needed, spread, unpaired, verdict};
+
+const METRICS: [Metric; 4] =
+    [Metric::TransactionsPerSecond, Metric::Nopm, Metric::P99Ms, Metric::ServerCpuUsPerTransaction];
+/// A difference below this share matters to nobody.
+const LEAST: f64 = 0.01;
+
+/// All but the first variant against it, where they do the same work at some load point. The intervals of what decides
+/// hold together with 95 % over all comparisons, those of one metric over all comparisons and load points (Šidák 1967).
+pub(super) fn comparisons(plan: &LabPlan, ended: &[Ended]) -> Vec<VariantComparison> {
+    let Some((first, others)) = plan.variants.split_first() else { return Vec::new() };
+    let alike = |other: &&Variant| other.workload.kind == first.workload.kind;
+    let others: Vec<&Variant> = others.iter().filter(alike).collect();
+    let compared = |other: &&Variant| Pairing::new(plan, ended, first, other, others.len())?.comparison();
+    others.iter().filter_map(compared).collect()
+}
+
+/// Two variants and what their trials came to.
+struct Pairing<'a> {
+    a: &'a Variant,
+    b: &'a Variant,
+    ended: &'a [Ended],
+    /// Load points that both have.
+    points: Vec<LoadPoint>,
+    rounds: u32,
+    design: Design,
+    deciding: Metric,
+    /// How many comparisons there are.
+    among: usize,
+}
+
+/// The values of two sides: of the same rounds where they are paired.
+struct Sides {
+    a: Vec<f64>,
+    b: Vec<f64>,
+}
+
+impl<'a> Pairing<'a> {
+    fn new(plan: &LabPlan, ended: &'a [Ended], a: &'a Variant, b: &'a Variant, among: usize) -> Option<Pairing<'a>> {
+        let mut points = points(&[a]);
+        points.retain(|point| b.load.points.contains(point));
+        let both = |label: &str| label == a.name || label == b.name;
+        let outcomes = ended.iter().filter(|ended| both(&ended.trial.label)).map(|ended| &ended.outcome);
+        let deciding = deciding(&points, outcomes);
+        let design = match plan.procedure.order {
+            Order::Interleaved => Design::Paired,
+            Order::Sequential => Design::Unpaired,
+        };
+        let rounds = plan.procedure.rounds;
+        (!points.is_empty()).then_some(Pairing { a, b, ended, points, rounds, design, deciding, among })
+    }
+
+    fn comparison(&self) -> Option<VariantComparison> {
+        let of_first = self.values(&self.a.name, &self.points, self.deciding);
+        let floor = noise_floor(&of_first.into_iter().flatten().collect::<Vec<_>>()).ok();
+        let equivalence = floor.as_ref().map_or(LEAST, |floor| floor.value.max(LEAST));
+        let all = self.row(&self.points, self.deciding, each_of(self.among, CONFIDENCE), equivalence)?;
+        let confidence = each_of(self.among * self.points.len(), CONFIDENCE);
+        let each = METRICS.into_iter().flat_map(|metric| self.points.iter().map(move |point| (metric, point)));
+        let rows = each.filter_map(|(metric, point)| self.row(&[*point], metric, confidence, equivalence));
+        Some(VariantComparison {
+            a: self.a.name.clone(),
+            b: self.b.name.clone(),
+            design: self.design,
+            equivalence,
+            rows: std::iter::once(all).chain(rows).collect(),
+            floor,
+            unlike: self.unlike(),
+        })
+    }
+
+    /// One metric over some load points together; none if no round has it.
+    fn row(&self, points: &[LoadPoint], metric: Metric, confidence: f64, equivalence: f64) -> Option<Row> {
+        let Sides { a, b } = self.sides(points, metric);
+        let pairs: Vec<(f64, f64)> = a.iter().copied().zip(b.iter().copied()).collect();
+        let (change, spread) = match self.design {
+            Design::Paired => (paired(&pairs, confidence).ok()?, spread(&pairs)),
+            Design::Unpaired => (unpaired(&a, &b, confidence).ok()?, None),
+        };
+        let needed = spread.map(|spread| pairs_needed(spread, equivalence));
+        let only = if let [only] = points { Some(*only) } else { None };
+        Some(Row {
+            connections: only.map(|point| point.connections),
+            rate_offered: only.and_then(|point| point.rate),
+            metric,
+            a: middle(&a),
+            b: middle(&b),
+            verdict: verdict(&change, equivalence),
+            change,
+            detectable: spread.and_then(|spread| detectable(spread, pairs.len())),
+            pairs_needed: needed.filter(|needed| *needed < usize::MAX),
+        })
+    }
+
+    fn sides(&self, points: &[LoadPoint], metric: Metric) -> Sides {
+        let (a, b) = (self.values(&self.a.name, points, metric), self.values(&self.b.name, points, metric));
+        match self.design {
+            Design::Paired => {
+                let (a, b) = a.into_iter().zip(b).filter_map(|(a, b)| Some((a?, b?))).unzip();
+                Sides { a, b }
+            }
+            Design::Unpaired => Sides { a: a.into_iter().flatten().collect(), b: b.into_iter().flatten().collect() },
+        }
+    }
+
+    /// By round, the geometric mean over the load points; none if one of these has no value.
+    fn values(&self, label: &str, points: &[LoadPoint], metric: Metric) -> Vec<Option<f64>> {
+        let of_round = |round| {
+            let at = |point| Quantity::Of(metric).value(self.outcome(label, point, round)?);
+            let values: Option<Vec<f64>> = points.iter().map(at).collect();
+            values.map(|values| middle(&values))
+        };
+        (1..=self.rounds).map(of_round).collect()
+    }
+
+    fn outcome(&self, label: &str, point: &LoadPoint, round: u32) -> Option<&'a TrialOutcome> {
+        let is_wanted =
+            |ended: &&Ended| ended.trial.label == label && ended.trial.point == *point && ended.trial.round == round;
+        self.ended.iter().find(is_wanted).map(|ended| &ended.outcome)
+    }
+
+    /// In words, if not both run the same risks.
+    fn unlike(&self) -> Option<String> {
+        let of = |variant: &Variant| cell_risks(self.ended, &variant.name);
+        let (of_a, of_b) = (of(self.a), of(self.b));
+        let only = |name: &str, here: &Risks, there: &Risks| {
+            let classes: Vec<String> =
+                here.difference(there).map(|class| format!("{name} {} ({class})", class.words())).collect();
+            (!classes.is_empty()).then(|| classes.join(", "))
+        };
+        let unlike = [only(&self.a.name, &of_a, &of_b), only(&self.b.name, &of_b, &of_a)];
+        let text = unlike.into_iter().flatten().collect::<Vec<_>>().join(", and ");
+        (!text.is_empty()).then_some(text)
+    }
+}

@@ -1,0 +1,154 @@
+//! The answer of a lab in one sentence.
+
+use super::Ended;
+use super::quantity::Quantity;
+use super::words::{counted, percent, rate_with_interval, signed, signed_range};
+use plimsoll_model::Estimate;
+use plimsoll_model::comparison::{Metric, Row, Verdict};
+use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict, VariantComparison};
+
+/// What all trials say together.
+pub(super) fn headline(summary: &LabSummary, ended: &[Ended]) -> String {
+    let mut found: Vec<String> = summary.ladders.iter().map(ladder).collect();
+    found.extend(summary.load_lines.iter().map(load_line));
+    found.extend(summary.comparisons.iter().map(comparison));
+    if found.is_empty() {
+        found.extend(best(&summary.cells));
+    }
+    let text = match (summary.trials.done, ended.first()) {
+        (0, Some(first)) => nothing(ended.len(), first),
+        _ if found.is_empty() => "Nothing was measured".to_owned(),
+        _ => found.join("; "),
+    };
+    match summary.interrupted {
+        true => format!("{text}; interrupted after {}.", counted(ended.len(), "trial")),
+        false => format!("{text}."),
+    }
+}
+
+fn nothing(trials: usize, first: &Ended) -> String {
+    let why = first.outcome.why.as_deref().unwrap_or("no reason is recorded");
+    match trials {
+        1 => format!("Nothing was measured: the trial failed: {why}"),
+        _ => format!("Nothing was measured: all {trials} trials failed, the first because {why}"),
+    }
+}
+
+/// `base: kept pool-6g, redo-2g: together +38.0 % throughput (+31.0 % to +45.0 %)`.
+fn ladder(ladder: &Ladder) -> String {
+    let Ladder { variant, steps, gain, .. } = ladder;
+    let kept: Vec<&str> =
+        steps.iter().filter(|step| step.verdict == RungVerdict::Kept).map(|step| step.rung.as_str()).collect();
+    let what = Quantity::Of(ladder.metric).words();
+    let amount = gain.as_ref().map(|gain| format!("{} {what}{}", signed(gain.value), interval(gain)));
+    match (kept.as_slice(), amount) {
+        ([], _) => {
+            let floor = ladder.floor.as_ref().map(|floor| format!(", floor {}", percent(floor.value)));
+            format!("{variant}: none of {} is kept{}", counted(steps.len(), "rung"), floor.unwrap_or_default())
+        }
+        ([only], Some(amount)) => format!("{variant}: kept {only}: {amount}"),
+        (all, Some(amount)) => format!("{variant}: kept {}: together {amount}{}", all.join(", "), risks(steps)),
+        (all, None) => format!("{variant}: kept {}", all.join(", ")),
+    }
+}
+
+/// What the kept rungs cost, where the plan allows it.
+fn risks(steps: &[LadderStep]) -> String {
+    let kept = steps.iter().filter(|step| step.verdict == RungVerdict::Kept);
+    let words: Vec<String> = kept
+        .flat_map(|step| step.risks.iter().map(move |class| format!("{} {} ({class})", step.rung, class.words())))
+        .collect();
+    if words.is_empty() { String::new() } else { format!(", but {}", words.join(", ")) }
+}
+
+/// `base carries 1,240 transactions per second (1,190 – 1,300) at 64 connections with p99 < 20ms`.
+fn load_line(line: &LoadLine) -> String {
+    let LoadLine { variant, objective, .. } = line;
+    let at = counted(line.connections, "connection");
+    match (&line.rate, &line.why_not) {
+        (Some(rate), _) => {
+            let (value, ends) = split(&rate_with_interval(rate));
+            format!("{variant} carries {value} transactions per second {ends} at {at} with {objective}")
+        }
+        (None, why) => {
+            let why = why.as_deref().unwrap_or("no reason is recorded");
+            format!("{variant} at {at} has no rate with {objective}: {why}")
+        }
+    }
+}
+
+/// Value and interval apart.
+fn split(text: &str) -> (String, String) {
+    let (value, ends) = text.split_once(' ').unwrap_or((text, ""));
+    (value.to_owned(), ends.to_owned())
+}
+
+fn comparison(comparison: &VariantComparison) -> String {
+    let VariantComparison { a, b, .. } = comparison;
+    let Some(row) = comparison.rows.first() else { return format!("{b} cannot be compared with {a}") };
+    let found = match (row.verdict, row.change.interval()) {
+        (Verdict::Higher | Verdict::Lower, Some(_)) => changed(a, b, row),
+        (Verdict::Equivalent, Some(ends)) => {
+            format!(
+                "no difference larger than {} between {a} and {b} ({})",
+                percent(comparison.equivalence),
+                signed_range(ends)
+            )
+        }
+        _ => unclear(a, b, row),
+    };
+    let floor = comparison.floor.as_ref().map(|floor| format!(", floor {}", percent(floor.value)));
+    let unlike = comparison.unlike.as_ref().map(|unlike| format!(", but they are not equally safe: {unlike}"));
+    format!("{found}{}{}", floor.unwrap_or_default(), unlike.unwrap_or_default())
+}
+
+/// `fast is 12.0 % faster than base (+10.1 % to +13.9 %): 1,120 against 1,000 transactions per second`.
+fn changed(a: &str, b: &str, row: &Row) -> String {
+    let by = percent(row.change.value);
+    let difference = match (row.metric.more_is_better(), row.change.value < 0.0) {
+        (true, true) => format!("is {by} slower"),
+        (true, false) => format!("is {by} faster"),
+        (false, true) => format!("takes {by} less time"),
+        (false, false) => format!("takes {by} longer"),
+    };
+    let (of_b, of_a) = (super::words::rate(row.b), super::words::rate(row.a));
+    format!("{b} {difference} than {a}{}: {of_b} against {of_a} {}", interval(&row.change), unit(row.metric))
+}
+
+fn unclear(a: &str, b: &str, row: &Row) -> String {
+    let change = signed(row.change.value);
+    match (&row.change.missing, row.detectable) {
+        (Some(missing), _) => format!("no verdict on {b} against {a}: {change}; {missing}"),
+        (None, detectable) => {
+            let shown = detectable.map(|share| format!("; so many rounds show {}", percent(share))).unwrap_or_default();
+            format!("no verdict on {b} against {a}: {change} may be chance{}{shown}", interval(&row.change))
+        }
+    }
+}
+
+fn unit(metric: Metric) -> &'static str {
+    match metric {
+        Metric::TransactionsPerSecond => "transactions per second",
+        Metric::Nopm => "new orders per minute",
+        Metric::P99Ms => "ms at the 99th percentile",
+        Metric::ServerCpuUsPerTransaction => "µs of server CPU per transaction",
+    }
+}
+
+/// ` (+31.0 % to +45.0 %)`; nothing without an interval.
+fn interval(change: &Estimate) -> String {
+    change.interval().map(|ends| format!(" ({})", signed_range(ends))).unwrap_or_default()
+}
+
+/// Of a single variant, its load point with the highest throughput.
+fn best(cells: &[Cell]) -> Option<String> {
+    let throughput = |cell: &Cell| {
+        let orders = cell.nopm.clone().map(|nopm| (Metric::Nopm, nopm));
+        orders.or(cell.transactions_per_second.clone().map(|rate| (Metric::TransactionsPerSecond, rate)))
+    };
+    let measured = cells.iter().filter_map(|cell| Some((cell, throughput(cell)?)));
+    let (cell, (metric, found)) = measured.max_by(|(_, a), (_, b)| a.1.value.total_cmp(&b.1.value))?;
+    let (value, ends) = split(&rate_with_interval(&found));
+    let at = counted(cell.connections, "connection");
+    Some(format!("{} does {value} {} {ends} at {at}", cell.variant, unit(metric)))
+}

@@ -1,0 +1,229 @@
+//! The highest rate that keeps an objective.
+//!
+//! One trial in a closed loop shows about what the server can do at all, X transactions per second; the line is then
+//! looked for from 0.7 X on, between X ÷ 100 and 1.5 X. As many trials as the plan has rounds confirm its lower end.
+
+use super::judge::judge;
+use super::{Stage, Turn};
+use plimsoll_model::lab::{LoadLine, TrialOutcome, TrialStatus, Tried};
+use plimsoll_model::summary::Point;
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::{Objective, Variant};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_stats::search::{Outcome, Search, SearchSpec};
+
+/// Where a search begins: busy, and not yet in the queues of a server that is full.
+const START: f64 = 0.7;
+/// A closed loop waits for its answers; an open one may get somewhat more out of a server that works in batches.
+const HIGHEST: f64 = 1.5;
+const LOWEST: f64 = 0.01;
+/// A line is known well enough if its interval is as wide as this share of it.
+const TOLERANCE: f64 = 0.05;
+/// Trials of one search at most, without those that confirm.
+const TRIALS: usize = 12;
+
+/// The lines of all variants at all their numbers of connections.
+pub(super) struct Lines {
+    lines: Vec<Line>,
+    /// Whose turn it is, unless that line is found.
+    turn: usize,
+}
+
+impl Lines {
+    pub fn new(plan: &LabPlan, variants: &[&Variant]) -> Lines {
+        let lines = variants.iter().flat_map(|variant| Line::all(variant, plan.procedure.rounds));
+        Lines { lines: lines.collect(), turn: 0 }
+    }
+
+    /// What the trials so far say.
+    pub fn found(&self) -> Vec<LoadLine> {
+        self.lines.iter().map(Line::found).collect()
+    }
+
+    /// The line that the next trial is for: all take turns, so that whatever drifts hits all alike.
+    fn current(&self) -> Option<usize> {
+        let mut places = (0..self.lines.len()).map(|step| (self.turn + step) % self.lines.len());
+        places.find(|place| self.lines[*place].next().is_some())
+    }
+}
+
+impl Stage for Lines {
+    fn next(&self) -> Option<Turn> {
+        self.lines[self.current()?].next()
+    }
+
+    fn tell(&mut self, outcome: &TrialOutcome) {
+        if let Some(place) = self.current() {
+            self.lines[place].tell(outcome);
+            self.turn = place + 1;
+        }
+    }
+
+    fn about(&self) -> usize {
+        self.lines.iter().map(Line::about).sum()
+    }
+}
+
+/// One line.
+struct Line {
+    variant: Variant,
+    objective: Objective,
+    connections: usize,
+    confirmations: u32,
+    state: State,
+    tried: Vec<Tried>,
+    /// Trials so far, those that failed included.
+    trials: u32,
+    /// Why the last trial that failed did.
+    failure: Option<String>,
+}
+
+enum State {
+    Calibrating,
+    /// At a rate next.
+    Searching {
+        search: Search,
+        rate: f64,
+    },
+    /// So many trials at a rate are left.
+    Confirming {
+        search: Search,
+        rate: f64,
+        left: u32,
+    },
+    Found(Search),
+    /// For the reason given.
+    Impossible(String),
+}
+
+impl Line {
+    fn all(variant: &Variant, confirmations: u32) -> Vec<Line> {
+        let Some(objective) = &variant.load.find else { return Vec::new() };
+        let mut connections: Vec<usize> = variant.load.points.iter().map(|point| point.connections).collect();
+        connections.dedup();
+        let line = |connections| Line {
+            variant: variant.clone(),
+            objective: objective.clone(),
+            connections,
+            confirmations,
+            state: State::Calibrating,
+            tried: Vec::new(),
+            trials: 0,
+            failure: None,
+        };
+        connections.into_iter().map(line).collect()
+    }
+
+    fn next(&self) -> Option<Turn> {
+        let rate = match &self.state {
+            State::Calibrating => None,
+            State::Searching { rate, .. } | State::Confirming { rate, .. } => Some(*rate),
+            State::Found(_) | State::Impossible(_) => return None,
+        };
+        let point = LoadPoint { connections: self.connections, rate };
+        Some(Turn { label: self.variant.name.clone(), variant: self.variant.clone(), point, round: self.trials + 1 })
+    }
+
+    fn tell(&mut self, outcome: &TrialOutcome) {
+        let Some(rate) = self.next().map(|turn| turn.point.rate) else { return };
+        self.trials += 1;
+        let measured = outcome.point.as_ref().filter(|_| outcome.status == TrialStatus::Done);
+        if measured.is_none() {
+            self.failure = Some(outcome.why.clone().unwrap_or_else(|| "nothing was measured".to_owned()));
+        }
+        let kept = measured.map(|point| judge(point, &self.objective));
+        let state = std::mem::replace(&mut self.state, State::Calibrating);
+        self.state = match (state, rate) {
+            (State::Calibrating, _) => calibrated(measured, self.failure.as_deref()),
+            (State::Searching { search, .. }, Some(rate)) => self.searched(search, rate, kept),
+            (State::Confirming { search, left, .. }, Some(rate)) => self.confirmed(search, rate, left, kept),
+            (state, _) => state,
+        };
+    }
+
+    fn searched(&mut self, mut search: Search, rate: f64, outcome: Option<Outcome>) -> State {
+        self.note(&mut search, rate, outcome, false);
+        // The calibration was one trial more.
+        let more = (self.trials as usize) < TRIALS + 1;
+        if let Some(rate) = search.next().filter(|_| more) {
+            return State::Searching { search, rate: three_digits(rate) };
+        }
+        match search.estimate() {
+            Ok(line) if self.confirmations > 0 => {
+                let rate = three_digits(line.low.unwrap_or(line.value));
+                State::Confirming { search, rate, left: self.confirmations }
+            }
+            _ => State::Found(search),
+        }
+    }
+
+    fn confirmed(&mut self, mut search: Search, rate: f64, left: u32, outcome: Option<Outcome>) -> State {
+        self.note(&mut search, rate, outcome, true);
+        match left {
+            0 | 1 => State::Found(search),
+            _ => State::Confirming { search, rate, left: left - 1 },
+        }
+    }
+
+    /// A trial that failed tells nothing about the line.
+    fn note(&mut self, search: &mut Search, rate: f64, outcome: Option<Outcome>, confirmation: bool) {
+        if let Some(outcome) = outcome {
+            search.tell(rate, outcome);
+            self.tried.push(Tried { rate, kept: outcome == Outcome::Kept, confirmation });
+        }
+    }
+
+    fn found(&self) -> LoadLine {
+        let line = match &self.state {
+            State::Calibrating => Err("nothing was measured".to_owned()),
+            State::Searching { search, .. } | State::Confirming { search, .. } | State::Found(search) => {
+                search.estimate().map_err(|refusal| refusal.to_string())
+            }
+            State::Impossible(why) => Err(why.clone()),
+        };
+        let failed = self.failure.as_ref().map(|why| format!("; the last trial that failed: {why}"));
+        let (rate, why_not) = match line {
+            Ok(rate) => (Some(rate), None),
+            Err(why) => (None, Some(format!("{why}{}", failed.filter(|_| self.trials > 1).unwrap_or_default()))),
+        };
+        LoadLine {
+            variant: self.variant.name.clone(),
+            connections: self.connections,
+            objective: self.objective.text.clone(),
+            rate,
+            why_not,
+            tried: self.tried.clone(),
+        }
+    }
+
+    fn about(&self) -> usize {
+        let done = self.trials as usize;
+        match &self.state {
+            State::Calibrating | State::Searching { .. } => 1 + TRIALS + self.confirmations as usize,
+            State::Confirming { left, .. } => done + *left as usize,
+            State::Found(_) | State::Impossible(_) => done,
+        }
+    }
+}
+
+/// The search that follows what a closed loop reached.
+fn calibrated(measured: Option<&Point>, failure: Option<&str>) -> State {
+    let Some(point) = measured else {
+        let why = failure.unwrap_or("nothing was measured");
+        return State::Impossible(format!("the closed loop that shows where to look failed: {why}"));
+    };
+    let reached = point.transactions.saturating_add(point.rollbacks) as f64 / point.seconds;
+    let (start, lowest, highest) = (Some(START * reached), LOWEST * reached, HIGHEST * reached);
+    let search = Search::new(SearchSpec { lowest, highest, start, tolerance: TOLERANCE, trials: TRIALS });
+    match search.ok().and_then(|search| Some((search.next()?, search))) {
+        Some((rate, search)) => State::Searching { search, rate: three_digits(rate) },
+        None => {
+            State::Impossible("no transaction was completed in the closed loop that shows where to look".to_owned())
+        }
+    }
+}
+
+/// As it is shown: a label with twelve digits helps nobody.
+fn three_digits(rate: f64) -> f64 {
+    format!("{rate:.2e}").parse().unwrap_or(rate)
+}

@@ -1,0 +1,172 @@
+//! All outcomes of a plan → the summary.
+
+use super::comparison::comparisons;
+use super::headline::headline;
+use super::ladder::Staircase;
+use super::quantity::{Quantity, over_rounds};
+use super::words::counted;
+use super::{Course, Ended, PlanCourse, Prospects};
+use plimsoll_model::Caveat;
+use plimsoll_model::comparison::Metric;
+use plimsoll_model::durability::Risks;
+use plimsoll_model::lab::{Cell, LabSummary, SCHEMA_VERSION, TrialCounts, TrialStatus, VariantComparison};
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::{Order, Variant};
+use plimsoll_plan::points::LoadPoint;
+
+/// Fewer rounds have no interval.
+const FEWEST_ROUNDS: u32 = 3;
+
+/// What the trials of a plan say together. Those that failed are counted and left out. The recording is for the caller
+/// to name.
+pub fn summary(plan: &LabPlan, prospects: &Prospects, ended: &[Ended]) -> LabSummary {
+    let mut course = PlanCourse::new(plan, prospects);
+    ended.iter().for_each(|ended| course.tell(ended.clone()));
+    let is_grid = course.staircases.is_empty();
+    let mut summary = LabSummary {
+        schema_version: SCHEMA_VERSION,
+        name: plan.name.clone(),
+        title: plan.title.clone(),
+        source: plan.source.clone(),
+        preset: plan.preset.clone(),
+        recording: None,
+        headline: String::new(),
+        trials: TrialCounts { done: count(ended, TrialStatus::Done), failed: count(ended, TrialStatus::Failed) },
+        cells: plan.variants.iter().flat_map(|variant| cells(variant, ended)).collect(),
+        comparisons: if is_grid { comparisons(plan, ended) } else { Vec::new() },
+        ladders: course.staircases.iter().map(Staircase::found).collect(),
+        load_lines: course.lines.found(),
+        caveats: Vec::new(),
+        interrupted: course.next().is_some() || count(ended, TrialStatus::Interrupted) > 0,
+    };
+    summary.caveats = caveats(plan, &summary.comparisons, ended);
+    summary.headline = headline(&summary, ended);
+    summary
+}
+
+fn count(ended: &[Ended], status: TrialStatus) -> usize {
+    ended.iter().filter(|ended| ended.outcome.status == status).count()
+}
+
+/// Trials of the variant as the plan has it: its own, and in a ladder those of the base against itself.
+fn of_variant<'a>(ended: &'a [Ended], variant: &'a str) -> impl Iterator<Item = &'a Ended> {
+    let is_own = move |label: &str| {
+        label.strip_prefix(variant).is_some_and(|rest| rest.is_empty() || rest.starts_with("/floor/"))
+    };
+    ended.iter().filter(move |ended| is_own(&ended.trial.label))
+}
+
+fn cells<'a>(variant: &'a Variant, ended: &'a [Ended]) -> impl Iterator<Item = Cell> {
+    variant.load.points.iter().map(|point| cell(variant, *point, ended))
+}
+
+fn cell(variant: &Variant, point: LoadPoint, ended: &[Ended]) -> Cell {
+    let trials: Vec<&Ended> = of_variant(ended, &variant.name).filter(|ended| ended.trial.point == point).collect();
+    let with = |status: TrialStatus| trials.iter().filter(|trial| trial.outcome.status == status).count();
+    let mean = |quantity: Quantity| {
+        over_rounds(&trials.iter().filter_map(|trial| quantity.value(&trial.outcome)).collect::<Vec<_>>())
+    };
+    Cell {
+        variant: variant.name.clone(),
+        connections: point.connections,
+        rate_offered: point.rate,
+        rounds: with(TrialStatus::Done),
+        failed: with(TrialStatus::Failed),
+        transactions_per_second: mean(Quantity::Of(Metric::TransactionsPerSecond)),
+        nopm: mean(Quantity::Of(Metric::Nopm)),
+        p99_ms: mean(Quantity::Of(Metric::P99Ms)),
+        server_cpu_us_per_transaction: mean(Quantity::Of(Metric::ServerCpuUsPerTransaction)),
+        recovery_seconds: mean(Quantity::RecoverySeconds),
+        risks: trials.iter().flat_map(|trial| &trial.outcome.risks).copied().collect(),
+    }
+}
+
+/// What any trial of a variant as the plan has it risked.
+pub(super) fn cell_risks(ended: &[Ended], variant: &str) -> Risks {
+    of_variant(ended, variant).flat_map(|ended| &ended.outcome.risks).copied().collect()
+}
+
+fn caveats(plan: &LabPlan, comparisons: &[VariantComparison], ended: &[Ended]) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    caveats.extend(failed(ended));
+    caveats.extend(comparisons.iter().filter_map(unlike));
+    caveats.extend(design(plan));
+    caveats.extend(of_trials(ended));
+    caveats
+}
+
+fn failed(ended: &[Ended]) -> Option<Caveat> {
+    let mut failed = ended.iter().filter(|ended| ended.outcome.status == TrialStatus::Failed);
+    let first = failed.next()?;
+    let message = format!(
+        "{} of {} failed and what they measured is left out; the first, {} at {} in round {}: {}",
+        1 + failed.count(),
+        counted(ended.len(), "trial"),
+        first.trial.label,
+        first.trial.point.label(),
+        first.trial.round,
+        first.outcome.why.as_deref().unwrap_or("no reason is recorded")
+    );
+    Some(Caveat::new("failed_trials", message))
+}
+
+fn unlike(comparison: &VariantComparison) -> Option<Caveat> {
+    let unlike = comparison.unlike.as_ref()?;
+    let VariantComparison { a, b, .. } = comparison;
+    let message = format!("{a} and {b} are not equally safe: {unlike}; compare at equal durability");
+    Some(Caveat::new("unlike_durability", message))
+}
+
+/// What the plan itself leaves open.
+fn design(plan: &LabPlan) -> Vec<Caveat> {
+    let rounds = plan.procedure.rounds;
+    let mut caveats = Vec::new();
+    let seeks = |variant: &Variant| variant.load.find.is_some();
+    if rounds < FEWEST_ROUNDS && !plan.rungs.is_empty() {
+        let message =
+            format!("rounds = {rounds} cannot show anything in a ladder: it was run with {FEWEST_ROUNDS} pairs");
+        caveats.push(Caveat::new("few_rounds", message));
+    } else if rounds < FEWEST_ROUNDS && !plan.variants.iter().all(seeks) {
+        let message =
+            format!("{} cannot tell a difference from chance; {FEWEST_ROUNDS} can", counted(rounds as usize, "round"));
+        caveats.push(Caveat::new("few_rounds", message));
+    }
+    let Some((first, others)) = plan.variants.split_first() else { return caveats };
+    if plan.procedure.order == Order::Sequential && plan.rungs.is_empty() && !others.is_empty() {
+        let message = "the variants were measured one after the other, so a drift of the machine looks like a \
+                       difference; order = \"interleaved\" avoids that";
+        caveats.push(Caveat::new("not_interleaved", message));
+    }
+    let unlike: Vec<&str> = others
+        .iter()
+        .filter(|other| other.workload.kind != first.workload.kind)
+        .map(|other| other.name.as_str())
+        .collect();
+    if !unlike.is_empty() {
+        let message = format!("not compared with {}, which runs another workload: {}", first.name, unlike.join(", "));
+        caveats.push(Caveat::new("unlike_workloads", message));
+    }
+    caveats
+}
+
+/// Those of the trials: each code once, with the first message and in how many trials it is.
+fn of_trials(ended: &[Ended]) -> Vec<Caveat> {
+    let mut found: Vec<(&Caveat, usize)> = Vec::new();
+    for ended in ended {
+        let caveats = &ended.outcome.caveats;
+        for (place, caveat) in caveats.iter().enumerate() {
+            if caveats[..place].iter().any(|earlier| earlier.code == caveat.code) {
+                continue;
+            }
+            match found.iter_mut().find(|(known, _)| known.code == caveat.code) {
+                Some((_, count)) => *count += 1,
+                None => found.push((caveat, 1)),
+            }
+        }
+    }
+    let told = |(caveat, count): (&Caveat, usize)| {
+        let trials = counted(ended.len(), "trial");
+        Caveat::new(&caveat.code, format!("in {count} of {trials}: {}", caveat.message))
+    };
+    found.into_iter().map(told).collect()
+}

@@ -1,0 +1,76 @@
+//! Numbers in the sentences that a summary holds.
+
+use plimsoll_model::Estimate;
+
+/// `15.2 %`, `138 %`, without its sign.
+pub fn percent(share: f64) -> String {
+    let percent = 100.0 * share.abs();
+    let decimals = usize::from(percent < 99.95);
+    format!("{percent:.decimals$} %")
+}
+
+/// `+3.1 %`, `−2.0 %`.
+pub fn signed(share: f64) -> String {
+    format!("{}{}", sign(share), percent(share))
+}
+
+fn sign(share: f64) -> &'static str {
+    if share < 0.0 { "−" } else { "+" }
+}
+
+/// `+3.1 % (95 % interval +1.0 % to +5.2 %)`.
+pub fn change(change: &Estimate) -> String {
+    match change.interval() {
+        Some(interval) => {
+            format!("{} ({} interval {})", signed(change.value), confidence(change), signed_range(interval))
+        }
+        None => format!("{} (no interval)", signed(change.value)),
+    }
+}
+
+/// `95 %`, `98.3 %`.
+fn confidence(change: &Estimate) -> String {
+    format!("{} %", format!("{:.1}", 100.0 * change.confidence).trim_end_matches(".0"))
+}
+
+/// `+1.0 % to +5.2 %`.
+pub fn signed_range((low, high): (f64, f64)) -> String {
+    format!("{} to {}", signed(low), signed(high))
+}
+
+/// `1,240`, `62.5`, `0.41`: three significant digits, but never fewer than all whole ones.
+pub fn rate(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v >= 100.0 => 0,
+        v if v >= 10.0 => 1,
+        v if v >= 1.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{value:.decimals$}");
+    let whole = text.find('.').unwrap_or(text.len());
+    let mut grouped = String::new();
+    for (at, digit) in text.chars().enumerate() {
+        if at > 0 && at < whole && (whole - at) % 3 == 0 && !grouped.ends_with('-') {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1,240 (1,190 – 1,300)`, or what is known of the interval.
+pub fn rate_with_interval(estimate: &Estimate) -> String {
+    let ends = match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) => format!("({} – {})", rate(low), rate(high)),
+        (Some(low), None) => format!("(at least {})", rate(low)),
+        (None, Some(high)) => format!("(at most {})", rate(high)),
+        (None, None) => "(no interval)".to_owned(),
+    };
+    format!("{} {ends}", rate(estimate.value))
+}
+
+/// `1 pair`, `3 pairs`.
+pub fn counted(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}

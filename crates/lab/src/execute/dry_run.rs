@@ -1,0 +1,291 @@
+//! What a plan would do, without doing any of it: its trials in order, how long they take, how much disk they need, and
+//! every setting with its origin.
+
+use super::preflight::{Machine, Prepared, data_bytes, settings_anywhere};
+use crate::course::{self, Ended, Prospect, Prospects};
+use crate::error::LabError;
+use plimsoll_model::durability::Class;
+use plimsoll_model::lab::{TrialOutcome, TrialStatus};
+use plimsoll_model::samples::Phase;
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::knowledge::class;
+use plimsoll_plan::lab::{Procedure, Restore, Rung, Storage, Variant, WarmUp};
+use plimsoll_plan::plan::Measure;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A second of ordinary storage, bytes: what copies it, and what loads into it with indexes. Both are guesses.
+const COPIED_PER_SECOND: f64 = 300e6;
+const LOADED_PER_SECOND: f64 = 10e6;
+/// What a warm-up takes that decides itself, and a measurement of so many transactions. Guesses, too.
+const UNTIL_STEADY_SECONDS: f64 = 60.0;
+const EVENTS_SECONDS: f64 = 30.0;
+
+/// What `lab --dry-run` says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DryRun {
+    pub name: String,
+    pub preset: Option<String>,
+    pub seed: u64,
+    pub estimate: Estimate,
+    /// In their order: all, or the first if later ones depend on what these find.
+    pub trials: Vec<Planned>,
+    /// Whether `trials` are all.
+    pub complete: bool,
+    pub variants: Vec<VariantPlan>,
+}
+
+/// About what a plan takes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Estimate {
+    /// At most, where it depends on what trials find.
+    pub trials: usize,
+    /// All trials, and the datasets that are built before them.
+    pub seconds: f64,
+    /// Of one trial by phase.
+    pub phases: Vec<(Phase, f64)>,
+    /// Data directories and datasets on all storage paths together.
+    pub bytes: u64,
+}
+
+/// One trial.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Planned {
+    pub index: u32,
+    pub variant: String,
+    pub point: String,
+    pub round: u32,
+}
+
+/// One variant with everything that it sets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VariantPlan {
+    pub name: String,
+    /// `mariadb 10.11.6 (/usr/sbin/mariadbd)`, or the URL of a server that is not ours.
+    pub server: String,
+    /// The directory or lane.
+    pub storage: String,
+    pub settings: Vec<SettingPlan>,
+    /// Parts of the layout and limits, with where they stand.
+    pub places: Vec<SettingPlan>,
+    /// A line for every setting that does not apply any more.
+    pub notes: Vec<String>,
+    pub rungs: Vec<RungPlan>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RungPlan {
+    pub name: String,
+    /// Why it will not be tried.
+    pub refused: Option<String>,
+    pub settings: Vec<SettingPlan>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SettingPlan {
+    pub name: String,
+    pub value: String,
+    /// `plimsoll`, or `plan.toml, line 7`.
+    pub origin: String,
+    /// What the value costs, if it costs durability.
+    pub class: Option<Class>,
+}
+
+/// What the plan would do. `prospects` are those that [`Machine::check`] found.
+///
+/// # Errors
+/// As [`Machine::prepare`].
+pub fn dry_run(machine: &mut Machine<'_>, plan: &LabPlan, prospects: &Prospects) -> Result<DryRun, LabError> {
+    let variants = plan.variants.iter().map(|variant| described(machine, plan, variant, prospects));
+    let variants = variants.collect::<Result<Vec<_>, _>>()?;
+    let (trials, complete) = trials(plan, prospects);
+    Ok(DryRun {
+        name: plan.name.clone(),
+        preset: plan.preset.clone(),
+        seed: plan.seed,
+        estimate: estimate(plan, prospects)?,
+        trials,
+        complete,
+        variants,
+    })
+}
+
+/// About how many trials there are, how long they take and how much disk.
+///
+/// # Errors
+/// As those of the workloads' parameters.
+pub fn estimate(plan: &LabPlan, prospects: &Prospects) -> Result<Estimate, LabError> {
+    let trials = course::of(plan, prospects).about();
+    // Data by storage path, and each dataset once.
+    let (mut places, mut datasets) = (BTreeMap::new(), BTreeMap::new());
+    for variant in &plan.variants {
+        let bytes = data_bytes(variant)?;
+        let place = places.entry(format!("{:?}", variant.storage)).or_insert(0);
+        *place = bytes.max(*place);
+        if kept(plan, variant) {
+            datasets.insert(format!("{}{:?}{:?}", variant.build, variant.workload, variant.storage), bytes);
+        }
+    }
+    let largest = places.values().copied().max().unwrap_or(0);
+    let phases = phases(&plan.procedure, largest);
+    let each: f64 = phases.iter().map(|(_, seconds)| seconds).sum();
+    let stored: u64 = datasets.values().sum();
+    Ok(Estimate {
+        trials,
+        seconds: each * trials as f64 + stored as f64 / LOADED_PER_SECOND,
+        phases,
+        bytes: places.values().sum::<u64>() + stored,
+    })
+}
+
+/// Whether the variant starts from a dataset that is kept.
+fn kept(plan: &LabPlan, variant: &Variant) -> bool {
+    let copied = matches!(plan.procedure.restore, Restore::Snapshot(_));
+    copied && variant.target.is_none() && variant.workload.kind != "io"
+}
+
+/// What each phase of a trial takes, seconds.
+fn phases(procedure: &Procedure, bytes: u64) -> Vec<(Phase, f64)> {
+    let restore = match procedure.restore {
+        Restore::None => 0.0,
+        Restore::Reload => bytes as f64 / LOADED_PER_SECOND,
+        Restore::Snapshot(_) | Restore::Commands(_) => bytes as f64 / COPIED_PER_SECOND,
+    };
+    let warm_up = match procedure.warmup {
+        WarmUp::Seconds(seconds) => seconds,
+        WarmUp::Auto => UNTIL_STEADY_SECONDS,
+    };
+    let measure = match procedure.measure {
+        Measure::Seconds(seconds) => seconds,
+        Measure::Events(_) | Measure::EventsPerConnection(_) => EVENTS_SECONDS,
+    };
+    vec![
+        (Phase::Restore, restore),
+        (Phase::Start, 2.0),
+        (Phase::Verify, 1.0),
+        (Phase::WarmUp, warm_up),
+        (Phase::Measure, measure),
+        (Phase::Drain, 1.0),
+        (Phase::Collect, 1.0),
+        (Phase::Stop, 2.0),
+        (Phase::Pause, procedure.pause_seconds),
+    ]
+}
+
+/// The trials as far as they are known before any has ended, and whether that is all of them.
+fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<Planned>, bool) {
+    let mut course = course::of(plan, prospects);
+    let mut trials = Vec::new();
+    // A ladder begins with pairs of its base against itself, whatever comes of them.
+    let most = if plan.rungs.is_empty() { usize::MAX } else { 2 * plan.procedure.rounds as usize };
+    while let Some(trial) = course.next() {
+        let depends = trial.variant.load.find.is_some() || trials.len() + 1 >= most;
+        trials.push(Planned {
+            index: trial.index,
+            variant: trial.label.clone(),
+            point: trial.point.label(),
+            round: trial.round,
+        });
+        if depends {
+            return (trials, false);
+        }
+        course.tell(Ended { trial, outcome: unknown() });
+    }
+    (trials, true)
+}
+
+/// What is known of a trial that was not run.
+fn unknown() -> TrialOutcome {
+    TrialOutcome {
+        schema_version: plimsoll_model::lab::SCHEMA_VERSION,
+        status: TrialStatus::Done,
+        why: None,
+        point: None,
+        phases: Vec::new(),
+        restored: None,
+        warm_up: None,
+        recovery: None,
+        proofs: Vec::new(),
+        risks: BTreeSet::new(),
+        caveats: Vec::new(),
+    }
+}
+
+fn described(
+    machine: &mut Machine<'_>,
+    plan: &LabPlan,
+    variant: &Variant,
+    prospects: &Prospects,
+) -> Result<VariantPlan, LabError> {
+    let prepared = machine.prepare(variant)?;
+    let server = match (&prepared.build, &variant.target) {
+        (Some(build), _) => build.to_string(),
+        (None, Some(target)) => target.clone(),
+        (None, None) => "none: storage is measured".to_owned(),
+    };
+    let rungs = plan.rungs.iter().map(|rung| {
+        let prospect = prospects.get(&(variant.name.clone(), rung.name.clone()));
+        rung_plan(&prepared, rung, prospect)
+    });
+    Ok(VariantPlan {
+        name: variant.name.clone(),
+        server,
+        storage: match &variant.storage {
+            Storage::Home => "Plimsoll's home".to_owned(),
+            Storage::Directory(path) => path.display().to_string(),
+            Storage::Lane(name) => format!("lane {name}"),
+        },
+        settings: settings(&prepared, variant)?,
+        places: places(variant),
+        rungs: rungs.collect(),
+        notes: prepared.notes,
+    })
+}
+
+fn settings(prepared: &Prepared, variant: &Variant) -> Result<Vec<SettingPlan>, LabError> {
+    let settings = settings_anywhere(prepared, variant)?;
+    let plan = |name: &str, value: &str, origin: &str| setting(prepared, name, value, origin.to_owned());
+    Ok(settings.iter().map(|setting| plan(&setting.name, &setting.value, &setting.origin)).collect())
+}
+
+fn setting(prepared: &Prepared, name: &str, value: &str, origin: String) -> SettingPlan {
+    let class = prepared.build.as_ref().map(|build| class(name, value, build.flavour));
+    let class = class.filter(|class| class.costs_durability());
+    SettingPlan { name: name.to_owned(), value: value.to_owned(), origin, class }
+}
+
+/// What a variant says beside settings: where files lie, what the server is confined to.
+fn places(variant: &Variant) -> Vec<SettingPlan> {
+    let layout = &variant.layout;
+    let parts = [
+        ("layout.redo", &layout.redo),
+        ("layout.doublewrite", &layout.doublewrite),
+        ("layout.undo", &layout.undo),
+        ("layout.binlog", &layout.binlog),
+        ("layout.tmp", &layout.tmp),
+    ];
+    let parts =
+        parts.into_iter().filter_map(|(key, path)| Some((key.to_owned(), path.as_ref()?.display().to_string())));
+    let tables = layout.tables.iter().map(|(name, path)| (format!("layout.tables.{name}"), path.display().to_string()));
+    let listed = |cpus: &Vec<usize>| cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    let limits = [
+        ("cpus", variant.cpus.as_ref().map(listed)),
+        ("client_cpus", variant.client_cpus.as_ref().map(listed)),
+        ("memory", variant.memory.map(|bytes| bytes.to_string())),
+    ];
+    let limits = limits.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    let env = variant.env.iter().map(|(name, value)| (format!("env.{name}"), value.clone()));
+    let all = parts.chain(tables).chain(limits).chain(env);
+    all.map(|(name, value)| SettingPlan { origin: variant.at(&name).to_string(), name, value, class: None }).collect()
+}
+
+fn rung_plan(prepared: &Prepared, rung: &Rung, prospect: Option<&Prospect>) -> RungPlan {
+    let settings = rung.change.config.iter();
+    let settings = settings.map(|asked| setting(prepared, &asked.name, &asked.value, asked.at.to_string()));
+    let refused = match prospect {
+        Some(Prospect::Removed(why)) => Some(format!("removed on this server: {why}")),
+        Some(Prospect::Unsafe(why)) => Some(format!("refused for safety: {why}")),
+        Some(Prospect::Possible) | None => None,
+    };
+    RungPlan { name: rung.name.clone(), refused, settings: settings.collect() }
+}

@@ -1,0 +1,122 @@
+//! Lanes that a lab built for itself: they go with it. Those that were up before stay up.
+//!
+//! `<home>/lanes-of-labs/<name of the lane's directory>` is locked while its lab lives, and made before the lane: one that
+//! nobody has locked is left from a lab that was killed, and is taken on by the lab that goes on, or by `plimsoll clean`.
+
+use crate::error::LabError;
+use plimsoll_storage::StorageError;
+use plimsoll_storage::lane::journal::State;
+use plimsoll_storage::lane::spec::Spec;
+use plimsoll_storage::lane::{Lane, Lanes};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The lanes of a lab that lives; dropped, they are taken down.
+#[derive(Debug)]
+pub(super) struct OwnLanes {
+    home: PathBuf,
+    own: Vec<(Spec, PathBuf, File)>,
+}
+
+impl OwnLanes {
+    pub fn of(home: &Path) -> OwnLanes {
+        OwnLanes { home: home.to_owned(), own: Vec::new() }
+    }
+
+    /// The lane of this name if it is up.
+    pub fn up(&self, name: &str) -> Result<Option<Lane>, LabError> {
+        let listed = Lanes::of(&self.home).list()?;
+        Ok(listed.into_iter().find_map(|listed| match listed.state {
+            State::Up(lane) if listed.name == name => Some(lane),
+            _ => None,
+        }))
+    }
+
+    /// The lane of this name, built and checked if it is not up. `told` is told each step, and says whether to go on.
+    pub fn take(&mut self, name: &str, told: &mut dyn FnMut(&str) -> bool) -> Result<Lane, LabError> {
+        let spec = Spec::parse(name)?;
+        let note = notes(&self.home).join(spec.directory_name());
+        if let Some(lane) = self.up(name)? {
+            // One that a killed lab has left is ours now.
+            if note.exists()
+                && let Some(lock) = locked(&note)?
+            {
+                self.own.push((spec, note, lock));
+            }
+            return Ok(lane);
+        }
+        fs::create_dir_all(notes(&self.home)).map_err(|error| failed(&note, &error))?;
+        let Some(lock) = locked(&note)? else {
+            return Err(LabError::Environment(format!(
+                "the lane {name} is being built by another lab; wait for it to end"
+            )));
+        };
+        self.own.push((spec.clone(), note, lock));
+        let built = Lanes::of(&self.home).up(&spec, None, true, told)?;
+        match built.is_sound() {
+            true => Ok(built.lane),
+            false => Err(LabError::Environment(format!(
+                "the lane {name} must not be measured: it did not pass its check; `plimsoll lane up {name}` says why"
+            ))),
+        }
+    }
+}
+
+impl Drop for OwnLanes {
+    fn drop(&mut self) {
+        for (spec, note, _lock) in &self.own {
+            // What does not go is found by `clean`; there is nobody here to tell.
+            let _ = take_down(&self.home, spec, note);
+        }
+    }
+}
+
+/// Takes down the lanes of labs that were killed: their names, and what was left alone and why.
+///
+/// # Errors
+/// If the notes cannot be read.
+pub fn clean(home: &Path) -> Result<(Vec<String>, Vec<LabError>), LabError> {
+    let entries = match fs::read_dir(notes(home)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Default::default()),
+        entries => entries.map_err(|error| failed(&notes(home), &error))?,
+    };
+    let (mut cleaned, mut left) = (Vec::new(), Vec::new());
+    for note in entries.flatten().map(|entry| entry.path()) {
+        let name = note.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let Ok(spec) = Spec::of_directory_name(&name) else { continue };
+        let Some(_lock) = locked(&note)? else { continue };
+        match take_down(home, &spec, &note) {
+            Ok(()) => cleaned.push(spec.name().to_owned()),
+            Err(error) => left.push(error),
+        }
+    }
+    Ok((cleaned, left))
+}
+
+fn take_down(home: &Path, spec: &Spec, note: &Path) -> Result<(), LabError> {
+    match Lanes::of(home).down(spec) {
+        // It was never up.
+        Ok(()) | Err(StorageError::Refused(_)) => fs::remove_file(note).map_err(|error| failed(note, &error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn notes(home: &Path) -> PathBuf {
+    home.join("lanes-of-labs")
+}
+
+/// The lock on a note, unless its lab lives.
+fn locked(note: &Path) -> Result<Option<File>, LabError> {
+    let file = File::options().create(true).append(true).open(note).map_err(|error| failed(note, &error))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(failed(note, &error.into())),
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> LabError {
+    LabError::Environment(format!("{}: {error}", path.display()))
+}

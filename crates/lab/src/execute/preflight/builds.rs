@@ -1,0 +1,129 @@
+//! The servers of a plan: found and asked for their options once, and what they make of the plan's settings.
+
+use super::{Prepared, refused};
+use crate::error::LabError;
+use plimsoll_plan::knowledge::{Consequence, Line, Translated, translate};
+use plimsoll_plan::lab::{Setting, Variant};
+use plimsoll_server::find::{self, Selector};
+use plimsoll_server::options::{self, Options};
+use plimsoll_server::{Build, ServerError};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Parts of a layout, and the option that places each.
+const PLACED_BY: [(&str, &str); 4] = [
+    ("redo", "innodb_log_group_home_dir"),
+    ("doublewrite", "innodb_doublewrite_dir"),
+    ("undo", "innodb_undo_directory"),
+    ("tmp", "tmpdir"),
+];
+
+#[derive(Default)]
+pub(super) struct Builds {
+    /// By what the plan calls them.
+    found: BTreeMap<String, Build>,
+    /// By binary and plugins.
+    options: BTreeMap<(PathBuf, Vec<String>), Options>,
+}
+
+impl Builds {
+    /// The build of a variant; none if its server is not ours, or it has none.
+    pub fn of(&mut self, variant: &Variant) -> Result<Option<Build>, LabError> {
+        if variant.target.is_some() || variant.workload.kind == "io" {
+            return Ok(None);
+        }
+        if let Some(build) = self.found.get(&variant.build) {
+            return Ok(Some(build.clone()));
+        }
+        let found = variant.build.parse::<Selector>().and_then(|selector| find::find(&selector));
+        let build = found.map_err(|error| match error {
+            ServerError::NoBuild { .. } => error.into(),
+            mistaken => refused(variant.at("build"), format!("build: {mistaken}")),
+        })?;
+        self.found.insert(variant.build.clone(), build.clone());
+        Ok(Some(build))
+    }
+
+    /// What a server of today makes of the variant's settings, mistakes included.
+    pub fn translated(build: &Build, variant: &Variant) -> Translated {
+        translate(&variant.config, build.flavour, build.numbers())
+    }
+
+    /// The variant's settings as its server takes them.
+    pub fn prepare(&mut self, build: Build, variant: &Variant) -> Result<Prepared, LabError> {
+        let translated = Builds::translated(&build, variant);
+        if let Some(mistake) = translated.mistake() {
+            return Err(mistake.into());
+        }
+        let mut notes: Vec<String> = translated.lines.iter().map(note).collect();
+        let mut requested = Vec::new();
+        for setting in translated.settings {
+            match (self.unknown(&build, variant, &setting)?, setting.from_file) {
+                (None, _) => requested.push(setting),
+                (Some(_), true) => {
+                    let Setting { name, at, .. } = setting;
+                    notes.push(format!("{at}: {name}: {} {} does not know it: left out", build.flavour, build.version));
+                }
+                (Some(problem), false) => return Err(refused(setting.at, problem)),
+            }
+        }
+        Ok(Prepared { build: Some(build), requested, notes })
+    }
+
+    /// Why this server would not start with a setting, if it has no such option.
+    fn unknown(&mut self, build: &Build, variant: &Variant, setting: &Setting) -> Result<Option<String>, LabError> {
+        let options = self.options(build, variant)?;
+        if options.accepts(&setting.name) {
+            return Ok(None);
+        }
+        let meant = match &options.nearest(&setting.name)[..] {
+            [] => String::new(),
+            names => format!("; did you mean {}?", names.join(" or ")),
+        };
+        Ok(Some(format!("{}: {} {} has no such setting{meant}", setting.name, build.flavour, build.version)))
+    }
+
+    /// The options of a build with the plugins that the variant loads.
+    fn options(&mut self, build: &Build, variant: &Variant) -> Result<&Options, LabError> {
+        let loads = |setting: &&Setting| ["plugin_load", "plugin_load_add"].contains(&setting.name.as_str());
+        let plugins = variant.config.iter().filter(loads).flat_map(|setting| setting.value.split(';'));
+        let plugins: Vec<String> = plugins.map(|plugin| plugin.trim().to_owned()).collect();
+        let key = (build.binary.clone(), plugins);
+        if !self.options.contains_key(&key) {
+            let names: Vec<&str> = key.1.iter().map(String::as_str).collect();
+            self.options.insert(key.clone(), options::known(build, &names)?);
+        }
+        Ok(&self.options[&key])
+    }
+
+    /// Refuses parts of the layout that this server cannot have elsewhere.
+    pub fn has_places_for(&mut self, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
+        let Some(build) = &prepared.build else { return Ok(()) };
+        for (part, option) in PLACED_BY {
+            let asked = match part {
+                "redo" => &variant.layout.redo,
+                "doublewrite" => &variant.layout.doublewrite,
+                "undo" => &variant.layout.undo,
+                _ => &variant.layout.tmp,
+            };
+            if asked.is_some() && !self.options(build, variant)?.accepts(option) {
+                let problem = format!(
+                    "layout.{part}: {} {} has no setting ({option}) for it; leave it out",
+                    build.flavour, build.version
+                );
+                return Err(refused(variant.at(&format!("layout.{part}")), problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn note(Line { at, name, what, .. }: &Line) -> String {
+    format!("{at}: {name}: {what}")
+}
+
+/// What a server has no more of what is written between these lines, if anything.
+pub(super) fn removed<'t>(translated: &'t Translated, within: &[Setting]) -> Option<&'t Line> {
+    let of_these = |line: &&Line| within.iter().any(|setting| setting.at == line.at);
+    translated.lines.iter().filter(|line| line.consequence == Consequence::Removed).find(of_these)
+}

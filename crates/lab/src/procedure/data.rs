@@ -1,0 +1,97 @@
+//! The data that a trial starts from, as far as they are not copied from a dataset: the user's own commands, a load in the
+//! running server, or what is there.
+
+use super::UnderWay;
+use super::limits;
+use crate::dataset;
+use crate::drop::drop as drop_data;
+use crate::error::LabError;
+use crate::load::load;
+use crate::starting_data::{Rigs, checksums};
+use crate::target::OpenTarget;
+use plimsoll_model::lab::Restored;
+use plimsoll_model::samples::Phase;
+use plimsoll_plan::lab::Restore;
+use plimsoll_server::{Build, Rig};
+use plimsoll_workloads::chosen::Chosen;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+fn restored(method: &str, begun: Instant, bytes: u64) -> Restored {
+    Restored {
+        dataset: None,
+        method: method.to_owned(),
+        seconds: begun.elapsed().as_secs_f64(),
+        bytes,
+        checksums: BTreeMap::new(),
+    }
+}
+
+impl UnderWay<'_> {
+    /// Restores the data by the user's own commands, while the server is down.
+    pub fn by_commands(&mut self, commands: &[String], rigs: &Rigs, build: &Build) -> Result<Restored, LabError> {
+        let (begun, data) = (Instant::now(), rigs.data.data());
+        for (index, line) in commands.iter().enumerate() {
+            self.command(line, &format!("restore-{}", index + 1), Some(&data))?;
+        }
+        if !data.is_dir() {
+            return Err(LabError::Environment(format!(
+                "the commands of `restore` left no data directory at {}, which they know as PLIMSOLL_DATADIR",
+                data.display()
+            )));
+        }
+        let ended = restored("commands", begun, 0);
+        Rig::mark_data(&data, build)?;
+        Ok(ended)
+    }
+
+    /// Sees to the data of a server that runs: loads them anew, or leaves them as they are if they are there.
+    pub fn in_the_server(&mut self, target: &mut OpenTarget) -> Result<Restored, LabError> {
+        let begun = Instant::now();
+        let workload = &self.trial.variant.workload;
+        let typed: Vec<(String, String)> = workload.params.clone().into_iter().collect();
+        let chosen = Chosen::new(&workload.kind, &typed, None)?;
+        let marker = match target.enter_database()? {
+            true => dataset::marker(&mut target.control, chosen.family())?,
+            false => None,
+        };
+        let loaded_by_us = marker.is_some();
+        let there = loaded_by_us || self.has_tables(target, &chosen)?;
+        if there && self.plan.procedure.restore != Restore::Reload {
+            return Ok(restored("none", begun, self.bytes(target)?));
+        }
+        if loaded_by_us {
+            drop_data(target, chosen.family())?;
+        }
+        load(target, chosen.dataset(workload.seed).as_ref(), self.threads, &mut self.watch)?;
+        let ended = restored("reload", begun, 0);
+        Ok(Restored { bytes: self.bytes(target)?, ..ended })
+    }
+
+    /// Whether tables of the workload's are there that somebody else has loaded.
+    fn has_tables(&self, target: &mut OpenTarget, chosen: &Chosen) -> Result<bool, LabError> {
+        if !target.enter_database()? {
+            return Ok(false);
+        }
+        let dataset = chosen.dataset(self.trial.variant.workload.seed);
+        let names: Vec<String> = dataset.tables().into_iter().map(|table| table.name).collect();
+        Ok(!dataset::existing_tables(&mut target.control, &names)?.is_empty())
+    }
+
+    /// What the server says that the tables take.
+    fn bytes(&self, target: &mut OpenTarget) -> Result<u64, LabError> {
+        let query = "SELECT SUM(data_length + index_length) FROM information_schema.tables \
+                     WHERE table_schema = DATABASE()";
+        let rows =
+            target.control.rows(query).map_err(|failure| LabError::sql("asking for the tables' size", &failure))?;
+        Ok(rows.single().and_then(|bytes| bytes.parse().ok()).unwrap_or(0))
+    }
+
+    /// The checksums of the workload's tables by `database.table`.
+    pub fn checksums(&self, target: &mut OpenTarget, chosen: &Chosen) -> Result<BTreeMap<String, String>, LabError> {
+        let tables = chosen.dataset(self.trial.variant.workload.seed).tables();
+        let names: Vec<String> = tables.into_iter().map(|table| table.name).collect();
+        target.control.set_limit(limits::of(&self.plan.procedure, Phase::Verify));
+        checksums(&mut target.control, &names)
+    }
+}

@@ -1,0 +1,308 @@
+//! One trial: restore, start, verify, warm up, measure, drain, collect, stop, pause.
+//!
+//! Begin with [`Bench::trial`]. What happens on a server that runs is in [`server`], the load in [`drive`], the crash and the
+//! way back in [`recovery`]; [`watch`] notes the phases and [`watchdog`] ends one that takes too long.
+
+mod action;
+mod data;
+mod drive;
+pub mod limits;
+mod recovery;
+mod server;
+mod storage;
+mod watch;
+mod watchdog;
+
+use crate::error::LabError;
+use crate::execute::preflight::{Machine, Prepared, confinement, settings};
+use crate::execute::{Journal, Options};
+use crate::proof::Proofs;
+use crate::starting_data::{self, Rigs};
+use crate::target::DATABASE;
+use crate::watch::Watcher;
+use jiff::Timestamp;
+use plimsoll_model::Caveat;
+use plimsoll_model::durability::Risks;
+use plimsoll_model::lab::{SCHEMA_VERSION, TrialOutcome, TrialStatus};
+use plimsoll_model::samples::Phase;
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::{Restore, TrialPlan, Variant};
+use plimsoll_record::{TrialFacts, TrialWriter};
+use plimsoll_server::snapshot::store::Stored;
+use plimsoll_server::{Build, Home, ServerError};
+use plimsoll_workloads::chosen::Chosen;
+use serde_json::{Value, json};
+use server::Stand;
+use std::time::Duration;
+use watch::Watch;
+
+/// The workload of trials that measure storage and need no server.
+pub const STORAGE: &str = "io";
+
+/// What the trials of a plan are done with, one after the other.
+pub struct Bench<'a> {
+    pub home: &'a Home,
+    pub plan: &'a LabPlan,
+    pub options: &'a Options,
+    pub machine: Machine<'a>,
+    /// What the load generator can do at most, queries per second, where it is known.
+    pub ceiling: Option<f64>,
+    held: Vec<Held>,
+}
+
+/// Rigs that are kept from one trial to the next.
+struct Held {
+    variant: Variant,
+    build: Build,
+    rigs: Rigs,
+}
+
+impl<'a> Bench<'a> {
+    pub fn new(home: &'a Home, plan: &'a LabPlan, options: &'a Options, machine: Machine<'a>) -> Bench<'a> {
+        let ceiling = crate::calibrate::read(home).map(|found| found.queries_per_second);
+        Bench { home, plan, options, machine, ceiling, held: Vec::new() }
+    }
+
+    /// Does a trial and records it. Whatever fails in it is its outcome.
+    ///
+    /// # Errors
+    /// If it cannot be recorded.
+    pub fn trial(
+        &mut self,
+        trial: &TrialPlan,
+        journal: &mut Journal,
+        watcher: &mut dyn Watcher,
+    ) -> Result<TrialOutcome, LabError> {
+        let writer = journal.recording.trial(&facts(trial))?;
+        let mut now = UnderWay {
+            plan: self.plan,
+            trial,
+            writer,
+            watch: Watch::begin(watcher, journal, &self.plan.procedure, trial.index),
+            threads: self.options.threads,
+            ceiling: self.ceiling,
+            outcome: nothing_yet(),
+            proofs: Proofs::default(),
+            failed_in: None,
+        };
+        let ended = self.all_phases(&mut now);
+        now.end(ended)
+    }
+
+    fn all_phases(&mut self, now: &mut UnderWay) -> Result<(), LabError> {
+        let (trial, pause) = (now.trial, Duration::try_from_secs_f64(now.plan.procedure.pause_seconds));
+        let done = now.actions(&trial.variant.before, "before", None).and_then(|()| match &trial.variant {
+            variant if variant.workload.kind == STORAGE => storage::evaluate(self, now),
+            variant if variant.target.is_some() => now.on_external(self.home, self.options),
+            _ => self.on_private(now),
+        });
+        let done = now.explained(done);
+        let tidied = now.actions(&trial.variant.after, "after", None);
+        done.and(tidied)?;
+        now.watch.enter(Phase::Pause);
+        now.watch.pause(pause.unwrap_or_default())
+    }
+
+    /// A trial on a server of our own.
+    fn on_private(&mut self, now: &mut UnderWay) -> Result<(), LabError> {
+        let variant = &now.trial.variant;
+        let prepared = self.machine.prepare(variant)?;
+        let Some(build) = prepared.build.clone() else {
+            return Err(LabError::Refused(format!("the variant `{}` has no server build", variant.name)));
+        };
+        let place = self.hold(variant, &build)?;
+        let rigs = &self.held[place].rigs;
+        let stored = match &now.plan.procedure.restore {
+            Restore::Snapshot(_) => Some(starting_data::obtain(self.home, rigs, &build, variant, &mut now.watch)?),
+            _ => None,
+        };
+        let done = now.with_data(rigs, (&prepared, &build), stored.as_ref(), &self.options.holder);
+        now.keep_log(rigs.data.directory())?;
+        done
+    }
+
+    /// Holds the rigs of a variant, and says at which place. Data that the next trial does not need go with the rigs of the
+    /// variant before, so that those of one variant at a time take room.
+    fn hold(&mut self, variant: &Variant, build: &Build) -> Result<usize, LabError> {
+        let serves = |held: &Held| {
+            let places = |of: &Variant| (of.name.clone(), of.storage.clone(), of.layout.clone());
+            places(&held.variant) == places(variant) && held.build == *build
+        };
+        if let Some(place) = self.held.iter().position(serves) {
+            return Ok(place);
+        }
+        let restored_as_a_whole = matches!(self.plan.procedure.restore, Restore::Snapshot(_));
+        while let Some(place) =
+            self.held.iter().position(|held| restored_as_a_whole || held.variant.name == variant.name)
+        {
+            remove(self.held.swap_remove(place).rigs)?;
+        }
+        let rigs = self.machine.rigs(self.plan, variant, &self.options.holder)?;
+        self.held.push(Held { variant: variant.clone(), build: build.clone(), rigs });
+        Ok(self.held.len() - 1)
+    }
+
+    /// Removes all rigs; their servers are down.
+    ///
+    /// # Errors
+    /// The first that could not be removed; `clean` finds it.
+    pub fn finish(self) -> Result<(), LabError> {
+        let removed: Vec<Result<(), ServerError>> = self.held.into_iter().map(|held| remove(held.rigs)).collect();
+        Ok(removed.into_iter().collect::<Result<(), ServerError>>()?)
+    }
+}
+
+fn remove(rigs: Rigs) -> Result<(), ServerError> {
+    for (_, rig) in rigs.apart {
+        rig.remove()?;
+    }
+    rigs.data.remove()
+}
+
+/// A trial while it is done.
+pub(crate) struct UnderWay<'a> {
+    plan: &'a LabPlan,
+    trial: &'a TrialPlan,
+    writer: TrialWriter,
+    watch: Watch<'a>,
+    /// Connections that load data.
+    threads: usize,
+    ceiling: Option<f64>,
+    outcome: TrialOutcome,
+    proofs: Proofs,
+    /// The phase under way when something failed, before the server was stopped.
+    failed_in: Option<Phase>,
+}
+
+impl UnderWay<'_> {
+    /// Puts the data in place, starts the server on them and does what is to be done there.
+    fn with_data(
+        &mut self,
+        rigs: &Rigs,
+        (prepared, build): (&Prepared, &Build),
+        stored: Option<&Stored>,
+        holder: &str,
+    ) -> Result<(), LabError> {
+        let variant = &self.trial.variant;
+        match (&self.plan.procedure.restore, stored) {
+            (Restore::Snapshot(method), Some(stored)) => {
+                self.watch.enter(Phase::Restore);
+                let layout = &variant.layout;
+                let restored = starting_data::restore(rigs, stored, layout, *method, &mut self.watch)?;
+                self.outcome.restored = Some(restored);
+            }
+            (Restore::Commands(commands), _) => {
+                self.watch.enter(Phase::Restore);
+                self.outcome.restored = Some(self.by_commands(commands, rigs, build)?);
+            }
+            _ => {}
+        }
+        if !prepared.notes.is_empty() {
+            self.caveat(Caveat::new("settings_left_out", prepared.notes.join("; ")));
+        }
+        self.watch.enter(Phase::Start);
+        let stand = Stand {
+            rigs,
+            build,
+            settings: settings(prepared, variant, rigs)?,
+            confinement: confinement(variant, rigs),
+            holder,
+        };
+        let database = stored.and_then(|stored| stored.description.contents.first());
+        let database = database.map_or(DATABASE, |content| content.database.as_str());
+        let mut target = stand.start(&mut self.watch, database)?.target;
+        let done = self.on_server(&mut target, Some(&stand));
+        if done.is_err() {
+            self.failed_in = self.watch.phase();
+        }
+        let stopped = self.stop(target);
+        done.and(stopped)
+    }
+
+    fn caveat(&mut self, caveat: Caveat) {
+        if !self.outcome.caveats.contains(&caveat) {
+            self.outcome.caveats.push(caveat);
+        }
+    }
+
+    /// Names the phase that took too long as the reason of whatever failed since.
+    fn explained(&mut self, done: Result<(), LabError>) -> Result<(), LabError> {
+        match (done, self.watch.watchdog.forgive()) {
+            (Err(_), Some(struck)) => Err(LabError::Environment(struck)),
+            (Err(error), None) if !is_interrupt(&error) => {
+                let phase =
+                    self.failed_in.or(self.watch.phase()).map_or("before its first phase".to_owned(), |phase| {
+                        format!("in the phase {}", watchdog::name(phase))
+                    });
+                match error {
+                    // A recording that cannot be written is not the trial's affair.
+                    LabError::Record(error) => Err(LabError::Record(error)),
+                    error => Err(LabError::Environment(format!("{phase}: {error}"))),
+                }
+            }
+            (done, _) => done,
+        }
+    }
+
+    /// Writes the outcome.
+    fn end(self, ended: Result<(), LabError>) -> Result<TrialOutcome, LabError> {
+        let UnderWay { writer, watch, mut outcome, proofs, .. } = self;
+        let by_user = watch.interrupted_by_user();
+        let (phases, unrecorded) = watch.end();
+        outcome.phases = phases;
+        outcome.caveats.extend(proofs.caveats);
+        (outcome.proofs, outcome.risks) = (proofs.proofs, proofs.risks);
+        (outcome.status, outcome.why) = match ended {
+            Ok(()) => (TrialStatus::Done, None),
+            Err(LabError::Record(error)) => return Err(error.into()),
+            Err(error) if by_user && is_interrupt(&error) => (TrialStatus::Interrupted, Some("interrupted".to_owned())),
+            Err(error) => (TrialStatus::Failed, Some(error.to_string())),
+        };
+        if let Some(error) = unrecorded {
+            return Err(error.into());
+        }
+        writer.outcome(&outcome)?;
+        Ok(outcome)
+    }
+}
+
+fn is_interrupt(error: &LabError) -> bool {
+    matches!(error, LabError::Interrupted | LabError::Server(ServerError::Interrupted { .. }))
+}
+
+fn nothing_yet() -> TrialOutcome {
+    TrialOutcome {
+        schema_version: SCHEMA_VERSION,
+        status: TrialStatus::Failed,
+        why: None,
+        point: None,
+        phases: Vec::new(),
+        restored: None,
+        warm_up: None,
+        recovery: None,
+        proofs: Vec::new(),
+        risks: Risks::new(),
+        caveats: Vec::new(),
+    }
+}
+
+fn facts(trial: &TrialPlan) -> TrialFacts {
+    let workload = &trial.variant.workload;
+    let typed: Vec<(String, String)> = workload.params.clone().into_iter().collect();
+    let params = match Chosen::new(&workload.kind, &typed, None) {
+        Ok(chosen) => json!(chosen.printable()),
+        // Storage has no parameters of that kind.
+        Err(_) => json!(workload.params),
+    };
+    TrialFacts {
+        index: trial.index,
+        variant: trial.label.clone(),
+        point: trial.point.label(),
+        round: trial.round,
+        started: Timestamp::now(),
+        parameters: json!({
+            "workload": workload.kind, "params": params, "point": trial.point, "seed": trial.seed,
+            "trial": serde_json::to_value(trial).unwrap_or(Value::Null),
+        }),
+    }
+}

@@ -1,0 +1,183 @@
+//! What happens on a server that runs: its data are seen to, its settings proved, the load driven, and it is stopped.
+
+use super::UnderWay;
+use super::drive::Drive;
+use super::limits;
+use super::watch::Watch;
+use super::watchdog::Victim;
+use crate::error::LabError;
+use crate::execute::Options;
+use crate::load::put_back;
+use crate::starting_data::Rigs;
+use crate::subject::{look_at_tables, with_chosen};
+use crate::target::{OpenTarget, TargetSpec};
+use crate::watch::{Event, Watcher};
+use crate::{dataset, proof, settings, telemetry};
+use plimsoll_engine::endpoint::Password;
+use plimsoll_model::Caveat;
+use plimsoll_model::lab::{Proof, ProofVerdict};
+use plimsoll_model::samples::Phase;
+use plimsoll_plan::Target;
+use plimsoll_plan::lab::Restore;
+use plimsoll_server::directory::ServerDirectory;
+use plimsoll_server::instance::Step;
+use plimsoll_server::{Build, Confinement, Ending, Home, Opening, Settings};
+use plimsoll_workloads::chosen::Chosen;
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// As many last lines of an error log are kept.
+const LOG_LINES: usize = 2000;
+
+/// What a private server of a trial is started on.
+pub struct Stand<'s> {
+    pub rigs: &'s Rigs,
+    pub build: &'s Build,
+    pub settings: Settings,
+    pub confinement: Confinement,
+    pub holder: &'s str,
+}
+
+/// A server that answers, and when its process was started.
+pub struct Started {
+    pub target: OpenTarget,
+    pub since: Instant,
+}
+
+impl Stand<'_> {
+    /// Starts the server on the data that are in place.
+    pub fn start(&self, watch: &mut Watch, database: &str) -> Result<Started, LabError> {
+        let mut since = None;
+        let opening = Opening::new(self.holder)
+            .ready_within(limits::START)
+            .confined(self.confinement.clone())
+            .watched_by(|step, elapsed| {
+                if step == Step::Starting {
+                    since.get_or_insert_with(|| Instant::now() - elapsed);
+                }
+                watch.tell(Event::Server { step, since: elapsed });
+                if watch.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+        let server = self.rigs.data.open(self.build, &self.settings, opening)?;
+        watch.watchdog.guard(Victim::of(&server));
+        let target = OpenTarget::of_server(server, self.settings.clone(), database)?;
+        Ok(Started { target, since: since.unwrap_or_else(Instant::now) })
+    }
+}
+
+impl UnderWay<'_> {
+    /// A trial on a server that is not ours, which is only asked SQL.
+    pub fn on_external(&mut self, home: &Home, options: &Options) -> Result<(), LabError> {
+        let url = self.trial.variant.target.as_deref().unwrap_or_default();
+        let spec = TargetSpec {
+            target: Target::parse(url)?,
+            password: Password(std::env::var("MYSQL_PWD").unwrap_or_default()),
+            default_user: std::env::var("USER").unwrap_or_else(|_| "root".to_owned()),
+            database: None,
+            holder: options.holder.clone(),
+        };
+        let mut target = OpenTarget::open(&spec, home, &mut self.watch)?;
+        self.on_server(&mut target, None)
+    }
+
+    /// Everything between the start of a server and its stop.
+    pub fn on_server(&mut self, target: &mut OpenTarget, stand: Option<&Stand>) -> Result<(), LabError> {
+        put_back(target)?;
+        if matches!(self.plan.procedure.restore, Restore::Reload | Restore::None) {
+            self.watch.enter(Phase::Restore);
+            self.outcome.restored = Some(self.in_the_server(target)?);
+        }
+        self.watch.enter(Phase::Verify);
+        if !target.enter_database()? {
+            return Err(LabError::Environment(format!("there is no database `{}` in the data", target.database)));
+        }
+        let variables = settings::variables(target)?;
+        self.prove(target, &variables)?;
+        let workload = &self.trial.variant.workload;
+        let typed: Vec<(String, String)> = workload.params.clone().into_iter().collect();
+        let family = plimsoll_workloads::chosen::family(&workload.kind)?;
+        let marker = dataset::marker(&mut target.control, family)?;
+        let loaded = marker.as_ref().map(|marker| marker.description.loaded());
+        let chosen = Chosen::new(&workload.kind, &typed, loaded)?;
+        look_at_tables(target, &chosen, marker.as_ref())?;
+        if self.plan.procedure.checksums {
+            let checksums = self.checksums(target, &chosen)?;
+            if let Some(restored) = &mut self.outcome.restored {
+                restored.checksums = checksums;
+            }
+        }
+        let seed = self.trial.seed;
+        let collectors = telemetry::Watch::start(&self.plan.collectors, &self.writer, self.watch.begun)?;
+        let drive = Drive { now: self, chosen: &chosen, variables: &variables, stand };
+        let driven = with_chosen(target, (&chosen, marker.as_ref()), seed, drive);
+        let collected = collectors.stop();
+        driven?;
+        self.watch.enter(Phase::Collect);
+        collected?;
+        self.must_be_in_effect()
+    }
+
+    /// Records what is set, and refuses to measure something else than what was asked for.
+    fn prove(&mut self, target: &mut OpenTarget, variables: &BTreeMap<String, String>) -> Result<(), LabError> {
+        let (effective, caveats) = settings::verified(target, variables);
+        self.writer.settings(&effective)?;
+        if let Some(server) = &target.server {
+            let my_cnf = server.directory().my_cnf();
+            let text = fs::read_to_string(&my_cnf)
+                .map_err(|error| LabError::Environment(format!("cannot read {}: {error}", my_cnf.display())))?;
+            self.writer.my_cnf(&text)?;
+        }
+        self.proofs = proof::read_back(target, &self.trial.variant.config, variables)?;
+        if self.proofs.missing().next().is_none() {
+            // What Plimsoll itself has asked for, and nobody proves.
+            caveats.into_iter().for_each(|caveat| self.caveat(caveat));
+        }
+        self.must_be_in_effect()
+    }
+
+    /// Refuses what is not as it was asked for. Of an option file's settings those may be gone that the server does not have
+    /// any more.
+    pub fn must_be_in_effect(&self) -> Result<(), LabError> {
+        if self.plan.procedure.lenient {
+            return Ok(());
+        }
+        let from_file = |name: &str| self.trial.variant.config.iter().any(|set| set.name == name && set.from_file);
+        let excused = |proof: &&Proof| proof.verdict == ProofVerdict::Removed && from_file(&proof.name);
+        let missing: Vec<String> =
+            self.proofs.missing().filter(|proof| !excused(proof)).map(proof::objection).collect();
+        match missing.is_empty() {
+            true => Ok(()),
+            false => Err(LabError::Environment(format!(
+                "{}; with `lenient = true` in [procedure] it is measured all the same",
+                missing.join("; ")
+            ))),
+        }
+    }
+
+    /// Stops the server of a trial.
+    pub fn stop(&mut self, target: OpenTarget) -> Result<(), LabError> {
+        let Some(server) = target.server else { return Ok(()) };
+        self.watch.enter(Phase::Stop);
+        let ending = server.stop(limits::STOP)?;
+        self.watch.watchdog.guard(None);
+        match ending {
+            Ending::Stopped => Ok(()),
+            Ending::WasDown => Err(LabError::Environment("the server had ended before it was stopped".to_owned())),
+            Ending::Killed => {
+                let limit = limits::STOP.as_secs();
+                self.caveat(Caveat::new(
+                    "killed_at_the_end",
+                    format!("the server did not shut down within {limit} s and was killed after the measurement"),
+                ));
+                Ok(())
+            }
+        }
+    }
+
+    /// Keeps the error log of the server that worked in `directory`.
+    pub fn keep_log(&self, directory: &ServerDirectory) -> Result<(), LabError> {
+        Ok(self.writer.error_log(&directory.error_log_tail(LOG_LINES))?)
+    }
+}

@@ -1,0 +1,149 @@
+//! Follows a trial: which phase it is in since when, whether it may go on.
+
+use super::limits;
+use super::watchdog::Watchdog;
+use crate::error::LabError;
+use crate::execute::Journal;
+use crate::watch::{Event, LabEvent, Watcher};
+use plimsoll_model::lab::PhaseSpan;
+use plimsoll_model::samples::{Interval, Phase};
+use plimsoll_plan::lab::Procedure;
+use plimsoll_record::RecordError;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// Passes on what happens, and notes the phases as they come and go.
+pub struct Watch<'a> {
+    inner: &'a mut dyn Watcher,
+    pub journal: &'a mut Journal,
+    procedure: &'a Procedure,
+    pub watchdog: Watchdog,
+    trial: u32,
+    pub begun: Instant,
+    /// The trial's start on the recording's clock.
+    begun_ns: u64,
+    spans: Vec<PhaseSpan>,
+    /// Since when, nanoseconds since the trial's start.
+    open: Option<(Phase, u64)>,
+    /// The end of the last second that a load told of.
+    told_until_ns: u64,
+    unrecorded: Option<RecordError>,
+}
+
+impl<'a> Watch<'a> {
+    pub fn begin(
+        inner: &'a mut dyn Watcher,
+        journal: &'a mut Journal,
+        procedure: &'a Procedure,
+        trial: u32,
+    ) -> Watch<'a> {
+        Watch {
+            inner,
+            begun: Instant::now(),
+            begun_ns: journal.now_ns(),
+            journal,
+            procedure,
+            watchdog: Watchdog::start(),
+            trial,
+            spans: Vec::new(),
+            open: None,
+            told_until_ns: 0,
+            unrecorded: None,
+        }
+    }
+
+    /// Nanoseconds since the trial's start.
+    pub fn now_ns(&self) -> u64 {
+        self.begun.elapsed().as_nanos() as u64
+    }
+
+    /// The phase under way, or the last one.
+    pub fn phase(&self) -> Option<Phase> {
+        self.open.map(|(phase, _)| phase).or_else(|| self.spans.last().map(|span| span.phase))
+    }
+
+    /// A phase begins now, and the one before it ends.
+    pub fn enter(&mut self, phase: Phase) {
+        self.enter_at(phase, self.now_ns());
+    }
+
+    fn enter_at(&mut self, phase: Phase, t_ns: u64) {
+        if self.open.is_some_and(|(open, _)| open == phase) {
+            return;
+        }
+        self.leave_at(t_ns);
+        self.watchdog.allow(phase, limits::of(self.procedure, phase));
+        self.open = Some((phase, t_ns));
+        self.event(t_ns, "phase_begins", json!({ "trial": self.trial, "phase": phase }));
+        self.inner.tell(Event::Lab(LabEvent::Phase { phase }));
+    }
+
+    /// The phase under way ends now.
+    pub fn leave(&mut self) {
+        self.leave_at(self.now_ns());
+    }
+
+    fn leave_at(&mut self, t_ns: u64) {
+        let Some((phase, began)) = self.open.take() else { return };
+        let seconds = t_ns.saturating_sub(began) as f64 / 1e9;
+        self.spans.push(PhaseSpan { phase, t_ns: began, seconds });
+        self.event(t_ns, "phase_ends", json!({ "trial": self.trial, "phase": phase, "seconds": seconds }));
+    }
+
+    /// Follows the seconds of a load, which say in which phase they are.
+    fn follow(&mut self, interval: &Interval) {
+        self.enter_at(interval.phase, interval.t_ns);
+        self.told_until_ns = interval.t_ns.saturating_add((interval.seconds * 1e9) as u64);
+    }
+
+    /// The load has ended: what came after the last second that it told of was the drain.
+    pub fn load_ended(&mut self) {
+        if self.open.is_some_and(|(phase, _)| phase == Phase::Measure) {
+            self.enter_at(Phase::Drain, self.told_until_ns);
+        }
+    }
+
+    fn event(&mut self, t_ns: u64, kind: &str, detail: Value) {
+        if let Err(error) = self.journal.event_at(self.begun_ns.saturating_add(t_ns), kind, detail) {
+            self.unrecorded.get_or_insert(error);
+        }
+    }
+
+    /// Waits, unless somebody wants the trial to end.
+    pub fn pause(&mut self, pause: Duration) -> Result<(), LabError> {
+        const LOOK: Duration = Duration::from_millis(50);
+        let until = Instant::now() + pause;
+        while !self.interrupted() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+        Err(LabError::Interrupted)
+    }
+
+    /// Whether the user wants the whole lab to end.
+    pub fn interrupted_by_user(&self) -> bool {
+        self.inner.interrupted()
+    }
+
+    /// Ends the last phase: all of them, and what could not be recorded.
+    pub fn end(mut self) -> (Vec<PhaseSpan>, Option<RecordError>) {
+        self.leave();
+        (self.spans, self.unrecorded)
+    }
+}
+
+impl Watcher for Watch<'_> {
+    fn tell(&mut self, event: Event<'_>) {
+        if let Event::Interval { interval, .. } = &event {
+            self.follow(interval);
+        }
+        self.inner.tell(event);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.inner.interrupted() || self.unrecorded.is_some() || self.watchdog.struck().is_some()
+    }
+}

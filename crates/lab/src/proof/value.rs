@@ -1,0 +1,75 @@
+//! Whether a server has the value that was asked for.
+
+use plimsoll_server::settings::same_value;
+
+/// A size that servers round by no more than this share is in effect.
+const ROUNDING: f64 = 0.05;
+/// Variables that show all their switches, although only some were asked for.
+const LISTS: [&str; 3] = ["optimizer_switch", "old_mode", "sql_mode"];
+/// Endings of the names of sizes, which servers round to blocks.
+const SIZES: [&str; 4] = ["_size", "_capacity", "_packet", "_length"];
+/// Two words for one value.
+const ALIASES: [(&str, &str); 3] =
+    [("DETECT_AND_RECOVER", "ON"), ("utf8", "utf8mb3"), ("one-thread-per-connection", "0")];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Match {
+    Same,
+    /// A size, to a multiple of its block.
+    Rounded,
+    Different,
+}
+
+/// Compares what was asked for with what a server has, whichever way each is written.
+pub(super) fn compare(name: &str, requested: &str, effective: &str) -> Match {
+    if same_value(requested, effective) || aliases(requested, effective) {
+        return Match::Same;
+    }
+    if LISTS.contains(&name) && includes(requested, effective) {
+        return Match::Same;
+    }
+    match (plimsoll_plan::quantity::size(requested), effective.parse::<u64>()) {
+        (Ok(requested), Ok(effective)) if SIZES.iter().any(|size| name.ends_with(size)) => {
+            let off = requested.abs_diff(effective) as f64;
+            if off <= ROUNDING * requested as f64 { Match::Rounded } else { Match::Different }
+        }
+        _ => Match::Different,
+    }
+}
+
+fn aliases(a: &str, b: &str) -> bool {
+    let is = |x: &str, y: &str| same_value(x, a) && same_value(y, b);
+    ALIASES.iter().any(|(one, other)| is(one, other) || is(other, one))
+}
+
+fn includes(requested: &str, effective: &str) -> bool {
+    let parts: Vec<&str> = effective.split(',').map(str::trim).collect();
+    let found = |wanted: &str| parts.iter().any(|part| part.eq_ignore_ascii_case(wanted.trim()));
+    requested.split(',').filter(|part| !part.trim().is_empty()).all(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_the_same_rounded_or_different() {
+        for (name, requested, effective, expected) in [
+            ("innodb_doublewrite", "0", "OFF", Match::Same),
+            ("innodb_doublewrite", "DETECT_AND_RECOVER", "ON", Match::Same),
+            ("innodb_doublewrite", "OFF", "ON", Match::Different),
+            ("innodb_max_dirty_pages_pct", "90", "90.000000", Match::Same),
+            ("innodb_buffer_pool_size", "1000M", "1073741824", Match::Rounded),
+            // A chunk of 128 MiB above what was asked for is no rounding any more.
+            ("innodb_buffer_pool_size", "300M", "402653184", Match::Different),
+            ("innodb_log_buffer_size", "100", "2097152", Match::Different),
+            ("table_open_cache", "8000", "7985", Match::Different),
+            ("optimizer_switch", "mrr=on,mrr_sort_keys=off", "index_merge=on,mrr=on,mrr_sort_keys=off", Match::Same),
+            ("optimizer_switch", "mrr=on", "index_merge=on,mrr=off", Match::Different),
+            ("innodb_flush_method", "fsync", "O_DIRECT", Match::Different),
+            ("sync_binlog", "0", "1", Match::Different),
+        ] {
+            assert_eq!(compare(name, requested, effective), expected, "{name}: {requested} against {effective}");
+        }
+    }
+}

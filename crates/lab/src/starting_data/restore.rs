@@ -1,0 +1,113 @@
+//! Puts a dataset where the server of a trial will find it.
+
+use super::layout::{self, Part};
+use super::{Rigs, image, stopped};
+use crate::error::LabError;
+use crate::watch::{Event, Watcher};
+use plimsoll_model::Flavour;
+use plimsoll_model::lab::Restored;
+use plimsoll_plan::lab::{Layout, Method};
+use plimsoll_server::Rig;
+use plimsoll_server::snapshot::store::Stored;
+use plimsoll_server::snapshot::tree::{self, Copied, Way};
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Puts the dataset where the server of a trial will find it, and the files that the layout has elsewhere there. The
+/// server is down. Afterwards nothing of it is left to be written to disk.
+///
+/// # Errors
+/// [`LabError::Environment`] naming what could not be copied; [`LabError::Interrupted`].
+pub fn restore(
+    rigs: &Rigs,
+    stored: &Stored,
+    layout: &Layout,
+    method: Option<Method>,
+    watcher: &mut dyn Watcher,
+) -> Result<Restored, LabError> {
+    let begun = Instant::now();
+    watcher.tell(Event::Doing("restoring the data"));
+    let method = match method {
+        Some(method) => method,
+        None => fastest(rigs, stored, layout),
+    };
+    rigs.clear()?;
+    let bytes = match method {
+        Method::ImageClone => image::restore(rigs, stored, layout, watcher)?,
+        Method::Reflink => copy(rigs, stored, layout, Way::Reflink, watcher)?,
+        Method::BtrfsSnapshot => copy(rigs, stored, layout, Way::BtrfsSnapshot, watcher)?,
+        Method::Copy => copy(rigs, stored, layout, Way::Copy, watcher)?,
+    };
+    Ok(Restored {
+        dataset: Some(stored.description.id.clone()),
+        method: method.name().to_owned(),
+        seconds: begun.elapsed().as_secs_f64(),
+        bytes,
+        checksums: BTreeMap::new(),
+    })
+}
+
+fn fastest(rigs: &Rigs, stored: &Stored, layout: &Layout) -> Method {
+    match tree::fastest(&stored.data(), rigs.data.directory().path()) {
+        Way::BtrfsSnapshot => Method::BtrfsSnapshot,
+        Way::Reflink => Method::Reflink,
+        Way::Copy if image::pays(rigs, stored, layout) => Method::ImageClone,
+        Way::Copy => Method::Copy,
+    }
+}
+
+/// Copies the data this `way`, and each part of the layout by the fastest that there is to where it lies. Bytes.
+pub(super) fn copy(
+    rigs: &Rigs,
+    stored: &Stored,
+    layout: &Layout,
+    way: Way,
+    watcher: &mut dyn Watcher,
+) -> Result<u64, LabError> {
+    let (from, half) = (stored.data(), rigs.data.half_made_data());
+    let files: Vec<PathBuf> = tree::files(&from)?.into_iter().map(|(file, _)| file).collect();
+    let parts = layout::parts(rigs, layout, &files)?;
+    let go_on = &mut || !watcher.interrupted();
+    let apart = |file: &Path| parts.iter().any(|part| part.files.iter().any(|other| other == file));
+    let data = stopped(tree::copy_part(&from, &half, way, &|file| !apart(file), go_on))?;
+    let mut bytes = data.bytes;
+    for part in &parts {
+        bytes += put(part, &from, go_on)?.bytes;
+        if stored.description.build.flavour == Flavour::MariaDb {
+            link(part, &half)?;
+        }
+    }
+    Rig::mark_data(&half, &stored.description.build)?;
+    fs::rename(&half, rigs.data.data()).map_err(|error| cannot("rename", &half, &error))?;
+    Ok(bytes)
+}
+
+/// Copies the files of one part to where they lie.
+fn put(part: &Part, from: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Copied, LabError> {
+    let above = part.directory.parent().unwrap_or(&part.directory);
+    DirBuilder::new().recursive(true).mode(0o700).create(above).map_err(|error| cannot("create", above, &error))?;
+    let way = match tree::fastest(from, above) {
+        // A snapshot of everything, of which most would be removed again.
+        Way::BtrfsSnapshot => Way::Reflink,
+        other => other,
+    };
+    let wanted = |path: &Path| part.files.iter().any(|file| file.starts_with(path));
+    stopped(tree::copy_part(from, &part.directory, way, &wanted, go_on))
+}
+
+/// Tells MariaDB where the files of single tables are.
+fn link(part: &Part, data: &Path) -> Result<(), LabError> {
+    for (name, text) in layout::links(part) {
+        let path = data.join(name);
+        fs::write(&path, text).map_err(|error| cannot("write", &path, &error))?;
+    }
+    Ok(())
+}
+
+fn cannot(what: &str, path: &Path, error: &io::Error) -> LabError {
+    LabError::Environment(format!("cannot {what} {}: {error}", path.display()))
+}

@@ -1,0 +1,315 @@
+//! The server's own counters, once a second over a connection of their own.
+//!
+//! Only SHOW and SET are sent, so that nothing of it is counted among the statements of the load.
+
+use plimsoll_engine::control::Control;
+use plimsoll_engine::{Endpoint, Failure};
+use plimsoll_model::Flavour;
+use plimsoll_model::samples::StatusSample;
+use std::collections::HashMap;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+const EVERY: Duration = Duration::from_secs(1);
+/// A server that takes longer is asked anew, over another connection.
+const LIMIT: Duration = Duration::from_secs(5);
+/// Samples that may wait to be fetched. More are lost rather than kept.
+const WAITING: usize = 64;
+
+/// The status variables that are kept; no server has all of them.
+const VARIABLES: [&str; 45] = [
+    "Bytes_received",
+    "Bytes_sent",
+    "Com_commit",
+    "Created_tmp_disk_tables",
+    "Created_tmp_tables",
+    "Handler_read_first",
+    "Handler_read_key",
+    "Handler_read_last",
+    "Handler_read_next",
+    "Handler_read_prev",
+    "Handler_read_rnd",
+    "Handler_read_rnd_next",
+    "Innodb_buffer_pool_pages_dirty",
+    "Innodb_buffer_pool_pages_flushed",
+    "Innodb_buffer_pool_pages_free",
+    "Innodb_buffer_pool_pages_total",
+    "Innodb_buffer_pool_read_ahead",
+    "Innodb_buffer_pool_read_requests",
+    "Innodb_buffer_pool_reads",
+    "Innodb_buffer_pool_wait_free",
+    "Innodb_checkpoint_age",
+    "Innodb_checkpoint_max_age",
+    "Innodb_data_fsyncs",
+    "Innodb_data_read",
+    "Innodb_data_written",
+    "Innodb_dblwr_pages_written",
+    "Innodb_deadlocks",
+    "Innodb_history_list_length",
+    "Innodb_log_waits",
+    "Innodb_os_log_fsyncs",
+    "Innodb_os_log_written",
+    "Innodb_pages_read",
+    "Innodb_pages_written",
+    "Innodb_redo_log_capacity_resized",
+    "Innodb_redo_log_checkpoint_lsn",
+    "Innodb_redo_log_current_lsn",
+    "Innodb_row_lock_current_waits",
+    "Innodb_row_lock_time",
+    "Innodb_row_lock_waits",
+    "Questions",
+    "Sort_merge_passes",
+    "Table_open_cache_overflows",
+    "Threads_connected",
+    "Threads_created",
+    "Threads_running",
+];
+
+/// What MySQL keeps in a table instead, and MariaDB has among the status variables.
+const METRICS: [&str; 2] = ["lock_deadlocks", "trx_rseg_history_len"];
+
+/// A SELECT would be counted (`Com_select`). SET is not: it makes a text of the metrics and takes it for a number, and
+/// the warning that it is none brings the text back.
+const ASK_METRICS: &str = "SET @plimsoll = CAST((SELECT GROUP_CONCAT(NAME, '=', `COUNT`) FROM \
+    information_schema.INNODB_METRICS WHERE NAME IN ('lock_deadlocks', 'trx_rseg_history_len')) AS SIGNED)";
+
+/// Asks one server again and again.
+pub struct StatusReader {
+    control: Control,
+    ask: String,
+    /// MySQL, as long as it has not refused.
+    asks_metrics: bool,
+    before: Reading,
+}
+
+impl StatusReader {
+    /// Connects, and takes what was counted so far.
+    ///
+    /// # Errors
+    /// If the server does not let us in or does not answer.
+    pub fn open(endpoint: &Endpoint) -> Result<StatusReader, Failure> {
+        let mut control = Control::open(endpoint)?;
+        control.set_limit(LIMIT);
+        let ask = format!("SHOW GLOBAL STATUS WHERE Variable_name IN ('{}')", VARIABLES.join("', '"));
+        let before = Reading { taken: Instant::now(), found: HashMap::new() };
+        let asks_metrics = control.flavour() == Flavour::MySql;
+        let mut reader = StatusReader { control, ask, asks_metrics, before };
+        reader.before = reader.read()?;
+        Ok(reader)
+    }
+
+    /// What was counted since the look before.
+    ///
+    /// # Errors
+    /// If the server does not answer.
+    pub fn sample(&mut self, t_ns: u64) -> Result<StatusSample, Failure> {
+        let now = self.read()?;
+        let sample = now.since(&self.before, t_ns);
+        self.before = now;
+        Ok(sample)
+    }
+
+    fn read(&mut self) -> Result<Reading, Failure> {
+        let rows = self.control.rows(&self.ask)?;
+        let number = |(name, value): (&str, &str)| Some((name.to_owned(), value.parse().ok()?));
+        let mut found: HashMap<String, u64> = rows.pairs().filter_map(number).collect();
+        if self.asks_metrics {
+            match self.metrics() {
+                Ok(metrics) => found.extend(metrics),
+                Err(Failure::Server(_)) => self.asks_metrics = false,
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(Reading { taken: Instant::now(), found })
+    }
+
+    fn metrics(&mut self) -> Result<Vec<(String, u64)>, Failure> {
+        self.control.run(ASK_METRICS)?;
+        let warnings = self.control.rows("SHOW WARNINGS")?;
+        let text: String = warnings.rows.iter().filter_map(|row| row.last()?.clone()).collect();
+        Ok(METRICS.into_iter().filter_map(|name| Some((name.to_owned(), told(&text, name)?))).collect())
+    }
+}
+
+/// The number behind `name=` in a text of whatever language.
+fn told(text: &str, name: &str) -> Option<u64> {
+    let (_, rest) = text.split_once(&format!("{name}="))?;
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+/// What a server had counted at one moment, by the name of the variable.
+#[derive(Clone, Debug)]
+struct Reading {
+    taken: Instant,
+    found: HashMap<String, u64>,
+}
+
+impl Reading {
+    fn since(&self, before: &Reading, t_ns: u64) -> StatusSample {
+        let now = |name: &str| self.found.get(name).copied();
+        let counted = |name: &str| Some(now(name)?.saturating_sub(*before.found.get(name)?));
+        let age = || now("Innodb_redo_log_current_lsn")?.checked_sub(now("Innodb_redo_log_checkpoint_lsn")?);
+        let handler_reads = VARIABLES.into_iter().filter(|name| name.starts_with("Handler_read_"));
+        StatusSample {
+            t_ns,
+            seconds: self.taken.duration_since(before.taken).as_secs_f64(),
+            questions: counted("Questions"),
+            commits: counted("Com_commit"),
+            bytes_received: counted("Bytes_received"),
+            bytes_sent: counted("Bytes_sent"),
+            threads_running: now("Threads_running"),
+            threads_connected: now("Threads_connected"),
+            threads_created: counted("Threads_created"),
+            handler_reads: handler_reads.filter_map(counted).reduce(u64::saturating_add),
+            tmp_tables: counted("Created_tmp_tables"),
+            tmp_disk_tables: counted("Created_tmp_disk_tables"),
+            sort_merge_passes: counted("Sort_merge_passes"),
+            table_cache_overflows: counted("Table_open_cache_overflows"),
+            pool_read_requests: counted("Innodb_buffer_pool_read_requests"),
+            pool_reads: counted("Innodb_buffer_pool_reads"),
+            pool_read_ahead: counted("Innodb_buffer_pool_read_ahead"),
+            pool_wait_free: counted("Innodb_buffer_pool_wait_free"),
+            pages_total: now("Innodb_buffer_pool_pages_total"),
+            pages_free: now("Innodb_buffer_pool_pages_free"),
+            pages_dirty: now("Innodb_buffer_pool_pages_dirty"),
+            pages_read: counted("Innodb_pages_read"),
+            pages_written: counted("Innodb_pages_written"),
+            pages_flushed: counted("Innodb_buffer_pool_pages_flushed"),
+            doublewrite_pages: counted("Innodb_dblwr_pages_written"),
+            data_read_bytes: counted("Innodb_data_read"),
+            data_written_bytes: counted("Innodb_data_written"),
+            data_fsyncs: counted("Innodb_data_fsyncs"),
+            log_fsyncs: counted("Innodb_os_log_fsyncs"),
+            redo_written_bytes: counted("Innodb_os_log_written"),
+            log_waits: counted("Innodb_log_waits"),
+            checkpoint_age_bytes: now("Innodb_checkpoint_age").or_else(age),
+            checkpoint_age_max_bytes: now("Innodb_checkpoint_max_age").or(now("Innodb_redo_log_capacity_resized")),
+            row_lock_waits: counted("Innodb_row_lock_waits"),
+            row_lock_ms: counted("Innodb_row_lock_time"),
+            row_lock_waiting: now("Innodb_row_lock_current_waits"),
+            deadlocks: counted("Innodb_deadlocks").or_else(|| counted("lock_deadlocks")),
+            history_length: now("Innodb_history_list_length").or(now("trx_rseg_history_len")),
+        }
+    }
+}
+
+/// A thread that asks a server every second, for as long as the server is there. It never holds up the load: what
+/// nobody fetches in time is lost, and a second that took too long is left out.
+#[derive(Debug)]
+pub(crate) struct StatusThread {
+    samples: Receiver<StatusSample>,
+    /// Dropped to tell the thread to end.
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl StatusThread {
+    /// Starts it; `begun` is the trial's start, from which the series counts.
+    pub fn start(endpoint: &Endpoint, begun: Instant) -> StatusThread {
+        let (sender, samples) = mpsc::sync_channel(WAITING);
+        let (stop, stopped) = mpsc::channel();
+        let endpoint = endpoint.clone();
+        let thread = thread::Builder::new().name("status".into());
+        // Where no thread can be had, there are no samples.
+        let thread = thread.spawn(move || follow(&endpoint, begun, &sender, &stopped)).ok();
+        StatusThread { samples, stop: Some(stop), thread }
+    }
+
+    /// What was sampled since this was last asked.
+    pub fn told(&self) -> impl Iterator<Item = StatusSample> {
+        self.samples.try_iter()
+    }
+}
+
+impl Drop for StatusThread {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, the panic has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn follow(endpoint: &Endpoint, begun: Instant, samples: &SyncSender<StatusSample>, stopped: &Receiver<()>) {
+    let Ok(mut reader) = StatusReader::open(endpoint) else { return };
+    let mut due = Instant::now() + EVERY;
+    while stopped.recv_timeout(due.saturating_duration_since(Instant::now())) == Err(RecvTimeoutError::Timeout) {
+        match reader.sample(begun.elapsed().as_nanos() as u64) {
+            Ok(sample) => drop(samples.try_send(sample)),
+            // Its counters go on, so the next sample covers the time in between.
+            Err(Failure::Silent(_)) => match Control::open(endpoint) {
+                Ok(control) => reader.control = control,
+                Err(_) => return,
+            },
+            Err(_) => return,
+        }
+        while due <= Instant::now() {
+            due += EVERY;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn reading(taken: Instant, value: u64, without: &[&str]) -> Reading {
+        let names = VARIABLES.into_iter().chain(METRICS).filter(|name| !without.contains(name));
+        Reading { taken, found: names.map(|name| (name.to_owned(), value)).collect() }
+    }
+
+    const OF_MYSQL: [&str; 6] = [
+        "Innodb_redo_log_capacity_resized",
+        "Innodb_redo_log_checkpoint_lsn",
+        "Innodb_redo_log_current_lsn",
+        "Innodb_os_log_fsyncs",
+        "lock_deadlocks",
+        "trx_rseg_history_len",
+    ];
+    const OF_MARIADB: [&str; 4] =
+        ["Innodb_checkpoint_age", "Innodb_checkpoint_max_age", "Innodb_deadlocks", "Innodb_history_list_length"];
+
+    #[test]
+    fn both_servers_fill_the_same_fields() {
+        let (then, now) = (Instant::now(), Instant::now() + Duration::from_secs(2));
+        let nulls = |without: &[&str]| {
+            let sample = reading(now, 7, without).since(&reading(then, 5, without), 9);
+            let json = serde_json::to_value(sample).unwrap();
+            let fields = json.as_object().unwrap().clone();
+            fields.into_iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert!(nulls(&OF_MARIADB).is_empty(), "MySQL tells everything");
+        assert_eq!(nulls(&OF_MYSQL), ["log_fsyncs"], "MariaDB does not count those");
+    }
+
+    #[test]
+    fn counters_are_moved_and_gauges_are_as_they_are() {
+        let (then, now) = (Instant::now(), Instant::now() + Duration::from_secs(2));
+        let mut after = reading(now, 7, &OF_MARIADB);
+        after.found.insert("Innodb_redo_log_current_lsn".into(), 1000);
+        after.found.insert("Questions".into(), 3);
+        let sample = after.since(&reading(then, 5, &OF_MARIADB), 9);
+        assert_eq!((sample.t_ns, sample.commits, sample.threads_running), (9, Some(2), Some(7)));
+        assert_eq!((sample.checkpoint_age_bytes, sample.handler_reads), (Some(993), Some(14)));
+        assert_eq!(sample.questions, Some(0), "a server that was restarted counts from 0");
+        assert!((sample.seconds - 2.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn metrics_come_back_in_a_warning() {
+        let text = "Truncated incorrect INTEGER value: 'lock_deadlocks=3,trx_rseg_history_len=31'";
+        assert_eq!((told(text, "lock_deadlocks"), told(text, "trx_rseg_history_len")), (Some(3), Some(31)));
+        assert_eq!(told("lock_deadlocks=", "lock_deadlocks"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_warning_is_a_reason_to_stop(text in "(\\PC{0,9}(lock_deadlocks=)?[0-9]{0,30}){0,4}") {
+            let _ = told(&text, "lock_deadlocks");
+        }
+    }
+}

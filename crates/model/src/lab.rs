@@ -1,0 +1,251 @@
+//! What a lab leaves: of each trial an outcome, of the whole a summary.
+
+use crate::caveat::Caveat;
+use crate::comparison::{Design, Metric, Row};
+use crate::durability::{Class, Risks};
+use crate::estimate::Estimate;
+use crate::samples::Phase;
+use crate::summary::Point;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialStatus {
+    Done,
+    Failed,
+    Interrupted,
+}
+
+/// `outcome.json`, the last file that a trial writes: without it a trial did not come to its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialOutcome {
+    pub schema_version: u32,
+    pub status: TrialStatus,
+    /// Why it is not done.
+    pub why: Option<String>,
+    /// What was measured; also of a trial that failed after it.
+    pub point: Option<Point>,
+    pub phases: Vec<PhaseSpan>,
+    pub restored: Option<Restored>,
+    /// How a warm-up that decides itself decided.
+    pub warm_up: Option<String>,
+    pub recovery: Option<Recovery>,
+    /// Every requested setting.
+    pub proofs: Vec<Proof>,
+    /// The classes above [`Class::I`] of what is in effect.
+    pub risks: Risks,
+    pub caveats: Vec<Caveat>,
+}
+
+/// When a phase began, since the trial's start, and how long it took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseSpan {
+    pub phase: Phase,
+    pub t_ns: u64,
+    pub seconds: f64,
+}
+
+/// The data that a trial started from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Restored {
+    /// Id of the dataset; none for data that were loaded anew or left as they were.
+    pub dataset: Option<String>,
+    /// `reflink`, `btrfs-snapshot`, `image-clone`, `copy`, `commands`, `reload`, `none`.
+    pub method: String,
+    pub seconds: f64,
+    /// Size of the data, bytes.
+    pub bytes: u64,
+    /// Checksums of the tables before the measurement, where they were asked for.
+    pub checksums: BTreeMap<String, String>,
+}
+
+/// A crash under load and the way back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// From the start of the killed server to its first answer to a query.
+    pub seconds: f64,
+    /// Redo between the last checkpoint and the end of the log when it was killed, where the server tells.
+    pub redo_bytes: Option<u64>,
+    /// Invariants of the data that do not hold after it.
+    pub broken: Vec<String>,
+}
+
+/// What became of a requested setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProofVerdict {
+    /// Read back as requested, and what it does, where that shows, agrees.
+    InEffect,
+    /// The server has another value, or does not behave accordingly.
+    NotApplied,
+    /// This version has no such setting any more.
+    Removed,
+}
+
+/// How far a requested setting was proved to be in effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    pub name: String,
+    pub requested: String,
+    /// `plan.toml, line 7`, `netapp.cnf, line 3`, `plimsoll`.
+    pub origin: String,
+    /// Global value of the running server, in a connection of its own.
+    pub effective: Option<String>,
+    /// The same in the load's own connections, where the setting is one of sessions.
+    pub load: Option<String>,
+    pub verdict: ProofVerdict,
+    pub class: Class,
+    /// Lines of the error log that speak of it.
+    pub log: Vec<String>,
+    /// What it does, where that shows: `1.02 syncs per commit, at least 1 expected`.
+    pub behaviour: Option<String>,
+    /// What there is to say: the name it has today, the version that removed it.
+    pub remark: Option<String>,
+}
+
+/// `lab.json`: what a plan found, and what `lab --json` prints. Added fields do not raise [`SCHEMA_VERSION`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabSummary {
+    pub schema_version: u32,
+    pub name: String,
+    pub title: Option<String>,
+    pub source: Option<String>,
+    pub preset: Option<String>,
+    pub recording: Option<String>,
+    /// The answer in one sentence.
+    pub headline: String,
+    pub trials: TrialCounts,
+    /// By variant and load point, in the order of the plan.
+    pub cells: Vec<Cell>,
+    /// Each variant against the first.
+    pub comparisons: Vec<VariantComparison>,
+    /// One for each variant, where the plan has rungs.
+    pub ladders: Vec<Ladder>,
+    /// One for each variant and number of connections, where the plan asks for it.
+    pub load_lines: Vec<LoadLine>,
+    pub caveats: Vec<Caveat>,
+    pub interrupted: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialCounts {
+    pub done: usize,
+    pub failed: usize,
+}
+
+/// What one variant does at one load point, over its rounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    pub variant: String,
+    pub connections: usize,
+    pub rate_offered: Option<f64>,
+    pub rounds: usize,
+    pub failed: usize,
+    /// Geometric mean over the rounds with its interval; none if no round was done.
+    pub transactions_per_second: Option<Estimate>,
+    pub nopm: Option<Estimate>,
+    pub p99_ms: Option<Estimate>,
+    pub server_cpu_us_per_transaction: Option<Estimate>,
+    pub recovery_seconds: Option<Estimate>,
+    /// Classes above [`Class::I`] that some of its trials ran with.
+    pub risks: Risks,
+}
+
+/// One variant against the first one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VariantComparison {
+    pub a: String,
+    pub b: String,
+    pub design: Design,
+    /// A change of up to this share counts as no difference: the floor, but at least 1 %.
+    pub equivalence: f64,
+    /// Over all load points together, then by metric and load point.
+    pub rows: Vec<Row>,
+    /// What two rounds of the first one differ by, by chance; none with too few rounds.
+    pub floor: Option<Estimate>,
+    /// In words, if the two are not equally safe: then they are not ranked without it.
+    pub unlike: Option<String>,
+}
+
+/// A staircase: rungs one after the other, each on top of those that were kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ladder {
+    pub variant: String,
+    /// What decides; a guard metric can only keep a rung from being kept.
+    pub metric: Metric,
+    /// Share by which two equal trials differ here by chance in 19 of 20 cases: pairs of the base against itself.
+    pub floor: Option<Estimate>,
+    pub steps: Vec<LadderStep>,
+    /// All kept rungs together against the base, as a share.
+    pub gain: Option<Estimate>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LadderStep {
+    pub rung: String,
+    pub verdict: RungVerdict,
+    /// The sentence that goes with the verdict.
+    pub why: String,
+    /// With the rung ÷ without − 1, as a share, at its place.
+    pub change: Option<Estimate>,
+    /// The ladder's metric with the rung: geometric mean over its rounds and load points.
+    pub with: Option<f64>,
+    pub without: Option<f64>,
+    /// Classes that the rung's values add.
+    pub risks: Risks,
+    /// What leaving it out at the end costs, as a share; of kept rungs.
+    pub worth: Option<Estimate>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RungVerdict {
+    Kept,
+    NoEffect,
+    /// It makes throughput or a guard metric worse.
+    Worse,
+    /// The noise of this machine hides whatever effect it has.
+    NotMeasurableHere,
+    NotApplied,
+    RemovedOnThisServer,
+    RefusedForSafety,
+}
+
+impl RungVerdict {
+    pub fn words(self) -> &'static str {
+        match self {
+            RungVerdict::Kept => "kept",
+            RungVerdict::NoEffect => "no effect",
+            RungVerdict::Worse => "worse",
+            RungVerdict::NotMeasurableHere => "not measurable here",
+            RungVerdict::NotApplied => "not applied",
+            RungVerdict::RemovedOnThisServer => "removed on this server",
+            RungVerdict::RefusedForSafety => "refused for safety",
+        }
+    }
+}
+
+/// The highest rate that keeps an objective.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadLine {
+    pub variant: String,
+    pub connections: usize,
+    /// `p99 < 20ms`.
+    pub objective: String,
+    /// Arrivals per second; none if no rate kept it.
+    pub rate: Option<Estimate>,
+    pub why_not: Option<String>,
+    /// Every rate that was tried, in order, and whether it kept the objective.
+    pub tried: Vec<Tried>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    pub rate: f64,
+    pub kept: bool,
+    /// Run again to confirm the line.
+    pub confirmation: bool,
+}

@@ -1,0 +1,150 @@
+//! What is known about server settings: what a name has become, by vendor and version, and what a value costs in
+//! safety.
+//!
+//! [`table`] has the names, [`classes`] the values. [`translate()`] makes of the settings of a plan those that a server
+//! of today takes. What a build accepts, only the build knows; what is here says what to do about a name that it does
+//! not accept.
+
+pub mod classes;
+mod table;
+pub mod translate;
+
+pub use classes::{class, classes, risks};
+use plimsoll_model::Flavour;
+use table::{Fate, Row, TABLE};
+pub use translate::{Consequence, Line, Translated, translate};
+
+/// Version of a server: major, minor, patch. Only versions of one vendor can be compared.
+pub type Version = (u32, u32, u32);
+
+/// What a setting's name means on a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// As far as is known it is what it says; whether the server has it, only the server knows.
+    Current,
+    /// It is called otherwise today, maybe with another value.
+    Renamed { name: String, value: String, remark: String },
+    /// This version has it no more; in words since when, and what to do instead.
+    Removed { remark: String },
+    /// An option of a client or of the operating system, or one that Plimsoll decides itself: left out, and said.
+    NotOurs { remark: String },
+}
+
+/// What `name` = `value` means on this server. `name` may have dashes and capitals.
+pub fn standing(name: &str, value: &str, flavour: Flavour, version: Version) -> Standing {
+    let name = normal(name);
+    let (base, base_value) = unswitched(&name, value);
+    match row(&name, value, flavour, version).or_else(|| row(base, base_value, flavour, version)) {
+        Some((row, since)) => standing_of(row, since, value, flavour),
+        None => Standing::Current,
+    }
+}
+
+fn row(name: &str, value: &str, flavour: Flavour, version: Version) -> Option<(&'static Row, Version)> {
+    let since = |row: &Row| match flavour {
+        Flavour::MySql => row.mysql,
+        Flavour::MariaDb => row.mariadb,
+    };
+    let reached = |row: &Row| since(row).is_some_and(|since| since <= version);
+    let applies = |row: &&Row| row.name == name && row.values.include(value) && reached(row);
+    TABLE.iter().find(applies).and_then(|row| Some((row, since(row)?)))
+}
+
+fn standing_of(row: &Row, since: Version, value: &str, flavour: Flavour) -> Standing {
+    let vendor = vendor(flavour);
+    let renamed = |name: &str, value: String| {
+        let remark = match since {
+            table::EVER => format!("is called {name} on {vendor}"),
+            since => format!("is called {name} since {vendor} {}", shown(since)),
+        };
+        Standing::Renamed { name: name.to_owned(), value, remark }
+    };
+    match row.fate {
+        Fate::Renamed(name) => renamed(name, value.to_owned()),
+        Fate::Multiplied(name, factor) => match times(value, factor) {
+            Some(product) => renamed(name, product),
+            None => Standing::Removed { remark: format!("{name} = a number says it today") },
+        },
+        Fate::Valued(value, remark) => {
+            Standing::Renamed { name: row.name.to_owned(), value: value.to_owned(), remark: remark.to_owned() }
+        }
+        Fate::Removed(advice) if since == table::EVER => {
+            Standing::Removed { remark: format!("{vendor} has no such setting: {advice}") }
+        }
+        Fate::Removed(advice) => {
+            Standing::Removed { remark: format!("{vendor} removed it in {}: {advice}", shown(since)) }
+        }
+        Fate::NotOurs(remark) => Standing::NotOurs { remark: remark.to_owned() },
+    }
+}
+
+/// The variable under which the value of an option can be read back, where it is not the option's own name.
+pub fn variable(option: &str, flavour: Flavour, version: Version) -> &str {
+    match (option, flavour) {
+        // MariaDB 11.1 has given the variable the name that the option always had.
+        ("transaction_isolation", Flavour::MariaDb) if version < (11, 1, 1) => "tx_isolation",
+        ("transaction_read_only", Flavour::MariaDb) if version < (11, 1, 1) => "tx_read_only",
+        ("external_locking", _) => "skip_external_locking",
+        ("table_cache", _) => "table_open_cache",
+        (same, _) => same,
+    }
+}
+
+/// A name as variables are written: lower case, underscores, without `loose`.
+pub fn normal(name: &str) -> String {
+    let name = name.trim().to_ascii_lowercase().replace('-', "_");
+    name.strip_prefix("loose_").map_or(name.clone(), str::to_owned)
+}
+
+/// Variables whose names begin with `skip_`.
+const SKIPPING: [&str; 10] = [
+    "skip_external_locking",
+    "skip_grant_tables",
+    "skip_host_cache",
+    "skip_locking",
+    "skip_name_resolve",
+    "skip_networking",
+    "skip_replica_start",
+    "skip_replication",
+    "skip_show_database",
+    "skip_slave_start",
+];
+
+/// The setting behind a switch: `skip_x` and `disable_x` are `x` = OFF, `enable_x` is `x` = ON.
+pub fn unswitched<'a>(name: &'a str, value: &'a str) -> (&'a str, &'a str) {
+    let off = if is_off(value) { "ON" } else { "OFF" };
+    let on = if is_off(value) { "OFF" } else { "ON" };
+    if SKIPPING.contains(&name) {
+        return (name, value);
+    }
+    if let Some(base) = name.strip_prefix("skip_").or_else(|| name.strip_prefix("disable_")) {
+        return (base, off);
+    }
+    name.strip_prefix("enable_").map_or((name, value), |base| (base, on))
+}
+
+/// `OFF`, in any of the ways to write it.
+pub(crate) fn is_off(value: &str) -> bool {
+    ["off", "false", "0", "no", "none"].contains(&value.trim().to_ascii_lowercase().as_str())
+}
+
+/// `500M` × 2 is `1000M`.
+pub(crate) fn times(value: &str, factor: u64) -> Option<String> {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: u64 = digits.trim().parse().ok()?;
+    Some(format!("{}{}", number.checked_mul(factor)?, &value[digits.len()..]))
+}
+
+fn vendor(flavour: Flavour) -> &'static str {
+    match flavour {
+        Flavour::MySql => "MySQL",
+        Flavour::MariaDb => "MariaDB",
+    }
+}
+
+fn shown((major, minor, patch): Version) -> String {
+    if patch == 0 { format!("{major}.{minor}") } else { format!("{major}.{minor}.{patch}") }
+}
+
+#[cfg(test)]
+mod tests;

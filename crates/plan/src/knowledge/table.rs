@@ -1,0 +1,276 @@
+//! The names: one row for each that is not what it says any more, with the version of each vendor since when.
+//!
+//! Sources: the lists of removed options in the vendors' manuals ("What Is New in MySQL 8.0" and "8.4", "Upgrading
+//! from MariaDB 10.4 to 10.5", "10.5 to 10.6", "10.11 to 11.0"), and what servers say: `mysqld --validate-config` of
+//! 9.7, `mariadbd --verbose --help` of 10.11 and 11.8. MariaDB still takes many of the removed names and ignores them
+//! with a line in its error log.
+
+use super::{Version, is_off};
+use Fate::{Multiplied, NotOurs, Removed, Renamed, Valued};
+
+/// A name, maybe only with some values, since a version of each vendor.
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) values: Values,
+    /// None: with this vendor nothing has happened to it.
+    pub(super) mysql: Option<Version>,
+    pub(super) mariadb: Option<Version>,
+    pub(super) fate: Fate,
+}
+
+/// The values that a row is about.
+#[derive(Clone, Copy)]
+pub(super) enum Values {
+    All,
+    These(&'static [&'static str]),
+    /// Names of files in directories.
+    Paths,
+    /// All but ON and OFF.
+    Names,
+}
+
+impl Values {
+    pub(super) fn include(self, value: &str) -> bool {
+        let value = value.trim();
+        match self {
+            Values::All => true,
+            Values::These(these) => these.iter().any(|this| this.eq_ignore_ascii_case(value)),
+            Values::Paths => value.contains('/'),
+            Values::Names => !is_off(value) && !["", "on", "true", "1"].contains(&value.to_ascii_lowercase().as_str()),
+        }
+    }
+}
+
+/// What became of a name.
+pub(super) enum Fate {
+    /// Gone, and what to do instead.
+    Removed(&'static str),
+    Renamed(&'static str),
+    /// Renamed, and the value is in another unit.
+    Multiplied(&'static str, u64),
+    /// The name stays with this value, and why.
+    Valued(&'static str, &'static str),
+    /// Not for a private server to be told, and who decides it.
+    NotOurs(&'static str),
+}
+
+/// Since the vendor's first server: it never had the name.
+pub(super) const EVER: Version = (0, 0, 0);
+const ALWAYS: Option<Version> = Some(EVER);
+const NEVER: Option<Version> = None;
+
+const fn v(major: u32, minor: u32, patch: u32) -> Option<Version> {
+    Some((major, minor, patch))
+}
+
+const fn row(name: &'static str, mysql: Option<Version>, mariadb: Option<Version>, fate: Fate) -> Row {
+    Row { name, values: Values::All, mysql, mariadb, fate }
+}
+
+const fn only(name: &'static str, values: Values, mysql: Option<Version>, mariadb: Option<Version>, fate: Fate) -> Row {
+    Row { name, values, mysql, mariadb, fate }
+}
+
+const QUERY_CACHE: &str = "there is no query cache any more; an application or a proxy may cache results";
+const ONE_POOL: &str = "there is one buffer pool, flushed by one thread";
+const NO_TICKETS: &str = "threads are not limited inside InnoDB; thread_handling = pool-of-threads limits them";
+const FILE_FORMAT: &str = "there is one file format";
+const SCRUBBING: &str = "pages are not scrubbed any more";
+const COMPRESSED: &str = "pages of compressed tables are logged as a whole no more";
+const SOCKET_ONLY: &str = "a private server is reached over a socket of Plimsoll's only";
+const PLACE: &str = "Plimsoll decides where files of a private server lie; `datadir` of a variant names the storage";
+const LAYOUT_REDO: &str = "`layout.redo` of a variant places the redo log";
+const CLIENT: &str = "an option of a client program";
+const MYSQL_ONLY: &str = "it is one of MySQL's";
+const MARIADB_ONLY: &str = "it is one of MariaDB's";
+const DOUBLEWRITE: &str = "MySQL's doublewrite buffer is tuned by it; MariaDB's has one size";
+
+/// By theme; a name with several rows is what the first one says that applies.
+#[rustfmt::skip]
+pub(super) const TABLE: &[Row] = &[
+    // Names that became others.       MySQL          MariaDB
+    row("innodb_autoextend_inc",       ALWAYS,        ALWAYS,        Renamed("innodb_autoextend_increment")),
+    row("innodb_file_io_threads",      v(5, 5, 0),    v(5, 5, 0),    Renamed("innodb_read_io_threads")),
+    row("innodb_log_file_size",        v(8, 0, 30),   NEVER,         Multiplied("innodb_redo_log_capacity", 2)),
+    row("innodb_max_dirty_pages",      ALWAYS,        ALWAYS,        Renamed("innodb_max_dirty_pages_pct")),
+    row("innodb_redo_log_capacity",    NEVER,         ALWAYS,        Renamed("innodb_log_file_size")),
+    row("innodb_undo_logs",            v(8, 0, 0),    NEVER,         Renamed("innodb_rollback_segments")),
+    row("innodb_use_native_io",        ALWAYS,        ALWAYS,        Renamed("innodb_use_native_aio")),
+    row("binlog_group_commit_sync_delay", NEVER,      ALWAYS,        Renamed("binlog_commit_wait_usec")),
+    row("binlog_group_commit_sync_no_delay_count", NEVER, ALWAYS,    Renamed("binlog_commit_wait_count")),
+    row("binlog_commit_wait_usec",     ALWAYS,        NEVER,         Renamed("binlog_group_commit_sync_delay")),
+    row("binlog_commit_wait_count",    ALWAYS,        NEVER,
+        Renamed("binlog_group_commit_sync_no_delay_count")),
+    row("log_bin_compress",            ALWAYS,        NEVER,         Renamed("binlog_transaction_compression")),
+    row("binlog_transaction_compression", NEVER,      ALWAYS,        Renamed("log_bin_compress")),
+    row("default_table_type",          v(5, 5, 0),    v(5, 5, 0),    Renamed("default_storage_engine")),
+    row("storage_engine",              v(5, 7, 5),    ALWAYS,        Renamed("default_storage_engine")),
+    row("table_type",                  v(5, 5, 0),    v(5, 5, 0),    Renamed("default_storage_engine")),
+    row("expire_logs_days",            v(8, 4, 0),    NEVER,         Multiplied("binlog_expire_logs_seconds", 86_400)),
+    row("key_buffer",                  ALWAYS,        ALWAYS,        Renamed("key_buffer_size")),
+    row("log_slow_queries",            v(5, 6, 1),    v(10, 0, 0),   Renamed("slow_query_log")),
+    row("record_buffer",               v(4, 0, 3),    ALWAYS,        Renamed("read_buffer_size")),
+    row("replica_parallel_workers",    NEVER,         ALWAYS,        Renamed("slave_parallel_threads")),
+    row("skip_locking",                v(5, 5, 3),    ALWAYS,        Renamed("skip_external_locking")),
+    row("slave_parallel_threads",      ALWAYS,        NEVER,         Renamed("replica_parallel_workers")),
+    row("sort_buffer",                 ALWAYS,        ALWAYS,        Renamed("sort_buffer_size")),
+    row("table_cache",                 v(5, 1, 3),    v(5, 1, 3),    Renamed("table_open_cache")),
+    row("thread_cache",                ALWAYS,        ALWAYS,        Renamed("thread_cache_size")),
+    row("tmp_memory_table_size",       ALWAYS,        NEVER,         Renamed("tmp_table_size")),
+    row("tx_isolation",                v(8, 0, 3),    ALWAYS,        Renamed("transaction_isolation")),
+    row("tx_read_only",                v(8, 0, 3),    ALWAYS,        Renamed("transaction_read_only")),
+
+    // Names that are gone.
+    row("innodb_adaptive_max_sleep_delay", NEVER,     v(10, 6, 0),   Removed(NO_TICKETS)),
+    row("innodb_additional_mem_pool_size", v(5, 7, 4), v(10, 2, 2),
+        Removed("memory comes from the allocator")),
+    row("innodb_buffer_pool_instances", NEVER,        v(10, 6, 0),   Removed(ONE_POOL)),
+    row("innodb_change_buffer_max_size", NEVER,       v(11, 0, 0),
+        Removed("there is no change buffer any more")),
+    row("innodb_change_buffering",     NEVER,         v(11, 0, 0),
+        Removed("there is no change buffer any more")),
+    only("innodb_checksum_algorithm", Values::These(&["none", "innodb", "strict_none", "strict_innodb"]),
+                                       NEVER,         v(10, 6, 0),
+        Removed("of that value: pages have a crc32, which cannot be switched off")),
+    row("innodb_checksums",            v(8, 0, 0),    v(10, 5, 0),
+        Removed("innodb_checksum_algorithm says how pages are checked")),
+    row("innodb_commit_concurrency",   NEVER,         v(10, 6, 0),   Removed(NO_TICKETS)),
+    row("innodb_concurrency_tickets",  NEVER,         v(10, 6, 0),   Removed(NO_TICKETS)),
+    row("innodb_file_format",          v(8, 0, 0),    v(10, 6, 0),   Removed(FILE_FORMAT)),
+    row("innodb_file_format_check",    v(8, 0, 0),    v(10, 3, 1),   Removed(FILE_FORMAT)),
+    row("innodb_file_format_max",      v(8, 0, 0),    v(10, 3, 1),   Removed(FILE_FORMAT)),
+    row("innodb_idle_flush_pct",       NEVER,         v(10, 5, 0),
+        Removed("innodb_io_capacity governs flushing when idle")),
+    row("innodb_large_prefix",         v(8, 0, 0),    v(10, 6, 0),   Removed(FILE_FORMAT)),
+    row("innodb_locks_unsafe_for_binlog", v(8, 0, 0), v(10, 5, 0),
+        Removed("transaction_isolation = READ-COMMITTED locks as little")),
+    row("innodb_log_checksums",        NEVER,         v(10, 6, 0),
+        Removed("the redo log is always checked")),
+    row("innodb_log_compressed_pages", NEVER,         v(10, 6, 0),   Removed(COMPRESSED)),
+    row("innodb_log_files_in_group",   v(8, 0, 30),   NEVER,
+        Removed("innodb_redo_log_capacity is the size of all of them")),
+    row("innodb_log_files_in_group",   NEVER,         v(10, 6, 0),
+        Removed("there is one file, of innodb_log_file_size")),
+    row("innodb_mirrored_log_groups",  v(5, 7, 0),    v(10, 0, 0),
+        Removed("there was only ever one group")),
+    row("innodb_page_cleaners",        NEVER,         v(10, 6, 0),   Removed(ONE_POOL)),
+    row("innodb_purge_rseg_truncate_frequency", NEVER, v(10, 6, 16),
+        Removed("undo logs are truncated as purge goes on")),
+    row("innodb_rollback_segments",    NEVER,         v(10, 5, 0),   Removed("there are 128")),
+    row("innodb_scrub_log",            ALWAYS,        v(10, 6, 0),   Removed(SCRUBBING)),
+    row("innodb_stats_sample_pages",   v(8, 0, 0),    v(10, 5, 0),
+        Removed("innodb_stats_transient_sample_pages says it for statistics that are not kept")),
+    row("innodb_support_xa",           v(8, 0, 0),    v(10, 3, 0),
+        Removed("commits in two phases cannot be switched off")),
+    row("innodb_sync_array_size",      NEVER,         v(10, 6, 0),
+        Removed("latches do not wait in arrays any more")),
+    row("innodb_thread_concurrency",   NEVER,         v(10, 6, 0),   Removed(NO_TICKETS)),
+    row("innodb_thread_sleep_delay",   NEVER,         v(10, 6, 0),   Removed(NO_TICKETS)),
+    row("innodb_undo_logs",            NEVER,         v(10, 6, 0),   Removed("there are 128")),
+    row("innodb_undo_tablespaces",     v(8, 0, 14),   NEVER,
+        Removed("CREATE UNDO TABLESPACE makes more than two")),
+    row("innodb_use_sys_malloc",       v(5, 7, 4),    v(10, 2, 2),
+        Removed("memory comes from the allocator")),
+    row("character_set_client_handshake", v(9, 7, 0), NEVER,
+        Removed("clients choose their character set")),
+    row("date_format",                 v(8, 0, 3),    v(11, 3, 0),   Removed("it never did anything")),
+    row("default_authentication_plugin", v(8, 4, 0),  ALWAYS,
+        Removed("the account of a private server has no password")),
+    row("log_warnings",                v(8, 0, 3),    NEVER,         Removed("log_error_verbosity says it")),
+    row("query_cache_limit",           v(8, 0, 3),    NEVER,         Removed(QUERY_CACHE)),
+    row("query_cache_min_res_unit",    v(8, 0, 3),    NEVER,         Removed(QUERY_CACHE)),
+    row("query_cache_size",            v(8, 0, 3),    NEVER,         Removed(QUERY_CACHE)),
+    row("query_cache_type",            v(8, 0, 3),    NEVER,         Removed(QUERY_CACHE)),
+    row("query_cache_wlock_invalidate", v(8, 0, 3),   NEVER,         Removed(QUERY_CACHE)),
+    row("ssl",                         v(8, 4, 0),    NEVER,         Removed("tls_version = '' switches TLS off")),
+    row("sync_frm",                    v(8, 0, 0),    NEVER,
+        Removed("tables are described in the dictionary")),
+    row("thread_concurrency",          v(5, 7, 2),    v(10, 5, 0),
+        Removed("a hint that only Solaris took")),
+
+    // Names that only one vendor has.
+    row("binlog_order_commits",        NEVER,         ALWAYS,        Removed(MYSQL_ONLY)),
+    row("container_aware",             NEVER,         ALWAYS,        Removed(MYSQL_ONLY)),
+    row("enforce_gtid_consistency",    NEVER,         ALWAYS,        Removed(MYSQL_ONLY)),
+    row("gtid_mode",                   NEVER,         ALWAYS,
+        Removed("MariaDB's transactions always have ids")),
+    row("innodb_ddl_buffer_size",      NEVER,         ALWAYS,        Removed(MYSQL_ONLY)),
+    row("innodb_ddl_threads",          NEVER,         ALWAYS,        Removed(MYSQL_ONLY)),
+    row("innodb_dedicated_server",     NEVER,         ALWAYS,
+        Removed("set innodb_buffer_pool_size and innodb_log_file_size")),
+    row("innodb_doublewrite_batch_size", NEVER,       ALWAYS,        Removed(DOUBLEWRITE)),
+    row("innodb_doublewrite_files",    NEVER,         ALWAYS,        Removed(DOUBLEWRITE)),
+    row("innodb_doublewrite_pages",    NEVER,         ALWAYS,        Removed(DOUBLEWRITE)),
+    row("innodb_extend_and_initialize", NEVER,        ALWAYS,        Removed(MYSQL_ONLY)),
+    row("innodb_fsync_threshold",      NEVER,         ALWAYS,        Removed(MYSQL_ONLY)),
+    row("innodb_log_spin_cpu_abs_lwm", NEVER,         ALWAYS,        Removed(MYSQL_ONLY)),
+    row("innodb_log_spin_cpu_pct_hwm", NEVER,         ALWAYS,        Removed(MYSQL_ONLY)),
+    row("innodb_log_wait_for_flush_spin_hwm", NEVER,  ALWAYS,        Removed(MYSQL_ONLY)),
+    row("innodb_log_writer_threads",   NEVER,         ALWAYS,
+        Removed("whoever commits writes the log")),
+    row("innodb_native_foreign_keys",  NEVER,         ALWAYS,
+        Removed("InnoDB keeps foreign keys by itself")),
+    row("innodb_parallel_read_threads", NEVER,        ALWAYS,        Removed(MYSQL_ONLY)),
+    row("innodb_spin_wait_pause_multiplier", NEVER,   ALWAYS,
+        Removed("innodb_spin_wait_delay alone says how long")),
+    row("innodb_use_fdatasync",        NEVER,         ALWAYS,
+        Removed("MariaDB always uses fdatasync")),
+    row("internal_tmp_mem_storage_engine", NEVER,     ALWAYS,
+        Removed("temporary tables are MEMORY or Aria")),
+    row("range_optimizer_max_mem_size", NEVER,        ALWAYS,        Removed("optimizer_max_sel_arg_weight limits it")),
+    row("replica_preserve_commit_order", NEVER,       ALWAYS,        Removed("slave_parallel_mode says it")),
+    row("server_memory",               NEVER,         ALWAYS,        Removed(MYSQL_ONLY)),
+    row("super_large_pages",           NEVER,         ALWAYS,        Removed(MYSQL_ONLY)),
+    row("temptable_max_mmap",          NEVER,         ALWAYS,
+        Removed("temporary tables are MEMORY or Aria")),
+    row("temptable_max_ram",           NEVER,         ALWAYS,
+        Removed("tmp_memory_table_size limits them in memory")),
+    row("aria_pagecache_buffer_size",  ALWAYS,        NEVER,
+        Removed("temporary tables on disk are InnoDB's")),
+    row("binlog_file_cache_size",      ALWAYS,        NEVER,         Removed(MARIADB_ONLY)),
+    row("extra_port",                  ALWAYS,        NEVER,         Removed("admin_port says it")),
+    row("innodb_data_file_buffering",  ALWAYS,        NEVER,         Removed("innodb_flush_method says it")),
+    row("innodb_linux_aio",            ALWAYS,        NEVER,         Removed("innodb_use_native_aio says it")),
+    row("innodb_log_file_buffering",   ALWAYS,        NEVER,         Removed("innodb_flush_method says it")),
+    row("innodb_log_file_mmap",        ALWAYS,        NEVER,         Removed(MARIADB_ONLY)),
+    row("innodb_snapshot_isolation",   ALWAYS,        NEVER,         Removed(MARIADB_ONLY)),
+    row("innodb_use_atomic_writes",    ALWAYS,        NEVER,
+        Removed("innodb_doublewrite = OFF says that writes are atomic")),
+    row("join_cache_level",            ALWAYS,        NEVER,         Removed(MARIADB_ONLY)),
+    row("optimizer_use_condition_selectivity", ALWAYS, NEVER,        Removed(MARIADB_ONLY)),
+    row("thread_pool_oversubscribe",   ALWAYS,        NEVER,
+        Removed("the community's MySQL has no thread pool")),
+    row("thread_pool_size",            ALWAYS,        NEVER,
+        Removed("the community's MySQL has no thread pool")),
+    row("thread_pool_stall_limit",     ALWAYS,        NEVER,
+        Removed("the community's MySQL has no thread pool")),
+
+    // Names that a private server is not told.
+    only("innodb_data_file_path", Values::Paths, ALWAYS, ALWAYS,
+        NotOurs("tables have files of their own; `layout.tables` of a variant places them")),
+    only("log_bin", Values::Names,     ALWAYS,        ALWAYS,
+        Valued("ON", "is on, and its files lie with the data unless `layout.binlog` says otherwise")),
+    row("basedir",                     ALWAYS,        ALWAYS,        NotOurs("`build` of a variant says which server")),
+    row("bind_address",                ALWAYS,        ALWAYS,        NotOurs(SOCKET_ONLY)),
+    row("datadir",                     ALWAYS,        ALWAYS,        NotOurs(PLACE)),
+    row("innodb_data_home_dir",        ALWAYS,        ALWAYS,        NotOurs(PLACE)),
+    row("innodb_doublewrite_dir",      ALWAYS,        ALWAYS,
+        NotOurs("`layout.doublewrite` of a variant places it")),
+    row("innodb_log_arch_dir",         ALWAYS,        ALWAYS,        NotOurs(LAYOUT_REDO)),
+    row("innodb_log_group_home_dir",   ALWAYS,        ALWAYS,        NotOurs(LAYOUT_REDO)),
+    row("innodb_temp_tablespaces_dir", ALWAYS,        ALWAYS,        NotOurs("`layout.tmp` of a variant places them")),
+    row("innodb_tmpdir",               ALWAYS,        ALWAYS,        NotOurs("`layout.tmp` of a variant places them")),
+    row("innodb_undo_directory",       ALWAYS,        ALWAYS,        NotOurs("`layout.undo` of a variant places it")),
+    row("log_error",                   ALWAYS,        ALWAYS,        NotOurs("the recording keeps the error log")),
+    row("no_auto_rehash",              ALWAYS,        ALWAYS,        NotOurs(CLIENT)),
+    row("pid_file",                    ALWAYS,        ALWAYS,        NotOurs(PLACE)),
+    row("port",                        ALWAYS,        ALWAYS,        NotOurs(SOCKET_ONLY)),
+    row("quick",                       ALWAYS,        ALWAYS,        NotOurs(CLIENT)),
+    row("secure_file_priv",            ALWAYS,        ALWAYS,        NotOurs(PLACE)),
+    row("skip_networking",             ALWAYS,        ALWAYS,        NotOurs(SOCKET_ONLY)),
+    row("socket",                      ALWAYS,        ALWAYS,        NotOurs(SOCKET_ONLY)),
+    row("tmpdir",                      ALWAYS,        ALWAYS,
+        NotOurs("`layout.tmp` of a variant places temporary files")),
+    row("user",                        ALWAYS,        ALWAYS,
+        NotOurs("a private server runs as whoever runs Plimsoll")),
+];

@@ -1,0 +1,214 @@
+//! `[server]`, `[[variant]]` and `[[rung]]`: what each of them sets.
+
+use super::config::{self, Files};
+use super::load::load;
+use super::reading::Fields;
+use super::value::{Kind, Value};
+use super::workload::workload;
+use crate::error::PlanError;
+use crate::lab::{Action, Change, Layout, Storage, Where};
+use crate::quantity;
+use crate::target::Target;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What `[server]` may set.
+const OF_SERVER: [&str; 13] = [
+    "build",
+    "config_file",
+    "config",
+    "target",
+    "datadir",
+    "lane",
+    "layout",
+    "cpus",
+    "client_cpus",
+    "memory",
+    "env",
+    "before",
+    "after",
+];
+/// What a variant or a rung may set beside that.
+const OF_VARIANT: [&str; 3] = ["name", "workload", "load"];
+/// No machine has more.
+const MOST_CPUS: usize = 4096;
+const CPUS: &str = "a list of CPUs, each once: [0, 1] or \"0-3,5\"";
+
+/// What variants and rungs lay theirs over, and the files that the plan names.
+pub(super) struct Base<'p> {
+    pub workload: &'p Value,
+    pub load: &'p Value,
+    pub files: Files<'p>,
+}
+
+impl Base<'_> {
+    /// What `[server]` sets.
+    pub fn server(&self, table: &Value) -> Result<Change, PlanError> {
+        self.change(table, table.fields(&OF_SERVER)?)
+    }
+
+    /// The name of a variant or a rung, and what it sets.
+    pub fn named(&self, table: &Value) -> Result<(String, Change), PlanError> {
+        let fields = table.fields(&[&OF_VARIANT[..], &OF_SERVER].concat())?;
+        let name = fields.need("name", "what recordings and figures call it", Value::name)?;
+        Ok((name, self.change(table, fields)?))
+    }
+
+    fn change(&self, table: &Value, fields: Fields<'_>) -> Result<Change, PlanError> {
+        let over = |base: &Value, value: &Value| {
+            let mut whole = base.clone();
+            whole.lay_over(value.clone());
+            whole
+        };
+        Ok(Change {
+            build: fields.read("build", build)?,
+            target: fields.read("target", target)?,
+            config: config::settings(&fields, self.files)?,
+            storage: storage(&fields)?,
+            layout: fields.read("layout", layout)?.unwrap_or_default(),
+            cpus: fields.read("cpus", cpus)?,
+            client_cpus: fields.read("client_cpus", cpus)?,
+            memory: fields.read("memory", memory)?,
+            env: fields.read("env", environment)?.unwrap_or_default(),
+            workload: fields.read("workload", |value| workload(&over(self.workload, value)))?,
+            load: fields.read("load", |value| load(&over(self.load, value)))?,
+            before: fields.read("before", actions)?,
+            after: fields.read("after", actions)?,
+            lines: lines(table),
+        })
+    }
+}
+
+/// Where the values of a table stand, those of tables in it by their names too: `layout` and `layout.redo`. Parameters
+/// of the workload are named as [`crate::lab::Workload::params`] names them.
+pub(super) fn lines(table: &Value) -> BTreeMap<String, Where> {
+    let mut lines = BTreeMap::new();
+    let mut rest = vec![(String::new(), table)];
+    while let Some((prefix, value)) = rest.pop() {
+        let Kind::Table(entries) = &value.kind else { continue };
+        for (key, value) in entries {
+            let key = if prefix == "workload." { key.replace('_', "-") } else { key.clone() };
+            let name = format!("{prefix}{key}");
+            lines.insert(name.clone(), value.at.clone());
+            rest.push((format!("{name}."), value));
+        }
+    }
+    lines
+}
+
+fn build(value: &Value) -> Result<String, PlanError> {
+    match &value.kind {
+        Kind::Text(build) if ["auto", "mariadb", "mysql"].contains(&build.as_str()) || build.contains('/') => {
+            Ok(build.clone())
+        }
+        _ => Err(value.refuse("auto, mariadb, mysql or the path of a server binary")),
+    }
+}
+
+fn target(value: &Value) -> Result<String, PlanError> {
+    match Target::parse(value.text()?) {
+        Ok(Target::External(_)) => value.text().map(str::to_owned),
+        Ok(Target::Private(_)) => Err(value.problem("a private server is the default; choose its `build` instead")),
+        Err(PlanError::PasswordInUrl) => {
+            Err(value.problem("the URL contains a password, which plans and recordings show; put it into MYSQL_PWD"))
+        }
+        Err(error) => Err(value.problem(error)),
+    }
+}
+
+fn storage(fields: &Fields<'_>) -> Result<Option<Storage>, PlanError> {
+    let directory = fields.read("datadir", path)?.map(Storage::Directory);
+    let lane = fields.read("lane", |value| value.text().map(|name| Storage::Lane(name.to_owned())))?;
+    match (directory, lane, fields.get("lane")) {
+        (Some(_), Some(_), Some(value)) => Err(value.problem("`datadir` says where the data lie already; choose one")),
+        (directory, lane, _) => Ok(directory.or(lane)),
+    }
+}
+
+fn path(value: &Value) -> Result<PathBuf, PlanError> {
+    match value.text()? {
+        path if path.starts_with('/') => Ok(PathBuf::from(path)),
+        _ => Err(value.refuse("an absolute path, such as /mnt/fc")),
+    }
+}
+
+fn layout(value: &Value) -> Result<Layout, PlanError> {
+    let fields = value.fields(&["redo", "doublewrite", "undo", "binlog", "tmp", "tables"])?;
+    Ok(Layout {
+        redo: fields.read("redo", path)?,
+        doublewrite: fields.read("doublewrite", path)?,
+        undo: fields.read("undo", path)?,
+        binlog: fields.read("binlog", path)?,
+        tmp: fields.read("tmp", path)?,
+        tables: fields.read("tables", tables)?.unwrap_or_default(),
+    })
+}
+
+fn tables(value: &Value) -> Result<BTreeMap<String, PathBuf>, PlanError> {
+    let table = |(name, value): &(String, Value)| {
+        // It stands between backticks in statements.
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '$');
+        match !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
+            true => Ok((name.clone(), path(value)?)),
+            false => Err(value.problem("a table is named by letters, digits, `_`, `-` and `$`, at most 64")),
+        }
+    };
+    value.entries()?.iter().map(table).collect()
+}
+
+fn cpus(value: &Value) -> Result<Vec<usize>, PlanError> {
+    let wrong = || value.refuse(CPUS);
+    let mut cpus = Vec::new();
+    for part in value.one_or_more()? {
+        let text = part.scalar(["", ""])?;
+        for range in text.split(',') {
+            let (low, high) = range.split_once('-').unwrap_or((range, range));
+            let number = |text: &str| text.trim().parse().ok().filter(|cpu: &usize| *cpu < MOST_CPUS).ok_or_else(wrong);
+            let (low, high) = (number(low)?, number(high)?);
+            if low > high {
+                return Err(wrong());
+            }
+            cpus.extend(low..=high);
+        }
+    }
+    let all = cpus.len();
+    cpus.sort_unstable();
+    cpus.dedup();
+    if cpus.len() == all { Ok(cpus) } else { Err(wrong()) }
+}
+
+fn memory(value: &Value) -> Result<u64, PlanError> {
+    match value.parsed(quantity::size)? {
+        0 => Err(value.refuse("a size above 0, such as 8G")),
+        bytes => Ok(bytes),
+    }
+}
+
+fn environment(value: &Value) -> Result<BTreeMap<String, String>, PlanError> {
+    let variable = |(name, value): &(String, Value)| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(plain) || name.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(value.problem("a variable of the environment is named by letters, digits and `_`"));
+        }
+        match value.scalar(["false", "true"])? {
+            text if text.contains('\0') => Err(value.refuse("a text without NUL")),
+            text => Ok((name.clone(), text)),
+        }
+    };
+    value.entries()?.iter().map(variable).collect()
+}
+
+fn actions(value: &Value) -> Result<Vec<Action>, PlanError> {
+    if matches!(value.kind, Kind::List(_)) { value.list_of(action) } else { action(value).map(|action| vec![action]) }
+}
+
+fn action(value: &Value) -> Result<Action, PlanError> {
+    match &value.kind {
+        Kind::Text(_) => value.text().map(|command| Action::Command(command.to_owned())),
+        Kind::Table(_) => {
+            let prompt = |value: &Value| value.text().map(str::to_owned);
+            value.fields(&["prompt"])?.need("prompt", "what a person is to do", prompt).map(Action::Prompt)
+        }
+        _ => Err(value.refuse("a command in quotes or { prompt = \"…\" }, or a list of them")),
+    }
+}

@@ -1,0 +1,79 @@
+//! Server settings: from the option file that the plan names, and typed in the plan.
+
+use super::reading::Fields;
+use super::value::Value;
+use crate::error::PlanError;
+use crate::knowledge::{self, Standing};
+use crate::lab::{Setting, Where, change};
+use crate::option_file::{self, Entry};
+use plimsoll_model::Flavour;
+
+/// Gives the text of a file that the plan names, or says why it cannot be read.
+pub(super) type Files<'f> = &'f dyn Fn(&str) -> Result<String, String>;
+
+/// The settings of `config_file` and `config`; the latter replace the former.
+pub(super) fn settings(fields: &Fields<'_>, files: Files<'_>) -> Result<Vec<Setting>, PlanError> {
+    let mut settings = fields.read("config_file", |value| of_file(value, files))?.unwrap_or_default();
+    for setting in fields.read("config", typed)?.unwrap_or_default() {
+        change::set(&mut settings, setting);
+    }
+    Ok(settings)
+}
+
+/// What servers read of the file; the later of two lines of one name counts, as it does there. A name of old or one
+/// that Plimsoll decides itself stays in: what becomes of it depends on the server.
+fn of_file(value: &Value, files: Files<'_>) -> Result<Vec<Setting>, PlanError> {
+    let file = value.text()?;
+    let text = files(file).map_err(|error| value.problem(format!("cannot read `{file}`: {error}")))?;
+    let mut settings = Vec::new();
+    for entry in option_file::parse(&text, file)?.into_iter().filter(Entry::is_of_server) {
+        let at = Where { file: file.to_owned(), line: entry.line };
+        let (name, value) = variable(&entry.name, entry.value.as_deref().unwrap_or("ON"));
+        if value.chars().any(char::is_control) {
+            let problem = format!("the value of `{name}` has control characters; accepted is one line of text");
+            return Err(PlanError::File { at, problem });
+        }
+        change::set(&mut settings, Setting { name, value, at, from_file: true });
+    }
+    Ok(settings)
+}
+
+fn typed(table: &Value) -> Result<Vec<Setting>, PlanError> {
+    let mut settings: Vec<Setting> = Vec::new();
+    for (key, value) in table.entries()? {
+        let (name, text) = variable(key, &value.scalar(["OFF", "ON"])?);
+        check(key, &name, &text, value)?;
+        if let Some(other) = settings.iter().find(|other| other.name == name) {
+            return Err(value.problem(format!("`{name}` is set already, in line {}", other.at.line)));
+        }
+        settings.push(Setting { name, value: text, at: value.at.clone(), from_file: false });
+    }
+    Ok(settings)
+}
+
+fn check(key: &str, name: &str, text: &str, value: &Value) -> Result<(), PlanError> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.');
+    if name.is_empty() || !name.chars().all(plain) {
+        return Err(value.problem("a setting is named by letters, digits, `_`, `-` and `.`"));
+    }
+    if key.to_ascii_lowercase().starts_with("loose") && !name.starts_with("loose") {
+        return Err(value.problem(format!("`loose` would hide a misspelt name; accepted is `{name}`")));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(value.refuse("one line of text without control characters"));
+    }
+    // What holds for the oldest server of one vendor holds for all: it is Plimsoll that decides, not the server.
+    match knowledge::standing(name, text, Flavour::MySql, (0, 0, 0)) {
+        Standing::NotOurs { remark } => Err(value.problem(format!("leave it out: {remark}"))),
+        _ => Ok(()),
+    }
+}
+
+/// The variable behind an option, and its value: `skip-log-bin` is `log_bin` = `OFF`.
+fn variable(option: &str, value: &str) -> (String, String) {
+    let name = knowledge::normal(option);
+    match knowledge::unswitched(&name, value.trim()) {
+        (name @ "log_bin", value) => (name.to_owned(), value.to_owned()),
+        _ => (name, value.trim().to_owned()),
+    }
+}

@@ -1,0 +1,116 @@
+//! `[load]`: how many connections ask, and how often.
+
+use super::value::Value;
+use crate::error::PlanError;
+use crate::lab::{Load, Objective};
+use crate::plan::Spread;
+use crate::{points, quantity};
+use std::collections::BTreeSet;
+
+const KEYS: [&str; 8] =
+    ["connections", "rate", "find", "arrivals", "loops", "protocol", "ignore_errors", "outage_limit"];
+/// Numbers of connections, and of rates.
+const MOST: usize = 1000;
+const CONNECTIONS: usize = 16;
+const OUTAGE_LIMIT_SECONDS: f64 = 30.0;
+const OBJECTIVE: &str = "a percentile of the response time and its limit, such as p99 < 20ms or p999 < 1s";
+
+/// Reads a whole `[load]`.
+pub(super) fn load(table: &Value) -> Result<Load, PlanError> {
+    let fields = table.fields(&KEYS)?;
+    let connections = fields.read("connections", |value| several(value, points::connections))?;
+    let rates = fields.read("rate", |value| several(value, points::rates))?.unwrap_or_default();
+    let find = fields.read("find", |value| value.parsed(objective))?;
+    if let (Some(_), Some(value)) = (fields.get("rate"), fields.get("find")) {
+        return Err(value.problem("`find` looks for the highest rate by itself; leave `rate` out"));
+    }
+    Ok(Load {
+        points: points::cross(&connections.unwrap_or_else(|| vec![CONNECTIONS]), &rates),
+        find,
+        arrivals: fields.read("arrivals", arrivals)?.unwrap_or_default(),
+        loops: fields.read("loops", |value| value.count(1..=256))?.map_or(1, |loops| loops as usize),
+        protocol: fields.read("protocol", protocol)?,
+        ignore_errors: fields.read("ignore_errors", |value| value.list_of(error_code))?.unwrap_or_default(),
+        outage_limit_seconds: fields.read("outage_limit", Value::seconds)?.unwrap_or(OUTAGE_LIMIT_SECONDS),
+    })
+}
+
+/// What a number, a text such as `1..64`, or a list of them stands for; each only once.
+fn several<T: ToString>(value: &Value, parse: fn(&str) -> Result<Vec<T>, PlanError>) -> Result<Vec<T>, PlanError> {
+    let mut all = Vec::new();
+    let mut known = BTreeSet::new();
+    for part in value.one_or_more()? {
+        for number in part.parsed(parse)? {
+            let text = number.to_string();
+            if known.contains(&text) {
+                return Err(part.problem(format!("{text} is there twice")));
+            }
+            known.insert(text);
+            all.push(number);
+        }
+    }
+    match all.len() {
+        ..=MOST => Ok(all),
+        many => Err(value.problem(format!("found {many} of them; accepted are up to {MOST}"))),
+    }
+}
+
+fn arrivals(value: &Value) -> Result<Spread, PlanError> {
+    value.choice(&[("poisson", Spread::Poisson), ("constant", Spread::Constant)])
+}
+
+fn protocol(value: &Value) -> Result<String, PlanError> {
+    value.choice(&[("prepared", "prepared"), ("text", "text")]).map(str::to_owned)
+}
+
+fn error_code(value: &Value) -> Result<u16, PlanError> {
+    value.count(1..=u64::from(u16::MAX)).map(|code| code as u16)
+}
+
+/// Reads `p99 < 20ms`. `p999` is the 99.9th percentile, as is `p99.9`.
+fn objective(text: &str) -> Result<Objective, PlanError> {
+    let wrong = || PlanError::value("objective", text, OBJECTIVE);
+    let (percentile, limit) = text.split_once('<').ok_or_else(wrong)?;
+    let limit = limit.strip_prefix('=').unwrap_or(limit).trim();
+    let digits: String = percentile.trim().strip_prefix('p').ok_or_else(wrong)?.replacen('.', "", 1);
+    if !(2..=9).contains(&digits.len()) || !digits.bytes().all(|c| c.is_ascii_digit()) {
+        return Err(wrong());
+    }
+    let quantile: f64 = format!("0.{digits}").parse().map_err(|_| wrong())?;
+    // A bare number would be seconds, which nobody means here.
+    let has_unit = limit.ends_with(|c: char| c.is_ascii_alphabetic());
+    let limit_ms = quantity::duration(limit).map_err(|_| wrong())?.as_secs_f64() * 1e3;
+    match quantile > 0.0 && has_unit && limit_ms > 0.0 {
+        true => Ok(Objective { text: text.trim().to_owned(), quantile, limit_ms }),
+        false => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objectives_are_percentiles_with_a_limit() {
+        let read = |text| objective(text).map(|o| (o.quantile, o.limit_ms)).ok();
+        assert_eq!(read("p99 < 20ms"), Some((0.99, 20.0)));
+        assert_eq!(read(" p50<=1.5s "), Some((0.5, 1500.0)));
+        assert_eq!(read("p999 < 500us"), Some((0.999, 0.5)));
+        assert_eq!(read("p99.9 <= 1m"), Some((0.999, 60_000.0)));
+        for wrong in [
+            "",
+            "p99",
+            "p99 < 20",
+            "p9 < 1s",
+            "p00 < 1s",
+            "99 < 1s",
+            "p99 > 1s",
+            "p99 < 0ms",
+            "p1e9 < 1s",
+            "p9.9.9 < 1s",
+        ] {
+            let error = objective(wrong).unwrap_err().to_string();
+            assert!(error.contains("such as p99 < 20ms"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Plan files: TOML in, a [`LabPlan`] out, or the first mistake with its line.
+//!
+//! The sections, their keys, and what holds where a key is not given:
+//!
+//! - at the top: `name`; `title`, `source`.
+//! - `[server]`: `build` (`auto`), `config_file`, `config`, `datadir` or `lane` (Plimsoll's home), `layout`, `cpus`,
+//!   `client_cpus`, `memory`, `env`, `before`, `after`; or `target` with the last two and `client_cpus`.
+//! - `[workload]`: `kind`; `seed` of the data (1), `dataset`; everything else is a parameter.
+//! - `[load]`: `connections` (16), `rate` or `find`, `arrivals` (`poisson`), `loops` (1), `protocol` (the workload's),
+//!   `ignore_errors`, `outage_limit` (`30s`).
+//! - `[procedure]`: `restore` (`snapshot`), `warmup` (`10s`), `measure` (`30s`), `pause` (`0s`), `rounds` (3), `order`
+//!   (`interleaved`), `recovery`, `lenient` and `checksums` (false), `allow` (no class), `seed` (the caller's).
+//! - `[[variant]]` and `[[rung]]`: `name`; what `[server]` has; `workload` and `load`, laid over the sections of these
+//!   names. A plan without variants has one, called `base`.
+//! - `[[collector]]`: `name`, `command`; `every` (`1s`).
+//! - `[described]`: whatever one likes.
+//! - `[[published]]`: `metric`; one of `value`, `range` and `ordering`; `place`, `unit`, `variant`, `rung`, `workload`,
+//!   `connections`, `cpus`, `kind` (`printed`), `note`.
+//! - `[preset.NAME]`: the same sections, laid over the plan's: tables key by key, variants and rungs by name, other
+//!   lists as a whole.
+
+mod change;
+mod check;
+mod config;
+mod load;
+mod preset;
+mod procedure;
+mod published;
+mod reading;
+mod value;
+mod workload;
+
+use super::{Collector, LabPlan, Layout, Restore, Rung, Storage, Variant, Where};
+use crate::error::PlanError;
+use crate::points;
+use change::Base;
+use config::Files;
+use published::Names;
+use reading::Fields;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use value::{Kind, Value};
+use workload::IO;
+
+const SECTIONS: [&str; 13] = [
+    "name",
+    "title",
+    "source",
+    "server",
+    "workload",
+    "load",
+    "procedure",
+    "variant",
+    "rung",
+    "collector",
+    "described",
+    "published",
+    "preset",
+];
+/// The variant of a plan that names none.
+const BASE: &str = "base";
+const EVERY_SECONDS: f64 = 1.0;
+
+/// Reads a plan file. `files` gives the text of a `config_file` that it names, as written there, or says why it cannot
+/// be read; `seed` is used where the plan has none. Presets that are not asked for are read, too: their mistakes do not
+/// wait until somebody wants them.
+///
+/// # Errors
+/// [`PlanError::File`] for the first thing that is wrong: its file and line, what was found and what is accepted.
+pub fn read(
+    name: &str,
+    text: &str,
+    preset: Option<&str>,
+    seed: u64,
+    files: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<LabPlan, PlanError> {
+    let mut document = value::parse(name, text)?;
+    let presets = preset::take(&mut document)?;
+    let chosen = match preset {
+        Some(wanted) => preset::merged(&document, preset::find(&presets, wanted, &document)?)?,
+        None => document.clone(),
+    };
+    let read = plan(&chosen, seed, files)?;
+    for (_, other) in presets.iter().filter(|(name, _)| Some(name.as_str()) != preset) {
+        plan(&preset::merged(&document, other)?, seed, files)?;
+    }
+    Ok(LabPlan { preset: preset.map(str::to_owned), ..read })
+}
+
+fn plan(document: &Value, seed: u64, files: Files<'_>) -> Result<LabPlan, PlanError> {
+    let sections = document.fields(&SECTIONS)?;
+    let section = |name| sections.get(name).cloned().unwrap_or_else(|| Value::nothing(name, document.at.clone()));
+    let base = Base { workload: &section("workload"), load: &section("load"), files };
+    let lines = change::lines(document);
+    let variants = variants(&sections, &base, &lines)?;
+    let rungs = rungs(&sections, &base)?;
+    let restore = match variants.iter().any(|variant| variant.workload.kind == IO) {
+        true => Restore::None,
+        false => Restore::Snapshot(None),
+    };
+    let (procedure, own_seed) = procedure::procedure(&section("procedure"), restore)?;
+    let names = Names {
+        variants: variants.iter().map(|variant| variant.name.as_str()).collect(),
+        rungs: rungs.iter().map(|rung| rung.name.as_str()).collect(),
+    };
+    let published = sections.read("published", |value| value.some_of(|one| names.published(one)))?;
+    let plan = LabPlan {
+        name: sections.need("name", "what its recordings are called", Value::name)?,
+        title: sections.text("title")?,
+        source: sections.text("source")?,
+        preset: None,
+        file: document.at.file.clone(),
+        seed: own_seed.unwrap_or(seed),
+        procedure,
+        published: published.unwrap_or_default(),
+        variants,
+        rungs,
+        collectors: collectors(&sections)?,
+        described: sections.read("described", described)?.unwrap_or_default(),
+    };
+    check::check(&plan, &lines)?;
+    Ok(plan)
+}
+
+/// `[server]`, `[workload]` and `[load]` with each of the variants on top.
+fn variants(
+    sections: &Fields<'_>,
+    base: &Base<'_>,
+    lines: &BTreeMap<String, Where>,
+) -> Result<Vec<Variant>, PlanError> {
+    let of_base = |key: &str| ["workload", "load"].contains(&key.split('.').next().unwrap_or_default());
+    let server = sections.read("server", |value| base.server(value))?.unwrap_or_default();
+    let common = Variant {
+        name: BASE.to_owned(),
+        build: "auto".to_owned(),
+        target: None,
+        config: Vec::new(),
+        storage: Storage::Home,
+        layout: Layout::default(),
+        cpus: None,
+        client_cpus: None,
+        memory: None,
+        env: BTreeMap::new(),
+        workload: workload::workload(base.workload)?,
+        load: load::load(base.load)?,
+        before: Vec::new(),
+        after: Vec::new(),
+        lines: lines.iter().filter(|(key, _)| of_base(key)).map(|(key, at)| (key.clone(), at.clone())).collect(),
+    }
+    .with(BASE, &server);
+    let named = |value: &Value| base.named(value).map(|(name, change)| common.with(&name, &change));
+    let mut variants = sections.read("variant", |value| value.some_of(named))?.unwrap_or_else(|| vec![common.clone()]);
+    unique("variant", variants.iter().map(|variant| (variant.name.as_str(), variant.at("name"))))?;
+    for variant in variants.iter_mut().filter(|variant| variant.workload.kind == IO) {
+        // No connections ask: it is measured once.
+        variant.load.points = points::cross(&[1], &[]);
+    }
+    Ok(variants)
+}
+
+fn rungs(sections: &Fields<'_>, base: &Base<'_>) -> Result<Vec<Rung>, PlanError> {
+    let rung = |value: &Value| {
+        let (name, change) = base.named(value)?;
+        match change.lines.len() {
+            // It has its name.
+            1 => Err(value.problem("the rung changes nothing; accepted is whatever a variant may set")),
+            _ => Ok(Rung { name, at: value.at.clone(), change }),
+        }
+    };
+    let rungs = sections.read("rung", |value| value.some_of(rung))?.unwrap_or_default();
+    unique("rung", rungs.iter().map(|rung| (rung.name.as_str(), rung.at.clone())))?;
+    Ok(rungs)
+}
+
+fn collectors(sections: &Fields<'_>) -> Result<Vec<Collector>, PlanError> {
+    let collector = |value: &Value| {
+        let fields = value.fields(&["name", "command", "every"])?;
+        let every_seconds = fields.read("every", |value| match value.seconds()? {
+            seconds if seconds >= 1.0 => Ok(seconds),
+            _ => Err(value.refuse("a duration of at least 1s")),
+        })?;
+        Ok(Collector {
+            name: fields.need("name", "what its series is called", Value::name)?,
+            command: fields
+                .need("command", "a command that prints a number", |value| value.text().map(str::to_owned))?,
+            every_seconds: every_seconds.unwrap_or(EVERY_SECONDS),
+            at: value.at.clone(),
+        })
+    };
+    let collectors = sections.read("collector", |value| value.some_of(collector))?.unwrap_or_default();
+    unique("collector", collectors.iter().map(|collector| (collector.name.as_str(), collector.at.clone())))?;
+    Ok(collectors)
+}
+
+fn unique<'n>(what: &str, names: impl Iterator<Item = (&'n str, Where)>) -> Result<(), PlanError> {
+    let mut known = BTreeMap::new();
+    for (name, at) in names {
+        if let Some(first) = known.insert(name, at.line) {
+            let problem = format!("there is a {what} `{name}` already, in line {first}; each needs a name of its own");
+            return Err(PlanError::File { at, problem });
+        }
+    }
+    Ok(())
+}
+
+fn described(value: &Value) -> Result<BTreeMap<String, Json>, PlanError> {
+    value.entries()?.iter().map(|(key, value)| Ok((key.clone(), json(value)?))).collect()
+}
+
+fn json(value: &Value) -> Result<Json, PlanError> {
+    match &value.kind {
+        Kind::Text(text) | Kind::Date(text) => Ok(Json::from(text.as_str())),
+        Kind::Integer(integer) => match i64::try_from(*integer) {
+            Ok(integer) => Ok(Json::from(integer)),
+            Err(_) => Err(value.refuse("a number of up to 64 bits")),
+        },
+        Kind::Float(_) => value.number().map(Json::from),
+        Kind::Truth(truth) => Ok(Json::from(*truth)),
+        Kind::List(list) => list.iter().map(json).collect::<Result<Vec<_>, _>>().map(Json::from),
+        Kind::Table(entries) => entries.iter().map(|(key, value)| Ok((key.clone(), json(value)?))).collect(),
+    }
+}

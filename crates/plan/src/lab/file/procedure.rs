@@ -1,0 +1,84 @@
+//! `[procedure]`: what happens in each trial.
+
+use super::value::{Kind, Value};
+use crate::error::PlanError;
+use crate::lab::{Method, Order, Procedure, Restore, WarmUp};
+use crate::plan::Measure;
+use plimsoll_model::Class;
+
+const KEYS: [&str; 11] =
+    ["restore", "warmup", "measure", "pause", "rounds", "order", "recovery", "lenient", "checksums", "allow", "seed"];
+const WARM_UP: WarmUp = WarmUp::Seconds(10.0);
+const MEASURE: Measure = Measure::Seconds(30.0);
+const ROUNDS: u32 = 3;
+
+/// Reads `[procedure]` and its seed, if it has one. `restore` is that of a plan that says nothing of it.
+pub(super) fn procedure(table: &Value, restore: Restore) -> Result<(Procedure, Option<u64>), PlanError> {
+    let fields = table.fields(&KEYS)?;
+    let procedure = Procedure {
+        restore: fields.read("restore", restored)?.unwrap_or(restore),
+        warmup: fields.read("warmup", warm_up)?.unwrap_or(WARM_UP),
+        measure: fields.read("measure", measure)?.unwrap_or(MEASURE),
+        pause_seconds: fields.read("pause", Value::seconds)?.unwrap_or(0.0),
+        rounds: fields.read("rounds", |value| value.count(1..=1000))?.map_or(ROUNDS, |rounds| rounds as u32),
+        order: fields.read("order", order)?.unwrap_or(Order::Interleaved),
+        recovery: fields.switch("recovery")?,
+        lenient: fields.switch("lenient")?,
+        checksums: fields.switch("checksums")?,
+        allow: fields.read("allow", |value| value.list_of(class))?.unwrap_or_default(),
+    };
+    let seed = fields.read("seed", |value| value.count(0..=u64::MAX))?;
+    Ok((procedure, seed))
+}
+
+fn restored(value: &Value) -> Result<Restore, PlanError> {
+    const ACCEPTED: &str = "none, snapshot, reflink, btrfs-snapshot, image-clone, copy, reload or { commands = […] }";
+    let method = |name: &str| Method::ALL.into_iter().find(|method| method.name() == name);
+    match &value.kind {
+        Kind::Table(_) => {
+            let fields = value.fields(&["commands"])?;
+            let commands = |value: &Value| value.some_of(|one| one.text().map(str::to_owned));
+            fields.need("commands", "a list of commands", commands).map(Restore::Commands)
+        }
+        Kind::Text(text) => match text.as_str() {
+            "none" => Ok(Restore::None),
+            "snapshot" => Ok(Restore::Snapshot(None)),
+            "reload" => Ok(Restore::Reload),
+            other => method(other).map(|method| Restore::Snapshot(Some(method))).ok_or_else(|| value.refuse(ACCEPTED)),
+        },
+        _ => Err(value.refuse(ACCEPTED)),
+    }
+}
+
+fn warm_up(value: &Value) -> Result<WarmUp, PlanError> {
+    match &value.kind {
+        Kind::Text(text) if text == "auto" => Ok(WarmUp::Auto),
+        Kind::Text(_) => value.seconds().map(WarmUp::Seconds),
+        _ => Err(value.refuse("a duration such as 10s or 15m, or auto")),
+    }
+}
+
+fn measure(value: &Value) -> Result<Measure, PlanError> {
+    let events = |value: &Value| value.count(1..=u64::MAX);
+    match &value.kind {
+        Kind::Table(_) => {
+            let fields = value.fields(&["events", "events_per_connection"])?;
+            match (fields.read("events", events)?, fields.read("events_per_connection", events)?) {
+                (Some(all), None) => Ok(Measure::Events(all)),
+                (None, Some(each)) => Ok(Measure::EventsPerConnection(each)),
+                _ => Err(value.refuse("{ events = N } or { events_per_connection = N }, one of them")),
+            }
+        }
+        Kind::Text(_) => value.some_seconds().map(Measure::Seconds),
+        _ => Err(value.refuse("a duration such as 30s or 10m, { events = N } or { events_per_connection = N }")),
+    }
+}
+
+fn order(value: &Value) -> Result<Order, PlanError> {
+    value.choice(&[("interleaved", Order::Interleaved), ("sequential", Order::Sequential)])
+}
+
+/// A class of durability by its name.
+fn class(value: &Value) -> Result<Class, PlanError> {
+    value.choice(&Class::ALL.map(|class| (class.name(), class)))
+}

@@ -1,0 +1,44 @@
+//! `[workload]`: what is asked of the server.
+
+use super::value::Value;
+use crate::error::PlanError;
+use crate::lab::Workload;
+use std::collections::BTreeMap;
+
+/// The kind that makes storage trials: no server, no connections.
+pub(super) const IO: &str = "io";
+
+/// Reads a whole `[workload]`: what is neither `kind`, `seed` nor `dataset` is a parameter. Which kinds and parameters
+/// there are, the workloads know.
+pub(super) fn workload(table: &Value) -> Result<Workload, PlanError> {
+    let mut workload = Workload { kind: String::new(), params: BTreeMap::new(), seed: 1, dataset: None };
+    for (key, value) in table.entries()? {
+        match key.as_str() {
+            "kind" => workload.kind = value.text()?.trim().to_owned(),
+            "seed" => workload.seed = value.count(0..=u64::MAX)?,
+            "dataset" => workload.dataset = Some(value.text()?.to_owned()),
+            _ => {
+                workload.params.insert(parameter(key, value)?, values(value)?);
+            }
+        }
+    }
+    if workload.kind.is_empty() {
+        return Err(table.problem("`kind` is missing: the name of a workload, such as tpcc or oltp_read_write, or io"));
+    }
+    Ok(workload)
+}
+
+/// The name of a parameter as a command line has it.
+fn parameter(key: &str, value: &Value) -> Result<String, PlanError> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    match !key.is_empty() && key.chars().all(plain) {
+        true => Ok(key.replace('_', "-")),
+        false => Err(value.problem("in a plan a parameter is named by lower-case letters, digits and `_`")),
+    }
+}
+
+/// A value, or several separated by commas.
+fn values(value: &Value) -> Result<String, PlanError> {
+    let texts: Result<Vec<_>, _> = value.one_or_more()?.iter().map(|one| one.scalar(["false", "true"])).collect();
+    Ok(texts?.join(","))
+}

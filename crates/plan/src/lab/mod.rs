@@ -1,0 +1,288 @@
+//! The plan of a lab, as resolved: presets merged, every default filled in, every value with the place that it came from.
+//!
+//! [`file::read`] makes one of a plan file. It stands in the manifest of its recording, from which a lab that was killed
+//! is resumed.
+
+pub mod change;
+pub mod file;
+pub mod trial;
+
+use crate::plan::{Measure, Spread};
+use crate::points::LoadPoint;
+pub use change::Change;
+use plimsoll_model::Class;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+pub use trial::TrialPlan;
+
+/// A line of a file that a person wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Where {
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+}
+
+impl fmt::Display for Where {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, line {}", self.file, self.line)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabPlan {
+    pub name: String,
+    pub title: Option<String>,
+    pub source: Option<String>,
+    /// The preset that was asked for.
+    pub preset: Option<String>,
+    /// The file itself, for messages.
+    pub file: String,
+    pub seed: u64,
+    pub procedure: Procedure,
+    /// At least one, in the order of the file. Without `[[variant]]` the one that `[server]` describes, called `base`.
+    pub variants: Vec<Variant>,
+    pub rungs: Vec<Rung>,
+    pub collectors: Vec<Collector>,
+    pub described: BTreeMap<String, Value>,
+    pub published: Vec<Published>,
+}
+
+/// What happens in each trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Procedure {
+    pub restore: Restore,
+    pub warmup: WarmUp,
+    pub measure: Measure,
+    pub pause_seconds: f64,
+    pub rounds: u32,
+    pub order: Order,
+    /// End by kill -9 under load and time the crash recovery.
+    pub recovery: bool,
+    /// A setting that is not in effect is a caveat, not an error.
+    pub lenient: bool,
+    /// Ask the tables for their checksums before measuring.
+    pub checksums: bool,
+    /// Classes that a rung may cost and be kept all the same.
+    pub allow: Vec<Class>,
+}
+
+/// Where a trial's data come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Restore {
+    /// What the trial before has left.
+    None,
+    /// A copy of the dataset, made by the fastest way there is, or by this one.
+    Snapshot(Option<Method>),
+    /// Dropped and loaded again.
+    Reload,
+    /// By the user's own commands (an array's snapshot, LVM, ZFS), run with `sh -c` while the server is down.
+    Commands(Vec<String>),
+}
+
+/// A way to copy a dataset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    Reflink,
+    BtrfsSnapshot,
+    ImageClone,
+    Copy,
+}
+
+impl Method {
+    pub const ALL: [Method; 4] = [Method::Reflink, Method::BtrfsSnapshot, Method::ImageClone, Method::Copy];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Reflink => "reflink",
+            Method::BtrfsSnapshot => "btrfs-snapshot",
+            Method::ImageClone => "image-clone",
+            Method::Copy => "copy",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarmUp {
+    Seconds(f64),
+    /// Until throughput has settled.
+    Auto,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// In each round all variants at each load point, in an order drawn anew.
+    Interleaved,
+    /// All of one variant, then all of the next.
+    Sequential,
+}
+
+/// One way of setting things up, with nothing left open.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    pub name: String,
+    /// `auto`, `mariadb`, `mysql` or a path. Not used with a target.
+    pub build: String,
+    /// URL of a server that is not ours.
+    pub target: Option<String>,
+    /// Each name once; later sources have replaced earlier ones: `config_file`, `[server.config]`, the variant, rungs.
+    pub config: Vec<Setting>,
+    pub storage: Storage,
+    pub layout: Layout,
+    /// CPUs of the server, and of the load generator.
+    pub cpus: Option<Vec<usize>>,
+    pub client_cpus: Option<Vec<usize>>,
+    /// Limit of the server's memory, bytes.
+    pub memory: Option<u64>,
+    pub env: BTreeMap<String, String>,
+    pub workload: Workload,
+    pub load: Load,
+    pub before: Vec<Action>,
+    pub after: Vec<Action>,
+    /// Where its values stand, by key: `datadir`, `layout.redo`, `memory`.
+    pub lines: BTreeMap<String, Where>,
+}
+
+impl Variant {
+    /// Where the value of `key` stands; of a default nowhere.
+    pub fn at(&self, key: &str) -> Where {
+        self.lines.get(key).cloned().unwrap_or_default()
+    }
+}
+
+/// A server setting as requested.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// In the form of a server variable: lower case, underscores.
+    pub name: String,
+    pub value: String,
+    pub at: Where,
+    /// From a `config_file`: a name that the server does not have any more is left out, and said.
+    pub from_file: bool,
+}
+
+/// Where the data of a private server lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Storage {
+    /// Below Plimsoll's home.
+    #[default]
+    Home,
+    Directory(PathBuf),
+    /// A storage lane, by its name.
+    Lane(String),
+}
+
+/// Files that lie elsewhere than the data.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    pub redo: Option<PathBuf>,
+    pub doublewrite: Option<PathBuf>,
+    pub undo: Option<PathBuf>,
+    pub binlog: Option<PathBuf>,
+    pub tmp: Option<PathBuf>,
+    /// Single tables by name.
+    pub tables: BTreeMap<String, PathBuf>,
+}
+
+impl Layout {
+    pub fn is_empty(&self) -> bool {
+        *self == Layout::default()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// `tpcc`, `oltp_read_write` …, or `io` for storage trials.
+    pub kind: String,
+    /// As typed, by kebab-case name.
+    pub params: BTreeMap<String, String>,
+    /// Of the data.
+    pub seed: u64,
+    /// A dataset that was saved, by name, instead of one that is loaded.
+    pub dataset: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    pub points: Vec<LoadPoint>,
+    /// The highest rate that keeps this is looked for, at each number of connections of `points`.
+    pub find: Option<Objective>,
+    pub arrivals: Spread,
+    pub loops: usize,
+    /// `prepared` or `text`; the workload's own if not given.
+    pub protocol: Option<String>,
+    pub ignore_errors: Vec<u16>,
+    pub outage_limit_seconds: f64,
+}
+
+/// `p99 < 20ms`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Objective {
+    /// As written.
+    pub text: String,
+    /// 0 to 1.
+    pub quantile: f64,
+    pub limit_ms: f64,
+}
+
+/// Something to do outside of the database.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Run with `sh -c`, and only if commands are allowed.
+    Command(String),
+    /// For a person, who says when it is done.
+    Prompt(String),
+}
+
+/// A step of a ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rung {
+    pub name: String,
+    pub at: Where,
+    pub change: Change,
+}
+
+/// A user's own numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Collector {
+    pub name: String,
+    pub command: String,
+    pub every_seconds: f64,
+    pub at: Where,
+}
+
+/// What the source printed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    pub place: Option<String>,
+    pub metric: String,
+    pub unit: Option<String>,
+    pub variant: Option<String>,
+    pub rung: Option<String>,
+    pub workload: Option<String>,
+    pub connections: Option<usize>,
+    pub cpus: Option<usize>,
+    pub value: Option<f64>,
+    pub range: Option<(f64, f64)>,
+    pub ordering: Option<Vec<String>>,
+    pub kind: PublishedKind,
+    pub note: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PublishedKind {
+    #[default]
+    Printed,
+    Derived,
+    Claim,
+}

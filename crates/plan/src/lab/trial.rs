@@ -1,0 +1,43 @@
+//! One trial: a variant at a load point in a round.
+
+use super::{Procedure, Variant};
+use crate::plan::RunPlan;
+use crate::points::LoadPoint;
+use serde::{Deserialize, Serialize};
+
+/// What a trial is to do. It stands in its `trial.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialPlan {
+    /// Place among all trials, from 1.
+    pub index: u32,
+    /// What the recording calls the variant: its name, or `name/rung/with` and `name/rung/without` in a ladder.
+    pub label: String,
+    pub variant: Variant,
+    pub point: LoadPoint,
+    /// From 1.
+    pub round: u32,
+    /// Of the load: the same for all variants of a round.
+    pub seed: u64,
+}
+
+impl TrialPlan {
+    /// What the trial asks of the load generator. `protocol` is the workload's own where none was given.
+    pub fn run_plan(&self, procedure: &Procedure, warmup_seconds: f64, protocol: &str) -> RunPlan {
+        let Variant { workload, load, .. } = &self.variant;
+        RunPlan {
+            workload: workload.kind.clone(),
+            params: workload.params.clone(),
+            target: self.variant.target.clone().unwrap_or_else(|| format!("private:{}", self.variant.build)),
+            points: vec![self.point],
+            arrivals: load.arrivals,
+            warmup_seconds,
+            measure: procedure.measure,
+            seed: self.seed,
+            loops: load.loops,
+            protocol: load.protocol.clone().unwrap_or_else(|| protocol.to_owned()),
+            outage_limit_seconds: load.outage_limit_seconds,
+            ignore_errors: load.ignore_errors.clone(),
+            report_interval_seconds: 1,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! A server's option file, `my.cnf`, as the servers' manuals describe it ("Using Option Files" of MySQL, "Configuring
+//! MariaDB with Option Files"): groups, options, comments, quotes and escapes.
+
+use crate::error::PlanError;
+use crate::lab::Where;
+
+/// Groups that a server of either vendor reads.
+const OF_SERVERS: [&str; 6] = ["mysqld", "server", "mariadb", "mariadbd", "client-server", "galera"];
+
+/// An option: a line `name = value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub group: String,
+    /// As written, with its dashes and capitals.
+    pub name: String,
+    /// None for a switch that stands alone.
+    pub value: Option<String>,
+    /// From 1.
+    pub line: usize,
+}
+
+impl Entry {
+    /// Whether a server reads the option's group: `[mysqld]`, `[server]`, `[mariadb]` and so on, also with a version
+    /// behind it, whichever: `[mysqld-5.7]`. Others belong to `mysqldump`, `mysqld_safe` and the rest.
+    pub fn is_of_server(&self) -> bool {
+        let version = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+        let behind = |group: &str| self.group.strip_prefix(group).and_then(|rest| rest.strip_prefix('-'));
+        OF_SERVERS.iter().any(|group| self.group == *group || behind(group).is_some_and(version))
+    }
+}
+
+/// Reads the text of an option file, the options of all its groups; `file` names it in errors.
+///
+/// # Errors
+/// [`PlanError::File`] with file and line for what is neither a group, an option nor a comment, for an option before
+/// the first group, and for `!include` and `!includedir`.
+pub fn parse(text: &str, file: &str) -> Result<Vec<Entry>, PlanError> {
+    let mut entries = Vec::new();
+    let mut group: Option<String> = None;
+    for (number, line) in text.lines().enumerate() {
+        let line_number = number + 1;
+        let problem =
+            |problem: String| PlanError::File { at: Where { file: file.to_owned(), line: line_number }, problem };
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if line.starts_with('!') {
+            return Err(problem(format!(
+                "found `{}`; a plan names every file that it needs, so that others can repeat it: put the settings of \
+                 that file here",
+                line.escape_debug()
+            )));
+        }
+        let line = uncommented(line);
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.strip_suffix(']').map(str::trim_end).filter(|name| !name.is_empty());
+            group = Some(name.ok_or_else(|| problem(unreadable(line)))?.to_owned());
+            continue;
+        }
+        let (name, value) = option(line).ok_or_else(|| problem(unreadable(line)))?;
+        let group = group.clone().ok_or_else(|| {
+            problem(format!("`{name}` stands before the first group; accepted is a line such as [mysqld] above it"))
+        })?;
+        entries.push(Entry { group, name, value, line: line_number });
+    }
+    Ok(entries)
+}
+
+fn unreadable(line: &str) -> String {
+    let line: String = line.chars().take(80).collect();
+    format!("found `{}`; accepted is [group], name, name = value, or a comment after #", line.escape_debug())
+}
+
+fn option(line: &str) -> Option<(String, Option<String>)> {
+    let (name, value) = match line.split_once('=') {
+        Some((name, value)) => (name.trim(), Some(unquoted(value.trim()))),
+        None => (line, None),
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    (!name.is_empty() && name.chars().all(plain)).then(|| (name.to_owned(), value))
+}
+
+/// The line without its comment: from a `#` outside of quotes, as the servers have it.
+fn uncommented(line: &str) -> &str {
+    let mut quote = None;
+    let mut escaped = false;
+    for (at, c) in line.char_indices() {
+        match (quote, c) {
+            (None, '#') => return line[..at].trim_end(),
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), c) if open == c && !escaped => quote = None,
+            _ => {}
+        }
+        escaped = quote.is_some() && c == '\\' && !escaped;
+    }
+    line
+}
+
+/// A value without the quotes around it, its escapes resolved.
+fn unquoted(value: &str) -> String {
+    let quoted = |quote| value.strip_prefix(quote).and_then(|value: &str| value.strip_suffix(quote));
+    let value = quoted('"').or_else(|| quoted('\'')).unwrap_or(value);
+    let mut plain = String::with_capacity(value.len());
+    let mut characters = value.chars();
+    while let Some(c) = characters.next() {
+        if c != '\\' {
+            plain.push(c);
+            continue;
+        }
+        match characters.next() {
+            Some('n') => plain.push('\n'),
+            Some('t') => plain.push('\t'),
+            Some('r') => plain.push('\r'),
+            Some('b') => plain.push('\u{8}'),
+            Some('s') => plain.push(' '),
+            Some(c @ ('\\' | '"' | '\'')) => plain.push(c),
+            Some(other) => plain.extend(['\\', other]),
+            None => plain.push('\\'),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_have_their_group_value_and_line() {
+        let text = "# comment\n; another\n\n[mysqld_safe]\nopen_files_limit=16384\n[mysqld ] # here\n\
+                    skip-name-resolve\nInnodb-Buffer_Pool_Size = 22G   # most of it\r\n\
+                    innodb_data_file_path=sys/system:11M; dat3/misc:13M\nempty =\n\
+                    innodb_monitor_enable='%'\ninit_connect = \"SET @a = '#', @b = \\\"x\\\"\" # run by all\n\
+                    tmpdir=/a\\sb\\q\\\\c\n";
+        let entries = parse(text, "my.cnf").unwrap();
+        let short: Vec<_> = entries.iter().map(|e| (e.line, e.name.as_str(), e.value.as_deref())).collect();
+        assert_eq!(
+            short,
+            [
+                (5, "open_files_limit", Some("16384")),
+                (7, "skip-name-resolve", None),
+                (8, "Innodb-Buffer_Pool_Size", Some("22G")),
+                (9, "innodb_data_file_path", Some("sys/system:11M; dat3/misc:13M")),
+                (10, "empty", Some("")),
+                (11, "innodb_monitor_enable", Some("%")),
+                (12, "init_connect", Some("SET @a = '#', @b = \"x\"")),
+                (13, "tmpdir", Some("/a b\\q\\c")),
+            ]
+        );
+        assert_eq!((entries[0].group.as_str(), entries[1].group.as_str()), ("mysqld_safe", "mysqld"));
+    }
+
+    #[test]
+    fn groups_of_servers_are_told_from_others() {
+        let of_server =
+            |group: &str| parse(&format!("[{group}]\nx=1"), "my.cnf").unwrap().iter().all(Entry::is_of_server);
+        for group in
+            ["mysqld", "server", "mariadb", "mariadbd", "mysqld-8.4", "mariadb-10.11", "client-server", "galera"]
+        {
+            assert!(of_server(group), "{group}");
+        }
+        for group in ["client", "mysql", "mysqldump", "mysqld_safe", "mysqld1", "mysqld-", "client-mariadb", "MYSQLD"] {
+            assert!(!of_server(group), "{group}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_option_is_refused_with_its_line() {
+        for (text, line, words) in [
+            ("[mysqld]\n!include /etc/my.cnf\n", 2, "put the settings of that file here"),
+            ("!includedir /etc/mysql/conf.d", 1, "put the settings of that file here"),
+            ("\nport=1\n[mysqld]", 2, "before the first group"),
+            ("[mysqld]\ninnodb open files=4096", 2, "found `innodb open files=4096`; accepted is [group], name"),
+            ("[mysqld\nx=1", 1, "found `[mysqld`"),
+            ("[]", 1, "found `[]`"),
+            ("[mysqld]\n= 3", 2, "found `= 3`"),
+        ] {
+            let PlanError::File { at, problem } = parse(text, "my.cnf").unwrap_err() else { panic!("{text}") };
+            assert_eq!((at.file.as_str(), at.line), ("my.cnf", line), "{problem}");
+            assert!(problem.contains(words), "{problem}");
+        }
+    }
+}

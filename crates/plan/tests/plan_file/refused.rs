@@ -1,0 +1,281 @@
+//! What is refused: with the file, the line, what was found, and what is accepted.
+
+use super::{EXAMPLE, read};
+use plimsoll_plan::PlanError;
+
+/// Checks that `text` is refused with this line and all of these words.
+fn refused(text: &str, preset: Option<&str>, line: usize, words: &[&str]) {
+    let error = read(text, preset).expect_err(text);
+    let message = error.to_string();
+    let PlanError::File { at, .. } = error else { panic!("{message}\n{text}") };
+    assert_eq!((at.file.as_str(), at.line), ("plan.toml", line), "{message}\n{text}");
+    for word in words {
+        assert!(message.contains(word), "{message}\ndoes not say {word}");
+    }
+}
+
+/// A plan of two lines, to which `lines` are added from the third on.
+fn plan(lines: &str) -> String {
+    format!("name = \"a\"\nworkload.kind = \"tpcc\"\n{lines}")
+}
+
+/// Checks that each of the additions is refused, at a line counted from the first that was added.
+fn refused_each(cases: &[(&str, usize, &[&str])]) {
+    for (lines, line, words) in cases {
+        refused(&plan(lines), None, line + 2, words);
+    }
+}
+
+#[test]
+fn a_key_that_is_not_known_is_told_with_its_neighbour() {
+    refused_each(&[
+        ("warkload = 1", 1, &["`warkload` is not known (did you mean `workload`?)", "name, title, source, server"]),
+        ("[procedure]\nrouds = 3", 2, &["`procedure.rouds`", "did you mean `rounds`", "restore, warmup, measure"]),
+        ("[server]\nbiuld = \"auto\"", 2, &["did you mean `build`"]),
+        ("[server]\nname = \"x\"", 2, &["`server.name` is not known"]),
+        ("[load]\nconections = 3", 2, &["did you mean `connections`"]),
+        ("[[variant]]\nname = \"x\"\ndatadirs = \"/x\"", 3, &["`variant.datadirs`", "did you mean `datadir`"]),
+        ("[[variant]]\nname = \"x\"\nlayout = { rdo = \"/x\" }", 3, &["`variant.layout.rdo`", "redo"]),
+        ("[[rung]]\nname = \"x\"\nenviron = {}", 3, &["`rung.environ`", "env"]),
+        ("[[collector]]\nname = \"x\"\ncomand = \"y\"", 3, &["did you mean `command`"]),
+        ("[[published]]\nmetrik = \"y\"", 2, &["did you mean `metric`"]),
+        ("procedure.restore = { command = [\"x\"] }", 1, &["did you mean `commands`"]),
+        ("procedure.measure = { event = 4 }", 1, &["did you mean `events`"]),
+        ("[preset.p]\n\nlaod.connections = 3", 3, &["`preset.p.laod` is not known (did you mean `load`?)"]),
+        ("[preset.p]\npreset = {}", 2, &["a preset has no presets"]),
+    ]);
+}
+
+#[test]
+fn what_must_be_there_is_missed() {
+    refused("", None, 1, &["`kind` is missing"]);
+    refused("\n[workload]\nkind = \"tpcc\"\n", None, 1, &["`name` is missing"]);
+    refused("name = \"a\"\n\n[workload]\nwarehouses = 3", None, 3, &["workload: `kind` is missing", "tpcc"]);
+    refused_each(&[
+        ("[[variant]]\nname = \"x\"\n[[variant]]\ncpus = 1", 3, &["`variant.name` is missing"]),
+        ("[[rung]]\nconfig.a = 1", 1, &["`rung.name` is missing"]),
+        ("[[rung]]\nname = \"x\"", 1, &["changes nothing"]),
+        ("[[collector]]\nname = \"x\"", 1, &["`collector.command` is missing"]),
+        ("[[published]]\nvalue = 1", 1, &["`published.metric` is missing"]),
+        ("procedure.restore = {}", 1, &["`procedure.restore.commands` is missing"]),
+        ("server.before = {}", 1, &["`server.before.prompt` is missing"]),
+    ]);
+}
+
+#[test]
+fn wrong_types_and_values_are_told_with_what_is_accepted() {
+    refused("name = 3", None, 1, &["`kind` is missing"]);
+    refused("workload.kind = \"tpcc\"\nname = 3", None, 2, &["name: found `3`; accepted is a name"]);
+    refused("workload.kind = \"tpcc\"\nname = \"Sun\"", None, 2, &["found `\"Sun\"`", "lower-case"]);
+    refused_each(&[
+        ("title = true", 1, &["title: found `true`; accepted is a text in quotes"]),
+        ("server = 3", 1, &["server: found `3`; accepted is a table"]),
+        ("variant = 3", 1, &["variant: found `3`", "a list"]),
+        ("variant = []", 1, &["variant: found an empty list"]),
+        ("[[variant]]\nname = \"-x\"", 2, &["variant.name", "the first is a letter or digit"]),
+        ("server.build = \"mariadbd\"", 1, &["auto, mariadb, mysql or the path"]),
+        ("server.datadir = \"data\"", 1, &["found `\"data\"`; accepted is an absolute path"]),
+        ("server.lane = \"\"", 1, &["found `\"\"`"]),
+        ("server.layout.tables = { \"a`b\" = \"/x\" }", 1, &["a table is named by letters"]),
+        ("server.cpus = []", 1, &["an empty list"]),
+        ("server.cpus = [0, 0]", 1, &["a list of CPUs, each once"]),
+        ("server.cpus = \"3-1\"", 1, &["a list of CPUs"]),
+        ("server.cpus = \"0-99999999999\"", 1, &["a list of CPUs"]),
+        ("server.cpus = [-1]", 1, &["a list of CPUs"]),
+        ("server.memory = \"8 GB\"", 1, &["found `\"8 GB\"`", "128M or 22G"]),
+        ("server.memory = 0", 1, &["above 0"]),
+        ("server.memory = true", 1, &["found `true`", "a size"]),
+        ("server.env = { \"A B\" = \"1\" }", 1, &["a variable of the environment"]),
+        ("server.env = { A = [1] }", 1, &["found a list; accepted is a text in quotes, a number, true or false"]),
+        ("server.before = 3", 1, &["a command in quotes or { prompt"]),
+        ("workload.seed = -1", 1, &["found `-1`; accepted is a whole number from 0"]),
+        ("workload.warehouses = []", 1, &["an empty list"]),
+        ("workload.warehouses = { a = 1 }", 1, &["found a table"]),
+        ("workload.warehouses = nan", 1, &["found `nan`"]),
+        ("workload.table-size = 1", 1, &["lower-case letters, digits and `_`"]),
+        ("procedure.warmup = 10", 1, &["a duration such as 10s or 15m, or auto"]),
+        ("procedure.warmup = \"ten\"", 1, &["found `\"ten\"`", "10s"]),
+        ("procedure.measure = \"0s\"", 1, &["above 0"]),
+        ("procedure.measure = {}", 1, &["one of them"]),
+        ("procedure.measure = { events = 1, events_per_connection = 1 }", 1, &["one of them"]),
+        ("procedure.measure = { events = 0 }", 1, &["from 1"]),
+        ("procedure.pause = \"1000h\"", 1, &["at most 720h"]),
+        ("procedure.pause = 1", 1, &["a duration in quotes"]),
+        ("procedure.rounds = 0", 1, &["a whole number from 1 to 1000"]),
+        ("procedure.rounds = 1.5", 1, &["found `1.5`"]),
+        ("procedure.order = \"sequentially\"", 1, &["did you mean `sequential`", "interleaved, sequential"]),
+        ("procedure.lenient = \"true\"", 1, &["true or false, without quotes"]),
+        ("procedure.allow = [\n \"d1\",\n \"d9\"]", 3, &["found `\"d9\"`", "d0, a, i, d1, d1p"]),
+        ("procedure.restore = \"snap\"", 1, &["none, snapshot, reflink"]),
+        ("procedure.restore = { commands = [] }", 1, &["an empty list"]),
+        ("procedure.seed = 99999999999999999999", 1, &["found `99999999999999999999`"]),
+        ("load.connections = 0", 1, &["load.connections: found `0`", "1..64"]),
+        ("load.connections = []", 1, &["an empty list"]),
+        ("load.connections = [1,\n\"x\"]", 2, &["found `\"x\"`"]),
+        ("load.connections = [1, \"1..2\"]", 1, &["1 is there twice"]),
+        ("load.rate = \"fast\"", 1, &["rates per second"]),
+        ("load.rate = -1.5", 1, &["found `-1.5`"]),
+        ("load.find = \"p99 > 20ms\"", 1, &["such as p99 < 20ms"]),
+        ("load.find = 99", 1, &["such as p99 < 20ms"]),
+        ("load.arrivals = \"poison\"", 1, &["did you mean `poisson`"]),
+        ("load.loops = 0", 1, &["from 1 to 256"]),
+        ("load.protocol = \"binary\"", 1, &["prepared, text"]),
+        ("load.ignore_errors = [70000]", 1, &["from 1 to 65535"]),
+        ("[[collector]]\nname = \"x\"\ncommand = \"y\"\nevery = \"10ms\"", 4, &["at least 1s"]),
+        ("described.a = inf", 1, &["found `inf`"]),
+        ("described = [1]", 1, &["described: found a list; accepted is a table"]),
+    ]);
+}
+
+#[test]
+fn settings_are_refused_that_hide_something_or_are_not_the_plans() {
+    refused_each(&[
+        ("server.config = { datadir = \"/x\" }", 1, &["server.config.datadir", "leave it out"]),
+        ("server.config = { Pid-File = \"/x\" }", 1, &["leave it out"]),
+        ("server.config = { port = 3306 }", 1, &["leave it out"]),
+        ("server.config = { innodb_log_group_home_dir = \"/x\" }", 1, &["layout.redo"]),
+        ("server.config = { loose_innodb_foo = 1 }", 1, &["`loose` would hide a misspelt name", "`innodb_foo`"]),
+        ("server.config = { Loose-x = 1 }", 1, &["`loose` would hide", "`x`"]),
+        ("server.config = { \"a b\" = 1 }", 1, &["letters, digits"]),
+        ("server.config = { a = \"x\\ny\" }", 1, &["one line of text"]),
+        ("server.config = { a = [1] }", 1, &["found a list"]),
+        ("server.config = { a = inf }", 1, &["found `inf`"]),
+        ("[server.config]\na-b = 1\nA_b = 2", 3, &["`a_b` is set already, in line 4"]),
+        ("[server.config]\nlog_bin = 1\nskip_log_bin = true", 3, &["`log_bin` is set already, in line 4"]),
+        ("server.config_file = \"other.cnf\"", 1, &["cannot read `other.cnf`: no such file"]),
+        ("server.config_file = 3", 1, &["found `3`"]),
+    ]);
+    let error = read(&plan("server.config_file = \"broken.cnf\""), None).unwrap_err().to_string();
+    assert!(error.starts_with("broken.cnf, line 3: found `innodb open files=4096`"), "{error}");
+}
+
+#[test]
+fn names_are_known_and_each_stands_for_one_thing() {
+    refused_each(&[
+        ("[[variant]]\nname = \"x\"\n[[variant]]\nname = \"x\"", 4, &["a variant `x` already, in line 4"]),
+        ("[[rung]]\nname = \"x\"\ncpus = 1\n[[rung]]\nname = \"x\"\ncpus = 2", 4, &["a rung `x` already, in line 3"]),
+        ("[[rung]]\nname = \"worth/x\"\ncpus = 1", 1, &["floor, worth, gain"]),
+        (
+            "[[variant]]\nname = \"a\"\n[[variant]]\nname = \"a/b\"\n[[rung]]\nname = \"c\"\ncpus = 1\n\
+             [[rung]]\nname = \"b/c\"\ncpus = 1",
+            8,
+            &["two rungs would be called `a/b/c`"],
+        ),
+        ("[[published]]\nmetric = \"m\"\nvalue = 1\nvariant = \"bas\"", 4, &["`bas`", "did you mean `base`"]),
+        ("[[published]]\nmetric = \"m\"\nvalue = 1\nrung = \"x\"", 4, &["the plan has no rung `x`; there is none"]),
+        ("[[published]]\nmetric = \"m\"\nordering = [\"base\", \"x\"]", 3, &["no variant `x`"]),
+        ("[[published]]\nmetric = \"m\"\nordering = [\"base\", \"base\"]", 3, &["twice"]),
+        ("[[published]]\nmetric = \"m\"\nordering = [\"base\"]", 3, &["two or more"]),
+        ("[[published]]\nmetric = \"m\"", 1, &["found nothing; accepted is one of value, range, ordering"]),
+        ("[[published]]\nmetric = \"m\"\nvalue = 1\nrange = [1, 2]", 1, &["found value and range"]),
+        ("[[published]]\nmetric = \"m\"\nrange = [1, 2, 3]", 3, &["two numbers"]),
+        ("[[published]]\nmetric = \"m\"\nrange = [2, 1]", 3, &["the lower one first"]),
+        ("[[published]]\nmetric = \"m\"\nvalue = 1\nkind = \"guess\"", 4, &["printed, derived, claim"]),
+    ]);
+    let long = "x".repeat(40);
+    let text = plan(&format!("[[variant]]\nname = \"{long}\"\n[[rung]]\nname = \"{long}\"\ncpus = 1"));
+    refused(&text, None, 5, &["too long together"]);
+}
+
+#[test]
+fn presets_change_what_is_there() {
+    let with = |lines: &str| format!("{EXAMPLE}{lines}");
+    let line = EXAMPLE.lines().count() + 1;
+    refused(EXAMPLE, Some("smal"), 60, &["no preset `smal` (did you mean `small`?); accepted is small"]);
+    refused(&plan(""), Some("x"), 1, &["the plan has no presets"]);
+    refused(&with("variant.iscsi.datadir = \"/x\"\n"), Some("small"), line, &["no variant `iscsi`; there is fc, nfs"]);
+    refused(&with("variant.fc.name = \"fd\"\n"), Some("small"), line, &["but not their names"]);
+    refused(&with("[[preset.other.variant]]\nname = \"fc\"\n"), None, line, &["a table with the names of variants"]);
+    refused(
+        &with("load.connections = \"many\"\n"),
+        Some("small"),
+        line,
+        &["preset.small.load.connections", "\"many\""],
+    );
+    refused(&with("load.connections = \"many\"\n"), None, line, &["preset.small.load.connections"]);
+    refused(&with("variant.fc.lane = \"xfs\"\n"), None, line, &["choose one"]);
+}
+
+#[test]
+fn impossible_combinations_are_refused() {
+    refused_each(&[
+        ("[server]\ndatadir = \"/x\"\nlane = \"xfs\"", 3, &["`datadir` says where the data lie already"]),
+        ("load = { rate = 1, find = \"p99 < 1s\" }", 1, &["leave `rate` out"]),
+        ("load.find = \"p99 < 1s\"\n[[rung]]\nname = \"x\"\ncpus = 1", 1, &["cannot go with [[rung]]"]),
+        ("[[rung]]\nname = \"x\"\nload.find = \"p99 < 1s\"", 1, &["cannot go with [[rung]]"]),
+        ("procedure.order = \"sequential\"\n[[rung]]\nname = \"x\"\ncpus = 1", 1, &["interleaved pairs"]),
+        ("load.rate = 5\nprocedure.measure.events_per_connection = 3", 2, &["arrivals belong to no connection"]),
+        ("load.find = \"p99 < 1s\"\nprocedure.measure.events_per_connection = 3", 2, &["arrivals"]),
+        ("load.rate = 5\nprocedure.measure.events = 3", 2, &["counted from the start", "warmup = \"0s\""]),
+        ("procedure.restore = \"reload\"\nworkload.dataset = \"saved\"", 2, &["accepted is snapshot"]),
+        ("procedure.restore = \"image-clone\"", 1, &["`base` lies on none"]),
+        (
+            "[server]\nmemory = \"1G\"\nconfig.innodb_buffer_pool_size = \"1G\"",
+            3,
+            &["memory (line 4)", "accepted is less"],
+        ),
+        (
+            "[[variant]]\nname = \"v\"\nworkload.scale = 3\n[[rung]]\nname = \"x\"\nworkload.kind = \"tpcb\"",
+            6,
+            &["rung `x` would undo `workload.scale` of `v` (line 5)"],
+        ),
+        (
+            "[[rung]]\nname = \"x\"\nload.loops = 3\n[[rung]]\nname = \"y\"\nload.connections = 3",
+            6,
+            &["rung `y` would undo `load.loops` of `x` (line 5)"],
+        ),
+    ]);
+}
+
+#[test]
+fn a_server_that_is_not_ours_is_neither_configured_nor_restored_nor_killed() {
+    let target = |lines: &str| format!("[server]\ntarget = \"mysql://u@db.example/d\"\n{lines}");
+    let restored = "[procedure]\nrestore = \"none\"\n";
+    for (lines, line, words) in [
+        (restored.replace("none", "snapshot"), 4, "accepted is restore = \"reload\" or \"none\""),
+        (restored.replace("none", "copy"), 4, "never copied"),
+        (String::new(), 2, "accepted is restore = \"reload\" or \"none\""),
+        (format!("{restored}recovery = true"), 5, "kills only private servers"),
+        (format!("build = \"mysql\"\n{restored}"), 3, "`build` is for private servers"),
+        (format!("config.a = 1\n{restored}"), 3, "`config` is for private servers"),
+        (format!("{restored}[[variant]]\nname = \"x\"\nlane = \"xfs\""), 7, "`lane` is for private servers"),
+        (format!("{restored}[[rung]]\nname = \"x\"\nconfig.a = 1"), 7, "`config` is for private servers"),
+        (format!("{restored}[[variant]]\nname = \"x\"\nworkload.dataset = \"d\""), 7, "a saved dataset is for private"),
+    ] {
+        refused(&plan(&target(&lines)), None, line + 2, &[words]);
+    }
+    refused_each(&[
+        ("server.target = \"private:mysql\"", 1, &["choose its `build`"]),
+        ("server.target = \"postgres://db.example/d\"", 1, &["accepted is private", "mysql://"]),
+    ]);
+    let secret = plan("server.target = \"mysql://u:hunter2@db.example/d\"");
+    refused(&secret, None, 3, &["contains a password", "MYSQL_PWD"]);
+    assert!(!read(&secret, None).unwrap_err().to_string().contains("hunter2"));
+}
+
+#[test]
+fn storage_trials_have_no_server() {
+    for (lines, line, words) in [
+        ("load.connections = 3", 3, "`load` has no meaning for storage trials"),
+        ("server.config.a = 1", 3, "`config` has no meaning"),
+        ("server.target = \"mysql://u@h/d\"", 3, "`target` has no meaning"),
+        ("procedure.recovery = true", 3, "procedure.recovery: has no meaning"),
+        ("procedure.restore = \"reflink\"", 3, "procedure.restore: has no meaning"),
+        ("procedure.measure.events = 3", 3, "measure a duration"),
+        (
+            "[[variant]]\nname = \"x\"\n[[variant]]\nname = \"y\"\nworkload.kind = \"tpcc\"",
+            7,
+            "do not go into one plan",
+        ),
+    ] {
+        refused(&plan(lines).replacen("tpcc", "io", 1), None, line, &[words]);
+    }
+}
+
+#[test]
+fn what_is_not_toml_has_its_line() {
+    for (text, line) in [("name = \n", 1), ("name = \"a\"\nname = \"b\"\n", 2), ("name = \"a\"\n[x\n", 2), ("\n\n=", 3)]
+    {
+        refused(text, None, line, &["this is not TOML"]);
+    }
+}

@@ -1,0 +1,71 @@
+//! What `plimsoll lab` was given.
+
+use clap::{Args, ValueHint};
+use std::path::PathBuf;
+
+pub const HELP: &str = "\
+A plan says what to compare and how; each trial starts from the same data:
+
+  name = \"flush-at-commit\"
+
+  [workload]
+  kind = \"oltp_read_write\"
+  table_size = 100000
+
+  [load]
+  connections = [16]
+
+  [procedure]
+  warmup = \"10s\"
+  measure = \"30s\"
+  rounds = 5
+
+  [[variant]]
+  name = \"safe\"
+
+  [[variant]]
+  name = \"fast\"
+  config = { innodb_flush_log_at_trx_commit = 2 }
+
+  [preset.small]
+  workload.table_size = 1000
+  procedure = { measure = \"5s\", rounds = 2 }
+
+A preset is the same experiment in another size: what it says is laid over the plan, `--preset small` here. With [[rung]] in \
+place of variants each step is tried on top of those that have helped; with find = \"p99 < 20ms\" under [load] the highest \
+rate is looked for that keeps this.
+
+  plimsoll lab plan.toml --dry-run             what it would do, how long, every setting and where it comes from
+  plimsoll lab plan.toml --preset small
+  plimsoll lab --resume RECORDING              goes on after Ctrl-C, a kill or a power cut
+
+Exit codes: 0 done; 1 done, but a trial failed or a setting was not in effect; 2 a mistake in the plan, nothing was started; \
+3 the environment failed; 130 interrupted, what was measured is kept.";
+
+#[derive(Debug, Args)]
+pub struct LabArgs {
+    /// The plan.
+    #[arg(value_name = "PLAN.toml", value_hint = ValueHint::FilePath, required_unless_present = "resume")]
+    pub plan: Option<PathBuf>,
+    /// The variation of the plan to execute.
+    #[arg(long, value_name = "NAME", conflicts_with = "resume")]
+    pub preset: Option<String>,
+    /// Say what would be done, and do nothing.
+    #[arg(long, conflicts_with = "resume")]
+    pub dry_run: bool,
+    /// Run the commands that the plan contains, with `sh -c`.
+    #[arg(long)]
+    pub allow_commands: bool,
+    /// Print the summary, or what would be done, as one JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
+    /// Connections that load data at the same time; the data do not depend on it.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]
+    pub threads: u16,
+    /// Seed of orders and loads, where the plan has none; random if not given, and printed.
+    #[arg(long, value_name = "N", conflicts_with = "resume")]
+    pub seed: Option<u64>,
+    /// Go on with a recording that did not come to its end: its directory, or an unmistakable part of its name.
+    #[arg(long, value_name = "RECORDING", value_hint = ValueHint::DirPath, conflicts_with = "plan")]
+    pub resume: Option<String>,
+}

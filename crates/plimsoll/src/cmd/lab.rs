@@ -1,0 +1,140 @@
+//! `plimsoll lab`: executes a plan, or says what it would do.
+
+mod listing;
+
+use super::run::random_seed;
+use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED};
+use crate::args::LabArgs;
+use crate::terminal::{self, Progress};
+use plimsoll_lab::LabError;
+use plimsoll_lab::execute::dry_run::dry_run;
+use plimsoll_lab::execute::preflight::Machine;
+use plimsoll_lab::execute::resume::plan_of;
+use plimsoll_lab::execute::{Finished, Options, execute};
+use plimsoll_lab::trial::Ended;
+use plimsoll_model::lab::LabSummary;
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::file;
+use plimsoll_report::lab;
+use plimsoll_report::text::clean;
+use plimsoll_server::Home;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
+    let read = args.plan.as_deref().map(|path| read(path, args)).transpose()?;
+    let home = Home::from_env().map_err(LabError::from)?;
+    let resume = args.resume.as_deref().map(|text| recording(&home, text)).transpose()?;
+    let plan = match (read, &resume) {
+        (Some(plan), _) => plan,
+        (None, Some(directory)) => plan_of(directory)?,
+        (None, None) => return Err(LabError::Refused("give a plan, or --resume RECORDING".to_owned()).into()),
+    };
+    let options = Options {
+        allow_commands: args.allow_commands,
+        resume,
+        holder: format!("plimsoll lab {}", plan.name),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        threads: usize::from(args.threads),
+    };
+    if args.dry_run {
+        return only_say(args, &home, &plan, &options);
+    }
+    terminal::note(&clean(&format!("{}, seed {}", plan.title.as_ref().unwrap_or(&plan.name), plan.seed)));
+    let mut progress = Progress::new(0)?;
+    let finished = execute(&home, &plan, &options, &mut progress);
+    progress.clear();
+    show(args, finished?)
+}
+
+fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan, options: &Options) -> anyhow::Result<u8> {
+    let mut machine = Machine::new(home);
+    let prospects = machine.check(plan, options)?;
+    let found = dry_run(&mut machine, plan, &prospects)?;
+    let text = if args.json { serde_json::to_string_pretty(&found)? } else { listing::text(&found) };
+    terminal::result(&text)?;
+    Ok(DONE)
+}
+
+/// Reads a plan; option files that it names lie beside it.
+fn read(path: &Path, args: &LabArgs) -> anyhow::Result<LabPlan> {
+    let refuse = |error: std::io::Error| LabError::Refused(format!("{}: {error}", path.display()));
+    let text = fs::read_to_string(path).map_err(refuse)?;
+    let beside = path.parent().unwrap_or(Path::new(""));
+    let option_file = |name: &str| match fs::read(beside.join(name)) {
+        // Files of old are in whatever encoding their time had; their settings are plain letters.
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    let seed = args.seed.unwrap_or_else(random_seed);
+    let name = path.display().to_string();
+    Ok(file::read(&name, &text, args.preset.as_deref(), seed, &option_file)?)
+}
+
+/// The recording that a person means by its directory, or by a part of its name.
+fn recording(home: &Home, text: &str) -> Result<PathBuf, LabError> {
+    if Path::new(text).is_dir() {
+        return Ok(PathBuf::from(text));
+    }
+    let entries = fs::read_dir(home.recordings()).into_iter().flatten().flatten();
+    let named = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains(text));
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(named).collect();
+    found.sort();
+    match &found[..] {
+        [one] => Ok(one.clone()),
+        [] => Err(LabError::Refused(format!(
+            "there is no recording `{}` in {}",
+            clean(text),
+            home.recordings().display()
+        ))),
+        [first, .., last] => Err(LabError::Refused(format!(
+            "`{}` is part of the names of {} recordings, from {} to {}; give more of it",
+            clean(text),
+            found.len(),
+            first.display(),
+            last.display()
+        ))),
+    }
+}
+
+fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
+    let Finished { summary, recording, ended } = finished;
+    let text = match args.json {
+        true => serde_json::to_string_pretty(&summary)?,
+        false => lab::terminal(&summary, terminal::colour()),
+    };
+    terminal::result(&text)?;
+    let resumed = recording.file_name().map_or_else(|| recording.clone(), PathBuf::from);
+    let goes_on = format!("`plimsoll lab --resume {}` goes on with it", resumed.display());
+    let code = match &ended {
+        None => failures(&summary),
+        Some(Ended::Interrupted) => {
+            terminal::note(&format!("interrupted; what was measured is kept, and {goes_on}"));
+            INTERRUPTED
+        }
+        Some(Ended::Failed(why)) => {
+            terminal::note(&clean(&format!("plimsoll: the lab ended early: {why}; {goes_on}")));
+            ENVIRONMENT
+        }
+    };
+    if args.json {
+        terminal::note(&format!("recording: {}", recording.display()));
+    }
+    Ok(code)
+}
+
+/// Says which trials failed, a setting that was not in effect among the reasons, and what that means to the caller.
+fn failures(summary: &LabSummary) -> u8 {
+    if summary.trials.failed == 0 {
+        return DONE;
+    }
+    let all = summary.trials.done + summary.trials.failed;
+    let failed = summary.cells.iter().filter(|cell| cell.failed > 0);
+    let failed: Vec<String> = failed.map(|cell| format!("{} of {}", cell.failed, cell.variant)).collect();
+    let which = if failed.is_empty() { String::new() } else { format!(": {}", failed.join(", ")) };
+    terminal::note(&clean(&format!(
+        "{} of {all} trials failed{which}; each says why in its outcome.json",
+        summary.trials.failed
+    )));
+    CHECK_FAILED
+}

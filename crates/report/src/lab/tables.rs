@@ -1,0 +1,95 @@
+//! The tables of a lab.
+
+use crate::comparison::{self, interval_cell, metric, rows_table, signed_percent};
+use crate::format::{NOTHING, short};
+use crate::interval::Measured;
+use crate::table::{Column, Table};
+use plimsoll_model::Estimate;
+use plimsoll_model::comparison::Row;
+use plimsoll_model::lab::{Cell, Ladder, LadderStep, LoadLine, VariantComparison};
+
+/// By variant and load point. A column of which nothing was measured is left out.
+pub fn cells(cells: &[Cell]) -> Table {
+    let words = |of: fn(&Cell) -> String| cells.iter().map(of).collect::<Vec<_>>();
+    let mut columns = vec![
+        Column::words("variant", words(|cell| cell.variant.clone())),
+        Column::numbers("connections", "", words(|cell| cell.connections.to_string())),
+    ];
+    if cells.iter().any(|cell| cell.rate_offered.is_some()) {
+        let offered = words(|cell| cell.rate_offered.map_or(NOTHING.to_owned(), short));
+        columns.push(Column::numbers("offered", "1/s", offered));
+    }
+    columns.push(Column::numbers("rounds", "", words(|cell| cell.rounds.to_string())));
+    if cells.iter().any(|cell| cell.failed > 0) {
+        columns.push(Column::numbers("failed", "", words(|cell| cell.failed.to_string())));
+    }
+    let measured = |name: &str, unit: &str, most_decimals: usize, of: fn(&Cell) -> &Option<Estimate>| {
+        let values: Vec<Measured> =
+            cells.iter().map(|cell| of(cell).as_ref().map(Measured::from).unwrap_or_default()).collect();
+        let is_known = values.iter().any(|value| value.value.is_some());
+        is_known.then(|| Column::measured(name, unit, most_decimals, &values))
+    };
+    // New orders say it all, and there is no room for both.
+    let orders = measured("new orders", "1/min", 1, |cell| &cell.nopm);
+    columns.extend(orders.or_else(|| measured("transactions", "1/s", 1, |cell| &cell.transactions_per_second)));
+    columns.extend(measured("p99", "ms", 2, |cell| &cell.p99_ms));
+    let cpu = measured("server CPU", "µs/txn", 0, |cell| &cell.server_cpu_us_per_transaction);
+    columns.extend(cpu.map(Column::narrow));
+    columns.extend(measured("recovery", "s", 1, |cell| &cell.recovery_seconds).map(Column::narrow));
+    Table::new(columns)
+}
+
+pub fn comparison(comparison: &VariantComparison) -> Table {
+    rows_table(&comparison.a, &comparison.b, &comparison.rows.iter().collect::<Vec<&Row>>())
+}
+
+/// Rung by rung.
+pub fn ladder(ladder: &Ladder) -> Table {
+    let cells = |of: fn(&LadderStep) -> String| ladder.steps.iter().map(of).collect::<Vec<_>>();
+    let unit = metric(ladder.metric);
+    let change = |of: &Option<Estimate>| of.as_ref().map_or(String::new(), |change| signed_percent(change.value));
+    let changes = ladder.steps.iter().map(|step| change(&step.change)).collect();
+    let worth = ladder.steps.iter().map(|step| change(&step.worth)).collect();
+    Table::new(vec![
+        Column::words("rung", cells(|step| step.rung.clone())),
+        Column::words("verdict", cells(|step| step.verdict.words().to_owned())),
+        Column::numbers("without", unit, cells(|step| step.without.map_or(String::new(), short))),
+        Column::numbers("with", "", cells(|step| step.with.map_or(String::new(), short))),
+        Column::numbers("change", "", changes),
+        Column::numbers(
+            "interval",
+            &confidence(ladder),
+            cells(|s| s.change.as_ref().map_or(String::new(), interval_cell)),
+        ),
+        Column::numbers("worth", "at the end", worth),
+    ])
+}
+
+/// `98.3 %`: that of all changes of a ladder.
+fn confidence(ladder: &Ladder) -> String {
+    let change = ladder.steps.iter().find_map(|step| step.change.as_ref());
+    change.map_or(String::new(), |change| format!("{} %", comparison::confidence(change)))
+}
+
+pub fn load_lines(lines: &[LoadLine]) -> Table {
+    let cells = |of: fn(&LoadLine) -> String| lines.iter().map(of).collect::<Vec<_>>();
+    let rates: Vec<Measured> =
+        lines.iter().map(|line| line.rate.as_ref().map(Measured::from).unwrap_or_default()).collect();
+    Table::new(vec![
+        Column::words("variant", cells(|line| line.variant.clone())),
+        Column::numbers("connections", "", cells(|line| line.connections.to_string())),
+        Column::words("objective", cells(|line| line.objective.clone())),
+        Column::measured("load line", "1/s", 1, &rates),
+        Column::numbers("tried", "rates", cells(|line| line.tried.len().to_string())),
+        Column::numbers("confirmed", "", cells(confirmed)),
+    ])
+}
+
+/// `2 of 3` trials at the lower end of the line kept the objective.
+fn confirmed(line: &LoadLine) -> String {
+    let confirmations = || line.tried.iter().filter(|tried| tried.confirmation);
+    match confirmations().count() {
+        0 => NOTHING.to_owned(),
+        all => format!("{} of {all}", confirmations().filter(|tried| tried.kept).count()),
+    }
+}

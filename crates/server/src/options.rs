@@ -1,0 +1,137 @@
+//! The options that a build knows, from its own help screen, so that a misspelt one is refused before anything starts.
+//!
+//! Servers take other names too: MariaDB takes unique beginnings of names, and ignores names of old with a line in its
+//! error log. Neither stands in the help screen, and neither is accepted here.
+
+use crate::process::{Lifetime, scrub, spawn};
+use crate::{Build, ServerError};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// How alike a name must be to be what was meant, by Jaro and Winkler.
+const ALIKE: f64 = 0.85;
+/// So many names are offered at most.
+const OFFERED: usize = 3;
+/// What may stand before the name of an option that is a switch.
+const SWITCHES: [&str; 3] = ["skip_", "disable_", "enable_"];
+
+/// The options of a build, named as variables are: lower case, underscores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    names: BTreeSet<String>,
+}
+
+/// Asks `build` for its help screen, which takes it about 0.1 s. `plugins` are values of `plugin_load_add`, whose
+/// options are known too then.
+///
+/// # Errors
+/// [`ServerError::NotAServer`] if it cannot be run or prints no options.
+pub fn known(build: &Build, plugins: &[&str]) -> Result<Options, ServerError> {
+    let refuse = |found: String| ServerError::NotAServer { path: build.binary.clone(), found };
+    let mut command = Command::new(&build.binary);
+    scrub(&mut command, Path::new("/"), Path::new("/tmp"));
+    command.args(["--no-defaults", "--user=root"]);
+    command.args(plugins.iter().map(|plugin| format!("--plugin-load-add={plugin}")));
+    command.args(["--verbose", "--help"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let child = spawn(command, Lifetime::WithPlimsoll).map_err(|e| refuse(e.to_string()))?;
+    let output = child.wait_with_output().map_err(|e| refuse(e.to_string()))?;
+    let options = Options::of_help(&String::from_utf8_lossy(&output.stdout));
+    match options.names.is_empty() {
+        true => Err(refuse(format!("`--verbose --help` ended with {} and listed no options", output.status))),
+        false => Ok(options),
+    }
+}
+
+impl Options {
+    /// Reads a help screen: first what each option does, then a table of their values.
+    fn of_help(text: &str) -> Options {
+        let mut described = text.lines();
+        let options: Vec<&str> = described.by_ref().take_while(|line| !line.starts_with("----")).collect();
+        let described = options.into_iter().filter_map(described_name);
+        let table = text.lines().skip_while(|line| !line.starts_with("----")).skip(1);
+        let valued = table.take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+        Options { names: described.chain(valued).map(normal).collect() }
+    }
+
+    /// Whether an option file may have this name, `loose_` or not.
+    pub fn accepts(&self, name: &str) -> bool {
+        let name = normal(name);
+        let name = name.strip_prefix("loose_").unwrap_or(&name);
+        let switched =
+            || SWITCHES.iter().any(|switch| name.strip_prefix(switch).is_some_and(|n| self.names.contains(n)));
+        self.names.contains(name) || switched()
+    }
+
+    /// Names that may have been meant, the likeliest first.
+    pub fn nearest(&self, name: &str) -> Vec<&str> {
+        let name = normal(name);
+        let likeness = |known: &str| strsim::jaro_winkler(&name, known);
+        let mut near: Vec<(f64, &str)> = self.names.iter().map(|known| (likeness(known), known.as_str())).collect();
+        near.retain(|(likeness, _)| *likeness >= ALIKE);
+        near.sort_by(|a, b| b.0.total_cmp(&a.0));
+        near.into_iter().take(OFFERED).map(|(_, known)| known).collect()
+    }
+
+    /// All names, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+}
+
+/// The name in a line such as `  -a, --ansi` or `  --aria-log-file-size=#`.
+fn described_name(line: &str) -> Option<&str> {
+    let (before, after) = line.strip_prefix("  ")?.split_once("--")?;
+    let option = before.is_empty() || before.len() == 4 && before.starts_with('-');
+    let name = after.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.')).next()?;
+    (option && !name.is_empty()).then_some(name)
+}
+
+fn normal(name: &str) -> String {
+    name.trim().to_ascii_lowercase().replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HELP: &str = "\
+mysqld  Ver 9.7.4 for Linux
+--no-defaults           Don't read default options from any option file,
+
+  -a, --ansi          Use ANSI SQL syntax instead of MySQL syntax. This mode
+                      will also set transaction isolation level --something.
+  --innodb-doublewrite[=name] 
+  --innodb-buffer-pool-size=# 
+                      The size
+  --log-bin[=name]    Configures the name prefix
+
+Variables (--variable-name=value)
+and boolean options {FALSE|TRUE}          Value (after reading options)
+----------------------------------------- -------------
+innodb-buffer-pool-size                   134217728
+mysqlx                                    ON
+
+To see what values a running MySQL server is using, type
+";
+
+    #[test]
+    fn names_stand_in_both_parts_of_the_help_screen() {
+        let options = Options::of_help(HELP);
+        let names: Vec<&str> = options.iter().collect();
+        assert_eq!(names, ["ansi", "innodb_buffer_pool_size", "innodb_doublewrite", "log_bin", "mysqlx"]);
+        for name in ["Innodb-Doublewrite", "skip_innodb_doublewrite", "loose_mysqlx", "loose-skip-log-bin"] {
+            assert!(options.accepts(name), "{name}");
+        }
+        for name in ["innodb_doublewrit", "loose_innodb_dblwr", "skip_", "something", ""] {
+            assert!(!options.accepts(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_was_meant_is_offered() {
+        let options = Options::of_help(HELP);
+        assert_eq!(options.nearest("innodb-bufer-pool_size"), ["innodb_buffer_pool_size"]);
+        assert_eq!(options.nearest("zzz"), [""; 0]);
+    }
+}

@@ -1,0 +1,102 @@
+//! One local process: `/proc/PID` (proc_pid_stat(5), proc_pid_io(5)).
+
+use plimsoll_model::samples::{ClientSample, ServerSample};
+use procfs::process::{Process, Stat, Status};
+use rustix::time::{ClockId, clock_gettime};
+use std::fs;
+use std::time::Duration;
+
+/// What the process `pid` has used since it started; none when there is no such process. CPU time comes in
+/// clock ticks (10 ms). `context_switches` stays empty: see [`context_switches`]; `group` does, too.
+pub fn process(pid: u32, t_ns: u64) -> Option<ServerSample> {
+    let process = Process::new(i32::try_from(pid).ok()?).ok()?;
+    let stat = process.stat().ok()?;
+    let io = process.io().ok();
+    Some(ServerSample {
+        t_ns,
+        cpu_user_us: microseconds(stat.utime),
+        cpu_system_us: microseconds(stat.stime),
+        resident_bytes: resident_bytes(&stat),
+        read_bytes: io.map(|io| io.read_bytes),
+        written_bytes: io.map(|io| io.write_bytes),
+        context_switches: None,
+        threads: u64::try_from(stat.num_threads).ok(),
+        major_faults: Some(stat.majflt),
+        open_files: open_files(pid),
+        group: None,
+    })
+}
+
+fn microseconds(ticks: u64) -> u64 {
+    ticks.saturating_mul(1_000_000) / procfs::ticks_per_second().max(1)
+}
+
+fn resident_bytes(stat: &Stat) -> u64 {
+    stat.rss.saturating_mul(procfs::page_size())
+}
+
+/// Since Linux 6.2 the directory says how many there are (proc_pid_fd(5)); before, they have to be counted.
+fn open_files(pid: u32) -> Option<u64> {
+    let directory = format!("/proc/{pid}/fd");
+    let told = fs::metadata(&directory).ok()?.len();
+    if told > 0 { Some(told) } else { Some(fs::read_dir(&directory).ok()?.count() as u64) }
+}
+
+/// Context switches, voluntary or not, of the threads that `pid` has now. Threads that ended are forgotten,
+/// so the sum can fall. Opens one file per thread: with thousands of connections not for every second.
+pub fn context_switches(pid: u32) -> Option<u64> {
+    let (voluntary, involuntary) = switches(&Process::new(i32::try_from(pid).ok()?).ok()?)?;
+    Some(voluntary + involuntary)
+}
+
+fn switches(process: &Process) -> Option<(u64, u64)> {
+    let of_thread = |status: Status| {
+        let count = |switches: Option<u64>| switches.unwrap_or(0);
+        (count(status.voluntary_ctxt_switches), count(status.nonvoluntary_ctxt_switches))
+    };
+    let statuses = process.tasks().ok()?.filter_map(|task| task.ok()?.status().ok());
+    Some(statuses.map(of_thread).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
+}
+
+/// CPU time of this process so far, all threads, to the nanosecond.
+pub fn process_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// This process, which has few threads, so that each can be asked.
+pub(super) fn own() -> Option<ClientSample> {
+    let process = Process::myself().ok()?;
+    let stat = process.stat().ok()?;
+    let (voluntary_switches, involuntary_switches) = switches(&process)?;
+    Some(ClientSample {
+        cpu_user_us: microseconds(stat.utime),
+        cpu_system_us: microseconds(stat.stime),
+        resident_bytes: Some(resident_bytes(&stat)),
+        threads: u64::try_from(stat.num_threads).ok(),
+        voluntary_switches,
+        involuntary_switches,
+        major_faults: stat.majflt,
+        group: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::tests::burn;
+
+    #[test]
+    fn our_own_process_is_seen() {
+        let before = process_cpu();
+        burn(Duration::from_millis(30));
+        assert!(process_cpu() > before);
+        let sample = process(std::process::id(), 0).unwrap();
+        assert!(sample.resident_bytes > 100_000 && sample.read_bytes.is_some(), "{sample:?}");
+        assert!(sample.threads.unwrap() > 1 && sample.open_files.unwrap() > 2, "{sample:?}");
+        assert!(context_switches(std::process::id()).is_some());
+        assert_eq!(process(u32::MAX, 0), None);
+        let own = own().unwrap();
+        assert!(own.resident_bytes.unwrap() > 100_000 && own.voluntary_switches > 0, "{own:?}");
+    }
+}
