@@ -222,9 +222,15 @@ impl<'t> Arena<'t> {
 
     /// `plimsoll` with a subcommand and workload, aimed at a target of this server.
     pub fn plimsoll(&self, subcommand: &str, workload: &str, target: &str) -> Command {
+        let mut command = self.plimsoll_alone(subcommand);
+        command.arg(workload).arg(format!("--target={target}"));
+        command
+    }
+
+    /// `plimsoll` with a subcommand that brings servers of its own, in the home of this one.
+    pub fn plimsoll_alone(&self, subcommand: &str) -> Command {
         let mut command = Command::new(&self.tools.plimsoll);
-        command.env("PLIMSOLL_HOME", &self.home).env_remove("MYSQL_PWD").args([subcommand, workload]);
-        command.arg(format!("--target={target}"));
+        command.env("PLIMSOLL_HOME", &self.home).env_remove("MYSQL_PWD").arg(subcommand);
         command
     }
 

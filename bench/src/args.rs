@@ -104,6 +104,7 @@ pub enum Suite {
     Load,
     Restore,
     Telemetry,
+    Lab,
     TpccLoad,
     TpccSysbench,
     TpccGo,
@@ -114,13 +115,14 @@ pub enum Suite {
 }
 
 impl Suite {
-    pub const ALL: [Suite; 13] = [
+    pub const ALL: [Suite; 14] = [
         Suite::PointSelect,
         Suite::ReadWrite,
         Suite::Connections,
         Suite::Load,
         Suite::Restore,
         Suite::Telemetry,
+        Suite::Lab,
         Suite::TpccLoad,
         Suite::TpccSysbench,
         Suite::TpccGo,
@@ -138,6 +140,7 @@ impl Suite {
             Suite::Load => "load",
             Suite::Restore => "restore",
             Suite::Telemetry => "telemetry",
+            Suite::Lab => "lab",
             Suite::TpccLoad => "tpcc-load",
             Suite::TpccSysbench => "tpcc-sysbench",
             Suite::TpccGo => "tpcc-go",
@@ -155,7 +158,7 @@ impl Suite {
             Suite::TpccSysbench => *peer == SYSBENCH_TPCC,
             Suite::TpccGo => *peer == GO_TPC,
             Suite::PointSelect | Suite::ReadWrite | Suite::Connections | Suite::Load => false,
-            Suite::Restore | Suite::Telemetry | Suite::TpccTerminals => false,
+            Suite::Lab | Suite::Restore | Suite::Telemetry | Suite::TpccTerminals => false,
             Suite::IoFio | Suite::IoSysbench | Suite::IoNull => false,
         }
     }

@@ -51,9 +51,12 @@ impl LabError {
         match self {
             LabError::Refused(_) | LabError::Plan(_) | LabError::Workload(_) => 2,
             LabError::Server(ServerError::Interrupted { .. }) | LabError::Interrupted => 130,
-            LabError::Server(ServerError::Selector { .. } | ServerError::Name { .. } | ServerError::Setting { .. }) => {
-                2
-            }
+            LabError::Server(
+                ServerError::Selector { .. }
+                | ServerError::Name { .. }
+                | ServerError::Setting { .. }
+                | ServerError::DatasetName { .. },
+            ) => 2,
             LabError::Environment(_) | LabError::Server(_) | LabError::Record(_) => 3,
         }
     }

@@ -7,6 +7,7 @@ pub mod calibrate;
 mod caveats;
 pub mod check;
 pub mod client;
+mod command;
 pub mod compare;
 pub mod course;
 pub mod dataset;

@@ -13,6 +13,7 @@ use plimsoll_engine::session::Catalogue;
 use plimsoll_engine::{Protocol, RunSpec, Workload};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
+use plimsoll_model::Caveat;
 use plimsoll_model::summary::{SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::{Measure, Spread};
@@ -82,7 +83,8 @@ fn run<W: Workload>(
     watcher: &mut dyn Watcher,
 ) -> Result<Finished, LabError> {
     let variables = settings::variables(target)?;
-    let (effective, mut caveats) = settings::verified(target, &variables);
+    let (effective, unmet) = settings::verified(target, &variables);
+    let mut caveats: Vec<Caveat> = unmet.into_values().collect();
     make_ready(target, plan, subject, &variables)?;
     let host = host_facts(home.path());
     let manifest = Manifest::new(

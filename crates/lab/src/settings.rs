@@ -33,23 +33,25 @@ pub fn durability(variables: &BTreeMap<String, String>) -> BTreeMap<String, Stri
     DURABILITY.iter().filter_map(known).collect()
 }
 
-/// Every variable with what was requested, if anything was; and a caveat for each request that did not take effect.
-pub fn verified(target: &OpenTarget, variables: &BTreeMap<String, String>) -> (BTreeMap<String, Setting>, Vec<Caveat>) {
+/// Every variable with what was requested, if anything was; and a caveat for each request that did not take effect, by
+/// its name.
+pub fn verified(
+    target: &OpenTarget,
+    variables: &BTreeMap<String, String>,
+) -> (BTreeMap<String, Setting>, BTreeMap<String, Caveat>) {
     let origin =
         |name: &str| Setting { requested: None, effective: variables.get(name).cloned(), origin: "server".to_owned() };
     let mut all: BTreeMap<String, Setting> = variables.keys().map(|name| (name.clone(), origin(name))).collect();
-    let mut caveats = Vec::new();
+    let mut caveats = BTreeMap::new();
     for asked in target.settings.variables_to_verify() {
         let effective = variables.get(&asked.name).cloned();
         if !effective.as_ref().is_some_and(|effective| same_value(&asked.value, effective)) {
             let found = effective.as_deref().unwrap_or("no such variable");
-            caveats.push(Caveat::new(
-                "setting_not_in_effect",
-                format!(
-                    "{} = {} was asked for, the server has {found}: results are for what it has",
-                    asked.name, asked.value
-                ),
-            ));
+            let message = format!(
+                "{} = {} was asked for, the server has {found}: results are for what it has",
+                asked.name, asked.value
+            );
+            caveats.insert(asked.name.clone(), Caveat::new("setting_not_in_effect", message));
         }
         all.insert(asked.name, Setting { requested: Some(asked.value), effective, origin: asked.origin });
     }

@@ -1,6 +1,8 @@
 //! One load point, from the first connection to the last answer: connect and prepare, warm-up, measure, drain,
 //! collect. What the loops count is recorded as it comes and summed up at the end.
 
+mod epitaph;
+
 use crate::caveats;
 use crate::error::LabError;
 use crate::estimates::{Around, Seconds};
@@ -8,6 +10,7 @@ use crate::summarise::{self, Assembly, Edge, Measured};
 use crate::target::OpenTarget;
 use crate::telemetry::status::StatusThread;
 use crate::watch::{Event, Watcher};
+use epitaph::with_epitaph;
 use plimsoll_engine::{LoopEvent, Run, RunSpec, Workload};
 use plimsoll_load::recorder::{Served, Totals};
 use plimsoll_load::tally::{Names, Tally, add_counts};
@@ -114,7 +117,8 @@ fn named(names: &[&'static str], counts: &[u64]) -> Vec<(&'static str, u64)> {
 /// Runs one load point and records it.
 ///
 /// # Errors
-/// Only if there is nothing to sum up: no connection could be made. Everything else is an [`Outcome`] that says why it ended.
+/// Only if there is nothing to sum up: no connection could be made. Everything else is an [`Outcome`] that says why it
+/// ended.
 pub fn trial<W: Workload>(
     target: &mut OpenTarget,
     spec: RunSpec,
@@ -217,13 +221,6 @@ fn sampler(target: &OpenTarget, pid: Option<u32>) -> Sampler {
     match &target.server {
         Some(server) => sampler.holding(&server.directory().data()),
         None => sampler,
-    }
-}
-
-fn with_epitaph(target: &OpenTarget, text: String) -> String {
-    match target.epitaph() {
-        Some(tail) => format!("{text}\nthe private server is gone; its error log ends with:\n{tail}"),
-        None => text,
     }
 }
 
@@ -395,9 +392,8 @@ impl Trial {
     }
 
     fn fail(&mut self, why: String) {
-        if !matches!(self.ended, Some(Ended::Failed(_))) {
-            self.ended = Some(Ended::Failed(why));
-        }
+        // What fails after somebody wanted it to end says nothing of the trial.
+        self.ended.get_or_insert(Ended::Failed(why));
     }
 
     fn drained(&mut self, totals: Totals) {

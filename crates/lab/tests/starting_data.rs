@@ -4,6 +4,7 @@ use plimsoll_lab::starting_data::{self, Rigs, checksums, layout_settings};
 use plimsoll_lab::{Event, LabError, OpenTarget, Watcher};
 use plimsoll_plan::lab::{Layout, Method, Variant, file};
 use plimsoll_server::snapshot::store::{self, Stored};
+use plimsoll_server::snapshot::tree;
 use plimsoll_server::{Build, Home, Opening, Rig, baseline, host, registry};
 use plimsoll_storage::lane::spec::Spec;
 use plimsoll_storage::lane::{Lane, Lanes};
@@ -66,7 +67,12 @@ impl Desk {
     }
 
     fn rigs(&self, place: &Home) -> Rigs {
-        Rigs { data: Rig::take(place, "lab-test", "a test").unwrap(), apart: Vec::new(), lane: None }
+        Rigs {
+            data: Rig::take(place, "lab-test", "a test").unwrap(),
+            apart: Vec::new(),
+            lane: None,
+            lane_is_ours: false,
+        }
     }
 
     fn obtain(&self, rigs: &Rigs) -> Stored {
@@ -108,6 +114,35 @@ impl Desk {
     }
 }
 
+/// The settings of which a server has one.
+const REDO_SETTINGS: [&str; 2] = ["innodb_log_file_size", "innodb_redo_log_capacity"];
+const MIB: u64 = 1 << 20;
+
+/// Bytes of the redo log in a data directory.
+fn redo_bytes(data: &Path) -> u64 {
+    let is_redo = |file: &Path| file.starts_with("#innodb_redo") || file == Path::new("ib_logfile0");
+    tree::files(data).unwrap().iter().filter(|(file, _)| is_redo(file)).map(|(_, bytes)| bytes).sum()
+}
+
+/// What the dataset has of a redo log is small, and a server makes of it what it is asked for.
+fn has_a_small_redo_log(desk: &Desk, rigs: &Rigs, stored: &Stored) {
+    assert!(redo_bytes(&stored.data()) <= 16 * MIB, "{} bytes", redo_bytes(&stored.data()));
+    for wanted in [128 * MIB, 1024 * MIB] {
+        starting_data::restore(rigs, stored, &Layout::default(), Some(Method::Copy), &mut patient()).unwrap();
+        let mut settings = baseline(&desk.build, host::memory_bytes());
+        let name = REDO_SETTINGS.into_iter().find(|name| settings.get(name).is_some()).unwrap();
+        settings.set(name, &wanted.to_string(), "a test").unwrap();
+        let server = rigs.data.open(&desk.build, &settings, Opening::new("a test")).unwrap();
+        let mut target = OpenTarget::of_server(server, settings, DATABASE).unwrap();
+        let rows = target.control.rows(&format!("SELECT @@GLOBAL.{name}")).unwrap();
+        assert_eq!(rows.single(), Some(wanted.to_string().as_str()));
+        // MySQL keeps a few of its 32 files in reserve, and makes them beside its work.
+        let is_there = || redo_bytes(&rigs.data.data()) >= wanted / 10 * 9;
+        assert!(servers::wait_until(Duration::from_secs(60), is_there), "{}", redo_bytes(&rigs.data.data()));
+        target.server.take().unwrap().stop(Duration::from_secs(60)).unwrap();
+    }
+}
+
 /// Both servers that there are on this machine.
 fn binaries() -> Vec<PathBuf> {
     [servers::mariadb(), servers::mysql()].into_iter().flatten().collect()
@@ -121,6 +156,7 @@ fn copied_at_home(binary: Option<PathBuf>) {
     assert_eq!(stored.description.checksums.len(), TABLES.len());
     assert_eq!((stored.description.origin.as_str(), store::list(&desk.home).unwrap().len()), ("built", 1));
     assert!(!stored.data().join("auto.cnf").exists() && !rigs.data.data().exists());
+    has_a_small_redo_log(&desk, &rigs, &stored);
     desk.restores(&rigs, &stored, &Layout::default(), Some(Method::Copy), Method::Copy);
     assert_eq!(desk.obtain(&rigs), stored, "it was built again");
 }
@@ -208,7 +244,7 @@ fn an_interruption_leaves_nothing_half_made() {
     let stopped = starting_data::obtain(&desk.home, &rigs, &desk.build, &other, &mut Silent(Cell::new(40)));
     assert!(matches!(stopped, Err(LabError::Interrupted)), "{stopped:?}");
     assert_eq!(store::list(&desk.home).unwrap().len(), 1);
-    assert!(!rigs.data.data().exists() && store::clean(&desk.home).unwrap().is_empty());
+    assert!(!rigs.data.data().exists() && store::clean(&desk.home).0.is_empty());
 }
 
 /// A lane that goes when this does.
@@ -243,9 +279,14 @@ fn on_a_lane(name: &str, method: Option<Method>, expected: Method) {
         let (desk, _slot) = (Desk::new(&binary), servers::slot());
         let Some(raised) = Raised::new(&desk, name) else { return };
         let place = desk.home.below(&raised.lane.directory).unwrap();
-        let rigs = Rigs { lane: Some(raised.lane.clone()), ..desk.rigs(&place) };
+        let mut rigs = Rigs { lane: Some(raised.lane.clone()), lane_is_ours: true, ..desk.rigs(&place) };
         let stored = desk.obtain(&rigs);
         desk.restores(&rigs, &stored, &Layout::default(), method, expected);
+        rigs.lane_is_ours = false;
+        let image =
+            starting_data::restore(&rigs, &stored, &Layout::default(), Some(Method::ImageClone), &mut patient());
+        let refused = image.unwrap_err().to_string();
+        assert!(refused.contains(&format!("lane down {name}")), "what the user has on it would go back: {refused}");
         rigs.data.remove().unwrap();
     }
 }
@@ -287,7 +328,8 @@ fn victim() {
     let desk = Desk::at(Path::new(&binary), Path::new(&root));
     let lanes = Lanes::of(desk.home.path());
     let lane = lanes.up(&Spec::parse("ext4").unwrap(), Some(LANE_BYTES), false, &mut |_| true).unwrap().lane;
-    let rigs = Rigs { lane: Some(lane.clone()), ..desk.rigs(&desk.home.below(&lane.directory).unwrap()) };
+    let place = desk.home.below(&lane.directory).unwrap();
+    let rigs = Rigs { lane: Some(lane), lane_is_ours: true, ..desk.rigs(&place) };
     let stored = desk.obtain(&rigs);
     loop {
         let method = Some(Method::ImageClone);
@@ -306,17 +348,20 @@ fn whatever_a_kill_leaves_is_cleaned() {
     let lanes = Lanes::of(desk.home.path());
     for milliseconds in [300, 1_500, 4_000, 7_000, 9_000, 11_000, 12_500, 14_000] {
         let mut victim = Command::new(std::env::current_exe().unwrap());
-        victim.args(["--exact", "victim", "--ignored"]).stdout(Stdio::null()).stderr(Stdio::null());
+        victim.args(["--exact", "victim", "--ignored", "--nocapture"]).stdout(Stdio::null()).stderr(Stdio::piped());
         victim.env(VICTIM_HOME, desk.home.path()).env(VICTIM_SERVER, &binary);
         let mut victim = victim.spawn().unwrap();
         std::thread::sleep(Duration::from_millis(milliseconds));
-        assert!(victim.try_wait().unwrap().is_none(), "it has ended by itself");
+        if victim.try_wait().unwrap().is_some() {
+            let said = victim.wait_with_output().unwrap().stderr;
+            panic!("it has ended by itself within {milliseconds} ms: {}", String::from_utf8_lossy(&said));
+        }
         victim.kill().unwrap();
         victim.wait().unwrap();
         let cleaning = registry::clean(&desk.home).unwrap();
         assert!(cleaning.left.is_empty(), "{:?}", cleaning.left);
         assert_eq!(lanes.clean().unwrap().1.len(), 0);
-        for home in [vec![desk.home.clone()], desk.home.places().unwrap()].concat() {
+        for home in desk.home.with_places().unwrap() {
             assert!(fs::read_dir(home.servers()).into_iter().flatten().count() == 0, "{}", home.servers().display());
             let mut half = fs::read_dir(home.datasets()).into_iter().flatten().flatten();
             assert!(half.all(|entry| entry.path().extension() != Some("half".as_ref())));

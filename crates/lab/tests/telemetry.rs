@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use plimsoll_engine::endpoint::Password;
-use plimsoll_lab::telemetry::Watch;
+use plimsoll_lab::telemetry::Collectors;
 use plimsoll_lab::telemetry::status::StatusReader;
 use plimsoll_lab::{Event, OpenTarget, TargetSpec, Watcher};
 use plimsoll_model::Flavour;
@@ -114,18 +114,21 @@ fn collectors_record_numbers_and_what_went_wrong() {
         collector("busy", "echo 'busy: 12.5 %'"),
         collector("broken", "echo no array >&2; exit 3"),
         collector("silent", "echo nothing"),
+        // More than a pipe holds, and something that lives on with its output open.
+        collector("loud", "head -c 200000 /dev/zero | tr '\\0' x >&2; sleep 1000 & echo 5"),
         // What it starts has to end with it.
         collector("endless", &format!("(sleep 1000 & echo $! > {}; wait)", mark.display())),
     ];
     let begun = Instant::now() - Duration::from_secs(100);
-    let watch = Watch::start(&collectors, &writer, begun).unwrap();
+    let watch = Collectors::start(&collectors, &writer, begun).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     let of = |name: &str| {
         let view = read::open(recording.directory()).unwrap();
         let samples = view.trials[0].collectors.iter().filter(|sample| sample.name == name);
         samples.cloned().collect::<Vec<_>>()
     };
-    let all_ran = || of("busy").len() >= 3 && !of("broken").is_empty() && !of("silent").is_empty();
+    let all_ran =
+        || of("busy").len() >= 3 && !of("loud").is_empty() && !of("broken").is_empty() && !of("silent").is_empty();
     while !(all_ran() && fs::read_to_string(&mark).is_ok_and(|text| text.ends_with('\n'))) {
         assert!(Instant::now() < deadline, "{:?}", of("busy"));
         sleep(Duration::from_millis(20));
@@ -140,6 +143,7 @@ fn collectors_record_numbers_and_what_went_wrong() {
     let broken = of("broken").remove(0);
     assert_eq!((broken.value, broken.error.as_deref()), (None, Some("failed (exit status: 3): no array")));
     assert_eq!(of("silent")[0].error.as_deref(), Some("printed no number"));
+    assert_eq!(of("loud")[0].value, Some(5.0), "{:?}", of("loud"));
     assert!(of("endless").is_empty());
     let sleeper = fs::read_to_string(&mark).unwrap();
     let left = PathBuf::from(format!("/proc/{}/cmdline", sleeper.trim()));
@@ -154,6 +158,6 @@ fn collectors_record_numbers_and_what_went_wrong() {
 fn without_collectors_there_is_no_file() {
     let home = tempfile::tempdir().unwrap();
     let (_recording, writer) = trial(home.path());
-    Watch::start(&[], &writer, Instant::now()).unwrap().stop().unwrap();
+    Collectors::start(&[], &writer, Instant::now()).unwrap().stop().unwrap();
     assert!(!writer.directory().join("collectors.ndjson").exists());
 }

@@ -118,7 +118,10 @@ pub struct LabSummary {
     /// The answer in one sentence.
     pub headline: String,
     pub trials: TrialCounts,
-    /// By variant and load point, in the order of the plan.
+    /// How data were put back between trials, by method.
+    #[serde(default)]
+    pub restores: Vec<Restores>,
+    /// By variant and load point, in the order of the plan; without variants whose trials look for a load line.
     pub cells: Vec<Cell>,
     /// Each variant against the first.
     pub comparisons: Vec<VariantComparison>,
@@ -127,6 +130,7 @@ pub struct LabSummary {
     /// One for each variant and number of connections, where the plan asks for it.
     pub load_lines: Vec<LoadLine>,
     pub caveats: Vec<Caveat>,
+    /// Trials of the plan are left that were not run to their end.
     pub interrupted: bool,
 }
 
@@ -134,6 +138,18 @@ pub struct LabSummary {
 pub struct TrialCounts {
     pub done: usize,
     pub failed: usize,
+}
+
+/// What one way of putting data back took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Restores {
+    /// As of [`Restored::method`].
+    pub method: String,
+    pub trials: usize,
+    /// Median.
+    pub seconds: f64,
+    /// Of the largest data; 0 where that is not known.
+    pub bytes: u64,
 }
 
 /// What one variant does at one load point, over its rounds.
@@ -160,7 +176,7 @@ pub struct VariantComparison {
     pub a: String,
     pub b: String,
     pub design: Design,
-    /// A change of up to this share counts as no difference: the floor, but at least 1 %.
+    /// A change of up to this share counts as no difference: the floor, but at least 1 % and at most 10 %.
     pub equivalence: f64,
     /// Over all load points together, then by metric and load point.
     pub rows: Vec<Row>,

@@ -14,6 +14,7 @@ pub mod io_comparison;
 pub mod lab;
 pub mod samples;
 pub mod scaling;
+pub mod secrets;
 pub mod statements;
 pub mod summary;
 

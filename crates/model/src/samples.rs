@@ -269,7 +269,8 @@ impl ServerSample {
 /// One line of `status.ndjson`: what the server says of itself. Counters are what was counted since the line before,
 /// the rest is as it was at the moment. The names are the same for MySQL and MariaDB; what a server does not tell is
 /// `null`.
-/// Our own questions, one or three a second, are among [`StatusSample::questions`].
+/// Our own questions, one or three a second, are among [`StatusSample::questions`], and the tables that their answers
+/// are made in among [`StatusSample::tmp_tables`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StatusSample {
     pub t_ns: u64,

@@ -12,18 +12,24 @@ use plimsoll_plan::points::LoadPoint;
 use plimsoll_report::interval::Measured;
 use plimsoll_report::text::clean;
 use plimsoll_server::Step;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::termios::{QueueSelector, tcflush};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-pub use lab::duration;
+pub use lab::{duration, title};
 
 /// Says nothing about steps that are over before anybody wonders.
 const WORTH_A_WORD: Duration = Duration::from_millis(700);
 /// Without a terminal, a load tells of itself this often.
 const LOAD_LINE: Duration = Duration::from_secs(5);
+
+/// A person who is waited for may interrupt; this often it is looked whether they have.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// Prints an error with its causes.
 pub fn error(error: &anyhow::Error) {
@@ -73,8 +79,8 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     said: Option<Step>,
     load_line: Duration,
-    /// Of a storage evaluation the measurement that is under way, of a lab the trial.
-    measuring: Option<Measuring>,
+    /// What is under way: of a lab the trial, of a storage evaluation, which may be a trial, the measurement.
+    measuring: Vec<Measuring>,
 }
 
 struct Measuring {
@@ -94,7 +100,7 @@ impl Progress {
             bar: None,
             said: None,
             load_line: Duration::ZERO,
-            measuring: None,
+            measuring: Vec::new(),
         })
     }
 
@@ -137,7 +143,7 @@ impl Progress {
         if interval.phase == Phase::Drain {
             return;
         }
-        if self.measuring.is_some() {
+        if !self.measuring.is_empty() {
             return self.trial_interval(interval);
         }
         if self.every == 0 {
@@ -161,14 +167,14 @@ impl Progress {
             IoEvent::StepBegins { place, of, id, left } => {
                 let measuring = Measuring { what: format!("[{place}/{of}] {id}"), begun: Instant::now(), left };
                 self.in_place(measuring.what.clone());
-                self.measuring = Some(measuring);
+                self.measuring.push(measuring);
             }
             IoEvent::Layout { written, of } => {
                 self.measuring_line(|| format!("writing its files, {} of {} MB", written / 1_000_000, of / 1_000_000))
             }
             IoEvent::Interval { interval } => self.measuring_line(|| io_interval(interval)),
             IoEvent::StepEnds { probe } => {
-                self.measuring = None;
+                self.measuring.pop();
                 if probe.error.is_some() || !std::io::stderr().is_terminal() {
                     self.clear();
                     note(&probe_line(probe));
@@ -179,7 +185,7 @@ impl Progress {
 
     /// The measurement under way, in place: what it does, and about how long everything still takes.
     fn measuring_line(&mut self, doing: impl FnOnce() -> String) {
-        let Some(measuring) = &self.measuring else { return };
+        let Some(measuring) = self.measuring.last() else { return };
         let left = measuring.left.saturating_sub(measuring.begun.elapsed()).as_secs_f64().ceil();
         self.in_place(format!("{}  {}  about {left:.0} s left", measuring.what, doing()));
     }
@@ -194,6 +200,22 @@ impl Progress {
         line.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
         line.set_message(text);
         line.tick();
+    }
+
+    /// Waits until a person has typed a line; false if they interrupted, or have closed their terminal.
+    fn line_was_typed(&self) -> std::io::Result<bool> {
+        let stdin = std::io::stdin();
+        // What was typed before the question is no answer to it.
+        tcflush(&stdin, QueueSelector::IFlush)?;
+        while !self.interrupted() {
+            let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
+            match poll(&mut asked, Some(&LOOK)) {
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(stdin.read_line(&mut String::new())? > 0),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(false)
     }
 
     /// Takes a bar away that is not of the kind that comes next: one of a load has a length, a line has none.
@@ -295,12 +317,19 @@ impl Watcher for Progress {
             Event::PointEnds { .. } => {}
             Event::Io(event) => self.io(event),
             Event::Lab(event) => self.lab(event),
-            Event::Doing(text) => self.in_place(text.to_owned()),
+            Event::Doing(text) if self.measuring.is_empty() => self.in_place(text.to_owned()),
+            Event::Doing(text) => self.measuring_line(|| text.to_owned()),
         }
     }
 
     fn interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn done_by_hand(&mut self, what: &str) -> bool {
+        self.clear();
+        note(&format!("to do by hand: {}\npress Enter when it is done, Ctrl-C to end here", clean(what)));
+        std::io::stdin().is_terminal() && self.line_was_typed().unwrap_or(false)
     }
 }
 

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    #[error("cannot write {path}: {source}; free some space there or point PLIMSOLL_HOME elsewhere", path = path.display())]
+    #[error(
+        "cannot write {path}: {source}; free some space there or point PLIMSOLL_HOME elsewhere",
+        path = path.display()
+    )]
     Write { path: PathBuf, source: io::Error },
 
     #[error("cannot read {path}: {source}", path = path.display())]
@@ -17,13 +20,19 @@ pub enum RecordError {
     #[error("{path}, line {line}: {found}; the file was changed or is damaged", path = path.display())]
     Malformed { path: PathBuf, line: usize, found: String },
 
-    #[error("{path} has schema version {found}, this program reads up to {known}; use a newer Plimsoll", path = path.display())]
+    #[error(
+        "{path} has schema version {found}, this program reads up to {known}; use a newer Plimsoll",
+        path = path.display()
+    )]
     TooNew { path: PathBuf, found: u64, known: u32 },
 
     #[error("{path} is not a recording: {found}", path = path.display())]
     NotARecording { path: PathBuf, found: String },
 
-    #[error("{path} is still being written by a running Plimsoll; stop that one first, or force it", path = path.display())]
+    #[error(
+        "{path} is still being written by a running Plimsoll; stop that one first, or force it",
+        path = path.display()
+    )]
     InUse { path: PathBuf },
 
     #[error("{name:?} cannot name a {what}; names match [a-z0-9][a-z0-9./+-]* and have at most 80 characters")]

@@ -34,7 +34,8 @@ impl LatencyLog {
         let seconds = base.as_millisecond() as f64 / 1e3;
         let head = format!(
             "#[plimsoll.latency version 1: nanoseconds]\n#[Histogram log format version 1.3]\n\
-             #[StartTime: {seconds:.3} (seconds since epoch), {base}]\n#[BaseTime: {seconds:.3} (seconds since epoch)]\n\
+             #[StartTime: {seconds:.3} (seconds since epoch), {base}]\n\
+             #[BaseTime: {seconds:.3} (seconds since epoch)]\n\
              \"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n"
         );
         let lines = LineFile::create(path.clone(), &head)?;

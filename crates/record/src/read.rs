@@ -165,9 +165,18 @@ fn open_trial(directory: &Path) -> Result<TrialView> {
     })
 }
 
-/// The directories of all trials of a recording, also of those that did not get as far as their first file.
+/// The directories of all trials of a recording by their place in the plan, also of those that did not get as far as
+/// their first file.
 pub fn trial_directories(recording: &Path) -> Result<Vec<PathBuf>> {
-    subdirectories(&recording.join("trials"))
+    let mut trials = subdirectories(&recording.join("trials"))?;
+    // As text 10000 would come before 9999.
+    trials.sort_by_key(|trial| place_in_plan(trial));
+    Ok(trials)
+}
+
+/// The number that the name of a trial's directory begins with.
+fn place_in_plan(trial: &Path) -> Option<u32> {
+    trial.file_name()?.to_str()?.split('-').next()?.parse().ok()
 }
 
 /// Lists the recordings below `home_recordings`; none if that directory is not there. Directories without a

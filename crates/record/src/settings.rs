@@ -1,5 +1,6 @@
 //! `variables.json` and `my.cnf`: the server's settings, without secrets.
 
+pub use plimsoll_model::secrets::is_secret;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -10,12 +11,6 @@ pub struct Setting {
     pub effective: Option<String>,
     /// Who set it: `plimsoll`, `user`, `config-file`, `server`.
     pub origin: String,
-}
-
-/// True if a setting of this name may hold a secret; its value is never recorded.
-pub fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["password", "auth", "secret", "key", "token"].iter().any(|word| name.contains(word))
 }
 
 /// The settings as they are recorded: of a possible secret only its name and its origin stay.
@@ -47,14 +42,6 @@ pub(crate) fn option_file_without_secrets(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn secrets_are_known_by_name() {
-        for name in ["password", "MASTER_PASSWORD", "authentication_string", "ssl_key", "secret_file", "api_token"] {
-            assert!(is_secret(name), "{name}");
-        }
-        assert!(!is_secret("innodb_buffer_pool_size"));
-    }
 
     #[test]
     fn an_option_file_loses_only_values_of_secrets() {

@@ -15,6 +15,7 @@ use crate::home::real_directory;
 use crate::memory_group::MemoryGroup;
 use crate::process::{self, Ending, Identity, find_by_config};
 use crate::{Build, Home, ServerError};
+use procfs::process::Process;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
@@ -171,12 +172,7 @@ impl ServerDirectory {
     }
 
     fn holder(&self) -> String {
-        let mut text = String::new();
-        let read = File::open(self.path.join(LOCK)).and_then(|file| file.take(200).read_to_string(&mut text));
-        match (read, printable(text.trim())) {
-            (Ok(_), named) if !named.is_empty() => named,
-            _ => "another plimsoll".to_owned(),
-        }
+        Lock::holder(&self.path.join(LOCK))
     }
 
     /// Who holds the lock now, if anybody does.
@@ -328,8 +324,18 @@ pub struct Lock {
 impl Lock {
     /// Takes the lock file at `path` unless somebody has it, and writes down who we are.
     pub(crate) fn try_take(path: &Path, holder: &str) -> Result<Option<Lock>, ServerError> {
+        Lock::attempt(path, holder, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// The same, which others may share.
+    pub(crate) fn try_share(path: &Path, holder: &str) -> Result<Option<Lock>, ServerError> {
+        Lock::attempt(path, holder, FlockOperation::NonBlockingLockShared)
+    }
+
+    fn attempt(path: &Path, holder: &str, operation: FlockOperation) -> Result<Option<Lock>, ServerError> {
         let mut file = Lock::file(path).during("open the lock", path)?;
-        if !taken(&file).during("lock", path)? {
+        // Whoever held it may have removed the file, and then it locks nothing.
+        if !taken(&file, operation).during("lock", path)? || !is_still_there(&file, path).during("look at", path)? {
             return Ok(None);
         }
         let text = format!("{} (pid {})\n", printable(holder), std::process::id());
@@ -337,12 +343,22 @@ impl Lock {
         Ok(Some(Lock { _file: file }))
     }
 
+    /// Who has written down that the lock at `path` is theirs.
+    pub(crate) fn holder(path: &Path) -> String {
+        let mut text = String::new();
+        let read = File::open(path).and_then(|file| file.take(200).read_to_string(&mut text));
+        match (read, printable(text.trim())) {
+            (Ok(_), named) if !named.is_empty() => named,
+            _ => "another plimsoll".to_owned(),
+        }
+    }
+
     /// Whether the lock is free, without leaving a trace.
     fn try_peek(path: &Path) -> io::Result<bool> {
         match File::open(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(true),
             Err(e) => Err(e),
-            Ok(file) => taken(&file),
+            Ok(file) => taken(&file, FlockOperation::NonBlockingLockExclusive),
         }
     }
 
@@ -354,8 +370,13 @@ impl Lock {
     }
 }
 
-fn taken(file: &File) -> io::Result<bool> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+fn is_still_there(file: &File, path: &Path) -> io::Result<bool> {
+    let inode = file.metadata()?.ino();
+    Ok(fs::symlink_metadata(path).is_ok_and(|facts| facts.ino() == inode))
+}
+
+fn taken(file: &File, operation: FlockOperation) -> io::Result<bool> {
+    match flock(file, operation) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
         Err(errno) => Err(errno.into()),
@@ -421,8 +442,20 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Serv
     fs::rename(&new, path).during("replace", path)
 }
 
+/// Refuses to go on if a file system is mounted on a directory or below it: what is on that is not ours to remove.
+pub(crate) fn must_hold_no_mount(path: &Path) -> Result<(), ServerError> {
+    let mounts = Process::myself().and_then(|process| process.mountinfo());
+    let mounts = mounts.map_err(io::Error::other).during("find out what is mounted below", path)?;
+    // The kernel writes real paths.
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match mounts.0.into_iter().find(|mount| mount.mount_point.starts_with(&real)) {
+        Some(mount) => Err(ServerError::Mounted { path: path.to_owned(), mount: mount.mount_point }),
+        None => Ok(()),
+    }
+}
+
 /// Removes a directory of ours and everything below it. Links inside are removed, never followed; a link in
-/// its place is refused. Returns whether there was one.
+/// its place is refused, and so is what is mounted there. Returns whether there was one.
 pub(crate) fn remove_tree(path: &Path) -> Result<bool, ServerError> {
     match fs::symlink_metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -430,7 +463,10 @@ pub(crate) fn remove_tree(path: &Path) -> Result<bool, ServerError> {
         Ok(facts) if !facts.is_dir() => {
             Err(ServerError::Foreign { path: path.to_owned(), found: "it is a symbolic link or no directory".into() })
         }
-        Ok(_) => fs::remove_dir_all(path).during("remove", path).map(|()| true),
+        Ok(_) => {
+            must_hold_no_mount(path)?;
+            fs::remove_dir_all(path).during("remove", path).map(|()| true)
+        }
     }
 }
 

@@ -73,8 +73,11 @@ pub enum ServerError {
     #[error("interrupted before `{name}` was ready")]
     Interrupted { name: String },
 
-    #[error("dataset `{id}` is being worked on by another plimsoll; wait for it to end")]
-    DatasetLocked { id: String },
+    #[error("the plan `{name}` is under way in {holder}; wait for it to end, or give this one another `name`")]
+    PlanLocked { name: String, holder: String },
+
+    #[error("dataset `{id}` is in use by {holder}; wait for it to end")]
+    DatasetLocked { id: String, holder: String },
 
     #[error("there is a dataset `{id}` already; remove it with `plimsoll datasets rm {id}` or choose another name")]
     DatasetExists { id: String },
@@ -87,6 +90,14 @@ pub enum ServerError {
 
     #[error("the copy `{}` differs from its original `{}`: {found}", copy.display(), original.display())]
     NotEqual { original: PathBuf, copy: PathBuf, found: String },
+
+    #[error(
+        "`{}` is not removed, since something is mounted on `{}`, which is not plimsoll's; unmount it (a plan whose \
+         commands mount something unmounts it in `after`)",
+        path.display(),
+        mount.display()
+    )]
+    Mounted { path: PathBuf, mount: PathBuf },
 
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },

@@ -9,6 +9,9 @@
 //! of a stopped server, made in whatever order, is a state that crash recovery is made for. A copy of a running one is
 //! not: the log could be copied before a page that is newer than all of it.
 //!
+//! That holds for each log by itself. With a binary log a transaction is prepared in InnoDB first and counts once the binary
+//! log has it, so recovery needs both; whoever starts on the copy without that log must not copy such a server this way.
+//!
 //! Reading and cloning go through the page cache, so nothing has to be flushed for the copy to be right. It is worth
 //! flushing before the stop all the same, since cloning flushes what is dirty, and the server stands still meanwhile.
 //!
@@ -38,6 +41,8 @@ const POLL: Duration = Duration::from_millis(1);
 /// A server that stands still, until this is dropped.
 #[derive(Debug)]
 pub struct Frozen {
+    name: String,
+    pid: u32,
     handle: OwnedFd,
     my_cnf: PathBuf,
     since: Instant,
@@ -53,18 +58,22 @@ impl Frozen {
     /// [`ServerError::Locked`] if another Plimsoll has stopped it, [`ServerError::NotStopped`] if it is gone or a
     /// thread does not stop within 30 s, [`ServerError::Io`]. The server runs on after each of them.
     pub fn stop(directory: &ServerDirectory, identity: &Identity, holder: &str) -> Result<Frozen, ServerError> {
-        let not_stopped = |found: &str| ServerError::NotStopped {
-            name: directory.name().to_owned(),
-            pid: identity.pid,
-            found: found.to_owned(),
-        };
+        let not_stopped = |found| not_stopped(directory.name(), identity.pid, found);
         let locked = || ServerError::Locked { name: directory.name().to_owned(), holder: "another copy of it".into() };
         let lock = Lock::try_take(&directory.path().join(NOTE), holder)?.ok_or_else(locked)?;
         let my_cnf = directory.my_cnf();
         let handle = process::handle(identity, &my_cnf)?.ok_or_else(|| not_stopped("it is gone"))?;
         let watchdog = Watchdog::over(&handle).during("watch over the server of", &my_cnf)?;
         // From here on dropping it makes the server go on.
-        let frozen = Frozen { handle, my_cnf, since: Instant::now(), _watchdog: watchdog, _lock: lock };
+        let frozen = Frozen {
+            name: directory.name().to_owned(),
+            pid: identity.pid,
+            handle,
+            my_cnf,
+            since: Instant::now(),
+            _watchdog: watchdog,
+            _lock: lock,
+        };
         process::send(&frozen.handle, &frozen.my_cnf, Signal::STOP)?;
         while !is_stopped(identity.pid) {
             if !identity.is_alive() {
@@ -81,8 +90,12 @@ impl Frozen {
     /// Lets the server go on; for how long it stood still.
     ///
     /// # Errors
+    /// [`ServerError::NotStopped`] if somebody has let it go on before, so that it may have written meanwhile;
     /// [`ServerError::Io`] if it cannot be signalled.
     pub fn resume(self) -> Result<Duration, ServerError> {
+        if !is_stopped(self.pid) {
+            return Err(not_stopped(&self.name, self.pid, "somebody has ended it or let it go on meanwhile"));
+        }
         process::send(&self.handle, &self.my_cnf, Signal::CONT)?;
         Ok(self.since.elapsed())
     }
@@ -93,6 +106,10 @@ impl Drop for Frozen {
         // The watchdog, which goes next, does it once more.
         let _ = process::send(&self.handle, &self.my_cnf, Signal::CONT);
     }
+}
+
+fn not_stopped(name: &str, pid: u32, found: &str) -> ServerError {
+    ServerError::NotStopped { name: name.to_owned(), pid, found: found.to_owned() }
 }
 
 /// Lets the server of `directory` go on if a Plimsoll that had stopped it was killed together with its watchdog. One

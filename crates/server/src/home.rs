@@ -6,6 +6,7 @@ use crate::fingerprint::fingerprint;
 use rustix::process::geteuid;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, Permissions};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -129,7 +130,11 @@ fn private_directory(what: &'static str, path: &Path, remedy: &'static str) -> R
 /// that others may write to, anything that was put there to catch us.
 pub(crate) fn real_directory(what: &'static str, path: &Path, remedy: &'static str) -> Result<PathBuf, ServerError> {
     let refuse = |found: String| ServerError::Place { what, path: path.to_owned(), found, remedy };
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|e| refuse(e.to_string()))?;
+    // Not what is above it: a place that was removed would come back without its note.
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+        made => made.map_err(|e| refuse(e.to_string()))?,
+    }
     let facts = fs::symlink_metadata(path).map_err(|e| refuse(e.to_string()))?;
     if !facts.is_dir() {
         return Err(refuse("it is a symbolic link or no directory".to_owned()));

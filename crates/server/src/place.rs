@@ -8,15 +8,19 @@ use crate::error::During;
 use crate::fingerprint::fingerprint;
 use crate::home::real_directory;
 use crate::{Home, ServerError};
+use rustix::fs::{FlockOperation, flock};
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// A note that is being written; one of a kill is written over, or removed with what else is forgotten.
+const NEW: &str = "note.new";
 const REMEDY: &str = "name a directory that this user can write to";
 
 /// What a home has noted of one of its places.
+#[derive(PartialEq, Eq)]
 struct Note {
     file: PathBuf,
     /// Id of its file system, statvfs(3).
@@ -28,17 +32,31 @@ impl Home {
     /// The place of this home below `directory`, made and noted if it is not there.
     ///
     /// # Errors
-    /// [`ServerError::Place`] if `directory` is no directory, or what lies there is not ours; [`ServerError::Io`].
+    /// [`ServerError::Place`] if `directory` is no directory, what lies there is not ours, or the disk of the place that
+    /// was there is not mounted; [`ServerError::Io`].
     pub fn below(&self, directory: &Path) -> Result<Home, ServerError> {
         let place = self.place_below(directory)?;
+        let _lock = self.lock_places()?;
         let note = Note {
             file: self.places_directory().join(format!("{:016x}", fingerprint([place.path().as_os_str().as_bytes()]))),
             filesystem: filesystem_of(place.path())?,
             root: place.path().to_owned(),
         };
-        note.write()?;
+        match Note::read(&note.file)? {
+            Some(earlier) if earlier == note => {}
+            Some(earlier) if !self.is_around(&earlier) && earlier.is_unmounted()? => return Err(not_mounted(&earlier)),
+            _ => note.write()?,
+        }
         real_directory("storage path", place.path(), REMEDY)?;
         Ok(place)
+    }
+
+    /// This home and all its places that are there now.
+    ///
+    /// # Errors
+    /// As [`Home::places`].
+    pub fn with_places(&self) -> Result<Vec<Home>, ServerError> {
+        Ok(std::iter::once(self.clone()).chain(self.places()?).collect())
     }
 
     /// Where the place below `directory` is or would be; nothing is made.
@@ -77,15 +95,21 @@ impl Home {
     ///
     /// # Errors
     /// [`ServerError::Io`].
-    pub(crate) fn forget_places(&self) -> Result<Vec<PathBuf>, ServerError> {
+    pub fn forget_places(&self) -> Result<Vec<PathBuf>, ServerError> {
         let mut removed = Vec::new();
+        if !self.places_directory().exists() {
+            return Ok(removed);
+        }
+        let _lock = self.lock_places()?;
+        // There is none, or it is in nobody's way.
+        let _ = fs::remove_file(self.places_directory().join(NEW));
         for note in self.notes()? {
             if note.is_there() && removed_empty(&self.rooted_at(note.root.clone()))? {
                 removed.push(note.root.clone());
             }
-            // Below the home itself, a lane for one, nothing comes back by mounting a disk.
-            let ours = !note.is_there() && note.root.starts_with(self.path());
-            if ours || note.is_gone()? {
+            // A lane is there as long as its directory is, but for a moment when its image is put back.
+            let lane_is_gone = self.is_around(&note) && !note.root.parent().is_some_and(Path::exists);
+            if !note.is_there() && (lane_is_gone || !note.is_unmounted()?) {
                 fs::remove_file(&note.file).during("remove", &note.file)?;
                 removed.push(note.file);
             }
@@ -103,9 +127,23 @@ impl Home {
         for entry in entries {
             let file = entry.during("read", &directory)?.path();
             // Half a note is that of a place that was not made.
-            notes.extend(Note::parse(&file, &fs::read(&file).during("read", &file)?));
+            notes.extend(Note::read(&file)?.filter(|note| !note.file.ends_with(NEW)));
         }
         Ok(notes)
+    }
+
+    /// Whether a place lies below this home itself, as on its lanes: another lane of that name is another file system.
+    fn is_around(&self, note: &Note) -> bool {
+        note.root.starts_with(self.path())
+    }
+
+    /// Held by whoever makes or removes places, for as long as that takes.
+    fn lock_places(&self) -> Result<File, ServerError> {
+        let directory = self.places_directory();
+        fs::create_dir_all(&directory).during("create", &directory)?;
+        let lock = File::open(&directory).during("open", &directory)?;
+        flock(&lock, FlockOperation::LockExclusive).during("lock", &directory)?;
+        Ok(lock)
     }
 
     fn places_directory(&self) -> PathBuf {
@@ -122,20 +160,38 @@ impl Note {
         root.is_absolute().then(|| Note { file: file.to_owned(), filesystem, root })
     }
 
+    fn read(file: &Path) -> Result<Option<Note>, ServerError> {
+        match fs::read(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            bytes => Ok(Note::parse(file, &bytes.during("read", file)?)),
+        }
+    }
+
+    /// Writes beside the file and renames, so that a kill leaves the earlier note or this one.
     fn write(&self) -> Result<(), ServerError> {
-        let directory = self.file.parent().unwrap_or(&self.file);
-        fs::create_dir_all(directory).during("create", directory)?;
+        let new = self.file.with_file_name(NEW);
         let text = [format!("{:016x}\n", self.filesystem).as_bytes(), self.root.as_os_str().as_bytes()].concat();
-        fs::write(&self.file, text).during("write", &self.file)
+        fs::write(&new, text).during("write", &new)?;
+        fs::rename(&new, &self.file).during("replace", &self.file)
     }
 
     fn is_there(&self) -> bool {
         fs::symlink_metadata(&self.root).is_ok_and(|facts| facts.is_dir())
     }
 
-    /// Whether the place is not there although its file system is.
-    fn is_gone(&self) -> Result<bool, ServerError> {
-        Ok(!self.is_there() && filesystem_of(&self.root)? == self.filesystem)
+    /// Whether the place is not there, and neither is its file system.
+    fn is_unmounted(&self) -> Result<bool, ServerError> {
+        Ok(!self.is_there() && filesystem_of(&self.root)? != self.filesystem)
+    }
+}
+
+/// Making the place anew would put it into the directory that the disk is mounted on, and hide it later.
+fn not_mounted(note: &Note) -> ServerError {
+    ServerError::Place {
+        what: "storage path",
+        path: note.root.clone(),
+        found: format!("its file system is not mounted, by the note `{}`", note.file.display()),
+        remedy: "mount it, or remove the note if the disk has got another id (XFS takes its device number) or is no more",
     }
 }
 
@@ -156,4 +212,59 @@ fn removed_empty(place: &Home) -> Result<bool, ServerError> {
         }
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home() -> (tempfile::TempDir, Home) {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| directory.path().into())).unwrap();
+        (directory, home)
+    }
+
+    /// As if its only place had been made on another disk.
+    fn on_another_disk(home: &Home) -> PathBuf {
+        let [note] = home.notes().unwrap().try_into().ok().unwrap();
+        Note { filesystem: note.filesystem + 1, file: note.file.clone(), root: note.root }.write().unwrap();
+        note.file
+    }
+
+    #[test]
+    fn a_place_whose_disk_is_not_mounted_is_not_made_anew() {
+        let ((_directory, home), disk) = (home(), tempfile::tempdir().unwrap());
+        let place = home.below(disk.path()).unwrap();
+        let note = on_another_disk(&home);
+        fs::remove_dir(place.path()).unwrap();
+        let refused = home.below(disk.path()).unwrap_err().to_string();
+        assert!(refused.contains("not mounted") && refused.contains(note.to_str().unwrap()), "{refused}");
+        assert!(home.forget_places().unwrap().is_empty(), "it may come back");
+        fs::remove_file(&note).unwrap();
+        assert_eq!(home.below(disk.path()).unwrap(), place);
+        assert_eq!(home.with_places().unwrap(), [home, place]);
+    }
+
+    #[test]
+    fn a_place_on_a_lane_is_forgotten_with_the_lane() {
+        let (_directory, home) = home();
+        let mount = home.path().join("lanes/xfs/mount");
+        fs::create_dir_all(&mount).unwrap();
+        let place = home.below(&mount).unwrap();
+        on_another_disk(&home);
+        fs::remove_dir(place.path()).unwrap();
+        assert!(home.forget_places().unwrap().is_empty(), "its image is being put back");
+        assert_eq!(home.below(&mount).unwrap(), place, "another lane of that name");
+        let note = on_another_disk(&home);
+        fs::remove_dir_all(&mount).unwrap();
+        assert_eq!(home.forget_places().unwrap(), [note]);
+    }
+
+    #[test]
+    fn an_empty_place_goes_and_is_not_made_again_without_a_note() {
+        let ((_directory, home), disk) = (home(), tempfile::tempdir().unwrap());
+        let place = home.below(disk.path()).unwrap();
+        assert_eq!(home.forget_places().unwrap().len(), 2, "the place and its note");
+        assert!(crate::Rig::take(&place, "lab", "a test").is_err() && !place.path().exists());
+    }
 }

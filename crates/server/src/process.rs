@@ -161,7 +161,7 @@ pub enum Ending {
 }
 
 /// Ends the server `identity`, which must still be the process started with `my_cnf`: SIGTERM, then SIGKILL
-/// after `patience`.
+/// after `patience`. One that stands still (SIGSTOP) goes on for that.
 ///
 /// # Errors
 /// [`ServerError::WillNotEnd`] when it survives even that; [`ServerError::Io`] when it cannot be signalled.
@@ -216,6 +216,8 @@ fn signalled(
     let Some(handle) = handle(identity, my_cnf)? else { return Ok(Ending::WasDown) };
     for &(signal, patience, ending) in signals {
         send(&handle, my_cnf, signal)?;
+        // One that somebody has stopped gets the first only when it goes on.
+        send(&handle, my_cnf, Signal::CONT)?;
         let deadline = Instant::now() + patience;
         while identity.is_alive() && Instant::now() < deadline {
             thread::sleep(POLL);
@@ -253,6 +255,22 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!stranger.is_alive());
+    }
+
+    #[test]
+    fn one_that_stands_still_ends_in_order() {
+        let mut command = Command::new("sh");
+        scrub(&mut command, Path::new("/"), Path::new("/tmp"));
+        command.args(["-c", "kill -STOP $$; sleep 60", "sh", "--defaults-file=/nowhere/my.cnf"]);
+        let mut child = spawn(command, Lifetime::WithPlimsoll).unwrap();
+        let pid = child.id();
+        let state = || Process::new(pid.cast_signed()).unwrap().stat().unwrap().state;
+        while state() != 'T' {
+            thread::sleep(POLL);
+        }
+        let ending = end("x", &Identity::of(pid).unwrap(), Path::new("/nowhere/my.cnf"), Duration::from_secs(60));
+        assert_eq!(ending.unwrap(), Ending::Stopped);
+        child.wait().unwrap();
     }
 
     #[test]

@@ -56,15 +56,11 @@ pub struct ServerInfo {
 /// [`ServerError::Io`] when a directory of servers cannot be read.
 pub fn list(home: &Home) -> Result<Vec<ServerInfo>, ServerError> {
     let mut all = Vec::new();
-    for home in home_and_places(home)? {
+    for home in home.with_places()? {
         let directories = directories(&home)?.into_iter().filter_map(Result::ok);
         all.extend(directories.filter_map(|directory| info(&home, &directory).ok()));
     }
     Ok(all)
-}
-
-fn home_and_places(home: &Home) -> Result<Vec<Home>, ServerError> {
-    Ok(std::iter::once(home.clone()).chain(home.places()?).collect())
 }
 
 fn info(home: &Home, directory: &ServerDirectory) -> Result<ServerInfo, ServerError> {
@@ -142,11 +138,12 @@ pub struct Cleaning {
 /// servers of labs as a whole; in the home and all its places. Servers that `server start` keeps up, servers in use, and data stay.
 ///
 /// # Errors
-/// [`ServerError::Io`] when the home cannot be read; trouble with one server is listed, not returned.
+/// [`ServerError::Io`] when the notes of the home cannot be read; trouble with one server, dataset or place is listed, not
+/// returned.
 pub fn clean(home: &Home) -> Result<Cleaning, ServerError> {
     let mut cleaning = Cleaning::default();
-    for home in home_and_places(home)? {
-        for directory in directories(&home)? {
+    for home in home.with_places()? {
+        for directory in directories(&home).unwrap_or_else(|error| vec![Err(error)]) {
             // Before anything else, since the Plimsoll that uses the server may well be alive.
             match directory.as_ref().map(freeze::thaw) {
                 Ok(Ok(Some(identity))) => cleaning.cleaned.push(Cleaned::Thawed { pid: identity.pid }),
@@ -158,7 +155,9 @@ pub fn clean(home: &Home) -> Result<Cleaning, ServerError> {
                 Err(e) => cleaning.left.push(e),
             }
         }
-        cleaning.cleaned.extend(store::clean(&home)?.into_iter().map(Cleaned::Path));
+        let (gone, left) = store::clean(&home);
+        cleaning.cleaned.extend(gone.into_iter().map(Cleaned::Path));
+        cleaning.left.extend(left);
     }
     let paths = [template::remove_half_built(home)?, home.forget_places()?].concat();
     cleaning.cleaned.extend(paths.into_iter().map(Cleaned::Path));

@@ -1,6 +1,6 @@
 //! The directory in which the server of a lab works: locked for the lab, filled anew for each trial, gone at its end.
 
-use crate::directory::{Lock, ServerDirectory, remove_tree};
+use crate::directory::{Lock, ServerDirectory, must_hold_no_mount, remove_tree};
 use crate::error::During;
 use crate::fingerprint::fingerprint;
 use crate::instance::{Opening, PrivateServer};
@@ -106,7 +106,12 @@ impl Rig {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         *lock = None;
         let worked = work();
-        *lock = Some(Arc::new(self.directory.lock(holder)?));
+        match self.directory.lock(holder) {
+            Ok(taken) => *lock = Some(Arc::new(taken)),
+            // What has failed may have left nothing to lock.
+            Err(_) if worked.is_err() => {}
+            Err(error) => return Err(error.into()),
+        }
         worked
     }
 
@@ -160,6 +165,7 @@ impl ServerDirectory {
 
     /// Removes data and parts. Data without their marker would be nobody's, so they lose their name first.
     fn clear(&self) -> Result<(), ServerError> {
+        must_hold_no_mount(&self.data())?;
         remove_tree(&self.half_made_data())?;
         match fs::rename(self.data(), self.half_made_data()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -1,9 +1,9 @@
 //! Each variant of a grid against the first.
 
-use super::Ended;
 use super::grid::points;
 use super::quantity::{Quantity, deciding, middle};
 use super::summary::cell_risks;
+use super::{Ended, seeks_line};
 use plimsoll_model::comparison::{Design, Metric, Row};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::estimate::CONFIDENCE;
@@ -17,13 +17,17 @@ const METRICS: [Metric; 4] =
     [Metric::TransactionsPerSecond, Metric::Nopm, Metric::P99Ms, Metric::ServerCpuUsPerTransaction];
 /// A difference below this share matters to nobody.
 const LEAST: f64 = 0.01;
+/// On no machine is the floor so high that more than this goes for no difference.
+const MOST: f64 = 0.1;
 
-/// All but the first variant against it, where they do the same work at some load point. The intervals of what decides
-/// hold together with 95 % over all comparisons, those of one metric over all comparisons and load points (Šidák 1967).
+/// All but the first of the variants of a grid against it, where they do the same work at some load point. The
+/// intervals of what decides hold together with 95 % over all comparisons, those of one metric over all comparisons and
+/// load points (Šidák 1967).
 pub(super) fn comparisons(plan: &LabPlan, ended: &[Ended]) -> Vec<VariantComparison> {
-    let Some((first, others)) = plan.variants.split_first() else { return Vec::new() };
+    let measured: Vec<&Variant> = plan.variants.iter().filter(|variant| !seeks_line(plan, variant)).collect();
+    let Some((first, others)) = measured.split_first() else { return Vec::new() };
     let alike = |other: &&Variant| other.workload.kind == first.workload.kind;
-    let others: Vec<&Variant> = others.iter().filter(alike).collect();
+    let others: Vec<&Variant> = others.iter().copied().filter(alike).collect();
     let compared = |other: &&Variant| Pairing::new(plan, ended, first, other, others.len())?.comparison();
     others.iter().filter_map(compared).collect()
 }
@@ -66,10 +70,12 @@ impl<'a> Pairing<'a> {
     fn comparison(&self) -> Option<VariantComparison> {
         let of_first = self.values(&self.a.name, &self.points, self.deciding);
         let floor = noise_floor(&of_first.into_iter().flatten().collect::<Vec<_>>()).ok();
-        let equivalence = floor.as_ref().map_or(LEAST, |floor| floor.value.max(LEAST));
+        let equivalence = floor.as_ref().map_or(LEAST, |floor| floor.value.clamp(LEAST, MOST));
         let all = self.row(&self.points, self.deciding, each_of(self.among, CONFIDENCE), equivalence)?;
         let confidence = each_of(self.among * self.points.len(), CONFIDENCE);
         let each = METRICS.into_iter().flat_map(|metric| self.points.iter().map(move |point| (metric, point)));
+        // One load point is all of them together.
+        let each = each.filter(|(metric, _)| self.points.len() > 1 || *metric != self.deciding);
         let rows = each.filter_map(|(metric, point)| self.row(&[*point], metric, confidence, equivalence));
         Some(VariantComparison {
             a: self.a.name.clone(),

@@ -8,8 +8,17 @@ use plimsoll_plan::points::LoadPoint;
 
 /// A list of trials that does not depend on what comes of them.
 pub(super) struct Grid {
-    turns: Vec<Turn>,
+    variants: Vec<Variant>,
+    turns: Vec<Place>,
     ended: usize,
+}
+
+/// A trial of a grid, with its variant by its place among all.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    variant: usize,
+    point: LoadPoint,
+    round: u32,
 }
 
 impl Grid {
@@ -18,13 +27,15 @@ impl Grid {
             Order::Interleaved => interleaved(plan, variants),
             Order::Sequential => sequential(plan, variants),
         };
-        Grid { turns, ended: 0 }
+        Grid { variants: variants.iter().map(|variant| (*variant).clone()).collect(), turns, ended: 0 }
     }
 }
 
 impl Stage for Grid {
     fn next(&self) -> Option<Turn> {
-        self.turns.get(self.ended).cloned()
+        let Place { variant, point, round } = *self.turns.get(self.ended)?;
+        let variant = self.variants.get(variant)?.clone();
+        Some(Turn { label: variant.name.clone(), variant, point, round })
     }
 
     fn tell(&mut self, _: &TrialOutcome) {
@@ -38,28 +49,27 @@ impl Stage for Grid {
 
 /// Round by round and point by point all variants, in an order drawn anew each time: those to be compared are
 /// neighbours in time, and none is always the first.
-fn interleaved(plan: &LabPlan, variants: &[&Variant]) -> Vec<Turn> {
+fn interleaved(plan: &LabPlan, variants: &[&Variant]) -> Vec<Place> {
     let points = points(variants);
     let mut turns = Vec::new();
     for round in 1..=plan.procedure.rounds {
         for (place, point) in points.iter().enumerate() {
-            let there = variants.iter().filter(|variant| variant.load.points.contains(point)).collect();
-            let drawn = draw::order(there, plan.seed, "", round, place);
-            turns.extend(drawn.into_iter().map(|variant| turn(variant, *point, round)));
+            let there = |variant: &usize| variants[*variant].load.points.contains(point);
+            let drawn = draw::order((0..variants.len()).filter(there).collect(), plan.seed, "", round, place);
+            turns.extend(drawn.into_iter().map(|variant| Place { variant, point: *point, round }));
         }
     }
     turns
 }
 
-fn sequential(plan: &LabPlan, variants: &[&Variant]) -> Vec<Turn> {
-    let rounds = || 1..=plan.procedure.rounds;
-    let of_round =
-        |variant: &Variant, round| variant.load.points.iter().map(|p| turn(variant, *p, round)).collect::<Vec<_>>();
-    variants.iter().flat_map(|variant| rounds().flat_map(|round| of_round(variant, round))).collect()
-}
-
-fn turn(variant: &Variant, point: LoadPoint, round: u32) -> Turn {
-    Turn { label: variant.name.clone(), variant: variant.clone(), point, round }
+fn sequential(plan: &LabPlan, variants: &[&Variant]) -> Vec<Place> {
+    let mut turns = Vec::new();
+    for (place, variant) in variants.iter().enumerate() {
+        for round in 1..=plan.procedure.rounds {
+            turns.extend(variant.load.points.iter().map(|point| Place { variant: place, point: *point, round }));
+        }
+    }
+    turns
 }
 
 /// The load points of any variant, each once, in the order of the plan.

@@ -3,6 +3,7 @@
 use super::Ended;
 use super::quantity::Quantity;
 use super::words::{counted, percent, rate_with_interval, signed, signed_range};
+use crate::procedure::STORAGE;
 use plimsoll_model::Estimate;
 use plimsoll_model::comparison::{Metric, Row, Verdict};
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict, VariantComparison};
@@ -17,8 +18,11 @@ pub(super) fn headline(summary: &LabSummary, ended: &[Ended]) -> String {
     }
     let text = match (summary.trials.done, ended.first()) {
         (0, Some(first)) => nothing(ended.len(), first),
+        (_, Some(first)) if found.is_empty() && first.trial.variant.workload.kind == STORAGE => {
+            "Storage was measured; the io.json of each trial has its figures".to_owned()
+        }
         _ if found.is_empty() => "Nothing was measured".to_owned(),
-        _ => found.join("; "),
+        _ => found.join(". "),
     };
     match summary.interrupted {
         true => format!("{text}; interrupted after {}.", counted(ended.len(), "trial")),
@@ -34,22 +38,24 @@ fn nothing(trials: usize, first: &Ended) -> String {
     }
 }
 
-/// `base: kept pool-6g, redo-2g: together +38.0 % throughput (+31.0 % to +45.0 %)`.
+/// `On base pool-6g, redo-2g are kept: together +38.0 % throughput (+31.0 % to +45.0 %)`.
 fn ladder(ladder: &Ladder) -> String {
     let Ladder { variant, steps, gain, .. } = ladder;
     let kept: Vec<&str> =
         steps.iter().filter(|step| step.verdict == RungVerdict::Kept).map(|step| step.rung.as_str()).collect();
     let what = Quantity::Of(ladder.metric).words();
     let amount = gain.as_ref().map(|gain| format!("{} {what}{}", signed(gain.value), interval(gain)));
-    match (kept.as_slice(), amount) {
+    let text = match (kept.as_slice(), amount) {
         ([], _) => {
             let floor = ladder.floor.as_ref().map(|floor| format!(", floor {}", percent(floor.value)));
-            format!("{variant}: none of {} is kept{}", counted(steps.len(), "rung"), floor.unwrap_or_default())
+            format!("On {variant} none of {} is kept{}", counted(steps.len(), "rung"), floor.unwrap_or_default())
         }
-        ([only], Some(amount)) => format!("{variant}: kept {only}: {amount}"),
-        (all, Some(amount)) => format!("{variant}: kept {}: together {amount}{}", all.join(", "), risks(steps)),
-        (all, None) => format!("{variant}: kept {}", all.join(", ")),
-    }
+        ([only], Some(amount)) => format!("On {variant} {only} is kept: {amount}"),
+        ([only], None) => format!("On {variant} {only} is kept"),
+        (all, Some(amount)) => format!("On {variant} {} are kept: together {amount}", all.join(", ")),
+        (all, None) => format!("On {variant} {} are kept", all.join(", ")),
+    };
+    text + &risks(steps)
 }
 
 /// What the kept rungs cost, where the plan allows it.
@@ -61,18 +67,18 @@ fn risks(steps: &[LadderStep]) -> String {
     if words.is_empty() { String::new() } else { format!(", but {}", words.join(", ")) }
 }
 
-/// `base carries 1,240 transactions per second (1,190 – 1,300) at 64 connections with p99 < 20ms`.
+/// `With p99 < 20ms base carries 1,240 transactions per second (1,190 – 1,300) at 64 connections`.
 fn load_line(line: &LoadLine) -> String {
     let LoadLine { variant, objective, .. } = line;
     let at = counted(line.connections, "connection");
     match (&line.rate, &line.why_not) {
         (Some(rate), _) => {
             let (value, ends) = split(&rate_with_interval(rate));
-            format!("{variant} carries {value} transactions per second {ends} at {at} with {objective}")
+            format!("With {objective} {variant} carries {value} transactions per second {ends} at {at}")
         }
         (None, why) => {
             let why = why.as_deref().unwrap_or("no reason is recorded");
-            format!("{variant} at {at} has no rate with {objective}: {why}")
+            format!("With {objective} {variant} has no load line at {at}: {why}")
         }
     }
 }
@@ -85,24 +91,25 @@ fn split(text: &str) -> (String, String) {
 
 fn comparison(comparison: &VariantComparison) -> String {
     let VariantComparison { a, b, .. } = comparison;
-    let Some(row) = comparison.rows.first() else { return format!("{b} cannot be compared with {a}") };
+    let Some(row) = comparison.rows.first() else { return format!("No round has both {a} and {b}") };
     let found = match (row.verdict, row.change.interval()) {
         (Verdict::Higher | Verdict::Lower, Some(_)) => changed(a, b, row),
         (Verdict::Equivalent, Some(ends)) => {
             format!(
-                "no difference larger than {} between {a} and {b} ({})",
+                "No difference larger than {} between {a} and {b} ({})",
                 percent(comparison.equivalence),
                 signed_range(ends)
             )
         }
         _ => unclear(a, b, row),
     };
-    let floor = comparison.floor.as_ref().map(|floor| format!(", floor {}", percent(floor.value)));
+    let known = comparison.floor.as_ref().filter(|_| row.change.missing.is_none());
+    let floor = known.map(|floor| format!(", floor {}", percent(floor.value)));
     let unlike = comparison.unlike.as_ref().map(|unlike| format!(", but they are not equally safe: {unlike}"));
     format!("{found}{}{}", floor.unwrap_or_default(), unlike.unwrap_or_default())
 }
 
-/// `fast is 12.0 % faster than base (+10.1 % to +13.9 %): 1,120 against 1,000 transactions per second`.
+/// `Against base fast is 12.0 % faster (+10.1 % to +13.9 %): 1,120 against 1,000 transactions per second`.
 fn changed(a: &str, b: &str, row: &Row) -> String {
     let by = percent(row.change.value);
     let difference = match (row.metric.more_is_better(), row.change.value < 0.0) {
@@ -112,16 +119,17 @@ fn changed(a: &str, b: &str, row: &Row) -> String {
         (false, false) => format!("takes {by} longer"),
     };
     let (of_b, of_a) = (super::words::rate(row.b), super::words::rate(row.a));
-    format!("{b} {difference} than {a}{}: {of_b} against {of_a} {}", interval(&row.change), unit(row.metric))
+    format!("Against {a} {b} {difference}{}: {of_b} against {of_a} {}", interval(&row.change), unit(row.metric))
 }
 
 fn unclear(a: &str, b: &str, row: &Row) -> String {
     let change = signed(row.change.value);
     match (&row.change.missing, row.detectable) {
-        (Some(missing), _) => format!("no verdict on {b} against {a}: {change}; {missing}"),
+        (Some(missing), _) => format!("No verdict on {b} against {a} ({change} so far): {missing}"),
         (None, detectable) => {
-            let shown = detectable.map(|share| format!("; so many rounds show {}", percent(share))).unwrap_or_default();
-            format!("no verdict on {b} against {a}: {change} may be chance{}{shown}", interval(&row.change))
+            let shown =
+                detectable.map(|share| format!("; so many rounds would show {}", percent(share))).unwrap_or_default();
+            format!("No difference shown between {a} and {b}: {change} may be chance{}{shown}", interval(&row.change))
         }
     }
 }
@@ -150,5 +158,5 @@ fn best(cells: &[Cell]) -> Option<String> {
     let (cell, (metric, found)) = measured.max_by(|(_, a), (_, b)| a.1.value.total_cmp(&b.1.value))?;
     let (value, ends) = split(&rate_with_interval(&found));
     let at = counted(cell.connections, "connection");
-    Some(format!("{} does {value} {} {ends} at {at}", cell.variant, unit(metric)))
+    Some(format!("At {at} {} does {value} {} {ends}", cell.variant, unit(metric)))
 }

@@ -67,6 +67,11 @@ pub fn of(plan: &LabPlan, prospects: &Prospects) -> Box<dyn Course> {
     Box::new(PlanCourse::new(plan, prospects))
 }
 
+/// Whether the trials of a variant look for its load line. Then what a closed loop reaches is no answer of its own.
+fn seeks_line(plan: &LabPlan, variant: &Variant) -> bool {
+    plan.rungs.is_empty() && variant.load.find.is_some()
+}
+
 /// A trial before it has its place among all trials and its seed.
 #[derive(Clone, Debug, PartialEq)]
 struct Turn {
@@ -108,7 +113,7 @@ impl PlanCourse {
     fn new(plan: &LabPlan, prospects: &Prospects) -> PlanCourse {
         let climb = |variant: &Variant| Staircase::new(plan, variant, prospects);
         let (seeking, measured): (Vec<&Variant>, Vec<&Variant>) = match plan.rungs.is_empty() {
-            true => plan.variants.iter().partition(|variant| variant.load.find.is_some()),
+            true => plan.variants.iter().partition(|variant| seeks_line(plan, variant)),
             false => (Vec::new(), Vec::new()),
         };
         let climbing = if plan.rungs.is_empty() { &[][..] } else { &plan.variants };

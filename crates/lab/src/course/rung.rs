@@ -6,8 +6,8 @@
 //!   durability that the plan does not allow;
 //! - *worse* if the interval of a guard lies beyond that guard's own x on the worse side, or the interval of the change
 //!   on the worse side of 0;
-//! - of *no effect* if the 90 % interval of its change lies within ±x (two one-sided tests at 5 %: Schuirmann 1987), or
-//!   within ±10 % where x is more than that;
+//! - of *no effect* if the 90 % interval of its change lies within ±x (two one-sided tests at 5 %: Schuirmann 1987),
+//!   or within ±10 % where x is more than that;
 //! - *not measurable here* in all other cases.
 //!
 //! The intervals of all rungs of a ladder that can be tried hold together with 95 % (Šidák 1967): each is decided
@@ -164,10 +164,24 @@ impl Evidence<'_> {
     fn costs(&self) -> Option<(RungVerdict, String)> {
         let costly = |class: &Class| class.costs_durability() && !self.allow.contains(class);
         let class = self.added_risks().into_iter().find(costly)?;
-        Some((RungVerdict::RefusedForSafety, format!("it {} ({class}), which the plan does not allow", class.words())))
+        let by = self.settings_of(class);
+        let by = if by.is_empty() { by } else { format!(" by {by}") };
+        let why = format!("it {} ({class}){by}, which the plan does not allow", class.words());
+        Some((RungVerdict::RefusedForSafety, why))
     }
 
+    /// `innodb_doublewrite = OFF`: the settings of the rung that cost this.
+    fn settings_of(&self, class: Class) -> String {
+        let proofs = self.block.of_b().next().map_or(&[][..], |outcome| &outcome.proofs);
+        let costly = proofs.iter().filter(|proof| proof.class == class && is_of(self.rung, proof));
+        costly.map(|proof| format!("{} = {}", proof.name, proof.requested)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// None where the side without the rung was not run.
     fn added_risks(&self) -> Risks {
+        if self.block.of_a().next().is_none() {
+            return Risks::new();
+        }
         let with: Risks = self.block.of_b().flat_map(|outcome| &outcome.risks).copied().collect();
         let without: Risks = self.block.of_a().flat_map(|outcome| &outcome.risks).copied().collect();
         with.difference(&without).copied().collect()
@@ -176,11 +190,12 @@ impl Evidence<'_> {
 
 /// The first proof that a setting of the rung is not in effect.
 pub(super) fn misapplied<'a>(rung: &Rung, proofs: &'a [Proof]) -> Option<&'a Proof> {
-    let of_rung = |proof: &&Proof| {
-        let settings = &rung.change.config;
-        settings.iter().any(|setting| setting.name == proof.name || setting.at.to_string() == proof.origin)
-    };
-    proofs.iter().filter(of_rung).find(|proof| proof.verdict != ProofVerdict::InEffect)
+    proofs.iter().filter(|proof| is_of(rung, proof)).find(|proof| proof.verdict != ProofVerdict::InEffect)
+}
+
+fn is_of(rung: &Rung, proof: &Proof) -> bool {
+    let settings = &rung.change.config;
+    settings.iter().any(|setting| setting.name == proof.name || setting.at.to_string() == proof.origin)
 }
 
 /// What a change has to exceed.

@@ -5,14 +5,17 @@ use super::headline::headline;
 use super::ladder::Staircase;
 use super::quantity::{Quantity, over_rounds};
 use super::words::counted;
-use super::{Course, Ended, PlanCourse, Prospects};
+use super::{Course, Ended, PlanCourse, Prospects, seeks_line};
 use plimsoll_model::Caveat;
 use plimsoll_model::comparison::Metric;
 use plimsoll_model::durability::Risks;
-use plimsoll_model::lab::{Cell, LabSummary, SCHEMA_VERSION, TrialCounts, TrialStatus, VariantComparison};
+use plimsoll_model::lab::{
+    Cell, LabSummary, Restored, Restores, SCHEMA_VERSION, TrialCounts, TrialStatus, VariantComparison,
+};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Order, Variant};
 use plimsoll_plan::points::LoadPoint;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer rounds have no interval.
 const FEWEST_ROUNDS: u32 = 3;
@@ -23,6 +26,7 @@ pub fn summary(plan: &LabPlan, prospects: &Prospects, ended: &[Ended]) -> LabSum
     let mut course = PlanCourse::new(plan, prospects);
     ended.iter().for_each(|ended| course.tell(ended.clone()));
     let is_grid = course.staircases.is_empty();
+    let measured = plan.variants.iter().filter(|variant| !seeks_line(plan, variant));
     let mut summary = LabSummary {
         schema_version: SCHEMA_VERSION,
         name: plan.name.clone(),
@@ -32,12 +36,13 @@ pub fn summary(plan: &LabPlan, prospects: &Prospects, ended: &[Ended]) -> LabSum
         recording: None,
         headline: String::new(),
         trials: TrialCounts { done: count(ended, TrialStatus::Done), failed: count(ended, TrialStatus::Failed) },
-        cells: plan.variants.iter().flat_map(|variant| cells(variant, ended)).collect(),
+        restores: restores(ended),
+        cells: measured.flat_map(|variant| cells(variant, ended)).collect(),
         comparisons: if is_grid { comparisons(plan, ended) } else { Vec::new() },
         ladders: course.staircases.iter().map(Staircase::found).collect(),
         load_lines: course.lines.found(),
         caveats: Vec::new(),
-        interrupted: course.next().is_some() || count(ended, TrialStatus::Interrupted) > 0,
+        interrupted: course.next().is_some(),
     };
     summary.caveats = caveats(plan, &summary.comparisons, ended);
     summary.headline = headline(&summary, ended);
@@ -81,6 +86,22 @@ fn cell(variant: &Variant, point: LoadPoint, ended: &[Ended]) -> Cell {
     }
 }
 
+/// By method, where anything was restored.
+fn restores(ended: &[Ended]) -> Vec<Restores> {
+    let mut by_method: BTreeMap<&str, Vec<&Restored>> = BTreeMap::new();
+    for restored in ended.iter().filter_map(|ended| ended.outcome.restored.as_ref()) {
+        by_method.entry(&restored.method).or_default().push(restored);
+    }
+    by_method.remove("none");
+    let told = |(method, all): (&str, Vec<&Restored>)| {
+        let mut seconds: Vec<f64> = all.iter().map(|restored| restored.seconds).collect();
+        seconds.sort_by(f64::total_cmp);
+        let bytes = all.iter().map(|restored| restored.bytes).max().unwrap_or(0);
+        Restores { method: method.to_owned(), trials: all.len(), seconds: seconds[seconds.len() / 2], bytes }
+    };
+    by_method.into_iter().map(told).collect()
+}
+
 /// What any trial of a variant as the plan has it risked.
 pub(super) fn cell_risks(ended: &[Ended], variant: &str) -> Risks {
     of_variant(ended, variant).flat_map(|ended| &ended.outcome.risks).copied().collect()
@@ -91,6 +112,7 @@ fn caveats(plan: &LabPlan, comparisons: &[VariantComparison], ended: &[Ended]) -
     caveats.extend(failed(ended));
     caveats.extend(comparisons.iter().filter_map(unlike));
     caveats.extend(design(plan));
+    caveats.extend(unlike_data(ended));
     caveats.extend(of_trials(ended));
     caveats
 }
@@ -117,21 +139,33 @@ fn unlike(comparison: &VariantComparison) -> Option<Caveat> {
     Some(Caveat::new("unlike_durability", message))
 }
 
+/// Variants whose trials did not all start from the same data.
+fn unlike_data(ended: &[Ended]) -> Option<Caveat> {
+    let mut data: BTreeMap<&str, BTreeSet<_>> = BTreeMap::new();
+    for Ended { trial, outcome } in ended {
+        let sums = outcome.restored.as_ref().map(|restored| (&restored.dataset, &restored.checksums));
+        data.entry(&trial.label).or_default().extend(sums.filter(|_| outcome.status == TrialStatus::Done));
+    }
+    let unlike: Vec<&str> = data.into_iter().filter(|(_, found)| found.len() > 1).map(|(label, _)| label).collect();
+    let message = format!("trials of {} did not all start from the same data", unlike.join(", "));
+    (!unlike.is_empty()).then(|| Caveat::new("unlike_data", message))
+}
+
 /// What the plan itself leaves open.
 fn design(plan: &LabPlan) -> Vec<Caveat> {
     let rounds = plan.procedure.rounds;
     let mut caveats = Vec::new();
-    let seeks = |variant: &Variant| variant.load.find.is_some();
     if rounds < FEWEST_ROUNDS && !plan.rungs.is_empty() {
         let message =
             format!("rounds = {rounds} cannot show anything in a ladder: it was run with {FEWEST_ROUNDS} pairs");
         caveats.push(Caveat::new("few_rounds", message));
-    } else if rounds < FEWEST_ROUNDS && !plan.variants.iter().all(seeks) {
+    } else if rounds < FEWEST_ROUNDS && !plan.variants.iter().all(|variant| seeks_line(plan, variant)) {
         let message =
             format!("{} cannot tell a difference from chance; {FEWEST_ROUNDS} can", counted(rounds as usize, "round"));
         caveats.push(Caveat::new("few_rounds", message));
     }
-    let Some((first, others)) = plan.variants.split_first() else { return caveats };
+    let measured: Vec<&Variant> = plan.variants.iter().filter(|variant| !seeks_line(plan, variant)).collect();
+    let Some((first, others)) = measured.split_first() else { return caveats };
     if plan.procedure.order == Order::Sequential && plan.rungs.is_empty() && !others.is_empty() {
         let message = "the variants were measured one after the other, so a drift of the machine looks like a \
                        difference; order = \"interleaved\" avoids that";
@@ -149,24 +183,32 @@ fn design(plan: &LabPlan) -> Vec<Caveat> {
     caveats
 }
 
-/// Those of the trials: each code once, with the first message and in how many trials it is.
+/// Those of the trials: each code once, with the first message, how many others its trial had, and in how many trials
+/// it is.
 fn of_trials(ended: &[Ended]) -> Vec<Caveat> {
-    let mut found: Vec<(&Caveat, usize)> = Vec::new();
+    let mut found: Vec<(&Caveat, usize, usize)> = Vec::new();
     for ended in ended {
         let caveats = &ended.outcome.caveats;
         for (place, caveat) in caveats.iter().enumerate() {
             if caveats[..place].iter().any(|earlier| earlier.code == caveat.code) {
                 continue;
             }
-            match found.iter_mut().find(|(known, _)| known.code == caveat.code) {
-                Some((_, count)) => *count += 1,
-                None => found.push((caveat, 1)),
+            match found.iter_mut().find(|(known, ..)| known.code == caveat.code) {
+                Some((_, _, count)) => *count += 1,
+                None => found.push((caveat, others(caveat, caveats), 1)),
             }
         }
     }
-    let told = |(caveat, count): (&Caveat, usize)| {
+    let told = |(caveat, others, count): (&Caveat, usize, usize)| {
         let trials = counted(ended.len(), "trial");
-        Caveat::new(&caveat.code, format!("in {count} of {trials}: {}", caveat.message))
+        let others = if others > 0 { format!("; and {others} more like it") } else { String::new() };
+        Caveat::new(&caveat.code, format!("in {count} of {trials}: {}{others}", caveat.message))
     };
     found.into_iter().map(told).collect()
+}
+
+/// How many other messages of the same code there are.
+fn others(caveat: &Caveat, among: &[Caveat]) -> usize {
+    let alike = among.iter().filter(|other| other.code == caveat.code).map(|other| other.message.as_str());
+    alike.collect::<BTreeSet<_>>().len().saturating_sub(1)
 }

@@ -80,6 +80,11 @@ fn refused(method: Method, why: &str) -> LabError {
 fn lacks(method: Method, source: &mut Source, to: &Path) -> Result<Option<String>, LabError> {
     let flavour = source.build.flavour;
     Ok(match method {
+        Method::Reflink | Method::BtrfsSnapshot if source.writes_binlog()? => Some(
+            "the server writes a binary log (log_bin), which decides what becomes of transactions that are prepared, and a \
+             copy of the files is started without it"
+                .to_owned(),
+        ),
         Method::Reflink | Method::BtrfsSnapshot => match source.outside()? {
             Some(found) => Some(format!("part of the data lies outside of the data directory ({found})")),
             None => files_lack(method, &source.directory.data(), to),

@@ -95,8 +95,7 @@ pub fn copy(home: &Home, id: &str, directory: &Path, watcher: &mut dyn Watcher) 
     let place = home.below(directory)?;
     watcher.tell(Event::Doing("copying and comparing every file"));
     let begun = Instant::now();
-    let way = tree::fastest(&original.data(), place.path());
-    let stored = store::duplicate(original, &place, &mut || !watcher.interrupted()).map_err(interrupted)?;
+    let (stored, way) = store::duplicate(original, &place, &mut || !watcher.interrupted()).map_err(interrupted)?;
     Ok(Copied { stored, way, took: begun.elapsed() })
 }
 

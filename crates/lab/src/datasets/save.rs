@@ -7,14 +7,15 @@ use super::source::Source;
 use super::verify::{self, Checked};
 use super::{backup, clone, interrupted};
 use crate::error::LabError;
+use crate::starting_data::{server, small_redo};
 use crate::watch::{Event, Watcher};
 use plimsoll_server::freeze::Frozen;
-use plimsoll_server::snapshot::store::{Description, Making, Stored};
+use plimsoll_server::snapshot::store::{self, Description, Making, Stored};
 use plimsoll_server::snapshot::tree::{self, Way};
 use plimsoll_server::{Home, Rig, ServerError, Settings, baseline, host};
 use rustix::fs::syncfs;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,8 +28,6 @@ const POOL: &str = "256M";
 /// What was decided when the server's data were made.
 const FIXED: [&str; 4] =
     ["innodb_data_file_path", "innodb_page_size", "innodb_undo_tablespaces", "lower_case_table_names"];
-/// What decides the size of the log, which the copy keeps.
-const LOG: [&str; 2] = ["innodb_log_file_size", "innodb_redo_log_capacity"];
 
 /// What to save, and as what.
 #[derive(Clone, Debug)]
@@ -75,6 +74,7 @@ impl Saved {
 pub fn save(home: &Home, request: &Request, watcher: &mut dyn Watcher) -> Result<Saved, LabError> {
     let mut source = Source::find(home, request.server)?;
     let datasets = contents::found(&mut source.control)?;
+    must_be_new(home, request.name)?;
     let making = Making::begin(&source.home, request.name)?;
     let rig = Rig::take(&source.home, &format!("save-{}", std::process::id()), request.holder)?;
     let saving = Saving { source, datasets, rig: &rig, request, watcher };
@@ -83,6 +83,14 @@ pub fn save(home: &Home, request: &Request, watcher: &mut dyn Watcher) -> Result
     let saved = saved?;
     removed?;
     Ok(saved)
+}
+
+/// That neither the home nor any place has a dataset of this name: it names one dataset, wherever its copies are.
+fn must_be_new(home: &Home, id: &str) -> Result<(), LabError> {
+    match store::list(home)?.iter().any(|stored| stored.description.id == id) {
+        true => Err(ServerError::DatasetExists { id: id.to_owned() }.into()),
+        false => Ok(()),
+    }
 }
 
 struct Saving<'a> {
@@ -111,11 +119,12 @@ impl Saving<'_> {
         Rig::mark_data(&self.rig.data(), &self.source.build)?;
         let begun = Instant::now();
         let holder = self.request.holder;
-        let mut target = verify::start(self.rig, (&self.source.build, &settings), holder, self.watcher)?;
+        let mut target = server::open(self.rig, (&self.source.build, settings), holder, self.watcher)?;
         let started = begun.elapsed();
         if copy.with_plugin {
             clone::uninstall(&mut target.control)?;
         }
+        verify::nothing_is_prepared(&mut target.control)?;
         let checked = verify::checked(&mut target, &self.datasets, self.watcher)?;
         let mut saved = Saved {
             stored: None,
@@ -129,8 +138,8 @@ impl Saving<'_> {
         };
         if saved.broken() == 0 {
             self.doing("summing the tables and shutting the copy down");
-            let checksums = verify::checksums(&mut target, &self.datasets)?;
-            verify::shut_down(target)?;
+            let checksums = verify::sums(&mut target.control, &self.datasets)?;
+            server::shut_down(target)?;
             saved.stored = Some(self.keep(making, method, fixed, checksums)?);
         }
         Ok(saved)
@@ -143,11 +152,10 @@ impl Saving<'_> {
     /// What the copied server has of those settings that its data depend on, and all settings to start the copy with.
     fn settings(&mut self) -> Result<(BTreeMap<String, String>, Settings), LabError> {
         let fixed: BTreeMap<String, String> = self.source.variables(&FIXED)?.into_iter().collect();
-        let log = self.source.variables(&LOG)?;
-        let mut settings = baseline(&self.source.build, host::memory_bytes());
+        let mut settings = small_redo::with(baseline(&self.source.build, host::memory_bytes()))?;
         settings.set("innodb_buffer_pool_size", POOL, "the check of a copy")?;
-        for (name, value) in fixed.clone().into_iter().chain(log) {
-            settings.set(&name, &value, "the server that was copied")?;
+        for (name, value) in &fixed {
+            settings.set(name, value, "the server that was copied")?;
         }
         Ok((fixed, settings))
     }
@@ -207,14 +215,15 @@ impl Saving<'_> {
 
     /// Moves the data, whose server is down, to where datasets are kept.
     fn keep(
-        &self,
+        &mut self,
         making: Making,
         method: Method,
         fixed: BTreeMap<String, String>,
         checksums: BTreeMap<String, String>,
     ) -> Result<Stored, LabError> {
         let (from, to) = (self.rig.data(), making.data());
-        fs::rename(&from, &to).map_err(|source| ServerError::Io { action: "move to", path: to.clone(), source })?;
+        server::forget_identity(&from)?;
+        tree::take_in(&from, &to, &mut || !self.watcher.interrupted()).map_err(interrupted)?;
         let description = Description {
             plimsoll_dataset: 1,
             id: self.request.name.to_owned(),

@@ -78,6 +78,14 @@ impl Source {
         Ok(rows.pairs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
+    /// Whether it writes a binary log.
+    ///
+    /// # Errors
+    /// [`LabError::Environment`] if it does not answer.
+    pub fn writes_binlog(&mut self) -> Result<bool, LabError> {
+        Ok(self.variables(&["log_bin"])?.iter().any(|(_, value)| value == "ON"))
+    }
+
     /// What of the server's data lies outside of its data directory, where copying that directory would miss it.
     ///
     /// # Errors

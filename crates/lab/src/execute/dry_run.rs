@@ -1,6 +1,7 @@
 //! What a plan would do, without doing any of it: its trials in order, how long they take, how much disk they need, and
 //! every setting with its origin.
 
+use super::preflight::leave::{self, Asked};
 use super::preflight::{Machine, Prepared, data_bytes, settings_anywhere};
 use crate::course::{self, Ended, Prospect, Prospects};
 use crate::error::LabError;
@@ -9,7 +10,7 @@ use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::class;
-use plimsoll_plan::lab::{Procedure, Restore, Rung, Storage, Variant, WarmUp};
+use plimsoll_plan::lab::{Action, Procedure, Restore, Rung, Storage, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,19 @@ pub struct DryRun {
     /// Whether `trials` are all.
     pub complete: bool,
     pub variants: Vec<VariantPlan>,
+    /// What needs `--allow-commands`, or a person.
+    pub actions: Vec<ActionPlan>,
+}
+
+/// Something to be done outside of the database.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ActionPlan {
+    /// `plan.toml, line 7`.
+    pub origin: String,
+    /// What it belongs to: the `before` of a variant, a collector.
+    pub of: String,
+    #[serde(flatten)]
+    pub action: Action,
 }
 
 /// About what a plan takes.
@@ -107,7 +121,12 @@ pub fn dry_run(machine: &mut Machine<'_>, plan: &LabPlan, prospects: &Prospects)
         trials,
         complete,
         variants,
+        actions: leave::asked(plan).into_iter().map(action).collect(),
     })
+}
+
+fn action(asked: Asked) -> ActionPlan {
+    ActionPlan { origin: asked.at.to_string(), of: asked.of, action: asked.action }
 }
 
 /// About how many trials there are, how long they take and how much disk.
@@ -256,17 +275,7 @@ fn setting(prepared: &Prepared, name: &str, value: &str, origin: String) -> Sett
 
 /// What a variant says beside settings: where files lie, what the server is confined to.
 fn places(variant: &Variant) -> Vec<SettingPlan> {
-    let layout = &variant.layout;
-    let parts = [
-        ("layout.redo", &layout.redo),
-        ("layout.doublewrite", &layout.doublewrite),
-        ("layout.undo", &layout.undo),
-        ("layout.binlog", &layout.binlog),
-        ("layout.tmp", &layout.tmp),
-    ];
-    let parts =
-        parts.into_iter().filter_map(|(key, path)| Some((key.to_owned(), path.as_ref()?.display().to_string())));
-    let tables = layout.tables.iter().map(|(name, path)| (format!("layout.tables.{name}"), path.display().to_string()));
+    let parts = variant.layout.parts().map(|(key, path)| (key, path.display().to_string()));
     let listed = |cpus: &Vec<usize>| cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     let limits = [
         ("cpus", variant.cpus.as_ref().map(listed)),
@@ -275,7 +284,7 @@ fn places(variant: &Variant) -> Vec<SettingPlan> {
     ];
     let limits = limits.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
     let env = variant.env.iter().map(|(name, value)| (format!("env.{name}"), value.clone()));
-    let all = parts.chain(tables).chain(limits).chain(env);
+    let all = parts.chain(limits).chain(env);
     all.map(|(name, value)| SettingPlan { origin: variant.at(&name).to_string(), name, value, class: None }).collect()
 }
 

@@ -18,12 +18,11 @@ pub use journal::Journal;
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::{LabSummary, TrialStatus};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Procedure, WarmUp};
-use plimsoll_plan::plan::Measure;
+use plimsoll_plan::lab::TrialPlan;
 use plimsoll_record::{Manifest, Recording};
-use plimsoll_server::Home;
 use plimsoll_server::host::host_facts;
-use preflight::Machine;
+use plimsoll_server::{Home, PlanLock};
+use preflight::{Machine, leave};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -48,26 +47,36 @@ pub struct Finished {
     pub summary: LabSummary,
     pub recording: PathBuf,
     pub ended: Option<Ended>,
+    /// The trials that failed, and the first line of why.
+    pub failed: Vec<(TrialPlan, String)>,
+    /// The trials whose data were damaged after a crash, and what does not hold any more.
+    pub broken: Vec<(TrialPlan, String)>,
+    /// There are trials left, which a resumed lab would do.
+    pub goes_on: bool,
 }
 
 /// Executes `plan`, which for a recording that is gone on with is the one of [`resume::plan_of`].
 ///
 /// # Errors
-/// [`LabError::Refused`] or [`LabError::Plan`] before anything was started; [`LabError::Record`] if nothing can be
-/// recorded. Everything else is a [`Finished`] that says why it ended.
+/// [`LabError::Refused`] or [`LabError::Plan`] before anything was started; [`LabError::Server`] if another lab has the
+/// plan; [`LabError::Record`] if nothing can be recorded. Everything else is a [`Finished`] that says why it ended.
 pub fn execute(
     home: &Home,
     plan: &LabPlan,
     options: &Options,
     watcher: &mut dyn Watcher,
 ) -> Result<Finished, LabError> {
+    leave::check(plan, options)?;
     let mut machine = Machine::new(home);
-    let prospects = machine.check(plan, options)?;
-    let Estimate { trials, seconds, bytes, .. } = dry_run::estimate(plan, &prospects)?;
-    watcher.tell(Event::Lab(LabEvent::Planned { trials, seconds, bytes }));
-    let mut lab = Lab::open(home, plan, options, prospects)?;
+    let prospects = machine.check(plan)?;
+    let estimate = dry_run::estimate(plan, &prospects)?;
+    let _lock = PlanLock::take(home, &plan.name, &options.holder)?;
+    let mut lab = Lab::open(&mut machine, home, plan, options, (prospects, estimate))?;
+    for note in machine.notes(plan)? {
+        watcher.tell(Event::Lab(LabEvent::Note { text: &note }));
+    }
     let mut bench = Bench::new(home, plan, options, machine);
-    watcher.tell(Event::Lab(lab.planned()?));
+    watcher.tell(Event::Lab(lab.planned()));
     let ended = lab.all(&mut bench, watcher);
     let tidied = bench.finish();
     Ok(lab.finish(ended.and(tidied)))
@@ -78,6 +87,7 @@ struct Lab<'a> {
     plan: &'a LabPlan,
     prospects: Prospects,
     course: Box<dyn Course>,
+    estimate: Estimate,
     journal: Journal,
     ended: Vec<course::Ended>,
     caveats: Vec<Caveat>,
@@ -85,25 +95,34 @@ struct Lab<'a> {
 
 impl<'a> Lab<'a> {
     /// Makes a recording, or opens the one to go on with.
-    fn open(home: &Home, plan: &'a LabPlan, options: &Options, prospects: Prospects) -> Result<Lab<'a>, LabError> {
+    fn open(
+        machine: &mut Machine<'_>,
+        home: &Home,
+        plan: &'a LabPlan,
+        options: &Options,
+        (prospects, estimate): (Prospects, Estimate),
+    ) -> Result<Lab<'a>, LabError> {
         let mut course = course::of(plan, &prospects);
         let host = serde_json::to_value(host_facts(home.path())).unwrap_or_default();
         let (journal, ended, caveats) = match &options.resume {
             Some(directory) => {
-                let resumed = resume::resume(directory, options, &host, course.as_mut())?;
+                let resumed = resume::resume(directory, options, &host, (machine, plan), course.as_mut())?;
                 (resumed.journal, resumed.ended, resumed.caveats)
             }
             None => (Journal::begin(recording(home, plan, options, host)?), Vec::new(), Vec::new()),
         };
-        Ok(Lab { plan, prospects, course, journal, ended, caveats })
+        Ok(Lab { plan, prospects, course, estimate, journal, ended, caveats })
     }
 
-    /// What lies ahead: trials and their time, and the most that the data of a variant take.
-    fn planned(&self) -> Result<LabEvent<'static>, LabError> {
+    /// What lies ahead: of what the whole plan takes, what was not done before.
+    fn planned(&self) -> LabEvent<'static> {
         let trials = self.course.about().saturating_sub(self.ended.len());
-        let seconds = about(&self.plan.procedure).as_secs_f64() * trials as f64;
-        let bytes = self.plan.variants.iter().map(preflight::data_bytes).collect::<Result<Vec<u64>, LabError>>()?;
-        Ok(LabEvent::Planned { trials, seconds, bytes: bytes.into_iter().max().unwrap_or(0) })
+        LabEvent::Planned { trials, seconds: self.each() * trials as f64, bytes: self.estimate.bytes }
+    }
+
+    /// About how long a trial takes, seconds, before any is done.
+    fn each(&self) -> f64 {
+        self.estimate.seconds / self.estimate.trials.max(1) as f64
     }
 
     /// Does all trials that are left.
@@ -117,7 +136,7 @@ impl<'a> Lab<'a> {
             let done = self.ended.len() - done_before;
             let left = match u32::try_from(done) {
                 Ok(done) if done > 0 => begun.elapsed() / done,
-                _ => about(&self.plan.procedure),
+                _ => Duration::try_from_secs_f64(self.each()).unwrap_or_default(),
             };
             let left = left.saturating_mul(u32::try_from(of + 1 - place).unwrap_or(u32::MAX));
             watcher.tell(Event::Lab(LabEvent::TrialBegins { place, of, trial: &trial, left }));
@@ -144,18 +163,23 @@ impl<'a> Lab<'a> {
         let mut ended = ended.err().map(|error| Ended::of(&error));
         let directory = self.journal.recording.directory().to_owned();
         let mut summary = summary(self.plan, &self.prospects, &self.ended);
-        if ended.is_none() && summary.trials.done == 0 {
-            let first = self.ended.iter().find_map(|ended| ended.outcome.why.clone()).unwrap_or_default();
-            ended = Some(Ended::Failed(format!("no trial was done; the first failed: {first}")));
+        // A ladder of which no rung can be tried here has none, and that is its answer.
+        if ended.is_none() && summary.trials.done == 0 && summary.trials.failed > 0 {
+            ended = Some(Ended::Failed("no trial came to its end".to_owned()));
         }
         summary.recording = Some(directory.display().to_string());
         summary.caveats.append(&mut self.caveats);
-        summary.interrupted = ended.is_some();
         if let Err(error) = self.close(&summary, ended.as_ref()) {
-            summary.interrupted = true;
             ended.get_or_insert(Ended::Failed(error.to_string()));
         }
-        Finished { summary, recording: directory, ended }
+        Finished {
+            summary,
+            recording: directory,
+            ended,
+            failed: self.ended.iter().filter_map(failure).collect(),
+            broken: self.ended.iter().filter_map(damage).collect(),
+            goes_on: self.course.next().is_some(),
+        }
     }
 
     fn close(&mut self, summary: &LabSummary, ended: Option<&Ended>) -> Result<(), LabError> {
@@ -168,25 +192,21 @@ impl<'a> Lab<'a> {
     }
 }
 
+/// A trial that failed, and the first line of why.
+fn failure(ended: &course::Ended) -> Option<(TrialPlan, String)> {
+    let course::Ended { trial, outcome } = ended;
+    let why = outcome.why.as_ref().and_then(|why| why.lines().next()).unwrap_or_default();
+    (outcome.status == TrialStatus::Failed).then(|| (trial.clone(), why.to_owned()))
+}
+
+/// A trial whose data were damaged after a crash, and what does not hold any more.
+fn damage(ended: &course::Ended) -> Option<(TrialPlan, String)> {
+    let broken = &ended.outcome.recovery.as_ref()?.broken;
+    (!broken.is_empty()).then(|| (ended.trial.clone(), broken.join("; ")))
+}
+
 fn recording(home: &Home, plan: &LabPlan, options: &Options, host: Value) -> Result<Recording, LabError> {
     let resolved = serde_json::to_value(plan).unwrap_or_default();
     let manifest = Manifest::new(&plan.name, &options.tool_version, Timestamp::now(), plan.seed, resolved, host);
     Ok(Recording::create(&home.recordings(), manifest)?)
-}
-
-/// About how long a trial takes, before any is done.
-fn about(procedure: &Procedure) -> Duration {
-    /// Restoring, starting, verifying and stopping a server.
-    const AROUND: f64 = 10.0;
-    /// A warm-up that decides itself, and fixed work.
-    const UNKNOWN: f64 = 60.0;
-    let warmup = match procedure.warmup {
-        WarmUp::Seconds(seconds) => seconds,
-        WarmUp::Auto => UNKNOWN,
-    };
-    let measure = match procedure.measure {
-        Measure::Seconds(seconds) => seconds,
-        Measure::Events(_) | Measure::EventsPerConnection(_) => UNKNOWN,
-    };
-    Duration::try_from_secs_f64(AROUND + warmup + measure + procedure.pause_seconds).unwrap_or_default()
 }

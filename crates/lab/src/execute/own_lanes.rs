@@ -1,7 +1,8 @@
 //! Lanes that a lab built for itself: they go with it. Those that were up before stay up.
 //!
-//! `<home>/lanes-of-labs/<name of the lane's directory>` is locked while its lab lives, and made before the lane: one that
-//! nobody has locked is left from a lab that was killed, and is taken on by the lab that goes on, or by `plimsoll clean`.
+//! `<home>/lanes-of-labs/<name of the lane's directory>` is locked while its lab lives, and made before the lane: one
+//! that nobody has locked is left from a lab that was killed, and is taken on by the lab that goes on, or by `plimsoll
+//! clean`.
 
 use crate::error::LabError;
 use plimsoll_storage::StorageError;
@@ -25,8 +26,21 @@ impl OwnLanes {
         OwnLanes { home: home.to_owned(), own: Vec::new() }
     }
 
+    /// The lane of this name if it is up, and may be used.
+    ///
+    /// # Errors
+    /// [`LabError::Environment`] if it is of another lab that lives: it goes down with that one.
+    pub fn free(&self, name: &str) -> Result<Option<Lane>, LabError> {
+        let note = notes(&self.home).join(Spec::parse(name)?.directory_name());
+        let up = self.up(name)?;
+        match up.is_some() && note.exists() && !self.has(name) && locked(&note)?.is_none() {
+            true => Err(of_another(name)),
+            false => Ok(up),
+        }
+    }
+
     /// The lane of this name if it is up.
-    pub fn up(&self, name: &str) -> Result<Option<Lane>, LabError> {
+    fn up(&self, name: &str) -> Result<Option<Lane>, LabError> {
         let listed = Lanes::of(&self.home).list()?;
         Ok(listed.into_iter().find_map(|listed| match listed.state {
             State::Up(lane) if listed.name == name => Some(lane),
@@ -34,25 +48,25 @@ impl OwnLanes {
         }))
     }
 
+    /// Whether this lab has built the lane of this name, or taken it on from a lab that had.
+    pub fn has(&self, name: &str) -> bool {
+        self.own.iter().any(|(spec, ..)| spec.name() == name)
+    }
+
     /// The lane of this name, built and checked if it is not up. `told` is told each step, and says whether to go on.
     pub fn take(&mut self, name: &str, told: &mut dyn FnMut(&str) -> bool) -> Result<Lane, LabError> {
         let spec = Spec::parse(name)?;
         let note = notes(&self.home).join(spec.directory_name());
         if let Some(lane) = self.up(name)? {
-            // One that a killed lab has left is ours now.
-            if note.exists()
-                && let Some(lock) = locked(&note)?
-            {
+            if note.exists() && !self.has(name) {
+                // One that a killed lab has left is ours now.
+                let lock = locked(&note)?.ok_or_else(|| of_another(name))?;
                 self.own.push((spec, note, lock));
             }
             return Ok(lane);
         }
         fs::create_dir_all(notes(&self.home)).map_err(|error| failed(&note, &error))?;
-        let Some(lock) = locked(&note)? else {
-            return Err(LabError::Environment(format!(
-                "the lane {name} is being built by another lab; wait for it to end"
-            )));
-        };
+        let lock = locked(&note)?.ok_or_else(|| of_another(name))?;
         self.own.push((spec.clone(), note, lock));
         let built = Lanes::of(&self.home).up(&spec, None, true, told)?;
         match built.is_sound() {
@@ -62,6 +76,12 @@ impl OwnLanes {
             ))),
         }
     }
+}
+
+fn of_another(name: &str) -> LabError {
+    LabError::Environment(format!(
+        "the lane {name} is of another lab that is under way, and goes down with it; wait for that to end"
+    ))
 }
 
 impl Drop for OwnLanes {

@@ -3,15 +3,19 @@
 
 use super::Options;
 use super::journal::Journal;
+use super::preflight::Machine;
+use super::preflight::surroundings::Surroundings;
 use crate::course::{Course, Ended};
 use crate::error::LabError;
+use crate::procedure::STORAGE;
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::TrialPlan;
+use plimsoll_plan::lab::{Restore, TrialPlan, Variant};
 use plimsoll_record::read::{self, RecordingView, TrialView};
 use plimsoll_record::{Manifest, Recording, Status};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Facts of a host that make it another one.
@@ -20,7 +24,8 @@ const OF_THE_MACHINE: [&str; 5] = ["identity", "cpu_model", "cpus", "memory_byte
 /// The plan of a recording that can be gone on with.
 ///
 /// # Errors
-/// [`LabError::Refused`] if it is being written, is done, or is not of a lab; [`LabError::Record`] if it cannot be read.
+/// [`LabError::Refused`] if it is being written, is done, or is not of a lab; [`LabError::Record`] if it cannot be
+/// read.
 pub fn plan_of(directory: &Path) -> Result<LabPlan, LabError> {
     let manifest = read::manifest(directory)?;
     let refuse = |why: &str| Err(LabError::Refused(format!("{} cannot be resumed: {why}", directory.display())));
@@ -44,32 +49,43 @@ pub struct Resumed {
     pub caveats: Vec<Caveat>,
 }
 
-/// Opens the recording, removes trials that did not come to their end, and tells the course of those that did.
+/// Tells the course of the trials that came to their end, looks whether what they had around them is still there, and
+/// only then opens the recording and removes trials that did not.
 ///
 /// # Errors
-/// [`LabError::Refused`] if what is recorded is not what the plan asks for; as [`Recording::reopen`].
-pub fn resume(directory: &Path, options: &Options, host: &Value, course: &mut dyn Course) -> Result<Resumed, LabError> {
-    let recording = Recording::reopen(directory)?;
+/// [`LabError::Refused`] if what is recorded is not what the plan asks for, or the data are others now; as
+/// [`Recording::reopen`].
+pub fn resume(
+    directory: &Path,
+    options: &Options,
+    host: &Value,
+    (machine, plan): (&mut Machine<'_>, &LabPlan),
+    course: &mut dyn Course,
+) -> Result<Resumed, LabError> {
     let view = read::open(directory)?;
-    let caveats = changes(&view.manifest, options, host);
-    let ended = replay(&recording, &view, course)?;
+    let mut caveats = changes(&view.manifest, options, host);
+    let whole: Vec<&TrialView> = view.trials.iter().filter(|trial| is_whole(trial)).collect();
+    let ended = replay(&view, &whole, course)?;
+    caveats.extend(other_servers(directory, &whole, &ended, (machine, plan))?);
+    caveats.extend(course.next().and_then(|next| fresh_data(plan, &next)));
+    let recording = Recording::reopen(directory)?;
+    for unfinished in read::trial_directories(directory)? {
+        if !whole.iter().any(|trial| trial.directory == unfinished) {
+            recording.discard(&unfinished)?;
+        }
+    }
     let latest_ns = view.events.iter().map(|event| event.t_ns).max().unwrap_or(0);
     let mut journal = Journal::go_on(recording, latest_ns);
     journal.event("resumed", serde_json::json!({ "trials": ended.len(), "tool_version": options.tool_version }))?;
     Ok(Resumed { journal, ended, caveats })
 }
 
-fn replay(recording: &Recording, view: &RecordingView, course: &mut dyn Course) -> Result<Vec<Ended>, LabError> {
-    for unfinished in read::trial_directories(&view.directory)? {
-        if !view.trials.iter().any(|trial| trial.directory == unfinished && is_whole(trial)) {
-            recording.discard(&unfinished)?;
-        }
-    }
+fn replay(view: &RecordingView, whole: &[&TrialView], course: &mut dyn Course) -> Result<Vec<Ended>, LabError> {
     let mut ended = Vec::new();
-    for recorded in view.trials.iter().filter(|trial| is_whole(trial)) {
+    for recorded in whole {
         let expected = course.next().filter(|trial| is_of(trial, recorded)).ok_or_else(|| {
             LabError::Refused(format!(
-                "{} cannot be resumed: the plan does not have {} at this place, so another version of Plimsoll wrote it",
+                "{} cannot be resumed: the plan does not have {} here, so another version of Plimsoll wrote it",
                 view.directory.display(),
                 recorded.directory.display()
             ))
@@ -80,6 +96,52 @@ fn replay(recording: &Recording, view: &RecordingView, course: &mut dyn Course) 
         ended.push(told);
     }
     Ok(ended)
+}
+
+/// Refuses other data than the trials before had, and remarks on other servers.
+fn other_servers(
+    directory: &Path,
+    whole: &[&TrialView],
+    ended: &[Ended],
+    (machine, plan): (&mut Machine<'_>, &LabPlan),
+) -> Result<Option<Caveat>, LabError> {
+    let mut differing = BTreeSet::new();
+    for (recorded, Ended { trial, .. }) in whole.iter().zip(ended) {
+        let before: Surroundings = serde_json::from_value(recorded.facts.parameters.clone()).unwrap_or_default();
+        let now = machine.surroundings(plan, &trial.variant)?;
+        if let (Some(had), Some(has)) = (&before.dataset, &now.dataset)
+            && had != has
+        {
+            return Err(LabError::Refused(format!(
+                "{} cannot be resumed: `{}` started from the dataset {had}, and would go on from {has}; put that one \
+                 or its server back, or begin anew",
+                directory.display(),
+                trial.label
+            )));
+        }
+        if let (Some(had), Some(has)) = (&before.build, &now.build)
+            && had != has
+        {
+            differing.insert(format!("{had}, then {has}"));
+        }
+    }
+    let servers: Vec<String> = differing.into_iter().collect();
+    let message = || format!("begun with another server ({}): compare only trials of one of them", servers.join("; "));
+    Ok((!servers.is_empty()).then(|| Caveat::new("other_server", message())))
+}
+
+/// What a killed lab's servers had in them is gone: with `restore = "none"` the rest begins with other data.
+fn fresh_data(plan: &LabPlan, next: &TrialPlan) -> Option<Caveat> {
+    let Variant { target, workload, .. } = &next.variant;
+    let kept = plan.procedure.restore == Restore::None && target.is_none() && workload.kind != STORAGE;
+    (kept && next.index > 1).then(|| {
+        let message = format!(
+            "restore = \"none\": from trial {} on the data are those that were loaded anew when the lab was resumed, not \
+             what the trials before it left",
+            next.index
+        );
+        Caveat::new("fresh_data", message)
+    })
 }
 
 /// Whether a trial came to its end by itself.

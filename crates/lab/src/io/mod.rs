@@ -152,6 +152,11 @@ pub(crate) fn evaluate_into(
     Ok(evaluation.finish(plan, &planned))
 }
 
+/// Refuses probes that the suite does not have, and sizes that fit nowhere.
+pub(crate) fn is_possible(plan: &IoPlan) -> Result<(), LabError> {
+    plan::planned(plan, &DeviceFacts::default()).map(|_| ())
+}
+
 /// What the device does while we do nothing.
 fn idle(device: Option<&Device>) -> Look {
     let mut telemetry = Telemetry::new(device);

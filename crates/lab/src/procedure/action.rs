@@ -2,14 +2,12 @@
 
 use super::UnderWay;
 use super::limits;
+use crate::command;
 use crate::error::LabError;
 use crate::watch::{Event, Watcher};
 use plimsoll_plan::lab::Action;
-use plimsoll_server::process::{Lifetime, scrub, spawn};
-use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -44,44 +42,37 @@ impl UnderWay<'_> {
         let failed = |what: String| {
             let printed = fs::read_to_string(&path).unwrap_or_default();
             let lines: Vec<&str> = printed.lines().collect();
-            let told = lines[lines.len().saturating_sub(TOLD)..].join("\n");
-            LabError::Environment(format!("the command `{line}` {what}; it printed:\n{told}"))
+            // In a line, since a reason is told in one.
+            let told = match &lines[lines.len().saturating_sub(TOLD)..] {
+                [] => "nothing".to_owned(),
+                last => last.join(" | "),
+            };
+            LabError::Environment(format!("the command `{line}` {what}; it printed {told}"))
         };
         let unable = |error: std::io::Error| LabError::Environment(format!("cannot run `{line}`: {error}"));
         let output = File::create(&path).map_err(unable)?;
-        let mut command = Command::new("sh");
-        scrub(&mut command, self.writer.directory(), &std::env::temp_dir());
-        command.args(["-c", line]).env("PLIMSOLL_VARIANT", &self.trial.label);
-        command.env("PLIMSOLL_TRIAL", self.trial.index.to_string());
+        let mut shell = command::shell(line, self.writer.directory());
+        shell.env("PLIMSOLL_VARIANT", &self.trial.label).env("PLIMSOLL_TRIAL", self.trial.index.to_string());
         if let Some(datadir) = datadir {
-            command.env("PLIMSOLL_DATADIR", datadir);
+            shell.env("PLIMSOLL_DATADIR", datadir);
         }
-        command.stdout(output.try_clone().map_err(unable)?).stderr(output);
-        let mut child = spawn(command, Lifetime::WithPlimsoll).map_err(unable)?;
+        shell.stdout(output.try_clone().map_err(unable)?).stderr(output);
+        let mut child = command::start(shell).map_err(unable)?;
         let begun = Instant::now();
-        loop {
-            match child.try_wait().map_err(unable)? {
-                Some(status) if status.success() => return Ok(()),
-                Some(status) => return Err(failed(format!("failed ({status})"))),
-                None if self.watch.interrupted() => {
-                    end(&mut child);
-                    return Err(LabError::Interrupted);
-                }
-                None if begun.elapsed() > limits::COMMAND => {
-                    end(&mut child);
-                    return Err(failed(format!("took longer than {} s", limits::COMMAND.as_secs())));
-                }
-                None => thread::sleep(LOOK),
+        while !command::has_ended(&child) {
+            let too_late = begun.elapsed() > limits::COMMAND;
+            if too_late || self.watch.interrupted() {
+                command::end(&mut child).map_err(unable)?;
+                return Err(match too_late {
+                    true => failed(format!("took longer than {} s", limits::COMMAND.as_secs())),
+                    false => LabError::Interrupted,
+                });
             }
+            thread::sleep(LOOK);
+        }
+        match command::end(&mut child).map_err(unable)? {
+            status if status.success() => Ok(()),
+            status => Err(failed(format!("failed ({status})"))),
         }
     }
-}
-
-/// Kills a command with everything that it started in its session.
-fn end(child: &mut Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // It is ours and was not waited for, so its number is still its own.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.wait();
 }

@@ -1,5 +1,5 @@
-//! The data that a trial starts from, as far as they are not copied from a dataset: the user's own commands, a load in the
-//! running server, or what is there.
+//! The data that a trial starts from, as far as they are not copied from a dataset: the user's own commands, a load in
+//! the running server, or what is there.
 
 use super::UnderWay;
 use super::limits;
@@ -9,6 +9,7 @@ use crate::error::LabError;
 use crate::load::load;
 use crate::starting_data::{Rigs, checksums};
 use crate::target::OpenTarget;
+use plimsoll_model::Caveat;
 use plimsoll_model::lab::Restored;
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::lab::Restore;
@@ -49,7 +50,7 @@ impl UnderWay<'_> {
     pub fn in_the_server(&mut self, target: &mut OpenTarget) -> Result<Restored, LabError> {
         let begun = Instant::now();
         let workload = &self.trial.variant.workload;
-        let typed: Vec<(String, String)> = workload.params.clone().into_iter().collect();
+        let typed = workload.typed();
         let chosen = Chosen::new(&workload.kind, &typed, None)?;
         let marker = match target.enter_database()? {
             true => dataset::marker(&mut target.control, chosen.family())?,
@@ -58,6 +59,8 @@ impl UnderWay<'_> {
         let loaded_by_us = marker.is_some();
         let there = loaded_by_us || self.has_tables(target, &chosen)?;
         if there && self.plan.procedure.restore != Restore::Reload {
+            let message = "restore = \"none\": it started from the data as they were, with what earlier trials changed";
+            self.caveat(Caveat::new("not_restored", message));
             return Ok(restored("none", begun, self.bytes(target)?));
         }
         if loaded_by_us {

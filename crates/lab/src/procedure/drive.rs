@@ -20,10 +20,17 @@ use plimsoll_plan::plan::Measure;
 use plimsoll_server::Pinned;
 use plimsoll_stats::steady::{self, warm_up_end};
 use plimsoll_workloads::chosen::Chosen;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// Told apart from the measured load by another seed, so that it does not ask for the same rows in the same order.
 const OF_THE_WARM_UP: u64 = 0x5ca1_ab1e;
+/// A server that takes longer to say how InnoDB is has not said it.
+const STATUS_WITHIN: Duration = Duration::from_secs(5);
+/// The last second of a phase may be told as so much shorter than it was.
+const SHORT_SECONDS: f64 = 0.5;
 
 /// Drives the load of a trial on a server that is ready for it.
 pub struct Drive<'d, 'a> {
@@ -131,20 +138,15 @@ fn measure<W: Workload>(
 ) -> Result<(), LabError> {
     let before = Sight::of(target)?;
     let circumstances = Circumstances { ask: Some(proof::QUESTION), ..now.circumstances(None) };
-    let mut start = WindowStart {
-        after_seconds: plan.warmup_seconds,
-        endpoint: target.endpoint.clone(),
-        passed: 0.0,
-        status: None,
-        inner: &mut now.watch,
-    };
-    start.look();
+    let mut edges = Edges::of(plan, &target.endpoint, &mut now.watch);
     let point = now.trial.point;
-    let outcome = one_point(target, (plan, point), subject, circumstances, &mut now.writer, &mut start)?;
-    let at_start = start.status.take();
-    now.watch.load_ended();
-    let at_end = innodb_status(&target.endpoint);
-    for (name, text) in [("innodb-status-start.txt", at_start), ("innodb-status-end.txt", at_end)] {
+    let outcome = one_point(target, (plan, point), subject, circumstances, &mut now.writer, &mut edges)?;
+    let texts = edges.texts();
+    // What ended early has failed in the phase in which it did.
+    if outcome.ended.is_none() {
+        now.watch.load_ended();
+    }
+    for (name, text) in ["innodb-status-start.txt", "innodb-status-end.txt"].into_iter().zip(texts) {
         if let Some(text) = text {
             now.writer.attach(name, &text)?;
         }
@@ -171,25 +173,56 @@ fn stopped(ended: Option<Ended>) -> Result<(), LabError> {
     }
 }
 
-/// Takes the text of InnoDB's status when the measured window begins.
-struct WindowStart<'s> {
-    after_seconds: f64,
-    endpoint: Endpoint,
+/// Has the text of InnoDB's status taken where the measured window begins and ends, in a thread of its own: a server
+/// that takes its time holds up nothing.
+struct Edges<'s> {
+    /// Seconds of the load after which it is to be taken.
+    due: VecDeque<f64>,
     passed: f64,
-    status: Option<String>,
+    /// Asks for one text; dropped when there is nothing more to ask for.
+    ask: Sender<()>,
+    /// None where no thread can be had.
+    thread: Option<JoinHandle<Vec<Option<String>>>>,
     inner: &'s mut dyn Watcher,
 }
 
-impl WindowStart<'_> {
+impl<'s> Edges<'s> {
+    fn of(plan: &RunPlan, endpoint: &Endpoint, inner: &'s mut dyn Watcher) -> Edges<'s> {
+        let (ask, asked) = mpsc::channel();
+        let endpoint = endpoint.clone();
+        let thread = thread::Builder::new().name("innodb-status".into());
+        let thread = thread.spawn(move || asked.into_iter().map(|()| innodb_status(&endpoint)).collect()).ok();
+        let ends = match plan.measure {
+            Measure::Seconds(seconds) => plan.warmup_seconds + seconds.max(2.0 * SHORT_SECONDS),
+            Measure::Events(_) | Measure::EventsPerConnection(_) => f64::INFINITY,
+        };
+        let due = VecDeque::from([plan.warmup_seconds, ends]);
+        let mut edges = Edges { due, passed: 0.0, ask, thread, inner };
+        edges.look();
+        edges
+    }
+
     fn look(&mut self) {
-        // The last second of a warm-up may be told as a little short.
-        if self.status.is_none() && self.passed + 0.5 > self.after_seconds {
-            self.status = innodb_status(&self.endpoint);
+        while self.due.front().is_some_and(|due| self.passed + SHORT_SECONDS > *due) {
+            self.due.pop_front();
+            self.ask();
         }
+    }
+
+    fn ask(&self) {
+        // Where there is no thread, or none any more, there is no text.
+        let _ = self.ask.send(());
+    }
+
+    /// The texts of the beginning and the end; what nobody saw come is now.
+    fn texts(self) -> Vec<Option<String>> {
+        self.due.iter().for_each(|_| self.ask());
+        drop(self.ask);
+        self.thread.and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
 }
 
-impl Watcher for WindowStart<'_> {
+impl Watcher for Edges<'_> {
     fn tell(&mut self, event: Event<'_>) {
         if let Event::Interval { interval, .. } = &event {
             self.passed += interval.seconds;
@@ -205,6 +238,8 @@ impl Watcher for WindowStart<'_> {
 
 /// What SHOW ENGINE INNODB STATUS prints, over a connection of its own; none if it is refused or the server is gone.
 pub(super) fn innodb_status(endpoint: &Endpoint) -> Option<String> {
-    let rows = Control::open(endpoint).ok()?.rows("SHOW ENGINE INNODB STATUS").ok()?;
+    let mut control = Control::open(endpoint).ok()?;
+    control.set_limit(STATUS_WITHIN);
+    let rows = control.rows("SHOW ENGINE INNODB STATUS").ok()?;
     rows.rows.into_iter().next()?.into_iter().next_back().flatten()
 }

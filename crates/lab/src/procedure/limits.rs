@@ -1,5 +1,5 @@
-//! How long each phase of a trial may take before the watchdog ends it. All are generous: they end what hangs, not what is
-//! slow.
+//! How long each phase of a trial may take before the watchdog ends it. All are generous: they end what hangs, not what
+//! is slow.
 
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::lab::{Procedure, WarmUp};

@@ -1,7 +1,7 @@
 //! One trial: restore, start, verify, warm up, measure, drain, collect, stop, pause.
 //!
-//! Begin with [`Bench::trial`]. What happens on a server that runs is in [`server`], the load in [`drive`], the crash and the
-//! way back in [`recovery`]; [`watch`] notes the phases and [`watchdog`] ends one that takes too long.
+//! Begin with [`Bench::trial`]. What happens on a server that runs is in [`server`], the load in [`drive`], the crash
+//! and the way back in [`recovery`]; [`watch`] notes the phases and [`watchdog`] ends one that takes too long.
 
 mod action;
 mod data;
@@ -9,11 +9,12 @@ mod drive;
 pub mod limits;
 mod recovery;
 mod server;
-mod storage;
+pub(crate) mod storage;
 mod watch;
 mod watchdog;
 
 use crate::error::LabError;
+use crate::execute::preflight::surroundings::Surroundings;
 use crate::execute::preflight::{Machine, Prepared, confinement, settings};
 use crate::execute::{Journal, Options};
 use crate::proof::Proofs;
@@ -73,7 +74,7 @@ impl<'a> Bench<'a> {
         journal: &mut Journal,
         watcher: &mut dyn Watcher,
     ) -> Result<TrialOutcome, LabError> {
-        let writer = journal.recording.trial(&facts(trial))?;
+        let writer = journal.recording.trial(&facts(trial, self.surroundings(&trial.variant)))?;
         let mut now = UnderWay {
             plan: self.plan,
             trial,
@@ -89,6 +90,11 @@ impl<'a> Bench<'a> {
         now.end(ended)
     }
 
+    /// What is not known of them, the trial itself will fail for.
+    fn surroundings(&mut self, variant: &Variant) -> Surroundings {
+        self.machine.surroundings(self.plan, variant).unwrap_or_default()
+    }
+
     fn all_phases(&mut self, now: &mut UnderWay) -> Result<(), LabError> {
         let (trial, pause) = (now.trial, Duration::try_from_secs_f64(now.plan.procedure.pause_seconds));
         let done = now.actions(&trial.variant.before, "before", None).and_then(|()| match &trial.variant {
@@ -97,7 +103,10 @@ impl<'a> Bench<'a> {
             _ => self.on_private(now),
         });
         let done = now.explained(done);
+        now.watch.leave();
+        now.watch.tidy(true);
         let tidied = now.actions(&trial.variant.after, "after", None);
+        now.watch.tidy(false);
         done.and(tidied)?;
         now.watch.enter(Phase::Pause);
         now.watch.pause(pause.unwrap_or_default())
@@ -110,10 +119,10 @@ impl<'a> Bench<'a> {
         let Some(build) = prepared.build.clone() else {
             return Err(LabError::Refused(format!("the variant `{}` has no server build", variant.name)));
         };
-        let place = self.hold(variant, &build)?;
+        let place = self.hold(variant, &build, &mut now.watch)?;
         let rigs = &self.held[place].rigs;
         let stored = match &now.plan.procedure.restore {
-            Restore::Snapshot(_) => Some(starting_data::obtain(self.home, rigs, &build, variant, &mut now.watch)?),
+            Restore::Snapshot(_) => Some(now.dataset(self.home, rigs, &prepared, &build)?),
             _ => None,
         };
         let done = now.with_data(rigs, (&prepared, &build), stored.as_ref(), &self.options.holder);
@@ -121,9 +130,9 @@ impl<'a> Bench<'a> {
         done
     }
 
-    /// Holds the rigs of a variant, and says at which place. Data that the next trial does not need go with the rigs of the
-    /// variant before, so that those of one variant at a time take room.
-    fn hold(&mut self, variant: &Variant, build: &Build) -> Result<usize, LabError> {
+    /// Holds the rigs of a variant, and says at which place. Data that the next trial does not need go with the rigs of
+    /// the variant before, so that those of one variant at a time take room.
+    fn hold(&mut self, variant: &Variant, build: &Build, watcher: &mut dyn Watcher) -> Result<usize, LabError> {
         let serves = |held: &Held| {
             let places = |of: &Variant| (of.name.clone(), of.storage.clone(), of.layout.clone());
             places(&held.variant) == places(variant) && held.build == *build
@@ -137,18 +146,22 @@ impl<'a> Bench<'a> {
         {
             remove(self.held.swap_remove(place).rigs)?;
         }
-        let rigs = self.machine.rigs(self.plan, variant, &self.options.holder)?;
+        let rigs = self.machine.rigs(self.plan, variant, &self.options.holder, watcher)?;
         self.held.push(Held { variant: variant.clone(), build: build.clone(), rigs });
         Ok(self.held.len() - 1)
     }
 
-    /// Removes all rigs; their servers are down.
+    /// Removes all rigs, whose servers are down, the lanes built for them, and storage paths without datasets.
     ///
     /// # Errors
     /// The first that could not be removed; `clean` finds it.
     pub fn finish(self) -> Result<(), LabError> {
-        let removed: Vec<Result<(), ServerError>> = self.held.into_iter().map(|held| remove(held.rigs)).collect();
-        Ok(removed.into_iter().collect::<Result<(), ServerError>>()?)
+        let Bench { home, machine, held, .. } = self;
+        let removed: Vec<Result<(), ServerError>> = held.into_iter().map(|held| remove(held.rigs)).collect();
+        drop(machine);
+        removed.into_iter().collect::<Result<(), ServerError>>()?;
+        home.forget_places()?;
+        Ok(())
     }
 }
 
@@ -175,6 +188,16 @@ pub(crate) struct UnderWay<'a> {
 }
 
 impl UnderWay<'_> {
+    /// The dataset that the trial starts from, built if need be: before the first phase, and told as an event.
+    fn dataset(&mut self, home: &Home, rigs: &Rigs, prepared: &Prepared, build: &Build) -> Result<Stored, LabError> {
+        let since_ns = self.watch.now_ns();
+        // With its settings as this server takes them: an option file may name what is gone, and paths not ours.
+        let variant = Variant { config: prepared.requested.clone(), ..self.trial.variant.clone() };
+        let stored = starting_data::obtain(home, rigs, build, &variant, &mut self.watch)?;
+        self.watch.found_dataset(&stored.description.id, since_ns);
+        Ok(stored)
+    }
+
     /// Puts the data in place, starts the server on them and does what is to be done there.
     fn with_data(
         &mut self,
@@ -197,20 +220,22 @@ impl UnderWay<'_> {
             }
             _ => {}
         }
-        if !prepared.notes.is_empty() {
-            self.caveat(Caveat::new("settings_left_out", prepared.notes.join("; ")));
+        for note in &prepared.notes {
+            self.caveat(Caveat::new("settings_left_out", note));
         }
         self.watch.enter(Phase::Start);
         let stand = Stand {
             rigs,
             build,
             settings: settings(prepared, variant, rigs)?,
+            requested: &prepared.requested,
             confinement: confinement(variant, rigs),
+            stored,
             holder,
         };
         let database = stored.and_then(|stored| stored.description.contents.first());
         let database = database.map_or(DATABASE, |content| content.database.as_str());
-        let mut target = stand.start(&mut self.watch, database)?.target;
+        let mut target = stand.start(&mut self.watch, database, limits::START)?.target;
         let done = self.on_server(&mut target, Some(&stand));
         if done.is_err() {
             self.failed_in = self.watch.phase();
@@ -255,7 +280,9 @@ impl UnderWay<'_> {
         (outcome.status, outcome.why) = match ended {
             Ok(()) => (TrialStatus::Done, None),
             Err(LabError::Record(error)) => return Err(error.into()),
-            Err(error) if by_user && is_interrupt(&error) => (TrialStatus::Interrupted, Some("interrupted".to_owned())),
+            Err(error) if is_interrupt(&error) && by_user => (TrialStatus::Interrupted, Some("interrupted".to_owned())),
+            // Who knows whether it would have failed by itself: it is run again.
+            Err(error) if by_user => (TrialStatus::Interrupted, Some(format!("interrupted; {error}"))),
             Err(error) => (TrialStatus::Failed, Some(error.to_string())),
         };
         if let Some(error) = unrecorded {
@@ -286,10 +313,10 @@ fn nothing_yet() -> TrialOutcome {
     }
 }
 
-fn facts(trial: &TrialPlan) -> TrialFacts {
+fn facts(trial: &TrialPlan, surroundings: Surroundings) -> TrialFacts {
+    let Surroundings { build, dataset, storage } = surroundings;
     let workload = &trial.variant.workload;
-    let typed: Vec<(String, String)> = workload.params.clone().into_iter().collect();
-    let params = match Chosen::new(&workload.kind, &typed, None) {
+    let params = match Chosen::new(&workload.kind, &workload.typed(), None) {
         Ok(chosen) => json!(chosen.printable()),
         // Storage has no parameters of that kind.
         Err(_) => json!(workload.params),
@@ -303,6 +330,7 @@ fn facts(trial: &TrialPlan) -> TrialFacts {
         parameters: json!({
             "workload": workload.kind, "params": params, "point": trial.point, "seed": trial.seed,
             "trial": serde_json::to_value(trial).unwrap_or(Value::Null),
+            "build": build, "dataset": dataset, "storage": storage,
         }),
     }
 }

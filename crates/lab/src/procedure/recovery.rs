@@ -2,7 +2,7 @@
 
 use super::drive::innodb_status;
 use super::watchdog::Victim;
-use super::{Stand, UnderWay};
+use super::{Stand, UnderWay, limits};
 use crate::check::{self, CONNECTIONS};
 use crate::error::LabError;
 use crate::run::one_point;
@@ -10,6 +10,7 @@ use crate::subject::Subject;
 use crate::target::OpenTarget;
 use crate::watch::{Event, Watcher};
 use plimsoll_engine::{Endpoint, Workload};
+use plimsoll_model::Caveat;
 use plimsoll_model::lab::Recovery;
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::RunPlan;
@@ -31,8 +32,8 @@ pub struct Crash<'c, W> {
     pub stand: &'c Stand<'c>,
 }
 
-/// Kills the server with SIGKILL under load, starts it again on the same data, times it until it answers a query, and looks
-/// whether the data are whole.
+/// Kills the server with SIGKILL under load, starts it again on the same data, times it until it answers a query, and
+/// looks whether the data are whole.
 pub fn crash<W: Workload>(now: &mut UnderWay, crash: Crash<W>) -> Result<(), LabError> {
     let Crash { target, subject, plan, chosen, stand } = crash;
     now.watch.enter(Phase::Recover);
@@ -66,7 +67,12 @@ pub fn crash<W: Workload>(now: &mut UnderWay, crash: Crash<W>) -> Result<(), Lab
     let findings = check::findings(target, chosen, CONNECTIONS, &mut now.watch)?;
     let broken = findings.into_iter().filter(|finding| !finding.holds);
     let broken = broken.map(|finding| format!("{}: {}", finding.name, finding.found.unwrap_or_default()));
-    now.outcome.recovery = Some(Recovery { seconds: recovered, redo_bytes, broken: broken.collect() });
+    let broken: Vec<String> = broken.collect();
+    if !broken.is_empty() {
+        let message = format!("the data did not survive the crash, which breaks: {}", broken.join("; "));
+        now.caveat(Caveat::new("data_broken", message));
+    }
+    now.outcome.recovery = Some(Recovery { seconds: recovered, redo_bytes, broken });
     Ok(())
 }
 
@@ -76,7 +82,8 @@ fn restart(now: &mut UnderWay, target: &mut OpenTarget, stand: &Stand) -> Result
         now.watch.watchdog.guard(None);
         server.kill()?;
     }
-    let started = stand.start(&mut now.watch, &target.database)?;
+    let limit = limits::of(&now.plan.procedure, Phase::Recover);
+    let started = stand.start(&mut now.watch, &target.database, limit)?;
     *target = started.target;
     target.control.rows("SELECT 1").map_err(|failure| LabError::sql("asking the recovered server", &failure))?;
     let seconds = started.since.elapsed().as_secs_f64();
@@ -111,8 +118,8 @@ impl Watcher for Killer<'_> {
     }
 }
 
-/// Redo since the last checkpoint, as the section LOG of SHOW ENGINE INNODB STATUS has it: what a recovery would have to
-/// read (MySQL Reference Manual, "InnoDB Standard Monitor and Lock Monitor Output").
+/// Redo since the last checkpoint, as the section LOG of SHOW ENGINE INNODB STATUS has it: what a recovery would have
+/// to read (MySQL Reference Manual, "InnoDB Standard Monitor and Lock Monitor Output").
 fn redo_bytes(status: &str) -> Option<u64> {
     let number = |name: &str| {
         let line = status.lines().find_map(|line| line.trim_start().strip_prefix(name))?;

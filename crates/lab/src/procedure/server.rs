@@ -8,25 +8,27 @@ use super::watchdog::Victim;
 use crate::error::LabError;
 use crate::execute::Options;
 use crate::load::put_back;
-use crate::starting_data::Rigs;
+use crate::starting_data::{self, Rigs};
 use crate::subject::{look_at_tables, with_chosen};
 use crate::target::{OpenTarget, TargetSpec};
+use crate::telemetry::Collectors;
 use crate::watch::{Event, Watcher};
-use crate::{dataset, proof, settings, telemetry};
+use crate::{dataset, proof, settings};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::{Proof, ProofVerdict};
 use plimsoll_model::samples::Phase;
-use plimsoll_plan::Target;
-use plimsoll_plan::lab::Restore;
+use plimsoll_plan::lab::{Restore, Setting};
+use plimsoll_plan::{Target, knowledge};
 use plimsoll_server::directory::ServerDirectory;
 use plimsoll_server::instance::Step;
+use plimsoll_server::snapshot::store::Stored;
 use plimsoll_server::{Build, Confinement, Ending, Home, Opening, Settings};
 use plimsoll_workloads::chosen::Chosen;
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// As many last lines of an error log are kept.
 const LOG_LINES: usize = 2000;
@@ -36,8 +38,12 @@ pub struct Stand<'s> {
     pub rigs: &'s Rigs,
     pub build: &'s Build,
     pub settings: Settings,
+    /// What the plan asks for, as this server takes it.
+    pub requested: &'s [Setting],
     pub confinement: Confinement,
     pub holder: &'s str,
+    /// What the data were restored from, if from a dataset.
+    pub stored: Option<&'s Stored>,
 }
 
 /// A server that answers, and when its process was started.
@@ -47,19 +53,18 @@ pub struct Started {
 }
 
 impl Stand<'_> {
-    /// Starts the server on the data that are in place.
-    pub fn start(&self, watch: &mut Watch, database: &str) -> Result<Started, LabError> {
+    /// Starts the server on the data that are in place; one that does not answer within `limit` has failed.
+    pub fn start(&self, watch: &mut Watch, database: &str, limit: Duration) -> Result<Started, LabError> {
         let mut since = None;
-        let opening = Opening::new(self.holder)
-            .ready_within(limits::START)
-            .confined(self.confinement.clone())
-            .watched_by(|step, elapsed| {
+        let opening = Opening::new(self.holder).ready_within(limit).confined(self.confinement.clone()).watched_by(
+            |step, elapsed| {
                 if step == Step::Starting {
                     since.get_or_insert_with(|| Instant::now() - elapsed);
                 }
                 watch.tell(Event::Server { step, since: elapsed });
                 if watch.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
+            },
+        );
         let server = self.rigs.data.open(self.build, &self.settings, opening)?;
         watch.watchdog.guard(Victim::of(&server));
         let target = OpenTarget::of_server(server, self.settings.clone(), database)?;
@@ -94,33 +99,51 @@ impl UnderWay<'_> {
             return Err(LabError::Environment(format!("there is no database `{}` in the data", target.database)));
         }
         let variables = settings::variables(target)?;
-        self.prove(target, &variables)?;
+        let asked = stand.map_or(&self.trial.variant.config[..], |stand| stand.requested);
+        self.prove(target, asked, &variables)?;
         let workload = &self.trial.variant.workload;
-        let typed: Vec<(String, String)> = workload.params.clone().into_iter().collect();
+        let typed = workload.typed();
         let family = plimsoll_workloads::chosen::family(&workload.kind)?;
         let marker = dataset::marker(&mut target.control, family)?;
         let loaded = marker.as_ref().map(|marker| marker.description.loaded());
         let chosen = Chosen::new(&workload.kind, &typed, loaded)?;
         look_at_tables(target, &chosen, marker.as_ref())?;
         if self.plan.procedure.checksums {
-            let checksums = self.checksums(target, &chosen)?;
-            if let Some(restored) = &mut self.outcome.restored {
-                restored.checksums = checksums;
-            }
+            self.compare_checksums(target, &chosen, stand.and_then(|stand| stand.stored))?;
         }
         let seed = self.trial.seed;
-        let collectors = telemetry::Watch::start(&self.plan.collectors, &self.writer, self.watch.begun)?;
+        let collectors = Collectors::start(&self.plan.collectors, &self.writer, self.watch.begun)?;
         let drive = Drive { now: self, chosen: &chosen, variables: &variables, stand };
         let driven = with_chosen(target, (&chosen, marker.as_ref()), seed, drive);
         let collected = collectors.stop();
         driven?;
         self.watch.enter(Phase::Collect);
         collected?;
-        self.must_be_in_effect()
+        self.must_be_in_effect(asked)
+    }
+
+    /// Notes the checksums of the tables, and refuses data that are not those of the dataset.
+    fn compare_checksums(
+        &mut self,
+        target: &mut OpenTarget,
+        chosen: &Chosen,
+        stored: Option<&Stored>,
+    ) -> Result<(), LabError> {
+        let checksums = self.checksums(target, chosen)?;
+        let unlike = stored.and_then(|stored| starting_data::unlike(stored, &checksums));
+        if let Some(restored) = &mut self.outcome.restored {
+            restored.checksums = checksums;
+        }
+        unlike.map_or(Ok(()), |unlike| Err(LabError::Environment(unlike)))
     }
 
     /// Records what is set, and refuses to measure something else than what was asked for.
-    fn prove(&mut self, target: &mut OpenTarget, variables: &BTreeMap<String, String>) -> Result<(), LabError> {
+    fn prove(
+        &mut self,
+        target: &mut OpenTarget,
+        asked: &[Setting],
+        variables: &BTreeMap<String, String>,
+    ) -> Result<(), LabError> {
         let (effective, caveats) = settings::verified(target, variables);
         self.writer.settings(&effective)?;
         if let Some(server) = &target.server {
@@ -129,21 +152,23 @@ impl UnderWay<'_> {
                 .map_err(|error| LabError::Environment(format!("cannot read {}: {error}", my_cnf.display())))?;
             self.writer.my_cnf(&text)?;
         }
-        self.proofs = proof::read_back(target, &self.trial.variant.config, variables)?;
-        if self.proofs.missing().next().is_none() {
-            // What Plimsoll itself has asked for, and nobody proves.
-            caveats.into_iter().for_each(|caveat| self.caveat(caveat));
+        self.proofs = proof::read_back(target, asked, variables)?;
+        // What the plan asks for is proved; this is left to say of what Plimsoll itself has asked for.
+        let is_proved =
+            |name: &str| asked.iter().any(|setting| knowledge::unswitched(&setting.name, &setting.value).0 == name);
+        for (_, caveat) in caveats.into_iter().filter(|(name, _)| !is_proved(name)) {
+            self.caveat(caveat);
         }
-        self.must_be_in_effect()
+        self.must_be_in_effect(asked)
     }
 
-    /// Refuses what is not as it was asked for. Of an option file's settings those may be gone that the server does not have
-    /// any more.
-    pub fn must_be_in_effect(&self) -> Result<(), LabError> {
+    /// Refuses what is not as it was `asked` for. Of an option file's settings those may be gone that the server does
+    /// not have any more.
+    fn must_be_in_effect(&self, asked: &[Setting]) -> Result<(), LabError> {
         if self.plan.procedure.lenient {
             return Ok(());
         }
-        let from_file = |name: &str| self.trial.variant.config.iter().any(|set| set.name == name && set.from_file);
+        let from_file = |name: &str| asked.iter().any(|setting| setting.name == name && setting.from_file);
         let excused = |proof: &&Proof| proof.verdict == ProofVerdict::Removed && from_file(&proof.name);
         let missing: Vec<String> =
             self.proofs.missing().filter(|proof| !excused(proof)).map(proof::objection).collect();

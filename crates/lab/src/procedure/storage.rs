@@ -2,10 +2,11 @@
 
 use super::{Bench, UnderWay, limits, remove};
 use crate::error::LabError;
-use crate::io::{Finished, IoPlan, What, evaluate_into};
+use crate::execute::preflight::refused;
+use crate::io::{Finished, IoPlan, What, evaluate_into, is_possible};
 use crate::trial::Ended;
 use plimsoll_model::samples::Phase;
-use plimsoll_plan::lab::{Storage, TrialPlan, Workload};
+use plimsoll_plan::lab::{Storage, Variant};
 use plimsoll_plan::{PlanError, quantity};
 use plimsoll_storage::suite::Suite;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ pub fn evaluate(bench: &Bench, now: &mut UnderWay) -> Result<(), LabError> {
         Storage::Directory(path) => path.clone(),
         Storage::Lane(_) => lane(bench, now)?,
     };
-    let plan = plan(now.trial, &directory)?;
+    let plan = plan(&now.trial.variant, now.trial.seed, &directory)?;
     let below = now.writer.directory().join("io");
     now.watch.enter(Phase::Measure);
     now.watch.watchdog.allow(Phase::Measure, limits::STORAGE);
@@ -36,51 +37,59 @@ pub fn evaluate(bench: &Bench, now: &mut UnderWay) -> Result<(), LabError> {
 }
 
 /// The directory of the variant's lane, which is brought up if it is not up.
-fn lane(bench: &Bench, now: &UnderWay) -> Result<PathBuf, LabError> {
-    let rigs = bench.machine.rigs(bench.plan, &now.trial.variant, &bench.options.holder)?;
+fn lane(bench: &Bench, now: &mut UnderWay) -> Result<PathBuf, LabError> {
+    let rigs = bench.machine.rigs(bench.plan, &now.trial.variant, &bench.options.holder, &mut now.watch)?;
     let directory = rigs.lane.as_ref().map(|lane| lane.directory.clone());
     remove(rigs)?;
     directory.ok_or_else(|| LabError::Environment("the lane of the variant is not up".to_owned()))
 }
 
 /// What to measure in `directory`.
-fn plan(trial: &TrialPlan, directory: &Path) -> Result<IoPlan, LabError> {
-    let Workload { params, .. } = &trial.variant.workload;
+///
+/// # Errors
+/// Parameters that there are not, with file and line.
+pub(crate) fn plan(variant: &Variant, seed: u64, directory: &Path) -> Result<IoPlan, LabError> {
     let mut plan = IoPlan {
         directory: directory.to_owned(),
         what: What::Suite { suite: Suite::Quick, steady: false },
         probes: Vec::new(),
         data_bytes: None,
         window: None,
-        seed: trial.seed,
+        seed,
         keep: false,
         name: "io".to_owned(),
         validate: Vec::new(),
     };
-    let (mut suite, mut steady) = (Suite::Quick, false);
-    for (name, value) in params {
-        match name.as_str() {
-            "suite" => suite = suite_of(value)?,
-            "steady" => steady = value == "true",
-            "probes" => plan.probes = probes(value)?,
-            "size" => plan.data_bytes = Some(quantity::size(value)?),
-            "time" => plan.window = Some(quantity::duration(value)?),
-            other => {
-                return Err(LabError::Refused(format!("io has no parameter `{other}`; it has {PARAMETERS}")));
-            }
-        }
+    for (name, value) in &variant.workload.params {
+        set(&mut plan, name, value)
+            .map_err(|error| refused(variant.at(&format!("workload.{name}")), error.to_string()))?;
     }
-    plan.what = What::Suite { suite, steady };
+    is_possible(&plan).map_err(|error| refused(variant.at("workload.probes"), error.to_string()))?;
     Ok(plan)
 }
 
-fn suite_of(name: &str) -> Result<Suite, LabError> {
-    let known = Suite::ALL.into_iter().find(|suite| suite.name() == name);
-    known.ok_or_else(|| LabError::Refused(format!("there is no suite `{name}`")))
+fn set(plan: &mut IoPlan, name: &str, value: &str) -> Result<(), PlanError> {
+    match (name, &mut plan.what) {
+        ("suite", What::Suite { suite, .. }) => *suite = suite_of(value)?,
+        ("steady", What::Suite { steady, .. }) => *steady = truth(value)?,
+        ("probes", _) => plan.probes = probes(value)?,
+        ("size", _) => plan.data_bytes = Some(quantity::size(value)?),
+        ("time", _) => plan.window = Some(quantity::duration(value)?),
+        _ => return Err(PlanError::Combination(format!("io has no parameter `{name}`; it has {PARAMETERS}"))),
+    }
+    Ok(())
 }
 
-fn probes(text: &str) -> Result<Vec<u8>, LabError> {
-    let number = |part: &str| part.trim().parse::<u8>();
-    let all: Result<Vec<u8>, _> = text.split(',').map(number).collect();
-    Ok(all.map_err(|_| PlanError::value("probes", text, "numbers of probes: 1,4"))?)
+fn suite_of(name: &str) -> Result<Suite, PlanError> {
+    let known = Suite::ALL.into_iter().find(|suite| suite.name() == name);
+    known.ok_or_else(|| PlanError::value("suite", name, "quick, full or percona-2008"))
+}
+
+fn truth(text: &str) -> Result<bool, PlanError> {
+    text.parse().map_err(|_| PlanError::value("steady", text, "true or false"))
+}
+
+fn probes(text: &str) -> Result<Vec<u8>, PlanError> {
+    let all: Result<Vec<u8>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    all.map_err(|_| PlanError::value("probes", text, "numbers of probes: 1,4"))
 }

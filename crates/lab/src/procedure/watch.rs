@@ -28,6 +28,8 @@ pub struct Watch<'a> {
     /// The end of the last second that a load told of.
     told_until_ns: u64,
     unrecorded: Option<RecordError>,
+    /// Things are put back as they were, which nothing interrupts.
+    tidying: bool,
 }
 
 impl<'a> Watch<'a> {
@@ -49,6 +51,7 @@ impl<'a> Watch<'a> {
             open: None,
             told_until_ns: 0,
             unrecorded: None,
+            tidying: false,
         }
     }
 
@@ -90,23 +93,39 @@ impl<'a> Watch<'a> {
         self.event(t_ns, "phase_ends", json!({ "trial": self.trial, "phase": phase, "seconds": seconds }));
     }
 
-    /// Follows the seconds of a load, which say in which phase they are.
+    /// Follows the seconds of a load, which say in which phase they are. One that fails is drained too, but failed
+    /// before.
     fn follow(&mut self, interval: &Interval) {
+        if interval.phase == Phase::Drain {
+            return;
+        }
         self.enter_at(interval.phase, interval.t_ns);
         self.told_until_ns = interval.t_ns.saturating_add((interval.seconds * 1e9) as u64);
     }
 
-    /// The load has ended: what came after the last second that it told of was the drain.
+    /// The load has come to its end: what came after the last second that it told of was the drain.
     pub fn load_ended(&mut self) {
         if self.open.is_some_and(|(phase, _)| phase == Phase::Measure) {
             self.enter_at(Phase::Drain, self.told_until_ns);
         }
     }
 
+    /// A dataset is at hand that was looked for, and perhaps built, since `since_ns` after the trial's start.
+    pub fn found_dataset(&mut self, id: &str, since_ns: u64) {
+        let t_ns = self.now_ns();
+        let seconds = t_ns.saturating_sub(since_ns) as f64 / 1e9;
+        self.event(t_ns, "dataset", json!({ "trial": self.trial, "dataset": id, "seconds": seconds }));
+    }
+
     fn event(&mut self, t_ns: u64, kind: &str, detail: Value) {
         if let Err(error) = self.journal.event_at(self.begun_ns.saturating_add(t_ns), kind, detail) {
             self.unrecorded.get_or_insert(error);
         }
+    }
+
+    /// Whether what is done from now on puts things back as they were, which an interrupt does not end.
+    pub fn tidy(&mut self, tidying: bool) {
+        self.tidying = tidying;
     }
 
     /// Waits, unless somebody wants the trial to end.
@@ -144,6 +163,11 @@ impl Watcher for Watch<'_> {
     }
 
     fn interrupted(&self) -> bool {
-        self.inner.interrupted() || self.unrecorded.is_some() || self.watchdog.struck().is_some()
+        let is_wanted = self.inner.interrupted() || self.unrecorded.is_some() || self.watchdog.struck().is_some();
+        is_wanted && !self.tidying
+    }
+
+    fn done_by_hand(&mut self, what: &str) -> bool {
+        self.inner.done_by_hand(what)
     }
 }

@@ -1,8 +1,8 @@
 //! Restoring by a clone of the whole image of a lane.
 //!
 //! The first time the data are copied on the lane, and its image is kept; from then on it is put back. What is on the lane
-//! beside the data of the rig goes back with it. So an image is only used while the same datasets and servers are there as
-//! when it was kept; otherwise it is made anew.
+//! beside the data of the rig goes back with it. So this is only done on a lane that a lab has built for itself, and an image
+//! is only used while the same datasets and servers are there as when it was kept; otherwise it is made anew.
 
 use super::Rigs;
 use super::restore::copy;
@@ -13,6 +13,7 @@ use plimsoll_server::snapshot::digest;
 use plimsoll_server::snapshot::store::Stored;
 use plimsoll_server::snapshot::tree::Way;
 use plimsoll_storage::lane::{Lane, Lanes};
+use serde_json::json;
 use std::fs;
 use std::path::Path;
 
@@ -23,14 +24,18 @@ const DEPTH: usize = 3;
 /// Digits of an image's name.
 const DIGITS: usize = 16;
 
-/// Whether cloning the image costs less than copying the files: when its blocks are shared. It cannot be unmounted while
-/// another rig lies on it.
+/// Whether cloning the image may be done and costs less than copying the files: when its blocks are shared. It cannot be
+/// unmounted while another rig lies on it.
 pub(super) fn pays(rigs: &Rigs, stored: &Stored, layout: &Layout) -> bool {
     let Some((lanes, lane)) = rigs.lane.as_ref().and_then(|lane| Some((Lanes::with(lane)?, lane))) else {
         return false;
     };
     let alone = fs::read_dir(rigs.data.home().servers()).is_ok_and(|servers| servers.count() == 1);
-    alone && layout.is_empty() && stored.description.bytes >= WORTH_IT && lanes.clones_at_once(lane)
+    alone
+        && rigs.lane_is_ours
+        && layout.is_empty()
+        && stored.description.bytes >= WORTH_IT
+        && lanes.clones_at_once(lane)
 }
 
 /// Puts the dataset into the rig with the lane's image, in which both lie. Bytes.
@@ -47,6 +52,13 @@ pub(super) fn restore(
     let Some((lanes, lane)) = rigs.lane.as_ref().and_then(|lane| Some((Lanes::with(lane)?, lane))) else {
         return refuse("the data lie on no lane; use \"copy\", or name a lane");
     };
+    if !rigs.lane_is_ours {
+        return refuse(&format!(
+            "the lane {0} was up before, and whatever else is on it would go back to an earlier state; use \"copy\", or take \
+             it down first (`plimsoll lane down {0}`), so that the lab builds one for itself",
+            lane.name
+        ));
+    }
     if !layout.is_empty() {
         return refuse("the layout has files that are not on the image; leave it out, or use \"copy\"");
     }
@@ -70,10 +82,11 @@ pub(super) fn restore(
     Ok(bytes)
 }
 
-/// An image is that of a dataset in a rig.
+/// An image is that of a dataset in a rig. Another dataset may have got the name of one that was removed.
 fn name_of(rigs: &Rigs, stored: &Stored) -> String {
-    let both = format!("{}\n{}", stored.directory.display(), rigs.data.directory().path().display());
-    digest::of_text(&both)[..DIGITS].to_owned()
+    let (dataset, rig) = (stored.directory.display(), rigs.data.directory().path().display());
+    let all = format!("{dataset}\n{rig}\n{}", json!(stored.description));
+    digest::of_text(&all)[..DIGITS].to_owned()
 }
 
 /// Which datasets and servers there are on the lane, one a line.

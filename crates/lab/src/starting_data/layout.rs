@@ -33,7 +33,7 @@ pub(super) struct Part {
 pub(super) fn parts(rigs: &Rigs, layout: &Layout, files: &[PathBuf]) -> Result<Vec<Part>, LabError> {
     let select = |wanted: &dyn Fn(&Path) -> bool| files.iter().filter(|file| wanted(file)).cloned().collect();
     let mut parts = Vec::new();
-    for (name, path) in directories(layout) {
+    for (name, path) in layout.directories() {
         let directory = rigs.on(path).part(name);
         let files = match name {
             "redo" => select(&is_redo),
@@ -70,18 +70,12 @@ fn merged(parts: Vec<Part>) -> Vec<Part> {
     all
 }
 
-fn directories(layout: &Layout) -> impl Iterator<Item = (&'static str, &PathBuf)> {
-    let Layout { redo, doublewrite, undo, binlog, tmp, tables: _ } = layout;
-    let all = [("redo", redo), ("doublewrite", doublewrite), ("undo", undo), ("binlog", binlog), ("tmp", tmp)];
-    all.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?)))
-}
-
 /// The server settings, by variable, that the server `build` needs to find what the layout has elsewhere. They are to
 /// be set over those of the plan.
 pub fn layout_settings(rigs: &Rigs, layout: &Layout, build: &Build) -> Vec<(String, String)> {
     let is_mysql = build.flavour == Flavour::MySql;
     let mut settings = Vec::new();
-    for (name, path) in directories(layout) {
+    for (name, path) in layout.directories() {
         let directory = rigs.on(path).part(name);
         let (variable, value) = match name {
             "redo" => ("innodb_log_group_home_dir", directory),

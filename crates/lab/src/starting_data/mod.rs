@@ -2,24 +2,28 @@
 //!
 //! [`recipe`] is all that decides what a dataset holds, and so its name; [`build`] makes one, [`mod@restore`] puts it
 //! where the server of a trial will find it, [`layout`] knows which files lie elsewhere then and which settings the server
-//! needs to find them.
+//! needs to find them; [`server`] is where one is made and checked.
 
 mod build;
 mod image;
 pub mod layout;
 pub mod recipe;
 mod restore;
+pub(crate) mod server;
+pub(crate) mod small_redo;
 
 use crate::error::LabError;
 use crate::watch::{Event, Watcher};
-pub use build::checksums;
 pub use layout::layout_settings;
-use plimsoll_plan::lab::Variant;
-use plimsoll_server::snapshot::store::{self, Stored};
+use plimsoll_plan::lab::{Setting, Variant};
+use plimsoll_plan::quantity;
+use plimsoll_server::snapshot::store::{self, BUILT, Description, Stored};
 use plimsoll_server::{Build, Home, Rig, ServerError};
 use plimsoll_storage::lane::Lane;
 use recipe::Recipe;
 pub use restore::restore;
+pub use server::checksums;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The rigs of a trial: one for the data, and one on each path of the layout, by that path.
@@ -29,6 +33,8 @@ pub struct Rigs {
     pub apart: Vec<(PathBuf, Rig)>,
     /// The lane that the data lie on, if they do.
     pub lane: Option<Lane>,
+    /// Whether a lab has built that lane for itself: then nobody else keeps anything on it.
+    pub lane_is_ours: bool,
 }
 
 impl Rigs {
@@ -50,8 +56,8 @@ impl Rigs {
 /// proved equal, or built. `build` is the variant's server. No server may run in the rigs.
 ///
 /// # Errors
-/// [`LabError::Refused`] if there is no dataset of the name that the plan gives, or another build made it; else as those of
-/// servers and loads. What was half made is removed.
+/// [`LabError::Refused`] if there is no dataset of the name that the plan gives, another build made it, or its settings are
+/// not the plan's; also if two are called so; else as those of servers and loads. What was half made is removed.
 pub fn obtain(
     home: &Home,
     rigs: &Rigs,
@@ -66,6 +72,7 @@ pub fn obtain(
                 LabError::Refused(format!("{}: there is no dataset `{name}`", variant.at("workload.dataset")))
             })?;
             must_open(build, &stored)?;
+            fixed(&stored, &variant.config)?;
             Ok(stored)
         }
         None => {
@@ -80,13 +87,76 @@ pub fn obtain(
 
 /// The dataset `id` in `place`, copied there if the home or another place has it.
 fn at_hand(home: &Home, place: &Home, id: &str, watcher: &mut dyn Watcher) -> Result<Option<Stored>, LabError> {
-    if let Some(stored) = store::find(place, id)? {
-        return Ok(Some(stored));
+    let here = store::find(place, id)?;
+    let copies: Vec<Stored> = store::list(home)?.into_iter().filter(|stored| stored.description.id == id).collect();
+    must_be_one(&copies)?;
+    match (here, copies.first()) {
+        (Some(stored), _) => Ok(Some(stored)),
+        (None, None) => Ok(None),
+        (None, Some(original)) => {
+            watcher.tell(Event::Doing(&format!("copying the dataset {id} to {}", place.path().display())));
+            stopped(store::duplicate(original, place, &mut || !watcher.interrupted())).map(|(copy, _)| Some(copy))
+        }
     }
-    let elsewhere = store::list(home)?.into_iter().find(|stored| stored.description.id == id);
-    let Some(original) = elsewhere else { return Ok(None) };
-    watcher.tell(Event::Doing(&format!("copying the dataset {id} to {}", place.path().display())));
-    stopped(store::duplicate(&original, place, &mut || !watcher.interrupted())).map(Some)
+}
+
+/// That what has one name is one dataset. The name of one that was built says all that decides what it holds, so it may
+/// have been built twice.
+fn must_be_one(copies: &[Stored]) -> Result<(), LabError> {
+    let [first, others @ ..] = copies else { return Ok(()) };
+    let made = |stored: &Stored| match stored.description.origin.as_str() {
+        BUILT => None,
+        _ => Some(stored.description.made.clone()),
+    };
+    let tells = |stored: &Stored| (made(stored), stored.description.checksums.clone());
+    match others.iter().find(|other| tells(other) != tells(first)) {
+        None => Ok(()),
+        Some(other) => Err(LabError::Refused(format!(
+            "two datasets are called `{}`, {} and {}, and they are not the same; save them under two names, or remove both \
+             with `plimsoll datasets rm`",
+            first.description.id,
+            first.directory.display(),
+            other.directory.display()
+        ))),
+    }
+}
+
+/// The settings that are fixed with the data of a dataset, as far as they are not `requested`.
+///
+/// # Errors
+/// [`LabError::Refused`] if another value is requested: no server would start with it.
+pub fn fixed(stored: &Stored, requested: &[Setting]) -> Result<Vec<(String, String)>, LabError> {
+    let mut settings = Vec::new();
+    for (name, value) in &stored.description.fixed {
+        match requested.iter().find(|setting| setting.name == *name) {
+            None => settings.push((name.clone(), value.clone())),
+            Some(asked) if same(&asked.value, value) => {}
+            Some(Setting { value: asked, at, .. }) => {
+                return Err(LabError::Refused(format!(
+                    "{at}: {name}: found {asked}; accepted is {value}, with which the data of the dataset `{}` were made",
+                    stored.description.id
+                )));
+            }
+        }
+    }
+    Ok(settings)
+}
+
+/// `16K` is `16384`.
+fn same(asked: &str, value: &str) -> bool {
+    let size = |text: &str| quantity::size(text).ok();
+    asked.eq_ignore_ascii_case(value) || (size(asked).is_some() && size(asked) == size(value))
+}
+
+/// Which table of a trial is not as in the dataset that it started from, by `checksums` of `database.table`; none if all
+/// are, or none can be compared.
+pub fn unlike(stored: &Stored, checksums: &BTreeMap<String, String>) -> Option<String> {
+    let Description { id, checksums: kept, .. } = &stored.description;
+    let differing = |(table, sum): (&String, &String)| {
+        let expected = kept.get(table).filter(|expected| *expected != sum)?;
+        Some(format!("the table {table} has the checksum {sum}; in the dataset `{id}` it has {expected}"))
+    };
+    checksums.iter().find_map(differing)
 }
 
 fn must_open(build: &Build, stored: &Stored) -> Result<(), LabError> {
@@ -106,4 +176,72 @@ fn stopped<T>(result: Result<T, ServerError>) -> Result<T, LabError> {
         ServerError::Interrupted { .. } => LabError::Interrupted,
         other => LabError::Server(other),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::Flavour;
+    use plimsoll_plan::lab::Where;
+
+    fn stored(home: &Home, origin: &str, made: &str, sum: &str) -> Stored {
+        let build = Build { flavour: Flavour::MySql, version: "9.7.0".to_owned(), binary: "/bin/true".into() };
+        let description = Description {
+            plimsoll_dataset: 1,
+            id: "monday".to_owned(),
+            build,
+            fixed: [("innodb_page_size".to_owned(), "16384".to_owned())].into(),
+            contents: Vec::new(),
+            checksums: [("sbtest.sbtest1".to_owned(), sum.to_owned())].into(),
+            bytes: 1,
+            made: made.to_owned(),
+            origin: origin.to_owned(),
+        };
+        Stored { home: home.clone(), directory: home.datasets().join(made), description }
+    }
+
+    fn home() -> (tempfile::TempDir, Home) {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| directory.path().into())).unwrap();
+        (directory, home)
+    }
+
+    #[test]
+    fn two_datasets_of_one_name_are_told_apart() {
+        let (_directory, home) = home();
+        let copies = |origin: &str, (made, sum)| {
+            must_be_one(&[stored(&home, origin, "8:00", "1"), stored(&home, origin, made, sum)])
+        };
+        copies("clone", ("8:00", "1")).unwrap();
+        copies(BUILT, ("9:00", "1")).unwrap();
+        for (origin, other) in [("clone", ("9:00", "1")), ("clone", ("8:00", "2")), (BUILT, ("9:00", "2"))] {
+            let refused = copies(origin, other).unwrap_err().to_string();
+            assert!(refused.contains(&format!("datasets/{}", other.0)), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_is_fixed_with_the_data_is_set_and_nothing_else_is_accepted() {
+        let (_directory, home) = home();
+        let stored = stored(&home, "clone", "8:00", "1");
+        let asked = |value: &str| {
+            let (name, value) = ("innodb_page_size".to_owned(), value.to_owned());
+            fixed(&stored, &[Setting { name, value, at: Where::default(), from_file: false }])
+        };
+        assert_eq!(fixed(&stored, &[]).unwrap(), [("innodb_page_size".to_owned(), "16384".to_owned())]);
+        assert!(asked("16K").unwrap().is_empty());
+        let refused = asked("4K").unwrap_err().to_string();
+        assert!(refused.contains("4K") && refused.contains("16384") && refused.contains("monday"), "{refused}");
+    }
+
+    #[test]
+    fn a_table_that_is_not_as_it_was_is_named() {
+        let (_directory, home) = home();
+        let stored = stored(&home, "clone", "8:00", "1");
+        let sums = |table: &str, sum: &str| [(table.to_owned(), sum.to_owned())].into();
+        assert_eq!(unlike(&stored, &sums("sbtest.sbtest1", "1")), None);
+        assert_eq!(unlike(&stored, &sums("sbtest.other", "2")), None, "the dataset does not know it");
+        let found = unlike(&stored, &sums("sbtest.sbtest1", "2")).unwrap();
+        assert!(found.contains("sbtest.sbtest1") && found.contains("monday"), "{found}");
+    }
 }

@@ -47,7 +47,7 @@ impl Recipe {
     /// # Errors
     /// [`LabError::Workload`] if it has no such data; [`LabError::Environment`] if the binary is gone.
     pub fn of(build: &Build, variant: &Variant) -> Result<Recipe, LabError> {
-        let typed: Vec<(String, String)> = variant.workload.params.clone().into_iter().collect();
+        let typed = variant.workload.typed();
         let chosen = Chosen::new(&variant.workload.kind, &typed, None)?;
         let mut asked = Settings::default();
         for setting in &variant.config {

@@ -60,7 +60,8 @@ fn fastest(rigs: &Rigs, stored: &Stored, layout: &Layout) -> Method {
     }
 }
 
-/// Copies the data this `way`, and each part of the layout by the fastest that there is to where it lies. Bytes.
+/// Copies the data this `way`, and each part of the layout by the fastest that there is to where it lies; meanwhile nobody
+/// removes the dataset. Bytes.
 pub(super) fn copy(
     rigs: &Rigs,
     stored: &Stored,
@@ -68,6 +69,7 @@ pub(super) fn copy(
     way: Way,
     watcher: &mut dyn Watcher,
 ) -> Result<u64, LabError> {
+    let _reading = stored.lock_for_reading()?;
     let (from, half) = (stored.data(), rigs.data.half_made_data());
     let files: Vec<PathBuf> = tree::files(&from)?.into_iter().map(|(file, _)| file).collect();
     let parts = layout::parts(rigs, layout, &files)?;

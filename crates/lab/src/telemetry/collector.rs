@@ -1,15 +1,16 @@
 //! One collector: a command of the user's that prints a number, run again and again.
 
+use crate::command;
 use plimsoll_model::samples::CollectorSample;
 use plimsoll_plan::lab::Collector;
 use plimsoll_record::{CollectorLog, RecordError};
-use plimsoll_server::process::{Lifetime, scrub, spawn};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::time::Timespec;
+use std::fs::File;
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -73,86 +74,84 @@ impl AtWork {
 
     /// Runs the command once: its number, or what is wrong with it.
     fn run(&self, limit: Duration) -> Result<Result<f64, String>, Stopped> {
-        let mut command = Command::new("sh");
-        scrub(&mut command, &self.directory, &std::env::temp_dir());
-        command.args(["-c", &self.collector.command]).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = match spawn(command, Lifetime::WithPlimsoll) {
+        let mut shell = command::shell(&self.collector.command, &self.directory);
+        shell.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = match command::start(shell) {
             Ok(child) => child,
             Err(error) => return Ok(Err(format!("cannot be run: {error}"))),
         };
-        let ended = self.output(&mut child, Instant::now() + limit);
-        if !matches!(ended, Ok(Some(_))) {
-            end(&mut child);
-        }
-        let Some((status, output)) = ended? else {
+        let printed = self.output(&mut child, Instant::now() + limit);
+        let ended = command::end(&mut child);
+        let Some([output, complaint]) = printed? else {
             return Ok(Err(format!("took longer than {} s and was killed", limit.as_secs_f64())));
         };
-        if !status.success() {
-            return Ok(Err(format!("failed ({status}){}", complaint(&mut child))));
-        }
-        Ok(first_number(&output).ok_or_else(|| format!("printed no number{}", complaint(&mut child))))
+        let complaint: String = complaint.trim().chars().take(TOLD).collect();
+        let complaint = if complaint.is_empty() { complaint } else { format!(": {complaint}") };
+        Ok(match ended {
+            Ok(status) if status.success() => {
+                first_number(&output).ok_or_else(|| format!("printed no number{complaint}"))
+            }
+            Ok(status) => Err(format!("failed ({status}){complaint}")),
+            Err(error) => Err(format!("cannot be waited for: {error}")),
+        })
     }
 
-    /// What it printed and how it ended; none if that took too long.
-    fn output(&self, child: &mut Child, deadline: Instant) -> Result<Option<(ExitStatus, String)>, Stopped> {
-        let mut kept = Vec::new();
-        let mut stdout = child.stdout.take();
+    /// What it printed until it ended, and what it complained about; none if that took too long. What it started may
+    /// hold its output open for longer.
+    fn output(&self, child: &mut Child, deadline: Instant) -> Result<Option<[String; 2]>, Stopped> {
+        let mut streams = [Stream::of(child.stdout.take()), Stream::of(child.stderr.take())];
         while Instant::now() < deadline {
             if self.stopped.try_recv() != Err(TryRecvError::Empty) {
                 return Err(Stopped);
             }
-            match &mut stdout {
-                Some(open) => {
-                    if !read_some(open, &mut kept) {
-                        stdout = None;
-                    }
-                }
-                None => match child.try_wait() {
-                    Ok(Some(status)) => return Ok(Some((status, String::from_utf8_lossy(&kept).into_owned()))),
-                    _ => std::thread::sleep(LOOK / 10),
-                },
+            let has_ended = command::has_ended(child);
+            let found_some = read_some(&mut streams, if has_ended { Duration::ZERO } else { LOOK });
+            if has_ended && !found_some {
+                return Ok(Some(streams.map(|stream| String::from_utf8_lossy(&stream.kept).into_owned())));
             }
         }
         Ok(None)
     }
 }
 
-/// Waits for output for a moment and keeps the beginning of it; false at its end.
-fn read_some(stdout: &mut ChildStdout, kept: &mut Vec<u8>) -> bool {
-    let wait = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
-    match poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&wait)) {
-        Ok(0) | Err(rustix::io::Errno::INTR) => return true,
-        Ok(_) => {}
-        Err(_) => return false,
+/// One of the two things that a command prints to.
+struct Stream {
+    /// None at its end.
+    open: Option<File>,
+    /// Its beginning.
+    kept: Vec<u8>,
+}
+
+impl Stream {
+    fn of(pipe: Option<impl Into<OwnedFd>>) -> Stream {
+        Stream { open: pipe.map(|pipe| File::from(pipe.into())), kept: Vec::new() }
     }
-    let mut buffer = [0; KEPT_BYTES];
-    match stdout.read(&mut buffer) {
-        Ok(0) | Err(_) => false,
-        Ok(read) => {
-            let room = KEPT_BYTES.saturating_sub(kept.len());
-            kept.extend_from_slice(&buffer[..read.min(room)]);
-            true
+
+    /// Reads what is there; there must be something, or the end.
+    fn read(&mut self) {
+        let mut buffer = [0; KEPT_BYTES];
+        match self.open.as_mut().map(|open| open.read(&mut buffer)) {
+            Some(Ok(read @ 1..)) => {
+                let room = KEPT_BYTES.saturating_sub(self.kept.len());
+                self.kept.extend_from_slice(&buffer[..read.min(room)]);
+            }
+            _ => self.open = None,
         }
     }
 }
 
-/// The beginning of what an ended command wrote to its standard error. Others that it started may hold that open.
-fn complaint(child: &mut Child) -> String {
-    let Some(mut stderr) = child.stderr.take() else { return String::new() };
-    let ready = poll(&mut [PollFd::new(&stderr, PollFlags::IN)], Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
-    let mut buffer = [0; KEPT_BYTES];
-    let read = if ready == Ok(1) { stderr.read(&mut buffer).unwrap_or(0) } else { 0 };
-    let text: String = String::from_utf8_lossy(&buffer[..read]).trim().chars().take(TOLD).collect();
-    if text.is_empty() { text } else { format!(": {text}") }
-}
-
-/// Kills a command with everything that it started in its session.
-fn end(child: &mut Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // It is ours and was not waited for, so its number is still its own.
-        let _ = kill_process_group(group, Signal::KILL);
+/// Waits so long for output and reads some of it; false if there was none, or both streams are at their end.
+fn read_some(streams: &mut [Stream; 2], wait: Duration) -> bool {
+    let wait = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
+    let mut waiting: Vec<PollFd> =
+        streams.iter().filter_map(|stream| stream.open.as_ref()).map(|open| PollFd::new(open, PollFlags::IN)).collect();
+    if !poll(&mut waiting, Some(&wait)).is_ok_and(|ready| ready > 0) {
+        return false;
     }
-    let _ = child.wait();
+    let ready: Vec<bool> = waiting.iter().map(|open| !open.revents().is_empty()).collect();
+    let open = streams.iter_mut().filter(|stream| stream.open.is_some());
+    open.zip(ready).filter(|(_, ready)| *ready).for_each(|(stream, _)| stream.read());
+    true
 }
 
 /// The first number of a text: `busy: 12.5 %`, `util=7`.

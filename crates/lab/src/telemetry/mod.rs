@@ -1,8 +1,8 @@
 //! What is watched beside the load: the server's own counters every second, and the collectors of the user. Each has a
 //! thread of its own, so that a server or a command that takes its time does not hold up a trial.
 //!
-//! [`status`] belongs to the load of a trial, which starts and ends it; a [`Watch`] lasts as long as whoever holds it
-//! likes.
+//! [`status`] belongs to the load of a trial, which starts and ends it; [`Collectors`] last as long as whoever holds
+//! them likes.
 
 mod collector;
 pub mod status;
@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-/// The user's collectors at work, each in a thread of its own. They end when it is stopped or dropped.
+/// The user's collectors at work, each in a thread of its own. They end when they are stopped or dropped.
 #[derive(Debug)]
-pub struct Watch {
-    collectors: Vec<Running>,
+pub struct Collectors {
+    running: Vec<Running>,
 }
 
 #[derive(Debug)]
@@ -27,15 +27,15 @@ struct Running {
     thread: JoinHandle<Result<(), RecordError>>,
 }
 
-impl Watch {
+impl Collectors {
     /// Starts every collector now, and then as often as it wants; `begun` is the trial's start, from which its series
     /// count. What they say goes to `collectors.ndjson`, which is made if there are any.
     ///
     /// # Errors
     /// If that file cannot be made. What goes wrong with a command is recorded there.
-    pub fn start(collectors: &[Collector], writer: &TrialWriter, begun: Instant) -> Result<Watch, RecordError> {
+    pub fn start(collectors: &[Collector], writer: &TrialWriter, begun: Instant) -> Result<Collectors, RecordError> {
         if collectors.is_empty() {
-            return Ok(Watch { collectors: Vec::new() });
+            return Ok(Collectors { running: Vec::new() });
         }
         let log = Arc::new(Mutex::new(writer.collectors()?));
         let directory = writer.directory();
@@ -44,7 +44,7 @@ impl Watch {
             let at_work = collector::AtWork::new(collector, directory, begun, log.clone(), stopped);
             Running { stop, thread: thread::spawn(move || at_work.follow()) }
         };
-        Ok(Watch { collectors: collectors.iter().map(start).collect() })
+        Ok(Collectors { running: collectors.iter().map(start).collect() })
     }
 
     /// Ends all of them; a command that still runs is killed.
@@ -56,14 +56,14 @@ impl Watch {
     }
 
     fn end(&mut self) -> Result<(), RecordError> {
-        let (stops, threads): (Vec<_>, Vec<_>) = self.collectors.drain(..).map(|it| (it.stop, it.thread)).unzip();
+        let (stops, threads): (Vec<_>, Vec<_>) = self.running.drain(..).map(|it| (it.stop, it.thread)).unzip();
         drop(stops);
         // A thread of ours that panicked has nothing to say that the panic has not said.
         threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
     }
 }
 
-impl Drop for Watch {
+impl Drop for Collectors {
     fn drop(&mut self) {
         let _ = self.end();
     }

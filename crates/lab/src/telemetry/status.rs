@@ -1,4 +1,5 @@
-//! The server's own counters, once a second over a connection of their own.
+//! The server's own counters, once a second over a connection of their own; of private servers only, since nobody else
+//! is asked every second what he does.
 //!
 //! Only SHOW and SET are sent, so that nothing of it is counted among the statements of the load.
 
@@ -74,6 +75,12 @@ const METRICS: [&str; 2] = ["lock_deadlocks", "trx_rseg_history_len"];
 const ASK_METRICS: &str = "SET @plimsoll = CAST((SELECT GROUP_CONCAT(NAME, '=', `COUNT`) FROM \
     information_schema.INNODB_METRICS WHERE NAME IN ('lock_deadlocks', 'trx_rseg_history_len')) AS SIGNED)";
 
+fn connect(endpoint: &Endpoint) -> Result<Control, Failure> {
+    let mut control = Control::open(endpoint)?;
+    control.set_limit(LIMIT);
+    Ok(control)
+}
+
 /// Asks one server again and again.
 pub struct StatusReader {
     control: Control,
@@ -89,8 +96,7 @@ impl StatusReader {
     /// # Errors
     /// If the server does not let us in or does not answer.
     pub fn open(endpoint: &Endpoint) -> Result<StatusReader, Failure> {
-        let mut control = Control::open(endpoint)?;
-        control.set_limit(LIMIT);
+        let control = connect(endpoint)?;
         let ask = format!("SHOW GLOBAL STATUS WHERE Variable_name IN ('{}')", VARIABLES.join("', '"));
         let before = Reading { taken: Instant::now(), found: HashMap::new() };
         let asks_metrics = control.flavour() == Flavour::MySql;
@@ -240,7 +246,7 @@ fn follow(endpoint: &Endpoint, begun: Instant, samples: &SyncSender<StatusSample
         match reader.sample(begun.elapsed().as_nanos() as u64) {
             Ok(sample) => drop(samples.try_send(sample)),
             // Its counters go on, so the next sample covers the time in between.
-            Err(Failure::Silent(_)) => match Control::open(endpoint) {
+            Err(Failure::Silent(_)) => match connect(endpoint) {
                 Ok(control) => reader.control = control,
                 Err(_) => return,
             },

@@ -1,7 +1,8 @@
-//! The plan of a lab, as resolved: presets merged, every default filled in, every value with the place that it came from.
+//! The plan of a lab, as resolved: presets merged, every default filled in, every value with the place that it came
+//! from.
 //!
-//! [`file::read`] makes one of a plan file. It stands in the manifest of its recording, from which a lab that was killed
-//! is resumed.
+//! [`file::read`] makes one of a plan file. It stands in the manifest of its recording, from which a lab that was
+//! killed is resumed.
 
 pub mod change;
 pub mod file;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 pub use trial::TrialPlan;
 
 /// A line of a file that a person wrote.
@@ -146,7 +147,8 @@ pub struct Variant {
     pub load: Load,
     pub before: Vec<Action>,
     pub after: Vec<Action>,
-    /// Where its values stand, by key: `datadir`, `layout.redo`, `memory`.
+    /// Where its values stand, by key: `datadir`, `layout.redo`, `memory`; what holds for all variants, too:
+    /// `load.connections`, `procedure.restore`.
     pub lines: BTreeMap<String, Where>,
 }
 
@@ -196,6 +198,20 @@ impl Layout {
     pub fn is_empty(&self) -> bool {
         *self == Layout::default()
     }
+
+    /// The directories of everything but single tables, by their keys.
+    pub fn directories(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let Layout { redo, doublewrite, undo, binlog, tmp, tables: _ } = self;
+        let all = [("redo", redo), ("doublewrite", doublewrite), ("undo", undo), ("binlog", binlog), ("tmp", tmp)];
+        all.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
+    }
+
+    /// Everything that lies elsewhere than the data, by its key in a plan: `layout.redo`, `layout.tables.stock`.
+    pub fn parts(&self) -> impl Iterator<Item = (String, &Path)> {
+        let directories = self.directories().map(|(name, path)| (format!("layout.{name}"), path));
+        let tables = self.tables.iter().map(|(name, path)| (format!("layout.tables.{name}"), path.as_path()));
+        directories.chain(tables)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -208,6 +224,13 @@ pub struct Workload {
     pub seed: u64,
     /// A dataset that was saved, by name, instead of one that is loaded.
     pub dataset: Option<String>,
+}
+
+impl Workload {
+    /// The parameters as a command line has them.
+    pub fn typed(&self) -> Vec<(String, String)> {
+        self.params.clone().into_iter().collect()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

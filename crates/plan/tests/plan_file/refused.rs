@@ -130,6 +130,7 @@ fn wrong_types_and_values_are_told_with_what_is_accepted() {
 #[test]
 fn settings_are_refused_that_hide_something_or_are_not_the_plans() {
     refused_each(&[
+        ("server.config = { sha256_password_key = \"x\" }", 1, &["a secret", "recordings", "leave it out"]),
         ("server.config = { datadir = \"/x\" }", 1, &["server.config.datadir", "leave it out"]),
         ("server.config = { Pid-File = \"/x\" }", 1, &["leave it out"]),
         ("server.config = { port = 3306 }", 1, &["leave it out"]),
@@ -203,12 +204,25 @@ fn impossible_combinations_are_refused() {
         ("load = { rate = 1, find = \"p99 < 1s\" }", 1, &["leave `rate` out"]),
         ("load.find = \"p99 < 1s\"\n[[rung]]\nname = \"x\"\ncpus = 1", 1, &["cannot go with [[rung]]"]),
         ("[[rung]]\nname = \"x\"\nload.find = \"p99 < 1s\"", 1, &["cannot go with [[rung]]"]),
+        ("[[rung]]\nname = \"x\"\nload.connections = 3", 3, &["load.connections", "rung `x`", "[load]"]),
+        ("[[rung]]\nname = \"x\"\nload.rate = 300", 3, &["load.rate", "rung `x`"]),
         ("procedure.order = \"sequential\"\n[[rung]]\nname = \"x\"\ncpus = 1", 1, &["interleaved pairs"]),
         ("load.rate = 5\nprocedure.measure.events_per_connection = 3", 2, &["arrivals belong to no connection"]),
         ("load.find = \"p99 < 1s\"\nprocedure.measure.events_per_connection = 3", 2, &["arrivals"]),
         ("load.rate = 5\nprocedure.measure.events = 3", 2, &["counted from the start", "warmup = \"0s\""]),
         ("procedure.restore = \"reload\"\nworkload.dataset = \"saved\"", 2, &["accepted is snapshot"]),
         ("procedure.restore = \"image-clone\"", 1, &["`base` lies on none"]),
+        ("procedure.restore = \"image-clone\"\nworkload.dataset = \"saved\"", 1, &["`base` lies on none"]),
+        (
+            "procedure.restore = \"image-clone\"\n[server]\nlane = \"ext4\"\nlayout.redo = \"/x\"",
+            1,
+            &["has a layout", "not on it"],
+        ),
+        (
+            "[load]\nconnections = \"1..999+1\"\n[procedure]\nrounds = 1000",
+            4,
+            &["999000 trials", "accepted are up to 100000"],
+        ),
         (
             "[server]\nmemory = \"1G\"\nconfig.innodb_buffer_pool_size = \"1G\"",
             3,
@@ -220,7 +234,7 @@ fn impossible_combinations_are_refused() {
             &["rung `x` would undo `workload.scale` of `v` (line 5)"],
         ),
         (
-            "[[rung]]\nname = \"x\"\nload.loops = 3\n[[rung]]\nname = \"y\"\nload.connections = 3",
+            "[[rung]]\nname = \"x\"\nload.loops = 3\n[[rung]]\nname = \"y\"\nload.protocol = \"text\"",
             6,
             &["rung `y` would undo `load.loops` of `x` (line 5)"],
         ),

@@ -31,16 +31,18 @@ A plan says what to compare and how; each trial starts from the same data:
   workload.table_size = 1000
   procedure = { measure = \"5s\", rounds = 2 }
 
-A preset is the same experiment in another size: what it says is laid over the plan, `--preset small` here. With [[rung]] in \
-place of variants each step is tried on top of those that have helped; with find = \"p99 < 20ms\" under [load] the highest \
-rate is looked for that keeps this.
+A preset is the same experiment in another size: what it says is laid over the plan, `--preset small` here. With \
+[[rung]], each variant climbs a staircase: each step is tried on top of those that have helped. With \
+find = \"p99 < 20ms\" under [load] the highest rate is looked for that keeps this.
 
   plimsoll lab plan.toml --dry-run             what it would do, how long, every setting and where it comes from
   plimsoll lab plan.toml --preset small
   plimsoll lab --resume RECORDING              goes on after Ctrl-C, a kill or a power cut
 
-Exit codes: 0 done; 1 done, but a trial failed or a setting was not in effect; 2 a mistake in the plan, nothing was started; \
-3 the environment failed; 130 interrupted, what was measured is kept.";
+Exit codes: 0 done; 1 done, but a trial failed (one whose settings are not in effect does, unless the plan says \
+lenient = true: then it is 0 with a caveat), no rate kept the objective, or data were damaged after a crash; 2 a \
+mistake in the plan, nothing was started; 3 the environment failed, or another lab has the plan; 130 interrupted, what \
+was measured is kept.";
 
 #[derive(Debug, Args)]
 pub struct LabArgs {

@@ -12,14 +12,16 @@ use plimsoll_lab::execute::preflight::Machine;
 use plimsoll_lab::execute::resume::plan_of;
 use plimsoll_lab::execute::{Finished, Options, execute};
 use plimsoll_lab::trial::Ended;
-use plimsoll_model::lab::LabSummary;
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::file;
+use plimsoll_plan::lab::{TrialPlan, file};
 use plimsoll_report::lab;
 use plimsoll_report::text::clean;
 use plimsoll_server::Home;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Of so many trials that failed it is said why.
+const TOLD: usize = 12;
 
 pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     let read = args.plan.as_deref().map(|path| read(path, args)).transpose()?;
@@ -38,7 +40,7 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
         threads: usize::from(args.threads),
     };
     if args.dry_run {
-        return only_say(args, &home, &plan, &options);
+        return only_say(args, &home, &plan);
     }
     terminal::note(&clean(&format!("{}, seed {}", plan.title.as_ref().unwrap_or(&plan.name), plan.seed)));
     let mut progress = Progress::new(0)?;
@@ -47,9 +49,9 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     show(args, finished?)
 }
 
-fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan, options: &Options) -> anyhow::Result<u8> {
+fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan) -> anyhow::Result<u8> {
     let mut machine = Machine::new(home);
-    let prospects = machine.check(plan, options)?;
+    let prospects = machine.check(plan)?;
     let found = dry_run(&mut machine, plan, &prospects)?;
     let text = if args.json { serde_json::to_string_pretty(&found)? } else { listing::text(&found) };
     terminal::result(&text)?;
@@ -98,22 +100,31 @@ fn recording(home: &Home, text: &str) -> Result<PathBuf, LabError> {
 }
 
 fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
-    let Finished { summary, recording, ended } = finished;
+    let Finished { summary, recording, ended, failed, broken, goes_on } = finished;
     let text = match args.json {
         true => serde_json::to_string_pretty(&summary)?,
         false => lab::terminal(&summary, terminal::colour()),
     };
     terminal::result(&text)?;
     let resumed = recording.file_name().map_or_else(|| recording.clone(), PathBuf::from);
-    let goes_on = format!("`plimsoll lab --resume {}` goes on with it", resumed.display());
+    let goes_on = match goes_on {
+        true => format!("; `plimsoll lab --resume {}` goes on with it", resumed.display()),
+        false => String::new(),
+    };
+    tell_failures(&failed, summary.trials.done + summary.trials.failed);
+    for (trial, what) in &broken {
+        terminal::note(&clean(&format!("damaged after the crash: {}: {what}", terminal::title(trial))));
+    }
+    let missed = summary.load_lines.iter().any(|line| line.rate.is_none());
     let code = match &ended {
-        None => failures(&summary),
+        None if failed.is_empty() && broken.is_empty() && !missed => DONE,
+        None => CHECK_FAILED,
         Some(Ended::Interrupted) => {
-            terminal::note(&format!("interrupted; what was measured is kept, and {goes_on}"));
+            terminal::note(&format!("interrupted; what was measured is kept{goes_on}"));
             INTERRUPTED
         }
         Some(Ended::Failed(why)) => {
-            terminal::note(&clean(&format!("plimsoll: the lab ended early: {why}; {goes_on}")));
+            terminal::note(&clean(&format!("plimsoll: the lab ended early: {why}{goes_on}")));
             ENVIRONMENT
         }
     };
@@ -123,18 +134,16 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-/// Says which trials failed, a setting that was not in effect among the reasons, and what that means to the caller.
-fn failures(summary: &LabSummary) -> u8 {
-    if summary.trials.failed == 0 {
-        return DONE;
+/// Says which trials failed, a setting that was not in effect among the reasons.
+fn tell_failures(failed: &[(TrialPlan, String)], all: usize) {
+    if failed.is_empty() {
+        return;
     }
-    let all = summary.trials.done + summary.trials.failed;
-    let failed = summary.cells.iter().filter(|cell| cell.failed > 0);
-    let failed: Vec<String> = failed.map(|cell| format!("{} of {}", cell.failed, cell.variant)).collect();
-    let which = if failed.is_empty() { String::new() } else { format!(": {}", failed.join(", ")) };
-    terminal::note(&clean(&format!(
-        "{} of {all} trials failed{which}; each says why in its outcome.json",
-        summary.trials.failed
-    )));
-    CHECK_FAILED
+    terminal::note(&format!("{} of {all} trials failed; each says more in its outcome.json:", failed.len()));
+    for (trial, why) in failed.iter().take(TOLD) {
+        terminal::note(&clean(&format!("  {}: {why}", terminal::title(trial))));
+    }
+    if failed.len() > TOLD {
+        terminal::note(&format!("  … and {} more", failed.len() - TOLD));
+    }
 }

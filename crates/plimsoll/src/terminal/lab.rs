@@ -1,10 +1,12 @@
 //! What a person sees of a lab: which trial of how many, its phase, what it does so far, how long everything takes.
 
-use super::{Measuring, Progress, note, point_line};
+use super::{Measuring, Progress, note};
 use plimsoll_lab::watch::LabEvent;
 use plimsoll_model::lab::{ProofVerdict, TrialOutcome, TrialStatus};
 use plimsoll_model::samples::{Interval, Phase};
+use plimsoll_model::summary::Point;
 use plimsoll_plan::lab::TrialPlan;
+use plimsoll_report::format::{counted, short};
 use plimsoll_report::text::clean;
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -13,7 +15,8 @@ impl Progress {
     pub(super) fn lab(&mut self, event: LabEvent) {
         match event {
             LabEvent::Planned { trials, seconds, bytes } => note(&format!(
-                "about {trials} trials, {}, up to {} MB of data",
+                "about {}, {}, up to {} MB of data",
+                counted(trials as f64, "trial"),
                 duration(seconds),
                 bytes.div_ceil(1_000_000)
             )),
@@ -23,7 +26,7 @@ impl Progress {
                     note(&format!("{what}  about {} left", duration(left.as_secs_f64())));
                 }
                 self.in_place(what.clone());
-                self.measuring = Some(Measuring { what, begun: Instant::now(), left });
+                self.measuring.push(Measuring { what, begun: Instant::now(), left });
             }
             LabEvent::Phase { phase } => self.measuring_line(|| doing(phase).to_owned()),
             LabEvent::Note { text } => {
@@ -32,7 +35,7 @@ impl Progress {
             }
             LabEvent::TrialEnds { trial, outcome } => {
                 self.clear();
-                let what = self.measuring.take().map_or_else(|| title(trial), |measuring| measuring.what);
+                let what = self.measuring.drain(..).next().map_or_else(|| title(trial), |measuring| measuring.what);
                 note(&clean(&format!("{what}  {}", result(outcome))));
             }
         }
@@ -50,7 +53,7 @@ impl Progress {
 }
 
 /// What a trial is called in front of a person.
-fn title(trial: &TrialPlan) -> String {
+pub fn title(trial: &TrialPlan) -> String {
     format!("{}  {}  round {}", trial.label, trial.point.label(), trial.round)
 }
 
@@ -73,13 +76,16 @@ fn doing(phase: Phase) -> &'static str {
 fn result(outcome: &TrialOutcome) -> String {
     let why = outcome.why.as_deref().unwrap_or("no reason is known");
     let mut line = match (outcome.status, &outcome.point) {
-        (TrialStatus::Done, Some(point)) => point_line(point),
+        (TrialStatus::Done, Some(point)) => measured(point),
         (TrialStatus::Done, None) => "done".to_owned(),
         (TrialStatus::Failed, _) => format!("failed: {why}"),
         (TrialStatus::Interrupted, _) => "interrupted".to_owned(),
     };
     if let Some(recovery) = &outcome.recovery {
         line += &format!("  recovered in {:.1} s", recovery.seconds);
+        if !recovery.broken.is_empty() {
+            line += &format!("  damaged: {}", recovery.broken.join("; "));
+        }
     }
     let missed = outcome.proofs.iter().filter(|proof| proof.verdict != ProofVerdict::InEffect);
     let missed: Vec<&str> = missed.map(|proof| proof.name.as_str()).collect();
@@ -87,6 +93,16 @@ fn result(outcome: &TrialOutcome) -> String {
         line += &format!("  not in effect: {}", missed.join(", "));
     }
     line
+}
+
+/// What a trial measured, without intervals: a lab's are those over its rounds.
+fn measured(point: &Point) -> String {
+    let told = |value: Option<f64>| value.map_or("-".to_owned(), short);
+    let throughput = match point.nopm {
+        Some(nopm) => format!("{} NOPM", short(nopm)),
+        None => format!("{} transactions/s", told(point.transactions_per_second)),
+    };
+    format!("{throughput}  p99 {} ms", told(point.latency_ms.p99))
 }
 
 /// `40 s`, `12 min`, `3 h 20 min`.

@@ -14,6 +14,7 @@ mod interchange;
 mod io;
 mod kills;
 mod lab;
+mod lab_places;
 mod lab_truths;
 mod lanes;
 mod logins;

@@ -22,7 +22,8 @@ impl Desk {
         let path = self.home.path().join("plan.toml");
         let server = self.server.display();
         let head = format!(
-            "name = \"desk\"\n[workload]\nkind = \"oltp_read_write\"\ntable_size = 1000\n[server]\nbuild = \"{server}\"\n\n"
+            "name = \"desk\"\n[workload]\nkind = \"oltp_read_write\"\ntable_size = 1000\n[server]\n\
+             build = \"{server}\"\n\n"
         );
         fs::write(&path, head + rest).expect("the home can be written");
         path
@@ -80,10 +81,35 @@ fn what_the_machine_does_not_have_is_refused_with_its_line() {
             ("[[variant]]\nname = \"a\"\nworkload.tables = 0", 10, &["tables", "'0'"]),
             ("[[variant]]\nname = \"a\"\nworkload.dataset = \"mine\"", 10, &["no dataset `mine`", "datasets save"]),
             ("[[variant]]\nname = \"a\"\nworkload.table_size = 100000000000", 10, &["table-size"]),
+            ("config.report_password = \"x\"", 8, &["config.report_password", "secret", "recordings"]),
+            ("[[rung]]\nname = \"a\"\nload.connections = 4", 10, &["load.connections", "[load]"]),
+            ("env.BACKUP_PASSWORD = \"x\"", 8, &["env.BACKUP_PASSWORD", "secret", "recorded"]),
+            ("[[rung]]\nname = \"a\"\nenv.API_TOKEN = \"x\"", 10, &["env.API_TOKEN", "recorded"]),
             ("[[rung]]\nname = \"a\"\nconfig = { innodb_nothing = 1 }", 10, &["innodb_nothing", "no such setting"]),
             ("[[rung]]\nname = \"a\"\nconfig = { innodb_buffer_pool_size = \"900T\" }", 10, &["900T"]),
         ],
     );
+}
+
+#[test]
+fn parameters_of_storage_trials_are_looked_at_before_anything_starts() {
+    let home = servers::home();
+    let plan = home.path().join("io.toml");
+    for (line, texts) in [
+        ("probes = \"17,x\"", ["probes", "1,4"]),
+        ("probes = 99", ["no probe 99", "17"]),
+        ("suite = \"fast\"", ["`fast`", "quick, full"]),
+        ("steady = \"perhaps\"", ["steady", "true or false"]),
+        ("size = \"much\"", ["size", "much"]),
+        ("threads = 3", ["no parameter `threads`", "suite, probes"]),
+    ] {
+        fs::write(&plan, format!("name = \"io\"\n[workload]\nkind = \"io\"\n{line}\n"))
+            .expect("the home can be written");
+        let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home.path());
+        command.arg("lab").arg(&plan);
+        run(command).refuses(2, &[&["io.toml, line 4: "], &texts[..]].concat()).in_one_message();
+        assert!(!home.path().join("recordings").exists(), "{line}");
+    }
 }
 
 #[test]
@@ -106,13 +132,57 @@ fn commands_and_prompts_need_leave_and_a_person() {
         ("before = { prompt = \"turn the key\" }", 8, &["waits for a person", "terminal"]),
     ];
     all_are_refused(&desk, commands);
-    let plan = desk.plan("[procedure]\nrestore = { commands = [\"touch made\"] }");
-    desk.lab(&plan, "").refuses(2, &["restore", "--allow-commands"]).in_one_message();
+    all_are_refused(
+        &desk,
+        &[("[procedure]\nrestore = { commands = [\"touch made\"] }", 9, &["restore", "--allow-commands"])],
+    );
     let plan = desk.plan("before = { prompt = \"turn the key\" }");
     desk.lab(&plan, "--allow-commands").refuses(2, &["waits for a person"]);
-    let plan = desk.plan("before = \"touch made\"");
-    desk.lab(&plan, "--allow-commands --dry-run").exits(0);
     desk.is_untouched();
+}
+
+#[test]
+fn a_dry_run_lists_commands_and_prompts_without_leave_or_a_person() {
+    let Some(desk) = Desk::on(servers::mariadb()) else { return };
+    let plan = desk.plan(
+        "before = [\"touch made\", { prompt = \"turn the key\" }]\n\
+         [procedure]\nrestore = { commands = [\"zfs rollback\"] }\n\
+         [[collector]]\nname = \"array\"\ncommand = \"read-array\"\n",
+    );
+    let done = desk.lab(&plan, "--dry-run").exits(0);
+    for text in ["line 8: `before` of `base` runs", "touch made", "turn the key", "line 10: `restore`", "read-array"] {
+        assert!(done.out.contains(text), "`{text}` is not in: {done}");
+    }
+    let found = desk.lab(&plan, "--dry-run --json").json();
+    assert_eq!(found["actions"].as_array().map(Vec::len), Some(4), "{found}");
+    desk.is_untouched();
+}
+
+#[test]
+fn a_way_to_restore_that_the_file_system_does_not_have_is_refused() {
+    let (Some(disk), Some(desk)) = (servers::tmpfs(1 << 30), Desk::on(servers::mariadb())) else { return };
+    for method in ["reflink", "btrfs-snapshot"] {
+        let path = disk.path().display();
+        let plan = desk.plan(&format!("datadir = \"{path}\"\n[procedure]\nrestore = \"{method}\""));
+        desk.lab(&plan, "").refuses(2, &["plan.toml, line 10", method, "accepted is \"snapshot\""]).in_one_message();
+    }
+    assert_eq!(fs::read_dir(disk.path()).expect("it is mounted").count(), 0, "nothing was made");
+    let plan = desk.plan("lane = \"ext4\"\n[procedure]\nrestore = \"reflink\"");
+    desk.lab(&plan, "").refuses(2, &["plan.toml, line 10", "the lane ext4", "reflink"]).in_one_message();
+    desk.is_untouched();
+}
+
+#[test]
+fn secrets_of_an_option_file_stay_out_of_the_plan() {
+    let Some(desk) = Desk::on(servers::mariadb()) else { return };
+    fs::write(desk.home.path().join("old.cnf"), "[mysqld]\nreport_password = hunter2\nkey_buffer_size = 16M\n")
+        .expect("the home can be written");
+    let plan = desk.plan("config_file = \"old.cnf\"");
+    let done = desk.lab(&plan, "--dry-run").exits(0);
+    assert!(!done.out.contains("hunter2"), "{done}");
+    for text in ["old.cnf, line 2: report_password: by its name this is a secret", "key_buffer_size", "16M"] {
+        assert!(done.out.contains(text), "`{text}` is not in: {done}");
+    }
 }
 
 #[test]

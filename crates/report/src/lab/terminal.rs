@@ -2,13 +2,13 @@
 
 use super::tables;
 use crate::comparison::{interval_in_full, percent, signed_percent};
-use crate::format::counted;
+use crate::format::{counted, short};
 use crate::table::Table;
 use crate::terminal::{BOLD, RESET, rows, wrapped};
 use crate::text::clean;
 use plimsoll_model::comparison::Design;
 use plimsoll_model::estimate::CONFIDENCE;
-use plimsoll_model::lab::{LabSummary, Ladder, LoadLine, VariantComparison};
+use plimsoll_model::lab::{LabSummary, Ladder, LoadLine, Restores, VariantComparison};
 
 /// Code and text to text: in colour or not.
 type Style<'a> = &'a dyn Fn(&'static str, String) -> String;
@@ -36,7 +36,15 @@ fn head(summary: &LabSummary, style: Style<'_>) -> Vec<String> {
     };
     let trials = format!("{title}{preset}: {}{failed}", counted(summary.trials.done as f64, "trial"));
     let answer = wrapped(&clean(&summary.headline)).into_iter().map(|line| style(BOLD, line));
-    wrapped(&clean(&trials)).into_iter().chain(answer).collect()
+    let restores = summary.restores.iter().flat_map(|restores| wrapped(&clean(&restored(restores))));
+    wrapped(&clean(&trials)).into_iter().chain(answer).chain(restores).collect()
+}
+
+/// `data restored by reflink in 0.21 s (median of 16), 32.0 MB`.
+fn restored(restores: &Restores) -> String {
+    let Restores { method, trials, seconds, bytes } = restores;
+    let size = if *bytes > 0 { format!(", {} MB", short(*bytes as f64 / 1e6)) } else { String::new() };
+    format!("data restored by {method} in {seconds:.2} s (median of {trials}){size}")
 }
 
 /// A table below its title, and why intervals are missing from it; nothing for a table without rows.

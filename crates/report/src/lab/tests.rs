@@ -2,7 +2,8 @@ use super::terminal;
 use plimsoll_model::comparison::{Design, Metric, Row, Verdict};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{
-    Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict, SCHEMA_VERSION, TrialCounts, Tried, VariantComparison,
+    Cell, LabSummary, Ladder, LadderStep, LoadLine, Restores, RungVerdict, SCHEMA_VERSION, TrialCounts, Tried,
+    VariantComparison,
 };
 use plimsoll_model::{Caveat, Estimate};
 
@@ -98,6 +99,7 @@ fn summary() -> LabSummary {
         recording: Some("/home/r/20261121T193000Z-protocols-1a2b".to_owned()),
         headline: "nfs is 10.0 % slower than fc.".to_owned(),
         trials: TrialCounts { done: 5, failed: 1 },
+        restores: vec![Restores { method: "reflink".to_owned(), trials: 6, seconds: 0.21, bytes: 32_000_000 }],
         cells: vec![cell("fc", 1000.0), cell("nfs", 900.0)],
         comparisons: vec![comparison()],
         ladders: vec![ladder()],
@@ -117,6 +119,7 @@ fn every_section_is_there_and_fits() {
 const EXPECTED: &str = "\
 Order entry over two paths, preset small: 5 trials, 1 failed
 nfs is 10.0 % slower than fc.
+data restored by reflink in 0.21 s (median of 6), 32.0 MB
 
 variants
 variant  connections  rounds  failed  transactions    ±   p99     ±
@@ -169,6 +172,7 @@ fn a_lab_that_measured_nothing_has_a_headline() {
     let empty = LabSummary {
         headline: "Nothing was measured.".to_owned(),
         trials: TrialCounts { done: 0, failed: 1 },
+        restores: Vec::new(),
         cells: Vec::new(),
         comparisons: Vec::new(),
         ladders: Vec::new(),

@@ -1,9 +1,12 @@
 //! Datasets as they are kept: `<home or place>/datasets/<id>/` with `dataset.json` and `data/`.
 //!
 //! One that is being made or removed is called `<id>.half`, and whoever does it holds the lock `<id>.lock`. So a directory
-//! without that ending is whole, and [`clean`] removes what a kill has left.
+//! without that ending is whole, and [`clean`] removes what a kill has left. Those that read one share its lock.
 
-use super::{digest, tree};
+use super::{
+    digest,
+    tree::{self, Way},
+};
 use crate::directory::{Lock, write_json};
 use crate::error::During;
 use crate::home::real_directory;
@@ -21,6 +24,9 @@ const DESCRIPTION: &str = "dataset.json";
 /// Size and digest of every file, of a copy that was proved equal.
 const PROOF: &str = "files.json";
 const HALF: &str = ".half";
+const LOCK: &str = ".lock";
+/// The origin of a dataset that was built, not saved.
+pub const BUILT: &str = "built";
 
 /// `dataset.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,7 +47,7 @@ pub struct Description {
     pub bytes: u64,
     /// RFC 3339, UTC.
     pub made: String,
-    /// `built`, or how it was saved: `reflink`, `btrfs-snapshot`, `clone`, `mariadb-backup`.
+    /// [`BUILT`], or how it was saved: `reflink`, `btrfs-snapshot`, `clone`, `mariadb-backup`.
     pub origin: String,
 }
 
@@ -67,6 +73,19 @@ impl Stored {
     pub fn data(&self) -> PathBuf {
         self.directory.join("data")
     }
+
+    /// Keeps it from being removed until the lock is dropped; others may read it meanwhile.
+    ///
+    /// # Errors
+    /// [`ServerError::DatasetLocked`] while it is being removed; [`ServerError::NoDataset`] if it is gone.
+    pub fn lock_for_reading(&self) -> Result<Lock, ServerError> {
+        let (home, id) = (&self.home, &self.description.id);
+        let lock = had(home, id, Lock::try_share(&lock_of(home, id), "a plimsoll that copies it")?)?;
+        match find(home, id)? {
+            Some(_) => Ok(lock),
+            None => Err(missing(home, id)),
+        }
+    }
 }
 
 /// All datasets of a home and its places, by id.
@@ -75,7 +94,7 @@ impl Stored {
 /// [`ServerError::Io`] if a directory cannot be read.
 pub fn list(home: &Home) -> Result<Vec<Stored>, ServerError> {
     let mut all = Vec::new();
-    for home in [vec![home.clone()], home.places()?].concat() {
+    for home in home.with_places()? {
         for name in names(&home)? {
             // What is named otherwise, or is no dataset, is not ours.
             all.extend(find(&home, &name).ok().flatten());
@@ -117,12 +136,16 @@ pub fn find(home: &Home, id: &str) -> Result<Option<Stored>, ServerError> {
 /// # Errors
 /// As [`find`]; [`ServerError::NoDataset`].
 pub fn find_anywhere(home: &Home, id: &str) -> Result<Stored, ServerError> {
-    for home in [vec![home.clone()], home.places()?].concat() {
+    for home in home.with_places()? {
         if let Some(stored) = find(&home, id)? {
             return Ok(stored);
         }
     }
-    Err(ServerError::NoDataset { id: id.to_owned(), home: home.path().to_owned() })
+    Err(missing(home, id))
+}
+
+fn missing(home: &Home, id: &str) -> ServerError {
+    ServerError::NoDataset { id: id.to_owned(), home: home.path().to_owned() }
 }
 
 /// A dataset that is being made. Dropped before it is finished, it is removed.
@@ -143,7 +166,7 @@ impl Making {
     pub fn begin(home: &Home, id: &str) -> Result<Making, ServerError> {
         let place = place_of(home, id)?;
         real_directory("directory of datasets", &home.datasets(), "move it away")?;
-        let lock = lock(home, id)?;
+        let lock = lock(home, id, "a plimsoll that makes it")?;
         if fs::symlink_metadata(&place).is_ok() {
             return Err(ServerError::DatasetExists { id: id.to_owned() });
         }
@@ -174,8 +197,7 @@ impl Making {
         File::open(&self.half).and_then(|half| Ok(syncfs(half)?)).during("write to disk", &self.half)?;
         fs::rename(&self.half, &place).during("rename to", &place)?;
         self.finished = true;
-        find(&self.home, &self.id)?
-            .ok_or_else(|| ServerError::NoDataset { id: self.id.clone(), home: self.home.path().to_owned() })
+        find(&self.home, &self.id)?.ok_or_else(|| missing(&self.home, &self.id))
     }
 }
 
@@ -183,58 +205,72 @@ impl Drop for Making {
     fn drop(&mut self) {
         if !self.finished {
             // What stays is found by `clean`; there is nobody here to tell.
-            let _ = tree::remove(&self.half);
+            let _ = tree::remove(&self.half).and_then(|()| forget_lock(&self.home, &self.id));
         }
     }
 }
 
 /// Copies a dataset to another home or place by the fastest way, and proves that the copy is equal; its files' sizes and
-/// digests stand in `files.json` beside it. `go_on` is asked many times.
+/// digests stand in `files.json` beside it. Returns the way, too; `go_on` is asked many times.
 ///
 /// # Errors
-/// As [`Making::begin`], [`tree::copy`] and [`digest::prove`]; nothing is left of the copy.
-pub fn duplicate(stored: &Stored, home: &Home, go_on: &mut dyn FnMut() -> bool) -> Result<Stored, ServerError> {
+/// As [`Stored::lock_for_reading`], [`Making::begin`], [`tree::copy`] and [`digest::prove`]; nothing is left of the copy.
+pub fn duplicate(stored: &Stored, home: &Home, go_on: &mut dyn FnMut() -> bool) -> Result<(Stored, Way), ServerError> {
+    let _reading = stored.lock_for_reading()?;
     let making = Making::begin(home, &stored.description.id)?;
     let way = tree::fastest(&stored.data(), making.directory());
     tree::copy(&stored.data(), &making.data(), way, go_on)?;
     let proof = digest::prove(&stored.data(), &making.data(), go_on)?;
     write_json(&making.directory().join(PROOF), &proof)?;
-    making.finish(&stored.description)
+    Ok((making.finish(&stored.description)?, way))
 }
 
 /// Removes the dataset `id` of this home or place.
 ///
 /// # Errors
-/// [`ServerError::NoDataset`]; [`ServerError::Foreign`] for what is no dataset of ours; [`ServerError::DatasetLocked`].
+/// [`ServerError::NoDataset`]; [`ServerError::Foreign`] for what is no dataset of ours; [`ServerError::DatasetLocked`]
+/// names who reads it.
 pub fn delete(home: &Home, id: &str) -> Result<(), ServerError> {
-    let missing = || ServerError::NoDataset { id: id.to_owned(), home: home.path().to_owned() };
-    let stored = find(home, id)?.ok_or_else(missing)?;
-    let _lock = lock(home, id)?;
+    let stored = find(home, id)?.ok_or_else(|| missing(home, id))?;
+    let _lock = lock(home, id, "a plimsoll that removes it")?;
     let half = half_of(&stored.directory);
     tree::remove(&half)?;
     // From here on it is not whole any more, and a kill leaves what `clean` removes.
     fs::rename(&stored.directory, &half).during("rename", &stored.directory)?;
-    tree::remove(&half)
+    tree::remove(&half)?;
+    forget_lock(home, id)
 }
 
-/// Removes what is left in this home or place of datasets whose making or removal was interrupted; those that are being
-/// worked on are locked and left alone. Places are asked one by one.
-///
-/// # Errors
-/// [`ServerError::Io`] if the directory of datasets cannot be read or something cannot be removed.
-pub fn clean(home: &Home) -> Result<Vec<PathBuf>, ServerError> {
-    let mut gone = Vec::new();
-    for name in names(home)? {
-        let Some(id) = name.strip_suffix(HALF).filter(|id| is_name(id)) else { continue };
-        let half = home.datasets().join(&name);
-        let _lock = match lock(home, id) {
-            Err(ServerError::DatasetLocked { .. }) => continue,
-            taken => taken?,
-        };
-        tree::remove(&half)?;
-        gone.push(half);
+/// Removes what is left in this home or place of datasets whose making or removal was interrupted: what was removed, and
+/// what was left alone and why. Those that are being worked on are locked and passed over. Places are asked one by one.
+pub fn clean(home: &Home) -> (Vec<PathBuf>, Vec<ServerError>) {
+    let (mut gone, mut left) = (Vec::new(), Vec::new());
+    let names = names(home).unwrap_or_else(|error| {
+        left.push(error);
+        Vec::new()
+    });
+    for name in names {
+        let id = name.strip_suffix(HALF).or_else(|| name.strip_suffix(LOCK)).filter(|id| is_name(id));
+        match id.map(|id| clean_one(home, id)) {
+            Some(Ok(half)) => gone.extend(half),
+            Some(Err(error)) => left.push(error),
+            None => {}
+        }
     }
-    Ok(gone)
+    (gone, left)
+}
+
+/// Removes the half of a dataset, if there is one, and the lock, unless it is held.
+fn clean_one(home: &Home, id: &str) -> Result<Option<PathBuf>, ServerError> {
+    let _lock = match lock(home, id, "plimsoll clean") {
+        Err(ServerError::DatasetLocked { .. }) => return Ok(None),
+        taken => taken?,
+    };
+    let half = half_of(&place_of(home, id)?);
+    let was_there = fs::symlink_metadata(&half).is_ok();
+    let removed = tree::remove(&half);
+    forget_lock(home, id)?;
+    removed.map(|()| was_there.then_some(half))
 }
 
 /// Names of what lies in the directory of datasets, sorted.
@@ -268,9 +304,22 @@ fn half_of(place: &Path) -> PathBuf {
     place.with_extension(&HALF[1..])
 }
 
-fn lock(home: &Home, id: &str) -> Result<Lock, ServerError> {
-    let taken = Lock::try_take(&home.datasets().join(format!("{id}.lock")), "a dataset")?;
-    taken.ok_or_else(|| ServerError::DatasetLocked { id: id.to_owned() })
+fn lock_of(home: &Home, id: &str) -> PathBuf {
+    home.datasets().join(format!("{id}{LOCK}"))
+}
+
+/// Removes the file of a lock that we hold; whoever has opened it meanwhile sees that it is gone.
+fn forget_lock(home: &Home, id: &str) -> Result<(), ServerError> {
+    let path = lock_of(home, id);
+    fs::remove_file(&path).during("remove", &path)
+}
+
+fn lock(home: &Home, id: &str, holder: &str) -> Result<Lock, ServerError> {
+    had(home, id, Lock::try_take(&lock_of(home, id), holder)?)
+}
+
+fn had(home: &Home, id: &str, lock: Option<Lock>) -> Result<Lock, ServerError> {
+    lock.ok_or_else(|| ServerError::DatasetLocked { id: id.to_owned(), holder: Lock::holder(&lock_of(home, id)) })
 }
 
 #[cfg(test)]
@@ -295,7 +344,7 @@ mod tests {
             checksums: BTreeMap::new(),
             bytes: 3,
             made: "2026-01-01T00:00:00Z".to_owned(),
-            origin: "built".to_owned(),
+            origin: BUILT.to_owned(),
         }
     }
 
@@ -316,8 +365,21 @@ mod tests {
         assert_eq!(list(&home).unwrap(), [stored]);
         assert!(matches!(Making::begin(&home, "monday"), Err(ServerError::DatasetExists { .. })));
         delete(&home, "monday").unwrap();
+        assert_eq!(fs::read_dir(home.datasets()).unwrap().count(), 0, "nor is there a lock");
         assert!(matches!(delete(&home, "monday"), Err(ServerError::NoDataset { .. })));
         assert!(list(&home).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_dataset_stays_while_somebody_reads_it() {
+        let (_directory, home) = home();
+        let stored = make(&home, "monday");
+        let readers = [stored.lock_for_reading().unwrap(), stored.lock_for_reading().unwrap()];
+        let refused = delete(&home, "monday").unwrap_err().to_string();
+        assert!(refused.contains("that copies it") && refused.contains(&std::process::id().to_string()), "{refused}");
+        drop(readers);
+        delete(&home, "monday").unwrap();
+        assert!(matches!(stored.lock_for_reading(), Err(ServerError::NoDataset { .. })));
     }
 
     #[test]
@@ -332,14 +394,14 @@ mod tests {
     fn what_is_half_made_is_no_dataset_and_goes_once_nobody_works_on_it() {
         let (_directory, home) = home();
         let making = Making::begin(&home, "monday").unwrap();
-        assert!(list(&home).unwrap().is_empty() && clean(&home).unwrap().is_empty());
+        assert!(list(&home).unwrap().is_empty() && clean(&home).0.is_empty());
         assert!(matches!(Making::begin(&home, "monday"), Err(ServerError::DatasetLocked { .. })));
         drop(making);
         assert!(!home.datasets().join("monday.half").exists());
         // As a kill leaves it.
         fs::create_dir_all(home.datasets().join("monday.half/data")).unwrap();
-        assert_eq!(clean(&home).unwrap(), [home.datasets().join("monday.half")]);
-        assert!(!home.datasets().join("monday.half").exists());
+        assert_eq!(clean(&home).0, [home.datasets().join("monday.half")]);
+        assert_eq!(fs::read_dir(home.datasets()).unwrap().count(), 0, "nor is there a lock");
     }
 
     #[test]
@@ -350,6 +412,10 @@ mod tests {
         assert!(matches!(find(&home, "theirs"), Err(ServerError::Foreign { .. })));
         assert!(delete(&home, "theirs").is_err() && list(&home).unwrap().is_empty());
         assert!(home.datasets().join("theirs/data").exists());
+        fs::create_dir_all(home.datasets().join("z.half")).unwrap();
+        let (gone, left) = clean(&home);
+        assert_eq!(gone, [home.datasets().join("z.half")], "what is not ours does not end it");
+        assert!(matches!(left.as_slice(), [ServerError::Foreign { .. }]), "{left:?}");
         std::os::unix::fs::symlink(home.path(), home.datasets().join("link")).unwrap();
         assert!(matches!(find(&home, "link"), Err(ServerError::Foreign { .. })));
     }
@@ -360,7 +426,7 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         let place = home.below(elsewhere.path()).unwrap();
         let original = make(&home, "monday");
-        let copy = duplicate(&original, &place, &mut || true).unwrap();
+        let (copy, _) = duplicate(&original, &place, &mut || true).unwrap();
         assert_eq!((&copy.description, copy.home.path()), (&original.description, place.path()));
         assert!(fs::read_to_string(copy.directory.join(PROOF)).unwrap().contains("db/t.ibd"));
         assert_eq!(list(&home).unwrap().len(), 2);

@@ -9,10 +9,12 @@ use crate::ServerError;
 use crate::directory::remove_tree;
 use crate::error::During;
 use crate::process::{Lifetime, scrub, spawn};
-use rustix::fs::{Advice, FallocateFlags, SeekFrom, fadvise, fallocate, ioctl_ficlone, seek, statfs, syncfs};
+use rustix::fs::{
+    Advice, FallocateFlags, Mode, OFlags, SeekFrom, fadvise, fallocate, ioctl_ficlone, seek, statfs, syncfs,
+};
 use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -47,24 +49,56 @@ pub struct Copied {
     pub bytes: u64,
 }
 
-/// The fastest way that works from a tree in `from` to a new one in the directory `to`; it is tried out with a file of
-/// the tree, and the whole tree as a snapshot, which are removed again.
+/// The fastest way that works from a tree in `from` to a new one in the directory `to`. It is tried out with one file of
+/// the tree and an empty subvolume, which are removed again; a kill leaves them in `to`.
 pub fn fastest(from: &Path, to: &Path) -> Way {
     let trial = to.join(format!("{TRIAL}-{}", std::process::id()));
-    let way = match () {
-        () if snapshot(from, &trial).is_ok() => Way::BtrfsSnapshot,
-        () if shares(from, &trial) => Way::Reflink,
-        () => Way::Copy,
+    // Blocks are only shared within a file system, and so are snapshots.
+    match shares(from, &trial) {
+        true if is_subvolume(from) && makes_subvolumes(&trial) => Way::BtrfsSnapshot,
+        true => Way::Reflink,
+        false => Way::Copy,
+    }
+}
+
+/// Whether files of the file system of `path` can share blocks, tried out with two that have no name; true where that
+/// cannot be tried.
+pub fn can_share(path: &Path) -> bool {
+    let nameless = || {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let mut file = File::from(rustix::fs::open(nearest(path), flags, Mode::RUSR | Mode::WUSR).ok()?);
+        file.write_all(&[1; 4096]).ok()?;
+        Some(file)
     };
-    // Nothing that could be done about it would change the way.
-    let _ = fs::remove_file(&trial).or_else(|_| remove(&trial));
-    way
+    match (nameless(), nameless()) {
+        (Some(from), Some(to)) => ioctl_ficlone(to, from).is_ok(),
+        _ => true,
+    }
+}
+
+/// Whether `path` is on Btrfs.
+pub fn is_btrfs(path: &Path) -> bool {
+    is_on_btrfs(nearest(path))
+}
+
+/// The path, or the nearest directory above it that is there.
+fn nearest(path: &Path) -> &Path {
+    path.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(path)
 }
 
 /// Whether the first file found below `from` can be cloned.
 fn shares(from: &Path, trial: &Path) -> bool {
     let cloned = |source: PathBuf| Some(ioctl_ficlone(File::create(trial).ok()?, File::open(source).ok()?).is_ok());
-    first_file(from).and_then(cloned).unwrap_or(false)
+    let shares = first_file(from).and_then(cloned).unwrap_or(false);
+    // Nothing that could be done about it would change the way.
+    let _ = fs::remove_file(trial);
+    shares
+}
+
+fn makes_subvolumes(trial: &Path) -> bool {
+    let made = btrfs(&["create".as_ref(), trial]).is_ok();
+    let _ = remove(trial);
+    made
 }
 
 fn first_file(directory: &Path) -> Option<PathBuf> {

@@ -12,6 +12,12 @@ use crate::error::{During, StorageError};
 use rustix::fs::ioctl_ficlone;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// How often it is tried to have a loop device back, and how long between.
+const ATTEMPTS: u32 = 20;
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
 
 impl Lanes {
     /// The lanes among which this one is.
@@ -93,10 +99,10 @@ impl Lanes {
         }
         loops::detach(&site.image())?;
         let worked = work(&site);
-        attach(&device, &site.image(), spec.sector)?;
-        build::mount(&site, &spec, &source)?;
-        journal.up(&lane)?;
-        worked
+        let together = attach(&device, &site.image(), spec.sector)
+            .and_then(|()| build::mount(&site, &spec, &source))
+            .and_then(|()| journal.up(&lane));
+        worked.and(together)
     }
 }
 
@@ -112,12 +118,21 @@ fn noted(site: &Site, name: &str) -> PathBuf {
     site.root().join(format!("kept-{name}.note"))
 }
 
-/// Attaches the image to the device that it was attached to before: limits and the journal name that one.
+/// Attaches the image to the device that it was attached to before: limits and the journal name that one. Whoever looks for
+/// a free one may have it for a moment.
 fn attach(device: &str, image: &Path, sector: Option<u64>) -> Result<(), StorageError> {
     let mut arguments = vec!["--direct-io=on".to_owned()];
     arguments.extend(sector.map(|bytes| format!("--sector-size={bytes}")));
     arguments.extend([format!("/dev/{device}"), image.display().to_string()]);
-    tool::run("losetup", &arguments)?;
+    let mut attached = tool::run("losetup", &arguments);
+    for _ in 1..ATTEMPTS {
+        if attached.is_err() {
+            thread::sleep(BETWEEN_ATTEMPTS);
+            // The first error says why.
+            attached = tool::run("losetup", &arguments).or(attached);
+        }
+    }
+    attached?;
     match loops::is_direct(device) {
         true => Ok(()),
         false => {

@@ -33,6 +33,7 @@ fn summary() -> LabSummary {
         recording: None,
         headline: String::new(),
         trials: TrialCounts::default(),
+        restores: Vec::new(),
         cells: Vec::new(),
         comparisons: Vec::new(),
         ladders: Vec::new(),

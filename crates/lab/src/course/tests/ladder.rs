@@ -261,3 +261,18 @@ fn over_many_ladders_chance_is_seldom_believed() {
         "kept {helpful}, no effect {useless}, believed {believed}"
     );
 }
+
+#[test]
+fn what_a_kept_rung_costs_is_always_said() {
+    let server = |trial: &TrialPlan| {
+        let risky = trial.variant.config.iter().any(|setting| setting.name == "helpful");
+        let mut outcome = reached(if risky { 1500.0 } else { 1000.0 } * noise(3, trial, 0.01), 5.0);
+        outcome.risks.extend(risky.then_some(Class::D1));
+        outcome
+    };
+    let mut plan = ladder_plan(3, &["helpful"]);
+    plan.procedure.allow = vec![Class::D1];
+    let found = summary(&plan, &Prospects::new(), &run(&plan, &Prospects::new(), server));
+    assert!(found.headline.starts_with("On base helpful is kept: +"), "{}", found.headline);
+    assert!(found.headline.ends_with(" (d1)."), "{}", found.headline);
+}

@@ -3,7 +3,7 @@
 use super::super::summary::summary;
 use super::*;
 use plimsoll_model::comparison::{Design, Metric, Verdict};
-use plimsoll_model::lab::LabSummary;
+use plimsoll_model::lab::{LabSummary, Restored, Restores};
 use plimsoll_model::{Caveat, Class};
 
 fn two(seed: u64, rounds: u32) -> LabPlan {
@@ -51,22 +51,22 @@ fn a_slow_variant_is_found_with_its_size() {
 fn the_headline_tells_each_case() {
     let same = measured(&two(3, 8), 1.0, 0.01);
     assert!(
-        same.headline.starts_with("no difference larger than ") && same.headline.contains(", floor "),
+        same.headline.starts_with("No difference larger than ") && same.headline.contains(", floor "),
         "{}",
         same.headline
     );
     let slow = measured(&two(3, 8), 0.8, 0.01);
     assert!(
-        slow.headline.starts_with("other is ") && slow.headline.contains(" % slower than base (−"),
+        slow.headline.starts_with("Against base other is ") && slow.headline.contains(" % slower (−"),
         "{}",
         slow.headline
     );
     let few = measured(&two(3, 1), 0.8, 0.01);
-    assert!(few.headline.contains("no verdict") && few.headline.contains("3 can"), "{}", few.headline);
+    assert!(few.headline.starts_with("No verdict on other") && few.headline.contains("3 can"), "{}", few.headline);
     assert!(few.caveats.iter().any(|caveat| caveat.code == "few_rounds"));
     let alone = plan(3, 3, vec![variant("base", &[CLOSED])]);
     let found = summary(&alone, &Prospects::new(), &run(&alone, &Prospects::new(), |_| reached(1234.0, 5.0)));
-    assert_eq!(found.headline, "base does 1,234 transactions per second (1,234 – 1,234) at 16 connections.");
+    assert_eq!(found.headline, "At 16 connections base does 1,234 transactions per second (1,234 – 1,234).");
     let dead = summary(&alone, &Prospects::new(), &run(&alone, &Prospects::new(), |_| failed("no such file")));
     assert_eq!(dead.headline, "Nothing was measured: all 3 trials failed, the first because no such file.");
     assert_eq!((dead.trials.done, dead.trials.failed), (0, 3));
@@ -108,6 +108,7 @@ fn failed_trials_are_counted_and_their_pairs_left_out() {
         |code: &str| found.caveats.iter().find(|caveat| caveat.code == code).map(|caveat| caveat.message.as_str());
     assert_eq!(caveat("shared_cores"), Some("in 9 of 10 trials: …"));
     assert!(caveat("failed_trials").unwrap().contains("other at c16 in round 2: the server died"));
+    assert!(!found.interrupted, "failures are no interrupt");
     let half = summary(&plan, &Prospects::new(), &all[..5]);
     assert!(half.interrupted && half.headline.ends_with("interrupted after 5 trials."), "{}", half.headline);
 }
@@ -136,4 +137,29 @@ fn rows_stand_over_all_points_then_for_each() {
     let found = summary(&plan, &Prospects::new(), &run(&plan, &Prospects::new(), server));
     assert_eq!(found.comparisons[0].design, Design::Unpaired);
     assert!(found.caveats.iter().any(|caveat| caveat.code == "not_interleaved"));
+}
+
+#[test]
+fn restores_are_told_and_data_that_differ() {
+    let plan = two(3, 3);
+    let server = |trial: &TrialPlan| {
+        let sum = if (trial.label.as_str(), trial.round) == ("other", 2) { "8" } else { "7" };
+        let restored = Restored {
+            dataset: Some("d".to_owned()),
+            method: "copy".to_owned(),
+            seconds: f64::from(trial.round),
+            bytes: 32,
+            checksums: BTreeMap::from([("sbtest.sbtest1".to_owned(), sum.to_owned())]),
+        };
+        TrialOutcome { restored: Some(restored), ..reached(1000.0, 5.0) }
+    };
+    let found = summary(&plan, &Prospects::new(), &run(&plan, &Prospects::new(), server));
+    assert_eq!(found.restores, [Restores { method: "copy".to_owned(), trials: 6, seconds: 2.0, bytes: 32 }]);
+    let unlike: Vec<&str> = found
+        .caveats
+        .iter()
+        .filter(|caveat| caveat.code == "unlike_data")
+        .map(|caveat| caveat.message.as_str())
+        .collect();
+    assert_eq!(unlike, ["trials of other did not all start from the same data"]);
 }

@@ -2,6 +2,7 @@
 
 use super::{Prepared, refused};
 use crate::error::LabError;
+use plimsoll_model::secrets::is_secret;
 use plimsoll_plan::knowledge::{Consequence, Line, Translated, translate};
 use plimsoll_plan::lab::{Setting, Variant};
 use plimsoll_server::find::{self, Selector};
@@ -37,6 +38,9 @@ impl Builds {
         }
         let found = variant.build.parse::<Selector>().and_then(|selector| find::find(&selector));
         let build = found.map_err(|error| match error {
+            ServerError::NoBuild { .. } if variant.at("build").line > 0 => {
+                LabError::Environment(format!("{}: {error}; in a plan `build` is that path", variant.at("build")))
+            }
             ServerError::NoBuild { .. } => error.into(),
             mistaken => refused(variant.at("build"), format!("build: {mistaken}")),
         })?;
@@ -51,11 +55,15 @@ impl Builds {
 
     /// The variant's settings as its server takes them.
     pub fn prepare(&mut self, build: Build, variant: &Variant) -> Result<Prepared, LabError> {
-        let translated = Builds::translated(&build, variant);
+        let (secrets, config): (Vec<Setting>, _) = variant.config.iter().cloned().partition(is_left_out);
+        let translated = Builds::translated(&build, &Variant { config, ..variant.clone() });
         if let Some(mistake) = translated.mistake() {
             return Err(mistake.into());
         }
         let mut notes: Vec<String> = translated.lines.iter().map(note).collect();
+        notes.extend(secrets.iter().map(|Setting { at, name, .. }| {
+            format!("{at}: {name}: by its name this is a secret, and plans stand in recordings: left out")
+        }));
         let mut requested = Vec::new();
         for setting in translated.settings {
             match (self.unknown(&build, variant, &setting)?, setting.from_file) {
@@ -100,13 +108,8 @@ impl Builds {
     pub fn has_places_for(&mut self, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
         let Some(build) = &prepared.build else { return Ok(()) };
         for (part, option) in PLACED_BY {
-            let asked = match part {
-                "redo" => &variant.layout.redo,
-                "doublewrite" => &variant.layout.doublewrite,
-                "undo" => &variant.layout.undo,
-                _ => &variant.layout.tmp,
-            };
-            if asked.is_some() && !self.options(build, variant)?.accepts(option) {
+            let is_asked = variant.layout.directories().any(|(name, _)| name == part);
+            if is_asked && !self.options(build, variant)?.accepts(option) {
                 let problem = format!(
                     "layout.{part}: {} {} has no setting ({option}) for it; leave it out",
                     build.flavour, build.version
@@ -120,6 +123,11 @@ impl Builds {
 
 fn note(Line { at, name, what, .. }: &Line) -> String {
     format!("{at}: {name}: {what}")
+}
+
+/// A secret of an option file, of which the plan has no value.
+fn is_left_out(setting: &Setting) -> bool {
+    setting.from_file && is_secret(&setting.name)
 }
 
 /// What a server has no more of what is written between these lines, if anything.

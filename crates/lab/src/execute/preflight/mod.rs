@@ -1,25 +1,30 @@
-//! What is found out about the machine before anything starts: builds, their options, paths, room, leave to run commands.
+//! What is found out about the machine before anything starts: builds, their options, paths, room, leave to run
+//! commands.
 //!
-//! Begin with [`Machine::check`]. [`builds`] knows what a server accepts, [`places`] where it may work, [`work`] what is
-//! asked of it, [`leave`] what only a person may allow; [`prospects`] says which rungs can be tried.
+//! Begin with [`Machine::check`]. [`builds`] knows what a server accepts, [`places`] where it may work, [`work`] what
+//! is asked of it, [`leave`] what only a person may allow; [`prospects`] says which rungs can be tried,
+//! [`surroundings`] what a trial has around it.
 
 mod builds;
-mod leave;
+pub mod leave;
 mod places;
 mod prospects;
 mod rigs;
+pub mod surroundings;
 mod work;
 
 use crate::course::Prospects;
 use crate::error::LabError;
-use crate::execute::Options;
 use crate::execute::own_lanes::OwnLanes;
-use crate::starting_data::{Rigs, layout_settings};
+use crate::starting_data::{self, Rigs, layout_settings};
 use builds::Builds;
+use plimsoll_model::secrets::is_secret;
 use plimsoll_plan::lab::{Setting, Variant, Where};
 use plimsoll_plan::{LabPlan, PlanError, quantity};
+use plimsoll_server::snapshot::store;
 use plimsoll_server::{Build, Confinement, Home, Settings, baseline, confine, host};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 pub use work::data_bytes;
 
 /// A variant on this machine.
@@ -46,15 +51,14 @@ impl<'a> Machine<'a> {
     }
 
     /// Refuses, with file and line, what cannot be: unknown variables, a pool larger than the memory, paths that are no
-    /// directories, commands without leave; and finds out which rungs can be tried. Nothing is made or started.
+    /// directories; and finds out which rungs can be tried. Nothing is made or started.
     ///
     /// # Errors
-    /// [`LabError::Plan`], [`LabError::Refused`]; [`LabError::Environment`] and [`LabError::Server`] for what this machine
-    /// lacks: a server, packages, rights.
-    pub fn check(&mut self, plan: &LabPlan, options: &Options) -> Result<Prospects, LabError> {
-        leave::check(plan, options)?;
+    /// [`LabError::Plan`], [`LabError::Refused`]; [`LabError::Environment`] and [`LabError::Server`] for what this
+    /// machine lacks: a server, packages, rights.
+    pub fn check(&mut self, plan: &LabPlan) -> Result<Prospects, LabError> {
         for variant in &plan.variants {
-            self.check_variant(variant)?;
+            self.check_variant(plan, variant)?;
         }
         let mut prospects = Prospects::new();
         for variant in &plan.variants {
@@ -62,7 +66,7 @@ impl<'a> Machine<'a> {
                 let with = variant.with(&variant.name, &rung.change);
                 let prospect = prospects::of(self, plan, variant, &with)?;
                 if !matches!(prospect, crate::course::Prospect::Removed(_)) {
-                    self.check_variant(&with)?;
+                    self.check_variant(plan, &with)?;
                 }
                 prospects.insert((variant.name.clone(), rung.name.clone()), prospect);
             }
@@ -81,11 +85,21 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn check_variant(&mut self, variant: &Variant) -> Result<(), LabError> {
+    /// A line for every setting of an option file that does not apply any more, once though many variants have it.
+    ///
+    /// # Errors
+    /// As [`Machine::prepare`].
+    pub fn notes(&mut self, plan: &LabPlan) -> Result<BTreeSet<String>, LabError> {
+        let prepared = plan.variants.iter().map(|variant| self.prepare(variant));
+        Ok(prepared.collect::<Result<Vec<_>, _>>()?.into_iter().flat_map(|prepared| prepared.notes).collect())
+    }
+
+    fn check_variant(&mut self, plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
         work::check(self.home, variant)?;
         let prepared = self.prepare(variant)?;
-        places::check(self.home, variant)?;
+        places::check(self.home, plan, &prepared, variant)?;
         self.builds.has_places_for(&prepared, variant)?;
+        check_environment(variant)?;
         check_cpus(variant)?;
         check_memory(&prepared, variant)
     }
@@ -105,13 +119,20 @@ pub fn settings_anywhere(prepared: &Prepared, variant: &Variant) -> Result<Setti
     Ok(settings)
 }
 
-/// The settings that the server of a trial is started with: the baseline, what the plan asks for, and the places of the
-/// layout.
+/// The settings that the server of a trial is started with: the baseline, what is fixed with the data of a saved
+/// dataset, what the plan asks for, and the places of the layout.
 ///
 /// # Errors
-/// As [`settings_anywhere`].
+/// As [`settings_anywhere`], [`starting_data::fixed`].
 pub fn settings(prepared: &Prepared, variant: &Variant, rigs: &Rigs) -> Result<Settings, LabError> {
     let mut settings = settings_anywhere(prepared, variant)?;
+    if let Some(id) = &variant.workload.dataset
+        && let Some(stored) = store::find(rigs.data.home(), id)?
+    {
+        for (name, value) in starting_data::fixed(&stored, &prepared.requested)? {
+            settings.set(&name, &value, &format!("the dataset {id}"))?;
+        }
+    }
     if let Some(build) = &prepared.build {
         for (name, value) in layout_settings(rigs, &variant.layout, build) {
             settings.set(&name, &value, "layout")?;
@@ -130,6 +151,16 @@ pub fn confinement(variant: &Variant, rigs: &Rigs) -> Confinement {
     }
 }
 
+/// What `env` says is recorded with the plan, so no secret may stand there.
+fn check_environment(variant: &Variant) -> Result<(), LabError> {
+    let Some(name) = variant.env.keys().find(|name| is_secret(name)) else { return Ok(()) };
+    let problem = format!(
+        "env.{name}: by its name this is a secret, and the values of `env` are recorded with the plan; have the server \
+         read it from a file of its own instead"
+    );
+    Err(refused(variant.at(&format!("env.{name}")), problem))
+}
+
 fn check_cpus(variant: &Variant) -> Result<(), LabError> {
     let here = confine::cpus();
     for (key, cpus) in [("cpus", &variant.cpus), ("client_cpus", &variant.client_cpus)] {
@@ -146,7 +177,8 @@ fn check_cpus(variant: &Variant) -> Result<(), LabError> {
 /// That the pool fits into the memory, and that memory can be limited where that is asked for.
 fn check_memory(prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
     if let Some(memory) = variant.memory {
-        confine::memory_can_be_limited()?;
+        confine::memory_can_be_limited()
+            .map_err(|error| LabError::Environment(format!("{}: {error}", variant.at("memory"))))?;
         let here = host::memory_bytes();
         if memory > here {
             let problem = format!("memory: found {memory} bytes; accepted is at most the {here} bytes of this machine");
@@ -169,7 +201,7 @@ fn check_memory(prepared: &Prepared, variant: &Variant) -> Result<(), LabError> 
 }
 
 /// Something in the plan that cannot be; a default stands in no line.
-fn refused(at: Where, problem: impl Into<String>) -> LabError {
+pub(crate) fn refused(at: Where, problem: impl Into<String>) -> LabError {
     match at.line {
         0 => LabError::Refused(problem.into()),
         _ => PlanError::File { at, problem: problem.into() }.into(),

@@ -1,36 +1,90 @@
 //! Where servers may work: directories that are there and can be written, lanes that can be built, room for the data.
 
-use super::{data_bytes, refused};
+use super::rigs::left_bytes;
+use super::work::nearest;
+use super::{Prepared, data_bytes, refused};
 use crate::error::LabError;
 use crate::execute::own_lanes::OwnLanes;
-use plimsoll_plan::lab::{Layout, Storage, Variant};
-use plimsoll_server::Home;
+use crate::starting_data::recipe::Recipe;
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::{Method, Restore, Storage, Variant};
+use plimsoll_server::snapshot::{store, tree};
+use plimsoll_server::{Build, Home};
 use plimsoll_storage::lane::spec::{Kind, Spec};
 use plimsoll_storage::lane::tool;
-use rustix::fs::{Access, access, statvfs};
+use rustix::fs::{Access, access, statfs, statvfs};
 use rustix::process::geteuid;
 use std::fs;
 use std::path::Path;
 
+/// `f_type` of file systems on which a copy shares its blocks with the original: Btrfs, XFS (statfs(2)).
+const SHARING: [i64; 2] = [0x9123_683e, 0x5846_5342];
+
 /// Refuses paths where no server can work, and lanes that cannot be built.
-pub(super) fn check(home: &Home, variant: &Variant) -> Result<(), LabError> {
-    match &variant.storage {
-        Storage::Home => has_room(home.path(), "datadir", variant)?,
+pub(super) fn check(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
+    let path = match &variant.storage {
+        Storage::Lane(name) => {
+            lane(home, name, variant)?;
+            None
+        }
+        Storage::Home => Some((home.path(), home.clone())),
         Storage::Directory(path) => {
             directory(path, "datadir", variant)?;
-            has_room(path, "datadir", variant)?;
+            Some((path.as_path(), home.place_below(path)?))
         }
-        Storage::Lane(name) => lane(home, name, variant)?,
+    };
+    can_restore(home, plan, variant)?;
+    if let (Some((path, place)), Some(build)) = (path, &prepared.build) {
+        let asked = Variant { config: prepared.requested.clone(), ..variant.clone() };
+        let kept = matches!(plan.procedure.restore, Restore::Snapshot(_)) && !is_stored(&place, build, &asked)?;
+        has_room(path, kept, left_bytes(&place, plan), variant)?;
     }
-    parts(&variant.layout).into_iter().try_for_each(|(key, path)| directory(path, &key, variant))
+    variant.layout.parts().try_for_each(|(key, path)| directory(path, &key, variant))
 }
 
-/// The paths of a layout by the keys that name them.
-fn parts(layout: &Layout) -> Vec<(String, &Path)> {
-    let Layout { redo, doublewrite, undo, binlog, tmp, tables } = layout;
-    let named = [("redo", redo), ("doublewrite", doublewrite), ("undo", undo), ("binlog", binlog), ("tmp", tmp)];
-    let named = named.into_iter().filter_map(|(key, path)| Some((format!("layout.{key}"), path.as_deref()?)));
-    named.chain(tables.iter().map(|(table, path)| (format!("layout.tables.{table}"), path.as_path()))).collect()
+/// Whether the dataset of a variant is in the store of the home or place where it works.
+fn is_stored(place: &Home, build: &Build, variant: &Variant) -> Result<bool, LabError> {
+    let id = match &variant.workload.dataset {
+        Some(name) => name.clone(),
+        None => Recipe::of(build, variant)?.id(),
+    };
+    Ok(store::find(place, &id)?.is_some())
+}
+
+/// Refuses ways of restoring that the file system of the data does not have.
+fn can_restore(home: &Home, plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
+    let Restore::Snapshot(Some(method)) = plan.procedure.restore else { return Ok(()) };
+    let path = match &variant.storage {
+        Storage::Lane(name) => return lane_can_restore(name, method, variant),
+        Storage::Home => home.path(),
+        Storage::Directory(path) => path,
+    };
+    let can = match method {
+        Method::Reflink => tree::can_share(path),
+        Method::BtrfsSnapshot => tree::is_btrfs(path),
+        Method::ImageClone | Method::Copy => true,
+    };
+    if can { Ok(()) } else { cannot_restore(method, &path.display().to_string(), variant) }
+}
+
+fn lane_can_restore(name: &str, method: Method, variant: &Variant) -> Result<(), LabError> {
+    let spec = Spec::parse(name)?;
+    let can = match method {
+        Method::Reflink => !matches!(spec.kind, Kind::Tmpfs | Kind::Overlay | Kind::Ext4),
+        Method::BtrfsSnapshot => matches!(spec.kind, Kind::Root | Kind::Btrfs | Kind::BtrfsNocow),
+        Method::ImageClone => spec.kind.has_device() && !spec.is_served(),
+        Method::Copy => true,
+    };
+    if can { Ok(()) } else { cannot_restore(method, &format!("the lane {name}"), variant) }
+}
+
+fn cannot_restore(method: Method, what: &str, variant: &Variant) -> Result<(), LabError> {
+    let problem = format!(
+        "restore: {what}, where the data of `{}` lie, has no {}; accepted is \"snapshot\", the fastest way that it has",
+        variant.name,
+        method.name()
+    );
+    Err(refused(variant.at("procedure.restore"), problem))
 }
 
 fn directory(path: &Path, key: &str, variant: &Variant) -> Result<(), LabError> {
@@ -49,27 +103,34 @@ fn directory(path: &Path, key: &str, variant: &Variant) -> Result<(), LabError> 
     }
 }
 
-/// Refuses what would fill the disk. That the data are kept a second time may cost nothing, so it is not counted.
-fn has_room(path: &Path, key: &str, variant: &Variant) -> Result<(), LabError> {
-    let Ok(facts) = statvfs(path) else { return Ok(()) };
-    let (free, wanted) = (facts.f_bavail.saturating_mul(facts.f_frsize), data_bytes(variant)?);
+/// Refuses what would fill the disk, of which so many bytes will be `freed` first. Data of which a dataset is `kept`
+/// take room twice, unless the two share blocks.
+fn has_room(path: &Path, kept: bool, freed: u64, variant: &Variant) -> Result<(), LabError> {
+    let (Ok(facts), Ok(kind)) = (statvfs(path), statfs(path)) else { return Ok(()) };
+    let shares = SHARING.contains(&kind.f_type);
+    let twice = kept && !shares;
+    // What shares its blocks frees little when it goes.
+    let freed = if shares { 0 } else { freed };
+    let free = facts.f_bavail.saturating_mul(facts.f_frsize).saturating_add(freed);
+    let wanted = data_bytes(variant)?.saturating_mul(if twice { 2 } else { 1 });
     if wanted <= free {
         return Ok(());
     }
     let mega = |bytes: u64| bytes / 1_000_000;
     let problem = format!(
-        "the data of `{}` take about {} MB, and {} has {} MB free; make room, or make `workload` smaller",
+        "the data of `{}` take about {} MB{}, and {} has {} MB free; make room, or make `workload` smaller",
         variant.name,
         mega(wanted),
+        if twice { " with the copy that is kept" } else { "" },
         path.display(),
         mega(free)
     );
-    Err(refused(variant.at(key), problem))
+    Err(refused(nearest(variant, &["datadir", "workload.kind"]), problem))
 }
 
 fn lane(home: &Home, name: &str, variant: &Variant) -> Result<(), LabError> {
     let spec = Spec::parse(name).map_err(|error| refused(variant.at("lane"), format!("lane: {error}")))?;
-    if OwnLanes::of(home.path()).up(name)?.is_some() {
+    if OwnLanes::of(home.path()).free(name)?.is_some() {
         return Ok(());
     }
     let missing = tool::missing_for(&spec);

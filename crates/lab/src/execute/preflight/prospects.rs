@@ -4,10 +4,11 @@ use super::builds::{Builds, removed};
 use super::{Machine, Prepared, settings_anywhere};
 use crate::course::Prospect;
 use crate::error::LabError;
-use plimsoll_model::durability::Risks;
+use plimsoll_model::durability::{Class, Risks};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::knowledge::risks;
+use plimsoll_plan::knowledge::{classes, risks};
 use plimsoll_plan::lab::{Setting, Variant};
+use plimsoll_server::Build;
 use std::collections::BTreeMap;
 
 /// What a rung is on the server of `variant`, which is `with` it.
@@ -28,8 +29,16 @@ pub(super) fn of(
     if unsafe_here.is_empty() {
         return Ok(Prospect::Possible);
     }
-    let words: Vec<String> = unsafe_here.iter().map(|class| format!("it {} ({class})", class.words())).collect();
+    let words: Vec<String> = unsafe_here.iter().map(|class| cost(*class, &own, &build)).collect();
     Ok(Prospect::Unsafe(words.join("; ")))
+}
+
+/// `it loses … (d1) by innodb_flush_log_at_trx_commit = 2`: of the rung's `own` settings those that cost this.
+fn cost(class: Class, own: &[Setting], build: &Build) -> String {
+    let costly = own.iter().filter(|setting| classes(&setting.name, &setting.value, build.flavour).contains(&class));
+    let by: Vec<String> = costly.map(|setting| format!("{} = {}", setting.name, setting.value)).collect();
+    let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(", ")) };
+    format!("it {} ({class}){by}", class.words())
 }
 
 fn risks_of(prepared: &Prepared, variant: &Variant) -> Result<Risks, LabError> {

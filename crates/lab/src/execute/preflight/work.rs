@@ -2,17 +2,21 @@
 
 use super::refused;
 use crate::error::LabError;
+use crate::procedure::storage;
 use plimsoll_plan::lab::{Variant, Where};
 use plimsoll_server::Home;
 use plimsoll_server::snapshot::store;
 use plimsoll_workloads::chosen::Chosen;
+use std::path::Path;
 
 /// Of a data directory beside the tables: system tables, undo, temporary tablespaces. About.
 const DIRECTORY_BYTES: u64 = 150 << 20;
 
 /// Refuses workloads, parameters and datasets that there are not.
 pub(super) fn check(home: &Home, variant: &Variant) -> Result<(), LabError> {
-    let Some(chosen) = chosen(variant)? else { return Ok(()) };
+    let Some(chosen) = chosen(variant)? else {
+        return storage::plan(variant, 0, Path::new("")).map(|_| ());
+    };
     let open = variant.load.find.is_some() || variant.load.points.iter().any(|point| point.rate.is_some());
     let protocol = variant.load.protocol.as_deref().unwrap_or_else(|| chosen.default_protocol());
     let key = if variant.load.protocol.is_some() { "load.protocol" } else { "load.rate" };
@@ -29,8 +33,7 @@ fn chosen(variant: &Variant) -> Result<Option<Chosen>, LabError> {
     if workload.kind == "io" {
         return Ok(None);
     }
-    let typed: Vec<(String, String)> = workload.params.clone().into_iter().collect();
-    Chosen::before_data(&workload.kind, &typed).map(Some).map_err(|error| {
+    Chosen::before_data(&workload.kind, &workload.typed()).map(Some).map_err(|error| {
         let text = error.to_string();
         let parameter = workload.params.keys().find(|name| text.contains(&format!("'{name}'")));
         let key = parameter.map_or("workload.kind".to_owned(), |name| format!("workload.{name}"));
@@ -81,6 +84,6 @@ fn dataset(home: &Home, variant: &Variant) -> Result<(), LabError> {
 }
 
 /// The first of these keys that stands somewhere.
-fn nearest(variant: &Variant, keys: &[&str]) -> Where {
+pub(super) fn nearest(variant: &Variant, keys: &[&str]) -> Where {
     keys.iter().map(|key| variant.at(key)).find(|at| at.line > 0).unwrap_or_default()
 }

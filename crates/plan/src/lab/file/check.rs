@@ -14,6 +14,8 @@ const OF_PRIVATE_SERVERS: [&str; 9] =
 const OF_SERVERS: [&str; 9] = ["build", "config_file", "config", "target", "layout", "cpus", "memory", "env", "load"];
 /// What a ladder calls those of its trials that try no rung.
 const LADDER_WORDS: [&str; 3] = ["floor", "worth", "gain"];
+/// More than these nobody waits for: a month and more of trials of half a minute.
+const MOST_TRIALS: usize = 100_000;
 /// Bytes that a recording has for the label of a trial.
 const LONGEST_LABEL: usize = 80;
 
@@ -33,6 +35,7 @@ pub(super) fn check(plan: &LabPlan, lines: &BTreeMap<String, Where>) -> Result<(
     for variant in &plan.variants {
         pool_fits(variant)?;
     }
+    check.trials()?;
     if plan.rungs.is_empty() { Ok(()) } else { check.ladder() }
 }
 
@@ -118,8 +121,36 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// Trials that there are at least: of a ladder those of its floor and of its rungs at their places.
+    fn trials(&self) -> Result<(), PlanError> {
+        let LabPlan { variants, rungs, procedure, .. } = self.plan;
+        let of_round: usize = variants.iter().map(|variant| variant.load.points.len()).sum();
+        let pairs = if rungs.is_empty() { 1 } else { 2 * (1 + rungs.len()) };
+        match of_round.saturating_mul(pairs).saturating_mul(procedure.rounds as usize) {
+            ..=MOST_TRIALS => Ok(()),
+            many => refuse(
+                self.at("procedure.rounds"),
+                format!(
+                    "variants, load points, rungs and rounds make {many} trials; accepted are up to {MOST_TRIALS}, so \
+                     leave some out"
+                ),
+            ),
+        }
+    }
+
     fn data(&self, variant: &Variant) -> Result<(), PlanError> {
         let restore = &self.plan.procedure.restore;
+        if *restore == Restore::Snapshot(Some(Method::ImageClone)) {
+            let why = match &variant.storage {
+                Storage::Lane(_) if variant.layout.is_empty() => None,
+                Storage::Lane(_) => Some("has a layout with files that are not on it"),
+                Storage::Home | Storage::Directory(_) => Some("lies on none"),
+            };
+            if let Some(why) = why {
+                let problem = format!("image-clone copies the image of a lane, and `{}` {why}", variant.name);
+                return refuse(self.at("procedure.restore"), problem);
+            }
+        }
         if variant.workload.dataset.is_some() {
             let problem = match restore {
                 _ if variant.target.is_some() => "a saved dataset is for private servers, and there is a target",
@@ -127,10 +158,6 @@ impl Check<'_> {
                 _ => return Ok(()),
             };
             return refuse(variant.at("workload.dataset"), problem);
-        }
-        if *restore == Restore::Snapshot(Some(Method::ImageClone)) && !matches!(variant.storage, Storage::Lane(_)) {
-            let problem = format!("image-clone copies the image of a lane, and `{}` lies on none", variant.name);
-            return refuse(self.at("procedure.restore"), problem);
         }
         Ok(())
     }
@@ -162,6 +189,16 @@ impl Check<'_> {
         if let Some(at) = searched.or(in_rung.map(|rung| rung.at.clone())) {
             let problem = "`find` cannot go with [[rung]]: a ladder compares at one load; give connections or a rate";
             return refuse(at, problem);
+        }
+        for (rung, key) in rungs.iter().flat_map(|rung| ["load.connections", "load.rate"].map(|key| (rung, key))) {
+            if let Some(at) = rung.change.lines.get(key) {
+                let problem = format!(
+                    "{key}: a ladder compares at the load points of [load] alone, with rung `{}` and without; say it \
+                     there",
+                    rung.name
+                );
+                return refuse(at.clone(), problem);
+            }
         }
         for (place, rung) in rungs.iter().enumerate() {
             for variant in variants {

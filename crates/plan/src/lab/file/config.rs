@@ -7,6 +7,7 @@ use crate::knowledge::{self, Standing};
 use crate::lab::{Setting, Where, change};
 use crate::option_file::{self, Entry};
 use plimsoll_model::Flavour;
+use plimsoll_model::secrets::is_secret;
 
 /// Gives the text of a file that the plan names, or says why it cannot be read.
 pub(super) type Files<'f> = &'f dyn Fn(&str) -> Result<String, String>;
@@ -21,7 +22,8 @@ pub(super) fn settings(fields: &Fields<'_>, files: Files<'_>) -> Result<Vec<Sett
 }
 
 /// What servers read of the file; the later of two lines of one name counts, as it does there. A name of old or one
-/// that Plimsoll decides itself stays in: what becomes of it depends on the server.
+/// that Plimsoll decides itself stays in: what becomes of it depends on the server. So does a secret, without its
+/// value: plans stand in recordings.
 fn of_file(value: &Value, files: Files<'_>) -> Result<Vec<Setting>, PlanError> {
     let file = value.text()?;
     let text = files(file).map_err(|error| value.problem(format!("cannot read `{file}`: {error}")))?;
@@ -33,6 +35,7 @@ fn of_file(value: &Value, files: Files<'_>) -> Result<Vec<Setting>, PlanError> {
             let problem = format!("the value of `{name}` has control characters; accepted is one line of text");
             return Err(PlanError::File { at, problem });
         }
+        let value = if is_secret(&name) { String::new() } else { value };
         change::set(&mut settings, Setting { name, value, at, from_file: true });
     }
     Ok(settings)
@@ -61,6 +64,11 @@ fn check(key: &str, name: &str, text: &str, value: &Value) -> Result<(), PlanErr
     }
     if text.chars().any(char::is_control) {
         return Err(value.refuse("one line of text without control characters"));
+    }
+    if is_secret(name) {
+        return Err(value.problem(
+            "by its name this is a secret, and plans stand in recordings; leave it out, the server does without",
+        ));
     }
     // What holds for the oldest server of one vendor holds for all: it is Plimsoll that decides, not the server.
     match knowledge::standing(name, text, Flavour::MySql, (0, 0, 0)) {

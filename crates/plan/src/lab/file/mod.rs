@@ -128,7 +128,7 @@ fn variants(
     base: &Base<'_>,
     lines: &BTreeMap<String, Where>,
 ) -> Result<Vec<Variant>, PlanError> {
-    let of_base = |key: &str| ["workload", "load"].contains(&key.split('.').next().unwrap_or_default());
+    let of_base = |key: &str| ["workload", "load", "procedure"].contains(&key.split('.').next().unwrap_or_default());
     let server = sections.read("server", |value| base.server(value))?.unwrap_or_default();
     let common = Variant {
         name: BASE.to_owned(),

@@ -1,15 +1,21 @@
 //! What a plan would do, for a person.
 
 use crate::terminal::duration;
-use plimsoll_lab::execute::dry_run::{DryRun, SettingPlan, VariantPlan};
+use plimsoll_lab::execute::dry_run::{ActionPlan, DryRun, SettingPlan, VariantPlan};
 use plimsoll_model::samples::Phase;
+use plimsoll_plan::lab::Action;
+use plimsoll_report::format::counted;
 use plimsoll_report::text::clean;
+
+/// Characters of the widest column.
+const WIDEST: usize = 48;
 
 pub fn text(found: &DryRun) -> String {
     let mut lines = Vec::new();
     let preset = found.preset.as_ref().map_or(String::new(), |preset| format!(", preset {preset}"));
     lines.push(format!("{}{preset}, seed {}", found.name, found.seed));
     trials(found, &mut lines);
+    actions(found, &mut lines);
     found.variants.iter().for_each(|variant| one_variant(variant, &mut lines));
     lines.iter().map(|line| clean(line).trim_end().to_owned() + "\n").collect()
 }
@@ -18,8 +24,8 @@ fn trials(found: &DryRun, lines: &mut Vec<String>) {
     let estimate = &found.estimate;
     let up_to = if found.complete { "" } else { "up to " };
     lines.push(format!(
-        "{up_to}{} trials, about {}, about {} MB of disk; nothing was started",
-        estimate.trials,
+        "{up_to}{}, about {}, about {} MB of disk; nothing was started",
+        counted(estimate.trials as f64, "trial"),
         duration(estimate.seconds),
         estimate.bytes.div_ceil(1_000_000)
     ));
@@ -28,31 +34,63 @@ fn trials(found: &DryRun, lines: &mut Vec<String>) {
         phases.map(|(phase, seconds)| format!("{} {}", name(*phase), duration(*seconds))).collect();
     lines.push(format!("a trial, about: {}", phases.join(", ")));
     lines.push(String::new());
+    let widths = [
+        widest(found.trials.iter().map(|trial| &trial.variant)),
+        widest(found.trials.iter().map(|trial| &trial.point)),
+    ];
     for trial in &found.trials {
-        lines.push(format!("{:5}  {:32} {:14} round {}", trial.index, trial.variant, trial.point, trial.round));
+        let [variant, point] = widths;
+        lines.push(format!(
+            "{:5}  {:variant$}  {:point$}  round {}",
+            trial.index, trial.variant, trial.point, trial.round
+        ));
     }
     if !found.complete {
         lines.push("    …  what comes next depends on what these find".to_owned());
     }
 }
 
+/// What is done outside of the database: what one has to read before one says --allow-commands.
+fn actions(found: &DryRun, lines: &mut Vec<String>) {
+    if found.actions.is_empty() {
+        return;
+    }
+    lines.push(String::new());
+    for ActionPlan { origin, of, action } in &found.actions {
+        lines.push(match action {
+            Action::Command(command) => format!("{origin}: {of} runs, with --allow-commands: {command}"),
+            Action::Prompt(prompt) => format!("{origin}: {of} waits for a person: {prompt}"),
+        });
+    }
+}
+
 fn one_variant(variant: &VariantPlan, lines: &mut Vec<String>) {
     lines.push(String::new());
     lines.push(format!("{}: {}, data in {}", variant.name, variant.server, variant.storage));
-    variant.settings.iter().chain(&variant.places).for_each(|setting| one_setting(setting, lines));
+    let own: Vec<&SettingPlan> = variant.settings.iter().chain(&variant.places).collect();
+    settings(&own, "  ", lines);
     for note in &variant.notes {
         lines.push(format!("  note: {note}"));
     }
     for rung in &variant.rungs {
         let refused = rung.refused.as_ref().map_or(String::new(), |why| format!(": {why}"));
         lines.push(format!("  rung {}{refused}", rung.name));
-        rung.settings.iter().for_each(|setting| one_setting(setting, lines));
+        settings(&rung.settings.iter().collect::<Vec<_>>(), "    ", lines);
     }
 }
 
-fn one_setting(setting: &SettingPlan, lines: &mut Vec<String>) {
-    let cost = setting.class.map_or(String::new(), |class| format!("  {class}: {}", class.words()));
-    lines.push(format!("  {:40} {:24} {}{cost}", setting.name, setting.value, setting.origin));
+fn settings(all: &[&SettingPlan], indent: &str, lines: &mut Vec<String>) {
+    let name = widest(all.iter().map(|setting| &setting.name));
+    let value = widest(all.iter().map(|setting| &setting.value));
+    for setting in all {
+        let cost = setting.class.map_or(String::new(), |class| format!("  {class}: {}", class.words()));
+        lines.push(format!("{indent}{:name$}  {:value$}  {}{cost}", setting.name, setting.value, setting.origin));
+    }
+}
+
+/// The width of a column, which a text that is far too long for one does not decide.
+fn widest<'t>(texts: impl Iterator<Item = &'t String>) -> usize {
+    texts.map(|text| text.chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
 }
 
 /// A phase as recordings call it.
