@@ -9,8 +9,9 @@
 //! of a stopped server, made in whatever order, is a state that crash recovery is made for. A copy of a running one is
 //! not: the log could be copied before a page that is newer than all of it.
 //!
-//! That holds for each log by itself. With a binary log a transaction is prepared in InnoDB first and counts once the binary
-//! log has it, so recovery needs both; whoever starts on the copy without that log must not copy such a server this way.
+//! That holds for each log by itself. With a binary log a transaction is prepared in InnoDB first and counts once the
+//! binary log has it, so recovery needs both; whoever starts on the copy without that log must not copy such a server
+//! this way.
 //!
 //! Reading and cloning go through the page cache, so nothing has to be flushed for the copy to be right. It is worth
 //! flushing before the stop all the same, since cloning flushes what is dirty, and the server stands still meanwhile.

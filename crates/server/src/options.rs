@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// How alike a name must be to be what was meant, by Jaro and Winkler.
-const ALIKE: f64 = 0.85;
+/// How alike a name must be to be what was meant, as a share of letters that agree (Damerau and Levenshtein).
+const ALIKE: f64 = 0.7;
 /// So many names are offered at most.
 const OFFERED: usize = 3;
 /// What may stand before the name of an option that is a switch.
@@ -66,7 +66,7 @@ impl Options {
     /// Names that may have been meant, the likeliest first.
     pub fn nearest(&self, name: &str) -> Vec<&str> {
         let name = normal(name);
-        let likeness = |known: &str| strsim::jaro_winkler(&name, known);
+        let likeness = |known: &str| strsim::normalized_damerau_levenshtein(&name, known);
         let mut near: Vec<(f64, &str)> = self.names.iter().map(|known| (likeness(known), known.as_str())).collect();
         near.retain(|(likeness, _)| *likeness >= ALIKE);
         near.sort_by(|a, b| b.0.total_cmp(&a.0));

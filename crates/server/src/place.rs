@@ -1,8 +1,9 @@
 //! Places: parts of a home that lie on other storage, below a directory that somebody named.
 //!
-//! A place is a [`Home`] of its own, `DIR/plimsoll-<hash of the home>/`, with servers, datasets and files of logs in it.
-//! It is noted in `<home>/places/` before it is made, so that whoever lists or cleans the home finds what is there. The
-//! note names the file system, too: a place that is not there may have been removed, or its disk is not mounted now.
+//! A place is a [`Home`] of its own, `DIR/plimsoll-<hash of the home>/`, with servers, datasets and files of logs in
+//! it. It is noted in `<home>/places/` before it is made, so that whoever lists or cleans the home finds what is there.
+//! The note names the file system, too: a place that is not there may have been removed, or its disk is not mounted
+//! now.
 
 use crate::error::During;
 use crate::fingerprint::fingerprint;
@@ -32,8 +33,8 @@ impl Home {
     /// The place of this home below `directory`, made and noted if it is not there.
     ///
     /// # Errors
-    /// [`ServerError::Place`] if `directory` is no directory, what lies there is not ours, or the disk of the place that
-    /// was there is not mounted; [`ServerError::Io`].
+    /// [`ServerError::Place`] if `directory` is no directory, what lies there is not ours, or the disk of the place
+    /// that was there is not mounted; [`ServerError::Io`].
     pub fn below(&self, directory: &Path) -> Result<Home, ServerError> {
         let place = self.place_below(directory)?;
         let _lock = self.lock_places()?;
@@ -191,7 +192,7 @@ fn not_mounted(note: &Note) -> ServerError {
         what: "storage path",
         path: note.root.clone(),
         found: format!("its file system is not mounted, by the note `{}`", note.file.display()),
-        remedy: "mount it, or remove the note if the disk has got another id (XFS takes its device number) or is no more",
+        remedy: "mount it, or remove the note if the disk has another id now (XFS takes its device number) or is no more",
     }
 }
 

@@ -134,12 +134,13 @@ pub struct Cleaning {
     pub left: Vec<ServerError>,
 }
 
-/// Stops servers that outlived their Plimsoll and removes stale sockets, half-made data, datasets and templates, and the
-/// servers of labs as a whole; in the home and all its places. Servers that `server start` keeps up, servers in use, and data stay.
+/// Stops servers that outlived their Plimsoll and removes stale sockets, half-made data, datasets and templates, and
+/// the servers of labs as a whole; in the home and all its places. Servers that `server start` keeps up, servers in
+/// use, and data stay.
 ///
 /// # Errors
-/// [`ServerError::Io`] when the notes of the home cannot be read; trouble with one server, dataset or place is listed, not
-/// returned.
+/// [`ServerError::Io`] when the notes of the home cannot be read; trouble with one server, dataset or place is listed,
+/// not returned.
 pub fn clean(home: &Home) -> Result<Cleaning, ServerError> {
     let mut cleaning = Cleaning::default();
     for home in home.with_places()? {

@@ -81,8 +81,8 @@ fn lacks(method: Method, source: &mut Source, to: &Path) -> Result<Option<String
     let flavour = source.build.flavour;
     Ok(match method {
         Method::Reflink | Method::BtrfsSnapshot if source.writes_binlog()? => Some(
-            "the server writes a binary log (log_bin), which decides what becomes of transactions that are prepared, and a \
-             copy of the files is started without it"
+            "the server writes a binary log (log_bin), which decides what becomes of transactions that are prepared, \
+             and a copy of the files is started without it"
                 .to_owned(),
         ),
         Method::Reflink | Method::BtrfsSnapshot => match source.outside()? {

@@ -32,8 +32,8 @@ pub fn nothing_is_prepared(control: &mut Control) -> Result<(), LabError> {
     match prepared.rows.len() {
         0 => Ok(()),
         count => Err(LabError::Environment(format!(
-            "the copy has prepared transactions that nobody has decided: {count} (XA RECOVER); commit or roll them back in the \
-             server, and save again"
+            "the copy has prepared transactions that nobody has decided: {count} (XA RECOVER); commit or roll them \
+             back in the server, and save again"
         ))),
     }
 }

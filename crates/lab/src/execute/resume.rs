@@ -136,8 +136,8 @@ fn fresh_data(plan: &LabPlan, next: &TrialPlan) -> Option<Caveat> {
     let kept = plan.procedure.restore == Restore::None && target.is_none() && workload.kind != STORAGE;
     (kept && next.index > 1).then(|| {
         let message = format!(
-            "restore = \"none\": from trial {} on the data are those that were loaded anew when the lab was resumed, not \
-             what the trials before it left",
+            "restore = \"none\": from trial {} on the data are those that were loaded anew when the lab was resumed, \
+             not what the trials before it left",
             next.index
         );
         Caveat::new("fresh_data", message)

@@ -1,8 +1,9 @@
 //! Restoring by a clone of the whole image of a lane.
 //!
-//! The first time the data are copied on the lane, and its image is kept; from then on it is put back. What is on the lane
-//! beside the data of the rig goes back with it. So this is only done on a lane that a lab has built for itself, and an image
-//! is only used while the same datasets and servers are there as when it was kept; otherwise it is made anew.
+//! The first time the data are copied on the lane, and its image is kept; from then on it is put back. What is on the
+//! lane beside the data of the rig goes back with it. So this is only done on a lane that a lab has built for itself,
+//! and an image is only used while the same datasets and servers are there as when it was kept; otherwise it is made
+//! anew.
 
 use super::Rigs;
 use super::restore::copy;
@@ -24,8 +25,8 @@ const DEPTH: usize = 3;
 /// Digits of an image's name.
 const DIGITS: usize = 16;
 
-/// Whether cloning the image may be done and costs less than copying the files: when its blocks are shared. It cannot be
-/// unmounted while another rig lies on it.
+/// Whether cloning the image may be done and costs less than copying the files: when its blocks are shared. It cannot
+/// be unmounted while another rig lies on it.
 pub(super) fn pays(rigs: &Rigs, stored: &Stored, layout: &Layout) -> bool {
     let Some((lanes, lane)) = rigs.lane.as_ref().and_then(|lane| Some((Lanes::with(lane)?, lane))) else {
         return false;
@@ -54,8 +55,8 @@ pub(super) fn restore(
     };
     if !rigs.lane_is_ours {
         return refuse(&format!(
-            "the lane {0} was up before, and whatever else is on it would go back to an earlier state; use \"copy\", or take \
-             it down first (`plimsoll lane down {0}`), so that the lab builds one for itself",
+            "the lane {0} was up before, and whatever else is on it would go back to an earlier state; use \"copy\", \
+             or take it down first (`plimsoll lane down {0}`), so that the lab builds one for itself",
             lane.name
         ));
     }

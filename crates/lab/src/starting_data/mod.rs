@@ -1,8 +1,9 @@
-//! Identical starting data: a dataset is built once, kept, copied to where variants work, and restored before each trial.
+//! Identical starting data: a dataset is built once, kept, copied to where variants work, and restored before each
+//! trial.
 //!
 //! [`recipe`] is all that decides what a dataset holds, and so its name; [`build`] makes one, [`mod@restore`] puts it
-//! where the server of a trial will find it, [`layout`] knows which files lie elsewhere then and which settings the server
-//! needs to find them; [`server`] is where one is made and checked.
+//! where the server of a trial will find it, [`layout`] knows which files lie elsewhere then and which settings the
+//! server needs to find them; [`server`] is where one is made and checked.
 
 mod build;
 mod image;
@@ -56,8 +57,8 @@ impl Rigs {
 /// proved equal, or built. `build` is the variant's server. No server may run in the rigs.
 ///
 /// # Errors
-/// [`LabError::Refused`] if there is no dataset of the name that the plan gives, another build made it, or its settings are
-/// not the plan's; also if two are called so; else as those of servers and loads. What was half made is removed.
+/// [`LabError::Refused`] if there is no dataset of the name that the plan gives, another build made it, or its settings
+/// are not the plan's; also if two are called so; else as those of servers and loads. What was half made is removed.
 pub fn obtain(
     home: &Home,
     rigs: &Rigs,
@@ -112,8 +113,8 @@ fn must_be_one(copies: &[Stored]) -> Result<(), LabError> {
     match others.iter().find(|other| tells(other) != tells(first)) {
         None => Ok(()),
         Some(other) => Err(LabError::Refused(format!(
-            "two datasets are called `{}`, {} and {}, and they are not the same; save them under two names, or remove both \
-             with `plimsoll datasets rm`",
+            "two datasets are called `{}`, {} and {}, and they are not the same; save them under two names, or remove \
+             both with `plimsoll datasets rm`",
             first.description.id,
             first.directory.display(),
             other.directory.display()
@@ -133,7 +134,7 @@ pub fn fixed(stored: &Stored, requested: &[Setting]) -> Result<Vec<(String, Stri
             Some(asked) if same(&asked.value, value) => {}
             Some(Setting { value: asked, at, .. }) => {
                 return Err(LabError::Refused(format!(
-                    "{at}: {name}: found {asked}; accepted is {value}, with which the data of the dataset `{}` were made",
+                    "{at}: {name}: found {asked}; accepted is {value}, with which the dataset `{}` was made",
                     stored.description.id
                 )));
             }
@@ -148,8 +149,8 @@ fn same(asked: &str, value: &str) -> bool {
     asked.eq_ignore_ascii_case(value) || (size(asked).is_some() && size(asked) == size(value))
 }
 
-/// Which table of a trial is not as in the dataset that it started from, by `checksums` of `database.table`; none if all
-/// are, or none can be compared.
+/// Which table of a trial is not as in the dataset that it started from, by `checksums` of `database.table`; none if
+/// all are, or none can be compared.
 pub fn unlike(stored: &Stored, checksums: &BTreeMap<String, String>) -> Option<String> {
     let Description { id, checksums: kept, .. } = &stored.description;
     let differing = |(table, sum): (&String, &String)| {

@@ -1,5 +1,5 @@
-//! The server on which a dataset is made or checked: started, asked for the checksums of its tables, and stopped so that
-//! it leaves nothing to be done.
+//! The server on which a dataset is made or checked: started, asked for the checksums of its tables, and stopped so
+//! that it leaves nothing to be done.
 
 use super::stopped;
 use crate::error::LabError;

@@ -1,7 +1,8 @@
 //! Datasets as they are kept: `<home or place>/datasets/<id>/` with `dataset.json` and `data/`.
 //!
-//! One that is being made or removed is called `<id>.half`, and whoever does it holds the lock `<id>.lock`. So a directory
-//! without that ending is whole, and [`clean`] removes what a kill has left. Those that read one share its lock.
+//! One that is being made or removed is called `<id>.half`, and whoever does it holds the lock `<id>.lock`. So a
+//! directory without that ending is whole, and [`clean`] removes what a kill has left. Those that read one share its
+//! lock.
 
 use super::{
     digest,
@@ -181,8 +182,8 @@ impl Making {
         &self.half
     }
 
-    /// Where its data directory is to be; it is not there yet. [`tree::copy`] and [`tree::create`] make it so that Btrfs
-    /// can take snapshots of it.
+    /// Where its data directory is to be; it is not there yet. [`tree::copy`] and [`tree::create`] make it so that
+    /// Btrfs can take snapshots of it.
     pub fn data(&self) -> PathBuf {
         self.half.join("data")
     }
@@ -210,11 +211,12 @@ impl Drop for Making {
     }
 }
 
-/// Copies a dataset to another home or place by the fastest way, and proves that the copy is equal; its files' sizes and
-/// digests stand in `files.json` beside it. Returns the way, too; `go_on` is asked many times.
+/// Copies a dataset to another home or place by the fastest way, and proves that the copy is equal; its files' sizes
+/// and digests stand in `files.json` beside it. Returns the way, too; `go_on` is asked many times.
 ///
 /// # Errors
-/// As [`Stored::lock_for_reading`], [`Making::begin`], [`tree::copy`] and [`digest::prove`]; nothing is left of the copy.
+/// As [`Stored::lock_for_reading`], [`Making::begin`], [`tree::copy`] and [`digest::prove`]; nothing is left of the
+/// copy.
 pub fn duplicate(stored: &Stored, home: &Home, go_on: &mut dyn FnMut() -> bool) -> Result<(Stored, Way), ServerError> {
     let _reading = stored.lock_for_reading()?;
     let making = Making::begin(home, &stored.description.id)?;
@@ -241,8 +243,9 @@ pub fn delete(home: &Home, id: &str) -> Result<(), ServerError> {
     forget_lock(home, id)
 }
 
-/// Removes what is left in this home or place of datasets whose making or removal was interrupted: what was removed, and
-/// what was left alone and why. Those that are being worked on are locked and passed over. Places are asked one by one.
+/// Removes what is left in this home or place of datasets whose making or removal was interrupted: what was removed,
+/// and what was left alone and why. Those that are being worked on are locked and passed over. Places are asked one by
+/// one.
 pub fn clean(home: &Home) -> (Vec<PathBuf>, Vec<ServerError>) {
     let (mut gone, mut left) = (Vec::new(), Vec::new());
     let names = names(home).unwrap_or_else(|error| {

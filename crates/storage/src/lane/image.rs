@@ -1,8 +1,9 @@
 //! The image of a lane as it was at some moment: kept beside the lane, and put back.
 //!
-//! For that the lane is taken apart, unmounted and detached, and put together again on the same loop device. Meanwhile its
-//! journal does not say that it is up: killed then, it is a lane that was left behind, which `plimsoll clean` removes with
-//! all of its images. A clone of the image shares its blocks where the file system below can, else it is a sparse copy.
+//! For that the lane is taken apart, unmounted and detached, and put together again on the same loop device. Meanwhile
+//! its journal does not say that it is up: killed then, it is a lane that was left behind, which `plimsoll clean`
+//! removes with all of its images. A clone of the image shares its blocks where the file system below can, else it is a
+//! sparse copy.
 
 use super::journal::{self, Journal, State};
 use super::site::Site;
@@ -48,12 +49,12 @@ impl Lanes {
         kept(&site, name).is_file() && fs::read_to_string(noted(&site, name)).is_ok_and(|found| found == note)
     }
 
-    /// Keeps the lane's image as it is now under a name of letters and digits, with a note of what is on it, in place of an
-    /// earlier one. Nothing may be open on the lane.
+    /// Keeps the lane's image as it is now under a name of letters and digits, with a note of what is on it, in place
+    /// of an earlier one. Nothing may be open on the lane.
     ///
     /// # Errors
-    /// [`StorageError::Refused`] for a lane without an image, or that is not up; [`StorageError::Environment`] while it is
-    /// in use; then it is as it was.
+    /// [`StorageError::Refused`] for a lane without an image, or that is not up; [`StorageError::Environment`] while it
+    /// is in use; then it is as it was.
     pub fn keep(&self, lane: &Lane, name: &str, note: &str) -> Result<(), StorageError> {
         self.apart(lane, |site| {
             // Without a note an image is not found.
@@ -64,8 +65,8 @@ impl Lanes {
         })
     }
 
-    /// Makes the lane what it was when the image of this name was kept; what was written since is gone. Nothing may be open
-    /// on the lane.
+    /// Makes the lane what it was when the image of this name was kept; what was written since is gone. Nothing may be
+    /// open on the lane.
     ///
     /// # Errors
     /// As [`Lanes::keep`].
@@ -78,8 +79,8 @@ impl Lanes {
         match has_image(&spec) {
             true => Ok((Site::of(&self.root, &spec), spec)),
             false => Err(StorageError::Refused(format!(
-                "the lane {} has no image of its own that could be cloned; that have ext4, xfs and btrfs without delay=, \
-                 error=, cache= and nbd=",
+                "the lane {} has no image of its own that could be cloned; that have ext4, xfs and btrfs without \
+                 delay=, error=, cache= and nbd=",
                 lane.name
             ))),
         }
@@ -118,8 +119,8 @@ fn noted(site: &Site, name: &str) -> PathBuf {
     site.root().join(format!("kept-{name}.note"))
 }
 
-/// Attaches the image to the device that it was attached to before: limits and the journal name that one. Whoever looks for
-/// a free one may have it for a moment.
+/// Attaches the image to the device that it was attached to before: limits and the journal name that one. Whoever looks
+/// for a free one may have it for a moment.
 fn attach(device: &str, image: &Path, sector: Option<u64>) -> Result<(), StorageError> {
     let mut arguments = vec!["--direct-io=on".to_owned()];
     arguments.extend(sector.map(|bytes| format!("--sector-size={bytes}")));
