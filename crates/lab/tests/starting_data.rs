@@ -241,7 +241,7 @@ fn an_interruption_leaves_nothing_half_made() {
     assert!(matches!(stopped, Err(LabError::Interrupted)), "{stopped:?}");
     assert!(!rigs.data.half_made_data().exists() && !rigs.data.data().exists());
     let other = variant(&PLAN.replace("500", "501"));
-    let stopped = starting_data::obtain(&desk.home, &rigs, &desk.build, &other, &mut Silent(Cell::new(40)));
+    let stopped = starting_data::obtain(&desk.home, &rigs, &desk.build, &other, &mut Silent(Cell::new(8)));
     assert!(matches!(stopped, Err(LabError::Interrupted)), "{stopped:?}");
     assert_eq!(store::list(&desk.home).unwrap().len(), 1);
     assert!(!rigs.data.data().exists() && store::clean(&desk.home).0.is_empty());

@@ -1,6 +1,6 @@
 //! `variables.json` and `my.cnf`: the server's settings, without secrets.
 
-pub use plimsoll_model::secrets::is_secret;
+use plimsoll_model::secrets::may_be_secret;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) fn without_secrets(settings: &BTreeMap<String, Setting>) -> BTreeMap<
     settings
         .iter()
         .map(|(name, setting)| {
-            let kept = if is_secret(name) {
+            let kept = if may_be_secret(name) {
                 Setting { origin: setting.origin.clone(), ..Setting::default() }
             } else {
                 setting.clone()
@@ -33,7 +33,7 @@ pub(crate) fn option_file_without_secrets(text: &str) -> String {
     text.lines()
         .map(|line| match line.split_once('=') {
             // Comments too: one may be a setting that somebody switched off.
-            Some((name, _)) if is_secret(name) => format!("{name}= (left out)\n"),
+            Some((name, _)) if may_be_secret(name) => format!("{name}= (left out)\n"),
             _ => format!("{line}\n"),
         })
         .collect()
