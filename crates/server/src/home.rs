@@ -152,6 +152,14 @@ fn belongs_to_us(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|facts| facts.is_dir() && facts.uid() == geteuid().as_raw())
 }
 
+/// A home of a test's own, which goes with the directory.
+#[cfg(test)]
+pub(crate) fn temporary() -> (tempfile::TempDir, Home) {
+    let directory = tempfile::tempdir().unwrap();
+    let home = Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| directory.path().into())).unwrap();
+    (directory, home)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use crate::confine::Confinement;
 use crate::directory::{Lock, ProcessRecord, Record, ServerDirectory, remove_tree};
 use crate::error::During;
 use crate::process::{self, Ending, Identity, Lifetime, scrub, spawn};
-use crate::{Build, Home, ServerError, Settings, sample, template};
+use crate::{Build, Home, ServerError, Settings, host, sample, template};
 use plimsoll_model::Flavour;
 use rustix::process::geteuid;
 use std::fs::{self, DirBuilder, File};
@@ -425,7 +425,7 @@ impl Start<'_> {
             identity,
             build: self.build.clone(),
             socket: self.socket.to_owned(),
-            started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            started_at: host::utc_now(),
             kept,
         };
         self.directory.write_record(&Record { plimsoll_server: 1, process: Some(process) })

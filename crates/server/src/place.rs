@@ -218,12 +218,7 @@ fn removed_empty(place: &Home) -> Result<bool, ServerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn home() -> (tempfile::TempDir, Home) {
-        let directory = tempfile::tempdir().unwrap();
-        let home = Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| directory.path().into())).unwrap();
-        (directory, home)
-    }
+    use crate::home::temporary as home;
 
     /// As if its only place had been made on another disk.
     fn on_another_disk(home: &Home) -> PathBuf {

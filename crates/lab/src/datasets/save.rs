@@ -232,7 +232,7 @@ impl Saving<'_> {
             contents: self.datasets.iter().map(Found::content).collect(),
             checksums,
             bytes: tree::files(&to)?.iter().map(|(_, bytes)| bytes).sum(),
-            made: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            made: plimsoll_server::host::utc_now(),
             origin: method.name().to_owned(),
         };
         Ok(making.finish(&description)?)

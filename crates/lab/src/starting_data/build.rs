@@ -7,7 +7,6 @@ use crate::error::LabError;
 use crate::load::load;
 use crate::target::{DATABASE, OpenTarget};
 use crate::watch::{Event, Watcher};
-use jiff::Timestamp;
 use plimsoll_engine::control::Control;
 use plimsoll_server::snapshot::store::{Content, Description, Making, Stored};
 use plimsoll_server::snapshot::tree;
@@ -52,7 +51,7 @@ fn description(recipe: &Recipe, checksums: BTreeMap<String, String>, bytes: u64)
         }],
         checksums,
         bytes,
-        made: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        made: plimsoll_server::host::utc_now(),
         origin: "built".to_owned(),
     }
 }

@@ -37,13 +37,13 @@ fn divide_cpus(pid: u32) {
 }
 
 /// Stops a process for a share of the time, until it is dropped.
-pub struct Brake {
+struct Brake {
     released: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Brake {
-    pub fn on(pid: u32, share: f64) -> Brake {
+    fn on(pid: u32, share: f64) -> Brake {
         let released = Arc::new(AtomicBool::new(false));
         let seen = released.clone();
         let thread = thread::spawn(move || {

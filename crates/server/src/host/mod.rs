@@ -68,6 +68,11 @@ pub struct StorageFacts {
     pub block: Option<BlockFacts>,
 }
 
+/// The time now, RFC 3339, UTC, to the second.
+pub fn utc_now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// The facts of this machine, with the storage of `path`.
 pub fn host_facts(path: &Path) -> HostFacts {
     let uname = rustix::system::uname();

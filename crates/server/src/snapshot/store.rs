@@ -328,13 +328,8 @@ fn had(home: &Home, id: &str, lock: Option<Lock>) -> Result<Lock, ServerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::home::temporary as home;
     use plimsoll_model::Flavour;
-
-    fn home() -> (tempfile::TempDir, Home) {
-        let directory = tempfile::tempdir().unwrap();
-        let home = Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| directory.path().into())).unwrap();
-        (directory, home)
-    }
 
     fn description(id: &str) -> Description {
         let build = Build { flavour: Flavour::MariaDb, version: "10.11.6".to_owned(), binary: "/mariadbd".into() };
