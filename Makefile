@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-all bench coverage fmt
+.PHONY: help quickstart build test test-all bench coverage fmt
 
 # Where cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -13,6 +13,8 @@ BUILD_PACKAGES := $(if $(shell command -v cc),,gcc libc6-dev)
 SERVER_PACKAGES := mariadb-server-core mariadb-client-core
 # The tests of storage lanes and of `plimsoll io`; what cannot be installed is skipped, and said.
 STORAGE_PACKAGES := e2fsprogs xfsprogs btrfs-progs nbdkit nbdkit-plugin-dev libnbd-bin fuse3 fio eatmydata mariadb-backup
+# For the scripts of report and dashboard; whoever has npm has node.
+WEB_PACKAGES := $(if $(shell command -v npm),,nodejs npm)
 TEST_PACKAGES := $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench chromium
 # `--server /path/to/mysqld` needs none of ours.
 OWN_SERVER := $(findstring --server /,$(ARGS))$(findstring --server=/,$(ARGS))
@@ -25,9 +27,17 @@ quickstart: ## from a bare machine to a measured report; ARGS='--server PATH' pa
 	@cargo build --release --locked --package plimsoll
 	@exec $(TARGET)/release/plimsoll quickstart $(ARGS)
 
+build: ## the release binary, with the scripts of report and dashboard built in
+	@scripts/install-packages $(BUILD_PACKAGES)
+	@scripts/install-packages $(WEB_PACKAGES) || true
+	@scripts/build-web || [[ $$? == 3 ]]
+	@cargo build --release --locked --package plimsoll
+
 test: ## the checks (format, clippy, layers, sizes …) and every test, in minutes
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true
+	@scripts/install-packages $(WEB_PACKAGES) || true
+	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo xtask check
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
 	cargo test --workspace --locked --no-fail-fast
@@ -35,6 +45,8 @@ test: ## the checks (format, clippy, layers, sizes …) and every test, in minut
 test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the next Debian
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true
+	@scripts/install-packages $(WEB_PACKAGES) || true
+	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo xtask check
 	@export PLIMSOLL_TEST_ALL=1
 	export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -249,7 +250,12 @@ impl<'t> Arena<'t> {
 
     /// Runs a contestant that should take no longer than `patience`.
     pub fn run(&self, command: Command, patience: Duration) -> anyhow::Result<Finished> {
-        let finished = child::run(command, self.scratch(), patience, &self.tools.interrupted);
+        self.run_on(command, None, patience)
+    }
+
+    /// The same, with its standard error on a terminal if there is one.
+    pub fn run_on(&self, command: Command, terminal: Option<OwnedFd>, patience: Duration) -> anyhow::Result<Finished> {
+        let finished = child::run(command, terminal, self.scratch(), patience, &self.tools.interrupted);
         if finished.is_err() && !self.server.is_alive() {
             eprintln!("the server is gone; its error log ends with:\n{}", self.server.error_log_tail(12));
         }

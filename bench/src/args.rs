@@ -105,6 +105,7 @@ pub enum Suite {
     Restore,
     Telemetry,
     Lab,
+    Live,
     TpccLoad,
     TpccSysbench,
     TpccGo,
@@ -115,7 +116,7 @@ pub enum Suite {
 }
 
 impl Suite {
-    pub const ALL: [Suite; 14] = [
+    pub const ALL: [Suite; 15] = [
         Suite::PointSelect,
         Suite::ReadWrite,
         Suite::Connections,
@@ -123,6 +124,7 @@ impl Suite {
         Suite::Restore,
         Suite::Telemetry,
         Suite::Lab,
+        Suite::Live,
         Suite::TpccLoad,
         Suite::TpccSysbench,
         Suite::TpccGo,
@@ -141,6 +143,7 @@ impl Suite {
             Suite::Restore => "restore",
             Suite::Telemetry => "telemetry",
             Suite::Lab => "lab",
+            Suite::Live => "live",
             Suite::TpccLoad => "tpcc-load",
             Suite::TpccSysbench => "tpcc-sysbench",
             Suite::TpccGo => "tpcc-go",
@@ -158,7 +161,7 @@ impl Suite {
             Suite::TpccSysbench => *peer == SYSBENCH_TPCC,
             Suite::TpccGo => *peer == GO_TPC,
             Suite::PointSelect | Suite::ReadWrite | Suite::Connections | Suite::Load => false,
-            Suite::Lab | Suite::Restore | Suite::Telemetry | Suite::TpccTerminals => false,
+            Suite::Lab | Suite::Live | Suite::Restore | Suite::Telemetry | Suite::TpccTerminals => false,
             Suite::IoFio | Suite::IoSysbench | Suite::IoNull => false,
         }
     }

@@ -7,6 +7,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::{self, File};
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -34,19 +35,22 @@ pub struct Finished {
     pub resident_bytes: u64,
 }
 
-/// Runs `command` to its end. Its output goes to files in `scratch`: a pipe that fills up would hold it.
+/// Runs `command` to its end. Its output goes to files in `scratch`, a pipe that fills up would hold it; unless its
+/// standard error goes to a `terminal`.
 ///
 /// # Errors
 /// [`Interrupted`]; or that it failed, with the end of what it said; or that it took longer than `patience`.
 pub fn run(
     mut command: Command,
+    terminal: Option<OwnedFd>,
     scratch: &Path,
     patience: Duration,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<Finished> {
     let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (stdout, stderr) = (scratch.join("stdout"), scratch.join("stderr"));
-    command.stdin(Stdio::null()).stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
+    let said_to = File::create(&stderr)?;
+    command.stdin(Stdio::null()).stdout(File::create(&stdout)?).stderr(terminal.unwrap_or(said_to.into()));
     let started = Instant::now();
     let mut child = spawn(command, Lifetime::WithPlimsoll).with_context(|| format!("starting {name}"))?;
     let watched = watch(&child, started + patience, interrupted);
@@ -122,7 +126,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        run(command, scratch.path(), patience, &AtomicBool::new(false))
+        run(command, None, scratch.path(), patience, &AtomicBool::new(false))
     }
 
     const LONG: Duration = Duration::from_secs(60);

@@ -75,6 +75,6 @@ impl<'t> Ground<'t> {
 
     /// Runs a contestant that should take no longer than `patience`.
     pub fn run(&self, command: Command, patience: Duration) -> anyhow::Result<Finished> {
-        child::run(command, self.scratch.path(), patience, &self.tools.interrupted)
+        child::run(command, None, self.scratch.path(), patience, &self.tools.interrupted)
     }
 }

@@ -15,6 +15,7 @@ mod compare;
 mod ground;
 mod peers;
 mod print;
+mod pty;
 mod stats;
 
 use anyhow::{Context, bail};

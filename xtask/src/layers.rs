@@ -15,6 +15,7 @@ use Layer::{Dev, Ships};
 /// Every crate of the workspace. One that is not here has not been thought about yet, and that is a finding.
 const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-model", Ships(0)),
+    ("plimsoll-diagnosis", Ships(1)),
     ("plimsoll-stats", Ships(1)),
     ("plimsoll-wire", Ships(1)),
     ("plimsoll-load", Ships(1)),

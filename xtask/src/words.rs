@@ -11,8 +11,8 @@ use crate::Finding;
 const FORBIDDEN: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("deb.deb", "ian.org"), concat!("snapshot.deb", "ian.org")];
 const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "helpers"];
-/// What git and cargo keep for themselves.
-const SKIPPED: &[&str] = &[".git", "target"];
+/// What git, cargo and npm keep for themselves, and what they built.
+const SKIPPED: &[&str] = &[".git", "target", "node_modules", "web/dist"];
 
 /// Looks at every text file below `root`.
 pub fn check_tree(root: &Path) -> anyhow::Result<Vec<Finding>> {

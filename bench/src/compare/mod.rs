@@ -4,6 +4,7 @@
 mod connections;
 pub mod io;
 mod lab;
+mod live;
 mod load;
 mod point_select;
 mod read_write;
@@ -138,6 +139,7 @@ pub fn run(suite: Suite, arena: &Arena, extent: &Extent) -> anyhow::Result<Compa
         Suite::Load => load::compare(arena, extent),
         Suite::Telemetry => telemetry::compare(arena, extent),
         Suite::Lab => lab::compare(arena, extent),
+        Suite::Live => live::compare(arena, extent),
         Suite::Restore => restore::compare(arena, extent),
         Suite::TpccLoad => tpcc::load::compare(arena, extent),
         Suite::TpccSysbench => tpcc::sysbench::compare(arena, extent),
@@ -159,6 +161,7 @@ pub fn expected_seconds(suite: Suite, args: &Args) -> u64 {
         Suite::Load => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 20 + 10,
         Suite::Telemetry => telemetry::expected_seconds(args.pairs, seconds),
         Suite::Lab => lab::expected_seconds(args.pairs),
+        Suite::Live => live::expected_seconds(pairs, seconds),
         Suite::Restore => restore::expected_seconds(args.pairs),
         Suite::TpccLoad => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 120 + 20,
         Suite::TpccSysbench => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 80,

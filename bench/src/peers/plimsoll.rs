@@ -5,6 +5,7 @@ use crate::arena::Arena;
 use crate::child::Finished;
 use anyhow::Context;
 use plimsoll_model::summary::{Point, Summary};
+use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::time::Duration;
 
@@ -21,16 +22,30 @@ pub fn prepare(arena: &Arena) -> anyhow::Result<()> {
 }
 
 pub fn run(arena: &Arena, load: &Load) -> anyhow::Result<Measured> {
+    measured(&arena.run(command(arena, load), load.patience())?)
+}
+
+/// The same in front of a terminal, on which it shows its live view.
+pub fn run_on(arena: &Arena, load: &Load, terminal: OwnedFd) -> anyhow::Result<Measured> {
+    let mut command = command(arena, load);
+    command.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
+    measured(&arena.run_on(command, Some(terminal), load.patience())?)
+}
+
+fn command(arena: &Arena, load: &Load) -> Command {
     let mut command = arena.plimsoll("run", load.workload, &arena.socket_target(DATABASE));
     command.args(["--json", "--report-interval=0"]);
     command.args([format!("--connections={}", load.connections), format!("--time={}s", load.seconds)]);
-    let finished = arena.run(command, load.patience())?;
-    let point = point(&finished)?;
+    command
+}
+
+fn measured(finished: &Finished) -> anyhow::Result<Measured> {
+    let point = point(finished)?;
     let rate = point.transactions_per_second.context("plimsoll finished no transaction")?;
     Ok(Measured {
         loop_us_per_query: point.client.cpu_us_per_query,
         events_min: point.fairness.events_min,
-        ..Measured::new(&finished, rate, point.queries as f64)
+        ..Measured::new(finished, rate, point.queries as f64)
     })
 }
 

@@ -150,6 +150,13 @@ impl Connection {
         self.exchange(sink).await
     }
 
+    /// Asks whether the server is there, which it answers without doing anything else (COM_PING).
+    pub async fn ping(&mut self) -> Result<(), Failure> {
+        self.output.clear();
+        command::put(&mut self.output, command::PING, &[]);
+        self.exchange(&mut Discard).await.map(drop)
+    }
+
     /// Sends what is in the output and reads the whole answer.
     #[inline]
     async fn exchange<S: Sink>(&mut self, sink: &mut S) -> Result<Outcome, Failure> {

@@ -69,6 +69,16 @@ impl Control {
         self.send(sql, &mut Discard)
     }
 
+    /// Time to an answer that costs the server nothing: the way there and back.
+    pub fn ping(&mut self) -> Result<Duration, Failure> {
+        let until_ns = self.deadline()?;
+        let begun = Instant::now();
+        let pinging = self.connection.ping();
+        let result = self.executor.block_on(&self.slot, pinging, until_ns).map_err(setup)?;
+        let taken = begun.elapsed();
+        self.checked(result).map(|()| taken)
+    }
+
     fn send<S: Sink>(&mut self, sql: &str, sink: &mut S) -> Result<Outcome, Failure> {
         let until_ns = self.deadline()?;
         let sending = self.connection.query(sql.as_bytes(), sink);
@@ -91,7 +101,7 @@ impl Control {
         Ok(self.executor.reactor().now_ns() + self.limit.as_nanos() as u64)
     }
 
-    fn checked(&mut self, result: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+    fn checked<T>(&mut self, result: Result<T, Failure>) -> Result<T, Failure> {
         self.usable = matches!(result, Ok(_) | Err(Failure::Server(_)));
         result.map_err(|failure| silent(failure, self.limit))
     }

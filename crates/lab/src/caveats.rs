@@ -2,6 +2,7 @@
 
 use crate::estimates::Seconds;
 use crate::target::OpenTarget;
+use plimsoll_diagnosis::signals::{DISTURBED, cpus_of_others};
 use plimsoll_model::Caveat;
 use plimsoll_model::summary::{Point, TargetFacts};
 use plimsoll_stats::change_points::{ChangePoint, change_points};
@@ -11,8 +12,6 @@ use plimsoll_stats::steady::{Steadiness, steadiness, truncation};
 /// A loop busier than this measures itself.
 const CLIENT_BUSY: f64 = 0.9;
 const NEAR_CEILING: f64 = 0.6;
-/// CPUs used by neither the server nor us.
-const OTHERS_CPUS: f64 = 0.2;
 const STOLEN: f64 = 0.02;
 /// Share by which throughput may drift over a window, or change within it.
 const DRIFT: f64 = 0.05;
@@ -42,8 +41,7 @@ pub fn standing(target: &OpenTarget, facts: &TargetFacts) -> Vec<Caveat> {
 pub fn of_point(point: &Point) -> Vec<Caveat> {
     let mut caveats = of_client(point);
     caveats.extend(of_counts(point));
-    let others = cpus_of_others(point);
-    if others > OTHERS_CPUS {
+    if let Some(others) = cpus_of_others(point).filter(|cpus| *cpus >= DISTURBED) {
         let what = format!("other processes used {others:.1} of the host's CPUs {}", at(point));
         caveats.push(Caveat::new("noisy_host", format!("{what}: repeat when they are gone")));
     }
@@ -64,7 +62,10 @@ pub fn of_seconds(point: &Point, seconds: &Seconds) -> Vec<Caveat> {
         let (length, start) = (stall.seconds, stall.start);
         caveats.push(Caveat::new(
             "stalled",
-            format!("no transaction was completed for {length:.0} s from second {start:.0} of the window on, {at}: find out what happened then"),
+            format!(
+                "no transaction was completed for {length:.0} s from second {start:.0} of the window on, {at}: find \
+                 out what happened then"
+            ),
         ));
     }
     // What was offered decides throughput where a rate is set.
@@ -80,7 +81,8 @@ pub fn of_seconds(point: &Point, seconds: &Seconds) -> Vec<Caveat> {
     caveats
 }
 
-/// How the level of a series moved, if it did. A ramp looks like several steps, so that a drift is asked for before them.
+/// How the level of a series moved, if it did. A ramp looks like several steps, so that a drift is asked for before
+/// them.
 fn unsteady(rates: &[f64]) -> Option<String> {
     let changes = change_points(rates, DRIFT);
     let step = |change: &ChangePoint| {
@@ -151,18 +153,10 @@ fn of_counts(point: &Point) -> Vec<Caveat> {
         counts.unfinished > 0,
         "unfinished",
         format!(
-            "{} transactions were still not answered when the run ended {at} (it waits up to 5 s for them): their latency \
-             is not counted",
+            "{} transactions were still not answered when the run ended {at} (it waits up to 5 s for them): their \
+             latency is not counted",
             counts.unfinished
         ),
     );
     caveats
-}
-
-/// CPUs that neither the server nor we kept busy; 0 where the server's share is not known.
-fn cpus_of_others(point: &Point) -> f64 {
-    let (Some(host), Some(server)) = (point.host, &point.server) else { return 0.0 };
-    let own = point.client.process_cpu_us_per_query.map(|us| us * point.queries as f64 / 1e6 / point.seconds);
-    let (Some(own), Some(server)) = (own, server.cpus_busy) else { return 0.0 };
-    host.busy * host.cpus as f64 - own - server
 }

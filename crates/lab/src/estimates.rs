@@ -1,6 +1,6 @@
 //! How far the means and percentiles of a load point can be trusted: its seconds, kept until the window ends.
 
-use crate::summarise::Edge;
+use crate::summarise::{Edge, waited};
 use hdrhistogram::Histogram;
 use plimsoll_load::tally::{Names, Tally};
 use plimsoll_model::Estimate;
@@ -89,6 +89,9 @@ impl Seconds {
         if let Some((before, after)) = around.edges {
             let process_us = after.process_cpu.saturating_sub(before.process_cpu).as_secs_f64() * 1e6;
             self.piece("client.process_cpu_us_per_query", process_us, queries);
+            if let Some(waited) = waited(before.process_wait, after.process_wait) {
+                self.piece("client.threads_waiting_for_cpu", waited.as_secs_f64(), seconds);
+            }
             if let (Some(before), Some(after)) = (before.server, after.server) {
                 let cpu_us = after.cpu_us().saturating_sub(before.cpu_us()) as f64;
                 self.piece("server.cpu_us_per_query", cpu_us, queries);
@@ -151,7 +154,8 @@ impl Seconds {
         without_intervals(point);
     }
 
-    /// The transaction as a whole comes first in a point, then its kinds and the statements, those without samples left out.
+    /// The transaction as a whole comes first in a point, then its kinds and the statements, those without samples left
+    /// out.
     fn judge_operations(&self, point: &mut Point, names: &Names) {
         let kinds = names.transactions.iter().map(|name| (OperationKind::Transaction, *name));
         let all = kinds.chain(names.statements.iter().map(|name| (OperationKind::Statement, *name)));
@@ -173,10 +177,12 @@ fn without_intervals(point: &mut Point) {
     let edges = "they are read at the two ends of the window only: looking at each thread would disturb the server";
     let connections = point.connections as f64;
     let switches = point.server.as_ref().and_then(|server| server.context_switches_per_query);
+    let waiting = point.server.as_ref().and_then(|server| server.threads_waiting_for_cpu);
     for (path, value, n, method, why) in [
         ("fairness.events_mean", point.fairness.events_mean, connections, "mean over connections", whole),
         ("fairness.seconds_mean", point.fairness.seconds_mean, connections, "mean over connections", whole),
         ("server.context_switches_per_query", switches, 1.0, "difference over the window", edges),
+        ("server.threads_waiting_for_cpu", waiting, 1.0, "difference over the window", edges),
     ] {
         let bare = |value| Estimate::bare(value, n, method.to_owned(), why.to_owned());
         point.estimates.extend(value.map(|value| (path.to_owned(), bare(value))));

@@ -3,6 +3,7 @@
 //! It tells a [`Watcher`] what happens as it happens and never prints. Begin with [`trial`], one load point from
 //! the first connection to the last answer; then [`run`] (a list of them), [`target`] and [`load`].
 
+pub mod analysis;
 pub mod calibrate;
 mod caveats;
 pub mod check;
@@ -23,6 +24,7 @@ mod order_entry;
 pub mod preflight;
 pub mod procedure;
 pub mod proof;
+pub mod recordings;
 pub mod run;
 mod scaling;
 pub mod settings;

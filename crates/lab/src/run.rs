@@ -222,7 +222,7 @@ impl Points<'_> {
     ) -> Result<(), LabError> {
         let ceiling = calibrate::read(home).map(|found| found.queries_per_second);
         for (index, point) in plan.points.iter().enumerate() {
-            watcher.tell(Event::PointBegins { place: index + 1, of: plan.points.len(), point: *point });
+            watcher.tell(Event::PointBegins { place: index + 1, of: plan.points.len(), point: *point, plan });
             let outcome = self.point(target, plan, index, subject, ceiling, watcher);
             match outcome {
                 Ok(outcome) => self.add(outcome, watcher),

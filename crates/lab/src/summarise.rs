@@ -42,8 +42,11 @@ fn seconds(tally: &Tally) -> f64 {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edge {
     pub process_cpu: Duration,
+    /// What its threads waited for a CPU so far; the same of the server.
+    pub process_wait: Option<Duration>,
     pub server: Option<ServerSample>,
     pub server_switches: Option<u64>,
+    pub server_wait: Option<Duration>,
 }
 
 /// What a point is made from, beside its tally.
@@ -60,6 +63,8 @@ pub struct Measured<'a> {
     pub host: &'a [HostSample],
     /// Queries per second that one loop of this machine can send; `None` before `calibrate`.
     pub ceiling: Option<f64>,
+    /// There and back, before the load began.
+    pub round_trip: Option<Duration>,
 }
 
 /// The whole window as one point. `tally` is the sum of its intervals; `None` if there were none.
@@ -163,6 +168,17 @@ fn ended(tally: &Tally) -> Option<f64> {
     (ended > 0).then_some(ended as f64)
 }
 
+/// What threads waited for a CPU between two looks; none if some that had waited have ended.
+pub(crate) fn waited(before: Option<Duration>, after: Option<Duration>) -> Option<Duration> {
+    after?.checked_sub(before?)
+}
+
+/// Threads that waited for a CPU, on average.
+fn waiting(before: Option<Duration>, after: Option<Duration>, seconds: f64) -> Option<f64> {
+    let waited = waited(before, after)?;
+    (seconds > 0.0).then(|| waited.as_secs_f64() / seconds)
+}
+
 fn client(tally: &Tally, measured: &Measured) -> ClientCost {
     let counters = &tally.counters;
     let (seconds, queries) = (seconds(tally), counters.queries as f64);
@@ -180,6 +196,8 @@ fn client(tally: &Tally, measured: &Measured) -> ClientCost {
             .filter(|_| loop_seconds > 0.0)
             .map(|ceiling| queries / loop_seconds / ceiling),
         scheduling_lag_ms_max: (seconds > 0.0).then_some(counters.lag_ns_max as f64 / 1e6),
+        threads_waiting_for_cpu: measured.edges.and_then(|(w0, w1)| waiting(w0.process_wait, w1.process_wait, seconds)),
+        round_trip_us: measured.round_trip.map(|time| time.as_nanos() as f64 / 1e3),
     }
 }
 
@@ -195,12 +213,19 @@ fn server(tally: &Tally, measured: &Measured) -> Option<ServerCost> {
         cpu_us_per_query: per_query(Some(cpu_us)),
         cpu_us_per_transaction: ended(tally).map(|ended| cpu_us as f64 / ended),
         cpus_busy: (seconds > 0.0).then(|| cpu_us as f64 / 1e6 / seconds),
+        threads_waiting_for_cpu: waiting(w0.server_wait, w1.server_wait, seconds),
         context_switches_per_query: per_query(between(w0.server_switches, w1.server_switches)),
         read_bytes_per_query: per_query(between(before.read_bytes, after.read_bytes)),
         written_bytes_per_query: per_query(between(before.written_bytes, after.written_bytes)),
         resident_bytes: Some(after.resident_bytes),
         statements: None,
     })
+}
+
+/// Those of the host; the loops may be kept to fewer.
+fn cpus(samples: &[HostSample]) -> usize {
+    let online = samples.last().map(|sample| sample.cores.len()).filter(|cpus| *cpus > 0);
+    online.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
 fn host(samples: &[HostSample]) -> Option<HostShares> {
@@ -210,7 +235,7 @@ fn host(samples: &[HostSample]) -> Option<HostShares> {
     }
     let idle = mean(|sample| sample.idle) + mean(|sample| sample.iowait);
     Some(HostShares {
-        cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        cpus: cpus(samples),
         busy: (1.0 - idle).clamp(0.0, 1.0),
         user: mean(|sample| sample.user),
         system: mean(|sample| sample.system),

@@ -2,6 +2,8 @@
 //! collect. What the loops count is recorded as it comes and summed up at the end.
 
 mod epitaph;
+mod ready;
+mod round_trip;
 
 use crate::caveats;
 use crate::error::LabError;
@@ -21,7 +23,9 @@ use plimsoll_model::statements::{StatementCounts, StatementKind};
 use plimsoll_model::summary::{Counts, Point};
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_record::{RecordError, Status, TrialWriter};
-use plimsoll_server::sample::{Sample, Sampler, context_switches, process, process_cpu};
+use plimsoll_server::sample::{Sample, Sampler, context_switches, cpu_wait, process, process_cpu};
+use ready::until_ready;
+use round_trip::round_trip;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -117,8 +121,8 @@ fn named(names: &[&'static str], counts: &[u64]) -> Vec<(&'static str, u64)> {
 /// Runs one load point and records it.
 ///
 /// # Errors
-/// Only if there is nothing to sum up: no connection could be made. Everything else is an [`Outcome`] that says why it
-/// ended.
+/// Only if there is nothing to sum up: the server did not answer, or no connection could be made. Everything else is an
+/// [`Outcome`] that says why it ended.
 pub fn trial<W: Workload>(
     target: &mut OpenTarget,
     spec: RunSpec,
@@ -130,6 +134,7 @@ pub fn trial<W: Workload>(
 ) -> Result<Outcome, LabError> {
     let open_loop = spec.arrivals.rate().is_some() || workload.terminals().is_some();
     let ends = Ends::of(&spec);
+    let round_trip = round_trip(&mut target.control)?;
     let run = Run::begin(RunSpec { ask: circumstances.ask, ..spec }, workload);
     let followed = Trial::follow(&run, target, (point, open_loop, ends), circumstances, writer, watcher);
     let (names, loops) = (run.names.clone(), run.loops);
@@ -145,6 +150,7 @@ pub fn trial<W: Workload>(
         edges: trial.edges.0.zip(trial.edges.1),
         host: &trial.host,
         ceiling: circumstances.ceiling,
+        round_trip: Some(round_trip),
     };
     let mut result = summarise::point(trial.window.as_ref(), &measured);
     if let Some(server) = &mut result.server {
@@ -159,41 +165,6 @@ pub fn trial<W: Workload>(
         unknown: trial.unknown,
     };
     Ok(Outcome { point: result, sent: trial.sent, counted, caveats, answer: trial.answer, ended: trial.ended })
-}
-
-/// What the loops say once they have all their connections.
-#[derive(Default)]
-struct Readiness {
-    /// Of a local server.
-    pid: Option<u32>,
-    answer: BTreeMap<String, String>,
-}
-
-/// Waits until every loop has all its connections.
-fn until_ready(run: &Run, target: &OpenTarget, watcher: &mut dyn Watcher) -> Result<Readiness, LabError> {
-    let (mut ready, mut readiness, mut silent) = (0, Readiness::default(), false);
-    while ready < run.loops {
-        match run.next(LOOK) {
-            Some(LoopEvent::Ready { server_pid, answer }) => {
-                ready += 1;
-                readiness.pid = readiness.pid.or(server_pid);
-                readiness.answer.extend(answer);
-            }
-            Some(LoopEvent::Failed(reason)) => {
-                return Err(LabError::Environment(with_epitaph(
-                    target,
-                    format!("cannot make the connections: {reason}"),
-                )));
-            }
-            _ if watcher.interrupted() => return Err(LabError::Interrupted),
-            // Its last word may still be on its way.
-            None if run.ended() > 0 && std::mem::replace(&mut silent, true) => {
-                return Err(LabError::Environment("an event loop ended by itself".to_owned()));
-            }
-            _ => {}
-        }
-    }
-    Ok(readiness)
 }
 
 /// The server's own `Com_*` counts; asked of private servers only, where nobody else sends statements.
@@ -429,7 +400,8 @@ impl Trial {
                 None => self.window = Some(tally.clone()),
             }
         }
-        watcher.tell(Event::Interval { point: self.point, interval: &interval });
+        let (host, server) = (sample.host.as_ref(), sample.server.as_ref());
+        watcher.tell(Event::Interval { point: self.point, interval: &interval, host, server });
         if !self.unrecorded
             && let Err(error) = self.record(tally, &interval, &sample, writer, names)
         {
@@ -461,10 +433,13 @@ impl Trial {
 
     /// What is looked at between two intervals; every thread of the server only where the window begins or ends.
     fn edge(&mut self, server: Option<ServerSample>, with_threads: bool) -> Edge {
+        let pid = self.pid.filter(|_| with_threads);
         Edge {
             process_cpu: process_cpu(),
+            process_wait: cpu_wait(std::process::id()),
             server: server.or_else(|| process(self.pid?, 0)),
-            server_switches: self.pid.filter(|_| with_threads).and_then(context_switches),
+            server_switches: pid.and_then(context_switches),
+            server_wait: pid.and_then(cpu_wait),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! What happens, for whoever shows it.
 
+use crate::execute::dry_run::Planned;
 use plimsoll_model::io::Probe;
-use plimsoll_model::lab::TrialOutcome;
-use plimsoll_model::samples::{Interval, Phase};
+use plimsoll_model::lab::{LabSummary, TrialOutcome};
+use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::summary::Point;
 use plimsoll_plan::lab::TrialPlan;
 use plimsoll_plan::points::LoadPoint;
+use plimsoll_plan::{LabPlan, RunPlan};
 use plimsoll_server::instance::Step;
 use std::time::Duration;
 
@@ -56,6 +58,7 @@ pub enum LabEvent<'a> {
     /// Everything was looked at and nothing has begun: about how many trials there are, how many seconds they take
     /// together, and the most space that their data take.
     Planned {
+        plan: &'a LabPlan,
         trials: usize,
         seconds: f64,
         bytes: u64,
@@ -66,6 +69,8 @@ pub enum LabEvent<'a> {
         of: usize,
         trial: &'a TrialPlan,
         left: Duration,
+        /// The trial after it, where that does not depend on what comes of it.
+        next: Option<&'a Planned>,
     },
     Phase {
         phase: Phase,
@@ -77,6 +82,10 @@ pub enum LabEvent<'a> {
     TrialEnds {
         trial: &'a TrialPlan,
         outcome: &'a TrialOutcome,
+    },
+    /// What all trials that have ended say together: after each, and before the first where a recording is gone on with.
+    SoFar {
+        summary: &'a LabSummary,
     },
 }
 
@@ -93,10 +102,14 @@ pub enum Event<'a> {
         place: usize,
         of: usize,
         point: LoadPoint,
+        plan: &'a RunPlan,
     },
     Interval {
         point: LoadPoint,
         interval: &'a Interval,
+        /// What the machine did meanwhile, and what the process of a local server has used so far, where they tell.
+        host: Option<&'a HostSample>,
+        server: Option<&'a ServerSample>,
     },
     PointEnds {
         point: &'a Point,

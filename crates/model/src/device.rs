@@ -62,6 +62,7 @@ impl DeviceCounters {
             in_flight: self.in_flight,
             await_ms: (requests > 0).then(|| waited_ms / requests as f64),
             busy: if seconds > 0.0 { busy.min(1.0) } else { 0.0 },
+            holds_data: false,
         }
     }
 }

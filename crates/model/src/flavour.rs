@@ -17,6 +17,15 @@ impl Flavour {
         if text.to_ascii_lowercase().contains("mariadb") { Flavour::MariaDb } else { Flavour::MySql }
     }
 
+    /// What it is called in front of people: `MariaDB`.
+    pub fn title(self) -> &'static str {
+        match self {
+            Flavour::MariaDb => "MariaDB",
+            Flavour::MySql => "MySQL",
+        }
+    }
+
+    /// What it is called in recordings and plans: `mariadb`.
     pub fn name(self) -> &'static str {
         match self {
             Flavour::MariaDb => "mariadb",

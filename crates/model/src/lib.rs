@@ -6,6 +6,7 @@
 pub mod caveat;
 pub mod comparison;
 pub mod device;
+pub mod diagnosis;
 pub mod durability;
 pub mod estimate;
 pub mod flavour;

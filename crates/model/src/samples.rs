@@ -23,6 +23,24 @@ pub enum Phase {
     Pause,
 }
 
+impl Phase {
+    /// What is being done: `warming up`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Phase::Restore => "restoring the data",
+            Phase::Start => "starting the server",
+            Phase::Verify => "verifying its settings",
+            Phase::WarmUp => "warming up",
+            Phase::Measure => "measuring",
+            Phase::Drain => "draining",
+            Phase::Collect => "collecting",
+            Phase::Recover => "recovering",
+            Phase::Stop => "stopping the server",
+            Phase::Pause => "pausing",
+        }
+    }
+}
+
 /// One line of `intervals.ndjson`: what the load did in one second of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
@@ -94,6 +112,9 @@ pub struct HostSample {
     /// By mount point.
     #[serde(default)]
     pub nfs: BTreeMap<String, NfsSample>,
+    /// CPUs that a local server may run on.
+    #[serde(default)]
+    pub server_cpus: Vec<u32>,
     /// Plimsoll itself.
     #[serde(default)]
     pub client: Option<ClientSample>,
@@ -188,6 +209,9 @@ pub struct ClientSample {
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
     pub major_faults: u64,
+    /// CPUs that its loops may run on.
+    #[serde(default)]
+    pub allowed_cpus: Vec<u32>,
     pub group: Option<GroupSample>,
 }
 
@@ -204,6 +228,12 @@ pub struct GroupSample {
     pub memory_limit_bytes: Option<u64>,
     /// How often it reached the limit.
     pub memory_limit_hits: Option<u64>,
+    /// Pages that it had thrown out and read anew.
+    #[serde(default)]
+    pub refaults: Option<u64>,
+    /// Time in which a task of it waited for memory, microseconds; of version 2 only.
+    #[serde(default)]
+    pub memory_stalled_us: Option<u64>,
     /// From and to block devices.
     pub read_bytes: Option<u64>,
     pub written_bytes: Option<u64>,
@@ -227,6 +257,9 @@ pub struct DeviceSample {
     pub await_ms: Option<f64>,
     /// Share of the time in which at least one request was under way, 0 to 1.
     pub busy: f64,
+    /// The data of the trial, or a part of them, lie on it.
+    #[serde(default)]
+    pub holds_data: bool,
 }
 
 impl DeviceSample {
@@ -315,6 +348,18 @@ pub struct StatusSample {
     /// Syncs of the redo log; MariaDB does not count them (since 10.8).
     pub log_fsyncs: Option<u64>,
     pub redo_written_bytes: Option<u64>,
+    /// Reads of InnoDB's files that are under way at the moment of the sample.
+    #[serde(default)]
+    pub data_pending_reads: Option<u64>,
+    /// Time that threads waited for reads of data files, milliseconds, added up over the threads; MySQL only, as are
+    /// the two below.
+    #[serde(default)]
+    pub page_read_ms: Option<u64>,
+    /// For syncs of the redo log, and of the binary log.
+    #[serde(default)]
+    pub redo_sync_ms: Option<u64>,
+    #[serde(default)]
+    pub binlog_sync_ms: Option<u64>,
     /// Waits for room in the log buffer.
     pub log_waits: Option<u64>,
     /// Redo between the last checkpoint and the end of the log, bytes: what a crash recovery has to read.

@@ -210,6 +210,13 @@ pub struct ClientCost {
     pub ceiling_fraction: Option<f64>,
     /// Largest delay of a wake-up of a loop.
     pub scheduling_lag_ms_max: Option<f64>,
+    /// Threads of the process that were ready to run and waited for a CPU, on average over the window.
+    #[serde(default)]
+    pub threads_waiting_for_cpu: Option<f64>,
+    /// Shortest time from a ping (COM_PING) to its answer before the load began, microseconds: what the way to the server
+    /// and back takes at least.
+    #[serde(default)]
+    pub round_trip_us: Option<f64>,
 }
 
 /// What the window cost a server on this machine.
@@ -221,6 +228,9 @@ pub struct ServerCost {
     pub cpu_us_per_transaction: Option<f64>,
     /// CPUs that the server kept busy: 1.5 means one and a half.
     pub cpus_busy: Option<f64>,
+    /// Its threads that were ready to run and waited for a CPU, on average over the window.
+    #[serde(default)]
+    pub threads_waiting_for_cpu: Option<f64>,
     pub context_switches_per_query: Option<f64>,
     pub read_bytes_per_query: Option<f64>,
     pub written_bytes_per_query: Option<f64>,

@@ -13,12 +13,14 @@ mod io;
 mod lab;
 mod lane;
 mod params;
+mod report;
 
 pub use datasets::{DatasetsAction, DatasetsArgs};
 pub use io::IoArgs;
 pub use lab::LabArgs;
 pub use lane::{LaneAction, LaneArgs};
 pub use params::Params;
+pub use report::{RecordingsAction, RecordingsArgs, ReportArgs, ReportFormat, ServeArgs};
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 done, but what was measured failed its check; 2 wrong arguments, nothing \
                           was started; 3 the environment or the server failed; 130 interrupted, what was measured is kept.";
@@ -72,6 +74,12 @@ pub enum Command {
     Lane(LaneArgs),
     /// Data to start from: list, save from a running private server, copy, remove.
     Datasets(DatasetsArgs),
+    /// Show a recording as a page, as text or as data; several side by side.
+    Report(ReportArgs),
+    /// What was recorded: list, show, remove.
+    Recordings(RecordingsArgs),
+    /// A dashboard in the browser: history, reports, comparisons, running plans.
+    Serve(ServeArgs),
     /// Private servers by hand.
     Server(ServerArgs),
     /// Measure this machine's own ceiling as a load generator.
@@ -153,7 +161,8 @@ pub struct RunArgs {
     /// Measure this many transactions on each connection, instead of a time.
     #[arg(long, value_name = "N")]
     pub events_per_connection: Option<u64>,
-    /// Seconds between lines of progress; 0 for none.
+    /// Seconds between lines of progress; 0 for none. A terminal shows each second in place and has lines for longer
+    /// intervals.
     #[arg(long, default_value_t = 1, value_name = "SECONDS")]
     pub report_interval: u64,
     /// Seed of what is sent; random if not given, and printed.

@@ -22,16 +22,18 @@ fn main() -> ExitCode {
         Command::Lab(args) => cmd::lab::run(&args),
         Command::Lane(args) => cmd::lane::run(&args),
         Command::Datasets(args) => cmd::datasets::run(args),
+        Command::Report(args) => cmd::report::run(&args),
+        Command::Recordings(args) => cmd::recordings::run(&args),
+        Command::Serve(args) => cmd::serve::run(&args),
         Command::Server(args) => cmd::server::run(args),
         Command::Calibrate(args) => cmd::calibrate::run(args),
         Command::Clean(args) => cmd::clean::run(args),
         Command::Completions(args) => cmd::completions::run(args),
     };
-    match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            terminal::error(&error);
-            ExitCode::from(cmd::exit_code(&error))
-        }
-    }
+    let code = outcome.unwrap_or_else(|error| {
+        terminal::error(&error);
+        cmd::exit_code(&error)
+    });
+    terminal::settle();
+    ExitCode::from(code)
 }

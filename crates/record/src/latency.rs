@@ -4,7 +4,7 @@
 //! One line per second and tag; tags are `txn.<name>.<service|response>` or `stmt.<name>`.
 
 use crate::lines::{LineFile, whole_lines};
-use crate::{RecordError, Result};
+use crate::{RecordError, Result, file};
 use base64::Engine;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{
@@ -14,7 +14,6 @@ use hdrhistogram::serialization::{Deserializer, V2DeflateSerializeError, V2Defla
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -65,9 +64,34 @@ impl fmt::Debug for LatencyLog {
 /// Adds up the histograms of a log by tag, over the lines that start in `window` (nanoseconds since the trial's
 /// start, compared to the millisecond that the log keeps). One histogram per tag is in memory at a time.
 pub(crate) fn merge(path: &Path, window: Range<u64>) -> Result<BTreeMap<String, Histogram<u64>>> {
-    let bytes = match fs::read(path) {
+    let mut merged: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
+    each(
+        path,
+        window,
+        |_| true,
+        |tag, _, values| {
+            match merged.get_mut(tag) {
+                Some(sum) => sum.add(&values).map_err(|e| e.to_string())?,
+                None => drop(merged.insert(tag.to_owned(), values)),
+            }
+            Ok(())
+        },
+    )?;
+    Ok(merged)
+}
+
+/// Reads a log from its beginning to its end: tells tag, start (nanoseconds since the trial's start, whole
+/// milliseconds) and values of each line that starts in `window` and whose tag is `wanted`; `told` may say what is
+/// wrong with them.
+pub(crate) fn each(
+    path: &Path,
+    window: Range<u64>,
+    wanted: impl Fn(&str) -> bool,
+    mut told: impl FnMut(&str, u64, Histogram<u64>) -> std::result::Result<(), String>,
+) -> Result<()> {
+    let bytes = match file::read(path, file::LARGE) {
         Ok(bytes) => bytes,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(e) => return Err(RecordError::read(path)(e)),
     };
     let bytes = whole_lines(&bytes);
@@ -76,24 +100,24 @@ pub(crate) fn merge(path: &Path, window: Range<u64>) -> Result<BTreeMap<String, 
         RecordError::Malformed { path: path.to_owned(), line, found }
     };
     let window = to_ms(window.start)..to_ms(window.end);
-    let mut merged: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
     let mut deserializer = Deserializer::new();
     for (start, end) in data_lines(bytes) {
         let mut entries = IntervalLogIterator::new(&bytes[start..end]);
         let Some(Ok(LogEntry::Interval(interval))) = entries.next() else {
             return Err(malformed(start, "no histogram".to_owned()));
         };
-        if !window.contains(&to_ms(interval.start_timestamp().as_nanos() as u64)) {
-            continue;
-        }
-        let values = decode(&interval, &mut deserializer).map_err(|found| malformed(start, found))?;
-        let tag = interval.tag().map_or("", |tag| tag.as_str());
-        match merged.get_mut(tag) {
-            Some(sum) => sum.add(&values).map_err(|e| malformed(start, e.to_string()))?,
-            None => drop(merged.insert(tag.to_owned(), values)),
+        let (tag, at_ms) = (interval.tag().map_or("", |tag| tag.as_str()), to_ms(ns(interval.start_timestamp())));
+        if window.contains(&at_ms) && wanted(tag) {
+            decode(&interval, &mut deserializer)
+                .and_then(|values| told(tag, at_ms * 1_000_000, values))
+                .map_err(|found| malformed(start, found))?;
         }
     }
-    Ok(merged)
+    Ok(())
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn to_ms(ns: u64) -> u64 {

@@ -4,7 +4,7 @@
 //! written by one system call and is either there as a whole or not at all: what a full disk took of it is cut
 //! off again.
 
-use crate::{RecordError, Result};
+use crate::{RecordError, Result, file};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
@@ -46,7 +46,7 @@ impl LineFile {
 
     /// Cuts off what is behind the last whole line.
     pub(crate) fn mend(&mut self) -> Result<()> {
-        let bytes = fs::read(&self.path).map_err(RecordError::read(&self.path))?;
+        let bytes = file::read(&self.path, file::LARGE).map_err(RecordError::read(&self.path))?;
         self.length = whole_lines(&bytes).len() as u64;
         self.file.set_len(self.length).map_err(RecordError::write(&self.path))
     }
@@ -92,7 +92,7 @@ pub(crate) fn whole_lines(bytes: &[u8]) -> &[u8] {
 /// Reads a file of JSON lines. A file that is not there has no lines; a torn last line is left out; unknown
 /// fields are skipped.
 pub(crate) fn read_json_lines<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<Vec<T>> {
-    let bytes = match fs::read(path) {
+    let bytes = match file::read(path, file::LARGE) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(e) => return Err(RecordError::read(path)(e)),
@@ -137,8 +137,11 @@ pub(crate) fn replace_json(path: &Path, document: &impl Serialize) -> Result<()>
 }
 
 /// Reads one JSON document.
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let bytes = fs::read(path).map_err(RecordError::read(path))?;
+///
+/// # Errors
+/// [`RecordError::Read`] if it is not there or is no regular file, [`RecordError::Malformed`] if it is no `T`.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let bytes = file::read(path, file::SMALL).map_err(RecordError::read(path))?;
     serde_json::from_slice(&bytes).map_err(|e| RecordError::Malformed {
         path: path.to_owned(),
         line: e.line(),

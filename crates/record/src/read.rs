@@ -4,13 +4,13 @@
 //! there yet and fields that a newer Plimsoll added are all tolerated.
 
 use crate::lines::{read_json, read_json_lines};
-use crate::manifest::{Manifest, SCHEMA_VERSION};
+use crate::manifest::{Manifest, SCHEMA_VERSION, Status};
 use crate::recording::{EVENTS_SCHEMA, Event};
 use crate::settings::Setting;
 use crate::trial::{
     COLLECTORS_SCHEMA, DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, STATUS_SCHEMA, TrialFacts,
 };
-use crate::{RecordError, Result, latency};
+use crate::{RecordError, Result, file, latency};
 use hdrhistogram::Histogram;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::{LabSummary, TrialOutcome};
@@ -18,7 +18,7 @@ use plimsoll_model::samples::{CollectorSample, DeviceSample, HostSample, Interva
 use plimsoll_model::summary::Summary;
 use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -56,6 +56,8 @@ pub struct TrialView {
     pub settings: BTreeMap<String, Setting>,
     /// Of a trial of a lab that came to its end, whichever.
     pub outcome: Option<TrialOutcome>,
+    /// Of a storage trial of a lab.
+    pub io: Option<IoSummary>,
 }
 
 impl TrialView {
@@ -63,6 +65,20 @@ impl TrialView {
     /// nanoseconds since the trial's start.
     pub fn latency(&self, window: Range<u64>) -> Result<BTreeMap<String, Histogram<u64>>> {
         latency::merge(&self.directory.join("latency.hlog"), window)
+    }
+
+    /// Tells the latency histograms (nanoseconds) one by one as they were recorded, with their tag and their start, of
+    /// the seconds that start in `window` (both in nanoseconds since the trial's start), if their tag is `wanted`.
+    ///
+    /// # Errors
+    /// [`RecordError::Malformed`] with the line of what cannot be read, or of what `told` says is wrong.
+    pub fn each_latency(
+        &self,
+        window: Range<u64>,
+        wanted: impl Fn(&str) -> bool,
+        told: impl FnMut(&str, u64, Histogram<u64>) -> std::result::Result<(), String>,
+    ) -> Result<()> {
+        latency::each(&self.directory.join("latency.hlog"), window, wanted, told)
     }
 }
 
@@ -72,6 +88,29 @@ pub struct Entry {
     pub directory: PathBuf,
     pub manifest: Manifest,
     pub being_written: bool,
+}
+
+/// How far a recording came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Running,
+    Done,
+    Interrupted,
+    Failed,
+    /// Its Plimsoll is gone without a word.
+    Killed,
+}
+
+impl State {
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Done => "done",
+            State::Interrupted => "interrupted",
+            State::Failed => "failed",
+            State::Killed => "killed",
+        }
+    }
 }
 
 /// What a text means among the recordings of a listing.
@@ -97,6 +136,16 @@ impl Entry {
     /// The name of its directory.
     pub fn id(&self) -> String {
         self.directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    pub fn state(&self) -> State {
+        match self.manifest.status {
+            Status::Done => State::Done,
+            Status::Interrupted => State::Interrupted,
+            Status::Failed => State::Failed,
+            Status::Running if self.being_written => State::Running,
+            Status::Running => State::Killed,
+        }
     }
 }
 
@@ -162,13 +211,18 @@ fn open_trial(directory: &Path) -> Result<TrialView> {
         collectors: read_json_lines(&directory.join("collectors.ndjson"), COLLECTORS_SCHEMA)?,
         settings: optional(&directory.join("variables.json"))?.unwrap_or_default(),
         outcome: optional(&directory.join("outcome.json"))?,
+        io: optional(&directory.join("io.json"))?,
     })
 }
 
 /// The directories of all trials of a recording by their place in the plan, also of those that did not get as far as
 /// their first file.
 pub fn trial_directories(recording: &Path) -> Result<Vec<PathBuf>> {
-    let mut trials = subdirectories(&recording.join("trials"))?;
+    let trials = recording.join("trials");
+    if trials.is_symlink() {
+        return Ok(Vec::new());
+    }
+    let mut trials = subdirectories(&trials)?;
     // As text 10000 would come before 9999.
     trials.sort_by_key(|trial| place_in_plan(trial));
     Ok(trials)
@@ -212,7 +266,7 @@ pub fn remove(directory: &Path, force: bool) -> Result<()> {
 
 /// True while the process that writes the recording lives: it holds a lock on `events.ndjson`.
 pub fn is_being_written(directory: &Path) -> bool {
-    let Ok(events) = File::open(directory.join("events.ndjson")) else { return false };
+    let Ok(events) = file::open(&directory.join("events.ndjson")) else { return false };
     flock(&events, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
 }
 

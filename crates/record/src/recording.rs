@@ -15,8 +15,13 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 pub(crate) const EVENTS_SCHEMA: &str = "plimsoll.events";
+
+/// Whoever asks whether a recording is being written holds a lock on it for a moment; that is waited for.
+const ASKED: Duration = Duration::from_secs(1);
 
 /// One line of `events.ndjson`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,7 +66,7 @@ impl Recording {
         let mut manifest = read::manifest(directory)?;
         let path = directory.join("events.ndjson");
         let mut events = LineFile::reopen(path.clone())?;
-        match rustix::fs::flock(events.file(), rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        match lock(&events) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => return Err(RecordError::InUse { path: directory.to_owned() }),
             Err(e) => return Err(RecordError::write(&path)(e.into())),
@@ -132,6 +137,17 @@ impl Recording {
 
     fn write_manifest(&self) -> Result<()> {
         replace_json(&self.directory.join("manifest.json"), &self.manifest)
+    }
+}
+
+/// Locks the events of a recording for this process.
+fn lock(events: &LineFile) -> rustix::io::Result<()> {
+    let until = Instant::now() + ASKED;
+    loop {
+        match rustix::fs::flock(events.file(), rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => sleep(Duration::from_millis(10)),
+            locked => return locked,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 const START: &str = "2026-11-21T19:30:00.25Z";
 const SECOND: u64 = 1_000_000_000;
@@ -278,6 +279,21 @@ fn a_recording_is_gone_on_with_behind_its_last_whole_line() {
     assert!(view.being_written);
     assert_eq!((view.manifest.status, view.manifest.ended), (Status::Running, None));
     assert_eq!(view.events.iter().map(|event| event.t_ns).collect::<Vec<_>>(), [5, 7]);
+}
+
+/// Whoever looks whether it is being written holds a lock on it for a moment.
+#[test]
+fn a_look_does_not_keep_a_recording_from_being_gone_on_with() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = Recording::create(home.path(), manifest("looked-at")).unwrap().directory().to_owned();
+    let looking = fs::File::open(directory.join("events.ndjson")).unwrap();
+    looking.lock_shared().unwrap();
+    let looked = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        drop(looking);
+    });
+    assert!(Recording::reopen(&directory).is_ok());
+    looked.join().unwrap();
 }
 
 #[test]

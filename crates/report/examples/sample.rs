@@ -1,10 +1,10 @@
 //! Writes a page from sample data: `cargo run -p plimsoll-report --example sample -- sample.html`.
 //! A second argument picks another case: `single`, `empty`, `interrupted`, `order-entry`, `old` (without intervals).
 
-#[path = "../tests/sample/mod.rs"]
+#[path = "../tests/report/sample/mod.rs"]
 mod sample;
 
-use plimsoll_report::{Limit, html, terminal_table};
+use sample::{html, terminal_table};
 use std::io::Write;
 
 fn main() -> std::io::Result<()> {
@@ -28,7 +28,6 @@ fn main() -> std::io::Result<()> {
     if case.as_deref() == Some("old") {
         report.summary.points.iter_mut().for_each(|point| point.estimates.clear());
         report.summary.scaling = None;
-        report.limit = Limit::of(&report.summary.points);
     }
     std::fs::write(&path, html(&report))?;
     std::io::stdout().write_all(terminal_table(&report, true).as_bytes())

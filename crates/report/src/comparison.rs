@@ -1,25 +1,25 @@
 //! Two sides compared: one sentence that can be pasted into a pull request, and the table below it.
 
-use crate::format::{NOTHING, counted, number, range, short, tick};
+use crate::document::{Block, Document, Finding, Item, Section};
+use crate::format::{self, NOTHING, counted, number, range, short, tick};
 use crate::interval::Measured;
+use crate::section::caveats;
 use crate::table::{Column, Table};
-use crate::terminal::{BOLD, RESET, rows};
+use crate::terminal::{BOLD, Look, rows};
 use crate::text::{aligned, clean};
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::{Comparison, Design, Metric, Row, Side, Verdict};
+use plimsoll_model::comparison::{Comparison, Design, Difference, Metric, Row, Side, Verdict};
 
 /// The sentence, the table, then what else differs and the caveats; ends with a line break. With `colour` the sentence
 /// is bold and heads are dim, nothing else differs.
-pub fn terminal(comparison: &Comparison, colour: bool) -> String {
-    let style = |code: &'static str, text: String| if colour { format!("{code}{text}{RESET}") } else { text };
-    let mut lines = vec![style(BOLD, sentence(comparison)), String::new()];
-    lines.extend(rows(&table(comparison), style));
+pub fn terminal(comparison: &Comparison, look: Look) -> String {
+    let mut lines = vec![look.style(BOLD, sentence(comparison)), String::new()];
+    lines.extend(rows(&table(comparison), look));
     if comparison.headline.connections.is_none() {
-        lines.push("The intervals of one metric's load points hold all at once in 95 % of all cases.".to_owned());
+        lines.push(SEVERAL.to_owned());
     }
     lines.push(String::new());
-    lines.extend(comparison.unpaired_because.iter().map(|why| clean(&format!("not paired: {why}"))));
-    lines.extend([&comparison.a, &comparison.b].into_iter().filter_map(noise));
+    lines.extend(remarks(comparison).iter().map(|remark| clean(remark)));
     if !comparison.differences.is_empty() {
         lines.push("what else differs:".to_owned());
         lines.extend(differences(comparison).lines().map(str::to_owned));
@@ -29,6 +29,60 @@ pub fn terminal(comparison: &Comparison, colour: bool) -> String {
         lines.pop();
     }
     lines.join("\n") + "\n"
+}
+
+/// What a report of it shows: the sentence, the table, what else differs, the caveats. `generated` says when and by what.
+pub fn document(comparison: &Comparison, generated: &str) -> Document {
+    let (a, b) = (&comparison.a, &comparison.b);
+    let differences = differences_table((&a.name, &b.name), &comparison.differences);
+    let sections = [
+        measured(comparison),
+        Section::of("differences", "What else differs", differences.into_iter().collect()),
+        caveats::section(&comparison.caveats, None, &[]),
+    ];
+    Document {
+        title: format!("{} against {}", b.name, a.name),
+        answer: sentence(comparison),
+        findings: remarks(comparison).into_iter().map(Finding::of).collect(),
+        facts: vec![comparison.workload.clone(), design(comparison)],
+        sections: sections.into_iter().flatten().collect(),
+        generated: generated.to_owned(),
+        data: serde_json::to_value(comparison).unwrap_or_default(),
+    }
+}
+
+fn measured(comparison: &Comparison) -> Option<Section> {
+    let several = comparison.headline.connections.is_none().then(|| SEVERAL.to_owned());
+    let rows = Block::table("comparison", table(comparison), several);
+    let recordings = |side: &Side| Item::of(format!("{}: {}", side.name, side.recordings.join(", ")));
+    let sides = [&comparison.a, &comparison.b].into_iter().filter(|side| !side.recordings.is_empty());
+    let mut blocks = vec![rows];
+    let sides: Vec<Item> = sides.map(recordings).collect();
+    if !sides.is_empty() {
+        blocks.extend([Block::subheading("Recordings"), Block::List(sides)]);
+    }
+    Section::of("comparison", "Load points", blocks)
+}
+
+const SEVERAL: &str = "The intervals of one metric's load points hold all at once in 95 % of all cases.";
+
+/// Why it is not paired, and what neighbouring rounds differ by.
+fn remarks(comparison: &Comparison) -> Vec<String> {
+    let unpaired = comparison.unpaired_because.iter().map(|why| format!("not paired: {why}"));
+    unpaired.chain([&comparison.a, &comparison.b].into_iter().filter_map(noise)).collect()
+}
+
+/// What else differs between two sides of these names, as a table.
+pub(crate) fn differences_table((a, b): (&str, &str), all: &[Difference]) -> Option<Block> {
+    let cells = |of: fn(&Difference) -> &Option<String>| {
+        all.iter().map(|difference| of(difference).clone().unwrap_or_else(|| "not known".to_owned())).collect()
+    };
+    let columns = vec![
+        Column::words("what", all.iter().map(|difference| difference.what.clone()).collect()),
+        Column::words(a, cells(|difference| &difference.a)),
+        Column::words(b, cells(|difference| &difference.b)),
+    ];
+    (!all.is_empty()).then(|| Block::table("differences", Table::new(columns), []))
 }
 
 /// What the comparison found, as one plain sentence.
@@ -87,13 +141,7 @@ fn place(comparison: &Comparison) -> String {
     let headline = &comparison.headline;
     match headline.connections {
         Some(connections) => {
-            let rate = headline.rate_offered.map(|rate| format!(" and {} per second offered", short(rate)));
-            format!(
-                "{} at {}{}",
-                comparison.workload,
-                counted(connections as f64, "connection"),
-                rate.unwrap_or_default()
-            )
+            format!("{} at {}", comparison.workload, format::load(connections, headline.rate_offered))
         }
         None => {
             let of_headline = comparison.rows.iter().filter(|row| row.metric == headline.metric);
@@ -164,20 +212,21 @@ pub(crate) fn rows_table(a: &str, b: &str, shown: &[&Row]) -> Table {
         Column::words("metric", cells(&|row| metric(row.metric).to_owned())),
         Column::numbers(a, "", cells(&|row| short(row.a))),
         Column::numbers(b, "", cells(&|row| short(row.b))),
-        Column::numbers("change", "", cells(&|row| signed_percent(row.change.value))),
+        change(shown),
         Column::numbers("interval", "95 %", cells(&|row| interval_cell(&row.change))),
         Column::words("verdict", cells(&|row| verdict(row).to_owned())),
     ])
 }
 
+/// In percent; its interval has a column beside it for people, and stands with the number for programs.
+fn change(shown: &[&Row]) -> Column {
+    let cell = |row: &&Row| signed(row.change.value, decimals(row.change.value));
+    let of = shown.iter().map(|row| Measured::from(&row.change).scaled(100.0)).collect();
+    Column { of, ..Column::numbers("change", "%", shown.iter().map(cell).collect()) }
+}
+
 fn load(row: &Row) -> String {
-    match (row.connections, row.rate_offered) {
-        (None, _) => "all".to_owned(),
-        (Some(connections), None) => counted(connections as f64, "connection"),
-        (Some(connections), Some(rate)) => {
-            format!("{}, {} per second", counted(connections as f64, "connection"), short(rate))
-        }
-    }
+    row.connections.map_or("all".to_owned(), |connections| format::load(connections, row.rate_offered))
 }
 
 pub(crate) fn metric(metric: Metric) -> &'static str {
@@ -213,7 +262,7 @@ fn noise(side: &Side) -> Option<String> {
 fn differences(comparison: &Comparison) -> String {
     let value = |value: &Option<String>| value.as_deref().map_or("not known".to_owned(), clean);
     let head = format!("  \t{}\t{}", clean(&comparison.a.name), clean(&comparison.b.name));
-    let line = |difference: &plimsoll_model::comparison::Difference| {
+    let line = |difference: &Difference| {
         format!("  {}\t{}\t{}", clean(&difference.what), value(&difference.a), value(&difference.b))
     };
     let lines: Vec<String> = std::iter::once(head).chain(comparison.differences.iter().map(line)).collect();
@@ -273,7 +322,10 @@ pub(crate) fn confidence(change: &Estimate) -> String {
 mod tests {
     use super::*;
     use plimsoll_model::Caveat;
-    use plimsoll_model::comparison::{Difference, SCHEMA_VERSION};
+    use plimsoll_model::comparison::SCHEMA_VERSION;
+
+    const PLAIN: Look = Look { colour: false, width: 100 };
+    const COLOURED: Look = Look { colour: true, ..PLAIN };
 
     fn row(metric: Metric, (a, b): (f64, f64), interval: Option<(f64, f64)>, verdict: Verdict) -> Row {
         let value = b / a - 1.0;
@@ -355,7 +407,7 @@ mod tests {
         assert!(
             longer.starts_with("new takes 20.0 % longer than base (95 % interval 15.0 – 25.0 %): 12.0 against 10.0 ms")
         );
-        assert!(longer.contains("at 16 connections and 500 per second offered"), "{longer}");
+        assert!(longer.contains("at 16 connections at 500 arrivals per second"), "{longer}");
         let shorter = sentence(&latency(8.0, (-0.25, -0.15), Verdict::Lower));
         assert!(shorter.starts_with("new takes 20.0 % less time than base (95 % interval 15.0 – 25.0 %)"), "{shorter}");
     }
@@ -393,7 +445,7 @@ mod tests {
         found.unpaired_because = Some("5 rounds of base against 4 of new".to_owned());
         found.design = Design::Unpaired;
         found.b.rounds = 4;
-        let shown = terminal(&found, false);
+        let shown = terminal(&found, PLAIN);
         let lines: Vec<&str> = shown.lines().collect();
         assert!(
             lines[0].ends_with("oltp_read_write over 2 load points (geometric means), 4 rounds against 5, not paired.")
@@ -401,9 +453,9 @@ mod tests {
         let has = |words: &[&str]| lines.iter().any(|line| words.iter().all(|word| line.contains(word)));
         for words in [
             &["load", "metric", "base", "new", "change", "interval", "verdict"][..],
-            &["all", "transactions/s", "1,786", "1,514", "−15.2 %", "−17.4 to −12.9 %", "slower"],
+            &["all", "transactions/s", "1,786", "1,514", "−15.2", "−17.4 to −12.9 %", "slower"],
             &["64 connections", "slower"],
-            &["16 connections", "server CPU µs/transaction", "+18.0 %", "more"],
+            &["16 connections", "server CPU µs/transaction", "+18.0", "more"],
             &["not paired: 5 rounds of base against 4 of new"],
             &["two neighbouring rounds of base differ by up to 3.1 %"],
             &["settings.innodb_io_capacity", "200[31m", "not known"],
@@ -411,6 +463,6 @@ mod tests {
         ] {
             assert!(has(words), "{words:?} in\n{shown}");
         }
-        assert!(!shown.contains('\u{1b}') && terminal(&found, true).starts_with(BOLD));
+        assert!(!shown.contains('\u{1b}') && terminal(&found, COLOURED).starts_with(BOLD));
     }
 }

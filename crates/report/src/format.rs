@@ -25,6 +25,13 @@ pub fn number(value: f64, decimals: usize) -> String {
     }
 }
 
+/// The number that [`number`] has written.
+pub fn parsed(text: &str) -> Option<f64> {
+    let plain: String = text.chars().filter(|c| *c != ',').map(|c| if c == '−' { '-' } else { c }).collect();
+    let is_plain = plain.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    if is_plain { plain.parse().ok() } else { None }
+}
+
 /// About three significant digits, never fewer than all whole ones: `0.612`, `2.13`, `21.3`, `213`, `2,130`.
 pub fn short(value: f64) -> String {
     number(value, decimals_for(value))
@@ -48,12 +55,13 @@ pub fn fine_decimals(value: f64) -> usize {
     }
 }
 
-/// `1,740 – 1,832`.
+/// `1,740 – 1,832`; `−75 to 133`, where a dash would be taken for a minus.
 pub fn range(low: f64, high: f64, decimals: usize) -> String {
-    format!("{} – {}", number(low, decimals), number(high, decimals))
+    let dash = if low.min(high) < 0.0 { "to" } else { "–" };
+    format!("{} {dash} {}", number(low, decimals), number(high, decimals))
 }
 
-/// An interval in the least room: `± 34`; `31.2–41.0` if one half is longer by a tenth or more; `≥ 31.2` or `≤ 41.0` with
+/// An interval in the least room: `± 34`; `31.2–41.0` or [`range`] if one half is longer by a tenth or more; `≥ 31.2` or `≤ 41.0` with
 /// one end alone; `None` without any. It has the decimals of [`interval_decimals`].
 pub fn interval(value: f64, ends: (Option<f64>, Option<f64>), decimals: usize) -> Option<String> {
     let decimals = interval_decimals(value, ends, decimals);
@@ -62,6 +70,7 @@ pub fn interval(value: f64, ends: (Option<f64>, Option<f64>), decimals: usize) -
         (Some(low), Some(high)) => {
             let (below, above) = (value - low, high - value);
             match (below - above).abs() > 0.1 * below.max(above) {
+                true if low < 0.0 => range(low, high, decimals),
                 true => format!("{}–{}", shown(low), shown(high)),
                 false => format!("± {}", shown(below.max(above))),
             }
@@ -123,6 +132,24 @@ pub fn counted(count: f64, singular: &str) -> String {
     if shown == "1" { format!("{shown} {singular}") } else { format!("{shown} {singular}s") }
 }
 
+/// What is asked of a server: `32 connections`, `16 connections at 300 arrivals per second`.
+pub fn load(connections: usize, rate: Option<f64>) -> String {
+    let rate = rate.map_or(String::new(), |rate| format!(" at {} arrivals per second", tick(rate)));
+    counted(connections as f64, "connection") + &rate
+}
+
+/// How long something takes or has taken: `45 s`, `12 min`, `12 min 5 s`, `3 h 20 min`.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, 0) => format!("{minutes} min"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, 0, _) => format!("{hours} h"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +162,12 @@ mod tests {
         assert_eq!(number(-1234.5, 1), "−1,234.5");
         assert_eq!(number(-0.001, 1), "0.0");
         assert_eq!(number(f64::NAN, 1), "–");
+    }
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        assert_eq!(parsed(&number(-1234567.25, 2)), Some(-1234567.25));
+        assert_eq!([parsed(NOTHING), parsed(""), parsed("inf"), parsed("1e3"), parsed("5 %")], [None; 5]);
     }
 
     #[test]
@@ -158,10 +191,12 @@ mod tests {
         assert_eq!(shown(34.4, Some(31.2), Some(41.0), 1), "31.2–41.0");
         assert_eq!(shown(318.0, Some(317.8), Some(318.2), 0), "± 0.2", "never ± 0 for what is wider");
         assert_eq!(shown(5.0, Some(5.0), Some(5.0), 2), "± 0.00");
+        assert_eq!(shown(5.0, Some(-75.0), Some(133.0), 0), "−75 to 133", "a dash beside a minus is misread");
         assert_eq!(shown(5.0, Some(4.5), None, 1), "≥ 4.5");
         assert_eq!(shown(5.0, None, Some(5.5), 1), "≤ 5.5");
         assert_eq!(interval(5.0, (None, None), 1), None);
         assert_eq!(range(1740.2, 1832.4, 0), "1,740 – 1,832");
+        assert_eq!(range(-4.0, -1.5, 1), "−4.0 to −1.5");
     }
 
     #[test]
@@ -169,6 +204,19 @@ mod tests {
         assert_eq!(column(&[Some(4.5), None, Some(213.0)], 3), ["4.50", "–", "213.00"]);
         assert_eq!(column(&[Some(412.7), Some(1234.6)], 1), ["413", "1,235"]);
         assert_eq!(column(&[None], 1), ["–"]);
+    }
+
+    #[test]
+    fn loads_are_told_in_words() {
+        assert_eq!(load(1, None), "1 connection");
+        assert_eq!(load(16, Some(1300.0)), "16 connections at 1,300 arrivals per second");
+        assert_eq!(load(2, Some(0.5)), "2 connections at 0.5 arrivals per second");
+    }
+
+    #[test]
+    fn durations_are_told_as_people_tell_them() {
+        let told: Vec<String> = [0.0, 44.6, 119.7, 725.0, 3600.0, 12_010.0].into_iter().map(duration).collect();
+        assert_eq!(told, ["0 s", "45 s", "2 min", "12 min 5 s", "1 h", "3 h 20 min"]);
     }
 
     #[test]

@@ -1,34 +1,69 @@
-//! From what was measured to what people read: one HTML page, its figures, a table in the terminal.
+//! From what was measured to what people read: a document, its figures, its renderings, a table in the terminal.
 //!
-//! Everything is a pure function of a [`Report`]; nothing here reads a file, a clock or the environment, and the
-//! page needs neither a network nor JavaScript. Text from a server is hostile: it passes through
-//! [`text::clean`] or [`text::escape`] before it is shown. Numbers get their units and digits in
-//! [`format`](mod@format) only, and both renderings show the same [`table::Table`].
+//! Everything is a pure function of what was [recorded](subject::Recorded); nothing here reads a file, a clock or the
+//! environment, and a page needs neither a network nor JavaScript. Text from a server is hostile: a [`document`] holds
+//! it as it came, and whatever shows it passes it through [`text`] first. Numbers get their units and digits in
+//! [`format`](mod@format) only, and all renderings show the same [`table::Table`].
 //!
-//! Begin with [`html::page`], which lists the sections in their order; [`sweep`] finds the answer and
-//! [`sentence`] words it; [`interval`] says how far a number can be trusted, [`scaling`] what a sweep tells as a whole;
-//! [`order_entry`] has what only such a run tells; [`svg`] is the one writer of all figures.
+//! Begin with [`fn@document`], then [`run::document`], which lists the sections in their order; [`section`] has those that runs
+//! and labs share, [`figure`] draws, [`mod@render`] writes the result as HTML, Markdown, JSON, CSV or SVG. [`sweep`] finds the
+//! answer of a run and [`sentence`] words it; [`interval`] says how far a number can be trusted, [`scaling`] what a sweep
+//! tells as a whole; [`order_entry`] has what only such a run tells; [`svg`] is the one writer of all figures.
 
 pub mod comparison;
+pub mod document;
 pub mod figure;
 pub mod format;
-pub mod html;
-pub mod input;
 pub mod interval;
 pub mod io;
 pub mod lab;
 pub mod order_entry;
 pub mod points;
+pub mod render;
+pub mod run;
 pub mod scale;
 pub mod scaling;
+pub mod script;
+pub mod section;
 pub mod sentence;
+pub mod sparkline;
+pub mod subject;
 pub mod svg;
 pub mod sweep;
+pub mod systems;
 pub mod table;
 pub mod terminal;
 pub mod text;
 
-pub use html::page as html;
-pub use input::{Limit, PointSeries, Report, SettingRow};
-pub use sentence::answer;
-pub use terminal::terminal_table;
+pub use subject::SettingRow;
+
+use document::Document;
+use subject::{Recorded, Subject};
+
+/// What the report of a recording shows.
+pub fn document(recorded: &Recorded) -> Document {
+    match &recorded.subject {
+        Subject::Run(summary) => run::document(recorded, summary),
+        Subject::Lab(summary) => lab::document(recorded, summary),
+        Subject::Storage(summary) => io::document(recorded, summary),
+    }
+}
+
+/// The answer alone, for a list.
+pub fn answer(recorded: &Recorded) -> String {
+    match &recorded.subject {
+        Subject::Run(summary) => sentence::answer(&run::Run { summary, recorded }),
+        Subject::Lab(summary) => lab::answer(summary),
+        Subject::Storage(summary) => io::answer::answer(summary),
+    }
+}
+
+/// The same in short for a terminal; ends with a line break.
+pub fn terminal(recorded: &Recorded, look: terminal::Look) -> String {
+    let told = match &recorded.subject {
+        Subject::Run(summary) => run::terminal(recorded, summary, look),
+        Subject::Lab(summary) => lab::terminal(summary, look),
+        Subject::Storage(summary) => io::terminal(summary, look),
+    };
+    told + &terminal::unfinished(recorded, look)
+}

@@ -1,24 +1,28 @@
-//! The answer in one sentence.
+//! The answer of a run in one sentence, and what stands directly below it.
 
-use crate::format::{counted, decimals_for, number, short};
-use crate::input::{Limit, Report};
+use crate::document::Finding;
+use crate::format::{counted, decimals_for, number, short, tick};
 use crate::interval::Measured;
 use crate::order_entry;
+use crate::run::Run;
 use crate::scaling;
+use crate::section::caveats;
 use crate::sweep::{Sweep, Unit, error_count, shown_latency};
+use crate::text::{capitalised, sentence};
+use plimsoll_model::diagnosis::{Bottleneck, Verdict};
 use plimsoll_model::summary::Point;
 
 /// What the run found, as one plain sentence.
-pub fn answer(report: &Report) -> String {
-    let sweep = Sweep::new(report);
+pub(crate) fn answer(run: &Run<'_>) -> String {
+    let sweep = run.sweep();
     let found = match (sweep.points, sweep.peak()) {
         ([], _) => "Nothing was measured: the run ended before its first load point was complete".to_owned(),
         (points, None) => nothing_succeeded(points.iter().map(error_count).sum()),
         ([_], Some(_)) => single_point(&sweep),
-        (_, Some(peak)) => several_points(report, &sweep, peak),
+        (_, Some(peak)) => several_points(run, &sweep, peak),
     };
     match sweep.points.len() {
-        points if report.summary.interrupted && points > 0 => {
+        points if run.summary.interrupted && points > 0 => {
             format!("{found}; the run was interrupted after {}.", counted(points as f64, "load point"))
         }
         _ => format!("{found}."),
@@ -51,34 +55,67 @@ fn single_point(sweep: &Sweep<'_>) -> String {
     text
 }
 
-fn several_points(report: &Report, sweep: &Sweep<'_>, peak: usize) -> String {
+fn several_points(run: &Run<'_>, sweep: &Sweep<'_>, peak: usize) -> String {
     let point = &sweep.points[peak];
-    let (rate, interval) = (rate(sweep, point), interval(sweep, point));
-    let at = sweep.load_text(point);
     let at_end = sweep.by_load().last().is_some_and(|last| sweep.x(last) == sweep.x(point));
-    let first_load = sweep.by_load().first().map_or(0.0, |first| sweep.x(first));
-    let mut text = match at_end {
-        true => format!("{rate} {interval} at {at}, the highest load tried: more may be possible"),
-        false => format!("{rate} at most {interval}, at {at}"),
-    };
-    // A knee that rounds to the peak itself tells nothing new.
-    if let Some(knee) = sweep.knee().filter(|knee| knee.load.value.round() < knee.peak_load) {
-        text.push_str(&match knee.load.value <= first_load {
-            true => format!(
-                "; already {}, the lowest load tried, reached 95 % of that",
-                counted(knee.load.value, "connection")
-            ),
-            false => {
-                format!("; 95 % of that is reached with about {}", scaling::load(&Measured::from(&knee.load).brief()))
-            }
-        });
+    let end = if at_end { ", the highest load tried: more may be possible" } else { "" };
+    let most = if at_end { "" } else { " at most" };
+    let (rate, interval, at) = (rate(sweep, point), interval(sweep, point), sweep.load_text(point));
+    format!("{rate}{most} {interval} at {at}{end}{}", limit(run, point))
+}
+
+/// What limited the peak, as a clause; nothing where that was not judged.
+fn limit(run: &Run<'_>, peak: &Point) -> String {
+    match run.diagnosis(peak).map(|diagnosis| diagnosis.verdict) {
+        Some(Verdict::Limited(Bottleneck::Client)) => {
+            format!("; limited by {}, so the server may carry more", Bottleneck::Client.words())
+        }
+        Some(Verdict::Limited(bottleneck)) => format!("; limited by {}", bottleneck.words()),
+        Some(Verdict::NotLimited) => "; nothing was near its end".to_owned(),
+        Some(Verdict::NotClear) => "; what limited it is not clear".to_owned(),
+        None => String::new(),
     }
-    text.push_str(match report.limit {
-        Limit::ClientCpu(_) => "; the load generator’s own CPU was the limit, so the server may carry more",
-        Limit::HostCpu(_) => "; the host’s CPUs were the limit",
-        Limit::NotDetermined(_) => "; what limited it could not be determined",
-    });
-    text
+}
+
+/// How far it came, what limited it, how sure that is, where the knee is, and what is missing: a sentence each, most after
+/// a label.
+pub(crate) fn findings(run: &Run<'_>) -> Vec<Finding> {
+    let sweep = run.sweep();
+    let mut findings: Vec<Finding> = run.recorded.state.iter().map(|state| Finding::of(sentence(state))).collect();
+    if let Some(point) = sweep.detailed() {
+        let judged = run.diagnosis(point).map(|diagnosis| Finding::labelled("What limited it", &diagnosis.sentence));
+        findings.extend(judged);
+        findings.extend(how_sure(&sweep, point));
+    }
+    findings.extend(knee(&sweep));
+    findings.extend(caveats::findings(&run.recorded.missing));
+    findings
+}
+
+/// `How sure: 95 % interval 960 – 1,002, from one round of 10 s …`.
+fn how_sure(sweep: &Sweep<'_>, point: &Point) -> Option<Finding> {
+    let (rate, measured) = (sweep.throughput(point)?, sweep.measured(point));
+    let seconds = tick((10.0 * point.seconds).round() / 10.0);
+    let told = capitalised(&measured.told_in_full(decimals_for(rate)));
+    let told = format!("{told}. It is one round of {seconds} s, which does not tell how far another would differ.");
+    Some(Finding::labelled("How sure", told))
+}
+
+/// The load that brings most of the peak. One that rounds to the peak itself tells nothing new.
+fn knee(sweep: &Sweep<'_>) -> Option<Finding> {
+    let knee = sweep.knee().filter(|knee| knee.load.value.round() < knee.peak_load)?;
+    let first_load = sweep.by_load().first().map_or(0.0, |first| sweep.x(first));
+    let told = match knee.load.value <= first_load {
+        true => {
+            let load = counted(knee.load.value, "connection");
+            format!("Already {load}, the lowest load tried, reached 95 % of the peak.")
+        }
+        false => {
+            let load = scaling::load(&Measured::from(&knee.load).brief());
+            format!("95 % of the peak is reached with about {load}.")
+        }
+    };
+    Some(Finding::labelled("Knee", told))
 }
 
 /// `12,345 transactions per second`, `2,310 new orders per minute`.

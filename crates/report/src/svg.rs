@@ -1,8 +1,20 @@
-//! The one writer of figures. It knows shapes and classes; what they look like is in `style.css`, so that a
-//! figure follows the page into the dark and onto paper.
+//! The one writer of figures. It knows shapes and classes; what they look like is in `svg.css`, so that a figure
+//! follows the page into the dark and onto paper.
 
 use crate::text::escape;
 use std::fmt::Write;
+
+/// What the classes of figures look like, with the colours of the whole page.
+pub const STYLE: &str = include_str!("svg.css");
+
+/// The shapes of [`Svg::marker`] tell lines apart where there is no colour.
+const SHAPES: usize = 5;
+
+/// Room around a figure that is a file of its own.
+const PADDING: f64 = 16.0;
+
+/// Class of the heads of arrows at strokes that go on.
+const BEYOND: &str = "beyond";
 
 /// Which end of a text stands at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +39,11 @@ impl Svg {
         Svg { width, height, description: escape(description), body: String::new() }
     }
 
+    /// The same with another height, where that is known only when everything is drawn.
+    pub fn with_height(self, height: f64) -> Svg {
+        Svg { height, ..self }
+    }
+
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), class: &str) {
         let (x1, y1, x2, y2) = (c(from.0), c(from.1), c(to.0), c(to.1));
         self.push(format_args!(r#"<line class="{class}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>"#));
@@ -48,6 +65,43 @@ impl Svg {
         self.push(format_args!(r#"<rect class="{class}" x="{x}" y="{y}" width="{width}" height="{height}"/>"#));
     }
 
+    /// A rectangle with a text that shows while the pointer rests on it.
+    pub fn bar(&mut self, corner: (f64, f64), size: (f64, f64), class: &str, hint: &str) {
+        let (x, y, width, height) = (c(corner.0), c(corner.1), c(size.0.max(0.0)), c(size.1.max(0.0)));
+        let hint = escape(hint);
+        self.push(format_args!(
+            r#"<rect class="{class}" x="{x}" y="{y}" width="{width}" height="{height}"><title>{hint}</title></rect>"#
+        ));
+    }
+
+    /// Many rectangles of one look: left, top, width and height of each.
+    pub fn cells(&mut self, cells: &[(f64, f64, f64, f64)], class: &str, opacity: f64) {
+        let cell = |&(x, y, width, height): &(f64, f64, f64, f64)| {
+            let (x, y, width, height) = (c(x), c(y), c(width), c(height));
+            format!("M{x} {y}h{width}v{height}h-{width}z")
+        };
+        let path: String = cells.iter().map(cell).collect();
+        if !path.is_empty() {
+            self.push(format_args!(r#"<path class="{class}" fill-opacity="{opacity:.2}" d="{path}"/>"#));
+        }
+    }
+
+    /// A mark of the shape that a line with this number has: a disc, a square, a diamond, a triangle up or down.
+    pub fn marker(&mut self, centre: (f64, f64), radius: f64, number: usize, class: &str, hint: &str) {
+        let (x, y) = centre;
+        let corners = match number % SHAPES {
+            0 => return self.dot(centre, radius, class, hint),
+            1 => vec![(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+            2 => vec![(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+            3 => vec![(0.0, -1.25), (1.2, 0.95), (-1.2, 0.95)],
+            _ => vec![(0.0, 1.25), (1.2, -0.95), (-1.2, -0.95)],
+        };
+        let corners: Vec<(f64, f64)> = corners.into_iter().map(|(dx, dy)| (x + radius * dx, y + radius * dy)).collect();
+        let hint = escape(hint);
+        let points = join(&corners);
+        self.push(format_args!(r#"<polygon class="{class}" points="{points}"><title>{hint}</title></polygon>"#));
+    }
+
     /// A dot with a text that shows while the pointer rests on it.
     pub fn dot(&mut self, centre: (f64, f64), radius: f64, class: &str, hint: &str) {
         let (x, y, r) = (c(centre.0), c(centre.1), c(radius));
@@ -61,6 +115,12 @@ impl Svg {
         self.push(format_args!(r#"<circle class="{class}" cx="{x}" cy="{y}" r="{r}"/>"#));
         let reach = 1.75 * radius;
         self.line((centre.0 - reach, centre.1), (centre.0 + reach, centre.1), class);
+    }
+
+    /// The end of a stroke that goes on beyond what is drawn, in this direction; [`says_beyond`] tells whether there is one.
+    pub fn beyond(&mut self, (x, y): (f64, f64), (dx, dy): (f64, f64), class: &str) {
+        let wing = |side: f64| (x - 6.0 * dx + 3.5 * side * dy, y - 6.0 * dy + 3.5 * side * dx);
+        self.polyline(&[wing(-1.0), (x, y), wing(1.0)], &format!("{BEYOND} {class}"));
     }
 
     /// Text with its baseline at `place`; it is escaped here.
@@ -97,6 +157,25 @@ impl Svg {
     }
 }
 
+/// Whether strokes of this figure go on beyond what is drawn.
+pub fn says_beyond(figure: &str) -> bool {
+    figure.contains(&format!("<polyline class=\"{BEYOND} "))
+}
+
+/// A figure that [`Svg::finish`] made as a file of its own, with its colours in it and room around it.
+pub fn standalone(figure: &str) -> String {
+    let view = figure.split('"').nth(1).and_then(|view| view.strip_prefix("0 0 ")?.split_once(' '));
+    let size = view.and_then(|(width, height)| Some((width.parse::<f64>().ok()?, height.parse::<f64>().ok()?)));
+    let (Some((width, height)), Some((head, body))) = (size, figure.split_once('>')) else { return String::new() };
+    let label = head.split_once("role=").map_or("", |(_, label)| label);
+    let (width, height) = (c(width + 2.0 * PADDING), c(height + 2.0 * PADDING));
+    let box_of = format!("x=\"-{PADDING}\" y=\"-{PADDING}\" width=\"{width}\" height=\"{height}\"");
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-{PADDING} -{PADDING} {width} {height}\" role={label}>\n\
+         <style>{STYLE}</style>\n<rect class=\"paper\" {box_of}/>{body}"
+    )
+}
+
 fn join(points: &[(f64, f64)]) -> String {
     points.iter().map(|&(x, y)| format!("{},{}", c(x), c(y))).collect::<Vec<_>>().join(" ")
 }
@@ -111,6 +190,17 @@ fn c(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_of_its_own_has_its_colours_and_room_around_it() {
+        let file = standalone(&Svg::new(100.0, 50.0, "a > b").finish());
+        assert!(
+            file.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-16 -16 132 82\" role=\"img\" "),
+            "{file}"
+        );
+        assert!(file.contains("--paper") && file.ends_with("</svg>\n"));
+        assert_eq!(standalone("nothing"), "");
+    }
 
     #[test]
     fn a_figure_is_written_as_drawn() {

@@ -1,10 +1,9 @@
 //! Which load point is the peak, which the knee, and over what they are drawn.
 
 use crate::format::{counted, number};
-use crate::input::Report;
 use crate::interval::Measured;
 use plimsoll_model::scaling::{Knee, Scaling};
-use plimsoll_model::summary::{LatencyMs, Point};
+use plimsoll_model::summary::{LatencyMs, Point, Summary};
 use std::collections::BTreeMap;
 
 /// What grows from load point to load point.
@@ -62,7 +61,7 @@ impl Unit {
     }
 }
 
-/// The load points of a report, seen as a sweep.
+/// The load points of a run, seen as a sweep.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep<'a> {
     pub points: &'a [Point],
@@ -73,14 +72,14 @@ pub struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    pub fn new(report: &'a Report) -> Sweep<'a> {
-        let points = &report.summary.points[..];
+    pub fn new(summary: &'a Summary) -> Sweep<'a> {
+        let points = &summary.points[..];
         let one_number = points.windows(2).all(|pair| pair[0].connections == pair[1].connections);
         let all_rates = points.iter().all(|point| point.rate_offered.is_some());
         let load = if points.len() > 1 && one_number && all_rates { Load::Rate } else { Load::Connections };
         let unit = Unit::of(points);
         let is_of_this = |scaling: &&Scaling| load == Load::Connections && scaling.metric == unit.path();
-        Sweep { points, load, unit, scaling: report.summary.scaling.as_ref().filter(is_of_this) }
+        Sweep { points, load, unit, scaling: summary.scaling.as_ref().filter(is_of_this) }
     }
 
     /// The place of a point on the axis of loads.

@@ -1,6 +1,6 @@
-//! A table before it is rendered: by [`crate::html()`] or by [`crate::terminal`], with the same digits in both.
+//! A table before it is rendered: by [`crate::render`] or by [`crate::terminal`], with the same digits in both.
 
-use crate::format::{NOTHING, column, column_decimals};
+use crate::format::{self, NOTHING, column, column_decimals};
 use crate::interval::{Measured, Spread};
 
 /// What marks a row out.
@@ -10,6 +10,8 @@ pub enum Mark {
     Knee,
     /// Something in it is not as it has to be.
     Broken,
+    /// What was asked for is not what was found.
+    Differs,
 }
 
 impl Mark {
@@ -18,6 +20,7 @@ impl Mark {
             Mark::Peak => "peak",
             Mark::Knee => "knee",
             Mark::Broken => "broken",
+            Mark::Differs => "differs",
         }
     }
 
@@ -28,13 +31,15 @@ impl Mark {
 }
 
 /// A column; numbers are set flush right.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub name: String,
     /// Empty for none.
     pub unit: String,
     pub is_number: bool,
     pub cells: Vec<String>,
+    /// The numbers that the cells show, in full; none at all where the cells say everything.
+    pub of: Vec<Measured>,
     /// How far each number can be trusted; none at all where they were counted or are no means.
     pub spreads: Vec<Spread>,
     /// True where there is no room for the spreads.
@@ -51,7 +56,20 @@ impl Column {
         let values: Vec<Option<f64>> = of.iter().map(|measured| measured.value).collect();
         let decimals = column_decimals(&values, most_decimals);
         let spreads = of.iter().map(|measured| measured.spread(decimals)).collect();
-        Column { spreads, ..Column::numbers(name, unit, column(&values, most_decimals)) }
+        Column { spreads, of: of.to_vec(), ..Column::numbers(name, unit, column(&values, most_decimals)) }
+    }
+
+    /// The number in a row, as exactly as it is known; none where there is a word or nothing.
+    pub fn value(&self, row: usize) -> Option<f64> {
+        match self.of.get(row) {
+            Some(measured) => measured.value.filter(|value| value.is_finite()),
+            None => self.cells.get(row).filter(|_| self.is_number).and_then(|cell| format::parsed(cell)),
+        }
+    }
+
+    /// Its interval, the ends that are known.
+    pub fn ends(&self, row: usize) -> (Option<f64>, Option<f64>) {
+        self.of.get(row).map_or((None, None), Measured::ends)
     }
 
     /// The same where there is no room for its intervals.
@@ -93,6 +111,7 @@ impl Column {
             unit: String::new(),
             is_number: false,
             cells,
+            of: Vec::new(),
             spreads: Vec::new(),
             is_narrow: false,
         }
@@ -100,7 +119,7 @@ impl Column {
 }
 
 /// Columns of equally many cells. Cells are not escaped yet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     pub columns: Vec<Column>,
     /// By row; rows beyond the end have none.

@@ -1,9 +1,10 @@
-//! The table in the terminal.
+//! A run in the terminal.
 
 use crate::format::percent;
-use crate::input::Report;
 use crate::points::{ORIGINAL_REMARK, Room, load_points};
+use crate::run::Run;
 use crate::sentence::answer;
+use crate::subject::Recorded;
 use crate::sweep::{Sweep, errors_by_code};
 use crate::table::{Mark, Table};
 use crate::text::{aligned, clean};
@@ -16,67 +17,108 @@ pub(crate) const DIM: &str = "\x1b[2m";
 pub(crate) const RESET: &str = "\x1b[0m";
 
 /// Where there is room for all intervals.
-const WITH_ROOM: &str = "in the summary (--json) and on the page of a quickstart";
+const WITH_ROOM: &str = "in the summary (--json) and in the report";
 
-/// Long lines of words are broken before this many characters.
-const WIDTH: usize = 100;
+/// How a text is laid out.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// What matters is bold and heads are dim; nothing else differs.
+    pub colour: bool,
+    /// Long lines of words are broken before this many characters.
+    pub width: usize,
+}
+
+impl Look {
+    pub(crate) fn style(self, code: &str, text: String) -> String {
+        if self.colour { format!("{code}{text}{RESET}") } else { text }
+    }
+
+    pub(crate) fn wrapped(self, text: &str) -> Vec<String> {
+        wrapped(text, self.width)
+    }
+}
+
+/// Lines of at most so many characters, but for words that are longer; all but the first are indented.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let begin = text.len() - text.trim_start().len();
+    let (mut lines, mut line) = (Vec::new(), text[..begin].to_owned());
+    for word in text.split_whitespace() {
+        if line.trim().is_empty() || line.chars().count() + 1 + word.chars().count() <= width {
+            line.push_str(if line.trim().is_empty() { "" } else { " " });
+        } else {
+            lines.push(std::mem::replace(&mut line, format!("{}  ", &text[..begin])));
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
 
 /// Aligned columns with their units, peak and knee marked, what the sweep tells as a whole, then what order entry tells,
 /// the durability, the errors, the caveats and the answer; ends with a line break. With `colour` heads are dim and the
 /// peak bold, nothing else differs.
-pub fn terminal_table(report: &Report, colour: bool) -> String {
-    let sweep = Sweep::new(report);
-    let style = |code: &'static str, text: String| if colour { format!("{code}{text}{RESET}") } else { text };
+pub(crate) fn run(run: &Run<'_>, look: Look) -> String {
+    let sweep = run.sweep();
     let mut blocks =
-        vec![points(&sweep, style), scaling::lines(&sweep).iter().flat_map(|line| wrapped(line)).collect()];
+        vec![points(&sweep, look), scaling::lines(&sweep).iter().flat_map(|line| look.wrapped(line)).collect()];
     if let Some((point, entry)) = order_entry::of(&sweep) {
         let load = sweep.load_text(point);
         let title =
             format!("order entry at {load}, profile {}, fidelity {}: TPC-C-like", entry.profile, entry.fidelity);
-        let mut lines = vec![style(BOLD, clean(&title))];
-        lines.extend(rows(&order_entry::transactions(point, entry), style));
-        lines.extend(facts(point, entry).iter().flat_map(|fact| wrapped(&clean(fact))));
+        let mut lines = vec![look.style(BOLD, clean(&title))];
+        lines.extend(rows(&order_entry::transactions(point, entry), look));
+        lines.extend(facts(point, entry).iter().flat_map(|fact| look.wrapped(&clean(fact))));
         blocks.push(lines);
     }
     let listings: Vec<&str> = sweep.points.iter().filter_map(|point| point.original_listing.as_deref()).collect();
     blocks.extend(listings.iter().map(|listing| aligned(listing).lines().map(clean).collect()));
     if !listings.is_empty() {
-        blocks.push(wrapped(ORIGINAL_REMARK));
+        blocks.push(look.wrapped(ORIGINAL_REMARK));
     }
-    blocks.push(remarks(report, &sweep));
-    blocks.push(vec![style(BOLD, answer(report))]);
+    blocks.push(remarks(run, &sweep, look));
+    blocks.push(vec![look.style(BOLD, answer(run))]);
     blocks.retain(|lines| !lines.is_empty());
     blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
 }
 
 /// The table of load points, and why intervals are missing from it.
-fn points(sweep: &Sweep<'_>, style: impl Fn(&'static str, String) -> String) -> Vec<String> {
+fn points(sweep: &Sweep<'_>, look: Look) -> Vec<String> {
     if sweep.points.is_empty() {
         return Vec::new();
     }
     let table = load_points(sweep, Room::Terminal);
-    let mut lines = rows(&table, style);
+    let mut lines = rows(&table, look);
     let narrow = match table.without_room() {
         columns if columns.is_empty() => None,
         columns => Some(format!("intervals of {}: {WITH_ROOM}", columns.join(", "))),
     };
-    lines.extend(table.missing().into_iter().chain(narrow).flat_map(|remark| wrapped(&remark)));
+    lines.extend(table.missing().into_iter().chain(narrow).flat_map(|remark| look.wrapped(&remark)));
     lines
 }
 
-/// Durability, errors and caveats.
-fn remarks(report: &Report, sweep: &Sweep<'_>) -> Vec<String> {
+/// What limited it, durability, errors and caveats.
+fn remarks(run: &Run<'_>, sweep: &Sweep<'_>, look: Look) -> Vec<String> {
     let mut lines = Vec::new();
-    let durability = &report.summary.target.durability;
+    if let Some(diagnosis) = sweep.detailed().and_then(|point| run.diagnosis(point)) {
+        lines.extend(look.wrapped(&clean(&format!("limit: {}", diagnosis.sentence))));
+    }
+    let durability = &run.summary.target.durability;
     if !durability.is_empty() {
         let settings: Vec<String> = durability.iter().map(|(name, value)| format!("{name}={value}")).collect();
         lines.push(clean(&format!("durability: {}", settings.join(", "))));
     }
     lines.extend(errors_by_code(sweep.points).map(|named| format!("errors by code: {named}")));
-    lines.extend(
-        report.summary.caveats.iter().map(|caveat| clean(&format!("caveat {}: {}", caveat.code, caveat.message))),
-    );
+    let caveats = run.summary.caveats.iter();
+    lines.extend(caveats.map(|caveat| clean(&format!("caveat {}: {}", caveat.code, caveat.message))));
     lines
+}
+
+/// How far it came and what is missing, in lines below an empty one; nothing of a recording that is whole.
+pub(crate) fn unfinished(recorded: &Recorded, look: Look) -> String {
+    let missing = recorded.missing.iter().map(|text| format!("missing: {text}"));
+    let lines: Vec<String> =
+        recorded.state.iter().cloned().chain(missing).flat_map(|text| look.wrapped(&clean(&text))).collect();
+    if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
 }
 
 /// What stands below the table of order entry, a paragraph each.
@@ -92,22 +134,6 @@ fn facts(point: &Point, entry: &OrderEntry) -> Vec<String> {
     }
     facts.extend(entry.notes.iter().map(|note| format!("note: {note}")));
     facts
-}
-
-/// Lines of at most [`WIDTH`] characters, but for words that are longer; all but the first are indented.
-pub(crate) fn wrapped(text: &str) -> Vec<String> {
-    let begin = text.len() - text.trim_start().len();
-    let (mut lines, mut line) = (Vec::new(), text[..begin].to_owned());
-    for word in text.split_whitespace() {
-        if line.trim().is_empty() || line.chars().count() + 1 + word.chars().count() <= WIDTH {
-            line.push_str(if line.trim().is_empty() { "" } else { " " });
-        } else {
-            lines.push(std::mem::replace(&mut line, format!("{}  ", &text[..begin])));
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines
 }
 
 /// A column as it is printed: one of a table, or the intervals beside one.
@@ -156,17 +182,22 @@ fn printed(table: &Table) -> Vec<Printed> {
     all
 }
 
+/// A table alone; ends with a line break. With `colour` its head is dim and a peak bold.
+pub fn table(table: &Table, look: Look) -> String {
+    rows(table, look).iter().filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
+}
+
 /// The head of a table and its rows.
-pub(crate) fn rows(table: &Table, style: impl Fn(&'static str, String) -> String) -> Vec<String> {
+pub(crate) fn rows(table: &Table, look: Look) -> Vec<String> {
     let columns = printed(table);
     let line = |text: &dyn Fn(&Printed) -> String| {
         columns.iter().map(|column| column.aligned(&text(column))).collect::<String>().trim_end().to_owned()
     };
-    let mut lines = vec![style(DIM, line(&|column| column.name.clone()))];
-    lines.push(style(DIM, line(&|column| column.unit.clone())));
+    let mut lines = vec![look.style(DIM, line(&|column| column.name.clone()))];
+    lines.push(look.style(DIM, line(&|column| column.unit.clone())));
     lines.extend((0..table.rows()).map(|row| {
         let text = line(&|column| column.cells[row].clone());
-        if table.mark(row) == Some(Mark::Peak) { style(BOLD, text) } else { text }
+        if table.mark(row) == Some(Mark::Peak) { look.style(BOLD, text) } else { text }
     }));
     lines
 }

@@ -1,9 +1,10 @@
 //! Text that others wrote, made safe to show.
 
 /// True for characters that show nothing but change what stands around them, or that XML forbids.
-fn is_unfit(c: char) -> bool {
+pub(crate) fn is_unfit(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
         || matches!(u32::from(c) & 0xffff, 0xfffe | 0xffff)
 }
 
@@ -11,6 +12,22 @@ fn is_unfit(c: char) -> bool {
 /// line breaks and tabs become blanks.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c }).filter(|&c| !is_unfit(c)).collect()
+}
+
+/// [`clean`] of each line.
+pub fn clean_lines(text: &str) -> String {
+    text.lines().map(clean).collect::<Vec<_>>().join("\n")
+}
+
+/// A text with a capital letter at its beginning.
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A line as a sentence: with a capital letter and a full stop.
+pub fn sentence(line: &str) -> String {
+    if line.is_empty() { String::new() } else { capitalised(line) + "." }
 }
 
 /// [`clean`], fit to stand in HTML, XML or a quoted attribute.
@@ -103,6 +120,7 @@ mod tests {
     #[test]
     fn invisible_characters_are_dropped() {
         assert_eq!(clean("a\u{1b}[31mb\0c\u{202e}d\u{feff}\u{fffe}\u{9b}e\r\nf\tg"), "a[31mbcde f g");
+        assert_eq!(clean("a\u{61c}b\u{e0041}c\u{fff9}d"), "abcd", "marks, tags and annotations");
         assert_eq!(escape_lines("a\u{7}\n<b"), "a\n&lt;b");
     }
 }

@@ -6,4 +6,6 @@
 //! Begin with [`servers`], then [`fake`].
 
 pub mod fake;
+pub mod groups;
+pub mod proxy;
 pub mod servers;

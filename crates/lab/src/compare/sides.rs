@@ -5,14 +5,12 @@
 //! finished ones of that name. `:VARIANT` after it picks one variant where there are several.
 
 use crate::error::LabError;
+use crate::recordings::{self, is_recording, listed};
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_record::read::{self, Entry, Found, Listing, RecordingView, TrialView};
 use plimsoll_record::{Manifest, Status};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// As many candidates are named in a refusal.
-const CANDIDATES: usize = 12;
 
 /// The variant of all storage evaluations.
 const STORAGE: &str = "io";
@@ -103,10 +101,6 @@ fn split_variant(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn is_recording(directory: &Path) -> bool {
-    directory.join("manifest.json").is_file()
-}
-
 /// The same for every way to write a path.
 fn real(directory: &Path) -> PathBuf {
     directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
@@ -141,36 +135,13 @@ fn directories(listing: &Listing, name: &str, left_out: &mut Vec<String>) -> Res
                 false => Ok(good.into_iter().map(|entry| entry.directory.clone()).collect()),
             }
         }
-        Found::Several(entries) => {
-            let candidates = listed(entries.iter().map(|entry| entry.id()));
-            Err(LabError::Refused(format!("`{name}` may be any of {candidates}; write more of the one that is meant")))
-        }
-        Found::Nothing => match listing.unreadable.iter().find(|error| error.to_string().contains(name)) {
-            Some(error) => Err(LabError::Environment(format!("{name} cannot be read: {error}"))),
-            None => Err(nothing_called(listing, name)),
-        },
+        Found::Several(entries) => Err(recordings::several(name, &entries)),
+        Found::Nothing => Err(recordings::nothing(listing, name)),
     }
 }
 
 fn not_finished(name: &str, why: &str) -> LabError {
     LabError::Refused(format!("{name} {why}; only finished recordings can be compared"))
-}
-
-fn nothing_called(listing: &Listing, name: &str) -> LabError {
-    let names: BTreeSet<&str> = listing.recordings.iter().map(|entry| entry.manifest.name.as_str()).collect();
-    let known = match names.is_empty() {
-        true => "; there are none yet: `plimsoll run` makes them".to_owned(),
-        false => format!(": neither a directory nor one of {}", listed(names.into_iter().map(str::to_owned))),
-    };
-    LabError::Refused(format!("no recording is called `{}`{known}", name.escape_debug()))
-}
-
-fn listed(candidates: impl Iterator<Item = String>) -> String {
-    let all: Vec<String> = candidates.collect();
-    match all.len().saturating_sub(CANDIDATES) {
-        0 => all.join(", "),
-        more => format!("{} and {more} more", all[..CANDIDATES].join(", ")),
-    }
 }
 
 /// Why a recording cannot be a round.

@@ -9,10 +9,10 @@ use plimsoll_model::comparison::{Metric, Row, Verdict};
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict, VariantComparison};
 
 /// What all trials say together.
-pub(super) fn headline(summary: &LabSummary, ended: &[Ended]) -> String {
+pub(crate) fn headline(summary: &LabSummary, ended: &[Ended]) -> String {
     let mut found: Vec<String> = summary.ladders.iter().map(ladder).collect();
     found.extend(summary.load_lines.iter().map(load_line));
-    found.extend(summary.comparisons.iter().map(comparison));
+    found.extend(summary.comparisons.iter().map(|of| comparison(summary, of)));
     if found.is_empty() {
         found.extend(best(&summary.cells));
     }
@@ -89,19 +89,20 @@ fn split(text: &str) -> (String, String) {
     (value.to_owned(), ends.to_owned())
 }
 
-fn comparison(comparison: &VariantComparison) -> String {
+fn comparison(summary: &LabSummary, comparison: &VariantComparison) -> String {
     let VariantComparison { a, b, .. } = comparison;
     let Some(row) = comparison.rows.first() else { return format!("No round has both {a} and {b}") };
     let found = match (row.verdict, row.change.interval()) {
         (Verdict::Higher | Verdict::Lower, Some(_)) => changed(a, b, row),
         (Verdict::Equivalent, Some(ends)) => {
             format!(
-                "No difference larger than {} between {a} and {b} ({})",
+                "No difference larger than {} between {a} and {b} ({}): {}",
                 percent(comparison.equivalence),
-                signed_range(ends)
+                signed_range(ends),
+                rates(row)
             )
         }
-        _ => unclear(a, b, row),
+        _ => unclear(a, b, row, rounds(summary, comparison)),
     };
     let known = comparison.floor.as_ref().filter(|_| row.change.missing.is_none());
     let floor = known.map(|floor| format!(", floor {}", percent(floor.value)));
@@ -109,7 +110,13 @@ fn comparison(comparison: &VariantComparison) -> String {
     format!("{found}{}{}", floor.unwrap_or_default(), unlike.unwrap_or_default())
 }
 
-/// `Against base fast is 12.0 % faster (+10.1 % to +13.9 %): 1,120 against 1,000 transactions per second`.
+/// The rounds that both have; none where nobody counted them.
+fn rounds(summary: &LabSummary, of: &VariantComparison) -> Option<usize> {
+    let of_both = summary.cells.iter().filter(|cell| cell.variant == of.a || cell.variant == of.b);
+    of_both.map(|cell| cell.rounds).min()
+}
+
+/// `Against base fast is 12.0 % faster (+10.1 % to +13.9 %): 1,120 against 1,000 transactions per second at 8 …`.
 fn changed(a: &str, b: &str, row: &Row) -> String {
     let by = percent(row.change.value);
     let difference = match (row.metric.more_is_better(), row.change.value < 0.0) {
@@ -118,18 +125,29 @@ fn changed(a: &str, b: &str, row: &Row) -> String {
         (false, true) => format!("takes {by} less time"),
         (false, false) => format!("takes {by} longer"),
     };
-    let (of_b, of_a) = (super::words::rate(row.b), super::words::rate(row.a));
-    format!("Against {a} {b} {difference}{}: {of_b} against {of_a} {}", interval(&row.change), unit(row.metric))
+    format!("Against {a} {b} {difference}{}: {}", interval(&row.change), rates(row))
 }
 
-fn unclear(a: &str, b: &str, row: &Row) -> String {
-    let change = signed(row.change.value);
-    match (&row.change.missing, row.detectable) {
-        (Some(missing), _) => format!("No verdict on {b} against {a} ({change} so far): {missing}"),
-        (None, detectable) => {
-            let shown =
-                detectable.map(|share| format!("; so many rounds would show {}", percent(share))).unwrap_or_default();
-            format!("No difference shown between {a} and {b}: {change} may be chance{}{shown}", interval(&row.change))
+/// `1,120 against 1,000 transactions per second at 8 connections`.
+fn rates(row: &Row) -> String {
+    let rate = row.rate_offered.map(|rate| format!(" and {} arrivals per second", super::words::rate(rate)));
+    let at = match row.connections {
+        Some(connections) => format!("at {}{}", counted(connections, "connection"), rate.unwrap_or_default()),
+        None => "over all load points".to_owned(),
+    };
+    format!("{} against {} {} {at}", super::words::rate(row.b), super::words::rate(row.a), unit(row.metric))
+}
+
+fn unclear(a: &str, b: &str, row: &Row, rounds: Option<usize>) -> String {
+    let (change, rates) = (signed(row.change.value), rates(row));
+    match (&row.change.missing, row.detectable.zip(rounds)) {
+        (Some(missing), _) => format!("No verdict on {b} against {a} ({change} so far, {rates}): {missing}"),
+        (None, shown) => {
+            let beyond =
+                |(share, rounds)| format!("; {} show only changes beyond {}", counted(rounds, "round"), percent(share));
+            let shown = shown.map(beyond).unwrap_or_default();
+            let interval = interval(&row.change);
+            format!("No difference shown between {a} and {b}: {rates}, and {change} may be chance{interval}{shown}")
         }
     }
 }

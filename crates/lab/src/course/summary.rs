@@ -1,9 +1,10 @@
 //! All outcomes of a plan → the summary.
 
 use super::comparison::comparisons;
-use super::headline::headline;
+pub(crate) use super::headline::headline;
 use super::ladder::Staircase;
-use super::quantity::{Quantity, over_rounds};
+use super::quantity::Quantity;
+pub(crate) use super::quantity::over_rounds;
 use super::words::counted;
 use super::{Course, Ended, PlanCourse, Prospects, seeks_line};
 use plimsoll_model::Caveat;

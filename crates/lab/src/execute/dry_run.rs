@@ -12,6 +12,7 @@ use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::class;
 use plimsoll_plan::lab::{Action, Procedure, Restore, Rung, Storage, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
+use plimsoll_plan::points::LoadPoint;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +68,10 @@ pub struct Estimate {
 pub struct Planned {
     pub index: u32,
     pub variant: String,
+    /// As a recording calls it.
     pub point: String,
+    #[serde(skip)]
+    pub load: LoadPoint,
     pub round: u32,
 }
 
@@ -192,7 +196,7 @@ fn phases(procedure: &Procedure, bytes: u64) -> Vec<(Phase, f64)> {
 }
 
 /// The trials as far as they are known before any has ended, and whether that is all of them.
-fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<Planned>, bool) {
+pub(super) fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<Planned>, bool) {
     let mut course = course::of(plan, prospects);
     let mut trials = Vec::new();
     // A ladder begins with pairs of its base against itself, whatever comes of them.
@@ -203,6 +207,7 @@ fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<Planned>, bool) {
             index: trial.index,
             variant: trial.label.clone(),
             point: trial.point.label(),
+            load: trial.point,
             round: trial.round,
         });
         if depends {

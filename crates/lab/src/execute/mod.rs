@@ -7,12 +7,12 @@ pub mod preflight;
 pub mod resume;
 
 use crate::course::summary::summary;
-use crate::course::{self, Course, Prospects};
+use crate::course::{self, Course, Prospect, Prospects};
 use crate::error::LabError;
 use crate::procedure::Bench;
 use crate::trial::Ended;
 use crate::watch::{Event, LabEvent, Watcher};
-use dry_run::Estimate;
+use dry_run::{Estimate, Planned};
 use jiff::Timestamp;
 pub use journal::Journal;
 use plimsoll_model::Caveat;
@@ -88,6 +88,8 @@ struct Lab<'a> {
     prospects: Prospects,
     course: Box<dyn Course>,
     estimate: Estimate,
+    /// The trials that are known before any has ended.
+    ahead: Vec<Planned>,
     journal: Journal,
     ended: Vec<course::Ended>,
     caveats: Vec<Caveat>,
@@ -103,21 +105,22 @@ impl<'a> Lab<'a> {
         (prospects, estimate): (Prospects, Estimate),
     ) -> Result<Lab<'a>, LabError> {
         let mut course = course::of(plan, &prospects);
+        let (ahead, _) = dry_run::trials(plan, &prospects);
         let host = serde_json::to_value(host_facts(home.path())).unwrap_or_default();
         let (journal, ended, caveats) = match &options.resume {
             Some(directory) => {
                 let resumed = resume::resume(directory, options, &host, (machine, plan), course.as_mut())?;
                 (resumed.journal, resumed.ended, resumed.caveats)
             }
-            None => (Journal::begin(recording(home, plan, options, host)?), Vec::new(), Vec::new()),
+            None => (begun(recording(home, plan, options, host)?, &prospects)?, Vec::new(), Vec::new()),
         };
-        Ok(Lab { plan, prospects, course, estimate, journal, ended, caveats })
+        Ok(Lab { plan, prospects, course, estimate, ahead, journal, ended, caveats })
     }
 
     /// What lies ahead: of what the whole plan takes, what was not done before.
-    fn planned(&self) -> LabEvent<'static> {
+    fn planned(&self) -> LabEvent<'a> {
         let trials = self.course.about().saturating_sub(self.ended.len());
-        LabEvent::Planned { trials, seconds: self.each() * trials as f64, bytes: self.estimate.bytes }
+        LabEvent::Planned { plan: self.plan, trials, seconds: self.each() * trials as f64, bytes: self.estimate.bytes }
     }
 
     /// About how long a trial takes, seconds, before any is done.
@@ -131,6 +134,10 @@ impl<'a> Lab<'a> {
     /// What ends the whole lab: an interrupt, a recording that cannot be written.
     fn all(&mut self, bench: &mut Bench<'_>, watcher: &mut dyn Watcher) -> Result<(), LabError> {
         let (begun, done_before) = (Instant::now(), self.ended.len());
+        // For whoever follows the recording: what comes next.
+        let complete = self.ahead.len() >= self.course.about();
+        self.journal.event("planned", json!({ "trials": self.ahead, "complete": complete }))?;
+        self.tell_so_far(watcher);
         while let Some(trial) = self.course.next() {
             let (place, of) = (self.ended.len() + 1, self.course.about().max(self.ended.len() + 1));
             let done = self.ended.len() - done_before;
@@ -139,8 +146,13 @@ impl<'a> Lab<'a> {
                 _ => Duration::try_from_secs_f64(self.each()).unwrap_or_default(),
             };
             let left = left.saturating_mul(u32::try_from(of + 1 - place).unwrap_or(u32::MAX));
-            watcher.tell(Event::Lab(LabEvent::TrialBegins { place, of, trial: &trial, left }));
-            self.journal.event("trial_begins", json!({ "trial": trial.index, "variant": trial.label }))?;
+            let next = self.ahead.get(trial.index as usize);
+            watcher.tell(Event::Lab(LabEvent::TrialBegins { place, of, trial: &trial, left, next }));
+            let detail = json!({
+                "trial": trial.index, "variant": trial.label,
+                "place": place, "of": of, "left_seconds": left.as_secs_f64(),
+            });
+            self.journal.event("trial_begins", detail)?;
             let outcome = bench.trial(&trial, &mut self.journal, watcher)?;
             watcher.tell(Event::Lab(LabEvent::TrialEnds { trial: &trial, outcome: &outcome }));
             let detail = json!({ "trial": trial.index, "status": outcome.status, "why": outcome.why });
@@ -151,11 +163,19 @@ impl<'a> Lab<'a> {
             let ended = course::Ended { trial, outcome };
             self.course.tell(ended.clone());
             self.ended.push(ended);
+            self.tell_so_far(watcher);
             if watcher.interrupted() {
                 return Err(LabError::Interrupted);
             }
         }
         Ok(())
+    }
+
+    fn tell_so_far(&self, watcher: &mut dyn Watcher) {
+        if !self.ended.is_empty() {
+            let summary = &summary(self.plan, &self.prospects, &self.ended);
+            watcher.tell(Event::Lab(LabEvent::SoFar { summary }));
+        }
     }
 
     /// Sums up and closes the recording. What cannot be written any more does not take the summary with it.
@@ -203,6 +223,21 @@ fn failure(ended: &course::Ended) -> Option<(TrialPlan, String)> {
 fn damage(ended: &course::Ended) -> Option<(TrialPlan, String)> {
     let broken = &ended.outcome.recovery.as_ref()?.broken;
     (!broken.is_empty()).then(|| (ended.trial.clone(), broken.join("; ")))
+}
+
+/// The journal of a new recording, which says of each rung that will not be tried why.
+fn begun(recording: Recording, prospects: &Prospects) -> Result<Journal, LabError> {
+    let mut journal = Journal::begin(recording);
+    for ((variant, rung), prospect) in prospects {
+        let (removed, why) = match prospect {
+            Prospect::Possible => continue,
+            Prospect::Removed(why) => (true, why),
+            Prospect::Unsafe(why) => (false, why),
+        };
+        let detail = json!({ "variant": variant, "rung": rung, "removed": removed, "why": why });
+        journal.event("rung_left_out", detail)?;
+    }
+    Ok(journal)
 }
 
 fn recording(home: &Home, plan: &LabPlan, options: &Options, host: Value) -> Result<Recording, LabError> {

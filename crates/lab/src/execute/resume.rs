@@ -145,11 +145,12 @@ fn fresh_data(plan: &LabPlan, next: &TrialPlan) -> Option<Caveat> {
 }
 
 /// Whether a trial came to its end by itself.
-fn is_whole(trial: &TrialView) -> bool {
+pub(crate) fn is_whole(trial: &TrialView) -> bool {
     trial.outcome.as_ref().is_some_and(|outcome| outcome.status != TrialStatus::Interrupted)
 }
 
-fn is_of(trial: &TrialPlan, recorded: &TrialView) -> bool {
+/// Whether this is what was recorded there.
+pub(crate) fn is_of(trial: &TrialPlan, recorded: &TrialView) -> bool {
     let facts = &recorded.facts;
     (facts.index, &facts.variant, &facts.point, facts.round)
         == (trial.index, &trial.label, &trial.point.label(), trial.round)

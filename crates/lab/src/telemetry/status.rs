@@ -18,8 +18,21 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// Samples that may wait to be fetched. More are lost rather than kept.
 const WAITING: usize = 64;
 
+/// Time that threads waited for a kind of access to a kind of file, milliseconds.
+macro_rules! file_wait {
+    ($access:literal, $file:literal) => {
+        concat!(
+            "SELECT SUM_TIMER_",
+            $access,
+            " DIV 1000000000 FROM performance_schema.file_summary_by_event_name WHERE EVENT_NAME = 'wait/io/file/",
+            $file,
+            "'"
+        )
+    };
+}
+
 /// The status variables that are kept; no server has all of them.
-const VARIABLES: [&str; 45] = [
+const VARIABLES: [&str; 46] = [
     "Bytes_received",
     "Bytes_sent",
     "Com_commit",
@@ -43,6 +56,7 @@ const VARIABLES: [&str; 45] = [
     "Innodb_checkpoint_age",
     "Innodb_checkpoint_max_age",
     "Innodb_data_fsyncs",
+    "Innodb_data_pending_reads",
     "Innodb_data_read",
     "Innodb_data_written",
     "Innodb_dblwr_pages_written",
@@ -67,13 +81,23 @@ const VARIABLES: [&str; 45] = [
     "Threads_running",
 ];
 
-/// What MySQL keeps in a table instead, and MariaDB has among the status variables.
-const METRICS: [&str; 2] = ["lock_deadlocks", "trx_rseg_history_len"];
+/// What MySQL keeps in tables instead: a name of ours, which is not the end of another, and what finds the number.
+/// Times are milliseconds (`performance_schema.file_summary_by_event_name` has picoseconds); a metric that is off, or
+/// an event that is not timed, is left out or stays 0.
+const METRICS: [(&str, &str); 5] = [
+    ("deadlocks", "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'"),
+    ("history", "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'"),
+    ("page_read", file_wait!("READ", "innodb/innodb_data_file")),
+    ("redo_sync", file_wait!("MISC", "innodb/innodb_log_file")),
+    ("binary_sync", file_wait!("MISC", "sql/binlog")),
+];
 
 /// A SELECT would be counted (`Com_select`). SET is not: it makes a text of the metrics and takes it for a number, and
-/// the warning that it is none brings the text back.
-const ASK_METRICS: &str = "SET @plimsoll = CAST((SELECT GROUP_CONCAT(NAME, '=', `COUNT`) FROM \
-    information_schema.INNODB_METRICS WHERE NAME IN ('lock_deadlocks', 'trx_rseg_history_len')) AS SIGNED)";
+/// the warning that it is none brings back the first 128 characters of the text.
+fn ask_metrics() -> String {
+    let texts = METRICS.map(|(name, query)| format!("CONCAT('{name}=', ({query}))"));
+    format!("SET @plimsoll = CAST(CONCAT_WS(',', {}) AS SIGNED)", texts.join(", "))
+}
 
 fn connect(endpoint: &Endpoint) -> Result<Control, Failure> {
     let mut control = Control::open(endpoint)?;
@@ -131,10 +155,10 @@ impl StatusReader {
     }
 
     fn metrics(&mut self) -> Result<Vec<(String, u64)>, Failure> {
-        self.control.run(ASK_METRICS)?;
+        self.control.run(&ask_metrics())?;
         let warnings = self.control.rows("SHOW WARNINGS")?;
         let text: String = warnings.rows.iter().filter_map(|row| row.last()?.clone()).collect();
-        Ok(METRICS.into_iter().filter_map(|name| Some((name.to_owned(), told(&text, name)?))).collect())
+        Ok(METRICS.into_iter().filter_map(|(name, _)| Some((name.to_owned(), told(&text, name)?))).collect())
     }
 }
 
@@ -189,14 +213,18 @@ impl Reading {
             data_fsyncs: counted("Innodb_data_fsyncs"),
             log_fsyncs: counted("Innodb_os_log_fsyncs"),
             redo_written_bytes: counted("Innodb_os_log_written"),
+            data_pending_reads: now("Innodb_data_pending_reads"),
+            page_read_ms: counted("page_read"),
+            redo_sync_ms: counted("redo_sync"),
+            binlog_sync_ms: counted("binary_sync"),
             log_waits: counted("Innodb_log_waits"),
             checkpoint_age_bytes: now("Innodb_checkpoint_age").or_else(age),
             checkpoint_age_max_bytes: now("Innodb_checkpoint_max_age").or(now("Innodb_redo_log_capacity_resized")),
             row_lock_waits: counted("Innodb_row_lock_waits"),
             row_lock_ms: counted("Innodb_row_lock_time"),
             row_lock_waiting: now("Innodb_row_lock_current_waits"),
-            deadlocks: counted("Innodb_deadlocks").or_else(|| counted("lock_deadlocks")),
-            history_length: now("Innodb_history_list_length").or(now("trx_rseg_history_len")),
+            deadlocks: counted("Innodb_deadlocks").or_else(|| counted("deadlocks")),
+            history_length: now("Innodb_history_list_length").or(now("history")),
         }
     }
 }
@@ -262,19 +290,24 @@ fn follow(endpoint: &Endpoint, begun: Instant, samples: &SyncSender<StatusSample
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn reading(taken: Instant, value: u64, without: &[&str]) -> Reading {
-        let names = VARIABLES.into_iter().chain(METRICS).filter(|name| !without.contains(name));
+        let metrics = METRICS.map(|(name, _)| name);
+        let names = VARIABLES.into_iter().chain(metrics).filter(|name| !without.contains(name));
         Reading { taken, found: names.map(|name| (name.to_owned(), value)).collect() }
     }
 
-    const OF_MYSQL: [&str; 6] = [
+    const OF_MYSQL: [&str; 9] = [
         "Innodb_redo_log_capacity_resized",
         "Innodb_redo_log_checkpoint_lsn",
         "Innodb_redo_log_current_lsn",
         "Innodb_os_log_fsyncs",
-        "lock_deadlocks",
-        "trx_rseg_history_len",
+        "deadlocks",
+        "history",
+        "page_read",
+        "redo_sync",
+        "binary_sync",
     ];
     const OF_MARIADB: [&str; 4] =
         ["Innodb_checkpoint_age", "Innodb_checkpoint_max_age", "Innodb_deadlocks", "Innodb_history_list_length"];
@@ -286,10 +319,12 @@ mod tests {
             let sample = reading(now, 7, without).since(&reading(then, 5, without), 9);
             let json = serde_json::to_value(sample).unwrap();
             let fields = json.as_object().unwrap().clone();
-            fields.into_iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name).collect::<Vec<_>>()
+            let nulls = fields.into_iter().filter(|(_, value)| value.is_null());
+            nulls.map(|(name, _)| name).collect::<BTreeSet<_>>()
         };
         assert!(nulls(&OF_MARIADB).is_empty(), "MySQL tells everything");
-        assert_eq!(nulls(&OF_MYSQL), ["log_fsyncs"], "MariaDB does not count those");
+        let untold = ["binlog_sync_ms", "log_fsyncs", "page_read_ms", "redo_sync_ms"];
+        assert_eq!(nulls(&OF_MYSQL), BTreeSet::from(untold.map(String::from)), "MariaDB does not count those");
     }
 
     #[test]
@@ -307,15 +342,18 @@ mod tests {
 
     #[test]
     fn metrics_come_back_in_a_warning() {
-        let text = "Truncated incorrect INTEGER value: 'lock_deadlocks=3,trx_rseg_history_len=31'";
-        assert_eq!((told(text, "lock_deadlocks"), told(text, "trx_rseg_history_len")), (Some(3), Some(31)));
-        assert_eq!(told("lock_deadlocks=", "lock_deadlocks"), None);
+        let text = "Truncated incorrect INTEGER value: 'deadlocks=3,history=31,redo_sync=7'";
+        assert_eq!((told(text, "deadlocks"), told(text, "history")), (Some(3), Some(31)));
+        assert_eq!((told(text, "redo_sync"), told(text, "binary_sync")), (Some(7), None));
+        assert_eq!(told("deadlocks=", "deadlocks"), None);
+        let longest: usize = METRICS.iter().map(|(name, _)| name.len() + "=1234567890,".len()).sum();
+        assert!(longest <= 128, "a warning holds that much, milliseconds of four months among them: {longest}");
     }
 
     proptest! {
         #[test]
-        fn no_warning_is_a_reason_to_stop(text in "(\\PC{0,9}(lock_deadlocks=)?[0-9]{0,30}){0,4}") {
-            let _ = told(&text, "lock_deadlocks");
+        fn no_warning_is_a_reason_to_stop(text in "(\\PC{0,9}(deadlocks=)?[0-9]{0,30}){0,4}") {
+            let _ = told(&text, "deadlocks");
         }
     }
 }

@@ -134,13 +134,21 @@ pub fn class(name: &str, value: &str, flavour: Flavour) -> Class {
     classes(name, value, flavour).last().copied().unwrap_or(D0)
 }
 
-/// What a server with these variables costs in durability: the classes above [`Class::I`] of all of them. How the
-/// binary log is written does not count where there is none, nor what only a replica does.
+/// What a server with these variables costs in durability: the classes above [`Class::I`] of all of them.
 pub fn risks(variables: &BTreeMap<String, String>, flavour: Flavour) -> Risks {
+    risks_by_variable(variables, flavour).into_values().flatten().collect()
+}
+
+/// The same by the variable that costs it; those that cost nothing are left out. How the binary log is written does not
+/// count where there is none, nor what only a replica does.
+pub fn risks_by_variable(variables: &BTreeMap<String, String>, flavour: Flavour) -> BTreeMap<String, Risks> {
     let no_log = variables.get("log_bin").is_none_or(|value| is_off(value));
     let of_log = |name: &str| name.starts_with("binlog_") || name == "sync_binlog";
     let idle = |name: &str| no_log && of_log(name) || name.ends_with("_preserve_commit_order");
     let counted = variables.iter().filter(|(name, _)| !idle(name));
-    let all = counted.flat_map(|(name, value)| classes(name, value, flavour));
-    all.filter(|class| class.costs_durability()).collect()
+    let costly = |(name, value): (&String, &String)| {
+        let risks = classes(name, value, flavour).into_iter().filter(|class| class.costs_durability()).collect();
+        (name.clone(), risks)
+    };
+    counted.map(costly).filter(|(_, risks): &(String, Risks)| !risks.is_empty()).collect()
 }

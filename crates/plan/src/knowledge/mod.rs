@@ -9,7 +9,7 @@ pub mod classes;
 mod table;
 pub mod translate;
 
-pub use classes::{class, classes, risks};
+pub use classes::{class, classes, risks, risks_by_variable};
 use plimsoll_model::Flavour;
 use table::{Fate, Row, TABLE};
 pub use translate::{Consequence, Line, Translated, translate};

@@ -17,7 +17,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<u8> {
     };
     let text = match args.json {
         true => serde_json::to_string_pretty(&found)?,
-        false => comparison::terminal(&found, terminal::colour()),
+        false => comparison::terminal(&found, terminal::look()),
     };
     terminal::result(&text)?;
     let Some(limit) = args.fail_if_slower else { return Ok(DONE) };
@@ -35,7 +35,7 @@ fn storage(args: &CompareArgs, found: &IoComparison) -> anyhow::Result<u8> {
     }
     let text = match args.json {
         true => serde_json::to_string_pretty(found)?,
-        false => io::comparison::terminal(found, terminal::colour()),
+        false => io::comparison::terminal(found, terminal::look()),
     };
     terminal::result(&text)?;
     Ok(DONE)

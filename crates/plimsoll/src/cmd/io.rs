@@ -1,23 +1,23 @@
 //! `plimsoll io`: will this storage do for MySQL?
 
-use super::quickstart::write_report;
+use super::report::{recorded, write_page};
 use super::run::random_seed;
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED};
 use crate::args::IoArgs;
 use crate::terminal::{self, Progress};
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use plimsoll_lab::LabError;
 use plimsoll_lab::io::{Finished, IoPlan, What, evaluate};
 use plimsoll_lab::trial::Ended;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_model::io::{IoSummary, Probe};
 use plimsoll_report::io as report;
+use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_report::text::clean;
 use plimsoll_server::Home;
 use plimsoll_storage::op::SyncMode;
 use plimsoll_storage::probe::test::{IoMode, TestMode, TestOptions, listing, step};
 use plimsoll_storage::suite::Suite;
+use std::path::Path;
 use std::time::Duration;
 
 pub fn run(args: &IoArgs) -> anyhow::Result<u8> {
@@ -94,24 +94,33 @@ fn test(args: &IoArgs) -> Option<TestOptions> {
 
 fn show(args: &IoArgs, test: Option<&TestOptions>, finished: Finished) -> anyhow::Result<u8> {
     let Finished { summary, recording, ended } = finished;
-    let path = write_report(&recording, &page(&summary))?;
     match (args.json, test, summary.probes.first()) {
         (true, _, _) => terminal::result(&serde_json::to_string_pretty(&summary)?)?,
         (false, Some(options), Some(probe)) => {
             terminal::result(&(listing(probe, options) + &caveats(&summary, probe)))?
         }
-        (false, _, _) => terminal::result(&report::terminal(&summary, terminal::colour()))?,
+        (false, _, _) => terminal::result(&report::terminal(&summary, terminal::look()))?,
     }
     match &ended {
         Some(Ended::Failed(why)) => terminal::note(&clean(&format!("plimsoll: the evaluation ended early: {why}"))),
         Some(Ended::Interrupted) => terminal::note("interrupted; what was measured is kept"),
         None => {}
     }
+    let path = write_page(&recording, &shown(&recording, &summary))?;
     match args.json {
         true => terminal::note(&clean(&format!("report: {}", path.display()))),
         false => terminal::result(&path.display().to_string())?,
     }
     Ok(code(&summary, ended.as_ref()))
+}
+
+/// What was recorded, or the summary alone if that cannot be read, which is no reason to go without a report.
+fn shown(recording: &Path, summary: &IoSummary) -> Recorded {
+    let recorded = recorded(recording).unwrap_or_else(|error| {
+        terminal::note(&clean(&format!("the recording cannot be read: {error:#}")));
+        Recorded::of("storage", Subject::Storage(Box::new(summary.clone())))
+    });
+    Recorded { how_to_repeat: how_to_repeat(summary.seed), ..recorded }
 }
 
 /// Below the listing of a test, one line each.
@@ -130,11 +139,6 @@ fn code(summary: &IoSummary, ended: Option<&Ended>) -> u8 {
         None if summary.probes.iter().all(failed) => ENVIRONMENT,
         None => DONE,
     }
-}
-
-fn page(summary: &IoSummary) -> String {
-    let utc = Timestamp::now().to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC");
-    report::page(summary, &how_to_repeat(summary.seed), &format!("{utc} by Plimsoll {}", env!("CARGO_PKG_VERSION")))
 }
 
 /// The command line as it was typed, with the seed.

@@ -42,7 +42,7 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     if args.dry_run {
         return only_say(args, &home, &plan);
     }
-    terminal::note(&clean(&format!("{}, seed {}", plan.title.as_ref().unwrap_or(&plan.name), plan.seed)));
+    terminal::note(&format!("{}, seed {}", plan.title.as_ref().unwrap_or(&plan.name), plan.seed));
     let mut progress = Progress::new(0)?;
     let finished = execute(&home, &plan, &options, &mut progress);
     progress.clear();
@@ -103,7 +103,7 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
     let Finished { summary, recording, ended, failed, broken, goes_on } = finished;
     let text = match args.json {
         true => serde_json::to_string_pretty(&summary)?,
-        false => lab::terminal(&summary, terminal::colour()),
+        false => lab::terminal(&summary, terminal::look()),
     };
     terminal::result(&text)?;
     let resumed = recording.file_name().map_or_else(|| recording.clone(), PathBuf::from);
@@ -113,7 +113,7 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
     };
     tell_failures(&failed, summary.trials.done + summary.trials.failed);
     for (trial, what) in &broken {
-        terminal::note(&clean(&format!("damaged after the crash: {}: {what}", terminal::title(trial))));
+        terminal::note(&format!("damaged after the crash: {}: {what}", terminal::title(trial)));
     }
     let missed = summary.load_lines.iter().any(|line| line.rate.is_none());
     let code = match &ended {
@@ -124,13 +124,16 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
             INTERRUPTED
         }
         Some(Ended::Failed(why)) => {
-            terminal::note(&clean(&format!("plimsoll: the lab ended early: {why}{goes_on}")));
+            terminal::note(&format!("plimsoll: the lab ended early: {why}{goes_on}"));
             ENVIRONMENT
         }
     };
-    if args.json {
-        terminal::note(&format!("recording: {}", recording.display()));
+    match super::report::recorded(&recording) {
+        Ok(recorded) => terminal::what_limited(&recorded),
+        Err(error) => terminal::note(&format!("the recording cannot be read: {error:#}")),
     }
+    terminal::note(&format!("recording: {}", recording.display()));
+    terminal::next_step(&recording);
     Ok(code)
 }
 
@@ -141,7 +144,7 @@ fn tell_failures(failed: &[(TrialPlan, String)], all: usize) {
     }
     terminal::note(&format!("{} of {all} trials failed; each says more in its outcome.json:", failed.len()));
     for (trial, why) in failed.iter().take(TOLD) {
-        terminal::note(&clean(&format!("  {}: {why}", terminal::title(trial))));
+        terminal::note(&format!("  {}: {why}", terminal::title(trial)));
     }
     if failed.len() > TOLD {
         terminal::note(&format!("  … and {} more", failed.len() - TOLD));

@@ -1,27 +1,23 @@
 //! `plimsoll quickstart`: from nothing to a measured report.
 
+use super::report::write_page;
 use super::{DONE, ENVIRONMENT, INTERRUPTED};
 use crate::args::QuickstartArgs;
 use crate::terminal::{self, Progress};
-use anyhow::Context;
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use plimsoll_engine::endpoint::Password;
 use plimsoll_lab::dataset::Marker;
 use plimsoll_lab::drop::drop as drop_data;
 use plimsoll_lab::load::load;
 use plimsoll_lab::run::{Finished, Naming, run_chosen};
-
 use plimsoll_lab::trial::Ended;
 use plimsoll_lab::{LabError, OpenTarget, TargetSpec, dataset};
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points::cross;
 use plimsoll_plan::{RunPlan, Target};
-use plimsoll_record::read;
-use plimsoll_report::{PointSeries, Report, SettingRow, html, terminal_table};
+use plimsoll_report::subject::Recorded;
 use plimsoll_server::Home;
 use plimsoll_workloads::chosen::Chosen;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The quickstart's own, so that it never meets other data.
 const DATABASE: &str = "quickstart";
@@ -49,7 +45,7 @@ pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     terminal::note("1 of 3: a private server, stopped again at the end");
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
-    terminal::note(&format!("        {} {}", target.flavour, target.version));
+    terminal::note(&format!("        {} {}", target.flavour.title(), target.version));
     let marker = load_anew(&mut target, &args, &chosen, &mut progress)?;
     let seconds = args.time.as_secs_f64() + WARMUP_SECONDS;
     terminal::note(&format!(
@@ -111,86 +107,21 @@ fn load_anew(
 }
 
 fn show(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<u8> {
-    let ended = finished.ended.clone();
     let directory = args.out.clone().unwrap_or_else(|| finished.recording.clone());
-    let report = report(args, finished)?;
-    terminal::result(&terminal_table(&report, terminal::colour()))?;
-    match &ended {
+    let recorded = super::run::recorded(&finished);
+    let recorded = recorded.unwrap_or_else(|| Recorded::of_run("quickstart", finished.summary.clone()));
+    let recorded = Recorded { title: "quickstart".to_owned(), ..recorded };
+    terminal::result(&plimsoll_report::terminal(&recorded, terminal::look()))?;
+    match &finished.ended {
         Some(Ended::Failed(why)) => terminal::note(&format!("plimsoll: the sweep ended early: {why}")),
         Some(Ended::Interrupted) => terminal::note("interrupted; what was measured is kept"),
         None => {}
     }
-    let path = write_report(&directory, &html(&report))?;
+    let path = write_page(&directory, &recorded)?;
     terminal::result(&path.display().to_string())?;
-    Ok(match ended {
+    Ok(match &finished.ended {
         None => DONE,
         Some(Ended::Interrupted) => INTERRUPTED,
         Some(Ended::Failed(_)) => ENVIRONMENT,
     })
-}
-
-/// Never over a file that exists: a second report in the same directory gets a number.
-pub fn write_report(directory: &Path, page: &str) -> anyhow::Result<PathBuf> {
-    use std::io::Write;
-    for number in 1.. {
-        let name = if number == 1 { "report.html".to_owned() } else { format!("report-{number}.html") };
-        let path = directory.join(name);
-        let file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
-        match file {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            other => {
-                let written = other.and_then(|mut file| file.write_all(page.as_bytes()));
-                written.with_context(|| format!("the report cannot be written: {}", path.display()))?;
-                return Ok(path);
-            }
-        }
-    }
-    unreachable!("the numbers do not end")
-}
-
-fn report(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<Report> {
-    let view = read::open(&finished.recording)?;
-    let series = view.trials.iter().zip(&finished.summary.points).map(|(trial, point)| PointSeries {
-        connections: point.connections,
-        intervals: trial.intervals.clone(),
-        host: trial.host.clone(),
-    });
-    let timeline = series.collect();
-    let settings = finished.settings.iter().filter(|(_, setting)| setting.requested.is_some());
-    let settings = settings.map(|(name, setting)| SettingRow {
-        name: name.clone(),
-        requested: setting.requested.clone(),
-        effective: setting.effective.clone(),
-        origin: setting.origin.clone(),
-    });
-    let utc = Timestamp::now().to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC");
-    Ok(Report {
-        host_facts: host_facts(&finished),
-        settings: settings.collect(),
-        timeline,
-        how_to_repeat: format!(
-            "plimsoll quickstart --server {} --time {}s --table-size {}",
-            args.server,
-            args.time.as_secs_f64(),
-            args.table_size
-        ),
-        generated: format!("{utc} by Plimsoll {}", env!("CARGO_PKG_VERSION")),
-        ..Report::of("quickstart", finished.summary)
-    })
-}
-
-fn host_facts(finished: &Finished) -> Vec<(String, String)> {
-    let host = &finished.host;
-    let mut facts = vec![
-        ("Connection".to_owned(), "a private server, over a Unix socket".to_owned()),
-        ("Load generator".to_owned(), format!("Plimsoll {} on the same machine", env!("CARGO_PKG_VERSION"))),
-        ("CPUs".to_owned(), format!("{} × {}", host.cpus, host.cpu_model.as_deref().unwrap_or("unknown model"))),
-        ("Memory".to_owned(), format!("{:.1} GiB", host.memory_bytes as f64 / f64::from(1 << 30))),
-        ("Operating system".to_owned(), format!("{}, {}", host.os.as_deref().unwrap_or("unknown"), host.kernel)),
-    ];
-    if let Some(storage) = &host.storage {
-        let device = storage.device.as_deref().unwrap_or("unknown device");
-        facts.push(("Storage".to_owned(), format!("{} on {device}", storage.filesystem)));
-    }
-    facts
 }

@@ -12,7 +12,7 @@ use plimsoll_lab::{LabError, OpenTarget, dataset};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points;
-use plimsoll_report::{Report, terminal_table};
+use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_server::Home;
 use plimsoll_workloads::chosen::Chosen;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -38,7 +38,7 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     let chosen = chosen(name, &args.params.0, marker.as_ref())?;
     plan.protocol = protocol(&args, &chosen)?;
     look_at_tables(&mut target, &chosen, marker.as_ref())?;
-    terminal::note(&format!("{name} on {} {}, seed {}", target.flavour, target.version, plan.seed));
+    terminal::note(&format!("{name} on {} {}, seed {}", target.flavour.title(), target.version, plan.seed));
     let recording = args.name.clone().unwrap_or_else(|| name.replace('_', "-"));
     let naming = Naming { recording: &recording, tool_version: env!("CARGO_PKG_VERSION") };
     let ready = (&chosen, marker.as_ref());
@@ -46,6 +46,8 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     if args.check && finished.ended.is_none() {
         finished.summary.checks = Some(super::check::findings(&mut target, &chosen, CONNECTIONS, &mut progress)?);
     }
+    // A result is waited for until somebody has taken it; the server is not.
+    drop(target);
     show(&args, finished)
 }
 
@@ -96,15 +98,14 @@ fn show(args: &RunArgs, finished: Finished) -> anyhow::Result<u8> {
         Some(Ended::Interrupted) => INTERRUPTED,
         Some(Ended::Failed(_)) => ENVIRONMENT,
     };
+    let summary = &finished.summary;
+    let shown = recorded(&finished).unwrap_or_else(|| Recorded::of_run(&summary.workload, summary.clone()));
     if args.json {
         terminal::result(&serde_json::to_string_pretty(&finished.summary)?)?;
     } else {
-        let title = finished.summary.workload.clone();
-        let findings = finished.summary.checks.clone();
-        let report = Report::of(&title, finished.summary);
-        terminal::result(&terminal_table(&report, terminal::colour()))?;
-        if let Some(findings) = findings {
-            terminal::result(&super::check::listed(&findings))?;
+        terminal::result(&plimsoll_report::terminal(&shown, terminal::look()))?;
+        if let Some(findings) = &finished.summary.checks {
+            terminal::result(&super::check::listed(findings))?;
         }
     }
     match &finished.ended {
@@ -112,6 +113,18 @@ fn show(args: &RunArgs, finished: Finished) -> anyhow::Result<u8> {
         Some(Ended::Interrupted) => terminal::note("interrupted; what was measured is kept"),
         None => {}
     }
+    if args.json {
+        terminal::what_limited(&shown);
+    }
     terminal::note(&format!("recording: {}", finished.recording.display()));
+    terminal::next_step(&finished.recording);
     Ok(code)
+}
+
+/// What was recorded, with the summary as it is now; none if it cannot be read, which is no reason to keep the result.
+pub fn recorded(finished: &Finished) -> Option<Recorded> {
+    let read = super::report::recorded(&finished.recording);
+    let recorded =
+        read.inspect_err(|error| terminal::note(&format!("the recording cannot be read: {error:#}"))).ok()?;
+    Some(Recorded { subject: Subject::Run(Box::new(finished.summary.clone())), ..recorded })
 }

@@ -153,7 +153,7 @@ fn point_adds_up(point: &Value) {
 }
 
 /// Fields that are totals of the window or settings of it; every other number of a point is a mean or a percentile.
-const NO_MEANS: [&str; 22] = [
+const NO_MEANS: [&str; 23] = [
     "connections",
     "rate_offered",
     "seconds",
@@ -177,6 +177,8 @@ const NO_MEANS: [&str; 22] = [
     // A share of what another run has found.
     "ceiling_fraction",
     "scheduling_lag_ms_max",
+    // The shortest of some pings.
+    "round_trip_us",
 ];
 
 /// Each mean and percentile of a point, by its path: `latency_ms.p99`.

@@ -312,6 +312,14 @@ pub fn begin_into(mut command: Command, out: impl Into<Stdio>) -> Running {
     start(command, tempfile::tempfile().expect("a file for the output"), err)
 }
 
+/// Starts a command with this as its standard error.
+#[track_caller]
+pub fn begin_onto(mut command: Command, err: impl Into<Stdio>) -> Running {
+    let out = tempfile::tempfile().expect("a file for the output");
+    command.stdout(out.try_clone().expect("a second handle")).stderr(err);
+    start(command, out, tempfile::tempfile().expect("a file for the output"))
+}
+
 #[track_caller]
 fn start(mut command: Command, out: File, err: File) -> Running {
     let arguments: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();

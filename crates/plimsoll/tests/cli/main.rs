@@ -3,9 +3,13 @@
 //! One binary with a module per topic, so that it is linked once. Begin with [`harness`]. Tests that mount file
 //! systems or run whole matrices are ignored by default; `make test-all` runs them.
 
+mod bottlenecks;
+mod bottlenecks_storage;
 mod compare;
 mod conditions;
 mod contract;
+mod cut_short;
+mod dashboard;
 mod data;
 mod datasets;
 mod faces;
@@ -17,16 +21,19 @@ mod lab;
 mod lab_places;
 mod lab_truths;
 mod lanes;
+mod live_view;
 mod logins;
 mod matrix;
 mod open_loop;
 mod order_entry;
+mod pages;
 mod parity;
 mod plans;
 mod proofs;
 mod quickstart;
 mod recordings;
 mod refusals;
+mod reports;
 mod servers;
 mod smack;
 mod small_disks;

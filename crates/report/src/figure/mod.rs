@@ -4,18 +4,32 @@
 //! and its unit above its upper left corner, names at the lines they name instead of a legend, and thin capped strokes for
 //! intervals.
 
+pub mod bars;
+pub mod beside;
+pub mod costs;
 pub mod cpu;
+pub mod cpu_split;
+pub mod curves;
+pub mod delta;
+pub mod diagram;
+pub(crate) mod label;
+pub mod latency;
 pub mod operations;
-pub mod throughput;
-pub mod timeline;
+mod rows;
+pub mod seconds;
+pub mod staircase;
 
 use crate::format::tick;
 use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
+use crate::table::Column;
 
 /// Width of every figure, CSS pixels.
 pub const WIDTH: f64 = 760.0;
+
+/// Width of a figure that is drawn for a phone, CSS pixels.
+pub const NARROW: f64 = 360.0;
 
 /// Where panels begin: left of it is room for tick labels.
 pub(crate) const LEFT: f64 = 74.0;
@@ -62,7 +76,8 @@ impl Panel {
     }
 }
 
-/// The interval of a value at `x`: a stroke from it to each end that is known, capped where the end lies within the panel.
+/// The interval of a value at `x`: a stroke from it to each end that is known, capped where the end lies within the
+/// panel, with the head of an arrow where it does not.
 pub(crate) fn whisker(svg: &mut Svg, panel: &Panel, y: &Scale, x: f64, of: &Measured, class: &str) {
     let Some(value) = of.value else { return };
     let (low, high) = of.ends();
@@ -70,9 +85,20 @@ pub(crate) fn whisker(svg: &mut Svg, panel: &Panel, y: &Scale, x: f64, of: &Meas
         let to = y.at(end);
         let within = to.clamp(panel.top, panel.bottom);
         svg.line((x, y.at(value)), (x, within), class);
-        if within == to {
-            svg.line((x - CAP, to), (x + CAP, to), class);
+        match within == to {
+            true => svg.line((x - CAP, to), (x + CAP, to), class),
+            false => svg.beyond((x, within), (0.0, if to > within { 1.0 } else { -1.0 }), class),
         }
+    }
+}
+
+/// A column of the table behind: with intervals, but of what was never estimated, as printed numbers are, without a word on
+/// why it has none.
+pub(crate) fn column(name: &str, unit: &str, most_decimals: usize, of: &[Measured]) -> Column {
+    let column = Column::measured(name, unit, most_decimals, of);
+    match of.iter().any(|measured| measured.estimate.is_some()) {
+        true => column,
+        false => Column::numbers(name, unit, column.cells),
     }
 }
 

@@ -1,8 +1,11 @@
 //! Two storage evaluations side by side: their sheets, then the probes that both have.
 
+use crate::comparison::differences_table;
+use crate::document::{Block, Document, Finding, Item, Section};
 use crate::format::{NOTHING, number, short};
+use crate::section::caveats;
 use crate::table::{Column, Table};
-use crate::terminal::{BOLD, RESET, rows, wrapped};
+use crate::terminal::{BOLD, Look, rows};
 use crate::text::{aligned, clean};
 use plimsoll_model::comparison::{Design, Verdict};
 use plimsoll_model::io_comparison::{Change, IoComparison, ProbePair, SheetPair, SheetValue};
@@ -10,20 +13,53 @@ use serde_json::Value;
 
 /// The sentence, the sheets, the probes, then what else differs and the caveats; ends with a line break. With `colour`
 /// the sentence is bold and heads are dim, nothing else differs.
-pub fn terminal(comparison: &IoComparison, colour: bool) -> String {
-    let style = |code: &'static str, text: String| if colour { format!("{code}{text}{RESET}") } else { text };
+pub fn terminal(comparison: &IoComparison, look: Look) -> String {
     let mut blocks: Vec<Vec<String>> =
-        vec![wrapped(&sentence(comparison)).into_iter().map(|line| style(BOLD, line)).collect()];
+        vec![look.wrapped(&sentence(comparison)).into_iter().map(|line| look.style(BOLD, line)).collect()];
     if !comparison.sheet.is_empty() {
-        blocks.push(rows(&sheet(comparison), style));
+        blocks.push(rows(&sheet(comparison), look));
     }
-    let mut measured = rows(&probes(comparison), style);
+    let mut measured = rows(&probes(comparison), look);
     let without = comparison.not_compared.iter().map(|of| clean(&format!("not compared: {}, {}", of.id, of.why)));
-    measured.extend(missing(comparison).into_iter().chain(without).flat_map(|why| wrapped(&why)));
+    measured.extend(missing(comparison).into_iter().chain(without).flat_map(|why| look.wrapped(&why)));
     blocks.push(measured);
-    blocks.push(remarks(comparison));
+    blocks.push(remarks(comparison, look));
     blocks.retain(|lines| !lines.is_empty());
     blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
+}
+
+/// What a report of it shows: the sentence, the sheets, the probes, what else differs, the caveats. `generated` says when
+/// and by what.
+pub fn document(comparison: &IoComparison, generated: &str) -> Document {
+    let (a, b) = (&comparison.a, &comparison.b);
+    let not_compared = comparison.not_compared.iter().map(|of| format!("{}, {}", of.id, of.why));
+    let not_compared: Vec<Item> = not_compared.map(Item::of).collect();
+    let missing = missing(comparison).iter().map(|line| crate::text::sentence(line)).collect::<Vec<_>>();
+    let mut measured = vec![Block::table("probes", probes(comparison), missing)];
+    if !not_compared.is_empty() {
+        measured.extend([Block::subheading("Not compared"), Block::List(not_compared)]);
+    }
+    let differences = differences_table((&a.name, &b.name), &comparison.differences);
+    let sheets = (!comparison.sheet.is_empty()).then(|| Block::table("sheet", sheet(comparison), []));
+    let sections = [
+        Section::of("sheet", "The sheets", sheets.into_iter().collect()),
+        Section::of("probes", "Probes", measured),
+        Section::of("differences", "What else differs", differences.into_iter().collect()),
+        caveats::section(&comparison.caveats, None, &[]),
+    ];
+    Document {
+        title: format!("Storage: {} against {}", b.name, a.name),
+        answer: sentence(comparison),
+        findings: comparison
+            .unpaired_because
+            .iter()
+            .map(|why| Finding::labelled("Not paired", format!("{why}.")))
+            .collect(),
+        facts: vec!["io".to_owned()],
+        sections: sections.into_iter().flatten().collect(),
+        generated: generated.to_owned(),
+        data: serde_json::to_value(comparison).unwrap_or_default(),
+    }
 }
 
 /// How many measurements are surely different, as one plain sentence.
@@ -134,9 +170,12 @@ fn missing(comparison: &IoComparison) -> Vec<String> {
     reasons
 }
 
-fn remarks(comparison: &IoComparison) -> Vec<String> {
-    let mut lines: Vec<String> =
-        comparison.unpaired_because.iter().flat_map(|why| wrapped(&clean(&format!("not paired: {why}")))).collect();
+fn remarks(comparison: &IoComparison, look: Look) -> Vec<String> {
+    let mut lines: Vec<String> = comparison
+        .unpaired_because
+        .iter()
+        .flat_map(|why| look.wrapped(&clean(&format!("not paired: {why}"))))
+        .collect();
     if !comparison.differences.is_empty() {
         let value = |value: &Option<String>| value.as_deref().map_or("not known".to_owned(), clean);
         let head = format!("what else differs\t{}\t{}", clean(&comparison.a.name), clean(&comparison.b.name));
@@ -148,6 +187,6 @@ fn remarks(comparison: &IoComparison) -> Vec<String> {
         lines.extend(aligned(&table.join("\n")).lines().map(str::to_owned));
     }
     let caveat = |of: &plimsoll_model::Caveat| clean(&format!("caveat {}: {}", of.code, of.message));
-    lines.extend(comparison.caveats.iter().flat_map(|of| wrapped(&caveat(of))));
+    lines.extend(comparison.caveats.iter().flat_map(|of| look.wrapped(&caveat(of))));
     lines
 }

@@ -5,10 +5,10 @@
 
 pub mod answer;
 pub mod comparison;
+mod document;
 pub mod figure;
-mod page;
 mod tables;
 mod terminal;
 
-pub use page::page;
+pub use document::document;
 pub use terminal::terminal;

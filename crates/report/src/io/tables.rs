@@ -16,15 +16,15 @@ pub(crate) fn iops(probe: &Probe) -> Measured {
 }
 
 /// One row per measurement. Without `room` the intervals of percentiles are left out.
-pub(crate) fn probes(probes: &[Probe], room: bool) -> Table {
-    let words = |of: &dyn Fn(&Probe) -> String| probes.iter().map(of).collect::<Vec<_>>();
+pub(crate) fn probes(probes: &[&Probe], room: bool) -> Table {
+    let words = |of: &dyn Fn(&Probe) -> String| probes.iter().map(|probe| of(probe)).collect::<Vec<_>>();
     let numbers = |of: &dyn Fn(&Probe) -> Option<f64>| words(&|probe| of(probe).map_or(NOTHING.to_owned(), short));
     let percentile = |name: &str, pick: fn(&LatencyUs) -> Option<f64>| {
         let of = |probe: &Probe| match probe.main_latency() {
             Some((kind, latency)) => measured(probe, &format!("latency_us.{kind}.{name}"), pick(latency)),
             None => Measured::default(),
         };
-        let column = Column::measured(name, "µs", 1, &probes.iter().map(of).collect::<Vec<_>>());
+        let column = Column::measured(name, "µs", 1, &probes.iter().map(|probe| of(probe)).collect::<Vec<_>>());
         // Percentiles that nobody estimated are not means, and a remark for each would hide those that are.
         let column = if column.has_intervals() { column } else { Column { spreads: Vec::new(), ..column } };
         if room { column } else { column.narrow() }
@@ -34,7 +34,7 @@ pub(crate) fn probes(probes: &[Probe], room: bool) -> Table {
         columns.push(Column::words("what", words(&|probe| probe.name.clone())));
     }
     columns.extend([
-        Column::measured("rate", "1/s", 0, &probes.iter().map(iops).collect::<Vec<_>>()),
+        Column::measured("rate", "1/s", 0, &probes.iter().map(|probe| iops(probe)).collect::<Vec<_>>()),
         Column::numbers("MB/s", "", numbers(&|probe| probe.mb_per_second.filter(|mb| *mb > 0.0))),
         Column::words("of", words(&|probe| probe.main_latency().map_or(NOTHING, |(kind, _)| kind).to_owned())),
         percentile("p50", |latency| latency.p50),

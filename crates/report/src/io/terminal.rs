@@ -3,7 +3,7 @@
 use super::answer::answer;
 use super::tables;
 use crate::table::Table;
-use crate::terminal::{BOLD, DIM, RESET, rows, wrapped};
+use crate::terminal::{BOLD, DIM, Look, rows};
 use crate::text::clean;
 use plimsoll_model::io::{IoSummary, SheetLine};
 use std::collections::BTreeMap;
@@ -11,33 +11,35 @@ use std::collections::btree_map::Entry;
 
 /// The answer first, then the sheet by topic, the probes, predictions and published figures, and the caveats; ends with
 /// a line break. With `colour` the answer and topics are bold and ids are dim, nothing else differs.
-pub fn terminal(summary: &IoSummary, colour: bool) -> String {
-    let style = |code: &'static str, text: String| if colour { format!("{code}{text}{RESET}") } else { text };
-    let mut blocks = vec![wrapped(&clean(&answer(summary))).into_iter().map(|line| style(BOLD, line)).collect()];
+pub fn terminal(summary: &IoSummary, look: Look) -> String {
+    let mut blocks =
+        vec![look.wrapped(&clean(&answer(summary))).into_iter().map(|line| look.style(BOLD, line)).collect()];
     let topics = summary.sheet.chunk_by(|a, b| a.topic == b.topic);
-    blocks.extend(topics.map(|lines| topic(lines, style)));
-    blocks.push(tables::without_interval(summary).map_or_else(Vec::new, |remark| wrapped(&clean(&remark))));
-    blocks.push(probes(summary, style));
-    blocks.extend(titled("predicted and reached", tables::validation(summary), style));
-    blocks.extend(titled("published and measured here", tables::published(summary), style));
-    blocks.push(caveats(summary));
+    blocks.extend(topics.map(|lines| topic(lines, look)));
+    blocks.push(tables::without_interval(summary).map_or_else(Vec::new, |remark| look.wrapped(&clean(&remark))));
+    blocks.push(probes(summary, look));
+    blocks.extend(titled("predicted and reached", tables::validation(summary), look));
+    blocks.extend(titled("published and measured here", tables::published(summary), look));
+    blocks.push(caveats(summary, look));
     blocks.retain(|lines: &Vec<String>| !lines.is_empty());
     blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
 }
 
 /// The lines of one topic; what must not be overlooked begins with an exclamation mark.
-fn topic(lines: &[SheetLine], style: impl Fn(&'static str, String) -> String) -> Vec<String> {
-    let mut shown: Vec<String> = lines.first().map(|line| style(BOLD, clean(&line.topic))).into_iter().collect();
+fn topic(lines: &[SheetLine], look: Look) -> Vec<String> {
+    let mut shown: Vec<String> = lines.first().map(|line| look.style(BOLD, clean(&line.topic))).into_iter().collect();
     for line in lines {
         let mark = if line.warning { "!" } else { " " };
-        let mut text = wrapped(&clean(&format!("  {}", line.statement)));
+        let mut text = look.wrapped(&clean(&format!("  {}", line.statement)));
         if let Some(first) = text.first_mut() {
             first.replace_range(..1, mark);
         }
         shown.extend(text);
         if !line.probes.is_empty() {
             shown.extend(
-                wrapped(&clean(&format!("    {}", line.probes.join(" ")))).into_iter().map(|ids| style(DIM, ids)),
+                look.wrapped(&clean(&format!("    {}", line.probes.join(" "))))
+                    .into_iter()
+                    .map(|ids| look.style(DIM, ids)),
             );
         }
     }
@@ -45,20 +47,20 @@ fn topic(lines: &[SheetLine], style: impl Fn(&'static str, String) -> String) ->
 }
 
 /// The table, what is to be said of its numbers, and what could not be measured.
-fn probes(summary: &IoSummary, style: impl Fn(&'static str, String) -> String) -> Vec<String> {
+fn probes(summary: &IoSummary, look: Look) -> Vec<String> {
     if summary.probes.is_empty() {
         return Vec::new();
     }
-    let table = tables::probes(&summary.probes, false);
-    let mut lines = rows(&table, style);
+    let table = tables::probes(&summary.probes.iter().collect::<Vec<_>>(), false);
+    let mut lines = rows(&table, look);
     let failures = tables::failures(&summary.probes).into_iter().map(|why| format!("not measured: {why}"));
     let remarks = table.missing().into_iter().chain(failures).chain(tables::dropped(&summary.probes));
-    lines.extend(remarks.flat_map(|remark| wrapped(&clean(&remark))));
+    lines.extend(remarks.flat_map(|remark| look.wrapped(&clean(&remark))));
     lines
 }
 
 /// Those of the whole, then those of probes: one line for each code, with the ids of all others that have it.
-fn caveats(summary: &IoSummary) -> Vec<String> {
+fn caveats(summary: &IoSummary, look: Look) -> Vec<String> {
     let mut lines: Vec<String> =
         summary.caveats.iter().map(|caveat| format!("caveat {}: {}", caveat.code, caveat.message)).collect();
     let mut by_code: BTreeMap<&str, (&str, Vec<&str>)> = BTreeMap::new();
@@ -72,12 +74,12 @@ fn caveats(summary: &IoSummary) -> Vec<String> {
         [] => format!("caveat {code}: {message}"),
         ids => format!("caveat {code}: {message} (the same holds for {})", ids.join(", ")),
     }));
-    lines.iter().flat_map(|line| wrapped(&clean(line))).collect()
+    lines.iter().flat_map(|line| look.wrapped(&clean(line))).collect()
 }
 
-fn titled(title: &str, table: Option<Table>, style: impl Fn(&'static str, String) -> String) -> Option<Vec<String>> {
+fn titled(title: &str, table: Option<Table>, look: Look) -> Option<Vec<String>> {
     let table = table?;
-    let mut lines = vec![style(BOLD, title.to_owned())];
-    lines.extend(rows(&table, style));
+    let mut lines = vec![look.style(BOLD, title.to_owned())];
+    lines.extend(rows(&table, look));
     Some(lines)
 }

@@ -1,8 +1,24 @@
-//! What a lab found: its answer, and the tables that it stands on.
+//! What a lab found: its answer, and what it stands on.
+//!
+//! Begin with [`document()`], which lists the sections in their order; [`figures`] chooses the main figure by what the
+//! plan is.
 
+mod answer;
+mod document;
+mod effects;
+mod figures;
+mod limits;
+mod numbers;
+pub(crate) mod places;
+mod published;
+mod safety;
+mod storage;
 mod tables;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod trials;
 
+pub use answer::answer;
+pub use document::document;
 pub use terminal::terminal;

@@ -43,26 +43,34 @@ pub fn comparison(comparison: &VariantComparison) -> Table {
     rows_table(&comparison.a, &comparison.b, &comparison.rows.iter().collect::<Vec<&Row>>())
 }
 
-/// Rung by rung.
+/// Rung by rung: what each brought, and what it is worth at the end, on top of all that was kept.
 pub fn ladder(ladder: &Ladder) -> Table {
     let cells = |of: fn(&LadderStep) -> String| ladder.steps.iter().map(of).collect::<Vec<_>>();
     let unit = metric(ladder.metric);
-    let change = |of: &Option<Estimate>| of.as_ref().map_or(String::new(), |change| signed_percent(change.value));
-    let changes = ladder.steps.iter().map(|step| change(&step.change)).collect();
-    let worth = ladder.steps.iter().map(|step| change(&step.worth)).collect();
     Table::new(vec![
         Column::words("rung", cells(|step| step.rung.clone())),
         Column::words("verdict", cells(|step| step.verdict.words().to_owned())),
         Column::numbers("without", unit, cells(|step| step.without.map_or(String::new(), short))),
         Column::numbers("with", "", cells(|step| step.with.map_or(String::new(), short))),
-        Column::numbers("change", "", changes),
+        changes("change", ladder, |step| &step.change),
         Column::numbers(
             "interval",
             &confidence(ladder),
             cells(|s| s.change.as_ref().map_or(String::new(), interval_cell)),
         ),
-        Column::numbers("worth", "at the end", worth),
+        changes("at the end", ladder, |step| &step.worth),
     ])
+}
+
+/// Changes as they are read, and as numbers in percent for programs; empty where nothing was compared.
+fn changes(name: &str, ladder: &Ladder, of: fn(&LadderStep) -> &Option<Estimate>) -> Column {
+    let text = |change: &Estimate| signed_percent(change.value).trim_end_matches(" %").to_owned();
+    let cell = |change: &Option<Estimate>| change.as_ref().map_or(String::new(), text);
+    let in_percent =
+        |change: &Option<Estimate>| change.as_ref().map(|of| Measured::from(&of.scaled(100.0))).unwrap_or_default();
+    let cells = ladder.steps.iter().map(|step| cell(of(step))).collect();
+    let values = ladder.steps.iter().map(|step| in_percent(of(step))).collect();
+    Column { of: values, ..Column::numbers(name, "%", cells) }
 }
 
 /// `98.3 %`: that of all changes of a ladder.

@@ -4,30 +4,26 @@ use super::tables;
 use crate::comparison::{interval_in_full, percent, signed_percent};
 use crate::format::{counted, short};
 use crate::table::Table;
-use crate::terminal::{BOLD, RESET, rows, wrapped};
+use crate::terminal::{BOLD, Look, rows};
 use crate::text::clean;
 use plimsoll_model::comparison::Design;
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{LabSummary, Ladder, LoadLine, Restores, VariantComparison};
 
-/// Code and text to text: in colour or not.
-type Style<'a> = &'a dyn Fn(&'static str, String) -> String;
-
 /// The answer first, then what each variant does, the comparisons, ladders and load lines, and the caveats; ends with a
 /// line break. With `colour` the answer and titles are bold and heads are dim, nothing else differs.
-pub fn terminal(summary: &LabSummary, colour: bool) -> String {
-    let style: Style<'_> = &|code, text| if colour { format!("{code}{text}{RESET}") } else { text };
-    let mut blocks = vec![head(summary, style)];
-    blocks.push(titled("variants", &tables::cells(&summary.cells), style));
-    blocks.extend(summary.comparisons.iter().map(|comparison| compared(comparison, style)));
-    blocks.extend(summary.ladders.iter().map(|ladder| climbed(ladder, style)));
-    blocks.push(load_lines(&summary.load_lines, style));
-    blocks.push(remarks(summary));
+pub fn terminal(summary: &LabSummary, look: Look) -> String {
+    let mut blocks = vec![head(summary, look)];
+    blocks.push(titled("variants", &tables::cells(&summary.cells), look));
+    blocks.extend(summary.comparisons.iter().map(|comparison| compared(comparison, look)));
+    blocks.extend(summary.ladders.iter().map(|ladder| climbed(ladder, look)));
+    blocks.push(load_lines(&summary.load_lines, look));
+    blocks.push(remarks(summary, look));
     blocks.retain(|lines| !lines.is_empty());
     blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
 }
 
-fn head(summary: &LabSummary, style: Style<'_>) -> Vec<String> {
+fn head(summary: &LabSummary, look: Look) -> Vec<String> {
     let preset = summary.preset.as_ref().map(|preset| format!(", preset {preset}")).unwrap_or_default();
     let title = summary.title.as_ref().unwrap_or(&summary.name);
     let failed = match summary.trials.failed {
@@ -35,9 +31,9 @@ fn head(summary: &LabSummary, style: Style<'_>) -> Vec<String> {
         failed => format!(", {failed} failed"),
     };
     let trials = format!("{title}{preset}: {}{failed}", counted(summary.trials.done as f64, "trial"));
-    let answer = wrapped(&clean(&summary.headline)).into_iter().map(|line| style(BOLD, line));
-    let restores = summary.restores.iter().flat_map(|restores| wrapped(&clean(&restored(restores))));
-    wrapped(&clean(&trials)).into_iter().chain(answer).chain(restores).collect()
+    let answer = look.wrapped(&clean(&summary.headline)).into_iter().map(|line| look.style(BOLD, line));
+    let restores = summary.restores.iter().flat_map(|restores| look.wrapped(&clean(&restored(restores))));
+    look.wrapped(&clean(&trials)).into_iter().chain(answer).chain(restores).collect()
 }
 
 /// `data restored by reflink in 0.21 s (median of 16), 32.0 MB`.
@@ -48,24 +44,24 @@ fn restored(restores: &Restores) -> String {
 }
 
 /// A table below its title, and why intervals are missing from it; nothing for a table without rows.
-fn titled(title: &str, table: &Table, style: Style<'_>) -> Vec<String> {
+fn titled(title: &str, table: &Table, look: Look) -> Vec<String> {
     if table.rows() == 0 {
         return Vec::new();
     }
-    let mut lines: Vec<String> = wrapped(&clean(title)).into_iter().map(|line| style(BOLD, line)).collect();
-    lines.extend(rows(table, style));
-    lines.extend(table.missing().iter().flat_map(|reason| wrapped(&clean(reason))));
+    let mut lines: Vec<String> = look.wrapped(&clean(title)).into_iter().map(|line| look.style(BOLD, line)).collect();
+    lines.extend(rows(table, look));
+    lines.extend(table.missing().iter().flat_map(|reason| look.wrapped(&clean(reason))));
     lines
 }
 
-fn compared(comparison: &VariantComparison, style: Style<'_>) -> Vec<String> {
+fn compared(comparison: &VariantComparison, look: Look) -> Vec<String> {
     let VariantComparison { a, b, rows, .. } = comparison;
     let design = match comparison.design {
         Design::Paired => "paired round by round",
         Design::Unpaired => "not paired",
     };
     let title = format!("{b} against {a}, {design}");
-    let mut lines = titled(&title, &tables::comparison(comparison), style);
+    let mut lines = titled(&title, &tables::comparison(comparison), look);
     if rows.is_empty() {
         return lines;
     }
@@ -74,45 +70,44 @@ fn compared(comparison: &VariantComparison, style: Style<'_>) -> Vec<String> {
         None => String::new(),
     };
     let equivalence = percent(comparison.equivalence);
-    lines.extend(wrapped(&clean(&format!("{floor}a change of up to {equivalence} counts as no difference"))));
+    lines.extend(look.wrapped(&clean(&format!("{floor}a change of up to {equivalence} counts as no difference"))));
     if rows.iter().any(|row| row.change.confidence > CONFIDENCE) {
         lines.push("The intervals of one metric hold all at once in 95 % of all cases.".to_owned());
     }
     let unlike = comparison.unlike.as_ref().map(|unlike| format!("not equally safe: {unlike}"));
-    lines.extend(unlike.iter().flat_map(|unlike| wrapped(&clean(unlike))));
+    lines.extend(unlike.iter().flat_map(|unlike| look.wrapped(&clean(unlike))));
     lines
 }
 
 /// The staircase, then a sentence for each rung, and what all kept ones do together.
-fn climbed(ladder: &Ladder, style: Style<'_>) -> Vec<String> {
+fn climbed(ladder: &Ladder, look: Look) -> Vec<String> {
     let floor = match &ladder.floor {
         Some(floor) => format!("the base differs from itself by up to {} in 19 of 20 cases", percent(floor.value)),
         None => "no floor was measured".to_owned(),
     };
     let title = format!("ladder of {}: {floor}", ladder.variant);
-    let mut lines = titled(&title, &tables::ladder(ladder), style);
+    let mut lines = titled(&title, &tables::ladder(ladder), look);
     let whys = ladder.steps.iter().map(|step| format!("{}: {}", step.rung, step.why));
-    lines.extend(whys.flat_map(|why| wrapped(&clean(&why))));
+    lines.extend(whys.flat_map(|why| look.wrapped(&clean(&why))));
     if let Some(gain) = &ladder.gain {
         let together = format!("all kept together: {} ({})", signed_percent(gain.value), interval_in_full(gain));
-        lines.extend(wrapped(&clean(&together)));
+        lines.extend(look.wrapped(&clean(&together)));
     }
     lines
 }
 
-fn load_lines(lines: &[LoadLine], style: Style<'_>) -> Vec<String> {
-    let mut shown = titled("load lines", &tables::load_lines(lines), style);
+fn load_lines(lines: &[LoadLine], look: Look) -> Vec<String> {
+    let mut shown = titled("load lines", &tables::load_lines(lines), look);
     let why_not = |line: &LoadLine| {
         let at = counted(line.connections as f64, "connection");
         line.why_not.as_ref().map(|why| format!("{} at {at}: {why}", line.variant))
     };
-    shown.extend(lines.iter().filter_map(why_not).flat_map(|why| wrapped(&clean(&why))));
+    shown.extend(lines.iter().filter_map(why_not).flat_map(|why| look.wrapped(&clean(&why))));
     shown
 }
 
-/// The caveats, and where all of it stands.
-fn remarks(summary: &LabSummary) -> Vec<String> {
+/// The caveats.
+fn remarks(summary: &LabSummary, look: Look) -> Vec<String> {
     let caveats = summary.caveats.iter().map(|caveat| format!("caveat {}: {}", caveat.code, caveat.message));
-    let recording = summary.recording.iter().map(|recording| format!("recording: {recording}"));
-    caveats.chain(recording).flat_map(|line| wrapped(&clean(&line))).collect()
+    caveats.flat_map(|line| look.wrapped(&clean(&line))).collect()
 }

@@ -1,11 +1,21 @@
 use super::terminal;
-use plimsoll_model::comparison::{Design, Metric, Row, Verdict};
+use crate::document::Figure;
+use crate::render::{Format, render};
+use crate::subject::{Environment, Published, Recorded, Series, SettingRow, Subject, Trial};
+use crate::terminal::Look;
+use plimsoll_model::comparison::{self, Design, Metric, Row};
+use plimsoll_model::diagnosis::{Bottleneck, Cost, Diagnosis, Verdict};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{
-    Cell, LabSummary, Ladder, LadderStep, LoadLine, Restores, RungVerdict, SCHEMA_VERSION, TrialCounts, Tried,
-    VariantComparison,
+    Cell, LabSummary, Ladder, LadderStep, LoadLine, Restores, RungVerdict, SCHEMA_VERSION, TrialCounts, TrialStatus,
+    Tried, VariantComparison,
 };
+use plimsoll_model::summary::{LatencyMs, Point};
 use plimsoll_model::{Caveat, Estimate};
+use std::collections::BTreeSet;
+
+const PLAIN: Look = Look { colour: false, width: 100 };
+const COLOURED: Look = Look { colour: true, ..PLAIN };
 
 fn estimate(value: f64, low: f64, high: f64) -> Estimate {
     Estimate::new(value, (low, high), 0.95, 3.0, "3 pairs, t interval".to_owned())
@@ -35,7 +45,7 @@ fn comparison() -> VariantComparison {
         a: 1000.0,
         b: 900.0,
         change: estimate(-0.1, -0.12, -0.08),
-        verdict: Verdict::Lower,
+        verdict: comparison::Verdict::Lower,
         detectable: Some(0.03),
         pairs_needed: Some(9),
     };
@@ -111,7 +121,7 @@ fn summary() -> LabSummary {
 
 #[test]
 fn every_section_is_there_and_fits() {
-    let text = terminal(&summary(), false);
+    let text = terminal(&summary(), PLAIN);
     assert_eq!(text, EXPECTED);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }
@@ -128,17 +138,17 @@ fc                64       3       0         1,000 ± 20  12.5 ± 0.6
 nfs               64       3       1           900 ± 18  12.5 ± 0.6
 
 nfs against fc, paired round by round
-load            metric             fc  nfs   change         interval  verdict
-                                                                95 %
-64 connections  transactions/s  1,000  900  −10.0 %  −12.0 to −8.0 %  slower
+load            metric             fc  nfs  change         interval  verdict
+                                                 %             95 %
+64 connections  transactions/s  1,000  900   −10.0  −12.0 to −8.0 %  slower
 two rounds of fc differ by up to 2.1 % in 19 of 20 cases; a change of up to 2.1 % counts as no
   difference
 not equally safe: nfs loses the last second of commits if the machine fails (d1)
 
 ladder of fc: the base differs from itself by up to 2.1 % in 19 of 20 cases
-rung           verdict                        without   with   change          interval       worth
-                                       transactions/s                              95 %  at the end
-pool-6g        kept                             1,000  1,200  +20.0 %  +17.0 to +23.0 %     +20.0 %
+rung           verdict                        without   with  change          interval  at the end
+                                       transactions/s              %              95 %           %
+pool-6g        kept                             1,000  1,200   +20.0  +17.0 to +23.0 %       +20.0
 adaptive-hash  removed on this server
 pool-6g: throughput +20.0 %
 adaptive-hash: gone since 9.0
@@ -152,13 +162,12 @@ fc                64  p99 < 20ms          –                  3     1 of 2
 fc at 64 connections: the server died
 
 caveat failed_trials: 1 of 6 trials failed[31m
-recording: /home/r/20261121T193000Z-protocols-1a2b
 ";
 
 #[test]
 fn colour_changes_nothing_else() {
-    let plain = terminal(&summary(), false);
-    let mut coloured = terminal(&summary(), true);
+    let plain = terminal(&summary(), PLAIN);
+    let mut coloured = terminal(&summary(), COLOURED);
     assert_ne!(plain, coloured);
     for code in ["\x1b[1m", "\x1b[2m", "\x1b[0m"] {
         coloured = coloured.replace(code, "");
@@ -181,6 +190,185 @@ fn a_lab_that_measured_nothing_has_a_headline() {
         recording: None,
         ..summary()
     };
-    let text = terminal(&empty, false);
+    let text = terminal(&empty, PLAIN);
     assert_eq!(text, "Order entry over two paths, preset small: 0 trials, 1 failed\nNothing was measured.\n");
+}
+
+/// A trial with a judgement; the more connections, the more it carries.
+fn trial(variant: &str, round: u32, status: TrialStatus, verdict: Verdict) -> Trial {
+    let point = Point {
+        connections: 64,
+        transactions_per_second: Some(1000.0 + f64::from(round)),
+        latency_ms: LatencyMs { p99: Some(12.5), ..LatencyMs::default() },
+        ..Point::default()
+    };
+    let diagnosis = Diagnosis {
+        verdict,
+        sentence: format!("Sentence of round {round}."),
+        candidates: Vec::new(),
+        next: Some("Add rounds.".to_owned()),
+        missing: Vec::new(),
+    };
+    Trial {
+        index: round,
+        variant: variant.to_owned(),
+        base: variant.split('/').next().unwrap_or_default().to_owned(),
+        workload: "tpcc".to_owned(),
+        cpus: None,
+        connections: 64,
+        rate_offered: None,
+        round,
+        status,
+        why: (status == TrialStatus::Failed).then(|| "the server died".to_owned()),
+        caveats: Vec::new(),
+        point: Some(point),
+        io: None,
+        diagnosis: Some(diagnosis),
+        cost: Cost { server_cpu_us: Some(700.0), ..Cost::default() },
+        phases: Vec::new(),
+        restored: None,
+        recovery_seconds: None,
+        proofs: Vec::new(),
+        settings: vec![SettingRow { name: "innodb_doublewrite".to_owned(), ..SettingRow::default() }],
+        durability: Default::default(),
+        series: Series::default(),
+        latency: None,
+    }
+}
+
+fn recorded(summary: LabSummary, trials: Vec<Trial>) -> Recorded {
+    Recorded {
+        title: summary.name.clone(),
+        subject: Subject::Lab(Box::new(summary)),
+        state: None,
+        asked: vec![("Workload".to_owned(), "tpcc".to_owned())],
+        trials,
+        corroboration: Vec::new(),
+        scaling: Vec::new(),
+        environment: Environment::default(),
+        published: Vec::new(),
+        missing: vec!["lab.json is not there".to_owned()],
+        how_to_repeat: "plimsoll lab protocols.toml".to_owned(),
+        generated: String::new(),
+    }
+}
+
+fn rounds(variant: &str, verdicts: [Verdict; 3]) -> Vec<Trial> {
+    (1..).zip(verdicts).map(|(round, verdict)| trial(variant, round, TrialStatus::Done, verdict)).collect()
+}
+
+const CPU: Verdict = Verdict::Limited(Bottleneck::Cpu);
+
+#[test]
+fn the_report_has_its_sections_in_the_order_in_which_a_reader_asks() {
+    let published = Published {
+        place: "section 2.3".to_owned(),
+        metric: "nopm".to_owned(),
+        ordering: Some(vec!["fc".to_owned(), "nfs".to_owned()]),
+        kind: "claim".to_owned(),
+        holds: Some(false),
+        ..Published::default()
+    };
+    let trials = rounds("fc", [CPU; 3]);
+    let recorded = Recorded { published: vec![published], ..recorded(summary(), trials) };
+    let document = crate::document(&recorded);
+    let ids: Vec<&str> = document.sections.iter().map(|section| section.id.as_str()).collect();
+    let expected =
+        ["figure", "numbers", "comparisons", "published", "limit", "cost", "timeline", "settings", "caveats", "repeat"];
+    assert_eq!(ids, expected);
+    let figures: Vec<&str> = document.figures().map(|figure| figure.id.as_str()).collect();
+    assert!(figures.starts_with(&["staircase-1", "load-lines"]), "{figures:?}");
+    assert!(format!("{:?}", document.sections[3]).contains("does not"));
+}
+
+#[test]
+fn no_two_parts_of_the_page_share_a_name() {
+    let published = Published {
+        place: "Table 1".to_owned(),
+        metric: "nopm".to_owned(),
+        variant: Some("fc".to_owned()),
+        value: Some(100.0),
+        measured: Some(estimate(90.0, 80.0, 95.0)),
+        kind: "printed".to_owned(),
+        ..Published::default()
+    };
+    let trials = rounds("fc", [CPU; 3]);
+    let document = crate::document(&Recorded { published: vec![published], ..recorded(summary(), trials) });
+    let mut names: Vec<String> = document.sections.iter().map(|section| section.id.clone()).collect();
+    assert!(names.contains(&"published".to_owned()) && document.figures().any(|figure| figure.id == "published"));
+    names.extend(document.figures().map(Figure::anchor));
+    let page = render(&document, Format::Html).unwrap();
+    for name in &names {
+        assert_eq!(page.matches(&format!(" id=\"{name}\"")).count(), 1, "{name}");
+    }
+    let csv = render(&document, Format::Csv).unwrap();
+    let keys = csv.lines().filter_map(|line| line.rsplitn(6, ',').last()).filter(|key| key.contains("published,"));
+    let keys: Vec<&str> = keys.collect();
+    let once: BTreeSet<&str> = keys.iter().copied().collect();
+    assert!(keys.len() > 6 && once.len() == keys.len(), "{keys:?}");
+}
+
+#[test]
+fn rounds_that_do_not_agree_are_told_by_most_of_them() {
+    let plan = LabSummary { ladders: Vec::new(), ..summary() };
+    let of = |verdicts| {
+        let document = crate::document(&recorded(plan.clone(), rounds("fc", verdicts)));
+        document.findings.iter().map(ToString::to_string).collect::<Vec<String>>()
+    };
+    assert_eq!(of([CPU; 3])[0], "What limited it: Sentence of round 2.");
+    assert_eq!(of([Verdict::NotClear, CPU, CPU])[0], "What limited it: Sentence of round 3. (in 2 of 3 rounds)");
+    let missing = of([CPU; 3]).pop().unwrap();
+    assert_eq!(missing, "Missing: lab.json is not there.");
+}
+
+#[test]
+fn of_many_variants_the_best_is_the_answer() {
+    let few = LabSummary { ladders: Vec::new(), load_lines: Vec::new(), ..summary() };
+    assert_eq!(super::answer(&few), few.headline);
+    let against = |b: &str, change: f64, verdict| {
+        let mut compared = VariantComparison { b: b.to_owned(), unlike: None, ..comparison() };
+        compared.rows[0].verdict = verdict;
+        compared.rows[0].change = estimate(change, change - 0.02, change + 0.02);
+        compared
+    };
+    let many = |best| LabSummary {
+        comparisons: vec![
+            against("slow", -0.1, comparison::Verdict::Lower),
+            against("same", 0.01, comparison::Verdict::Unclear),
+            against("fast", 0.3, best),
+        ],
+        ..few.clone()
+    };
+    assert_eq!(
+        super::answer(&many(comparison::Verdict::Higher)),
+        "fast is best: 900 against 1,000 transactions/s at 64 connections, +30.0 % (95 % interval +28.0 to \
+         +32.0 %) against fc; of 3 others better than fc: 1, worse: 1, not shown to differ: 1."
+    );
+    let none = super::answer(&many(comparison::Verdict::Unclear));
+    assert!(none.starts_with("No variant is shown to be better than fc: of 3 others better than fc: 0"), "{none}");
+}
+
+#[test]
+fn a_trial_that_failed_is_a_caveat_with_its_reason() {
+    let mut trials = rounds("fc", [CPU; 3]);
+    trials.push(trial("nfs", 4, TrialStatus::Failed, Verdict::NotClear));
+    let document = crate::document(&recorded(summary(), trials));
+    let caveats = document.sections.iter().find(|section| section.id == "caveats").unwrap();
+    assert!(format!("{caveats:?}").contains("Trial 4 (nfs, 64 connections, round 4) failed: the server died"));
+}
+
+#[test]
+fn names_of_a_plan_are_harmless_in_every_format() {
+    let hostile = "</script><script>alert(1)</script>\u{1b}[31m\u{202e}";
+    let mut summary = LabSummary { headline: hostile.to_owned(), ladders: Vec::new(), ..summary() };
+    summary.cells.iter_mut().for_each(|cell| cell.variant = hostile.to_owned());
+    let mut trials = rounds(hostile, [CPU; 3]);
+    trials.iter_mut().for_each(|trial| trial.why = Some(hostile.to_owned()));
+    let document = crate::document(&recorded(summary, trials));
+    for format in [Format::Html, Format::Markdown, Format::Json, Format::Csv, Format::Svg(None)] {
+        let text = render(&document, format).unwrap();
+        // Cells of a table are no markup.
+        assert!(format == Format::Csv || !text.contains("<script>alert"), "{format:?}");
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{format:?}");
+    }
 }

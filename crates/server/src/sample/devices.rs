@@ -13,6 +13,8 @@ use std::path::Path;
 pub(super) struct Devices {
     before: BTreeMap<String, DeviceCounters>,
     shown: BTreeSet<String>,
+    /// Those of them that hold the data.
+    held: BTreeSet<String>,
     /// Asked once each.
     known: HashMap<String, Kind>,
 }
@@ -42,7 +44,9 @@ impl Kind {
 impl Devices {
     /// Shows the device of the file system that holds `path`, whether it does anything or not.
     pub(super) fn hold(&mut self, path: &Path) {
-        self.shown.extend(fs::metadata(path).ok().and_then(|facts| whole_device(facts.dev())));
+        let device = fs::metadata(path).ok().and_then(|facts| whole_device(facts.dev()));
+        self.shown.extend(device.clone());
+        self.held.extend(device);
     }
 
     /// What was done since the look before, in `seconds` seconds. The first look shows nothing.
@@ -56,7 +60,7 @@ impl Devices {
         }
         let shown = |name: &String| {
             let sample = self.before.get(name)?.since(before.get(name)?, t_ns, seconds);
-            Some((name.clone(), sample))
+            Some((name.clone(), DeviceSample { holds_data: self.held.contains(name), ..sample }))
         };
         self.shown.iter().filter_map(shown).collect()
     }
@@ -141,6 +145,7 @@ mod tests {
         assert!(devices.shown.is_empty());
         let here = tempfile::tempdir().unwrap();
         devices.hold(here.path());
+        assert_eq!(devices.held, devices.shown);
         assert!(devices.shown.iter().all(|name| Path::new("/sys/block").join(name).is_dir()), "{devices:?}");
     }
 }

@@ -2,6 +2,7 @@
 //! `Documentation/admin-guide/cgroup-v2.rst`, `Documentation/admin-guide/cgroup-v1/`,
 //! `Documentation/scheduler/sched-bwc.rst`).
 
+use super::pressure;
 use plimsoll_model::samples::GroupSample;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -74,6 +75,8 @@ impl Groups {
                 .and_then(|place| place.number("memory.usage_in_bytes", "memory.current")),
             memory_limit_bytes: self.memory_limit_bytes,
             memory_limit_hits: self.memory.as_ref().and_then(limit_hits),
+            refaults: self.memory.as_ref().and_then(refaults),
+            memory_stalled_us: self.memory.as_ref().and_then(memory_stalled_us),
             read_bytes,
             written_bytes,
         };
@@ -167,6 +170,19 @@ fn limit_hits(group: &Place) -> Option<u64> {
         Version::One => group.number("memory.failcnt", ""),
         Version::Two => field(&group.read("memory.events")?, "max"),
     }
+}
+
+/// Of files and of memory without one, which older kernels count together (before 5.9). Version 1 counts those of the
+/// groups below under names of their own.
+fn refaults(group: &Place) -> Option<u64> {
+    let stat = group.read("memory.stat")?;
+    let total = if group.version == Version::One { "total_" } else { "" };
+    let count = |kind: &str| field(&stat, &format!("{total}workingset_refault{kind}"));
+    count("_file").map(|files| files.saturating_add(count("_anon").unwrap_or(0))).or_else(|| count(""))
+}
+
+fn memory_stalled_us(group: &Place) -> Option<u64> {
+    Some(pressure::parse(&group.read("memory.pressure")?)?.some.stalled_us)
 }
 
 /// The number behind this name in a file of names and numbers.
@@ -265,6 +281,8 @@ mod tests {
             &top.join("memory/db"),
             &[("memory.limit_in_bytes", "8388608\n"), ("memory.usage_in_bytes", "4096\n"), ("memory.failcnt", "3\n")],
         );
+        let stat = "workingset_refault_file 1\ntotal_workingset_refault_anon 2\ntotal_workingset_refault_file 9\n";
+        write(&top.join("memory/db"), &[("memory.stat", stat)]);
         write(&top.join("memory"), &[("memory.limit_in_bytes", "9223372036854771712\n")]);
         let blkio = "8:0 Read 4096\n8:0 Write 512\n8:0 Total 4608\n8:16 Read 4\nTotal 4612\n";
         write(&top.join("blkio"), &[("blkio.throttle.io_service_bytes", blkio)]);
@@ -276,6 +294,8 @@ mod tests {
             memory_bytes: Some(4096),
             memory_limit_bytes: Some(8 << 20),
             memory_limit_hits: Some(3),
+            refaults: Some(11),
+            memory_stalled_us: None,
             read_bytes: Some(4100),
             written_bytes: Some(512),
         };
@@ -295,12 +315,15 @@ mod tests {
             &[("cpu.max", "50000 100000\n"), ("cpu.stat", "usage_usec 9\nnr_throttled 2\nthrottled_usec 40\n")],
         );
         write(&slice, &[("memory.max", "1048576\n"), ("memory.current", "77\n"), ("memory.events", "low 0\nmax 6\n")]);
+        write(&slice, &[("memory.stat", "anon 5\nworkingset_refault_anon 0\nworkingset_refault_file 7\n")]);
+        write(&slice, &[("memory.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500\n")]);
         let mounts = format!("33 29 0:29 / {} rw - cgroup2 cgroup2 rw,nsdelegate\n", top.path().display());
         let sample = Groups::resolve("0::/db.slice/server\n", &hierarchies(&mounts)).sample().unwrap();
         assert_eq!((sample.cpu_limit, sample.memory_limit_bytes), (Some(0.5), Some(1 << 20)));
         // The counters are those of the group that has the limit.
         assert_eq!((sample.throttled_periods, sample.throttled_us), (Some(2), Some(40)));
         assert_eq!((sample.memory_bytes, sample.memory_limit_hits), (Some(77), Some(6)));
+        assert_eq!((sample.refaults, sample.memory_stalled_us), (Some(7), Some(1500)));
         assert_eq!((sample.read_bytes, sample.written_bytes), (Some(11), Some(22)));
     }
 

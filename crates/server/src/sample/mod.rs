@@ -15,7 +15,7 @@ use devices::Devices;
 use group::Groups;
 use memory::Memory;
 use plimsoll_model::samples::{ClientSample, HostSample, NetworkSample, Pressure, ServerSample, Stalls};
-pub use process::{context_switches, process, process_cpu};
+pub use process::{context_switches, cpu_wait, process, process_cpu};
 use rustix::fs::statvfs;
 use std::collections::BTreeMap;
 use std::fs;
@@ -105,6 +105,7 @@ impl Sampler {
             networks: now.networks_since(before),
             tcp_retransmits: now.retransmits.zip(before.retransmits).map(|(now, before)| now.saturating_sub(before)),
             nfs: nfs::since(&now.nfs, &before.nfs),
+            server_cpus: self.server.map(|pid| process::allowed_cpus(Some(pid))).unwrap_or_default(),
             client: process::own().map(|own| ClientSample { group: self.own_groups.sample(), ..own }),
         })
     }

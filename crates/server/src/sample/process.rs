@@ -2,6 +2,8 @@
 
 use plimsoll_model::samples::{ClientSample, ServerSample};
 use procfs::process::{Process, Stat, Status};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::time::Duration;
@@ -58,6 +60,15 @@ fn switches(process: &Process) -> Option<(u64, u64)> {
     Some(statuses.map(of_thread).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
 }
 
+/// How long the threads that `pid` has now were ready to run and waited for a CPU, added up (Linux,
+/// `Documentation/scheduler/sched-stats.rst`). Threads that ended are forgotten, so the sum can fall. Opens one file per
+/// thread.
+pub fn cpu_wait(pid: u32) -> Option<Duration> {
+    let tasks = Process::new(i32::try_from(pid).ok()?).ok()?.tasks().ok()?;
+    let waits = tasks.filter_map(|task| Some(task.ok()?.schedstat().ok()?.run_delay));
+    waits.reduce(u64::saturating_add).map(Duration::from_nanos)
+}
+
 /// CPU time of this process so far, all threads, to the nanosecond.
 pub fn process_cpu() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
@@ -77,8 +88,21 @@ pub(super) fn own() -> Option<ClientSample> {
         voluntary_switches,
         involuntary_switches,
         major_faults: stat.majflt,
+        allowed_cpus: allowed_cpus(None),
         group: None,
     })
+}
+
+/// CPUs that the process `pid` may run on, or the calling thread, which hands them on to the threads that it starts;
+/// none when there is no such process (sched_getaffinity(2)).
+pub(super) fn allowed_cpus(pid: Option<u32>) -> Vec<u32> {
+    let pid = match pid.map(|pid| i32::try_from(pid).ok().and_then(Pid::from_raw)) {
+        None => None,
+        Some(Some(pid)) => Some(pid),
+        Some(None) => return Vec::new(),
+    };
+    let Ok(set) = sched_getaffinity(pid) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect()
 }
 
 #[cfg(test)]
@@ -95,8 +119,12 @@ mod tests {
         assert!(sample.resident_bytes > 100_000 && sample.read_bytes.is_some(), "{sample:?}");
         assert!(sample.threads.unwrap() > 1 && sample.open_files.unwrap() > 2, "{sample:?}");
         assert!(context_switches(std::process::id()).is_some());
+        let is_told = std::path::Path::new("/proc/self/schedstat").exists();
+        assert_eq!((cpu_wait(std::process::id()).is_some(), cpu_wait(u32::MAX)), (is_told, None));
         assert_eq!(process(u32::MAX, 0), None);
         let own = own().unwrap();
         assert!(own.resident_bytes.unwrap() > 100_000 && own.voluntary_switches > 0, "{own:?}");
+        assert!(!own.allowed_cpus.is_empty(), "{own:?}");
+        assert_eq!(allowed_cpus(Some(u32::MAX)), Vec::<u32>::new());
     }
 }

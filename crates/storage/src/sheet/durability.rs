@@ -23,6 +23,11 @@ const FASTEST_DISK_US: f64 = 1000.0;
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 const REMOTE: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "glusterfs", "fuse.sshfs"];
 
+/// Whether files of such a file system lie on another machine.
+pub fn is_remote(filesystem: &str) -> bool {
+    REMOTE.contains(&filesystem)
+}
+
 pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
     let reaches = without_a_device(evidence.device).or_else(|| counted(evidence));
     reaches.into_iter().chain(plausible(evidence)).collect()
@@ -37,7 +42,7 @@ fn without_a_device(device: &DeviceFacts) -> Option<SheetLine> {
             (format!("{memory} {why}"), json!(false), true)
         }
         _ if device.name.is_some() => return None,
-        remote if REMOTE.contains(&remote) => {
+        remote if is_remote(remote) => {
             let why = "is a network file system: whether a flush reaches a medium is for its server to say, and cannot be \
                        counted from here.";
             (format!("{remote} {why}"), Value::Null, false)

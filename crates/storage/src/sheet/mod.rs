@@ -22,6 +22,7 @@ mod tests;
 mod unmeasured;
 mod writes;
 
+pub use durability::is_remote;
 use evidence::Evidence;
 use plimsoll_model::io::{DeviceFacts, Probe, SheetLine};
 use serde_json::Value;

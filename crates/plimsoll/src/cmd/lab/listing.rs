@@ -1,10 +1,9 @@
 //! What a plan would do, for a person.
 
-use crate::terminal::duration;
 use plimsoll_lab::execute::dry_run::{ActionPlan, DryRun, SettingPlan, VariantPlan};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::lab::Action;
-use plimsoll_report::format::counted;
+use plimsoll_report::format::{counted, duration};
 use plimsoll_report::text::clean;
 
 /// Characters of the widest column.

@@ -1,9 +1,11 @@
 //! Writes second by second: how long a burst lasts.
 
+use crate::document::Figure;
 use crate::figure::{LEFT, Panel, WIDTH, thinned};
-use crate::format::tick;
+use crate::format::{short, tick};
 use crate::scale::Scale;
 use crate::svg::Svg;
+use crate::table::{Column, Table};
 use plimsoll_model::io::{Probe, Second};
 
 const RATE: Panel = Panel { left: LEFT, right: 736.0, top: 44.0, bottom: 204.0 };
@@ -11,12 +13,12 @@ const RATE: Panel = Panel { left: LEFT, right: 736.0, top: 44.0, bottom: 204.0 }
 const MOST_POINTS: usize = 600;
 
 /// One figure for each measurement that has enough seconds.
-pub fn bursts(probes: &[Probe]) -> Vec<String> {
+pub fn draw(probes: &[Probe], caption: &str) -> Vec<Figure> {
     let is_long = |probe: &&Probe| probe.probe == 14 || (probe.probe == 13 && probe.word("what") == "burst");
-    probes.iter().filter(is_long).filter_map(burst).collect()
+    probes.iter().filter(is_long).filter_map(|probe| burst(probe, caption)).collect()
 }
 
-fn burst(probe: &Probe) -> Option<String> {
+fn burst(probe: &Probe, caption: &str) -> Option<Figure> {
     let seconds: Vec<&Second> = probe.series.iter().filter(|second| second.iops.is_finite()).collect();
     let (first, last) = (seconds.first()?.t, seconds.last()?.t);
     if last <= first {
@@ -37,5 +39,14 @@ fn burst(probe: &Probe) -> Option<String> {
     svg.polyline(&places, "line s4");
     let ticks = x.ticks(8).into_iter().map(|value| (x.at(value), tick(value))).collect();
     RATE.horizontal_axis(&mut svg, &thinned(ticks), "seconds");
-    Some(svg.finish())
+    Some(super::figure(&format!("burst-{}", probe.id), svg, caption, table(&points)))
+}
+
+/// What is drawn.
+fn table(points: &[(f64, f64)]) -> Table {
+    let numbers = |of: fn(&(f64, f64)) -> f64| points.iter().map(|point| short(of(point))).collect();
+    Table::new(vec![
+        Column::numbers("time", "s", numbers(|point| point.0)),
+        Column::numbers("writes", "1/s", numbers(|point| point.1)),
+    ])
 }

@@ -1,8 +1,10 @@
 //! The cache map: latency of random reads over the size of their working set.
 
 use super::{logarithmic, names, positive, size};
+use crate::document::Figure;
 use crate::figure::{LEFT, Panel, WIDTH, thinned};
 use crate::format::short;
+use crate::io::tables;
 use crate::scale::Scale;
 use crate::svg::Svg;
 use plimsoll_model::io::{LatencyUs, Probe};
@@ -15,7 +17,7 @@ const PERCENTILES: [(&str, &str, Pick); 4] =
     [("p50", "s2", |l| l.p50), ("p90", "s1", |l| l.p90), ("p99", "s4", |l| l.p99), ("p99.9", "aside", |l| l.p999)];
 
 /// `None` without at least two sizes.
-pub fn cache_map(probes: &[Probe]) -> Option<String> {
+pub fn draw(probes: &[Probe], caption: &str) -> Option<Figure> {
     let is_read = |probe: &&Probe| probe.probe == 13 && probe.word("what") == "read";
     let set = |probe: &Probe| Some((positive(probe.number("set_bytes"))?, *probe.latency_us.get("read")?));
     let mut sets: Vec<(f64, LatencyUs)> = probes.iter().filter(is_read).filter_map(set).collect();
@@ -42,5 +44,6 @@ pub fn cache_map(probes: &[Probe]) -> Option<String> {
     names(&mut svg, &ends, (LATENCY.top, LATENCY.bottom));
     let ticks = sets.iter().map(|&(bytes, _)| (x.at(bytes), size(bytes))).collect();
     LATENCY.horizontal_axis(&mut svg, &thinned(ticks), "size of the working set, logarithmic");
-    Some(svg.finish())
+    let behind: Vec<&Probe> = probes.iter().filter(is_read).collect();
+    Some(super::figure("cache", svg, caption, tables::probes(&behind, true)))
 }

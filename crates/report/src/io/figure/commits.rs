@@ -1,9 +1,11 @@
 //! Histograms of commit latency by how many commit at once, a figure for each server.
 
+use crate::document::Figure;
 use crate::figure::{LEFT, Panel, WIDTH, thinned};
-use crate::format::{counted, tick};
+use crate::format::{counted, short, tick};
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
+use crate::table::{Column, Table};
 use plimsoll_model::io::Probe;
 
 const SHARE: Panel = Panel { left: LEFT, right: 736.0, top: 58.0, bottom: 228.0 };
@@ -18,11 +20,11 @@ struct Line {
 }
 
 /// One figure for each server that was imitated.
-pub fn histograms(probes: &[Probe]) -> Vec<String> {
-    SERVERS.into_iter().filter_map(|(key, name)| histogram(probes, key, name)).collect()
+pub fn draw(probes: &[Probe], caption: &str) -> Vec<Figure> {
+    SERVERS.into_iter().filter_map(|(key, name)| histogram(probes, key, name, caption)).collect()
 }
 
-fn histogram(probes: &[Probe], server: &str, name: &str) -> Option<String> {
+fn histogram(probes: &[Probe], server: &str, name: &str, caption: &str) -> Option<Figure> {
     let lines = lines(probes, server);
     let ends = || lines.iter().flat_map(|line| &line.buckets);
     let (low, high) =
@@ -45,7 +47,19 @@ fn histogram(probes: &[Probe], server: &str, name: &str) -> Option<String> {
     }
     let ticks = x.ticks(8).into_iter().map(|us| (x.at(us), tick(us))).collect();
     SHARE.horizontal_axis(&mut svg, &thinned(ticks), "microseconds from asking for a commit to having it, logarithmic");
-    Some(svg.finish())
+    Some(super::figure(&format!("commits-{server}"), svg, caption, table(&lines)))
+}
+
+/// What is drawn, a row for each bucket.
+fn table(lines: &[Line]) -> Table {
+    let rows: Vec<(f64, f64, f64)> =
+        lines.iter().flat_map(|line| line.buckets.iter().map(|&(us, share)| (line.sessions, us, share))).collect();
+    let numbers = |of: fn(&(f64, f64, f64)) -> f64| rows.iter().map(|row| short(of(row))).collect();
+    Table::new(vec![
+        Column::numbers("sessions", "", numbers(|row| row.0)),
+        Column::numbers("commit at most", "µs", numbers(|row| row.1)),
+        Column::numbers("share of commits", "%", numbers(|row| row.2)),
+    ])
 }
 
 /// By sessions, fewest first.

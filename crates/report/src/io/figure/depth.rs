@@ -1,9 +1,10 @@
 //! Page reads and writes over how many are under way: rate above, latency below.
 
 use super::{logarithmic, names, positive};
+use crate::document::Figure;
 use crate::figure::{LEFT, Panel, WIDTH, thinned, whisker};
 use crate::format::{decimals_for, short, tick};
-use crate::io::tables::{iops, measured};
+use crate::io::tables::{self, iops, measured};
 use crate::scale::Scale;
 use crate::svg::Svg;
 use plimsoll_model::io::{LatencyUs, Probe};
@@ -24,7 +25,7 @@ struct Line<'a> {
 }
 
 /// `None` without at least two depths of reads or of writes.
-pub fn depths(probes: &[Probe]) -> Option<String> {
+pub fn draw(probes: &[Probe], caption: &str) -> Option<Figure> {
     let lines: Vec<Line> = [(6, "reads", "read", "s1"), (7, "writes", "write", "s4")]
         .into_iter()
         .map(|(probe, name, kind, class)| Line { name, kind, class, probes: sweep(probes, probe) })
@@ -39,7 +40,8 @@ pub fn depths(probes: &[Probe]) -> Option<String> {
     let ticks: BTreeSet<u64> = drawn().filter_map(|probe| probe.number("depth")).map(|d| d as u64).collect();
     let ticks = ticks.into_iter().map(|depth| (x.at(depth as f64), tick(depth as f64))).collect();
     LATENCY.horizontal_axis(&mut svg, &thinned(ticks), "reads or writes under way at once, logarithmic");
-    Some(svg.finish())
+    let behind: Vec<&Probe> = drawn().copied().collect();
+    Some(super::figure("depth", svg, caption, tables::probes(&behind, true)))
 }
 
 /// The measurements of a probe with the engine and block that most of them have, smallest depth first.

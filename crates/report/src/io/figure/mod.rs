@@ -5,8 +5,14 @@ pub mod cache;
 pub mod commits;
 pub mod depth;
 
+use crate::document::Figure;
 use crate::scale::{Scale, spread};
 use crate::svg::{Anchor, Svg};
+use crate::table::Table;
+
+fn figure(id: &str, svg: Svg, caption: &str, table: Table) -> Figure {
+    Figure { id: id.to_owned(), svg: svg.finish(), narrow: None, caption: caption.to_owned(), table, chart: None }
+}
 
 /// A positive number that can be drawn on a logarithmic scale.
 fn positive(value: Option<f64>) -> Option<f64> {

@@ -1,0 +1,379 @@
+//! What a transaction cost, and whether that bears out a claimed change of throughput.
+//!
+//! Costs per transaction are far steadier than throughput: a change that is real moves at least one of them, and one
+//! that moves none comes from elsewhere, as the clock rate of the CPUs or a neighbour (so M. Callaghan's `cpu/o`, `r/o`
+//! and `wKB/o`, smalldatum.blogspot.com).
+
+use crate::Observed;
+use crate::signals::rate;
+use plimsoll_model::diagnosis::Cost;
+use plimsoll_model::samples::{DeviceSample, HostSample};
+
+/// What one transaction of the measured window cost.
+pub fn cost(observed: &Observed<'_>) -> Cost {
+    let point = observed.point;
+    let Some(transactions) = positive(point.transactions.saturating_add(point.rollbacks) as f64 / point.seconds) else {
+        return Cost::default();
+    };
+    let each = |per_second: f64| finite(per_second / transactions);
+    let device = Devices::of(&observed.host());
+    let of_device = |number: fn(&Devices) -> f64| each(number(device.as_ref()?));
+    let requests = device.as_ref().and_then(|device| positive(device.reads + device.writes));
+    let syncs = rate(&observed.status(), |line| line.data_fsyncs);
+    Cost {
+        client_cpu_us: point.client.cpu_us_per_transaction.and_then(finite),
+        server_cpu_us: server_cpu(observed, transactions),
+        reads: of_device(|device| device.reads),
+        writes: of_device(|device| device.writes),
+        read_kb: of_device(|device| device.read_kb),
+        written_kb: of_device(|device| device.written_kb),
+        read_share: requests.and_then(|requests| finite(device.as_ref()?.reads / requests)),
+        request_kb: requests.and_then(|requests| {
+            let device = device.as_ref()?;
+            finite((device.read_kb + device.written_kb) / requests)
+        }),
+        fsyncs: syncs.or(device.as_ref().and_then(|device| device.flushes)).and_then(each),
+        context_switches: switches(observed).and_then(each),
+    }
+}
+
+/// As it was summed up, else from the samples.
+fn server_cpu(observed: &Observed<'_>, transactions_per_second: f64) -> Option<f64> {
+    let summed_up = observed.point.server.as_ref().and_then(|server| server.cpu_us_per_transaction);
+    let sampled = || {
+        let (before, after) = observed.server()?;
+        let seconds = positive(after.t_ns.saturating_sub(before.t_ns) as f64 / 1e9)?;
+        Some(after.cpu_us().checked_sub(before.cpu_us())? as f64 / seconds / transactions_per_second)
+    };
+    summed_up.or_else(sampled).and_then(finite)
+}
+
+/// Per second; they are looked at around the window only.
+fn switches(observed: &Observed<'_>) -> Option<f64> {
+    let (server, point) = (observed.point.server.as_ref()?, observed.point);
+    Some(server.context_switches_per_query? * point.queries as f64 / point.seconds)
+}
+
+/// What the devices that hold the data did per second, or all devices where it is not known which hold them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Devices {
+    reads: f64,
+    writes: f64,
+    read_kb: f64,
+    written_kb: f64,
+    /// None if one of them does not count them.
+    flushes: Option<f64>,
+}
+
+impl Devices {
+    fn of(lines: &[&HostSample]) -> Option<Devices> {
+        let seconds = positive(lines.iter().map(|line| line.seconds).sum())?;
+        let all: Vec<&DeviceSample> = lines.iter().flat_map(|line| line.devices.values()).collect();
+        let is_known = all.iter().any(|device| device.holds_data);
+        let counted: Vec<&DeviceSample> = all.into_iter().filter(|device| device.holds_data || !is_known).collect();
+        let rate = |number: fn(&DeviceSample) -> u64| counted.iter().map(|it| number(it) as f64).sum::<f64>() / seconds;
+        let flushes: Option<f64> = counted.iter().map(|device| Some(device.flushes? as f64)).sum();
+        (!counted.is_empty()).then(|| Devices {
+            reads: rate(|device| device.reads),
+            writes: rate(|device| device.writes),
+            read_kb: rate(|device| device.read_bytes) / 1e3,
+            written_kb: rate(|device| device.written_bytes) / 1e3,
+            flushes: flushes.map(|flushes| flushes / seconds),
+        })
+    }
+}
+
+fn finite(number: f64) -> Option<f64> {
+    Some(number).filter(|number| number.is_finite())
+}
+
+fn positive(number: f64) -> Option<f64> {
+    finite(number).filter(|number| *number > 0.0)
+}
+
+/// A cost that moved by less is called the same.
+const MOVED: f64 = 0.05;
+/// A change of throughput that is less asks for no explanation.
+const CLAIMED: f64 = 0.02;
+
+/// Whether the costs of a transaction bear out a claimed change of throughput.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Corroboration {
+    pub corroborated: bool,
+    /// The claim with the costs that bear it out or do not, a sentence.
+    pub sentence: String,
+}
+
+/// Something that a transaction costs.
+struct Kind {
+    of: fn(&Cost) -> Option<f64>,
+    /// Costs below this on both sides are next to nothing, and say nothing by their ratio.
+    at_least: f64,
+    /// As in `half the reads`.
+    name: &'static str,
+    /// Things are fewer, stuff is less.
+    countable: bool,
+    /// As in `what was saved is the reading`.
+    saved: &'static str,
+}
+
+const fn kind(of: fn(&Cost) -> Option<f64>, at_least: f64, name: &'static str, saved: &'static str) -> Kind {
+    Kind { of, at_least, name, countable: true, saved }
+}
+
+/// What a server spends; the load generator's own CPU explains nothing of what the server carries.
+const KINDS: [Kind; 7] = [
+    Kind { countable: false, ..kind(|cost| cost.server_cpu_us, 1.0, "CPU", "CPU time") },
+    kind(|cost| cost.reads, 0.02, "reads", "the reading"),
+    kind(|cost| cost.writes, 0.02, "writes", "the writing"),
+    kind(|cost| cost.read_kb, 0.5, "KB read", "the reading"),
+    kind(|cost| cost.written_kb, 0.5, "KB written", "the writing"),
+    kind(|cost| cost.fsyncs, 0.005, "syncs", "the syncing"),
+    kind(|cost| cost.context_switches, 0.1, "context switches", "the switching between threads"),
+];
+
+/// What became of one cost.
+struct Moved {
+    kind: &'static Kind,
+    /// Natural logarithm of after over before.
+    log_ratio: f64,
+}
+
+impl Moved {
+    fn of(kind: &'static Kind, before: &Cost, after: &Cost) -> Option<Moved> {
+        let (before, after) = ((kind.of)(before)?, (kind.of)(after)?);
+        let counts = before.is_finite() && after.is_finite() && before.max(after) >= kind.at_least;
+        // Nothing at all would be infinitely less.
+        let log_ratio = (after.max(kind.at_least / 10.0) / before.max(kind.at_least / 10.0)).ln();
+        counts.then_some(Moved { kind, log_ratio })
+    }
+
+    fn words(&self) -> String {
+        let (share, name) = (self.log_ratio.exp_m1(), self.kind.name);
+        let (more, less) = if self.kind.countable { ("more", "fewer") } else { ("more", "less") };
+        match share {
+            _ if share.abs() < MOVED => format!("the same {name}"),
+            _ if share >= 1.0 => format!("{:.1} times the {name}", 1.0 + share),
+            _ if (-0.53..=-0.47).contains(&share) => format!("half the {name}"),
+            _ if share > 0.0 => format!("{:.0} % {more} {name}", 100.0 * share),
+            _ => format!("{:.0} % {less} {name}", -100.0 * share),
+        }
+    }
+}
+
+/// Whether the costs corroborate that throughput changed by `change`, a share: 0.4 for 40 % more transactions per
+/// second. None where throughput hardly changed, or no cost is known on both sides.
+pub fn corroborate(change: f64, before: &Cost, after: &Cost) -> Option<Corroboration> {
+    if !change.is_finite() || change.abs() < CLAIMED || change <= -1.0 {
+        return None;
+    }
+    let moved: Vec<Moved> = KINDS.iter().filter_map(|kind| Moved::of(kind, before, after)).collect();
+    // A gain is borne out by what fell, a loss by what rose.
+    let towards = |moved: &Moved| -moved.log_ratio * change.signum();
+    let most = moved.iter().max_by(|a, b| towards(a).total_cmp(&towards(b)))?;
+    let corroborated = most.log_ratio.exp_m1().abs() >= MOVED && towards(most) > 0.0;
+    let claim = if change > 0.0 {
+        format!("{:.0} % more transactions per second", 100.0 * change)
+    } else {
+        format!("{:.0} % fewer transactions per second", -100.0 * change)
+    };
+    let each = listed(&moved, most, corroborated);
+    let sentence = match (corroborated, change > 0.0) {
+        (true, true) => format!("{claim}, each with {each}: what was saved is {}.", most.kind.saved),
+        (true, false) => format!("{claim}, each with {each}: what is lost goes to {}.", most.kind.saved),
+        (false, true) => format!(
+            "{claim}, each with {each}: the gain is not explained by what a transaction costs, of which nothing became \
+             cheaper; ask for the clock rate of the CPUs, neighbours, throttling, and more CPUs or connections."
+        ),
+        (false, false) => format!(
+            "{claim}, each with {each}: the loss is not explained by what a transaction costs, of which nothing became \
+             dearer; ask for waiting (locks, slower storage), neighbours and throttling."
+        ),
+    };
+    Some(Corroboration { corroborated, sentence })
+}
+
+/// The costs worth naming: what bears the change out, with the CPU beside it; where nothing does, the first three.
+fn listed(moved: &[Moved], most: &Moved, corroborated: bool) -> String {
+    let is_named = |place: usize, it: &Moved| {
+        place == 0 || if corroborated { std::ptr::eq(it.kind, most.kind) } else { place < 3 }
+    };
+    let named = moved.iter().enumerate().filter(|(place, it)| is_named(*place, it));
+    let words: Vec<String> = named.map(|(_, it)| it.words()).collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::samples::{Interval, Phase, ServerSample, StatusSample};
+    use plimsoll_model::summary::{Counts, LatencyMs, Point, ReadWriteOther, ServerCost};
+    use std::collections::BTreeMap;
+
+    /// Two measured seconds after one of warm-up.
+    fn seconds() -> Vec<Interval> {
+        let second = |number: u64| Interval {
+            t_ns: number * 1_000_000_000,
+            phase: if number == 0 { Phase::WarmUp } else { Phase::Measure },
+            seconds: 1.0,
+            transactions: 100,
+            rollbacks: 0,
+            committed: BTreeMap::new(),
+            queries: 100,
+            statements: ReadWriteOther::default(),
+            sent: Default::default(),
+            errors: BTreeMap::new(),
+            retries: 0,
+            reconnects: 0,
+            counts: Counts::default(),
+            latency_ms: LatencyMs::default(),
+            response_ms: None,
+            loop_cpu_us: 0.0,
+            scheduling_lag_ms_max: 0.0,
+        };
+        (0..3).map(second).collect()
+    }
+
+    fn point() -> Point {
+        Point { transactions: 190, rollbacks: 10, queries: 400, seconds: 2.0, ..Point::default() }
+    }
+
+    /// The line at the end of a second in which a device read and wrote.
+    fn host(second: u64, reads: u64, holds_data: bool) -> HostSample {
+        let device = DeviceSample {
+            reads,
+            writes: 50,
+            read_bytes: reads * 16_000,
+            written_bytes: 50 * 4000,
+            flushes: Some(25),
+            holds_data,
+            ..DeviceSample::default()
+        };
+        let beneath = DeviceSample { reads: 7, ..DeviceSample::default() };
+        let devices = [("loop0".to_owned(), device), ("vda".to_owned(), beneath)].into();
+        HostSample { t_ns: second * 1_000_000_000, seconds: 1.0, devices, ..HostSample::default() }
+    }
+
+    fn server(second: u64, cpu_user_us: u64) -> ServerSample {
+        ServerSample { t_ns: second * 1_000_000_000, cpu_user_us, ..ServerSample::default() }
+    }
+
+    fn observed<'a>(
+        point: &'a Point,
+        intervals: &'a [Interval],
+        settings: &'a BTreeMap<String, String>,
+    ) -> Observed<'a> {
+        Observed { point, intervals, host: &[], server: &[], status: &[], settings }
+    }
+
+    #[test]
+    fn a_transaction_costs_what_the_window_did_by_their_number() {
+        let (mut point, seconds, settings) = (point(), seconds(), BTreeMap::new());
+        point.server = Some(ServerCost { context_switches_per_query: Some(2.0), ..ServerCost::default() });
+        let host = [host(1, 9999, true), host(2, 150, true), host(3, 50, true)];
+        let server = [server(1, 1000), server(3, 61_000)];
+        let syncs = |second: u64| StatusSample {
+            t_ns: second * 1_000_000_000,
+            seconds: 1.0,
+            data_fsyncs: Some(30),
+            ..StatusSample::default()
+        };
+        let status = [syncs(2), syncs(3)];
+        let observed = Observed { host: &host, server: &server, ..observed(&point, &seconds, &settings) };
+        let cost = cost(&Observed { status: &status, ..observed });
+        assert_eq!((cost.reads, cost.writes), (Some(1.0), Some(0.5)), "warm-up and the device beneath are left out");
+        assert_eq!((cost.read_kb, cost.written_kb), (Some(16.0), Some(2.0)));
+        assert_eq!(cost.read_share, Some(200.0 / 300.0));
+        assert_eq!(cost.request_kb, Some(12.0));
+        assert_eq!((cost.server_cpu_us, cost.context_switches), (Some(300.0), Some(4.0)));
+        assert_eq!(cost.fsyncs, Some(0.3));
+        assert_eq!(super::cost(&observed).fsyncs, Some(0.25), "the device counts flushes");
+    }
+
+    #[test]
+    fn where_it_is_not_known_who_holds_the_data_all_devices_count() {
+        let (point, seconds, settings) = (point(), seconds(), BTreeMap::new());
+        let host = [host(2, 150, false), host(3, 50, false)];
+        let cost = cost(&Observed { host: &host, ..observed(&point, &seconds, &settings) });
+        assert_eq!((cost.reads, cost.fsyncs), (Some(1.07), None), "one device counts no flushes");
+    }
+
+    #[test]
+    fn what_was_not_recorded_is_none_and_nothing_is_infinite() {
+        let (seconds, settings) = (seconds(), BTreeMap::new());
+        for point in [Point::default(), Point { seconds: f64::NAN, ..point() }, point()] {
+            assert_eq!(cost(&observed(&point, &seconds, &settings)), Cost::default());
+            assert_eq!(cost(&observed(&point, &[], &settings)), Cost::default());
+        }
+        let told = ServerCost { cpu_us_per_transaction: Some(f64::NAN), ..ServerCost::default() };
+        let point = Point { server: Some(told), ..point() };
+        assert_eq!(cost(&observed(&point, &seconds, &settings)), Cost::default());
+    }
+
+    const BEFORE: Cost = Cost {
+        client_cpu_us: Some(50.0),
+        server_cpu_us: Some(400.0),
+        reads: Some(4.0),
+        writes: Some(1.0),
+        read_kb: Some(64.0),
+        written_kb: Some(20.0),
+        read_share: Some(0.8),
+        request_kb: Some(16.8),
+        fsyncs: Some(0.5),
+        context_switches: Some(9.0),
+    };
+
+    #[track_caller]
+    fn judged(change: f64, after: Cost) -> (bool, String) {
+        let found = corroborate(change, &BEFORE, &after).unwrap();
+        (found.corroborated, found.sentence)
+    }
+
+    #[test]
+    fn a_gain_that_costs_less_is_corroborated_and_says_by_what() {
+        let fewer_reads = Cost { reads: Some(2.0), read_kb: Some(33.0), server_cpu_us: Some(405.0), ..BEFORE };
+        let words = "40 % more transactions per second, each with the same CPU and half the reads: what was saved is \
+                     the reading.";
+        assert_eq!(judged(0.4, fewer_reads), (true, words.to_owned()));
+        let less_cpu = Cost { server_cpu_us: Some(300.0), ..BEFORE };
+        let words = "30 % more transactions per second, each with 25 % less CPU: what was saved is CPU time.";
+        assert_eq!(judged(0.3, less_cpu), (true, words.to_owned()));
+        let no_syncs = Cost { fsyncs: Some(0.0), ..BEFORE };
+        assert!(judged(2.0, no_syncs).1.ends_with("what was saved is the syncing."));
+    }
+
+    #[test]
+    fn a_gain_that_costs_the_same_or_more_is_contradicted() {
+        let (corroborated, sentence) = judged(0.1, BEFORE);
+        assert!(!corroborated, "{sentence}");
+        assert!(sentence.contains("each with the same CPU, the same reads and the same writes"), "{sentence}");
+        assert!(sentence.contains("the gain is not explained"), "{sentence}");
+        assert!(!judged(0.1, Cost { server_cpu_us: Some(480.0), ..BEFORE }).0);
+        assert!(!judged(0.1, Cost { client_cpu_us: Some(25.0), ..BEFORE }).0, "the load generator explains nothing");
+    }
+
+    #[test]
+    fn a_loss_is_borne_out_by_what_became_dearer() {
+        let dearer = Cost { writes: Some(2.5), ..BEFORE };
+        let words = "30 % fewer transactions per second, each with the same CPU and 2.5 times the writes: what is lost \
+                     goes to the writing.";
+        assert_eq!(judged(-0.3, dearer), (true, words.to_owned()));
+        let (corroborated, sentence) = judged(-0.3, Cost { server_cpu_us: Some(300.0), ..BEFORE });
+        assert!(!corroborated && sentence.contains("the loss is not explained"), "{sentence}");
+    }
+
+    #[test]
+    fn next_to_nothing_proves_nothing() {
+        let rare = |reads| Cost { reads: Some(reads), ..Cost::default() };
+        assert_eq!(corroborate(0.5, &rare(0.001), &rare(0.0001)), None);
+        assert_eq!(corroborate(0.5, &Cost::default(), &BEFORE), None, "nothing is known on both sides");
+        for change in [0.01, 0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(corroborate(change, &BEFORE, &BEFORE), None, "{change}");
+        }
+        let odd = Cost { server_cpu_us: Some(f64::NAN), reads: Some(f64::INFINITY), ..Cost::default() };
+        assert_eq!(corroborate(0.5, &odd, &BEFORE), None);
+    }
+}

@@ -1,0 +1,268 @@
+//! The verdict: candidates against each other, and the words for it.
+
+use crate::Observed;
+use crate::rule::{self, RULES};
+use crate::signals::{DISTURBED, Group, LOOKS, Signals};
+use plimsoll_model::diagnosis::{Bottleneck, Candidate, Diagnosis, Verdict};
+
+/// A bottleneck with less than this share of the transactions' time is not worth a line.
+const WORTH_A_LINE: f64 = 0.05;
+/// What limits explains about half of the time at least …
+const LIMITS: f64 = 0.5;
+/// … and the next is smaller by this factor: after planted limits it was 0.53 times as large at most, where several
+/// things held up a load 0.6 times and more.
+const CLEAR: f64 = 0.6;
+/// Of the transactions that were done, as many may have failed or not been answered, as a share.
+const LOST: f64 = 0.01;
+
+/// What limited a load point.
+pub fn diagnose(observed: &Observed<'_>) -> Diagnosis {
+    let signals = Signals::of(observed);
+    let mut candidates: Vec<Candidate> = RULES.iter().filter_map(|rule| rule(&signals)).collect();
+    candidates.retain(|candidate| candidate.share >= WORTH_A_LINE);
+    candidates.sort_by(|one, other| other.share.total_cmp(&one.share));
+    let missing = missing(observed);
+    let (verdict, sentence) = if kept(observed, &signals) && !is_full(&signals, &candidates) {
+        (Verdict::NotLimited, carried(&signals))
+    } else if let Some(candidate) = limits(&candidates, others(&signals)) {
+        (Verdict::Limited(candidate.bottleneck), limited(candidate))
+    } else {
+        (Verdict::NotClear, not_clear(&signals, &candidates))
+    };
+    Diagnosis { verdict, sentence, next: next(verdict, &signals), candidates, missing }
+}
+
+/// Whether an open loop carried what was offered.
+fn kept(observed: &Observed<'_>, signals: &Signals) -> bool {
+    let (counts, load) = (&observed.point.counts, &signals.load);
+    let done = load.transactions_per_second * load.seconds;
+    let lost = [counts.dropped, counts.unfinished, counts.failed].iter().map(|lost| *lost as f64).sum::<f64>();
+    load.rate_offered.is_some() && done > 0.0 && load.rate_not_reached().is_none() && lost <= LOST * done + 1.0
+}
+
+/// Waits make transactions slow at any rate; what keeps a higher rate from being carried is a resource that is full, or
+/// that has most connections waiting.
+fn is_full(signals: &Signals, candidates: &[Candidate]) -> bool {
+    let waiting = signals.load.in_flight.is_some_and(|in_flight| in_flight >= LIMITS * signals.load.connections);
+    candidates.iter().filter(|candidate| candidate.share >= LIMITS).any(|candidate| match candidate.bottleneck {
+        Bottleneck::Client | Bottleneck::Cpu | Bottleneck::Memory | Bottleneck::Throttled => true,
+        _ => waiting,
+    })
+}
+
+/// The one that limits, if one does. A stopped server or missing memory makes everything else slow, so that it comes
+/// first. What was concluded from full CPUs, or from nothing else being full, has the others on the machine as a rival.
+fn limits(candidates: &[Candidate], others: f64) -> Option<&Candidate> {
+    let is_cause = |candidate: &&Candidate| matches!(candidate.bottleneck, Bottleneck::Throttled | Bottleneck::Memory);
+    let cause = candidates.iter().find(|candidate| is_cause(candidate) && candidate.share >= LIMITS);
+    let first = candidates.first().filter(|first| first.share >= LIMITS)?;
+    let next = candidates.get(1).map_or(0.0, |next| next.share);
+    let rival = match first.bottleneck {
+        Bottleneck::Client | Bottleneck::Cpu | Bottleneck::Threads => next.max(others),
+        _ => next,
+    };
+    cause.or((rival <= CLEAR * first.share).then_some(first))
+}
+
+/// The share of the transactions' time that others on the server's CPUs explain: their part of what these were busy
+/// with, of the time that the server or the load generator waited for a CPU, if its control group did not stop it;
+/// where that was not recorded, of the queue that such CPUs have.
+fn others(signals: &Signals) -> f64 {
+    let (server, client) = (&signals.server, &signals.client);
+    let explained = || {
+        let (taken, allowed, in_flight) = (server.cpus_taken?, server.cpus_allowed?, signals.load.in_flight?);
+        let ours = server.cpus_busy? + client.cpus_busy?;
+        let part = (1.0 - ours / taken.max(f64::EPSILON)).max(0.0);
+        let by_others = |waiting: f64, group: &Group| (waiting - group.stopped.unwrap_or(0.0)).max(0.0);
+        let waited = server.waiting_for_cpu.zip(client.waiting_for_cpu).map(|(of_server, of_client)| {
+            let of_server = by_others(of_server, &server.group) / in_flight;
+            of_server.max(by_others(of_client, &client.group) / client.loops.max(1.0)).min(1.0)
+        });
+        Some(part * waited.unwrap_or_else(|| rule::queue::share(allowed, taken / allowed, in_flight)))
+    };
+    explained().unwrap_or(0.0)
+}
+
+/// CPUs of this machine that others kept busy, where both server and load generator are on it.
+fn disturbed(signals: &Signals) -> Option<f64> {
+    signals.server.cpus_busy?;
+    signals.host.cpus_of_others.filter(|cpus| *cpus >= DISTURBED)
+}
+
+fn limited(candidate: &Candidate) -> String {
+    let clauses: Vec<&str> = candidate.evidence.iter().take(2).map(|found| found.statement.as_str()).collect();
+    format!("Limited by {}: {}.", candidate.bottleneck.words(), clauses.join(", and "))
+}
+
+fn carried(signals: &Signals) -> String {
+    let load = &signals.load;
+    format!(
+        "Not limited: {} transactions per second were offered and {} were done, with {} of {} connections busy \
+         on average.",
+        rule::round(load.rate_offered.unwrap_or(load.transactions_per_second)),
+        rule::round(load.transactions_per_second),
+        rule::round(load.in_flight.unwrap_or(0.0)),
+        load.connections
+    )
+}
+
+fn not_clear(signals: &Signals, candidates: &[Candidate]) -> String {
+    let went = |candidate: &Candidate| (rule::percent(candidate.share), candidate.bottleneck.words());
+    let told = match candidates {
+        _ if signals.load.transactions_per_second == 0.0 => "no transaction was completed".to_owned(),
+        [] => "nothing that was recorded explains a transaction’s time".to_owned(),
+        [only] => {
+            let (share, words) = went(only);
+            format!("{share} of a transaction’s time went to {words}")
+        }
+        [first, next, ..] => {
+            let ((share, words), (next_share, next_words)) = (went(first), went(next));
+            format!("{share} of a transaction’s time went to {words}, and {next_share} to {next_words}")
+        }
+    };
+    match disturbed(signals) {
+        Some(cpus) => format!("Not clear: {told}, while other processes used {}.", rule::cpus(cpus)),
+        None => format!("Not clear: {told}."),
+    }
+}
+
+/// What to try next.
+fn next(verdict: Verdict, signals: &Signals) -> Option<String> {
+    let text = match verdict {
+        Verdict::Limited(bottleneck) => experiment(bottleneck),
+        Verdict::NotLimited => "Offer a higher rate: how much more it carries is not known.",
+        Verdict::NotClear if disturbed(signals).is_some() => "Repeat it when nothing else runs on this machine.",
+        Verdict::NotClear => "Sweep the number of connections: what a limit is shows where more of them add nothing.",
+    };
+    Some(text.to_owned())
+}
+
+fn experiment(bottleneck: Bottleneck) -> &'static str {
+    match bottleneck {
+        Bottleneck::Client => "Give the load generator more: its own CPUs, more --loops, or a machine of its own.",
+        Bottleneck::Cpu => {
+            "Compare the server’s CPU per transaction between settings and versions: more throughput needs less of \
+             it, or more CPUs."
+        }
+        Bottleneck::ReadIo => "Double innodb_buffer_pool_size: reads fall as the data fit.",
+        Bottleneck::CommitSync => {
+            "Put the redo log on storage that syncs faster (`plimsoll io` measures it), or let more connections share \
+             a sync."
+        }
+        Bottleneck::PageFlush => {
+            "Double the redo log, then raise innodb_io_capacity: fewer pages are written, or sooner."
+        }
+        Bottleneck::RowLocks => {
+            "Find the rows that all want: shorter transactions or another order of access help, settings hardly do."
+        }
+        Bottleneck::Threads => "Let more threads work: twice the limit, while the CPUs have room.",
+        Bottleneck::Network => "Move the load generator closer, or send fewer statements per transaction.",
+        Bottleneck::Memory => "Give the server more memory, or a smaller buffer pool.",
+        Bottleneck::Throttled => "Raise the limit, or take it for the size of the machine: no setting makes up for it.",
+    }
+}
+
+/// Series that would have said more.
+fn missing(observed: &Observed<'_>) -> Vec<String> {
+    let absent = [
+        (
+            observed.server.is_empty(),
+            "CPU, memory and I/O of the server’s process: recorded of a server on this machine",
+        ),
+        (observed.status.is_empty(), "the server’s own counters, second by second: recorded of private servers"),
+        (
+            !observed.status.is_empty() && observed.status().len() < LOOKS,
+            "enough looks at the server’s threads and waits: there is one a second, and five are needed",
+        ),
+        (observed.host.is_empty(), "the host of the load generator"),
+        (observed.point.client.round_trip_us.is_none(), "the round trip to the server"),
+    ];
+    absent.into_iter().filter(|(is_absent, _)| *is_absent).map(|(_, what)| what.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::samples::StatusSample;
+    use plimsoll_model::summary::{Counts, LatencyMs, Point};
+    use std::collections::BTreeMap;
+
+    fn candidate(bottleneck: Bottleneck, share: f64) -> Candidate {
+        Candidate { bottleneck, share, evidence: Vec::new() }
+    }
+
+    fn limiting(candidates: &[(Bottleneck, f64)], others: f64) -> Option<Bottleneck> {
+        let candidates: Vec<Candidate> = candidates.iter().map(|(found, share)| candidate(*found, *share)).collect();
+        limits(&candidates, others).map(|candidate| candidate.bottleneck)
+    }
+
+    #[test]
+    fn only_what_is_large_and_clear_of_the_next_limits() {
+        use Bottleneck::{Client, Cpu, ReadIo, RowLocks};
+        assert_eq!(limiting(&[(Cpu, 0.6), (Client, 0.3)], 0.0), Some(Cpu));
+        assert_eq!(limiting(&[(Cpu, 0.55), (Client, 0.45)], 0.0), None);
+        assert_eq!(limiting(&[(RowLocks, 0.4)], 0.0), None);
+        assert_eq!(limiting(&[], 0.0), None);
+        assert_eq!(limiting(&[(ReadIo, 0.9), (RowLocks, 0.1)], 0.4), Some(ReadIo));
+    }
+
+    #[test]
+    fn on_a_disturbed_host_nothing_that_looks_the_same_is_blamed() {
+        for bottleneck in [Bottleneck::Client, Bottleneck::Cpu, Bottleneck::Threads] {
+            assert_eq!(limiting(&[(bottleneck, 0.7)], 0.5), None);
+            assert_eq!(limiting(&[(bottleneck, 0.7)], 0.1), Some(bottleneck));
+        }
+    }
+
+    #[test]
+    fn a_cause_of_the_others_comes_first() {
+        use Bottleneck::{Memory, ReadIo, Throttled};
+        assert_eq!(limiting(&[(ReadIo, 0.9), (Memory, 0.6)], 0.0), Some(Memory));
+        assert_eq!(limiting(&[(ReadIo, 0.9), (Throttled, 0.4)], 0.0), Some(ReadIo));
+    }
+
+    fn paced(rate: f64, transactions: u64, dropped: u64) -> Point {
+        Point {
+            connections: 16,
+            rate_offered: Some(rate),
+            seconds: 10.0,
+            transactions,
+            counts: Counts { dropped, ..Counts::default() },
+            latency_ms: LatencyMs { mean: Some(2.0), ..LatencyMs::default() },
+            ..Point::default()
+        }
+    }
+
+    fn diagnosed(point: &Point) -> Diagnosis {
+        let settings = BTreeMap::new();
+        diagnose(&Observed { point, intervals: &[], host: &[], server: &[], status: &[], settings: &settings })
+    }
+
+    #[test]
+    fn a_rate_that_is_carried_is_blamed_on_nothing() {
+        let found = diagnosed(&paced(100.0, 980, 0));
+        assert_eq!(found.verdict, Verdict::NotLimited);
+        assert_eq!(
+            found.sentence,
+            "Not limited: 100 transactions per second were offered and 98 were done, with 0.2 of 16 connections busy \
+             on average."
+        );
+        assert_eq!(found.missing.len(), 4);
+        for lost in [paced(100.0, 700, 0), paced(100.0, 990, 200), paced(100.0, 0, 0)] {
+            assert_eq!(diagnosed(&lost).verdict, Verdict::NotClear);
+        }
+        let counts = Counts { failed: 60, ..Counts::default() };
+        assert_eq!(diagnosed(&Point { counts, ..paced(100.0, 980, 0) }).verdict, Verdict::NotClear);
+    }
+
+    #[test]
+    fn without_anything_nothing_is_claimed() {
+        let point = Point::default();
+        let (settings, status) = (BTreeMap::new(), [StatusSample::default()]);
+        let observed =
+            Observed { point: &point, intervals: &[], host: &[], server: &[], status: &status, settings: &settings };
+        let found = diagnose(&observed);
+        assert_eq!((found.verdict, found.missing.len()), (Verdict::NotClear, 4));
+        assert_eq!(found.sentence, "Not clear: no transaction was completed.");
+    }
+}

@@ -1,0 +1,86 @@
+//! Rows that several transactions want at once.
+
+use super::{candidate, evidence, percent, round};
+use crate::signals::{Locks, Signals};
+use plimsoll_model::diagnosis::{Bottleneck, Candidate, Evidence};
+
+/// Transactions that wait for a row, of those under way; or, if that is more, the attempts that deadlocks made vain.
+pub fn weigh(signals: &Signals) -> Option<Candidate> {
+    let (load, locks) = (&signals.load, &signals.locks);
+    let waiting = locks.waiters.zip(load.in_flight).map_or(0.0, |(waiters, in_flight)| (waiters / in_flight).min(1.0));
+    let waited = format!("transactions waited {} of their time for rows that others had locked", percent(waiting));
+    let mut found = vec![evidence(waited, waiting, "1", "status.ndjson: row_lock_ms")];
+    found.extend(deadlocks(signals));
+    found.extend(waits(locks));
+    if locks.timeouts > 0.0 {
+        let statement = format!("{} waits a second were given up", round(locks.timeouts));
+        found.push(evidence(statement, locks.timeouts, "1/s", "summary.json: errors.1205"));
+    }
+    let in_vain = in_vain(signals);
+    if in_vain > 0.0 {
+        let statement = format!("{} of all attempts were for nothing and were repeated", percent(in_vain));
+        found.push(evidence(statement, in_vain, "1", "summary.json: retries"));
+    }
+    candidate(Bottleneck::RowLocks, waiting.max(in_vain), found)
+}
+
+fn deadlocks(signals: &Signals) -> Option<Evidence> {
+    let deadlocks = signals.locks.deadlocks.filter(|deadlocks| *deadlocks > 0.0)?;
+    let each = deadlocks / signals.load.transactions_per_second;
+    let mut statement = format!("there were {} deadlocks a second", round(deadlocks));
+    if each.is_finite() {
+        statement += &format!(", {} for each transaction that was committed", round(each));
+    }
+    Some(evidence(statement, deadlocks, "1/s", "status.ndjson: deadlocks"))
+}
+
+fn waits(locks: &Locks) -> Option<Evidence> {
+    let waits = locks.waits.filter(|waits| *waits > 0.0)?;
+    let ms = round(1e3 * locks.waiters? / waits);
+    let statement = format!("there were {} such waits a second, {ms} ms each", round(waits));
+    Some(evidence(statement, waits, "1/s", "status.ndjson: row_lock_waits"))
+}
+
+/// Share of the attempts that were repeated; of retries for other reasons than locks it is none.
+fn in_vain(signals: &Signals) -> f64 {
+    let locks = &signals.locks;
+    let attempts = locks.retries + signals.load.transactions_per_second;
+    let has_locks = locks.deadlocks.unwrap_or(0.0) + locks.timeouts > 0.0;
+    if has_locks && attempts > 0.0 { locks.retries / attempts } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signals::Load;
+
+    fn signals(locks: Locks) -> Signals {
+        let load = Load { in_flight: Some(32.0), transactions_per_second: 150.0, ..Load::default() };
+        Signals { locks, load, ..Signals::default() }
+    }
+
+    #[test]
+    fn waiting_for_one_row_is_its_share() {
+        let locks = Locks { waiters: Some(29.0), waits: Some(2000.0), deadlocks: Some(0.0), ..Locks::default() };
+        let found = weigh(&signals(locks)).unwrap();
+        assert!((found.share - 29.0 / 32.0).abs() < 1e-9 && found.evidence.len() == 2, "{found:?}");
+        assert!(found.evidence[0].statement.contains("91 %"), "{found:?}");
+        assert_eq!(found.evidence[1].statement, "there were 2000 such waits a second, 14.5 ms each");
+    }
+
+    #[test]
+    fn deadlocks_are_told_and_what_they_wasted_counts() {
+        let locks = Locks { waiters: Some(4.0), deadlocks: Some(720.0), retries: 600.0, ..Locks::default() };
+        let found = weigh(&signals(locks)).unwrap();
+        assert!((found.share - 0.8).abs() < 1e-9, "{found:?}");
+        assert!(found.evidence[1].statement.contains("4.8 for each transaction"), "{found:?}");
+        let stuck = Signals { load: Load::default(), ..signals(Locks { deadlocks: Some(9.0), ..Locks::default() }) };
+        assert_eq!(weigh(&stuck), None, "nothing was committed: no share of anything");
+    }
+
+    #[test]
+    fn retries_for_other_reasons_are_no_locks() {
+        assert_eq!(weigh(&signals(Locks { retries: 600.0, ..Locks::default() })), None);
+        assert_eq!(weigh(&Signals::default()), None);
+    }
+}

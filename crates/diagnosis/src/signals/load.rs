@@ -1,0 +1,54 @@
+//! What was asked of the server, and how it was answered.
+
+use crate::Observed;
+
+/// Share of the offered rate that may be missing, beside what chance takes.
+const MISSING: f64 = 0.02;
+
+/// The load of the window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Length of the window.
+    pub seconds: f64,
+    pub connections: f64,
+    /// Arrivals per second of an open loop.
+    pub rate_offered: Option<f64>,
+    /// Transactions that ended as they were meant to, per second; intended rollbacks among them.
+    pub transactions_per_second: f64,
+    /// Statements of one transaction.
+    pub queries_per_transaction: Option<f64>,
+    /// First send to final answer of a transaction, seconds; retries and back-off included.
+    pub latency_seconds: Option<f64>,
+    /// Transactions under way at a time, on average (Little's law): the time of all transactions over that of the
+    /// window.
+    pub in_flight: Option<f64>,
+}
+
+impl Load {
+    pub(super) fn of(observed: &Observed<'_>) -> Load {
+        let point = observed.point;
+        let ended = (point.transactions.saturating_add(point.rollbacks)) as f64;
+        let per_second = |count: f64| if point.seconds > 0.0 { count / point.seconds } else { 0.0 };
+        let latency_seconds = point.latency_ms.mean.filter(|ms| ms.is_finite() && *ms > 0.0).map(|ms| ms / 1e3);
+        Load {
+            seconds: point.seconds,
+            connections: point.connections as f64,
+            rate_offered: point.rate_offered,
+            transactions_per_second: per_second(ended),
+            queries_per_transaction: (ended > 0.0).then(|| point.queries as f64 / ended),
+            latency_seconds,
+            in_flight: latency_seconds.map(|latency| per_second(ended) * latency).filter(|number| *number > 0.0),
+        }
+    }
+}
+
+impl Load {
+    /// The rate that was offered, where there was one and less was done. Arrivals are counted, so that three times the
+    /// square root of how many were due is what chance may take of them.
+    pub fn rate_not_reached(&self) -> Option<f64> {
+        let offered = self.rate_offered.filter(|rate| rate.is_finite() && *rate > 0.0)?;
+        let chance = 3.0 * (offered * self.seconds).sqrt() / self.seconds;
+        let missing = offered - self.transactions_per_second;
+        (self.seconds > 0.0 && missing > chance.max(MISSING * offered)).then_some(offered)
+    }
+}

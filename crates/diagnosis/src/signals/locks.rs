@@ -1,0 +1,43 @@
+//! Rows that transactions waited for.
+
+use super::storage::rate;
+use super::{gauge, number};
+use crate::Observed;
+
+/// Codes of errors by which a server ends a transaction for the sake of others (MySQL and MariaDB, error reference:
+/// `ER_LOCK_DEADLOCK`, `ER_LOCK_WAIT_TIMEOUT`).
+const DEADLOCK: u16 = 1213;
+const LOCK_WAIT_TIMEOUT: u16 = 1205;
+
+/// Row locks in the window. Rates are per second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Locks {
+    /// Transactions that waited for a row, on average.
+    pub waiters: Option<f64>,
+    /// Waits that began.
+    pub waits: Option<f64>,
+    /// By the server's count, else by its answers to the load.
+    pub deadlocks: Option<f64>,
+    /// Waits given up, by the server's answers to the load.
+    pub timeouts: f64,
+    /// Transactions sent once more.
+    pub retries: f64,
+}
+
+impl Locks {
+    pub(super) fn of(observed: &Observed<'_>) -> Locks {
+        let (point, lines) = (observed.point, observed.status());
+        let each_second = |count: u64| number(Some(count as f64 / point.seconds)).unwrap_or(0.0);
+        let errors = |code: u16| each_second(point.errors.get(&code).copied().unwrap_or(0));
+        // Time is counted when a wait ends, so that long ones show at the moment only.
+        let ended = rate(&lines, |line| line.row_lock_ms).map(|ms| ms / 1e3);
+        let seen = gauge(lines.iter().filter_map(|line| line.row_lock_waiting));
+        Locks {
+            waiters: ended.into_iter().chain(seen).reduce(f64::max),
+            waits: rate(&lines, |line| line.row_lock_waits),
+            deadlocks: rate(&lines, |line| line.deadlocks).or(Some(errors(DEADLOCK)).filter(|rate| *rate > 0.0)),
+            timeouts: errors(LOCK_WAIT_TIMEOUT),
+            retries: each_second(point.retries),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What was asked for, in the words of a command line and of a plan.
+
+use plimsoll_plan::lab::{Order, Procedure, Restore, Variant, WarmUp};
+use plimsoll_plan::plan::Measure;
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_plan::{LabPlan, RunPlan};
+use plimsoll_record::read::RecordingView;
+use serde_json::Value;
+
+/// What, and what it was. Empty for a plan that is not known.
+pub fn asked(view: &RecordingView, lab: Option<&LabPlan>) -> Vec<(String, String)> {
+    let plan = &view.manifest.plan;
+    let mut all = match (lab, serde_json::from_value::<RunPlan>(plan.clone())) {
+        (Some(lab), _) => of_lab(lab),
+        (None, Ok(run)) => of_run(&run),
+        (None, Err(_)) => of_storage(plan),
+    };
+    // With every default filled in, where a trial has them.
+    let params = view.trials.first().and_then(|trial| trial.facts.parameters["params"].as_object());
+    let params = params.into_iter().flatten().map(|(name, value)| (format!("Parameter {name}"), shown(value)));
+    let at = all.len().min(1);
+    all.splice(at..at, params);
+    all
+}
+
+fn of_run(plan: &RunPlan) -> Vec<(String, String)> {
+    vec![
+        fact("Workload", &plan.workload),
+        fact("Load points", load_points(&plan.points)),
+        fact("Warm-up", duration(plan.warmup_seconds)),
+        fact("Measured", measured(plan.measure)),
+        fact("Protocol", &plan.protocol),
+        fact("Loop threads", plan.loops.to_string()),
+    ]
+}
+
+fn of_lab(plan: &LabPlan) -> Vec<(String, String)> {
+    let Procedure { restore, warmup, measure, pause_seconds, rounds, order, recovery, .. } = &plan.procedure;
+    let each = |of: fn(&Variant) -> String| {
+        let mut values: Vec<String> = Vec::new();
+        for value in plan.variants.iter().map(of) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values.join("; ")
+    };
+    let mut all = vec![
+        fact("Workload", each(|variant| variant.workload.kind.clone())),
+        fact("Load points", each(|variant| load_points(&variant.load.points))),
+        fact("Data before each trial", restored(restore)),
+        fact("Warm-up", warm_up(*warmup)),
+        fact("Measured", measured(*measure)),
+        fact("Pause", duration(*pause_seconds)),
+        fact("Rounds", rounds.to_string()),
+        fact("Order", if *order == Order::Interleaved { "interleaved" } else { "sequential" }),
+    ];
+    let sought = plan.variants.iter().find_map(|variant| variant.load.find.as_ref());
+    all.extend(sought.map(|objective| fact("Load line", &objective.text)));
+    all.extend(recovery.then(|| fact("End of each trial", "kill -9 under load, and recovery timed")));
+    all
+}
+
+fn of_storage(plan: &Value) -> Vec<(String, String)> {
+    let named = [("Suite", "suite"), ("Directory", "directory"), ("Bytes of page files", "data_bytes")];
+    let given = named.into_iter().filter(|(_, key)| !plan[*key].is_null());
+    given.map(|(name, key)| fact(name, shown(&plan[key]))).collect()
+}
+
+fn fact(name: &str, value: impl Into<String>) -> (String, String) {
+    (name.to_owned(), value.into())
+}
+
+/// `1, 8, 64 connections`, with the rates where there are any.
+pub fn load_points(points: &[LoadPoint]) -> String {
+    let mut connections: Vec<String> = points.iter().map(|point| point.connections.to_string()).collect();
+    connections.dedup();
+    let mut rates: Vec<String> = points.iter().filter_map(|point| Some(point.rate?.to_string())).collect();
+    rates.dedup();
+    let plural = if connections == ["1"] { "" } else { "s" };
+    let connections = format!("{} connection{plural}", connections.join(", "));
+    match rates.is_empty() {
+        true => connections,
+        false => format!("{connections}, {} arrivals per second", rates.join(", ")),
+    }
+}
+
+/// `10 s`, `none`.
+fn duration(seconds: f64) -> String {
+    if seconds > 0.0 { format!("{seconds} s") } else { "none".to_owned() }
+}
+
+fn warm_up(warm_up: WarmUp) -> String {
+    match warm_up {
+        WarmUp::Seconds(seconds) => duration(seconds),
+        WarmUp::Auto => "until throughput has settled".to_owned(),
+    }
+}
+
+fn measured(measure: Measure) -> String {
+    match measure {
+        Measure::Seconds(seconds) => duration(seconds),
+        Measure::Events(events) => format!("{events} transactions"),
+        Measure::EventsPerConnection(events) => format!("{events} transactions of each connection"),
+    }
+}
+
+fn restored(restore: &Restore) -> String {
+    match restore {
+        Restore::None => "what the trial before has left".to_owned(),
+        Restore::Snapshot(Some(method)) => format!("a copy of the dataset ({})", method.name()),
+        Restore::Snapshot(None) => "a copy of the dataset".to_owned(),
+        Restore::Reload => "dropped and loaded again".to_owned(),
+        Restore::Commands(_) => "put back by commands of the plan".to_owned(),
+    }
+}
+
+/// Text without quotation marks, everything else as JSON.
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

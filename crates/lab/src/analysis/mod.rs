@@ -1,0 +1,73 @@
+//! From a recording to what a report shows of it: also of one that still grows, or that was cut short.
+//!
+//! Begin with [`recorded`]. [`run`], [`plan`] and [`storage`] find the summary, or sum up again what has none; [`trial`]
+//! judges one trial, [`unfinished`] counts the seconds of one that did not come to its end.
+
+mod asked;
+mod environment;
+mod latency;
+mod missing;
+mod plan;
+mod published;
+mod repeat;
+mod run;
+mod scaling;
+mod storage;
+pub mod trial;
+mod unfinished;
+
+use crate::error::LabError;
+use plimsoll_plan::{LabPlan, RunPlan};
+use plimsoll_record::read::RecordingView;
+use plimsoll_report::subject::{Recorded, Subject};
+
+/// What a report needs of a recording before its trials are looked at.
+struct Found {
+    title: String,
+    subject: Subject,
+    /// Of one that is still being written.
+    state: Option<String>,
+    missing: Vec<String>,
+    /// A command line.
+    how_to_repeat: String,
+}
+
+/// Everything that a report shows of a recording. `generated` says when and by what it was made.
+///
+/// # Errors
+/// [`LabError::Refused`] if the plan in the manifest is none that this version knows and nothing was summed up.
+pub fn recorded(view: &RecordingView, generated: &str) -> Result<Recorded, LabError> {
+    let lab = serde_json::from_value::<LabPlan>(view.manifest.plan.clone()).ok();
+    let (mut found, trials) = match &lab {
+        Some(plan) => plan::found(view, plan),
+        None if storage::is_of(view) => (storage::found(view), Vec::new()),
+        None => run::found(view, serde_json::from_value::<RunPlan>(view.manifest.plan.clone()).ok().as_ref())?,
+    };
+    // Where it is now: it may have been copied.
+    let recording = Some(view.directory.display().to_string());
+    match &mut found.subject {
+        Subject::Run(summary) => summary.recording = recording,
+        Subject::Lab(summary) => summary.recording = recording,
+        Subject::Storage(summary) => summary.recording = recording,
+    }
+    let corroboration = match &found.subject {
+        Subject::Lab(summary) => plan::corroboration(summary, &trials),
+        _ => Vec::new(),
+    };
+    let mut missing = found.missing;
+    missing.extend(missing::files(view));
+    Ok(Recorded {
+        title: found.title,
+        published: lab.as_ref().map(|plan| published::published(plan, &found.subject, &trials)).unwrap_or_default(),
+        scaling: scaling::of(&found.subject),
+        environment: environment::environment(view, lab.as_ref(), &found.subject),
+        subject: found.subject,
+        state: found.state,
+        asked: asked::asked(view, lab.as_ref()),
+        trials,
+        corroboration,
+        missing,
+        how_to_repeat: found.how_to_repeat,
+        generated: generated.to_owned(),
+    })
+}

@@ -1,0 +1,399 @@
+//! What the source printed, beside what was measured here.
+
+use super::unfinished;
+use crate::course::summary::over_rounds;
+use plimsoll_model::Estimate;
+use plimsoll_model::comparison::{Metric, Row, Verdict};
+use plimsoll_model::lab::{LabSummary, TrialStatus, VariantComparison};
+use plimsoll_model::summary::{HostShares, Point};
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::{Published as Printed, PublishedKind};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_report::subject::{MeasuredAt, Published, Subject, Trial};
+
+const METRICS: &str = "nopm, transactions_per_second, queries_per_second, p50_ms, p90_ms, p95_ms, p99_ms, \
+                       server_cpu_us_per_transaction, host_busy_percent, host_user_percent, host_system_percent, \
+                       host_iowait_percent and change_percent";
+
+/// By how much a rung or a variant changed what decides.
+const CHANGE: &str = "change_percent";
+
+/// The numbers that the plan carries, each with its counterpart.
+pub fn published(plan: &LabPlan, subject: &Subject, trials: &[Trial]) -> Vec<Published> {
+    let Subject::Lab(summary) = subject else { return Vec::new() };
+    let here = Here { plan, summary, trials };
+    plan.published.iter().map(|printed| here.beside(printed)).collect()
+}
+
+/// What was measured here.
+struct Here<'a> {
+    plan: &'a LabPlan,
+    summary: &'a LabSummary,
+    trials: &'a [Trial],
+}
+
+impl Here<'_> {
+    fn beside(&self, printed: &Printed) -> Published {
+        let mut found = as_printed(printed);
+        let told = match &printed.ordering {
+            Some(names) => self.order(printed, names).map(|holds| found.holds = Some(holds)),
+            None => self.number(printed, &mut found),
+        };
+        found.unknown = told.err();
+        found
+    }
+
+    /// What was measured of a number or a range, and whether it lies within the range.
+    ///
+    /// # Errors
+    /// What is not known.
+    fn number(&self, printed: &Printed, found: &mut Published) -> Result<(), String> {
+        let (variant, rung) = (printed.variant.as_deref(), printed.rung.as_deref());
+        let measured = match printed.metric.as_str() {
+            CHANGE => self.change(printed, variant, rung)?,
+            _ => {
+                let trials = self.asked(printed, variant, rung)?;
+                found.at = trials.first().map(|first| place(first));
+                over_trials(&printed.metric, &trials)?
+            }
+        };
+        let holds = printed.range.map(|range| lies_within(&measured, range));
+        found.measured = Some(measured);
+        found.holds = holds.transpose()?;
+        Ok(())
+    }
+
+    /// The trials that a printed number speaks of, all of one variant at one load point.
+    ///
+    /// # Errors
+    /// Why there are none.
+    fn asked(&self, printed: &Printed, variant: Option<&str>, rung: Option<&str>) -> Result<Vec<&Trial>, String> {
+        let is_asked = |trial: &&Trial| {
+            trial.status == TrialStatus::Done && is_of(trial, variant, rung) && is_alike(printed, trial)
+        };
+        let asked: Vec<&Trial> = self.trials.iter().filter(is_asked).collect();
+        let Some(first) = asked.first().map(|first| place(first)) else {
+            return Err("it was not measured here".to_owned());
+        };
+        match asked.iter().map(|trial| place(trial)).find(|other| *other != first) {
+            Some(other) => Err(ambiguous(&in_words(&first), &in_words(&other))),
+            None => Ok(asked),
+        }
+    }
+
+    /// Percent by which a rung or a variant changed what decides: against the trials without it, or the first variant.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn change(&self, printed: &Printed, variant: Option<&str>, rung: Option<&str>) -> Result<Estimate, String> {
+        let found: Vec<(String, &Estimate)> = match rung {
+            Some(rung) => self.of_rung(printed, variant, rung),
+            None => self.of_variants(printed, variant),
+        };
+        match found.as_slice() {
+            [] => Err("it was not compared here".to_owned()),
+            [(_, only)] => Ok(only.scaled(100.0)),
+            [(a, _), (b, _), ..] => Err(ambiguous(a, b)),
+        }
+    }
+
+    /// What a rung changed, by the variant whose ladder it is of.
+    fn of_rung(&self, printed: &Printed, variant: Option<&str>, rung: &str) -> Vec<(String, &Estimate)> {
+        let ladders = self.summary.ladders.iter().filter(|of| self.is_asked(printed, variant, &of.variant));
+        let steps = ladders.filter_map(|of| Some((of, of.steps.iter().find(|step| step.rung == rung)?)));
+        steps.filter_map(|(of, step)| Some((of.variant.clone(), step.change.as_ref()?))).collect()
+    }
+
+    /// What variants changed at the load points that are asked for, over all together where none is named.
+    fn of_variants(&self, printed: &Printed, variant: Option<&str>) -> Vec<(String, &Estimate)> {
+        let compared = self.summary.comparisons.iter().filter(|of| self.is_asked(printed, variant, &of.b));
+        let rows = compared.flat_map(|of| {
+            let deciding = of.rows.first().map(|row| row.metric);
+            deciding.into_iter().flat_map(|metric| rows(of, metric, printed.connections)).map(move |row| (of, row))
+        });
+        rows.map(|(of, row)| (row_in_words(of, row), &row.change)).collect()
+    }
+
+    /// Whether a number may speak of a variant of this name.
+    fn is_asked(&self, printed: &Printed, variant: Option<&str>, name: &str) -> bool {
+        let mut trials = self.trials.iter().filter(|trial| trial.base == name);
+        variant.is_none_or(|variant| variant == name) && trials.any(|trial| is_alike(printed, trial))
+    }
+
+    /// Whether variants or rungs stand in the order that the source says.
+    ///
+    /// # Errors
+    /// Why that cannot be told.
+    fn order(&self, printed: &Printed, names: &[String]) -> Result<bool, String> {
+        let mut unsure = None;
+        for pair in names.windows(2) {
+            let (better, worse) = if more_is_better(&printed.metric) { (0, 1) } else { (1, 0) };
+            match self.is_above(printed, &pair[better], &pair[worse])? {
+                Some(true) => {}
+                Some(false) => return Ok(false),
+                None => {
+                    unsure = unsure.or(Some(format!("{} and {} are too near each other to tell", pair[0], pair[1])))
+                }
+            }
+        }
+        unsure.map_or(Ok(true), Err)
+    }
+
+    /// Whether variant or rung a is above b, if that is certain: as the rounds compared in pairs say where they were,
+    /// else where their intervals are apart.
+    ///
+    /// # Errors
+    /// Why one of them is not known.
+    fn is_above(&self, printed: &Printed, a: &str, b: &str) -> Result<Option<bool>, String> {
+        if let Some(verdict) = self.compared(printed, a, b) {
+            return Ok(verdict);
+        }
+        let is_rung = |name: &str| self.plan.rungs.iter().any(|rung| rung.name == name);
+        let measured = |name: &str| {
+            let (variant, rung) = match is_rung(name) {
+                true => (printed.variant.as_deref(), Some(name)),
+                false => (Some(name), printed.rung.as_deref()),
+            };
+            let found = match printed.metric.as_str() {
+                CHANGE => self.change(printed, variant, rung),
+                metric => self.asked(printed, variant, rung).and_then(|trials| over_trials(metric, &trials)),
+            };
+            found.map_err(|why| format!("{name}: {why}"))
+        };
+        Ok(are_apart(&measured(a)?, &measured(b)?))
+    }
+
+    /// What the comparison of two variants says of a being above b; none if they were not compared in this.
+    fn compared(&self, printed: &Printed, a: &str, b: &str) -> Option<Option<bool>> {
+        let metric = metric_of(&printed.metric).filter(|_| printed.rung.is_none())?;
+        let is_it = |of: &&VariantComparison| (of.a == a && of.b == b) || (of.a == b && of.b == a);
+        let of = self.summary.comparisons.iter().find(is_it)?;
+        let [row] = rows(of, metric, printed.connections)[..] else { return None };
+        let is_asked = [a, b].into_iter().all(|name| self.is_asked(printed, None, name));
+        is_asked.then(|| match row.verdict {
+            Verdict::Higher => Some(of.b == a),
+            Verdict::Lower => Some(of.a == a),
+            Verdict::Equivalent | Verdict::Unclear => None,
+        })
+    }
+}
+
+/// Rows of a metric at a number of connections, at every rate; without one the row over all load points.
+fn rows(of: &VariantComparison, metric: Metric, connections: Option<usize>) -> Vec<&Row> {
+    let first = of.rows.first().filter(|first| first.metric == metric);
+    match connections {
+        None => first.into_iter().collect(),
+        Some(_) => of.rows.iter().filter(|row| row.metric == metric && row.connections == connections).collect(),
+    }
+}
+
+fn row_in_words(of: &VariantComparison, row: &Row) -> String {
+    let point = row.connections.map(|connections| LoadPoint { connections, rate: row.rate_offered });
+    point.map_or(of.b.clone(), |point| format!("{} ({})", of.b, unfinished::in_words(&point)))
+}
+
+fn ambiguous(a: &str, b: &str) -> String {
+    format!("it was measured of {a} and of {b}, and the plan does not say which is meant")
+}
+
+/// The mean of a metric over trials of one kind.
+///
+/// # Errors
+/// Why there is none.
+fn over_trials(metric: &str, trials: &[&Trial]) -> Result<Estimate, String> {
+    let value = value_of(metric).ok_or_else(|| format!("{metric} is not measured; {METRICS} are"))?;
+    let values: Vec<f64> = trials.iter().filter_map(|trial| value(trial.point.as_ref()?)).collect();
+    over_rounds(&values).ok_or_else(|| format!("no trial has {metric}"))
+}
+
+/// Whether a trial ran the workload, on the CPUs and with the connections that a number speaks of.
+fn is_alike(printed: &Printed, trial: &Trial) -> bool {
+    printed.workload.as_ref().is_none_or(|workload| trial.workload == *workload)
+        && printed.connections.is_none_or(|connections| trial.connections == connections)
+        && printed.cpus.is_none_or(|cpus| trial.cpus == Some(cpus))
+}
+
+/// Whether a trial is one of those that a number speaks of; without a variant that is any.
+fn is_of(trial: &Trial, variant: Option<&str>, rung: Option<&str>) -> bool {
+    let rest = trial.variant.strip_prefix(&trial.base).unwrap_or_default();
+    let is_rung = match rung {
+        Some(rung) => rest == format!("/{rung}/with"),
+        None => rest.is_empty() || rest.starts_with("/floor/"),
+    };
+    is_rung && variant.is_none_or(|variant| variant == trial.base)
+}
+
+fn as_printed(printed: &Printed) -> Published {
+    let kind = match printed.kind {
+        PublishedKind::Printed => "printed",
+        PublishedKind::Derived => "derived",
+        PublishedKind::Claim => "claim",
+    };
+    Published {
+        place: printed.place.clone().unwrap_or_default(),
+        metric: printed.metric.clone(),
+        unit: printed.unit.clone().unwrap_or_default(),
+        variant: printed.variant.clone(),
+        rung: printed.rung.clone(),
+        workload: printed.workload.clone(),
+        connections: printed.connections,
+        cpus: printed.cpus,
+        value: printed.value,
+        range: printed.range,
+        ordering: printed.ordering.clone(),
+        kind: kind.to_owned(),
+        note: printed.note.clone(),
+        at: None,
+        measured: None,
+        holds: None,
+        unknown: None,
+    }
+}
+
+/// What a trial is one of several rounds of. What a ladder compares of its base with itself is the base.
+fn place(trial: &Trial) -> MeasuredAt {
+    let rest = trial.variant.strip_prefix(&trial.base).unwrap_or_default();
+    MeasuredAt {
+        variant: if rest.starts_with("/floor/") { &trial.base } else { &trial.variant }.clone(),
+        workload: trial.workload.clone(),
+        connections: trial.connections,
+        rate_offered: trial.rate_offered,
+    }
+}
+
+/// `fc (64 connections of tpcc)`.
+fn in_words(at: &MeasuredAt) -> String {
+    let point = LoadPoint { connections: at.connections, rate: at.rate_offered };
+    format!("{} ({} of {})", at.variant, unfinished::in_words(&point), at.workload)
+}
+
+/// A number of a load point by the name that a plan gives it.
+fn value_of(metric: &str) -> Option<fn(&Point) -> Option<f64>> {
+    fn shares(point: &Point, of: fn(&HostShares) -> f64) -> Option<f64> {
+        point.host.as_ref().map(|host| 100.0 * of(host))
+    }
+    Some(match metric {
+        "nopm" => |point| point.nopm,
+        "transactions_per_second" => |point| point.transactions_per_second,
+        "queries_per_second" => |point| point.queries_per_second,
+        "p50_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).p50,
+        "p90_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).p90,
+        "p95_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).p95,
+        "p99_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).p99,
+        "server_cpu_us_per_transaction" => |point| point.server?.cpu_us_per_transaction,
+        "host_busy_percent" => |point| shares(point, |host| host.busy),
+        "host_user_percent" => |point| shares(point, |host| host.user),
+        "host_system_percent" => |point| shares(point, |host| host.system),
+        "host_iowait_percent" => |point| shares(point, |host| host.iowait),
+        _ => return None,
+    })
+}
+
+/// A metric that variants are compared in, by the name that a plan gives it.
+fn metric_of(name: &str) -> Option<Metric> {
+    Some(match name {
+        "nopm" => Metric::Nopm,
+        "transactions_per_second" => Metric::TransactionsPerSecond,
+        "p99_ms" => Metric::P99Ms,
+        "server_cpu_us_per_transaction" => Metric::ServerCpuUsPerTransaction,
+        _ => return None,
+    })
+}
+
+/// Of a number in which variants are ordered.
+fn more_is_better(metric: &str) -> bool {
+    metric.ends_with("_per_second") || matches!(metric, "nopm" | CHANGE)
+}
+
+/// Whether a is above b: certain only where their intervals are apart.
+fn are_apart(a: &Estimate, b: &Estimate) -> Option<bool> {
+    let ((a_low, a_high), (b_low, b_high)) = (a.interval()?, b.interval()?);
+    if a_low > b_high {
+        Some(true)
+    } else if a_high < b_low {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// Whether what was measured lies within a printed range.
+///
+/// # Errors
+/// Why that cannot be told.
+fn lies_within(measured: &Estimate, (low, high): (f64, f64)) -> Result<bool, String> {
+    let Some((least, most)) = measured.interval() else {
+        return Err(measured.missing.clone().unwrap_or_else(|| "it has no interval".to_owned()));
+    };
+    if most < low || least > high {
+        Ok(false)
+    } else if least >= low && most <= high {
+        Ok(true)
+    } else {
+        Err("its interval lies on both sides of an end of the range".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::comparison::Design;
+
+    #[test]
+    fn a_change_at_two_rates_is_not_one_of_them() {
+        let row = |rate| Row {
+            connections: Some(16),
+            rate_offered: rate,
+            metric: Metric::TransactionsPerSecond,
+            a: 100.0,
+            b: 110.0,
+            change: estimate(0.08, 0.12),
+            verdict: Verdict::Higher,
+            detectable: None,
+            pairs_needed: None,
+        };
+        let of = VariantComparison {
+            a: "a".to_owned(),
+            b: "b".to_owned(),
+            design: Design::Paired,
+            equivalence: 0.02,
+            rows: vec![Row { connections: None, ..row(None) }, row(Some(300.0)), row(Some(600.0))],
+            floor: None,
+            unlike: None,
+        };
+        let found = |connections| rows(&of, Metric::TransactionsPerSecond, connections).len();
+        assert_eq!((found(Some(16)), found(None), found(Some(8))), (2, 1, 0));
+        assert_ne!(row_in_words(&of, &of.rows[1]), row_in_words(&of, &of.rows[2]));
+    }
+
+    fn estimate(low: f64, high: f64) -> Estimate {
+        Estimate::new((low + high) / 2.0, (low, high), 0.95, 3.0, String::new())
+    }
+
+    #[test]
+    fn a_range_holds_only_where_the_interval_leaves_no_doubt() {
+        assert_eq!(lies_within(&estimate(26.0, 31.0), (25.0, 33.0)), Ok(true));
+        assert_eq!(lies_within(&estimate(34.0, 36.0), (25.0, 33.0)), Ok(false));
+        assert!(lies_within(&estimate(31.0, 36.0), (25.0, 33.0)).is_err(), "it may lie in it or not");
+        let bare = Estimate::bare(30.0, 1.0, String::new(), "1 round cannot have an interval; 3 can".to_owned());
+        assert_eq!(lies_within(&bare, (25.0, 33.0)), Err("1 round cannot have an interval; 3 can".to_owned()));
+    }
+
+    #[test]
+    fn an_order_is_sure_only_where_intervals_are_apart() {
+        assert_eq!(are_apart(&estimate(12.0, 14.0), &estimate(9.0, 11.0)), Some(true));
+        assert_eq!(are_apart(&estimate(9.0, 11.0), &estimate(12.0, 14.0)), Some(false));
+        assert_eq!(are_apart(&estimate(9.0, 13.0), &estimate(12.0, 14.0)), None);
+    }
+
+    #[test]
+    fn every_metric_that_is_named_is_known() {
+        let named: Vec<&str> = METRICS.split([',', ' ']).filter(|word| word.contains('_') || *word == "nopm").collect();
+        assert!(named.len() > 10, "{named:?}");
+        for metric in named.into_iter().filter(|metric| *metric != "change_percent") {
+            assert!(value_of(metric).is_some(), "{metric}");
+        }
+        assert!(value_of("bogomips").is_none());
+        assert!(more_is_better("nopm") && !more_is_better("p99_ms"));
+    }
+}

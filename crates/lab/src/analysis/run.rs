@@ -1,0 +1,150 @@
+//! A run: its summary, or what can be summed up of one that has none.
+
+use super::{Found, repeat, trial, unfinished};
+use crate::error::LabError;
+use crate::settings::durability;
+use crate::{caveats, scaling};
+use plimsoll_model::lab::TrialStatus;
+use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
+use plimsoll_model::{Caveat, Flavour};
+use plimsoll_plan::RunPlan;
+use plimsoll_plan::plan::Measure;
+use plimsoll_record::Status;
+use plimsoll_record::read::{RecordingView, TrialView};
+use plimsoll_report::subject::{Subject, Trial};
+
+/// What was recorded of a run, and its load points.
+///
+/// # Errors
+/// [`LabError::Refused`] if there is neither a summary nor a plan.
+pub fn found(view: &RecordingView, plan: Option<&RunPlan>) -> Result<(Found, Vec<Trial>), LabError> {
+    if plan.is_none() && view.summary.is_none() {
+        return Err(LabError::Refused(format!(
+            "{} cannot be reported: its manifest has the plan of another version of Plimsoll, and no summary is there",
+            view.directory.display()
+        )));
+    }
+    let mut missing = if view.being_written { Vec::new() } else { missing(view, plan) };
+    let points = points(view, plan, &mut missing);
+    let trials = view.trials.iter().zip(&points).enumerate();
+    let trials =
+        trials.map(|(place, (trial, point))| trial::trial(trial, point.clone(), end(view, place), &mut missing));
+    let trials = trials.collect();
+    let summary = match &view.summary {
+        Some(summary) => summary.clone(),
+        None => summed_up(view, points.iter().flatten().cloned().collect()),
+    };
+    let found = Found {
+        title: view.manifest.name.clone(),
+        subject: Subject::Run(Box::new(summary)),
+        state: state(view, plan),
+        missing,
+        how_to_repeat: plan.map(|plan| repeat::run(&view.manifest.name, plan)).unwrap_or_default(),
+    };
+    Ok((found, trials))
+}
+
+/// What each trial measured: those that the summary has are its first.
+fn points(view: &RecordingView, plan: Option<&RunPlan>, missing: &mut Vec<String>) -> Vec<Option<Point>> {
+    let summed = view.summary.as_ref().map_or(&[][..], |summary| &summary.points);
+    let loops = plan.map_or(1, |plan| plan.loops);
+    let point = |(place, trial): (usize, &TrialView)| match summed.get(place) {
+        Some(point) => Some(point.clone()),
+        None => trial::readable(unfinished::point(trial, loops), missing),
+    };
+    view.trials.iter().enumerate().map(point).collect()
+}
+
+/// How a load point ended. Only the last one can have been cut short.
+fn end(view: &RecordingView, place: usize) -> trial::End {
+    if place + 1 < view.trials.len() {
+        return (TrialStatus::Done, None);
+    }
+    let failed = view.events.iter().rev().find(|event| event.kind == "failed");
+    let why = failed.and_then(|event| event.detail["why"].as_str()).map(str::to_owned);
+    match view.manifest.status {
+        Status::Done => (TrialStatus::Done, None),
+        Status::Failed => (TrialStatus::Failed, why),
+        Status::Interrupted => (TrialStatus::Interrupted, Some("it was interrupted".to_owned())),
+        Status::Running if view.being_written => (TrialStatus::Interrupted, Some("it is under way".to_owned())),
+        Status::Running => (TrialStatus::Interrupted, Some("Plimsoll was killed".to_owned())),
+    }
+}
+
+/// The summary of a run that left none.
+fn summed_up(view: &RecordingView, points: Vec<Point>) -> Summary {
+    let variables = view.trials.last().map(trial::effective).unwrap_or_default();
+    let version = variables.get("version").cloned().unwrap_or_default();
+    let facts = view.trials.first().map(|trial| &trial.facts.parameters);
+    let params = facts.and_then(|facts| facts["params"].as_object());
+    let mut totals = Totals::default();
+    for interval in view.trials.iter().flat_map(|trial| &trial.intervals) {
+        totals.statements += interval.sent;
+    }
+    let mut found: Vec<Caveat> = Vec::new();
+    for caveat in points.iter().flat_map(caveats::of_point) {
+        if !found.iter().any(|known| known.code == caveat.code) {
+            found.push(caveat);
+        }
+    }
+    Summary {
+        schema_version: SCHEMA_VERSION,
+        workload: facts.and_then(|facts| facts["workload"].as_str()).unwrap_or_default().to_owned(),
+        params: params.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        target: TargetFacts {
+            flavour: Flavour::from_version_text(&version),
+            version,
+            durability: durability(&variables),
+        },
+        seed: view.manifest.seed,
+        scaling: scaling::of(&points),
+        points,
+        totals,
+        server: ServerTotals::default(),
+        caveats: found,
+        checks: None,
+        recording: None,
+        interrupted: !view.being_written,
+    }
+}
+
+/// `still running: load point 2 of 7`.
+fn state(view: &RecordingView, plan: Option<&RunPlan>) -> Option<String> {
+    let of = plan.map(|plan| format!(" of {}", plan.points.len())).unwrap_or_default();
+    view.being_written.then(|| match view.trials.len() {
+        0 => "still running: no load point has begun".to_owned(),
+        begun => format!("still running: load point {begun}{of}"),
+    })
+}
+
+/// What the plan asked for and is not there.
+fn missing(view: &RecordingView, plan: Option<&RunPlan>) -> Vec<String> {
+    let mut missing = Vec::new();
+    if view.summary.is_none() {
+        missing.push(
+            "summary.json is not there: the load points are summed up again from their seconds, without what was only \
+             known at the end: counts by due time, fairness over connections, single statements, and statements sent \
+             in the second that was under way"
+                .to_owned(),
+        );
+    }
+    let Some(plan) = plan else { return missing };
+    if view.manifest.status != Status::Done {
+        missing.extend(view.trials.last().and_then(|trial| cut(trial, plan)));
+    }
+    let not_run: Vec<String> = plan.points.iter().skip(view.trials.len()).map(unfinished::in_words).collect();
+    match not_run.as_slice() {
+        [] => {}
+        [only] => missing.push(format!("One load point was not run: {only}")),
+        all => missing.push(format!("{} load points were not run: {}", all.len(), all.join("; "))),
+    }
+    missing
+}
+
+/// In which second the last load point ended.
+fn cut(trial: &TrialView, plan: &RunPlan) -> Option<String> {
+    let Measure::Seconds(wanted) = plan.measure else {
+        return Some(format!("{} ended before all its transactions", unfinished::in_words(&unfinished::asked(trial))));
+    };
+    unfinished::ended_in(trial, wanted)
+}

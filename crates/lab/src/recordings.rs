@@ -1,0 +1,84 @@
+//! Which recording is meant by what somebody wrote: the path of its directory, the name of a directory below
+//! `<home>/recordings` or a part of it that only one has, or the name of recordings.
+
+use crate::error::LabError;
+use plimsoll_record::read::{Entry, Found, Listing};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// As many candidates are named in a refusal.
+const CANDIDATES: usize = 12;
+
+/// The one recording that is meant, also an unfinished one; of several of one name the latest.
+///
+/// # Errors
+/// [`LabError::Refused`] if there is none, or more than one that it may be.
+pub fn latest(listing: &Listing, text: &str) -> Result<PathBuf, LabError> {
+    find(listing, text, |entries| match entries {
+        [.., last] => Ok(last),
+        [] => Err(nothing(listing, text)),
+    })
+}
+
+/// The same for what cannot be undone: a name that several have means none of them.
+///
+/// # Errors
+/// As [`latest`].
+pub fn only(listing: &Listing, text: &str) -> Result<PathBuf, LabError> {
+    find(listing, text, |entries| match entries {
+        [only] => Ok(only),
+        all => Err(several(text, all)),
+    })
+}
+
+fn find<'a>(
+    listing: &'a Listing,
+    text: &str,
+    choose: impl FnOnce(&[&'a Entry]) -> Result<&'a Entry, LabError>,
+) -> Result<PathBuf, LabError> {
+    let directory = Path::new(text);
+    if is_recording(directory) {
+        return Ok(directory.to_owned());
+    }
+    match listing.find(text.trim_end_matches('/')) {
+        Found::Directory(entry) => Ok(entry.directory.clone()),
+        Found::Name(entries) => choose(&entries).map(|entry| entry.directory.clone()),
+        Found::Several(entries) => Err(several(text, &entries)),
+        Found::Nothing => Err(nothing(listing, text)),
+    }
+}
+
+pub(crate) fn is_recording(directory: &Path) -> bool {
+    directory.join("manifest.json").is_file()
+}
+
+/// The refusal of a text that several recordings may be meant by.
+pub(crate) fn several(text: &str, entries: &[&Entry]) -> LabError {
+    let candidates = listed(entries.iter().map(|entry| entry.id()));
+    LabError::Refused(format!(
+        "`{}` may be any of {candidates}; write more of the one that is meant",
+        text.escape_debug()
+    ))
+}
+
+/// The refusal of a text that no recording is meant by.
+pub(crate) fn nothing(listing: &Listing, text: &str) -> LabError {
+    if let Some(error) = listing.unreadable.iter().find(|error| !text.is_empty() && error.to_string().contains(text)) {
+        return LabError::Environment(format!("{text} cannot be read: {error}"));
+    }
+    let names: BTreeSet<&str> = listing.recordings.iter().map(|entry| entry.manifest.name.as_str()).collect();
+    let known = match names.is_empty() {
+        true => "; there are none yet: `plimsoll run` makes them".to_owned(),
+        false => format!(": neither a directory nor one of {}", listed(names.into_iter().map(str::to_owned))),
+    };
+    LabError::Refused(format!("no recording is called `{}`{known}", text.escape_debug()))
+}
+
+/// The first of some names, and how many more there are.
+pub(crate) fn listed(candidates: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = candidates.collect();
+    match all.len().saturating_sub(CANDIDATES) {
+        0 => all.join(", "),
+        more => format!("{} and {more} more", all[..CANDIDATES].join(", ")),
+    }
+}

@@ -1,0 +1,124 @@
+//! `/compare`: two recordings, or two variants, set against each other; and the form that picks them.
+
+use crate::catalogue::{Catalogue, What, moment};
+use crate::documents::generated;
+use crate::page::{Page, Refused};
+use axum::http::StatusCode;
+use plimsoll_lab::compare::{Compared, compare};
+use plimsoll_record::manifest::is_name;
+use plimsoll_record::read::Entry;
+use plimsoll_report::document::Document;
+use plimsoll_report::text::escape;
+use plimsoll_report::{comparison, io, render};
+
+/// A change within this share counts as no difference, as it does for `plimsoll compare`.
+const EQUIVALENT: f64 = 0.02;
+
+/// One side: a recording and, of a lab, perhaps a variant.
+struct Side {
+    entry: Entry,
+    variant: Option<String>,
+}
+
+/// The page for `a=ID[:VARIANT]&b=ID[:VARIANT]`, or for `pick=ID` twice as the list of recordings sends it.
+///
+/// # Errors
+/// If those are not two, or not known. What cannot be compared is said on the page, with the form to choose again.
+pub fn page(catalogue: &Catalogue, asked: &[(String, String)]) -> Result<Page, Refused> {
+    let (a, b) = sides(catalogue, asked)?;
+    let body = match compare(catalogue.directory(), &a.text(), &b.text(), EQUIVALENT) {
+        Ok(compared) => format!("{}{}", form(&a, &b), render::fragment(&document(&compared))),
+        Err(error) => format!(
+            "<main>\n<h1>Not to be compared as they are</h1>\n<p class=\"refused\">{}</p>\n{}</main>\n",
+            escape(&error.to_string()),
+            form(&a, &b)
+        ),
+    };
+    Ok(Page { title: "Comparison".to_owned(), body, ..Page::default() })
+}
+
+fn document(compared: &Compared) -> Document {
+    match compared {
+        Compared::Runs(found) => comparison::document(found, &generated()),
+        Compared::Storage(found) => io::comparison::document(found, &generated()),
+    }
+}
+
+fn sides(catalogue: &Catalogue, asked: &[(String, String)]) -> Result<(Side, Side), Refused> {
+    let of = |wanted: &str| -> Vec<&str> {
+        asked
+            .iter()
+            .filter(|(name, value)| name == wanted && !value.is_empty())
+            .map(|(_, value)| value.as_str())
+            .collect()
+    };
+    match (&of("a")[..], &of("b")[..], &of("pick")[..]) {
+        ([a], [b], _) => Ok((Side::of(catalogue, a)?, Side::of(catalogue, b)?)),
+        // The list has the latest first; what came first is what is compared with.
+        (_, _, [later, earlier]) => Ok((Side::of(catalogue, earlier)?, Side::of(catalogue, later)?)),
+        (_, _, picked) => {
+            let why = format!(
+                "Pick two recordings to compare; {} picked.",
+                match picked.len() {
+                    0 => "none was".to_owned(),
+                    1 => "one was".to_owned(),
+                    many => format!("{many} were"),
+                }
+            );
+            Err(Refused::new(StatusCode::BAD_REQUEST, &why))
+        }
+    }
+}
+
+impl Side {
+    fn of(catalogue: &Catalogue, text: &str) -> Result<Side, Refused> {
+        let (id, variant) = text.split_once(':').map_or((text, None), |(id, variant)| (id, Some(variant)));
+        if variant.is_some_and(|variant| !is_name(variant)) {
+            return Err(Refused::new(StatusCode::BAD_REQUEST, &format!("`{text}` names no variant.")));
+        }
+        Ok(Side { entry: catalogue.entry(id)?, variant: variant.map(str::to_owned) })
+    }
+
+    /// As `plimsoll compare` takes it. An id is known to be of a recording by now, a variant to be a name: neither is a
+    /// path or a list.
+    fn text(&self) -> String {
+        let variant = self.variant.as_ref().map_or(String::new(), |variant| format!(":{variant}"));
+        self.entry.id() + &variant
+    }
+
+    /// What else this side could be: the variants of its recording, or the recording alone where it has no several.
+    fn choices(&self) -> Vec<(String, String)> {
+        let (id, what) = (self.entry.id(), What::of(&self.entry.manifest));
+        let variants = self.entry.manifest.plan["variants"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let names: Vec<&str> = variants.iter().filter_map(|variant| variant["name"].as_str()).collect();
+        let when = moment(self.entry.manifest.started);
+        match names.as_slice() {
+            [] | [_] => vec![(id, format!("{}, {when}", what.title))],
+            names => {
+                names.iter().map(|name| (format!("{id}:{name}"), format!("{name}: {}, {when}", what.title))).collect()
+            }
+        }
+    }
+}
+
+/// Two lists to choose the sides from. Where variants are to be chosen first, those that come first are proposed.
+fn form(a: &Side, b: &Side) -> String {
+    let (of_a, of_b) = (a.choices(), b.choices());
+    let same = of_a == of_b;
+    let all: Vec<&(String, String)> = of_a.iter().chain(of_b.iter().filter(|_| !same)).collect();
+    let list = |name: &str, label: &str, side: &Side, proposed: Option<&(String, String)>| {
+        let chosen = all.iter().map(|(value, _)| value).find(|value| **value == side.text());
+        let chosen = chosen.or(proposed.map(|(value, _)| value));
+        let option = |(value, words): &&(String, String)| {
+            let selected = if Some(value) == chosen { " selected" } else { "" };
+            format!("<option value=\"{}\"{selected}>{}</option>\n", escape(value), escape(words))
+        };
+        let options: String = all.iter().map(option).collect();
+        format!("<label>{label} <select id=\"{name}\" name=\"{name}\">\n{options}</select></label>\n")
+    };
+    format!(
+        "<form class=\"sides\" action=\"/compare\">\n{}{}<button>Compare</button>\n</form>\n",
+        list("b", "Is", b, of_b.get(usize::from(same))),
+        list("a", "faster than", a, of_a.first())
+    )
+}

@@ -1,0 +1,51 @@
+//! Who is connected: so many at a time, and nobody who asks for nothing.
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
+
+/// Connections at a time; who comes later waits for a place.
+const MOST: usize = 128;
+/// Within so long a request has to be asked, and the next one on the same connection.
+const ASKED_WITHIN: Duration = Duration::from_secs(5);
+/// A viewer that takes nothing for so long is dropped, milliseconds (tcp(7), TCP_USER_TIMEOUT).
+const STALLED_MS: u32 = 30_000;
+/// Where the system has no file descriptors left, some may be free again after this.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// Answers everybody who connects, for ever.
+pub async fn answer(listener: TcpListener, pages: Router) {
+    let places = Arc::new(Semaphore::new(MOST));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(ASKED_WITHIN);
+    // Nobody closes the places.
+    while let Ok(place) = places.clone().acquire_owned().await {
+        let connection = next(&listener).await;
+        let pages = TowerToHyperService::new(pages.clone());
+        let answered = http.serve_connection(TokioIo::new(connection), pages);
+        tokio::spawn(async move {
+            // Who is gone need not be told.
+            let _ = answered.await;
+            drop(place);
+        });
+    }
+}
+
+async fn next(listener: &TcpListener) -> TcpStream {
+    loop {
+        let Ok((connection, _)) = listener.accept().await else {
+            sleep(BREATH).await;
+            continue;
+        };
+        // Where the system does not know these, it only takes longer to notice.
+        let _ = rustix::net::sockopt::set_tcp_user_timeout(&connection, STALLED_MS);
+        let _ = connection.set_nodelay(true);
+        return connection;
+    }
+}

@@ -1,0 +1,89 @@
+//! Reports, made when they are asked for, one at a time, and kept while their recording stays as it is.
+
+use crate::apart::apart;
+use crate::page::Refused;
+use jiff::Timestamp;
+use plimsoll_lab::LabError;
+use plimsoll_lab::analysis::recorded;
+use plimsoll_record::read::{self, Entry};
+use plimsoll_report::document::Document;
+use std::collections::VecDeque;
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::Mutex;
+
+/// So many reports are kept.
+const KEPT: usize = 4;
+/// The report of a recording that grows is shown for so long, whoever asks.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// What a report was made of. A recording that is over changes only with its manifest: when it is gone on with.
+#[derive(Debug, PartialEq, Eq)]
+struct Key {
+    id: String,
+    modified: Option<SystemTime>,
+    growing: bool,
+}
+
+#[derive(Debug)]
+struct Kept {
+    key: Key,
+    made: Instant,
+    document: Arc<Document>,
+}
+
+/// The reports that were made last.
+#[derive(Clone, Debug, Default)]
+pub struct Documents {
+    kept: Arc<Mutex<VecDeque<Kept>>>,
+}
+
+impl Documents {
+    /// The report of a recording. Others wait meanwhile, without a thread: a report takes a core that a measurement may
+    /// need, and other pages the threads. It is made to its end even if nobody waits for it any more.
+    ///
+    /// # Errors
+    /// What is wrong with the recording.
+    pub async fn of(&self, entry: Entry) -> Result<Arc<Document>, Refused> {
+        let mut kept = self.kept.clone().lock_owned().await;
+        apart(move || {
+            let key = Key::of(&entry);
+            if let Some(known) = kept.iter().find(|known| known.still_is(&key)) {
+                return Ok(known.document.clone());
+            }
+            let document = Arc::new(make(&entry).map_err(|error| Refused::failed(&error.to_string()))?);
+            kept.retain(|known| known.key.id != key.id);
+            kept.push_back(Kept { key, made: Instant::now(), document: document.clone() });
+            let surplus = kept.len().saturating_sub(KEPT);
+            kept.drain(..surplus);
+            Ok(document)
+        })
+        .await
+    }
+}
+
+impl Key {
+    fn of(entry: &Entry) -> Key {
+        let manifest = fs::metadata(entry.directory.join("manifest.json"));
+        let modified = manifest.and_then(|metadata| metadata.modified()).ok();
+        Key { id: entry.id(), modified, growing: entry.being_written }
+    }
+}
+
+impl Kept {
+    fn still_is(&self, key: &Key) -> bool {
+        self.key == *key && (!key.growing || self.made.elapsed() < FRESH)
+    }
+}
+
+fn make(entry: &Entry) -> Result<Document, LabError> {
+    let view = read::open(&entry.directory)?;
+    Ok(plimsoll_report::document(&recorded(&view, &generated())?))
+}
+
+/// When and by what a page was made.
+pub fn generated() -> String {
+    let now = Timestamp::now().strftime("%Y-%m-%d %H:%M UTC");
+    format!("{now} by Plimsoll {}", env!("CARGO_PKG_VERSION"))
+}

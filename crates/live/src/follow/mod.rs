@@ -1,0 +1,217 @@
+//! Follows a recording that grows. Each [`Follower::look`] reads what was added since the last one, and no more: the
+//! new lines of `events.ndjson` and of the series of the newest trial, and of each trial that has ended its outcome,
+//! once.
+
+mod agenda;
+mod series;
+mod tail;
+mod trial;
+
+use crate::catalogue::What;
+use agenda::Agenda;
+pub use agenda::Turn;
+use jiff::Timestamp;
+use plimsoll_model::samples::Phase;
+use plimsoll_record::RecordError;
+use plimsoll_record::read::{self, Entry, State};
+use plimsoll_record::recording::Event;
+use serde::Deserialize;
+pub use series::{Points, Series};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use tail::Tail;
+pub use trial::Measured;
+use trial::Trial;
+
+/// A recording as it stands.
+#[derive(Debug)]
+pub struct Follower {
+    entry: Entry,
+    /// It is not there any more.
+    pub removed: bool,
+    pub what: What,
+    agenda: Agenda,
+    events: Tail,
+    /// Directories of trials that were opened.
+    seen: BTreeSet<PathBuf>,
+    trial: Option<Trial>,
+    /// Of the trials before the one under way, in their order.
+    ended: Vec<Measured>,
+    pub series: Series,
+    /// The phase that a lab says it is in, and since when, seconds after the recording's start.
+    phase: Option<(Phase, f64)>,
+    /// What a lab expected to take, seconds, and when it said so.
+    left: Option<(f64, f64)>,
+    /// What went wrong, the latest last.
+    pub troubles: Vec<String>,
+}
+
+/// The phase under way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PhaseNow {
+    pub phase: Phase,
+    /// How long it has been.
+    pub seconds: f64,
+    /// How long it is to be, where the plan says so.
+    pub of: Option<f64>,
+}
+
+impl Follower {
+    /// Nothing is read before the first look.
+    pub fn new(entry: Entry) -> Follower {
+        Follower {
+            what: What::of(&entry.manifest),
+            agenda: Agenda::of(&entry.manifest.plan),
+            events: Tail::new(entry.directory.join("events.ndjson")),
+            entry,
+            removed: false,
+            seen: BTreeSet::new(),
+            trial: None,
+            ended: Vec::new(),
+            series: Series::default(),
+            phase: None,
+            left: None,
+            troubles: Vec::new(),
+        }
+    }
+
+    /// Takes in what was written since the last look.
+    pub fn look(&mut self) {
+        // First whether it goes on: what was written before that is read below.
+        match read::manifest(&self.entry.directory) {
+            Ok(manifest) => self.entry.manifest = manifest,
+            Err(RecordError::NotARecording { .. }) => self.removed = true,
+            // What cannot be read now may be readable at the next look.
+            Err(_) => {}
+        }
+        self.entry.being_written = read::is_being_written(&self.entry.directory);
+        for event in self.events.look::<Event>() {
+            self.told(&event);
+        }
+        let directories = read::trial_directories(&self.entry.directory).unwrap_or_default();
+        let newest = directories.len().saturating_sub(1);
+        for (place, directory) in directories.into_iter().enumerate() {
+            if !self.seen.contains(&directory) {
+                self.next_trial(directory, place == newest);
+            }
+        }
+        if let Some(trial) = &mut self.trial {
+            trial.look(&mut self.series);
+        }
+    }
+
+    /// Another trial has begun; unless it is the newest it has also ended.
+    fn next_trial(&mut self, directory: PathBuf, newest: bool) {
+        let Some(mut next) = Trial::open(&directory, self.entry.manifest.started, newest) else { return };
+        self.seen.insert(directory);
+        if let Some(mut before) = self.trial.take() {
+            before.look(&mut self.series);
+            self.ended.push(before.measured());
+        }
+        self.series.next_trial();
+        next.look(&mut self.series);
+        self.trial = Some(next);
+    }
+
+    fn told(&mut self, event: &Event) {
+        let at = event.t_ns as f64 / 1e9;
+        match event.kind.as_str() {
+            "planned" => self.agenda.planned(&event.detail),
+            "trial_begins" => {
+                self.agenda.is_one_of(&event.detail);
+                self.phase = None;
+                self.left = event.detail["left_seconds"].as_f64().map(|left| (left, at));
+            }
+            "phase_begins" => self.phase = Phase::deserialize(&event.detail["phase"]).ok().map(|phase| (phase, at)),
+            "failed" => self.trouble(event.detail["why"].as_str()),
+            "trial_ends" => {
+                self.phase = None;
+                self.trouble(event.detail["why"].as_str());
+            }
+            _ => {}
+        }
+    }
+
+    fn trouble(&mut self, why: Option<&str>) {
+        const MOST: usize = 20;
+        self.troubles.extend(why.and_then(|why| why.lines().next()).map(str::to_owned));
+        let surplus = self.troubles.len().saturating_sub(MOST);
+        self.troubles.drain(..surplus);
+    }
+
+    pub fn state(&self) -> State {
+        self.entry.state()
+    }
+
+    /// Nothing will change any more.
+    pub fn is_over(&self) -> bool {
+        self.removed || self.state() != State::Running
+    }
+
+    pub fn id(&self) -> String {
+        self.entry.id()
+    }
+
+    /// What throughput is counted in.
+    pub fn unit(&self) -> &'static str {
+        let plan = &self.entry.manifest.plan;
+        let variants = plan["variants"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let storage = plan["command"] == "io" || variants.first().is_some_and(|of| of["workload"]["kind"] == "io");
+        if storage { "operations per second" } else { "transactions per second" }
+    }
+
+    /// CPUs of the machine.
+    pub fn cpus(&self) -> Option<u64> {
+        self.entry.manifest.host["cpus"].as_u64()
+    }
+
+    /// The trial under way as the plan has it, and its place, from 1.
+    pub fn under_way(&self) -> Option<(Turn, usize)> {
+        let facts = &self.trial.as_ref()?.facts;
+        let turn = Turn { variant: facts.variant.clone(), point: facts.point.clone(), round: facts.round };
+        Some((turn, facts.index as usize))
+    }
+
+    /// About how many trials there are in all.
+    pub fn trials(&self) -> Option<usize> {
+        self.agenda.trials()
+    }
+
+    /// What each trial has measured so far, the one under way included.
+    pub fn measured(&self) -> Vec<Measured> {
+        self.ended.iter().cloned().chain(self.trial.as_ref().map(Trial::measured)).collect()
+    }
+
+    /// What comes next, as far as it is known, and whether that is all.
+    pub fn next(&self) -> (&[Turn], bool) {
+        (self.agenda.after(self.under_way().map_or(0, |(_, place)| place)), self.agenda.complete)
+    }
+
+    /// The phase at `now`.
+    pub fn phase(&self, now: Timestamp) -> Option<PhaseNow> {
+        let is_lab = !self.entry.manifest.plan["procedure"].is_null();
+        let told = if is_lab { self.phase } else { self.trial.as_ref().and_then(|trial| trial.phase) };
+        let (phase, since) = told?;
+        Some(PhaseNow { phase, seconds: (self.seconds(now) - since).max(0.0), of: self.agenda.seconds_of(phase) })
+    }
+
+    /// About how long it still takes, seconds: as a lab expected when the trial began, else by what the trials that
+    /// have ended took, or by what the plan says.
+    pub fn left(&self, now: Timestamp) -> Option<f64> {
+        let now = self.seconds(now);
+        if let Some((left, at)) = self.left {
+            return Some((left - (now - at)).max(0.0));
+        }
+        let (of, began) = (self.agenda.trials()?, self.trial.as_ref()?.began());
+        let each = match self.ended.len() {
+            0 => self.agenda.seconds_of(Phase::WarmUp).unwrap_or(0.0) + self.agenda.seconds_of(Phase::Measure)?,
+            done => began / done as f64,
+        };
+        Some((each * of.saturating_sub(self.ended.len()) as f64 - (now - began)).max(0.0))
+    }
+
+    /// Seconds since the recording's start.
+    pub fn seconds(&self, now: Timestamp) -> f64 {
+        now.duration_since(self.entry.manifest.started).as_secs_f64().max(self.series.until)
+    }
+}

@@ -1,0 +1,127 @@
+//! One trial while it is followed, and what came of it.
+
+use super::series::Series;
+use super::tail::Tail;
+use jiff::Timestamp;
+use plimsoll_model::lab::{TrialOutcome, TrialStatus};
+use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_record::TrialFacts;
+use plimsoll_record::lines::read_json;
+use std::path::{Path, PathBuf};
+
+/// What a trial measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    pub variant: String,
+    pub point: String,
+    /// Transactions (of storage: operations) per second of the measured window; none before its first second.
+    pub throughput: Option<f64>,
+    /// Milliseconds; only of a trial of a lab that came to its end.
+    pub p99_ms: Option<f64>,
+    /// It did not come to its end, and why.
+    pub failed: Option<String>,
+}
+
+/// The trial under way.
+#[derive(Debug)]
+pub struct Trial {
+    directory: PathBuf,
+    pub facts: TrialFacts,
+    /// Seconds after the recording's start.
+    began: f64,
+    intervals: Tail,
+    host: Tail,
+    server: Tail,
+    transactions: u64,
+    seconds: f64,
+    /// The phase of the last second, and since when, seconds after the recording's start.
+    pub phase: Option<(Phase, f64)>,
+    /// Of a trial of a lab that came to its end.
+    outcome: Option<TrialOutcome>,
+    /// Its seconds are not read: it ended before anybody looked, and its outcome says it all.
+    skipped: bool,
+}
+
+impl Trial {
+    /// The trial in a directory of a recording that started at `started`; none before it has its first file. Of one
+    /// that is not the newest its outcome is enough, if it has one.
+    pub fn open(directory: &Path, started: Timestamp, newest: bool) -> Option<Trial> {
+        let facts: TrialFacts = read_json(&directory.join("trial.json")).ok()?;
+        let outcome: Option<TrialOutcome> = read_json(&directory.join("outcome.json")).ok();
+        let tail = |name: &str| Tail::new(directory.join(name));
+        Some(Trial {
+            directory: directory.to_owned(),
+            began: facts.started.duration_since(started).as_secs_f64(),
+            facts,
+            intervals: tail("intervals.ndjson"),
+            host: tail("host.ndjson"),
+            server: tail("server.ndjson"),
+            transactions: 0,
+            seconds: 0.0,
+            phase: None,
+            skipped: outcome.is_some() && !newest,
+            outcome,
+        })
+    }
+
+    /// Seconds after the recording's start.
+    pub fn began(&self) -> f64 {
+        self.began
+    }
+
+    /// Takes in what was written since the last look.
+    pub fn look(&mut self, series: &mut Series) {
+        if self.skipped {
+            return;
+        }
+        for interval in self.intervals.look::<Interval>() {
+            if interval.phase == Phase::Measure {
+                self.transactions = self.transactions.saturating_add(interval.transactions);
+                self.seconds += interval.seconds;
+            }
+            if self.phase.is_none_or(|(phase, _)| phase != interval.phase) {
+                self.phase = Some((interval.phase, self.began + interval.t_ns as f64 / 1e9));
+            }
+            series.interval(self.began, &interval);
+        }
+        for sample in self.host.look::<HostSample>() {
+            series.host(self.began, &sample);
+        }
+        for sample in self.server.look::<ServerSample>() {
+            series.server(self.began, &sample);
+        }
+        if self.outcome.is_none() {
+            self.outcome = read_json(&self.directory.join("outcome.json")).ok();
+        }
+    }
+
+    /// What it measured up to now: of a trial of a lab that came to its end, what its outcome says.
+    pub fn measured(&self) -> Measured {
+        let facts = &self.facts;
+        let measured = Measured {
+            variant: facts.variant.clone(),
+            point: facts.point.clone(),
+            throughput: (self.seconds > 0.0).then(|| self.transactions as f64 / self.seconds),
+            p99_ms: None,
+            failed: None,
+        };
+        match &self.outcome {
+            Some(outcome) => measured.ended(outcome),
+            None => measured,
+        }
+    }
+}
+
+impl Measured {
+    fn ended(self, outcome: &TrialOutcome) -> Measured {
+        let point = outcome.point.as_ref();
+        let latency = point.map(|point| point.response_ms.as_ref().unwrap_or(&point.latency_ms));
+        let why = || outcome.why.clone().unwrap_or_else(|| "it did not come to its end".to_owned());
+        Measured {
+            throughput: point.and_then(|point| point.transactions_per_second).or(self.throughput),
+            p99_ms: latency.and_then(|latency| latency.p99),
+            failed: (outcome.status != TrialStatus::Done).then(why),
+            ..self
+        }
+    }
+}

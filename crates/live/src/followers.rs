@@ -1,0 +1,101 @@
+//! One follower of each recording that somebody watches, shared by all of them.
+//!
+//! Viewers are handed the latest state and nothing else: one that does not read holds that one state, however long it
+//! stalls, and neither the others nor the recording ever wait for it.
+
+use crate::apart::apart;
+use crate::follow::Follower;
+use crate::live;
+use crate::page::Refused;
+use axum::http::StatusCode;
+use jiff::Timestamp;
+use plimsoll_record::read::Entry;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// A recording gains a line a second.
+const LOOK: Duration = Duration::from_secs(1);
+/// Looks after the last viewer went, so that a page that loads itself again finds its follower still there.
+const LINGERING: u32 = 20;
+/// Recordings that are followed at a time.
+const MOST: usize = 8;
+
+/// A recording's state as its viewers see it.
+#[derive(Debug, Default)]
+pub struct Shown {
+    pub title: String,
+    /// Parts of the page, by the ids of their elements.
+    pub parts: Vec<(&'static str, String)>,
+    /// Nothing will change any more.
+    pub over: bool,
+}
+
+/// The latest state, again and again.
+pub type Watched = watch::Receiver<Arc<Shown>>;
+
+/// All followers that look.
+#[derive(Clone, Debug, Default)]
+pub struct Followers {
+    by_id: Arc<Mutex<HashMap<String, Watched>>>,
+}
+
+impl Followers {
+    /// What there is to watch of a recording; the first who asks begins to follow it.
+    ///
+    /// # Errors
+    /// If too many recordings are followed already, or the recording cannot be followed.
+    pub async fn watch(&self, entry: Entry) -> Result<Watched, Refused> {
+        let mut watched = self.follower(entry)?;
+        match watched.wait_for(|shown| !shown.parts.is_empty()).await.map(drop) {
+            Ok(()) => Ok(watched),
+            Err(_) => Err(Refused::failed("The recording could not be followed.")),
+        }
+    }
+
+    /// What a follower shows, before its first look nothing.
+    fn follower(&self, entry: Entry) -> Result<Watched, Refused> {
+        let id = entry.id();
+        let mut by_id = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
+        by_id.retain(|_, watched| watched.has_changed().is_ok());
+        if let Some(watched) = by_id.get(&id) {
+            return Ok(watched.clone());
+        }
+        if by_id.len() >= MOST {
+            let why = format!("{MOST} recordings are being watched already; close one of them first.");
+            return Err(Refused::new(StatusCode::SERVICE_UNAVAILABLE, &why));
+        }
+        let (sender, watched) = watch::channel(Arc::default());
+        by_id.insert(id, watched.clone());
+        tokio::spawn(follow(Follower::new(entry), sender));
+        Ok(watched)
+    }
+}
+
+/// Looks once a second until the recording is over or nobody has watched for a while.
+async fn follow(mut follower: Follower, sender: watch::Sender<Arc<Shown>>) {
+    let mut alone = 0;
+    while alone < LINGERING {
+        let Ok((again, shown)) = look(follower).await else { return };
+        follower = again;
+        let over = shown.over;
+        sender.send_replace(shown);
+        if over {
+            return;
+        }
+        // One receiver is that of the map.
+        alone = if sender.receiver_count() > 1 { 0 } else { alone + 1 };
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Files may be slow: nobody else waits for them.
+async fn look(mut follower: Follower) -> Result<(Follower, Arc<Shown>), Refused> {
+    apart(move || {
+        follower.look();
+        let shown = Arc::new(live::shown(&follower, Timestamp::now()));
+        Ok((follower, shown))
+    })
+    .await
+}

@@ -1,0 +1,255 @@
+//! `/live/ID`: a recording that grows. Without a script the page shows how it stands and loads itself again; with one
+//! its parts are replaced as they are pushed.
+
+use crate::catalogue::counted;
+use crate::chart::{Line, Panel};
+use crate::follow::{Follower, Measured, PhaseNow, Turn};
+use crate::followers::{Shown, Watched};
+use crate::page::Page;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+use plimsoll_report::format::{self, NOTHING, duration, number, short};
+use plimsoll_report::text::escape;
+use serde_json::{Map, Value};
+use std::convert::Infallible;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::WatchStream;
+
+/// Seconds between two looks of a page without a script.
+const REFRESH: u32 = 5;
+/// So many of the next trials are named.
+const NAMED: usize = 5;
+
+/// The page with everything on it.
+pub fn page(id: &str, shown: &Shown) -> Page {
+    let parts: String =
+        shown.parts.iter().map(|(part, markup)| format!("<div id=\"{part}\">\n{markup}</div>\n")).collect();
+    let id = escape(id);
+    let body = format!(
+        "<main>\n<h1>{}</h1>\n<p id=\"connection\" class=\"remark\" role=\"status\"></p>\n\
+         <div class=\"following\" data-events=\"/live/{id}/events\">\n{parts}</div>\n</main>\n",
+        escape(&shown.title)
+    );
+    Page { title: shown.title.clone(), body, refresh: (!shown.over).then_some(REFRESH), ..Page::default() }
+}
+
+/// The parts as they change, as long as somebody reads them; whoever reads slowly skips states. `place` is given back
+/// with the stream.
+pub fn events(watched: Watched, place: OwnedSemaphorePermit) -> Response {
+    let stream = WatchStream::new(watched).map(move |shown| {
+        let _held = &place;
+        let parts: Map<String, Value> =
+            shown.parts.iter().map(|(part, markup)| ((*part).to_owned(), Value::from(markup.as_str()))).collect();
+        let kind = if shown.over { "over" } else { "parts" };
+        Ok::<_, Infallible>(Event::default().event(kind).data(Value::Object(parts).to_string()))
+    });
+    Sse::new(stream).keep_alive(KeepAlive::default()).into_response()
+}
+
+/// How a recording stands at `now`.
+pub fn shown(follower: &Follower, now: Timestamp) -> Shown {
+    let parts = vec![
+        ("state", state(follower, now)),
+        ("charts", charts(follower)),
+        ("results", results(follower)),
+        ("next", next(follower)),
+        ("troubles", troubles(follower)),
+    ];
+    Shown { title: follower.what.title.clone(), parts, over: follower.is_over() }
+}
+
+/// Phase, trial and time left.
+fn state(follower: &Follower, now: Timestamp) -> String {
+    let what = format!("{} on {}", follower.what.work, follower.what.on);
+    if follower.removed {
+        return "<p class=\"answer\">It was removed.</p>\n".to_owned();
+    }
+    if follower.is_over() {
+        return format!(
+            "<p class=\"answer\">It has ended: {}.</p>\n<p><a href=\"/recording/{}\">The report</a></p>\n",
+            follower.state().word(),
+            escape(&follower.id())
+        );
+    }
+    let (doing, trial) = (doing(follower.phase(now)), trial(follower));
+    let left = match follower.left(now) {
+        Some(left) => format!("about {}", duration(left)),
+        None => "not known".to_owned(),
+    };
+    let pairs = [
+        ("Phase", doing),
+        ("Trial", trial),
+        ("Running for", duration(follower.seconds(now))),
+        ("Time left", left),
+        ("What", what),
+    ];
+    let pairs: String =
+        pairs.iter().map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escape(value))).collect();
+    format!("<dl class=\"now\">\n{pairs}</dl>\n{}", progress(follower))
+}
+
+fn doing(phase: Option<PhaseNow>) -> String {
+    let Some(PhaseNow { phase, seconds, of }) = phase else { return "getting ready".to_owned() };
+    match of {
+        Some(of) if of > 0.0 => format!("{}, {} of {}", phase.words(), duration(seconds.min(of)), duration(of)),
+        _ => format!("{}, {}", phase.words(), duration(seconds)),
+    }
+}
+
+fn trial(follower: &Follower) -> String {
+    let Some((turn, place)) = follower.under_way() else { return "before the first".to_owned() };
+    match follower.trials() {
+        Some(of) => format!("{place} of {}: {}", number(of as f64, 0), words(&turn)),
+        None => format!("{place}: {}", words(&turn)),
+    }
+}
+
+fn progress(follower: &Follower) -> String {
+    match (follower.under_way(), follower.trials()) {
+        (Some((_, place)), Some(of)) if of > 0 => format!(
+            "<progress aria-label=\"Trials that have ended\" value=\"{}\" max=\"{of}\"></progress>\n",
+            place.saturating_sub(1)
+        ),
+        _ => String::new(),
+    }
+}
+
+fn charts(follower: &Follower) -> String {
+    let series = &follower.series;
+    let line = |name, class, points| Line { name, class, points };
+    let panel = |title, unit, lines, at_least| {
+        let (measured, from, until) = (&series.measured, series.from(), series.until);
+        Panel { title, unit, lines, measured, from, until, at_least }.markup()
+    };
+    let unit = follower.unit();
+    let latency = [line("median", "s1", &series.median), line("99th percentile", "s2", &series.p99)];
+    let cpus = [
+        line("whole machine", "s1", &series.host),
+        line("server", "s2", &series.server),
+        line("load generator", "s3", &series.client),
+    ];
+    let of = follower.cpus().map_or_else(|| "CPUs busy".to_owned(), |cpus| format!("CPUs busy, of {cpus}"));
+    [
+        panel("Throughput", unit, &[line("last second", "s1", &series.throughput)], 1.0),
+        panel("Latency", "ms", &latency, 0.1),
+        panel("CPU", &of, &cpus, follower.cpus().unwrap_or(1) as f64),
+        "<p class=\"remark\">Seconds since the recording began. Shaded is what is not measured: warm-up, pauses.</p>\n"
+            .to_owned(),
+    ]
+    .concat()
+}
+
+/// A row for each variant and load point, in the order in which they were first run.
+fn results(follower: &Follower) -> String {
+    let measured = follower.measured();
+    let mut rows: Vec<(&str, &str, Vec<&Measured>)> = Vec::new();
+    for trial in &measured {
+        match rows.iter_mut().find(|(variant, point, _)| (*variant, *point) == (&trial.variant, &trial.point)) {
+            Some((_, _, trials)) => trials.push(trial),
+            None => rows.push((&trial.variant, &trial.point, vec![trial])),
+        }
+    }
+    let cells = |trials: &[&Measured], value: fn(&Measured) -> Option<f64>| -> String {
+        let each = trials.iter().map(|trial| match (&trial.failed, value(trial)) {
+            (Some(why), _) => format!("<span class=\"broken\" title=\"{}\">failed</span>", escape(why)),
+            (None, value) => value.map_or(NOTHING.to_owned(), short),
+        });
+        each.collect::<Vec<_>>().join(" · ")
+    };
+    let row = |(variant, point, trials): &(&str, &str, Vec<&Measured>)| {
+        format!(
+            "<tr><td>{}<span class=\"on\">{}</span></td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+            escape(variant),
+            escape(&load(point)),
+            cells(trials, |trial| trial.throughput),
+            cells(trials, |trial| trial.p99_ms)
+        )
+    };
+    let rows: String = rows.iter().map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<h2>So far</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Results so far\">\
+         <table>\n<thead><tr><th scope=\"col\">variant</th>\
+         <th scope=\"col\" class=\"n\">throughput<span class=\"unit\">{}</span></th>\
+         <th scope=\"col\" class=\"n\">p99<span class=\"unit\">ms</span></th></tr></thead>\n\
+         <tbody>\n{rows}</tbody>\n</table></div>\n<p class=\"remark\">A value for each round, the trial under way \
+         included. How sure they are is said in the report.</p>\n",
+        follower.unit()
+    )
+}
+
+/// What comes after the trial under way.
+fn next(follower: &Follower) -> String {
+    if follower.is_over() {
+        return String::new();
+    }
+    let (turns, complete) = follower.next();
+    let items: String = turns.iter().take(NAMED).map(|turn| format!("<li>{}</li>\n", escape(&words(turn)))).collect();
+    let more = turns.len().saturating_sub(NAMED);
+    let rest = match (more, complete, turns.is_empty()) {
+        (0, true, true) => "Nothing: this is the last trial.".to_owned(),
+        (0, true, false) => String::new(),
+        (0, false, _) => "What follows depends on what is found.".to_owned(),
+        (more, true, _) => format!("And {} after these.", counted(more, "trial")),
+        (more, false, _) => format!("And {} or more after these: it depends on what is found.", counted(more, "trial")),
+    };
+    let list = if items.is_empty() { items } else { format!("<ol class=\"next\">\n{items}</ol>\n") };
+    format!("<h2>What comes next</h2>\n{list}<p class=\"remark\">{rest}</p>\n")
+}
+
+fn troubles(follower: &Follower) -> String {
+    let items: String = follower.troubles.iter().map(|why| format!("<li>{}</li>\n", escape(why))).collect();
+    match items.is_empty() {
+        true => items,
+        false => format!("<h2>What went wrong</h2>\n<ul class=\"caveats\">\n{items}</ul>\n"),
+    }
+}
+
+/// `nfs, 64 connections, round 2`.
+fn words(turn: &Turn) -> String {
+    format!("{}, {}, round {}", turn.variant, load(&turn.point), turn.round)
+}
+
+/// What a recording calls `c64-rate500`, in words; of storage the name of the measurement as it is.
+fn load(point: &str) -> String {
+    let (connections, rate) = point.split_once("-rate").map_or((point, None), |(point, rate)| (point, Some(rate)));
+    let Some(connections) = connections.strip_prefix('c').and_then(|count| count.parse().ok()) else {
+        return point.to_owned();
+    };
+    format::load(connections, rate.and_then(|rate| rate.parse().ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_record::read::Entry;
+    use plimsoll_record::{Manifest, Recording};
+
+    #[test]
+    fn a_recording_that_is_removed_is_not_called_ended() {
+        let home = tempfile::tempdir().unwrap();
+        let manifest = Manifest::new("gone", "0.1.0", Timestamp::now(), 1, Value::Null, Value::Null);
+        let recording = Recording::create(home.path(), manifest).unwrap();
+        let directory = recording.directory().to_owned();
+        let entry = Entry { directory: directory.clone(), manifest: recording.manifest().clone(), being_written: true };
+        let mut follower = Follower::new(entry);
+        follower.look();
+        assert!(!shown(&follower, Timestamp::now()).over);
+        std::fs::remove_dir_all(directory).unwrap();
+        follower.look();
+        let shown = shown(&follower, Timestamp::now());
+        let (_, state) = &shown.parts[0];
+        assert!(shown.over && state.contains("removed") && !state.contains("href"), "{state}");
+    }
+
+    #[test]
+    fn load_points_are_told_in_words() {
+        assert_eq!(load("c1"), "1 connection");
+        assert_eq!(load("c64-rate500"), "64 connections at 500 arrivals per second");
+        assert_eq!(load("commit-1"), "commit-1");
+    }
+}

@@ -1,0 +1,64 @@
+//! `/recording/ID`: its report, and the same to take along in every format.
+
+use crate::catalogue::{What, moment};
+use crate::page::{Page, Refused};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use plimsoll_record::read::{Entry, State};
+use plimsoll_report::document::Document;
+use plimsoll_report::render::{self, Format};
+use plimsoll_report::script;
+use plimsoll_report::text::escape;
+
+/// What a report can be taken along as: the ending of its file, its format and its media type.
+const FORMATS: [(&str, Format<'static>, &str); 4] = [
+    ("html", Format::Html, "text/html; charset=utf-8"),
+    ("md", Format::Markdown, "text/markdown; charset=utf-8"),
+    ("json", Format::Json, "application/json"),
+    ("csv", Format::Csv, "text/csv; charset=utf-8"),
+];
+
+/// The report within the dashboard.
+pub fn page(entry: &Entry, document: &Document) -> Page {
+    let body = format!("{}{}", strip(entry), render::fragment(document));
+    let scripts = script::BUNDLE.map(|_| "/report.js").into_iter().collect();
+    Page { title: document.title.clone(), body, scripts, ..Page::default() }
+}
+
+/// A line above the report: what it is of, and where else to go from it.
+fn strip(entry: &Entry) -> String {
+    let (id, what, state) = (escape(&entry.id()), What::of(&entry.manifest), entry.state());
+    let link = |ending: &str| format!("<a href=\"/recording/{id}/report.{ending}\" download>{ending}</a>");
+    let formats: Vec<String> = FORMATS.iter().map(|(ending, _, _)| link(ending)).collect();
+    let live = match state {
+        State::Running => format!(" <a class=\"state running\" href=\"/live/{id}\">watch it live</a>"),
+        _ => format!(" <span class=\"state {0}\">{0}</span>", state.word()),
+    };
+    let compare = match entry.manifest.plan["variants"].as_array().map_or(0, Vec::len) {
+        0 | 1 => String::new(),
+        _ => format!(" <a href=\"/compare?pick={id}&amp;pick={id}\">Compare its variants</a>"),
+    };
+    format!(
+        "<nav class=\"strip\" aria-label=\"This recording\"><span>{} · {} UTC</span>{live}{compare} \
+         <span class=\"formats\">Report as {}</span></nav>\n",
+        escape(&what.work),
+        moment(entry.manifest.started),
+        formats.join(" ")
+    )
+}
+
+/// The report as a file: `report.md`.
+///
+/// # Errors
+/// Not found, for an ending that there is no format for.
+pub fn file(entry: &Entry, document: &Document, name: &str) -> Result<Response, Refused> {
+    let ending = name.strip_prefix("report.").unwrap_or_default();
+    let Some((_, format, media_type)) = FORMATS.into_iter().find(|(known, _, _)| *known == ending) else {
+        let known = FORMATS.map(|(ending, _, _)| format!("report.{ending}")).join(", ");
+        return Err(Refused::new(StatusCode::NOT_FOUND, &format!("There is no `{name}`; there are {known}.")));
+    };
+    let text = render::render(document, format).map_err(|error| Refused::failed(&error.to_string()))?;
+    let disposition = format!("attachment; filename=\"{}.{ending}\"", entry.id());
+    Ok(([(header::CONTENT_TYPE, media_type.to_owned()), (header::CONTENT_DISPOSITION, disposition)], text)
+        .into_response())
+}

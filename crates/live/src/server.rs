@@ -1,0 +1,225 @@
+//! The pages by their addresses, and the process that serves them.
+
+use crate::apart::apart;
+use crate::catalogue::Catalogue;
+use crate::comparison;
+use crate::connections;
+use crate::documents::Documents;
+use crate::followers::Followers;
+use crate::guard::{self, Guard};
+use crate::history;
+use crate::page::{self, Page, Refused};
+use crate::token::Token;
+use crate::{live, recording, script};
+use axum::Router;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use plimsoll_record::read::{Entry, State as Standing};
+use plimsoll_report::document::Document;
+use plimsoll_report::{render, script as report_script, svg};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// Streams of events at a time.
+const STREAMS: usize = 32;
+/// Files are read and reports made by so many threads at most.
+const THREADS: usize = 4;
+/// How often it is looked whether to end.
+const LOOK: Duration = Duration::from_millis(100);
+/// Below everything that measures or is measured: what a CPU spends on viewers, it has left over.
+const NICENESS: i32 = 10;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("cannot listen on {listen}: {source}; is a dashboard up already? --listen takes another address")]
+    Listen { listen: SocketAddr, source: std::io::Error },
+
+    #[error("the dashboard cannot be served: {0}")]
+    Serve(#[from] std::io::Error),
+}
+
+/// A dashboard that listens, and answers once it runs.
+pub struct Dashboard {
+    listener: TcpListener,
+    recordings: PathBuf,
+    guard: Guard,
+}
+
+/// What pages are made from.
+#[derive(Clone)]
+struct Sources {
+    catalogue: Catalogue,
+    documents: Documents,
+    followers: Followers,
+    streams: Arc<Semaphore>,
+}
+
+impl Dashboard {
+    /// Listens on an address; one beyond this machine gets a token.
+    ///
+    /// # Errors
+    /// [`ServeError::Listen`] if the address is taken or is none of this machine's.
+    pub fn listen(listen: SocketAddr, recordings: PathBuf) -> Result<Dashboard, ServeError> {
+        let listener = TcpListener::bind(listen).map_err(|source| ServeError::Listen { listen, source })?;
+        listener.set_nonblocking(true)?;
+        let token = if listen.ip().is_loopback() { None } else { Some(Token::new(listener.local_addr()?.port())?) };
+        Ok(Dashboard { listener, recordings, guard: Guard { listen: listen.ip(), token } })
+    }
+
+    /// Where a browser finds it: with the token, if one is wanted.
+    ///
+    /// # Errors
+    /// If the system does not tell what is listened on.
+    pub fn url(&self) -> Result<String, ServeError> {
+        let mut address = self.listener.local_addr()?;
+        if address.ip().is_unspecified() {
+            // All addresses of the machine; this one is known.
+            address.set_ip(if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
+        }
+        let token = self.guard.token.as_ref().map(|token| format!("?token={}", token.text()));
+        Ok(format!("http://{address}/{}", token.unwrap_or_default()))
+    }
+
+    /// Answers until `ended` says so. Whoever is still connected then is cut off.
+    ///
+    /// # Errors
+    /// [`ServeError::Serve`] if the system refuses a thread or the listener.
+    pub fn run(self, ended: impl Fn() -> bool) -> Result<(), ServeError> {
+        // Refused only where somebody forbade it; then viewers weigh as much as everything else.
+        let _ = rustix::process::nice(NICENESS);
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(THREADS).build()?;
+        let served = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            tokio::select! {
+                () = connections::answer(listener, pages(self.recordings, self.guard)) => {}
+                () = until(ended) => {}
+            }
+            Ok(())
+        });
+        runtime.shutdown_background();
+        served
+    }
+}
+
+async fn until(ended: impl Fn() -> bool) {
+    while !ended() {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// All pages, behind the guard.
+fn pages(recordings: PathBuf, guard: Guard) -> Router {
+    let sources = Sources {
+        catalogue: Catalogue::new(recordings),
+        documents: Documents::default(),
+        followers: Followers::default(),
+        streams: Arc::new(Semaphore::new(STREAMS)),
+    };
+    let style = [svg::STYLE, render::STYLE, page::STYLE].concat();
+    Router::new()
+        .route("/", get(all))
+        .route("/recording/{id}", get(one))
+        .route("/recording/{id}/{file}", get(file))
+        .route("/compare", get(compare))
+        .route("/live/{id}", get(watch))
+        .route("/live/{id}/events", get(events))
+        .route("/style.css", get(|| async { typed("text/css; charset=utf-8", style) }))
+        .route("/icon.svg", get(|| async { typed("image/svg+xml", page::ICON) }))
+        .route("/dashboard.js", get(|| async { bundle(script::BUNDLE) }))
+        .route("/report.js", get(|| async { bundle(report_script::BUNDLE) }))
+        .fallback(|| async { Refused::new(StatusCode::NOT_FOUND, "There is no such page.") })
+        .with_state(sources)
+        .layer(from_fn_with_state(Arc::new(guard), guard::admit))
+}
+
+/// What was asked for beside the path, if it can be read.
+type Asked<T> = Result<Query<T>, QueryRejection>;
+/// What stands in the path, if it is text.
+type Named<T> = Result<Path<T>, PathRejection>;
+
+async fn all(State(sources): State<Sources>, asked: Asked<history::Asked>) -> Result<Page, Refused> {
+    let Query(asked) = asked?;
+    apart(move || Ok(history::page(&sources.catalogue.list()?, &asked))).await
+}
+
+async fn one(State(sources): State<Sources>, id: Named<String>) -> Result<Page, Refused> {
+    let (entry, document) = sources.report(id?.0).await?;
+    apart(move || Ok(recording::page(&entry, &document))).await
+}
+
+async fn file(State(sources): State<Sources>, named: Named<(String, String)>) -> Result<Response, Refused> {
+    let Path((id, name)) = named?;
+    let (entry, document) = sources.report(id).await?;
+    apart(move || recording::file(&entry, &document, &name)).await
+}
+
+async fn compare(State(sources): State<Sources>, asked: Asked<Vec<(String, String)>>) -> Result<Page, Refused> {
+    let Query(asked) = asked?;
+    apart(move || comparison::page(&sources.catalogue, &asked)).await
+}
+
+async fn watch(State(sources): State<Sources>, id: Named<String>) -> Result<Response, Refused> {
+    let Path(id) = id?;
+    let entry = sources.entry(id.clone()).await?;
+    if entry.state() != Standing::Running {
+        return Ok(Redirect::to(&format!("/recording/{id}")).into_response());
+    }
+    let shown = sources.followers.watch(entry).await?.borrow().clone();
+    Ok(live::page(&id, &shown).into_response())
+}
+
+async fn events(State(sources): State<Sources>, id: Named<String>) -> Result<Response, Refused> {
+    let entry = sources.entry(id?.0).await?;
+    if entry.state() != Standing::Running {
+        // This is what tells a browser not to ask again (WHATWG HTML, 9.2 Server-sent events).
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let Ok(place) = sources.streams.clone().try_acquire_owned() else {
+        let why = format!("{STREAMS} pages are being kept up to date already; close one of them.");
+        return Err(Refused::new(StatusCode::SERVICE_UNAVAILABLE, &why));
+    };
+    Ok(live::events(sources.followers.watch(entry).await?, place))
+}
+
+impl Sources {
+    async fn entry(&self, id: String) -> Result<Entry, Refused> {
+        let catalogue = self.catalogue.clone();
+        apart(move || catalogue.entry(&id)).await
+    }
+
+    async fn report(&self, id: String) -> Result<(Entry, Arc<Document>), Refused> {
+        let entry = self.entry(id).await?;
+        Ok((entry.clone(), self.documents.of(entry).await?))
+    }
+}
+
+impl From<QueryRejection> for Refused {
+    fn from(rejection: QueryRejection) -> Refused {
+        Refused::new(rejection.status(), &rejection.body_text())
+    }
+}
+
+impl From<PathRejection> for Refused {
+    fn from(rejection: PathRejection) -> Refused {
+        Refused::new(rejection.status(), &rejection.body_text())
+    }
+}
+
+fn bundle(script: Option<&'static str>) -> Response {
+    match script {
+        Some(script) => typed("text/javascript; charset=utf-8", script),
+        None => Refused::new(StatusCode::NOT_FOUND, "No script was built into this Plimsoll.").into_response(),
+    }
+}
+
+fn typed(media_type: &'static str, text: impl IntoResponse) -> Response {
+    ([(header::CONTENT_TYPE, media_type)], text).into_response()
+}

@@ -1,0 +1,70 @@
+//! `plimsoll report`, `plimsoll recordings` and `plimsoll serve`: what was measured, shown.
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A recording's directory, an unmistakable part of its name, or the name of recordings, of which the latest is taken.
+    /// Several are shown side by side, as further systems.
+    #[arg(value_name = "RECORDING", required = true)]
+    pub recordings: Vec<String>,
+    /// Where to write it, over what is there; `-` is standard output. If not given, html goes to a new report.html, all else
+    /// to standard output.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// What to write; by the ending of --output if not given, else html.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<ReportFormat>,
+    /// Of svg: which figure, by its name; the main one if not given.
+    #[arg(long, value_name = "NAME")]
+    pub figure: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    Html,
+    Md,
+    Json,
+    Csv,
+    Svg,
+}
+
+#[derive(Debug, Args)]
+pub struct RecordingsArgs {
+    #[command(subcommand)]
+    pub action: RecordingsAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RecordingsAction {
+    /// List the recordings, the latest last.
+    List {
+        /// Print one JSON document on standard output.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what a recording found.
+    Show {
+        #[arg(value_name = "RECORDING")]
+        recording: String,
+    },
+    /// Remove recordings with everything in them.
+    Rm {
+        #[arg(value_name = "RECORDING", required = true)]
+        recordings: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Where to listen. Beyond this machine it wants a token, which is printed.
+    #[arg(long, default_value = "127.0.0.1:7576", value_parser = address, value_name = "ADDRESS:PORT")]
+    pub listen: SocketAddr,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let accepted = "accepted is an IP address with a port, such as 127.0.0.1:7576, [::1]:7576 or 0.0.0.0:7576";
+    text.parse().map_err(|_| format!("it is no address to listen on; {accepted}"))
+}

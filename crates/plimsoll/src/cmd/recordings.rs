@@ -1,0 +1,90 @@
+//! `plimsoll recordings`: what was recorded, listed, shown, removed.
+
+use super::DONE;
+use super::report::recorded;
+use crate::args::{RecordingsAction, RecordingsArgs};
+use crate::terminal;
+use plimsoll_lab::{LabError, recordings};
+use plimsoll_record::read::{self, Entry, Listing};
+use plimsoll_report::subject::Subject;
+use plimsoll_report::table::{Column, Table};
+use plimsoll_report::terminal::table;
+use plimsoll_server::Home;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+pub fn run(args: &RecordingsArgs) -> anyhow::Result<u8> {
+    let home = Home::from_env().map_err(LabError::from)?;
+    let listing = read::list(&home.recordings()).map_err(LabError::from)?;
+    match &args.action {
+        RecordingsAction::List { json } => list(&listing, *json),
+        RecordingsAction::Show { recording } => show(&listing, recording),
+        RecordingsAction::Rm { recordings } => remove(&listing, recordings),
+    }
+}
+
+fn list(listing: &Listing, json: bool) -> anyhow::Result<u8> {
+    if json {
+        let rows: Vec<Value> = listing.recordings.iter().map(row).collect();
+        terminal::result(&serde_json::to_string_pretty(&rows)?)?;
+    } else if listing.recordings.is_empty() {
+        terminal::note("no recordings yet; `plimsoll run` makes one");
+    } else {
+        terminal::result(&table(&listing_table(listing), terminal::look()))?;
+    }
+    for error in &listing.unreadable {
+        terminal::note(&format!("cannot be read: {error}"));
+    }
+    Ok(DONE)
+}
+
+fn listing_table(listing: &Listing) -> Table {
+    let cells = |of: fn(&Entry) -> String| listing.recordings.iter().map(of).collect();
+    Table::new(vec![
+        Column::words("recording", cells(Entry::id)),
+        Column::words("name", cells(|entry| entry.manifest.name.clone())),
+        Column::words("status", cells(|entry| entry.state().word().to_owned())),
+        Column::words("started", cells(|entry| entry.manifest.started.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())),
+    ])
+}
+
+fn row(entry: &Entry) -> Value {
+    json!({
+        "recording": entry.id(),
+        "directory": entry.directory,
+        "name": entry.manifest.name,
+        "status": entry.state().word(),
+        "started": entry.manifest.started,
+        "ended": entry.manifest.ended,
+        "seed": entry.manifest.seed,
+        "tool_version": entry.manifest.tool_version,
+    })
+}
+
+fn show(listing: &Listing, text: &str) -> anyhow::Result<u8> {
+    let directory = recordings::latest(listing, text)?;
+    let recorded = recorded(&directory)?;
+    terminal::result(&plimsoll_report::terminal(&recorded, terminal::look()))?;
+    if matches!(recorded.subject, Subject::Lab(_)) {
+        terminal::what_limited(&recorded);
+    }
+    terminal::note(&format!("recording: {}", directory.display()));
+    Ok(DONE)
+}
+
+fn remove(listing: &Listing, texts: &[String]) -> anyhow::Result<u8> {
+    // All of them are found before one is removed.
+    let found = texts.iter().map(|text| recordings::only(listing, text)).collect::<Result<Vec<PathBuf>, LabError>>()?;
+    if let Some(directory) = found.iter().find(|directory| read::is_being_written(directory)) {
+        return Err(LabError::Refused(format!(
+            "{} is still being written by a running Plimsoll; stop that one first",
+            directory.display()
+        ))
+        .into());
+    }
+    for directory in found {
+        read::remove(&directory, false).map_err(LabError::from)?;
+        terminal::note(&format!("removed {}", directory.display()));
+    }
+    Ok(DONE)
+}

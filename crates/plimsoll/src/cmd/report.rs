@@ -1,0 +1,140 @@
+//! `plimsoll report`: a recording as a page, as text or as data.
+
+use super::DONE;
+use crate::args::{ReportArgs, ReportFormat};
+use crate::terminal;
+use anyhow::Context;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use plimsoll_lab::{LabError, analysis, recordings};
+use plimsoll_record::read;
+use plimsoll_report::document::Document;
+use plimsoll_report::render::{Format, render};
+use plimsoll_report::subject::Recorded;
+use plimsoll_server::Home;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// As the name of a file.
+const STANDARD_OUTPUT: &str = "-";
+
+pub fn run(args: &ReportArgs) -> anyhow::Result<u8> {
+    let format = format(args)?;
+    let home = Home::from_env().map_err(LabError::from)?;
+    let listing = read::list(&home.recordings()).map_err(LabError::from)?;
+    // All of them are found before one is read.
+    let found = args.recordings.iter().map(|text| recordings::latest(&listing, text));
+    let found = found.collect::<Result<Vec<PathBuf>, LabError>>()?;
+    let recorded = found.iter().map(|directory| recorded(directory)).collect::<anyhow::Result<Vec<Recorded>>>()?;
+    let text = text(&document(&recorded), args, format)?;
+    match (&args.output, format) {
+        (Some(path), _) if path == Path::new(STANDARD_OUTPUT) => terminal::result(&text)?,
+        (Some(path), _) => {
+            fs::write(path, text).with_context(|| format!("the report cannot be written: {}", path.display()))?;
+            terminal::note(&format!("written: {}", path.display()));
+        }
+        (None, ReportFormat::Html) => {
+            let path = write_beside(Path::new("."), &text)?;
+            terminal::result(&path.canonicalize().unwrap_or(path).display().to_string())?;
+        }
+        (None, _) => terminal::result(&text)?,
+    }
+    Ok(DONE)
+}
+
+/// As asked for, else by the ending of the file that it goes to.
+fn format(args: &ReportArgs) -> Result<ReportFormat, LabError> {
+    let format = match (args.format, &args.output) {
+        (Some(format), _) => format,
+        (None, None) => ReportFormat::Html,
+        (None, Some(path)) if path == Path::new(STANDARD_OUTPUT) => ReportFormat::Html,
+        (None, Some(path)) => by_ending(path)?,
+    };
+    match (&args.figure, format) {
+        (Some(_), ReportFormat::Html | ReportFormat::Md | ReportFormat::Json | ReportFormat::Csv) => Err(
+            LabError::Refused("--figure names what --format svg draws; the other formats have all figures".to_owned()),
+        ),
+        _ => Ok(format),
+    }
+}
+
+fn by_ending(path: &Path) -> Result<ReportFormat, LabError> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    match ending.as_deref() {
+        Some("html" | "htm") => Ok(ReportFormat::Html),
+        Some("md" | "markdown") => Ok(ReportFormat::Md),
+        Some("json") => Ok(ReportFormat::Json),
+        Some("csv") => Ok(ReportFormat::Csv),
+        Some("svg") => Ok(ReportFormat::Svg),
+        _ => Err(LabError::Refused(format!(
+            "--output {}: its ending names no format; accepted are .html, .md, .json, .csv and .svg, or give --format",
+            path.display()
+        ))),
+    }
+}
+
+fn text(document: &Document, args: &ReportArgs, format: ReportFormat) -> Result<String, LabError> {
+    let format = match format {
+        ReportFormat::Html => Format::Html,
+        ReportFormat::Md => Format::Markdown,
+        ReportFormat::Json => Format::Json,
+        ReportFormat::Csv => Format::Csv,
+        ReportFormat::Svg => Format::Svg(args.figure.as_deref()),
+    };
+    render(document, format).map_err(|error| LabError::Refused(error.to_string()))
+}
+
+fn document(recorded: &[Recorded]) -> Document {
+    match recorded {
+        [only] => plimsoll_report::document(only),
+        several => plimsoll_report::systems::document(several),
+    }
+}
+
+/// What a report shows of the recording in a directory.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn recorded(directory: &Path) -> anyhow::Result<Recorded> {
+    let view = read::open(directory).map_err(LabError::from)?;
+    Ok(analysis::recorded(&view, &generated())?)
+}
+
+/// When and by what.
+fn generated() -> String {
+    let utc = Timestamp::now().to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC");
+    format!("{utc} by Plimsoll {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Reports that a directory has room for.
+const MOST_BESIDE: u32 = 9999;
+
+/// Writes a page as `report.html` into a directory, never over a file that exists: a second one gets a number.
+///
+/// # Errors
+/// If it cannot be written, or if there are [`MOST_BESIDE`] already.
+pub fn write_beside(directory: &Path, page: &str) -> anyhow::Result<PathBuf> {
+    for number in 1..=MOST_BESIDE {
+        let name = if number == 1 { "report.html".to_owned() } else { format!("report-{number}.html") };
+        let path = directory.join(name);
+        let file = fs::OpenOptions::new().write(true).create_new(true).open(&path);
+        match file {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            other => {
+                let written = other.and_then(|mut file| file.write_all(page.as_bytes()));
+                written.with_context(|| format!("the report cannot be written: {}", path.display()))?;
+                return Ok(path);
+            }
+        }
+    }
+    anyhow::bail!("{} has {MOST_BESIDE} reports already; remove some, or name a file with -o", directory.display())
+}
+
+/// The page of a recording, for commands that end with one.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_page(directory: &Path, recorded: &Recorded) -> anyhow::Result<PathBuf> {
+    write_beside(directory, &render(&plimsoll_report::document(recorded), Format::Html)?)
+}

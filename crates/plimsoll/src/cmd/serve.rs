@@ -1,0 +1,24 @@
+//! `plimsoll serve`: the dashboard in a browser, until Ctrl-C.
+
+use super::DONE;
+use crate::args::ServeArgs;
+use crate::terminal;
+use plimsoll_lab::LabError;
+use plimsoll_live::Dashboard;
+use plimsoll_server::Home;
+use std::sync::atomic::Ordering;
+
+pub fn run(args: &ServeArgs) -> anyhow::Result<u8> {
+    let home = Home::from_env().map_err(LabError::from)?;
+    let interrupted = terminal::interrupt_flag()?;
+    let dashboard = Dashboard::listen(args.listen, home.recordings())?;
+    terminal::note(&format!("the dashboard is at {} (Ctrl-C ends it)", dashboard.url()?));
+    if !args.listen.ip().is_loopback() {
+        terminal::note(
+            "from elsewhere, put this machine's IP address in its place; whoever has the token can read every \
+             recording, and nothing is encrypted on the way",
+        );
+    }
+    dashboard.run(|| interrupted.load(Ordering::Relaxed))?;
+    Ok(DONE)
+}

@@ -1,0 +1,239 @@
+//! Turns what happens into lines and, on a terminal, into a view.
+
+use super::screen::SCREEN;
+use super::view::{Doing, LabView, Loading, RunView, Step as Measurement, View, Work};
+use super::words;
+use super::{interrupt_flag, note};
+use plimsoll_lab::watch::{IoEvent, LabEvent, LoadProgress};
+use plimsoll_lab::{Event, Watcher};
+use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_report::format::{counted, duration};
+use plimsoll_report::text::clean;
+use plimsoll_server::Step;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::termios::{QueueSelector, tcflush};
+use std::io::IsTerminal;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Says nothing about steps that are over before anybody wonders.
+const WORTH_A_WORD: Duration = Duration::from_millis(700);
+/// Without a terminal, a load tells of itself this often.
+const LOAD_LINE: Duration = Duration::from_secs(5);
+/// A person who is waited for may interrupt; this often it is looked whether they have.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// Shows events as lines and in a view.
+pub struct Progress {
+    /// Seconds between interval lines; 0 for none.
+    every: u64,
+    seconds: f64,
+    said: Option<Step>,
+    load_line: Duration,
+    /// What is shown in place. It is kept without a terminal as well, so that there is one way to follow what happens.
+    view: View,
+    live: bool,
+}
+
+impl Progress {
+    /// Follows something with an interval line each `every` seconds, or none; a terminal shows each second in its view
+    /// anyway, so there the lines are those of longer intervals.
+    pub fn new(every: u64) -> std::io::Result<Progress> {
+        let view = View { interrupted: interrupt_flag()?, ..View::default() };
+        let live = SCREEN.is_live();
+        let every = if live && every == 1 { 0 } else { every };
+        Ok(Progress { every, seconds: 0.0, said: None, load_line: Duration::ZERO, view, live })
+    }
+
+    /// Takes the view away.
+    pub fn clear(&mut self) {
+        (self.view.work, self.view.doing) = (Work::Other, None);
+        SCREEN.show(None);
+    }
+
+    fn server(&mut self, step: Step, since: Duration) {
+        let text = match step {
+            Step::Initialising => "initialising a data directory (once per server build)",
+            Step::WaitingForTemplate => "waiting for another Plimsoll to initialise a data directory",
+            Step::Copying => "copying the data directory",
+            Step::Starting => "starting the server",
+            Step::Ready => return self.view.doing = None,
+        };
+        if since < WORTH_A_WORD || self.said == Some(step) {
+            return;
+        }
+        self.said = Some(step);
+        match self.live {
+            true => self.doing(text, since),
+            false => note(&format!("{text} …")),
+        }
+    }
+
+    /// Something has begun so long ago.
+    fn doing(&mut self, what: &str, ago: Duration) {
+        let now = Instant::now();
+        let since = now.checked_sub(ago).unwrap_or(now);
+        self.view.doing = Some(Doing::Something { what: what.to_owned(), since });
+    }
+
+    fn load(&mut self, progress: LoadProgress) {
+        let new = progress.rows.saturating_sub(progress.rows_before);
+        let loading = Loading {
+            what: progress.doing.to_owned(),
+            rows: progress.rows,
+            of: progress.rows_total,
+            rows_per_second: new as f64 / progress.elapsed.as_secs_f64().max(1e-3),
+        };
+        if !self.live && progress.elapsed.saturating_sub(self.load_line) >= LOAD_LINE {
+            self.load_line = progress.elapsed;
+            let left = loading.seconds_left().map_or(String::new(), |left| format!(", about {} s left", left.ceil()));
+            let Loading { what, rows, of, rows_per_second } = &loading;
+            note(&format!("loading {what}: {rows} of {of} rows, {rows_per_second:.0} rows/s{left}"));
+        }
+        self.view.doing = Some(Doing::Loading(loading));
+    }
+
+    fn interval(
+        &mut self,
+        point: LoadPoint,
+        interval: &Interval,
+        host: Option<&HostSample>,
+        server: Option<&ServerSample>,
+    ) {
+        if interval.phase == Phase::Drain {
+            return;
+        }
+        self.view.doing = None;
+        match &mut self.view.work {
+            Work::Lab(lab) => return lab.add(interval, host, server),
+            Work::Run(run) => run.add(interval, host, server),
+            Work::Other => {}
+        }
+        self.seconds += interval.seconds;
+        if self.every > 0 && self.seconds + 0.01 >= self.every as f64 {
+            self.seconds = 0.0;
+            note(&words::interval(point, interval));
+        }
+    }
+
+    fn io(&mut self, event: IoEvent) {
+        match event {
+            IoEvent::Planned { steps, time, bytes } => {
+                let (seconds, megabytes) = (time.as_secs_f64(), bytes / 1_000_000);
+                note(&format!(
+                    "{steps} measurements, about {seconds:.0} s; their files take up to {megabytes} MB at a time"
+                ));
+            }
+            IoEvent::StepBegins { place, of, id, left } => {
+                let name = format!("[{place}/{of}] {id}");
+                let step = Measurement { name, what: String::new(), begun: Instant::now(), left };
+                self.view.doing = Some(Doing::Step(step));
+            }
+            IoEvent::Layout { written, of } => {
+                self.measuring(|| format!("writing its files, {} of {} MB", written / 1_000_000, of / 1_000_000))
+            }
+            IoEvent::Interval { interval } => self.measuring(|| words::io_interval(interval)),
+            IoEvent::StepEnds { probe } => {
+                self.view.doing = None;
+                if probe.error.is_some() || !self.live {
+                    note(&words::probe(probe));
+                }
+            }
+        }
+    }
+
+    /// What the measurement of storage under way does.
+    fn measuring(&mut self, what: impl FnOnce() -> String) {
+        if let Some(Doing::Step(step)) = &mut self.view.doing {
+            step.what = what();
+        }
+    }
+
+    fn lab(&mut self, event: LabEvent) {
+        match event {
+            LabEvent::Planned { plan, trials, seconds, bytes } => {
+                self.view.work = Work::Lab(Box::new(LabView::new(plan)));
+                let (trials, megabytes) = (counted(trials as f64, "trial"), bytes.div_ceil(1_000_000));
+                note(&format!("about {trials}, {}, up to {megabytes} MB of data", duration(seconds)));
+            }
+            LabEvent::Note { text } => note(text),
+            event => {
+                self.view.doing = None;
+                if let Work::Lab(lab) = &mut self.view.work {
+                    of_trial(event, lab, self.live);
+                }
+            }
+        }
+    }
+
+    /// Waits until a person has typed a line; false if they interrupted, or have closed their terminal.
+    fn line_was_typed(&self) -> std::io::Result<bool> {
+        let stdin = std::io::stdin();
+        // What was typed before the question is no answer to it.
+        tcflush(&stdin, QueueSelector::IFlush)?;
+        while !self.interrupted() {
+            let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
+            match poll(&mut asked, Some(&LOOK)) {
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(stdin.read_line(&mut String::new())? > 0),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn of_trial(event: LabEvent, lab: &mut LabView, live: bool) {
+    match event {
+        LabEvent::TrialBegins { place, of, trial, left, next } => {
+            lab.begin((place, of), trial, left, next);
+            if !live {
+                let left = duration(left.as_secs_f64());
+                note(&format!("[{place}/{of}] {}  about {left} left", words::title(trial)));
+            }
+        }
+        LabEvent::Phase { phase } => lab.enter(phase),
+        LabEvent::TrialEnds { trial, outcome } => {
+            let place = lab.place().map_or(String::new(), |(place, of)| format!("[{place}/{of}] "));
+            note(&clean(&format!("{place}{}  {}", words::title(trial), words::result(outcome))));
+            lab.end();
+        }
+        LabEvent::SoFar { summary } => lab.know(summary),
+        LabEvent::Planned { .. } | LabEvent::Note { .. } => {}
+    }
+}
+
+impl Watcher for Progress {
+    fn tell(&mut self, event: Event<'_>) {
+        match event {
+            Event::Server { step, since } => self.server(step, since),
+            Event::Load(progress) => self.load(progress),
+            Event::PointBegins { place, of, point, plan } => {
+                (self.seconds, self.view.doing) = (0.0, None);
+                match &mut self.view.work {
+                    Work::Run(run) => run.next(place, point),
+                    work => *work = Work::Run(Box::new(RunView::new(plan, place, of, point))),
+                }
+            }
+            Event::Interval { point, interval, host, server } => self.interval(point, interval, host, server),
+            Event::PointEnds { point } if self.every == 0 => note(&words::point(point)),
+            Event::PointEnds { .. } => {}
+            Event::Io(event) => self.io(event),
+            Event::Lab(event) => self.lab(event),
+            Event::Doing(text) => self.doing(text, Duration::ZERO),
+        }
+        SCREEN.show(Some(self.view.clone()));
+    }
+
+    fn interrupted(&self) -> bool {
+        self.view.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn done_by_hand(&mut self, what: &str) -> bool {
+        SCREEN.show(None);
+        note(&format!("to do by hand: {}\npress Enter when it is done, Ctrl-C to end here", clean(what)));
+        std::io::stdin().is_terminal() && self.line_was_typed().unwrap_or(false)
+    }
+}

@@ -1,0 +1,130 @@
+//! What standard error and standard output are, and what they can show.
+
+use rustix::process::getpgrp;
+use rustix::termios::{tcgetpgrp, tcgetwinsize};
+use signal_hook::consts::SIGCONT;
+use std::env;
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Of a terminal that does not tell its size, as over a serial line.
+const USUAL: (usize, usize) = (80, 24);
+/// Fewer columns show no view.
+const FEWEST_COLUMNS: usize = 20;
+
+/// What lines of a view have to fit into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    pub columns: usize,
+    pub rows: usize,
+    /// More than ASCII can be shown.
+    pub unicode: bool,
+}
+
+impl Room {
+    /// Whether a view says anything in it.
+    pub fn has_view(self) -> bool {
+        self.columns >= FEWEST_COLUMNS
+    }
+}
+
+/// What can be done with the file that lines go to.
+#[derive(Clone, Debug)]
+pub struct Tty {
+    /// It is a terminal that can move its cursor, so that a view can be drawn in place.
+    pub live: bool,
+    pub colour: bool,
+    unicode: bool,
+    /// Set when the process goes on after Ctrl-Z: the cursor is not where it was.
+    moved: Arc<AtomicBool>,
+}
+
+impl Tty {
+    /// As the environment tells of it. NO_COLOR is that of no-color.org; a dumb terminal knows no escape sequences.
+    pub fn of(file: &(impl IsTerminal + AsFd)) -> Tty {
+        let is_dumb = set("TERM").is_none_or(|term| term == "dumb");
+        let live = file.is_terminal() && !is_dumb;
+        let moved = Arc::new(AtomicBool::new(false));
+        if live {
+            // Without it, the first drawing after a Ctrl-Z goes astray and the next is right again.
+            let _ = signal_hook::flag::register(SIGCONT, moved.clone());
+        }
+        Tty { live, colour: live && set("NO_COLOR").is_none(), unicode: shows_unicode(file), moved }
+    }
+
+    /// A file to which lines are written as they are.
+    #[cfg(test)]
+    pub fn plain() -> Tty {
+        Tty { live: false, colour: false, unicode: true, moved: Arc::default() }
+    }
+
+    /// The size at the moment.
+    pub fn room(&self, file: &impl AsFd) -> Room {
+        let (columns, rows) = size(file).unwrap_or(USUAL);
+        Room { columns, rows, unicode: self.unicode }
+    }
+
+    /// Whether the terminal is ours to draw on: a job in the background leaves the shell's prompt alone.
+    pub fn is_ours(&self, file: &impl AsFd) -> bool {
+        tcgetpgrp(file).map_or(true, |group| group == getpgrp())
+    }
+
+    /// Whether the cursor may be elsewhere than it was left, since this was asked before.
+    pub fn was_moved(&self) -> bool {
+        self.moved.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Columns and rows of a terminal that tells them.
+fn size(file: &impl AsFd) -> Option<(usize, usize)> {
+    let size = tcgetwinsize(file).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0)?;
+    Some((usize::from(size.ws_col), usize::from(size.ws_row)))
+}
+
+/// Columns of a terminal that tells them.
+pub fn columns(file: &impl AsFd) -> Option<usize> {
+    size(file).map(|(columns, _)| columns)
+}
+
+/// Whether more than ASCII can be shown; what is no terminal takes everything.
+pub fn shows_unicode(file: &impl IsTerminal) -> bool {
+    !file.is_terminal() || is_utf8(["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| set(name)))
+}
+
+/// A variable of the environment that is set to something.
+fn set(name: &str) -> Option<String> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// Whether a locale has UTF-8 as its character set (POSIX.1-2017, XBD 8.2); that of no locale is ASCII.
+fn is_utf8(locale: Option<String>) -> bool {
+    let locale = locale.unwrap_or_default().to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_locale_says_what_can_be_shown() {
+        assert!(is_utf8(Some("en_GB.UTF-8".into())) && is_utf8(Some("C.utf8".into())));
+        assert!(!is_utf8(Some("POSIX".into())) && !is_utf8(Some("de_DE.ISO-8859-1".into())) && !is_utf8(None));
+    }
+
+    #[test]
+    fn little_room_has_no_view() {
+        let room = |columns| Room { columns, rows: 24, unicode: true };
+        assert!(room(FEWEST_COLUMNS).has_view() && !room(FEWEST_COLUMNS - 1).has_view());
+    }
+
+    #[test]
+    fn what_has_no_size_has_the_usual_one() {
+        let file = tempfile::tempfile().expect("a file");
+        let tty = Tty::of(&file);
+        assert_eq!(tty.room(&file), Room { columns: 80, rows: 24, unicode: true });
+        assert!(!tty.live && !tty.colour && tty.is_ours(&file));
+    }
+}

@@ -1,0 +1,110 @@
+//! A run: its load points one after the other.
+
+use super::super::line::{Line, Style};
+use super::super::tty::Room;
+use super::bar::with_bar;
+use super::doing::Doing;
+use super::pulse::Pulse;
+use crate::terminal::words::load;
+use plimsoll_model::samples::{HostSample, Interval, ServerSample};
+use plimsoll_plan::RunPlan;
+use plimsoll_plan::plan::Measure;
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_report::format::duration;
+use std::time::Instant;
+
+#[derive(Clone, Debug)]
+pub struct RunView {
+    workload: String,
+    warmup_seconds: f64,
+    /// None where a number of transactions ends it.
+    measure_seconds: Option<f64>,
+    /// From 1.
+    place: usize,
+    of: usize,
+    point: LoadPoint,
+    /// How far the load has come, seconds, and when it was told.
+    reached: Option<(f64, Instant)>,
+    pulse: Pulse,
+}
+
+impl RunView {
+    pub fn new(plan: &RunPlan, place: usize, of: usize, point: LoadPoint) -> RunView {
+        let measure_seconds = match plan.measure {
+            Measure::Seconds(seconds) => Some(seconds),
+            Measure::Events(_) | Measure::EventsPerConnection(_) => None,
+        };
+        RunView {
+            workload: plan.workload.clone(),
+            warmup_seconds: plan.warmup_seconds,
+            measure_seconds,
+            place,
+            of,
+            point,
+            reached: None,
+            pulse: Pulse::default(),
+        }
+    }
+
+    /// The next load point; its curves go on where those of the one before ended.
+    pub fn next(&mut self, place: usize, point: LoadPoint) {
+        (self.place, self.point, self.reached) = (place, point, None);
+        self.pulse.begin();
+    }
+
+    pub fn add(&mut self, interval: &Interval, host: Option<&HostSample>, server: Option<&ServerSample>) {
+        self.reached = Some((interval.t_ns as f64 / 1e9 + interval.seconds, Instant::now()));
+        self.pulse.add(interval, host, server);
+    }
+
+    pub fn lines(&self, doing: Option<&Doing>, now: Instant, room: Room) -> Vec<Line> {
+        let mut lines = vec![self.head(now, room), self.phase(doing, now, room)];
+        lines.extend(self.pulse.lines(room));
+        lines
+    }
+
+    fn head(&self, now: Instant, room: Room) -> Line {
+        let title = Line::new()
+            .with(Style::Bold, &self.workload)
+            .with(Style::Plain, &format!("  {}", load(self.point)))
+            .with(Style::Dim, &format!("  load point {} of {}", self.place, self.of));
+        match self.left(now) {
+            Some(left) => {
+                title.and_right(Line::new().with(Style::Dim, &format!("about {} left", duration(left))), room)
+            }
+            None => title,
+        }
+    }
+
+    /// Seconds since the load began.
+    fn elapsed(&self, now: Instant) -> Option<f64> {
+        let (seconds, told) = self.reached?;
+        Some(seconds + now.saturating_duration_since(told).as_secs_f64())
+    }
+
+    /// What all load points that are left still take, seconds.
+    fn left(&self, now: Instant) -> Option<f64> {
+        let each = self.warmup_seconds + self.measure_seconds?;
+        let this = (each - self.elapsed(now).unwrap_or(0.0)).max(0.0);
+        Some(this + each * self.of.saturating_sub(self.place) as f64)
+    }
+
+    fn phase(&self, doing: Option<&Doing>, now: Instant, room: Room) -> Line {
+        let Some(elapsed) = self.elapsed(now) else {
+            return doing.map_or(Line::new().with(Style::Plain, "connecting"), |doing| doing.line(now, room));
+        };
+        let (name, at, of) = match elapsed < self.warmup_seconds {
+            true => ("warming up", elapsed, Some(self.warmup_seconds)),
+            false => ("measuring", elapsed - self.warmup_seconds, self.measure_seconds),
+        };
+        phase_line(name, at, of, room)
+    }
+}
+
+/// A phase that has lasted for `at` seconds, of how many if that is known.
+pub fn phase_line(name: &str, at: f64, of: Option<f64>, room: Room) -> Line {
+    let line = Line::new().with(Style::Plain, name);
+    let Some(of) = of.filter(|of| *of > 0.0) else { return line.with(Style::Dim, &format!("  {at:.0} s")) };
+    let at = at.min(of);
+    with_bar(line.with(Style::Dim, &format!("  {at:.0} of {of:.0} s")), at / of, "", room)
+}

@@ -1,0 +1,238 @@
+//! What the trials of a lab that have ended say so far.
+
+use super::super::line::{Line, Style};
+use super::super::tty::Room;
+use crate::terminal::words::load;
+use plimsoll_model::Estimate;
+use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_report::format::{decimals_for, number, short};
+use plimsoll_report::interval::Measured;
+
+/// Columns of the longest name, and of the longest where there is little room.
+const LONGEST_NAME: usize = 28;
+const SHORTEST_NAME: usize = 8;
+/// Blanks between columns.
+const GAP: usize = 2;
+/// Places of cells: a load may be called by its short name, rounds may be left out, what follows are numbers.
+const LOAD: usize = 1;
+const ROUNDS: usize = 2;
+
+#[derive(Clone, Debug, Default)]
+pub struct SoFar {
+    heads: [&'static str; 5],
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Row {
+    cells: [String; 5],
+    /// For where there is no room for the load in words.
+    short_load: String,
+    style: Option<Style>,
+}
+
+impl SoFar {
+    pub fn of(summary: &LabSummary, rounds: u32) -> SoFar {
+        let cells = summary.cells.iter().filter(|cell| cell.rounds + cell.failed > 0);
+        let measured: Vec<Row> = cells.map(|cell| measured(cell, rounds)).collect();
+        let steps =
+            summary.ladders.iter().flat_map(|ladder| ladder.steps.iter().map(move |step| climbed(ladder, step)));
+        let steps: Vec<Row> = steps.collect();
+        let lines: Vec<Row> = summary.load_lines.iter().filter(|line| !line.tried.is_empty()).map(sought).collect();
+        if !steps.is_empty() {
+            return SoFar { heads: ["rung", "verdict", "", "change", ""], rows: steps };
+        }
+        if !lines.is_empty() && measured.is_empty() {
+            return SoFar { heads: ["variant", "load", "rates", "kept", "missed"], rows: lines };
+        }
+        let has_nopm = summary.cells.iter().any(|cell| cell.nopm.is_some());
+        let throughput = if has_nopm { "NOPM" } else { "transactions/s" };
+        SoFar { heads: ["variant", "load", "rounds", throughput, "p99 ms"], rows: measured }
+    }
+
+    /// As much as there is room for: of rows, those of the load that is `current` come first; of columns, the numbers.
+    pub fn lines(&self, current: Option<&str>, room: Room) -> Vec<Line> {
+        if self.rows.is_empty() || room.rows < 2 {
+            return Vec::new();
+        }
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        let fit = room.rows - 1;
+        if rows.len() > fit {
+            rows.sort_by_key(|row| current.is_some_and(|current| row.cells[LOAD] != current));
+        }
+        let hidden = rows.len().saturating_sub(fit);
+        // One line of those that fit says how many do not.
+        rows.truncate(if hidden > 0 { fit - 1 } else { fit });
+        let heads = Row {
+            cells: self.heads.map(str::to_owned),
+            short_load: self.heads[LOAD].to_owned(),
+            style: Some(Style::Dim),
+        };
+        let widths = widths(&heads, &rows, room.columns.saturating_sub(1));
+        let mut lines = vec![heads.line(widths)];
+        lines.extend(rows.iter().map(|row| row.line(widths)));
+        if hidden > 0 {
+            lines.push(Line::new().with(Style::Dim, &format!("… and {} more", hidden + 1)));
+        }
+        lines
+    }
+}
+
+/// Columns of each cell. Where there are too few for all, the rounds go first, then the words of loads, then the ends of
+/// names.
+fn widths(heads: &Row, rows: &[&Row], columns: usize) -> [usize; 5] {
+    let of = |text: &str| Line::new().with(Style::Plain, text).width();
+    let widest = |cell: &dyn Fn(&Row) -> usize| rows.iter().map(|row| cell(row)).fold(cell(heads), usize::max);
+    let mut widths: [usize; 5] = std::array::from_fn(|at| widest(&|row| of(&row.cells[at])));
+    widths[0] = widths[0].min(LONGEST_NAME);
+    let missing = |widths: &[usize; 5]| {
+        let taken: usize = widths.iter().filter(|width| **width > 0).map(|width| width + GAP).sum();
+        taken.saturating_sub(columns + GAP)
+    };
+    if missing(&widths) > 0 {
+        widths[ROUNDS] = 0;
+    }
+    if missing(&widths) > 0 {
+        widths[LOAD] = widest(&|row| of(&row.short_load));
+    }
+    widths[0] = widths[0].saturating_sub(missing(&widths)).max(widths[0].min(SHORTEST_NAME));
+    widths
+}
+
+impl Row {
+    fn line(&self, widths: [usize; 5]) -> Line {
+        let mut line = Line::new();
+        let mut column = 0;
+        for (at, (cell, width)) in self.cells.iter().zip(widths).enumerate().filter(|(_, (_, width))| *width > 0) {
+            let told = |text: &str| Line::new().with(self.style.unwrap_or(Style::Plain), text);
+            let whole = told(cell);
+            let is_short = at == LOAD && whole.width() > width;
+            let cell = if is_short { told(&self.short_load) } else { whole }.cut(width);
+            let blanks = if at <= ROUNDS { 0 } else { width - cell.width().min(width) };
+            line = line.padded_to(column + blanks).and(cell);
+            column += width + GAP;
+        }
+        line
+    }
+}
+
+fn measured(cell: &Cell, rounds: u32) -> Row {
+    let failed = if cell.failed > 0 { format!(", {} failed", cell.failed) } else { String::new() };
+    let throughput = cell.nopm.as_ref().or(cell.transactions_per_second.as_ref());
+    let point = LoadPoint { connections: cell.connections, rate: cell.rate_offered };
+    Row {
+        cells: [
+            cell.variant.clone(),
+            load(point),
+            format!("{} of {rounds}{failed}", cell.rounds),
+            throughput.map_or("-".to_owned(), told),
+            cell.p99_ms.as_ref().map_or("-".to_owned(), |p99| short(p99.value)),
+        ],
+        short_load: point.label(),
+        style: (cell.failed > 0).then_some(Style::Red),
+    }
+}
+
+/// `1,786 ± 34`, or without an interval where there is none yet.
+fn told(estimate: &Estimate) -> String {
+    Measured::from(estimate).label(decimals_for(estimate.value))
+}
+
+fn climbed(ladder: &Ladder, step: &LadderStep) -> Row {
+    let change = |change: &Estimate| {
+        let percent = |share: f64| number(100.0 * share, 1);
+        let sign = if change.value > 0.0 { "+" } else { "" };
+        match (change.low, change.high) {
+            (Some(low), Some(high)) => {
+                format!("{sign}{} % ({} – {})", percent(change.value), percent(low), percent(high))
+            }
+            _ => format!("{sign}{} %", percent(change.value)),
+        }
+    };
+    let style = match step.verdict {
+        RungVerdict::Kept => Some(Style::Green),
+        RungVerdict::Worse | RungVerdict::NotApplied => Some(Style::Red),
+        _ => None,
+    };
+    let change = step.change.as_ref().map_or("-".to_owned(), change);
+    let cells = [
+        format!("{}/{}", ladder.variant, step.rung),
+        step.verdict.words().to_owned(),
+        String::new(),
+        change,
+        String::new(),
+    ];
+    Row { cells, short_load: step.verdict.words().to_owned(), style }
+}
+
+fn sought(line: &LoadLine) -> Row {
+    let best = |kept: bool, pick: fn(f64, f64) -> f64| {
+        let rates = line.tried.iter().filter(|tried| tried.kept == kept).map(|tried| tried.rate);
+        rates.reduce(pick).map_or("-".to_owned(), |rate| format!("{}/s", short(rate)))
+    };
+    let point = LoadPoint { connections: line.connections, rate: None };
+    let cells = [
+        line.variant.clone(),
+        load(point),
+        format!("{} tried", line.tried.len()),
+        best(true, f64::max),
+        best(false, f64::min),
+    ];
+    Row { cells, short_load: point.label(), style: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, connections: usize) -> Row {
+        let point = LoadPoint { connections, rate: None };
+        let cells = [name, &load(point), "2 of 3", "1,786 ± 34", "12.3"].map(str::to_owned);
+        Row { cells, short_load: point.label(), style: None }
+    }
+
+    fn shown(so_far: &SoFar, current: Option<&str>, (columns, rows): (usize, usize)) -> Vec<String> {
+        let room = Room { columns, rows, unicode: true };
+        so_far.lines(current, room).iter().map(|line| line.rendered(room, false)).collect()
+    }
+
+    const HEADS: [&str; 5] = ["variant", "load", "rounds", "transactions/s", "p99 ms"];
+
+    #[test]
+    fn numbers_stand_below_each_other() {
+        let so_far = SoFar { heads: HEADS, rows: vec![row("計測", 4), row("a/rather-long-name-of-a-variant", 64)] };
+        let expected = [
+            "variant                       load            rounds  transactions/s  p99 ms",
+            "計測                          4 connections   2 of 3      1,786 ± 34    12.3",
+            "a/rather-long-name-of-a-var…  64 connections  2 of 3      1,786 ± 34    12.3",
+        ];
+        assert_eq!(shown(&so_far, None, (100, 12)), expected);
+    }
+
+    #[test]
+    fn numbers_are_the_last_to_go() {
+        let so_far = SoFar { heads: HEADS, rows: vec![row("計測", 4), row("a/rather-long-name-of-a-variant", 64)] };
+        let expected = [
+            "variant                       load            transactions/s  p99 ms",
+            "計測                          4 connections       1,786 ± 34    12.3",
+            "a/rather-long-name-of-a-var…  64 connections      1,786 ± 34    12.3",
+        ];
+        assert_eq!(shown(&so_far, None, (70, 12)), expected);
+        let expected = [
+            "variant    load  transactions/s  p99 ms",
+            "計測       c4        1,786 ± 34    12.3",
+            "a/rather…  c64       1,786 ± 34    12.3",
+        ];
+        assert_eq!(shown(&so_far, None, (40, 12)), expected);
+    }
+
+    #[test]
+    fn where_there_is_little_room_the_load_of_now_comes_first() {
+        let rows = (1..=9).map(|number| row(&format!("v{number}"), number)).collect();
+        let so_far = SoFar { heads: ["variant", "load", "", "", ""], rows };
+        let lines = shown(&so_far, Some("7 connections"), (100, 4));
+        assert!(lines[1].starts_with("v7") && lines[2].starts_with("v1") && lines[3] == "… and 7 more", "{lines:?}");
+        assert!(shown(&so_far, None, (100, 1)).is_empty());
+    }
+}

@@ -1,0 +1,119 @@
+//! What is said of loads, trials and measurements in lines of plain text.
+
+use plimsoll_model::io::Probe;
+use plimsoll_model::lab::{ProofVerdict, TrialOutcome, TrialStatus};
+use plimsoll_model::samples::{Interval, Phase};
+use plimsoll_model::summary::Point;
+use plimsoll_plan::lab::TrialPlan;
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_report::format::{self, short};
+use plimsoll_report::interval::Measured;
+
+/// What a trial is called in front of a person.
+pub fn title(trial: &TrialPlan) -> String {
+    format!("{}  {}  round {}", trial.label, load(trial.point), trial.round)
+}
+
+/// `64 connections`, `64 connections at 500 arrivals per second`.
+pub fn load(point: LoadPoint) -> String {
+    format::load(point.connections, point.rate)
+}
+
+/// What came of a trial, in a line.
+pub fn result(outcome: &TrialOutcome) -> String {
+    let why = outcome.why.as_deref().unwrap_or("no reason is known");
+    let mut line = match (outcome.status, &outcome.point) {
+        (TrialStatus::Done, Some(point)) => measured(point),
+        (TrialStatus::Done, None) => "done".to_owned(),
+        (TrialStatus::Failed, _) => format!("failed: {why}"),
+        (TrialStatus::Interrupted, _) => "interrupted".to_owned(),
+    };
+    if let Some(recovery) = &outcome.recovery {
+        line += &format!("  recovered in {:.1} s", recovery.seconds);
+        if !recovery.broken.is_empty() {
+            line += &format!("  damaged: {}", recovery.broken.join("; "));
+        }
+    }
+    let missed = outcome.proofs.iter().filter(|proof| proof.verdict != ProofVerdict::InEffect);
+    let missed: Vec<&str> = missed.map(|proof| proof.name.as_str()).collect();
+    if !missed.is_empty() {
+        line += &format!("  not in effect: {}", missed.join(", "));
+    }
+    line
+}
+
+/// What a trial measured, without intervals: a lab's are those over its rounds.
+fn measured(point: &Point) -> String {
+    let told = |value: Option<f64>| value.map_or("-".to_owned(), short);
+    let throughput = match point.nopm {
+        Some(nopm) => format!("{} NOPM", short(nopm)),
+        None => format!("{} transactions/s", told(point.transactions_per_second)),
+    };
+    format!("{throughput}  p99 {} ms", told(point.latency_ms.p99))
+}
+
+/// A second of a run, or as many as the user wants in a line.
+pub fn interval(point: LoadPoint, interval: &Interval) -> String {
+    let per_second = |count: u64| if interval.seconds > 0.0 { count as f64 / interval.seconds } else { 0.0 };
+    let shown = |ms: Option<f64>| ms.map_or("-".to_owned(), |ms| format!("{ms:.2}"));
+    let at = (interval.t_ns as f64 / 1e9 + interval.seconds).round();
+    let mut line = format!(
+        "[{at:>4.0}s] connections: {}  tps: {:.1}  qps: {:.1}  p50/p95/p99 ms: {}/{}/{}",
+        point.connections,
+        per_second(interval.transactions),
+        per_second(interval.queries),
+        shown(interval.latency_ms.p50),
+        shown(interval.latency_ms.p95),
+        shown(interval.latency_ms.p99),
+    );
+    let errors: u64 = interval.errors.values().sum();
+    for (name, count) in [("errors", errors), ("reconnects", interval.reconnects), ("dropped", interval.counts.dropped)]
+    {
+        if count > 0 {
+            line += &format!("  {name}: {count}");
+        }
+    }
+    if interval.phase == Phase::WarmUp {
+        line += "  (warm-up)";
+    }
+    line
+}
+
+/// A load point that is over.
+pub fn point(point: &Point) -> String {
+    let throughput = match point.nopm {
+        Some(nopm) => Measured::of(point, "nopm", Some(nopm)).in_words("NOPM"),
+        None => {
+            let rate = point.transactions_per_second;
+            Measured::of(point, "transactions_per_second", rate).in_words("transactions/s")
+        }
+    };
+    let p95 = Measured::of(point, "latency_ms.p95", point.latency_ms.p95).label(2);
+    format!("        connections: {:>4}  {throughput}  p95 {p95} ms", point.connections)
+}
+
+/// A second of a measurement of storage.
+pub fn io_interval(interval: &Interval) -> String {
+    let at = (interval.t_ns as f64 / 1e9 + interval.seconds).round();
+    let per_second = if interval.seconds > 0.0 { interval.transactions as f64 / interval.seconds } else { 0.0 };
+    let p99 = interval.latency_ms.p99.map_or("-".to_owned(), |ms| format!("{ms:.2} ms"));
+    let warmup = if interval.phase == Phase::WarmUp { " (warm-up)" } else { "" };
+    format!("{at:.0} s  {per_second:.0} IOPS  p99 {p99}{warmup}")
+}
+
+/// A measurement of storage that is over: its rate, and the latency of each kind of operation.
+pub fn probe(probe: &Probe) -> String {
+    let told = |path: &str, value: Option<f64>| Measured { value, estimate: probe.estimates.get(path).cloned() };
+    let mut line = format!("{:<22} {}", probe.id, probe.name);
+    if probe.iops.is_some() {
+        line += &format!("  {} /s", told("iops", probe.iops).label(0));
+    }
+    for (kind, latency) in &probe.latency_us {
+        let p99 = told(&format!("latency_us.{kind}.p99"), latency.p99).label(0);
+        line += &format!("  {kind} p99 {p99} µs");
+    }
+    if let Some(why) = &probe.error {
+        line += &format!("  failed: {why}");
+    }
+    line
+}

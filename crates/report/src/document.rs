@@ -1,0 +1,267 @@
+//! What every rendering shows: a title, the answer, and sections of blocks. Texts are raw here; each rendering cleans
+//! and escapes them for itself.
+
+use crate::figure;
+use crate::svg::says_beyond;
+use crate::table::Table;
+use crate::text::sentence;
+use plimsoll_model::Caveat;
+use serde::Serialize;
+use std::fmt;
+
+/// A report, whatever it is of and however it is rendered.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    pub title: String,
+    /// The answer in one sentence.
+    pub answer: String,
+    /// What limited it, how sure that is and what is missing; directly below the answer.
+    pub findings: Vec<Finding>,
+    /// What was measured, in a few words each: workload, server, load points.
+    pub facts: Vec<String>,
+    pub sections: Vec<Section>,
+    /// When and by what: `2026-11-21 19:30 UTC by Plimsoll 0.1.0`.
+    pub generated: String,
+    /// What was measured as it is, for programs; null for nothing.
+    pub data: serde_json::Value,
+}
+
+impl Document {
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.sections.iter().flat_map(|section| &section.blocks)
+    }
+
+    /// In their order; the first is the main one.
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        self.blocks().filter_map(|block| if let Block::Figure(figure) = block { Some(figure) } else { None })
+    }
+
+    /// The section with the reasons to mistrust it.
+    pub fn caveats(&self) -> Option<&Section> {
+        let has_caveats = |section: &&Section| section.blocks.iter().any(|block| matches!(block, Block::Caveats(_)));
+        self.sections.iter().find(has_caveats)
+    }
+}
+
+/// One of the sentences below the answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is about, in a few words.
+    pub label: Option<String>,
+    pub text: String,
+}
+
+impl Finding {
+    pub fn of(text: impl Into<String>) -> Finding {
+        Finding { label: None, text: text.into() }
+    }
+
+    pub fn labelled(label: impl Into<String>, text: impl Into<String>) -> Finding {
+        Finding { label: Some(label.into()), text: text.into() }
+    }
+}
+
+/// `What limited it: the server’s CPU, …`.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.label.iter().try_for_each(|label| write!(f, "{label}: "))?;
+        f.write_str(&self.text)
+    }
+}
+
+/// A section; one without blocks is left out by whoever makes the document.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Unique in the document; an anchor in HTML, a first column in CSV.
+    pub id: String,
+    pub heading: String,
+    pub blocks: Vec<Block>,
+}
+
+impl Section {
+    /// None without blocks.
+    pub fn of(id: &str, heading: &str, blocks: Vec<Block>) -> Option<Section> {
+        (!blocks.is_empty()).then(|| Section { id: id.to_owned(), heading: heading.to_owned(), blocks })
+    }
+
+    /// How many reasons to mistrust the document it names: caveats, and what must not be overlooked.
+    pub fn warnings(&self) -> usize {
+        let of = |block: &Block| match block {
+            Block::Caveats(caveats) => caveats.len(),
+            Block::List(items) => items.iter().filter(|item| item.warning).count(),
+            _ => 0,
+        };
+        self.blocks.iter().map(of).sum()
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Block {
+    Subheading(String),
+    Paragraph(String),
+    /// A paragraph that begins with a few words in bold.
+    Lead {
+        lead: String,
+        text: String,
+    },
+    /// In small type.
+    Remark(String),
+    List(Vec<Item>),
+    /// Names and what they are.
+    Pairs(Vec<(String, String)>),
+    Table(TitledTable),
+    Figure(Figure),
+    /// Lines as they are: a command, a listing of the original.
+    Listing(String),
+    Caveats(Vec<Caveat>),
+}
+
+impl Block {
+    pub fn paragraph(text: impl Into<String>) -> Block {
+        Block::Paragraph(text.into())
+    }
+
+    pub fn remark(text: impl Into<String>) -> Block {
+        Block::Remark(text.into())
+    }
+
+    pub fn subheading(text: impl Into<String>) -> Block {
+        Block::Subheading(text.into())
+    }
+
+    pub fn lead(lead: impl Into<String>, text: impl Into<String>) -> Block {
+        Block::Lead { lead: lead.into(), text: text.into() }
+    }
+
+    pub fn table(name: &str, table: Table, remarks: impl IntoIterator<Item = String>) -> Block {
+        Block::Table(TitledTable { name: name.to_owned(), table, remarks: remarks.into_iter().collect() })
+    }
+}
+
+/// A line of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Item {
+    pub text: String,
+    /// What it rests on, in small type.
+    pub small: Option<String>,
+    /// It must not be overlooked.
+    pub warning: bool,
+}
+
+impl Item {
+    pub fn of(text: impl Into<String>) -> Item {
+        Item { text: text.into(), ..Item::default() }
+    }
+}
+
+/// A table that other programs can find again by its name.
+#[derive(Clone, Debug)]
+pub struct TitledTable {
+    /// Unique in its section, lower case: `points`, `cost-per-query`.
+    pub name: String,
+    pub table: Table,
+    /// Below it.
+    pub remarks: Vec<String>,
+}
+
+impl TitledTable {
+    /// What stands below it, a sentence each: why intervals are missing, then the remarks.
+    pub fn notes(&self) -> Vec<String> {
+        let missing = self.table.missing();
+        missing.iter().map(|line| sentence(line)).chain(self.remarks.iter().cloned()).collect()
+    }
+}
+
+/// A figure as it is printed, with the numbers behind it.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// Unique in the document, lower case: `throughput`, `timeline`.
+    pub id: String,
+    pub svg: String,
+    /// The same for a screen as narrow as a phone's; without it, the other is shown there.
+    pub narrow: Option<String>,
+    pub caption: String,
+    /// What is drawn, for those who do not see it.
+    pub table: Table,
+    /// What a script draws instead where there is one, with a cursor and zoom; none where that would add nothing.
+    pub chart: Option<Chart>,
+}
+
+impl Figure {
+    /// Its name among those of sections and tables: `figure-timeline`.
+    pub fn anchor(&self) -> String {
+        format!("figure-{}", self.id)
+    }
+
+    /// A figure that is drawn for a page and for a phone: `draw` is handed the width, CSS pixels. The caption also says
+    /// what an arrow is, if there is one.
+    pub fn drawn(id: &str, caption: &str, table: Table, draw: impl Fn(f64) -> String) -> Figure {
+        let (svg, narrow) = (draw(figure::WIDTH), Some(draw(figure::NARROW)));
+        let arrow = if says_beyond(&svg) { " An arrow ends an interval that goes on beyond the axis." } else { "" };
+        let caption = format!("{caption}{arrow}");
+        Figure { id: id.to_owned(), svg, narrow, caption, table, chart: None }
+    }
+}
+
+/// Lines over a common horizontal axis, in panels below each other that share a cursor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Chart {
+    pub x: Axis,
+    /// Places on the horizontal axis, rising; the same for all lines.
+    pub at: Vec<f64>,
+    pub panels: Vec<ChartPanel>,
+    /// Stretches of the horizontal axis with a name: phases.
+    pub bands: Vec<Band>,
+    /// Places of the first panel with a name: the knee.
+    pub marks: Vec<NamedPlace>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Axis {
+    pub title: String,
+    /// Empty for none.
+    pub unit: String,
+    pub logarithmic: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ChartPanel {
+    pub y: Axis,
+    pub lines: Vec<ChartLine>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ChartLine {
+    pub name: String,
+    /// Colour class of the style sheet: `s1` to `s8`.
+    pub class: String,
+    /// What was not measured here: published, or a model.
+    pub dashed: bool,
+    /// Beside [`Chart::at`]; none where nothing was measured, which is a gap.
+    pub values: Vec<Option<f64>>,
+    /// Ends of the intervals where they are known, or the least and the most of what was put together for a value; empty
+    /// or beside the values.
+    pub low: Vec<Option<f64>>,
+    pub high: Vec<Option<f64>>,
+    /// The slowest and the fastest second of a load point; empty or beside the values.
+    pub least: Vec<Option<f64>>,
+    pub most: Vec<Option<f64>>,
+}
+
+/// A place with a name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NamedPlace {
+    pub x: f64,
+    pub y: f64,
+    pub name: String,
+}
+
+/// A stretch of the horizontal axis.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Band {
+    pub from: f64,
+    pub to: f64,
+    pub name: String,
+    /// What was measured, as against warm-up and drain.
+    pub measured: bool,
+}

@@ -1,0 +1,170 @@
+//! Grouped bars with intervals: variants, and members of groups beside each other (NetApp TR-3693, Figure 1).
+
+use super::label::{Swatch, key, width_of};
+use super::rows::Rows;
+use crate::comparison::signed_percent;
+use crate::document::Figure;
+use crate::format::{NOTHING, decimals_for, short};
+use crate::interval::Measured;
+use crate::scale::Scale;
+use crate::svg::{Anchor, Svg};
+use crate::table::{Column, Table};
+use crate::text::capitalised;
+
+/// Groups from top to bottom, in each the same members. An empty cell is drawn as empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bars {
+    /// `new orders`
+    pub what: String,
+    /// `1/min`
+    pub unit: String,
+    pub groups: Vec<String>,
+    pub members: Vec<String>,
+    /// By group, then by member.
+    pub values: Vec<Vec<Measured>>,
+    /// What the source printed for the same; empty, or beside the values.
+    pub published: Vec<Vec<Option<f64>>>,
+    /// Percent against the first bar of the whole are written at the bars.
+    pub against_first: bool,
+}
+
+/// One bar.
+struct Cell<'a> {
+    group: &'a str,
+    /// Number and name of the member.
+    member: (usize, &'a str),
+    value: Measured,
+    published: Option<f64>,
+    /// Against the first bar, as a share.
+    change: Option<f64>,
+}
+
+/// None without any value.
+pub fn draw(id: &str, bars: &Bars, caption: &str) -> Option<Figure> {
+    let cells = cells(bars);
+    if !cells.iter().any(|cell| cell.value.value.or(cell.published).is_some()) {
+        return None;
+    }
+    Some(Figure::drawn(id, caption, table(bars, &cells), |width| drawing(bars, &cells, width)))
+}
+
+fn cells(bars: &Bars) -> Vec<Cell<'_>> {
+    let first = bars.values.first().and_then(|group| group.first()?.value).filter(|value| *value > 0.0);
+    let mut cells = Vec::new();
+    for (group, name) in bars.groups.iter().enumerate() {
+        for (number, member) in bars.members.iter().enumerate() {
+            let value = bars.values.get(group).and_then(|values| values.get(number)).cloned().unwrap_or_default();
+            let published = bars.published.get(group).and_then(|values| *values.get(number)?);
+            let change = value.value.zip(first).map(|(value, first)| value / first - 1.0);
+            let change = change.filter(|_| bars.against_first && !cells.is_empty());
+            cells.push(Cell { group: name, member: (number, member), value, published, change });
+        }
+    }
+    cells
+}
+
+fn table(bars: &Bars, cells: &[Cell<'_>]) -> Table {
+    let words = |of: for<'a> fn(&'a Cell<'_>) -> &'a str| cells.iter().map(|cell| of(cell).to_owned()).collect();
+    let values: Vec<Measured> = cells.iter().map(|cell| cell.value.clone()).collect();
+    let mut columns = Vec::new();
+    if bars.groups.len() > 1 {
+        columns.push(Column::words("group", words(|cell| cell.group)));
+    }
+    if bars.members.len() > 1 || columns.is_empty() {
+        columns.push(Column::words("member", words(|cell| cell.member.1)));
+    }
+    columns.push(super::column(&bars.what, &bars.unit, 2, &values));
+    let shown = |value: Option<f64>, of: fn(f64) -> String| value.map_or(NOTHING.to_owned(), of);
+    if cells.iter().any(|cell| cell.change.is_some()) {
+        let changes = cells.iter().map(|cell| shown(cell.change, signed_percent)).collect();
+        columns.push(Column::numbers("against the first", "", changes));
+    }
+    if cells.iter().any(|cell| cell.published.is_some()) {
+        let published = cells.iter().map(|cell| shown(cell.published, short)).collect();
+        columns.push(Column::numbers("published", &bars.unit, published));
+    }
+    Table::new(columns)
+}
+
+/// Room for a value with its percents, right of the bars.
+const LABELS: f64 = 118.0;
+
+fn drawing(bars: &Bars, cells: &[Cell<'_>], width: f64) -> String {
+    let grouped = bars.groups.len() > 1 && bars.members.len() > 1;
+    let name = |cell: &Cell<'_>| if bars.members.len() > 1 { cell.member.1.to_owned() } else { cell.group.to_owned() };
+    let names: Vec<String> = cells.iter().map(name).collect();
+    let published = cells.iter().any(|cell| cell.published.is_some());
+    let top = if published { 50.0 } else { 28.0 };
+    let headings: &[String] = if grouped { &bars.groups } else { &[] };
+    let rows = Rows::new(width, names.iter().chain(headings).map(String::as_str), LABELS, top);
+    let bottom = rows.bottom((cells.len() + headings.len()) as f64);
+    let mut svg = Svg::new(width, bottom + 26.0, &format!("{} as bars", bars.what));
+    svg.panel_title((6.0, 14.0), &capitalised(&bars.what), &bars.unit);
+    if published {
+        key(&mut svg, &[(Swatch::Printed, String::new(), "published".to_owned())], (6.0, width), 34.0);
+    }
+    let x = Scale::from_zero(highest(cells), rows.range(), 5);
+    rows.axis(&mut svg, &x, bottom);
+    let mut row = 0.0;
+    for (cell, name) in cells.iter().zip(&names) {
+        if grouped && cell.member.0 == 0 {
+            rows.heading(&mut svg, row, cell.group);
+            row += 1.0;
+        }
+        rows.name(&mut svg, row, name);
+        bar(&mut svg, &rows, row, &x, cell, &bars.unit);
+        row += 1.0;
+    }
+    svg.finish()
+}
+
+/// The end of the axis: above all values; ends of intervals far beyond all values are cut off instead.
+fn highest(cells: &[Cell<'_>]) -> f64 {
+    let values = cells.iter().flat_map(|cell| [cell.value.value, cell.published]).flatten().fold(0.0, f64::max);
+    let ends = cells.iter().filter_map(|cell| cell.value.ends().1).filter(|end| *end < 1.5 * values);
+    ends.fold(values, f64::max)
+}
+
+fn bar(svg: &mut Svg, rows: &Rows, row: f64, x: &Scale, cell: &Cell<'_>, unit: &str) {
+    let mut end = x.at(0.0);
+    match cell.value.value {
+        Some(value) => {
+            let shown = cell.value.label(decimals_for(value));
+            let class = format!("bar s{}", cell.member.0 % 8 + 1);
+            rows.bar(svg, row, x, (0.0, value), &class, &format!("{}: {shown} {unit}", cell.member.1));
+            rows.whisker(svg, row, x, &cell.value);
+            end = [Some(value), cell.value.ends().1, cell.published].into_iter().flatten().fold(value, f64::max);
+            end = x.at(end).min(rows.right);
+            let y = rows.middle(row) + 4.0;
+            svg.text((end + 9.0, y), Anchor::Start, "strong", &short(value));
+            if let Some(share) = cell.change {
+                let at = end + 16.0 + width_of(&short(value));
+                svg.text((at, y), Anchor::Start, "tick", &signed_percent(share));
+            }
+        }
+        None => rows.empty(svg, row, end),
+    }
+    if let Some(published) = cell.published {
+        end = x.at(published);
+        let hint = format!("published: {} {unit}", short(published));
+        svg.marker((end, rows.middle(row)), 4.0, 2, "printed", &hint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::Estimate;
+
+    #[test]
+    fn an_interval_beyond_the_axis_ends_in_an_arrow_and_the_caption_says_so() {
+        let draw = |high| {
+            let value = Measured::from(&Estimate::new(10.0, (9.0, high), 0.95, 4.0, String::new()));
+            let values = vec![vec![value]];
+            let (groups, members) = (vec!["a".to_owned()], vec![String::new()]);
+            draw("f", &Bars { groups, members, values, ..Bars::default() }, "Means.").expect("a bar")
+        };
+        assert_eq!(draw(11.0).caption, "Means.");
+        assert!(draw(1000.0).caption.ends_with("An arrow ends an interval that goes on beyond the axis."));
+    }
+}

@@ -1,0 +1,93 @@
+//! The same for a script.
+
+use super::{Curves, Drawn, Line, Pick, Place, knee, known, latency_range, latency_title, loads, percentiles};
+use super::{is_logarithmic, throughputs};
+use crate::document::{Axis, Band, Chart, ChartLine, ChartPanel, NamedPlace};
+use crate::interval::Measured;
+use crate::text::capitalised;
+
+pub(super) fn chart(curves: &Curves, lines: &[Drawn<'_>]) -> Chart {
+    let at = loads(curves);
+    let throughput = |drawn: &Drawn<'_>| {
+        let seconds = |of: fn((f64, f64)) -> f64| along(drawn.line, &at, |place| place.seconds.map(of));
+        let (least, most) = match (lines.len(), throughputs(drawn.line).any(|(place, _)| place.seconds.is_some())) {
+            (1, true) => (seconds(|ends| ends.0), seconds(|ends| ends.1)),
+            _ => (Vec::new(), Vec::new()),
+        };
+        ChartLine { least, most, ..line(drawn, &at, drawn.name(), drawn.class(), |place| &place.throughput) }
+    };
+    let mut throughputs: Vec<ChartLine> = lines.iter().map(throughput).collect();
+    let (mut bands, mut marks) = (Vec::new(), Vec::new());
+    throughputs.extend(lines.iter().filter_map(|drawn| model(drawn, &at, lines.len() > 1)));
+    marks.extend(lines.iter().filter_map(|drawn| knee_mark(drawn, lines.len() == 1)));
+    if let [only] = lines {
+        bands.extend(knee_band(only.line, &at));
+    }
+    let mut panels = vec![ChartPanel { y: axis(&capitalised(&curves.what), &curves.unit, false), lines: throughputs }];
+    let latencies = latencies(lines, &at);
+    if !latencies.is_empty() {
+        let y = axis(latency_title(curves), "ms", is_logarithmic(latency_range(lines)));
+        panels.push(ChartPanel { y, lines: latencies });
+    }
+    Chart { x: axis(&curves.axis, "", true), at, panels, bands, marks }
+}
+
+fn axis(title: &str, unit: &str, logarithmic: bool) -> Axis {
+    Axis { title: title.to_owned(), unit: unit.to_owned(), logarithmic }
+}
+
+fn along(line: &Line, at: &[f64], of: impl Fn(&Place) -> Option<f64>) -> Vec<Option<f64>> {
+    at.iter().map(|x| line.places.iter().find(|place| place.x == *x).and_then(&of)).collect()
+}
+
+fn line(drawn: &Drawn<'_>, at: &[f64], name: String, class: String, pick: Pick) -> ChartLine {
+    ChartLine {
+        name,
+        class,
+        dashed: drawn.line.is_published,
+        values: along(drawn.line, at, |place| pick(place).value),
+        low: along(drawn.line, at, |place| pick(place).ends().0),
+        high: along(drawn.line, at, |place| pick(place).ends().1),
+        ..ChartLine::default()
+    }
+}
+
+fn latencies(lines: &[Drawn<'_>], at: &[f64]) -> Vec<ChartLine> {
+    let mut latencies = Vec::new();
+    for drawn in lines {
+        for (name, class, pick) in percentiles(lines).iter().filter(|(_, _, pick)| known(drawn.line, *pick).count() > 0)
+        {
+            let (title, class) = match lines.len() {
+                1 => ((*name).to_owned(), (*class).to_owned()),
+                _ => (format!("{} {name}", drawn.name()), drawn.class()),
+            };
+            latencies.push(line(drawn, at, title, class, *pick));
+        }
+    }
+    latencies
+}
+
+fn model(drawn: &Drawn<'_>, at: &[f64], is_named: bool) -> Option<ChartLine> {
+    let model = drawn.line.scaling.as_ref()?.saturation.as_ref()?;
+    let values = at.iter().map(|load| Some(model.at(*load)).filter(|value| value.is_finite())).collect();
+    let (name, class) = match is_named {
+        true => (format!("{}, model", drawn.name()), drawn.class()),
+        false => ("Universal Scalability Law".to_owned(), "aside".to_owned()),
+    };
+    Some(ChartLine { name, class, dashed: true, values, ..ChartLine::default() })
+}
+
+/// Where the knee may lie.
+fn knee_band(line: &Line, at: &[f64]) -> Option<Band> {
+    let (low, high) = Measured::from(&knee(line)?.load).ends();
+    let (from, to) = (low.or(at.first().copied())?, high.or(at.last().copied())?);
+    (low.is_some() || high.is_some()).then(|| Band { from, to, name: String::new(), measured: false })
+}
+
+/// Its name would lie on those of other lines.
+fn knee_mark(drawn: &Drawn<'_>, is_named: bool) -> Option<NamedPlace> {
+    let knee = knee(drawn.line)?;
+    let told = || format!("knee: about {}", Measured::from(&knee.load).label(0));
+    let name = if is_named { told() } else { String::new() };
+    Some(NamedPlace { x: knee.load.value, y: knee.throughput, name })
+}

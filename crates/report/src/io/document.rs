@@ -1,0 +1,158 @@
+//! What a report of a storage evaluation shows, in the order in which a reader asks.
+
+use super::answer::answer;
+use super::{figure, tables};
+use crate::document::{Block, Document, Finding, Item, Section};
+use crate::format::{counted, tick};
+use crate::section::{caveats, repeat};
+use crate::subject::Recorded;
+use crate::text::sentence;
+use plimsoll_model::io::{IoSummary, Probe, SheetLine};
+use serde_json::json;
+
+/// As complete as that of a run.
+pub fn document(recorded: &Recorded, summary: &IoSummary) -> Document {
+    let sections = [
+        sheet(summary),
+        depths(summary),
+        commits(summary),
+        cache(summary),
+        burst(summary),
+        validation(summary),
+        published(summary),
+        probes(summary),
+        environment(summary),
+        caveats(summary, &recorded.missing),
+        repeat::section(&recorded.how_to_repeat, summary.recording.as_deref()),
+    ];
+    let told = recorded.state.iter().map(|state| sentence(state)).chain(warnings(summary)).map(Finding::of);
+    Document {
+        title: format!("Storage of {}", summary.directory),
+        answer: answer(summary),
+        findings: told.chain(caveats::findings(&recorded.missing)).collect(),
+        facts: facts(summary),
+        sections: sections.into_iter().flatten().collect(),
+        generated: recorded.generated.clone(),
+        data: json!({"io": summary}),
+    }
+}
+
+/// The statements that must not be overlooked.
+fn warnings(summary: &IoSummary) -> impl Iterator<Item = String> {
+    summary.sheet.iter().filter(|line| line.warning).map(|line| line.statement.clone())
+}
+
+fn facts(summary: &IoSummary) -> Vec<String> {
+    let device = &summary.device;
+    let below: Vec<&str> = [device.filesystem.as_deref(), device.name.as_deref()].into_iter().flatten().collect();
+    let seconds: f64 = summary.probes.iter().map(|probe| probe.seconds).sum();
+    let measured = counted(summary.probes.len() as f64, "measurement");
+    let mut facts = vec![summary.suite.clone()];
+    facts.extend((!below.is_empty()).then(|| below.join(" on ")));
+    facts.push(format!("{measured}, {} s in all", tick(seconds.round())));
+    facts
+}
+
+/// What a DBA reads, by topic.
+fn sheet(summary: &IoSummary) -> Option<Section> {
+    let topics = summary.sheet.chunk_by(|a, b| a.topic == b.topic);
+    let mut blocks: Vec<Block> = topics.flat_map(topic).collect();
+    if !blocks.is_empty() {
+        let without = tables::without_interval(summary).map(|text| sentence(&text));
+        let remarks: Vec<String> = [SHEET_REMARK.to_owned()].into_iter().chain(without).collect();
+        blocks.push(Block::remark(remarks.join(" ")));
+    }
+    Section::of("sheet", "The sheet", blocks)
+}
+
+const SHEET_REMARK: &str = "Each statement names the probes that it rests on; ± is half of a 95 % interval. What must not be \
+                            overlooked is marked.";
+
+fn topic(lines: &[SheetLine]) -> Vec<Block> {
+    let heading = lines.first().map(|line| Block::subheading(&line.topic));
+    let items = lines.iter().map(|line| Item {
+        text: line.statement.clone(),
+        small: (!line.probes.is_empty()).then(|| line.probes.join(" · ")),
+        warning: line.warning,
+    });
+    heading.into_iter().chain([Block::List(items.collect())]).collect()
+}
+
+fn depths(summary: &IoSummary) -> Option<Section> {
+    let caption = "Page reads (probe 6) and page writes (probe 7) by how many were under way at once. Dots are means over the \
+                   measured window, thin strokes with caps their 95 % intervals; below, the median and the 99th percentile of \
+                   one read or write.";
+    let figure = figure::depth::draw(&summary.probes, caption)?;
+    Section::of("depth", "Latency over depth", vec![Block::Figure(figure)])
+}
+
+fn commits(summary: &IoSummary) -> Option<Section> {
+    let caption = "How long a session waits until its commit is durable, by how many commit at once (probes 1 and 2): of each \
+                   hundred commits, how many took so long. Each line has the number of sessions at its peak.";
+    let figures = figure::commits::draw(&summary.probes, caption);
+    Section::of("commits", "Commit latency", figures.into_iter().map(Block::Figure).collect())
+}
+
+fn cache(summary: &IoSummary) -> Option<Section> {
+    let caption = "Latency of random reads over the size of the set that they are drawn from (probe 13). A step upwards is \
+                   where a cache ends; a level line means that one tier answers everything.";
+    let figure = figure::cache::draw(&summary.probes, caption)?;
+    Section::of("cache", "Cache map", vec![Block::Figure(figure)])
+}
+
+fn burst(summary: &IoSummary) -> Option<Section> {
+    let caption = "Page writes second by second (probes 13 and 14). Where the rate falls for good, a cache is full or credits \
+                   are used up.";
+    let figures = figure::burst::draw(&summary.probes, caption);
+    Section::of("burst", "Write burst", figures.into_iter().map(Block::Figure).collect())
+}
+
+fn validation(summary: &IoSummary) -> Option<Section> {
+    let note = "What the probes predict beside what a private server on the same directory reached. No intervals: one run each. \
+                Where the CPU was the limit, a prediction from storage alone is an upper bound.";
+    let table = Block::table("validation", tables::validation(summary)?, [note.to_owned()]);
+    Section::of("validation", "Predicted and reached", vec![table])
+}
+
+fn published(summary: &IoSummary) -> Option<Section> {
+    let note =
+        "In the format of the document that was repeated; no intervals: it prints none. Its hardware was another.";
+    let table = Block::table("published", tables::published(summary)?, [note.to_owned()]);
+    Section::of("published", "Published and measured", vec![table])
+}
+
+fn probes(summary: &IoSummary) -> Option<Section> {
+    let all: Vec<&Probe> = summary.probes.iter().collect();
+    if all.is_empty() {
+        return None;
+    }
+    let remark = "Latencies are of the kind of operation that is named.".to_owned();
+    let mut blocks = vec![Block::table("probes", tables::probes(&all, true), [remark])];
+    let failures: Vec<Item> =
+        tables::failures(&summary.probes).into_iter().chain(tables::dropped(&summary.probes)).map(Item::of).collect();
+    if !failures.is_empty() {
+        blocks.extend([Block::subheading("Not measured, or not to the end"), Block::List(failures)]);
+    }
+    Section::of("probes", "Probes", blocks)
+}
+
+fn environment(summary: &IoSummary) -> Option<Section> {
+    let of_run = [
+        ("directory", summary.directory.clone()),
+        ("suite", summary.suite.clone()),
+        ("seed", summary.seed.to_string()),
+    ];
+    let pairs = of_run.into_iter().chain(tables::device(&summary.device));
+    let pairs = pairs.map(|(name, value)| (name.to_owned(), value)).collect();
+    Section::of("environment", "Test environment", vec![Block::Pairs(pairs)])
+}
+
+/// Of the whole, then of each measurement.
+fn caveats(summary: &IoSummary, missing: &[String]) -> Option<Section> {
+    let mut section = caveats::section(&summary.caveats, None, missing)?;
+    for probe in summary.probes.iter().filter(|probe| !probe.caveats.is_empty()) {
+        section.blocks.push(Block::subheading(format!("Of {}", probe.id)));
+        section.blocks.push(Block::Caveats(probe.caveats.clone()));
+    }
+    Some(section)
+}

@@ -1,0 +1,86 @@
+//! What a report of a lab shows, in the order in which a reader asks.
+
+use super::places::Group;
+use super::{answer, effects, figures, limits, numbers, places, published, safety, storage, trials};
+use crate::document::{Document, Section};
+use crate::format::counted;
+use crate::section::{caveats, cost, environment, latency, repeat};
+use crate::subject::{Latency, Recorded};
+use plimsoll_model::lab::LabSummary;
+use serde_json::{Value, json};
+
+/// The answer, the main figure, the numbers with their intervals, then what they rest on.
+pub fn document(recorded: &Recorded, summary: &LabSummary) -> Document {
+    let shown = places::shown(recorded, summary);
+    let first = [figures::section(recorded, summary), numbers::section(summary)];
+    let then = [
+        effects::comparisons(recorded, summary),
+        published::section(recorded),
+        limits::section(recorded, summary),
+        effects::cpu(recorded, summary),
+        environment::section(recorded),
+        cost::of(&places::costs(&shown), &places::costs(&places::all(recorded))),
+        trials::section(recorded),
+        latency(&shown),
+        safety::section(recorded, summary),
+        caveats::section(&summary.caveats, None, &missing(recorded)),
+        repeat::section(&recorded.how_to_repeat, summary.recording.as_deref()),
+    ];
+    let sections = first.into_iter().flatten().chain(storage::sections(recorded)).chain(then.into_iter().flatten());
+    Document {
+        title: recorded.title.clone(),
+        answer: answer::answer(summary),
+        findings: answer::findings(recorded, summary),
+        facts: facts(recorded, summary),
+        sections: sections.collect(),
+        generated: recorded.generated.clone(),
+        data: data(recorded, summary),
+    }
+}
+
+/// Percentiles of the round in the middle of each group, and second by second those of the one that carried most.
+fn latency(shown: &[Group<'_>]) -> Option<Section> {
+    let of = |group: &Group<'_>| -> Option<(f64, String, Latency)> {
+        let trial = places::agreed(group).map(|agreed| agreed.trial).or(group.trials.first().copied())?;
+        let label = format!("{}, round {}", group.label, trial.round);
+        let rate = trial.point.as_ref().and_then(|point| point.transactions_per_second).unwrap_or(0.0);
+        Some((rate, label, trial.latency.clone()?))
+    };
+    let known: Vec<(f64, String, Latency)> = shown.iter().filter_map(of).collect();
+    let lines: Vec<(String, &Latency)> = known.iter().map(|(_, label, latency)| (label.clone(), latency)).collect();
+    let most = known.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    latency::of(&lines, most.map(|(_, label, latency)| (label.clone(), latency)))
+}
+
+/// What was measured, in a few words each.
+fn facts(recorded: &Recorded, summary: &LabSummary) -> Vec<String> {
+    let asked = |name: &str| recorded.asked.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+    let servers =
+        recorded.environment.facts.iter().filter(|(name, _)| name == "Server").map(|(_, value)| value.clone());
+    let mut bases: Vec<&str> = recorded.trials.iter().map(|trial| trial.base.as_str()).collect();
+    bases.sort_unstable();
+    bases.dedup();
+    let done = summary.trials.done + summary.trials.failed;
+    let mut facts: Vec<String> = asked("Workload").into_iter().chain(servers).collect();
+    facts.push(format!("{}, {}", counted(bases.len() as f64, "variant"), counted(done as f64, "trial")));
+    facts.extend(asked("Measured").map(|each| format!("{each} each")));
+    facts.extend(summary.preset.as_ref().map(|preset| format!("preset {preset}")));
+    facts.extend(summary.source.as_ref().map(|source| format!("after {source}")));
+    facts
+}
+
+/// What is not there, and the trials that failed.
+fn missing(recorded: &Recorded) -> Vec<String> {
+    recorded.missing.iter().cloned().chain(trials::failures(recorded)).collect()
+}
+
+/// The summary, and of each trial what limited it and what a transaction cost.
+fn data(recorded: &Recorded, summary: &LabSummary) -> Value {
+    json!({
+        "lab": summary,
+        "trials": recorded.trials.iter().map(trials::data).collect::<Vec<Value>>(),
+        "published": recorded.published.iter().map(published::data).collect::<Vec<Value>>(),
+        "corroboration": recorded.corroboration,
+        "missing": recorded.missing,
+    })
+}

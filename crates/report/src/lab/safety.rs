@@ -1,0 +1,171 @@
+//! The settings that were really in effect, and what they cost in safety.
+
+use super::places;
+use crate::document::{Block, Item, Section};
+use crate::format::NOTHING;
+use crate::section::settings;
+use crate::subject::{Recorded, Trial};
+use crate::table::{Column, Mark, Table};
+use plimsoll_model::durability::{Class, Risks};
+use plimsoll_model::lab::{LabSummary, Proof, ProofVerdict};
+use std::collections::BTreeSet;
+
+/// More labels than these are counted instead.
+const MOST_LABELS: usize = 3;
+
+/// A proof, and the variants of whose trials it is.
+struct Proved<'a> {
+    proof: &'a Proof,
+    labels: Vec<&'a str>,
+}
+
+pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
+    let proved = proved(recorded);
+    let mut blocks = Vec::new();
+    if !proved.is_empty() {
+        let remark = "Read back from the running server, in connections of their own and in those of the load; where it \
+                      shows, what a setting does was looked at as well.";
+        blocks.push(Block::table("proofs", table(recorded, &proved), [remark.to_owned()]));
+    } else if let Some(first) = recorded.trials.iter().find(|trial| !trial.settings.is_empty()) {
+        blocks.push(Block::table("settings", settings::table(&first.settings), []));
+    }
+    let (risks, fingerprint) = (risks(recorded, summary), fingerprint(recorded, summary));
+    if fingerprint.is_some() || !risks.is_empty() {
+        blocks.push(Block::subheading("What they cost in safety"));
+        blocks.extend((!risks.is_empty()).then_some(Block::List(risks)));
+        blocks.extend(fingerprint);
+    }
+    Section::of("settings", "Settings in effect", blocks)
+}
+
+/// The proofs of all trials; those that say the same once.
+fn proved(recorded: &Recorded) -> Vec<Proved<'_>> {
+    let mut all: Vec<Proved<'_>> = Vec::new();
+    for trial in &recorded.trials {
+        for proof in &trial.proofs {
+            let label = trial.variant.as_str();
+            match all.iter_mut().find(|known| is_alike(known.proof, proof)) {
+                Some(known) if known.labels.contains(&label) => {}
+                Some(known) => known.labels.push(label),
+                None => all.push(Proved { proof, labels: vec![label] }),
+            }
+        }
+    }
+    all.sort_by_key(|of| of.proof.name.as_str());
+    all
+}
+
+fn is_alike(a: &Proof, b: &Proof) -> bool {
+    (&a.name, &a.requested, &a.effective, a.verdict, a.class)
+        == (&b.name, &b.requested, &b.effective, b.verdict, b.class)
+}
+
+fn table(recorded: &Recorded, proved: &[Proved<'_>]) -> Table {
+    let mut labels: Vec<&str> = recorded.trials.iter().map(|trial: &Trial| trial.variant.as_str()).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    let words = |of: &dyn Fn(&Proved<'_>) -> String| proved.iter().map(of).collect::<Vec<_>>();
+    let mut columns = vec![
+        Column::words("setting", words(&|of| of.proof.name.clone())),
+        Column::words("requested", words(&|of| of.proof.requested.clone())),
+        Column::words("in effect", words(&|of| of.proof.effective.clone().unwrap_or_else(|| NOTHING.to_owned()))),
+        Column::words("verdict", words(&|of| verdict(of.proof))),
+        Column::words("class", words(&|of| format!("{}: {}", of.proof.class.name(), of.proof.class.words()))),
+    ];
+    if labels.len() > 1 {
+        columns.insert(1, Column::words("of", words(&|of| whose(&of.labels, labels.len()))));
+    }
+    if proved.iter().any(|of| of.proof.behaviour.is_some() || of.proof.remark.is_some()) {
+        columns.push(Column::words("what it does", words(&|of| remark(of.proof))));
+    }
+    columns.push(Column::words("origin", words(&|of| of.proof.origin.clone())));
+    let marks = proved.iter().map(|of| (of.proof.verdict != ProofVerdict::InEffect).then_some(Mark::Differs));
+    Table { marks: marks.collect(), columns }
+}
+
+/// `fc, nfs`, `all`, `5 of 12`.
+fn whose(labels: &[&str], of: usize) -> String {
+    match labels.len() {
+        all if all == of => "all".to_owned(),
+        few if few <= MOST_LABELS => labels.join(", "),
+        many => format!("{many} of {of}"),
+    }
+}
+
+fn verdict(proof: &Proof) -> String {
+    let words = match proof.verdict {
+        ProofVerdict::InEffect => "in effect",
+        ProofVerdict::NotApplied => "not applied",
+        ProofVerdict::Removed => "removed on this server",
+    };
+    words.to_owned()
+}
+
+fn remark(proof: &Proof) -> String {
+    [proof.behaviour.as_deref(), proof.remark.as_deref()].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// The settings that decide what a commit survives, as they were in effect in each variant, with what that risks.
+fn fingerprint(recorded: &Recorded, summary: &LabSummary) -> Option<Block> {
+    let mut told: Vec<(&Trial, &Risks)> = Vec::new();
+    for cell in &summary.cells {
+        let is_it = |trial: &&Trial| places::variant(trial) == cell.variant && !trial.durability.is_empty();
+        let is_new = told.iter().all(|(known, _)| known.base != cell.variant);
+        told.extend(recorded.trials.iter().find(is_it).filter(|_| is_new).map(|trial| (trial, &cell.risks)));
+    }
+    let mut names: Vec<&String> = told.iter().flat_map(|(trial, _)| trial.durability.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let value =
+        |trial: &Trial, name: &str| trial.durability.get(name).map_or(NOTHING, |durable| &durable.value).to_owned();
+    let mut columns = vec![
+        Column::words("variant", told.iter().map(|(trial, _)| trial.base.clone()).collect()),
+        Column::words("what may happen", told.iter().map(|(_, risks)| in_words(risks)).collect()),
+    ];
+    columns.extend(
+        names.iter().map(|name| Column::words(name, told.iter().map(|(trial, _)| value(trial, name)).collect())),
+    );
+    (!told.is_empty() && !names.is_empty()).then(|| Block::table("durability", Table::new(columns), []))
+}
+
+/// `d1: loses the last second of commits if the machine fails`.
+fn in_words(risks: &Risks) -> String {
+    let words: Vec<String> = risks.iter().map(|class| format!("{class}: {}", class.words())).collect();
+    if words.is_empty() { Class::D0.words().to_owned() } else { words.join("; ") }
+}
+
+/// What each variant risked and by which settings, as a warning; what all risk stands once.
+fn risks(recorded: &Recorded, summary: &LabSummary) -> Vec<Item> {
+    let Some(first) = summary.cells.first() else { return Vec::new() };
+    let of_all = summary.cells.iter().fold(first.risks.clone(), |common, cell| &common & &cell.risks);
+    let mut told: Vec<Item> = Vec::new();
+    for class in &of_all {
+        let text = format!("what all variants have in effect {}{}", class.words(), by(recorded, *class, None));
+        told.push(Item { warning: true, ..Item::of(text) });
+    }
+    for cell in &summary.cells {
+        for class in &cell.risks - &of_all {
+            let text = format!("{} {}{}", cell.variant, class.words(), by(recorded, class, Some(&cell.variant)));
+            let item = Item { warning: true, ..Item::of(text) };
+            if !told.contains(&item) {
+                told.push(item);
+            }
+        }
+    }
+    told
+}
+
+/// ` (sync_binlog = 0)`: the settings of any trial of the variant, or of all, that cost that.
+fn by(recorded: &Recorded, class: Class, variant: Option<&str>) -> String {
+    let is_of = |trial: &&Trial| match variant {
+        Some(name) => places::variant(trial) == name,
+        None => places::variant(trial) == trial.base,
+    };
+    let trials = recorded.trials.iter().filter(is_of);
+    let costly = trials.flat_map(|trial| &trial.durability).filter(|(_, durable)| durable.risks.contains(&class));
+    let settings: BTreeSet<String> = costly.map(|(name, durable)| format!("{name} = {}", durable.value)).collect();
+    match settings.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", settings.into_iter().collect::<Vec<_>>().join(", ")),
+    }
+}

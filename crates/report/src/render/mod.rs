@@ -1,0 +1,62 @@
+//! A [`Document`] in each format. All show the same content, and all take what they show for hostile.
+
+mod csv;
+mod html;
+mod json;
+mod markdown;
+mod svg;
+
+pub use html::{STYLE, fragment};
+
+use crate::document::Document;
+use crate::text::clean;
+use std::fmt;
+
+/// What a report can be written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format<'a> {
+    /// One page, offline, complete without JavaScript.
+    Html,
+    Markdown,
+    Json,
+    /// Every table, a line for each cell.
+    Csv,
+    /// One figure by its id, or the main one.
+    Svg(Option<&'a str>),
+}
+
+/// The document has no such figure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoFigure {
+    pub wanted: Option<String>,
+    /// Ids of those that it has.
+    pub known: Vec<String>,
+}
+
+impl fmt::Display for NoFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.wanted, self.known.is_empty()) {
+            (_, true) => f.write_str("the report has no figure"),
+            (None, false) => write!(f, "name a figure; there are: {}", self.known.join(", ")),
+            (Some(wanted), false) => {
+                write!(f, "the report has no figure `{}`; there are: {}", clean(wanted), self.known.join(", "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for NoFigure {}
+
+/// The document in a format, as text that ends with a line break.
+///
+/// # Errors
+/// [`NoFigure`] if a figure is asked for that the document does not have.
+pub fn render(document: &Document, format: Format<'_>) -> Result<String, NoFigure> {
+    match format {
+        Format::Html => Ok(html::page(document)),
+        Format::Markdown => Ok(markdown::text(document)),
+        Format::Json => Ok(json::text(document)),
+        Format::Csv => Ok(csv::text(document)),
+        Format::Svg(id) => svg::figure(document, id),
+    }
+}

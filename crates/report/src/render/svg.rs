@@ -1,0 +1,16 @@
+//! One figure as a file of its own.
+
+use super::NoFigure;
+use crate::document::Document;
+use crate::svg::standalone;
+
+/// The figure that is called so, or the first.
+///
+/// # Errors
+/// [`NoFigure`] if there is none.
+pub(super) fn figure(document: &Document, id: Option<&str>) -> Result<String, NoFigure> {
+    let found = document.figures().find(|figure| id.is_none_or(|id| figure.id == id));
+    let known = || document.figures().map(|figure| figure.id.clone()).collect();
+    let figure = found.ok_or_else(|| NoFigure { wanted: id.map(str::to_owned), known: known() })?;
+    Ok(standalone(&figure.svg))
+}

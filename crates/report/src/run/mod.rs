@@ -1,0 +1,111 @@
+//! A run: its load points as a sweep, with what only a summary tells.
+
+mod curves;
+mod order_entry;
+mod sections;
+
+use crate::document::Document;
+use crate::format::{counted, tick};
+use crate::section::{caveats, environment, repeat, settings};
+use crate::sentence;
+use crate::subject::{Recorded, Trial};
+use crate::sweep::Sweep;
+use crate::terminal::Look;
+use plimsoll_model::diagnosis::Diagnosis;
+use plimsoll_model::summary::{Point, Summary};
+use serde_json::{Value, json};
+
+/// A run as its report shows it: the summary, and what was recorded of its load points.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run<'a> {
+    pub summary: &'a Summary,
+    pub recorded: &'a Recorded,
+}
+
+impl<'a> Run<'a> {
+    pub fn sweep(&self) -> Sweep<'a> {
+        Sweep::new(self.summary)
+    }
+
+    /// The trial of a load point; none where nothing but the summary was kept.
+    pub fn trial(&self, point: &Point) -> Option<&'a Trial> {
+        let at = self.summary.points.iter().position(|other| std::ptr::eq(other, point))?;
+        self.recorded.trials.get(at).filter(|trial| trial.connections == point.connections)
+    }
+
+    /// What limited a load point, if that was judged.
+    pub fn diagnosis(&self, point: &Point) -> Option<&'a Diagnosis> {
+        self.trial(point)?.diagnosis.as_ref()
+    }
+}
+
+/// What a report of a run shows.
+pub fn document(recorded: &Recorded, summary: &Summary) -> Document {
+    let run = Run { summary, recorded };
+    let remark = (!summary.points.is_empty()).then_some(ONE_ROUND);
+    let sections = [
+        sections::figure(&run),
+        sections::load_points(&run),
+        sections::scaling(&run),
+        order_entry::section(&run),
+        sections::original(&run),
+        sections::limit(&run),
+        sections::environment(&run, environment::section(recorded)),
+        sections::cost(&run),
+        sections::timeline(&run),
+        sections::latency(&run),
+        settings::section(recorded),
+        caveats::section(&summary.caveats, remark, &recorded.missing),
+        repeat::section(&recorded.how_to_repeat, summary.recording.as_deref()),
+    ];
+    Document {
+        title: recorded.title.clone(),
+        answer: sentence::answer(&run),
+        findings: sentence::findings(&run),
+        facts: facts(&run),
+        sections: sections.into_iter().flatten().collect(),
+        generated: recorded.generated.clone(),
+        data: data(&run),
+    }
+}
+
+/// The table of load points, what the sweep tells as a whole, and the answer.
+pub fn terminal(recorded: &Recorded, summary: &Summary, look: Look) -> String {
+    crate::terminal::run(&Run { summary, recorded }, look)
+}
+
+const ONE_ROUND: &str = "One round was run: intervals tell how sure the window's mean is; how far another run would differ is \
+                         not known from this one: compare several rounds with plimsoll compare.";
+
+fn facts(run: &Run<'_>) -> Vec<String> {
+    let summary = run.summary;
+    let mut facts =
+        vec![summary.workload.clone(), format!("{} {}", summary.target.flavour.title(), summary.target.version)];
+    if let Some(point) = summary.points.first() {
+        let load = match summary.points.len() {
+            1 => "one load point".to_owned(),
+            n => counted(n as f64, "load point"),
+        };
+        facts.push(format!("{load} of {} s", tick((10.0 * point.seconds).round() / 10.0)));
+    }
+    facts
+}
+
+/// The summary, and of each load point what limited it and what a transaction cost.
+fn data(run: &Run<'_>) -> Value {
+    let trials: Vec<Value> = run
+        .recorded
+        .trials
+        .iter()
+        .map(|trial| {
+            json!({
+                "connections": trial.connections,
+                "rate_offered": trial.rate_offered,
+                "status": trial.status,
+                "diagnosis": trial.diagnosis,
+                "cost": trial.cost,
+            })
+        })
+        .collect();
+    json!({"summary": run.summary, "trials": trials})
+}

@@ -1,0 +1,59 @@
+//! What a transaction cost.
+
+use super::{label, left_out};
+use crate::document::{Block, Figure, Section};
+use crate::figure::costs;
+use crate::format::{NOTHING, column};
+use crate::subject::Recorded;
+use crate::table::{Column, Table};
+use plimsoll_model::diagnosis::Cost;
+
+const REMARK: &str = "All within the measured window. CPU of the client is that of its loop threads; CPU and context switches \
+                      of the server are those of its whole process; reads, writes and KB (of 1,000 bytes) are those of the \
+                      block devices that hold its data. No intervals: these are totals over the window, divided; of \
+                      several rounds their means.";
+const CAPTION: &str = "What a transaction cost on average; shorter is cheaper. The share of reads and the request size are \
+                       no costs: they tell which requests the others were. No intervals: totals over the window, divided.";
+
+/// Of the load points of a run.
+pub fn section(recorded: &Recorded) -> Option<Section> {
+    let measured = recorded.trials.iter().filter(|trial| trial.point.is_some());
+    let costs: Vec<(String, Cost)> = measured.map(|trial| (label(trial, recorded), trial.cost)).collect();
+    of(&costs, &costs)
+}
+
+/// Some of the costs drawn, all of them in the table behind.
+pub fn of(drawn: &[(String, Cost)], costs: &[(String, Cost)]) -> Option<Section> {
+    let table = table(costs)?;
+    let caption = [CAPTION.to_owned()].into_iter().chain(left_out(drawn.len(), costs.len())).collect::<Vec<_>>();
+    let blocks = match costs::draw("costs", drawn, &caption.join(" ")) {
+        Some(figure) => vec![Block::Figure(Figure { table, ..figure }), Block::remark(REMARK)],
+        None => vec![Block::table("costs", table, [REMARK.to_owned()])],
+    };
+    Section::of("cost", "Cost per transaction", blocks)
+}
+
+/// None if nothing is known.
+pub fn table(costs: &[(String, Cost)]) -> Option<Table> {
+    let cost = |name: &str, unit: &str, pick: fn(&Cost) -> Option<f64>| {
+        let values: Vec<Option<f64>> = costs.iter().map(|(_, cost)| pick(cost)).collect();
+        Column::numbers(name, unit, column(&values, 2))
+    };
+    let mut known = vec![
+        cost("client CPU", "µs", |cost| cost.client_cpu_us),
+        cost("server CPU", "µs", |cost| cost.server_cpu_us),
+        cost("reads", "", |cost| cost.reads),
+        cost("writes", "", |cost| cost.writes),
+        cost("read", "KB", |cost| cost.read_kb),
+        cost("written", "KB", |cost| cost.written_kb),
+        cost("share of reads", "%", |cost| cost.read_share.map(|share| 100.0 * share)),
+        cost("request size", "KB", |cost| cost.request_kb),
+        cost("fsyncs", "", |cost| cost.fsyncs),
+        cost("context switches", "", |cost| cost.context_switches),
+    ];
+    known.retain(|column| column.cells.iter().any(|cell| cell != NOTHING));
+    (!known.is_empty()).then(|| {
+        let labels = Column::words("load point", costs.iter().map(|(label, _)| label.clone()).collect());
+        Table::new([labels].into_iter().chain(known).collect())
+    })
+}

@@ -1,0 +1,14 @@
+//! The trials second by second.
+
+use crate::document::{Block, Section};
+use crate::figure::seconds;
+use crate::subject::{Recorded, Trial};
+
+const CAPTION: &str = "One value per second, trial after trial. Shaded is what was not measured: warm-up and drain. No intervals: \
+                       a second is what it was.";
+
+pub fn section(recorded: &Recorded) -> Option<Section> {
+    let trials: Vec<&Trial> = recorded.trials.iter().collect();
+    let figure = seconds::draw("timeline", &trials, CAPTION)?;
+    Section::of("timeline", "Timeline", vec![Block::Figure(figure)])
+}

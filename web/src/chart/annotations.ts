@@ -1,0 +1,75 @@
+import type uPlot from "uplot";
+import type { Mark } from "./contract";
+import { plain, short } from "./numbers";
+import type { Palette } from "./palette";
+
+/** Names the highest place of the first line: of a sweep over loads it is the answer. */
+export function peak(palette: Palette): (plot: uPlot) => void {
+  return (plot) => {
+    const [at = [], values = []] = plot.data;
+    const measured = Array.from(values, (value) => value ?? 0);
+    const highest = Math.max(...measured);
+    const x = at[measured.indexOf(highest)];
+    if (x != null && plot.series[1]?.show && inView(plot, x)) {
+      const [left, top] = place(plot, x, highest);
+      text(plot, `peak: ${short(highest)} at ${plain(x)}`, [left, top - 12 * devicePixelRatio], palette);
+    }
+  };
+}
+
+/** Draws the knee as the load line on a ship's hull: a circle with a line through it, and a guide down to the axis. */
+export function marks(all: Mark[], palette: Palette): (plot: uPlot) => void {
+  return (plot) => {
+    const { ctx, bbox } = plot;
+    const ratio = devicePixelRatio;
+    for (const { x, y, name } of all.filter((mark) => inView(plot, mark.x))) {
+      const [left, top] = place(plot, x, y);
+      const foot = bbox.top + bbox.height;
+      ctx.save();
+      ctx.strokeStyle = palette.named("--ink");
+      ctx.lineWidth = 2 * ratio;
+      ctx.beginPath();
+      ctx.arc(left, top, 7 * ratio, 0, 2 * Math.PI);
+      ctx.moveTo(left - 13 * ratio, top);
+      ctx.lineTo(left + 13 * ratio, top);
+      ctx.stroke();
+      ctx.strokeStyle = palette.named("--soft");
+      ctx.lineWidth = ratio;
+      ctx.setLineDash([2 * ratio, 3 * ratio]);
+      ctx.beginPath();
+      ctx.moveTo(left, top + 7 * ratio);
+      ctx.lineTo(left, foot);
+      ctx.stroke();
+      ctx.restore();
+      text(plot, name, [left, foot - 6 * ratio], palette, 400);
+    }
+  };
+}
+
+/** A place of the plot in pixels of the canvas. */
+function place(plot: uPlot, x: number, y: number): [left: number, top: number] {
+  return [plot.valToPos(x, "x", true), plot.valToPos(y, "y", true)];
+}
+
+function inView(plot: uPlot, x: number): boolean {
+  const { min = -Infinity, max = Infinity } = plot.scales.x ?? {};
+  return min <= x && x <= max;
+}
+
+/** Text above a place, within the plot; lines that it covers are kept off it. */
+function text(plot: uPlot, shown: string, [middle, bottom]: [number, number], palette: Palette, weight = 600): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.font = palette.font(weight > 400 ? 13 : 12, weight);
+  ctx.textAlign = "left";
+  ctx.textBaseline = "bottom";
+  ctx.lineWidth = 4 * devicePixelRatio;
+  ctx.lineJoin = "round";
+  ctx.strokeStyle = palette.named("--paper");
+  ctx.fillStyle = palette.named("--ink");
+  const width = ctx.measureText(shown).width;
+  const left = Math.min(Math.max(middle - width / 2, bbox.left), bbox.left + bbox.width - width);
+  ctx.strokeText(shown, left, bottom);
+  ctx.fillText(shown, left, bottom);
+  ctx.restore();
+}

@@ -1,0 +1,69 @@
+import type { ChartLine, ChartPanel } from "./contract";
+import { element } from "./element";
+import { short } from "./numbers";
+
+/** The lines of a panel: a button each, which shows or hides it, and its value at the cursor. */
+export class Legend {
+  readonly root = element("div", "legend");
+  private readonly values: HTMLElement[];
+
+  /** `toggle` is told the number of a line and whether it is to be seen. */
+  constructor(
+    private readonly panel: ChartPanel,
+    toggle: (line: number, shown: boolean) => void,
+  ) {
+    const title = element("span", "what", panel.y.title);
+    title.append(" ", element("span", "unit", panel.y.unit));
+    this.root.append(title);
+    this.values = panel.lines.map((line, number) => {
+      const value = element("span", "value");
+      const item = element("span", `item ${line.class}`);
+      const name = panel.lines.length > 1 ? button(line, (shown) => toggle(number, shown)) : label(line);
+      item.append(name, value);
+      this.root.append(item);
+      return value;
+    });
+  }
+
+  /** Shows the values at this place of the lists; null shows none. */
+  read(place: number | null): void {
+    this.values.forEach((shown, number) => {
+      const line = this.panel.lines[number];
+      shown.textContent = place === null || !line ? "" : reading(line, place);
+    });
+  }
+}
+
+function label(line: ChartLine): HTMLElement {
+  const shown = element("span", "line");
+  shown.append(swatch(line), line.name);
+  return shown;
+}
+
+/** Dashed like the line: numbers that were published, and models. */
+function swatch(line: ChartLine): HTMLElement {
+  return element("i", line.dashed ? "swatch dashed" : "swatch");
+}
+
+function button(line: ChartLine, toggle: (shown: boolean) => void): HTMLElement {
+  const made = element("button", "line");
+  made.type = "button";
+  made.append(swatch(line), line.name);
+  made.setAttribute("aria-pressed", "true");
+  made.addEventListener("click", () => {
+    const shown = made.getAttribute("aria-pressed") !== "true";
+    made.setAttribute("aria-pressed", String(shown));
+    toggle(shown);
+  });
+  return made;
+}
+
+/** `1,740 (1,690–1,790)`; a dash where nothing was measured. */
+function reading(line: ChartLine, place: number): string {
+  const value = line.values[place] ?? null;
+  const [low, high] = [line.low[place] ?? null, line.high[place] ?? null];
+  if (value === null) {
+    return "–";
+  }
+  return low === null || high === null ? short(value) : `${short(value)} (${short(low)}–${short(high)})`;
+}

@@ -1,0 +1,30 @@
+// Numbers as the rest of the page writes them; see crates/report/src/format.rs.
+
+const formats = new Map<number, Intl.NumberFormat>();
+
+function grouped(value: number, most: number, least = 0): string {
+  const key = 10 * most + least;
+  let format = formats.get(key);
+  if (!format) {
+    format = new Intl.NumberFormat("en", { maximumFractionDigits: most, minimumFractionDigits: least });
+    formats.set(key, format);
+  }
+  return format.format(value).replace("-", "−");
+}
+
+/** About three significant digits, never fewer than all whole ones: `0.612`, `2.13`, `21.3`, `213`, `2,130`. */
+export function short(value: number): string {
+  const size = Math.abs(value);
+  const decimals = size >= 100 || size === 0 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
+  return grouped(value, decimals, decimals);
+}
+
+/** No more decimals than the number has: for ticks and places on an axis. */
+export function plain(value: number): string {
+  return grouped(value, 6);
+}
+
+/** `12.5 s`, or the number alone where there is no unit. */
+export function withUnit(value: number, unit: string): string {
+  return unit === "" ? plain(value) : `${plain(value)}\u00a0${unit}`;
+}

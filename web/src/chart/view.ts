@@ -1,0 +1,102 @@
+import type { Chart, Stretch } from "./contract";
+import { element } from "./element";
+import { withUnit } from "./numbers";
+import { Palette } from "./palette";
+import { Panel } from "./panel";
+import { SharedAxis, type Follower } from "./shared";
+import { adoptStyle } from "./style";
+
+const HINT = matchMedia("(pointer: coarse)").matches
+  ? "Tap to read the values"
+  : "Drag across to zoom, arrow keys move the cursor";
+
+/** A chart on the page: what is under the cursor, a way back from a zoom, and the panels below each other. */
+export class ChartView implements Follower {
+  private readonly root = element("div", "chart");
+  private readonly axis: SharedAxis;
+  private readonly palette: Palette;
+  private readonly panels: Panel[];
+  private readonly reading = element("span", "reading", HINT);
+  private readonly reset = element("button", "reset", "Reset zoom");
+  /** The place of the chart's lists that the cursor is on. */
+  private place: number | null = null;
+
+  /** Puts it after `before`; it follows the width and the colours of the page there. */
+  constructor(before: Element, private readonly chart: Chart) {
+    adoptStyle();
+    before.after(this.root);
+    this.axis = SharedAxis.of(chart.x);
+    this.palette = new Palette(this.root);
+    this.panels = chart.panels.map((panel) => new Panel(chart, panel, this.axis, this.palette));
+    this.root.append(this.tools(), ...this.panels.map((panel) => panel.root));
+    this.root.tabIndex = 0;
+    this.root.setAttribute("role", "group");
+    const titles = chart.panels.map((panel) => panel.y.title).join(", ");
+    this.root.setAttribute("aria-label", `${titles} by ${chart.x.title}`);
+    this.root.addEventListener("keydown", (event) => this.key(event));
+    this.axis.join(this);
+    new ResizeObserver(() => this.resize()).observe(this.root);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
+  }
+
+  point(x: number | null): void {
+    this.place = x === null ? null : nearest(this.chart.at, x);
+    this.reading.textContent = this.place === null ? HINT : this.describe(this.place);
+    this.panels.forEach((panel) => panel.point(x, this.place));
+  }
+
+  show(stretch: Stretch | null): void {
+    this.reset.disabled = stretch === null;
+    this.panels.forEach((panel) => panel.show(stretch));
+  }
+
+  private recolour(): void {
+    this.palette.forget();
+    this.panels.forEach((panel) => panel.recolour());
+  }
+
+  private resize(): void {
+    // Without a width the chart is hidden: on paper, or in a part of the page that is folded.
+    const width = this.root.clientWidth;
+    if (width > 0) {
+      this.panels.forEach((panel) => panel.resize(width));
+    }
+  }
+
+  private tools(): HTMLElement {
+    const tools = element("div", "tools");
+    this.reading.setAttribute("aria-live", "off");
+    this.reset.type = "button";
+    this.reset.addEventListener("click", () => this.axis.show(null));
+    tools.append(this.reading, this.reset);
+    return tools;
+  }
+
+  /** `12 s, warm-up`. */
+  private describe(place: number): string {
+    const x = this.chart.at[place] ?? 0;
+    const phase = this.chart.bands.find((band) => band.from <= x && x <= band.to);
+    const { title, unit } = this.chart.x;
+    return [unit === "" ? `${title} ${withUnit(x, unit)}` : withUnit(x, unit), phase?.name].filter(Boolean).join(", ");
+  }
+
+  private key(event: KeyboardEvent): void {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step !== undefined) {
+      const last = this.chart.at.length - 1;
+      const place = this.place === null ? (step > 0 ? 0 : last) : Math.min(last, Math.max(0, this.place + step));
+      this.axis.point(this.chart.at[place] ?? null);
+      event.preventDefault();
+    }
+  }
+}
+
+/** The place in a rising list whose number is nearest to `x`; null where `x` lies outside. */
+function nearest(rising: number[], x: number): number | null {
+  const after = rising.findIndex((at) => at >= x);
+  const [low, high] = [rising[after - 1], rising[after]];
+  if (high === undefined || (low === undefined && x < high)) {
+    return null;
+  }
+  return low !== undefined && x - low < high - x ? after - 1 : after;
+}
