@@ -44,7 +44,7 @@ impl Chosen {
         // Of a path its last part is enough; a slash in a name belongs to it.
         let short = |name: &&'_ str| match name.rsplit_once('/') {
             Some((_, last)) if is_recording(Path::new(name)) => last.to_owned(),
-            _ => (*name).to_owned(),
+            _ => brief(listing, name).to_owned(),
         };
         let name = each.iter().map(short).collect::<Vec<_>>().join(",")
             + &variant.map_or(String::new(), |variant| format!(":{variant}"));
@@ -99,6 +99,15 @@ fn split_variant(text: &str) -> (&str, Option<&str>) {
         Some((names, variant)) if !names.is_empty() && !is_recording(Path::new(text)) => (names, Some(variant)),
         _ => (text, None),
     }
+}
+
+/// The name of a directory without the time that it begins with, where that still means it alone: `oltp-read-write-4f1c`.
+fn brief<'a>(listing: &Listing, name: &'a str) -> &'a str {
+    let is_the_same = |rest: &&str| match (listing.find(name), listing.find(rest)) {
+        (Found::Directory(named), Found::Directory(found)) => named.directory == found.directory,
+        _ => false,
+    };
+    name.split_once("Z-").map(|(_, rest)| rest).filter(is_the_same).unwrap_or(name)
 }
 
 /// The same for every way to write a path.
