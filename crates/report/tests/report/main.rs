@@ -1,5 +1,6 @@
 //! The report of a run: in every format, in the terminal, with its intervals, and safe whatever it is made of.
 
+mod checked;
 mod formats;
 mod intervals;
 mod page;

@@ -1,7 +1,10 @@
 //! A storage evaluation as page and in the terminal: well-formed, safe, with its intervals.
 
+#[path = "../report/checked.rs"]
+mod checked;
 mod sample;
 
+use checked::checked;
 use plimsoll_model::io::{IoSummary, Published};
 use plimsoll_model::{Caveat, Estimate};
 use plimsoll_report::io::answer::answer;
@@ -9,7 +12,6 @@ use plimsoll_report::io::terminal;
 use plimsoll_report::render::{Format, render};
 use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_report::terminal::Look;
-use roxmltree::{Document, Node, ParsingOptions};
 use sample::summary;
 
 const PLAIN: Look = Look { colour: false, width: 100 };
@@ -26,26 +28,6 @@ fn page(summary: &IoSummary, how_to_repeat: &str, generated: &str) -> String {
         ..Recorded::of("storage", Subject::Storage(Box::new(summary.clone())))
     };
     render(&plimsoll_report::document(&recorded), Format::Html).expect("a page")
-}
-
-/// Parses the page strictly and checks what every page must keep to.
-fn checked(page: &str) -> Document<'_> {
-    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(page, options).expect("well-formed");
-    for node in document.descendants().filter(Node::is_element) {
-        let name = node.tag_name().name();
-        let is_data = name == "script" && node.attribute("type") == Some("application/json");
-        let is_bundle = name == "script" && node.attributes().len() == 0;
-        assert!(name != "script" || is_data || is_bundle, "a script of no known kind");
-        assert!(!matches!(name, "link" | "img" | "iframe" | "object" | "embed" | "base" | "form"), "{name}");
-        for attribute in node.attributes() {
-            let (attribute, value) = (attribute.name(), attribute.value());
-            assert!(!attribute.starts_with("on") && !matches!(attribute, "src" | "style"), "{attribute}");
-            assert!(!value.contains("NaN") && !value.contains("inf"), "{name} {attribute}={value}");
-            assert!(attribute != "href" || value.starts_with('#'), "{value}");
-        }
-    }
-    document
 }
 
 fn ids(page: &str) -> Vec<String> {
