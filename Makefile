@@ -13,6 +13,9 @@ BUILD_PACKAGES := $(if $(shell command -v cc),,gcc libc6-dev)
 SERVER_PACKAGES := mariadb-server-core mariadb-client-core
 # The tests of storage lanes and of `plimsoll io`; what cannot be installed is skipped, and said.
 STORAGE_PACKAGES := e2fsprogs xfsprogs btrfs-progs nbdkit nbdkit-plugin-dev libnbd-bin fuse3 fio eatmydata mariadb-backup
+# Those of network lanes: storage servers and their clients, none of which is started as a service.
+NETWORK_PACKAGES := tgt qemu-system-common qemu-utils qemu-block-extra nfs-ganesha nfs-ganesha-vfs rpcbind sshfs \
+	openssh-sftp-server socat iproute2
 # For the scripts of report and dashboard; whoever has npm has node.
 WEB_PACKAGES := $(if $(shell command -v npm),,nodejs npm)
 TEST_PACKAGES := $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench chromium
@@ -36,6 +39,7 @@ build: ## the release binary, with the scripts of report and dashboard built in
 test: ## the checks (format, clippy, layers, sizes …) and every test, in minutes
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true
+	@scripts/install-packages $(NETWORK_PACKAGES) || true
 	@scripts/install-packages $(WEB_PACKAGES) || true
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo xtask check
@@ -45,6 +49,7 @@ test: ## the checks (format, clippy, layers, sizes …) and every test, in minut
 test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the next Debian
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true
+	@scripts/install-packages $(NETWORK_PACKAGES) || true
 	@scripts/install-packages $(WEB_PACKAGES) || true
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo xtask check

@@ -24,6 +24,7 @@ const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-engine", Ships(2)),
     ("plimsoll-workloads", Ships(2)),
     ("plimsoll-storage", Ships(2)),
+    ("plimsoll-nfs", Ships(2)),
     ("plimsoll-server", Ships(2)),
     ("plimsoll-record", Ships(2)),
     ("plimsoll-lab", Ships(3)),

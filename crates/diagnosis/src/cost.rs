@@ -5,9 +5,10 @@
 //! and `wKB/o`, smalldatum.blogspot.com).
 
 use crate::Observed;
-use crate::signals::rate;
+use crate::signals::{Signals, rate};
+use crate::storage::storage_use;
 use plimsoll_model::diagnosis::Cost;
-use plimsoll_model::samples::{DeviceSample, HostSample};
+use plimsoll_model::samples::DeviceSample;
 
 /// What one transaction of the measured window cost.
 pub fn cost(observed: &Observed<'_>) -> Cost {
@@ -16,7 +17,8 @@ pub fn cost(observed: &Observed<'_>) -> Cost {
         return Cost::default();
     };
     let each = |per_second: f64| finite(per_second / transactions);
-    let device = Devices::of(&observed.host());
+    let device = Devices::of(observed);
+    let storage = storage_use(observed);
     let of_device = |number: fn(&Devices) -> f64| each(number(device.as_ref()?));
     let requests = device.as_ref().and_then(|device| positive(device.reads + device.writes));
     let syncs = rate(&observed.status(), |line| line.data_fsyncs);
@@ -34,7 +36,16 @@ pub fn cost(observed: &Observed<'_>) -> Cost {
         }),
         fsyncs: syncs.or(device.as_ref().and_then(|device| device.flushes)).and_then(each),
         context_switches: switches(observed).and_then(each),
+        host_cpu_us: host_cpus(observed).and_then(|cpus| each(1e6 * cpus)),
+        storage_cpu_us: storage.as_ref().and_then(|storage| each(1e6 * storage.server_cpus?)),
+        storage_round_trips: storage.and_then(|storage| each(storage.requests?)),
     }
+}
+
+/// CPUs that anything on the host kept busy.
+fn host_cpus(observed: &Observed<'_>) -> Option<f64> {
+    let summed_up = observed.point.host.map(|host| host.busy * host.cpus as f64);
+    summed_up.or_else(|| Signals::of(observed).host.cpus_busy)
 }
 
 /// As it was summed up, else from the samples.
@@ -54,7 +65,8 @@ fn switches(observed: &Observed<'_>) -> Option<f64> {
     Some(server.context_switches_per_query? * point.queries as f64 / point.seconds)
 }
 
-/// What the devices that hold the data did per second, or all devices where it is not known which hold them.
+/// What the devices that hold the data did per second: of files on a network lane the storage server's disk, and all
+/// devices where it is not known which hold them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Devices {
     reads: f64,
@@ -66,11 +78,28 @@ struct Devices {
 }
 
 impl Devices {
-    fn of(lines: &[&HostSample]) -> Option<Devices> {
-        let seconds = positive(lines.iter().map(|line| line.seconds).sum())?;
+    fn of(observed: &Observed<'_>) -> Option<Devices> {
+        let lines = observed.host();
         let all: Vec<&DeviceSample> = lines.iter().flat_map(|line| line.devices.values()).collect();
         let is_known = all.iter().any(|device| device.holds_data);
+        let served: Vec<(&DeviceSample, f64)> = match is_known {
+            true => Vec::new(),
+            false => observed
+                .storage()
+                .iter()
+                .filter_map(|line| Some((line.server_device.as_ref()?, line.seconds)))
+                .collect(),
+        };
+        if !served.is_empty() {
+            let seconds = served.iter().map(|(_, seconds)| seconds).sum();
+            return Devices::over(&served.iter().map(|(device, _)| *device).collect::<Vec<_>>(), seconds);
+        }
         let counted: Vec<&DeviceSample> = all.into_iter().filter(|device| device.holds_data || !is_known).collect();
+        Devices::over(&counted, lines.iter().map(|line| line.seconds).sum())
+    }
+
+    fn over(counted: &[&DeviceSample], seconds: f64) -> Option<Devices> {
+        let seconds = positive(seconds)?;
         let rate = |number: fn(&DeviceSample) -> u64| counted.iter().map(|it| number(it) as f64).sum::<f64>() / seconds;
         let flushes: Option<f64> = counted.iter().map(|device| Some(device.flushes? as f64)).sum();
         (!counted.is_empty()).then(|| Devices {
@@ -209,7 +238,7 @@ fn listed(moved: &[Moved], most: &Moved, corroborated: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::samples::{Interval, Phase, ServerSample, StatusSample};
+    use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample, StatusSample};
     use plimsoll_model::summary::{Counts, LatencyMs, Point, ReadWriteOther, ServerCost};
     use std::collections::BTreeMap;
 
@@ -266,7 +295,7 @@ mod tests {
         intervals: &'a [Interval],
         settings: &'a BTreeMap<String, String>,
     ) -> Observed<'a> {
-        Observed { point, intervals, host: &[], server: &[], status: &[], settings }
+        Observed { point, intervals, host: &[], server: &[], status: &[], storage: &[], settings }
     }
 
     #[test]
@@ -324,6 +353,9 @@ mod tests {
         request_kb: Some(16.8),
         fsyncs: Some(0.5),
         context_switches: Some(9.0),
+        host_cpu_us: None,
+        storage_cpu_us: None,
+        storage_round_trips: None,
     };
 
     #[track_caller]

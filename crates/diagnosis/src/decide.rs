@@ -235,7 +235,15 @@ mod tests {
 
     fn diagnosed(point: &Point) -> Diagnosis {
         let settings = BTreeMap::new();
-        diagnose(&Observed { point, intervals: &[], host: &[], server: &[], status: &[], settings: &settings })
+        diagnose(&Observed {
+            point,
+            intervals: &[],
+            host: &[],
+            server: &[],
+            status: &[],
+            storage: &[],
+            settings: &settings,
+        })
     }
 
     #[test]
@@ -259,8 +267,15 @@ mod tests {
     fn without_anything_nothing_is_claimed() {
         let point = Point::default();
         let (settings, status) = (BTreeMap::new(), [StatusSample::default()]);
-        let observed =
-            Observed { point: &point, intervals: &[], host: &[], server: &[], status: &status, settings: &settings };
+        let observed = Observed {
+            point: &point,
+            intervals: &[],
+            host: &[],
+            server: &[],
+            status: &status,
+            storage: &[],
+            settings: &settings,
+        };
         let found = diagnose(&observed);
         assert_eq!((found.verdict, found.missing.len()), (Verdict::NotClear, 4));
         assert_eq!(found.sentence, "Not clear: no transaction was completed.");

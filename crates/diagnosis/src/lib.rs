@@ -10,6 +10,8 @@ pub mod decide;
 pub mod observed;
 pub mod rule;
 pub mod signals;
+mod storage;
 
 pub use decide::diagnose;
 pub use observed::Observed;
+pub use storage::storage_use;

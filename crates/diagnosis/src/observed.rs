@@ -1,6 +1,6 @@
 //! What is known of a load point.
 
-use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample, StatusSample};
+use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample, StatusSample, StorageSample};
 use plimsoll_model::summary::Point;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,6 +15,8 @@ pub struct Observed<'a> {
     pub server: &'a [ServerSample],
     /// Of servers of ours only.
     pub status: &'a [StatusSample],
+    /// Of network lanes only.
+    pub storage: &'a [StorageSample],
     /// Values that the running server had, as it told them, by name.
     pub settings: &'a BTreeMap<String, String>,
 }
@@ -41,6 +43,11 @@ impl<'a> Observed<'a> {
     /// The same of what the server told of itself.
     pub fn status(&self) -> Vec<&'a StatusSample> {
         self.covering(self.status, |line| (line.t_ns, line.seconds))
+    }
+
+    /// The same of the two sides of a network lane.
+    pub fn storage(&self) -> Vec<&'a StorageSample> {
+        self.covering(self.storage, |line| (line.t_ns, line.seconds))
     }
 
     /// The server's counters nearest to the beginning and to the end of the window; none if that is one line.
@@ -112,7 +119,8 @@ mod tests {
         let server: Vec<ServerSample> = (1..=seconds).map(server).collect();
         let host: Vec<HostSample> = (1..=seconds).map(host).collect();
         let (host, server) = (&host, &server);
-        look(&Observed { point: &point, intervals, host, server, status: &[], settings: &settings });
+        let (status, storage) = (&[], &[]);
+        look(&Observed { point: &point, intervals, host, server, status, storage, settings: &settings });
     }
 
     #[test]

@@ -59,6 +59,7 @@ impl Trial {
             host: &self.host,
             server: &self.server,
             status: &self.status,
+            storage: &[],
             settings: &self.settings,
         }
     }

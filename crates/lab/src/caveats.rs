@@ -8,6 +8,8 @@ use plimsoll_model::summary::{Point, TargetFacts};
 use plimsoll_stats::change_points::{ChangePoint, change_points};
 use plimsoll_stats::stalls::stalls;
 use plimsoll_stats::steady::{Steadiness, steadiness, truncation};
+use plimsoll_storage::lane::Lane;
+use plimsoll_storage::lane::spec::Spec;
 
 /// A loop busier than this measures itself.
 const CLIENT_BUSY: f64 = 0.9;
@@ -35,6 +37,29 @@ pub fn standing(target: &OpenTarget, facts: &TargetFacts) -> Vec<Caveat> {
         ));
     }
     caveats
+}
+
+/// What holds for all that is measured on a network lane; none of a lane that lies on no network.
+pub fn of_lane(lane: &Lane) -> Option<Caveat> {
+    let message = format!(
+        "the data lie on the lane {}, whose storage server runs on this machine: the network between is a virtual one \
+         within this machine (loopback), storage server, client and database share its CPUs (shared cores), and a \
+         flush ends in this machine's own disk, which may acknowledge it (flush acknowledged by memory); compare \
+         protocols for round trips, CPU and semantics, not for megabytes per second",
+        lane.name
+    );
+    (!lane.parts.is_empty()).then(|| Caveat::new("network_lane", message))
+}
+
+/// Why a lane of this name must not be timed, if that is so.
+pub fn not_for_timing(name: &str) -> Option<String> {
+    let spec = Spec::parse(name).ok().filter(|spec| !spec.is_for_timing())?;
+    Some(format!(
+        "the lane {} is for correctness only: sshfs answers a write before the storage server has it, even one with \
+         O_DIRECT, so that latencies of writes say nothing; use nfs-files to time files on a network, and \
+         `plimsoll lane check` to try this one",
+        spec.name()
+    ))
 }
 
 /// What the numbers of a point say themselves.

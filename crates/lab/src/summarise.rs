@@ -96,6 +96,7 @@ pub fn point(tally: Option<&Tally>, measured: &Measured) -> Point {
         client: client(tally, measured),
         server: server(tally, measured),
         host: host(measured.host),
+        storage_cpus: None,
         nopm: None,
         estimates: BTreeMap::new(),
         order_entry: None,

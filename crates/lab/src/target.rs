@@ -12,6 +12,7 @@ use plimsoll_server::find::{self, Selector};
 use plimsoll_server::instance::{Opening, PrivateServer};
 use plimsoll_server::settings::baseline;
 use plimsoll_server::{Build, Home, ServerError, Settings, host};
+use plimsoll_storage::lane::Lane;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct OpenTarget {
     /// Requested settings of a private server.
     pub settings: Settings,
     pub server: Option<PrivateServer>,
+    /// The lane that its data lie on, where that is known.
+    pub lane: Option<Lane>,
     described: String,
 }
 
@@ -100,6 +103,7 @@ impl OpenTarget {
             database,
             settings,
             server,
+            lane: None,
             described: spec.target.describe(),
         })
     }
@@ -120,6 +124,7 @@ impl OpenTarget {
             settings,
             described: Target::Private(server.build().binary.display().to_string()).describe(),
             server: Some(server),
+            lane: None,
         })
     }
 

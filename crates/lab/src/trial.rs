@@ -11,6 +11,7 @@ use crate::estimates::{Around, Seconds};
 use crate::summarise::{self, Assembly, Edge, Measured};
 use crate::target::OpenTarget;
 use crate::telemetry::status::StatusThread;
+use crate::telemetry::storage::{self, StorageThread};
 use crate::watch::{Event, Watcher};
 use epitaph::with_epitaph;
 use plimsoll_engine::{LoopEvent, Run, RunSpec, Workload};
@@ -18,7 +19,7 @@ use plimsoll_load::recorder::{Served, Totals};
 use plimsoll_load::tally::{Names, Tally, add_counts};
 use plimsoll_load::window::Limit;
 use plimsoll_model::Caveat;
-use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample, StorageSample};
 use plimsoll_model::statements::{StatementCounts, StatementKind};
 use plimsoll_model::summary::{Counts, Point};
 use plimsoll_plan::points::LoadPoint;
@@ -156,6 +157,7 @@ pub fn trial<W: Workload>(
     if let Some(server) = &mut result.server {
         server.statements = trial.counted;
     }
+    result.storage_cpus = trial.storage_cpus();
     trial.seconds.judge(&mut result, &names);
     let caveats = caveats::of_seconds(&result, &trial.seconds);
     let counted = Counted {
@@ -232,6 +234,8 @@ struct Trial {
     sampler: Sampler,
     /// Of a private server.
     status: Option<StatusThread>,
+    /// Of a network lane.
+    storage: Option<StorageThread>,
     pid: Option<u32>,
     loops: usize,
     open_loop: bool,
@@ -244,6 +248,8 @@ struct Trial {
     edges: (Option<Edge>, Option<Edge>),
     /// Samples of the host inside the window.
     host: Vec<HostSample>,
+    /// Of a network lane, from the first connection on.
+    storage_samples: Vec<StorageSample>,
     counts: Counts,
     served: Vec<Served>,
     sent: StatementCounts,
@@ -287,6 +293,7 @@ impl Trial {
             assembly: Assembly::new(run.loops),
             sampler: sampler(target, pid),
             status: target.is_private().then(|| StatusThread::start(&target.endpoint, begun)),
+            storage: target.lane.as_ref().and_then(|lane| StorageThread::start(lane, begun)),
             pid,
             loops: run.loops,
             open_loop,
@@ -296,6 +303,7 @@ impl Trial {
             seconds: Seconds::default(),
             edges: (None, None),
             host: Vec::new(),
+            storage_samples: Vec::new(),
             counts: Counts::default(),
             served: Vec::new(),
             sent: StatementCounts::default(),
@@ -400,10 +408,12 @@ impl Trial {
                 None => self.window = Some(tally.clone()),
             }
         }
+        let storage: Vec<StorageSample> = self.storage.iter().flat_map(StorageThread::told).collect();
+        self.storage_samples.extend(storage.iter().cloned());
         let (host, server) = (sample.host.as_ref(), sample.server.as_ref());
         watcher.tell(Event::Interval { point: self.point, interval: &interval, host, server });
         if !self.unrecorded
-            && let Err(error) = self.record(tally, &interval, &sample, writer, names)
+            && let Err(error) = self.record(tally, &interval, (&sample, &storage), writer, names)
         {
             self.unrecorded = true;
             self.fail(error.to_string());
@@ -414,7 +424,7 @@ impl Trial {
         &self,
         tally: &Tally,
         interval: &Interval,
-        sample: &Sample,
+        (sample, storage): (&Sample, &[StorageSample]),
         writer: &mut TrialWriter,
         names: &Names,
     ) -> Result<(), RecordError> {
@@ -428,7 +438,17 @@ impl Trial {
         for status in self.status.iter().flat_map(StatusThread::told) {
             writer.status(&status)?;
         }
+        for line in storage {
+            writer.storage(line)?;
+        }
         histograms(tally, (self.start_ns, self.before_ns), self.open_loop, writer, names)
+    }
+
+    /// CPUs that a network lane used in the measured window.
+    fn storage_cpus(&self) -> Option<f64> {
+        let window = self.window.as_ref()?;
+        let on_series = |ns: u64| self.before_ns + ns.saturating_sub(self.start_ns);
+        storage::cpus(&self.storage_samples, &(on_series(window.start_ns)..on_series(window.end_ns)))
     }
 
     /// What is looked at between two intervals; every thread of the server only where the window begins or ends.

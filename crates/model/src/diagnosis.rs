@@ -1,6 +1,7 @@
 //! What limited a load point, with the evidence that decided; and what a transaction cost.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What can keep a server from carrying more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -126,4 +127,46 @@ pub struct Cost {
     pub fsyncs: Option<f64>,
     /// Of the server's threads.
     pub context_switches: Option<f64>,
+    /// CPU of everything on the machine of the load generator, microseconds.
+    #[serde(default)]
+    pub host_cpu_us: Option<f64>,
+    /// CPU of the programs of a network lane's storage server, microseconds.
+    #[serde(default)]
+    pub storage_cpu_us: Option<f64>,
+    /// Requests to a network lane's storage server: operations of the protocol where they are counted, else reads
+    /// and writes of the client's device, among which the kernel counts flushes that come alone.
+    #[serde(default)]
+    pub storage_round_trips: Option<f64>,
+}
+
+/// What a network lane did while a load point was measured: means over its window. What was not counted is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StorageUse {
+    /// CPUs used by the programs of the storage server, of its client and of the link between them.
+    pub server_cpus: Option<f64>,
+    pub client_cpus: Option<f64>,
+    pub link_cpus: Option<f64>,
+    /// CPUs of the machine, of which the three are a part.
+    pub host_cpus: Option<usize>,
+    /// Share of the time in which the storage server's disk was busy, 0 to 1.
+    pub disk_busy: Option<f64>,
+    /// Of the storage server's disk, per second.
+    pub disk_reads: Option<f64>,
+    pub disk_writes: Option<f64>,
+    pub disk_flushes: Option<f64>,
+    /// Requests to the storage server per second: see [`Cost::storage_round_trips`].
+    pub requests: Option<f64>,
+    /// By kind, per second, where the protocol counts them.
+    pub operations: Option<BTreeMap<String, f64>>,
+    /// Programs of the lane that ended while it was measured.
+    pub ended: Vec<String>,
+}
+
+impl StorageUse {
+    /// Share of a kind among the operations, 0 to 1; a kind that nobody asked for has a share of 0.
+    pub fn share(&self, kind: &str) -> Option<f64> {
+        let operations = self.operations.as_ref()?;
+        let all: f64 = operations.values().sum();
+        (all > 0.0).then(|| operations.get(kind).copied().unwrap_or(0.0) / all)
+    }
 }

@@ -81,7 +81,7 @@ impl DeviceFacts {
 /// One measurement of one probe.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
-    /// The probe's number, 1 to 22.
+    /// The probe's number, 1 to 22; above 100 the runs of an article.
     pub probe: u8,
     /// Names this measurement within the evaluation: `6.depth-16`.
     pub id: String,

@@ -13,6 +13,7 @@ pub mod flavour;
 pub mod io;
 pub mod io_comparison;
 pub mod lab;
+pub mod published;
 pub mod samples;
 pub mod scaling;
 pub mod secrets;

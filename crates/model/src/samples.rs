@@ -270,6 +270,27 @@ impl DeviceSample {
     }
 }
 
+/// One line of `storage.ndjson`: what the two sides of a network lane and the link between them did since the line
+/// before. What could not be counted in that time is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StorageSample {
+    pub t_ns: u64,
+    /// Length of the time covered.
+    pub seconds: f64,
+    /// CPUs used by the programs of the storage server, of its clients (initiator, mount) and of the relay between
+    /// them; what the kernel does for them beside is not in it.
+    pub server_cpu: Option<f64>,
+    pub client_cpu: Option<f64>,
+    pub link_cpu: Option<f64>,
+    /// The storage server's own disk.
+    pub server_device: Option<DeviceSample>,
+    /// Requests of the client by kind, as the protocol names them (`READ`, `COMMIT`), where it counts them.
+    pub operations: Option<BTreeMap<String, u64>>,
+    /// Programs that are not there any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<String>,
+}
+
 /// One line of `server.ndjson`: counters of a local server's process since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerSample {

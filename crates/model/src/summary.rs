@@ -103,6 +103,9 @@ pub struct Point {
     pub client: ClientCost,
     pub server: Option<ServerCost>,
     pub host: Option<HostShares>,
+    /// CPUs that the programs of the network lane below the data used, on either side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage_cpus: Option<f64>,
     /// New orders committed per minute of the window; `null` for other workloads than order entry.
     #[serde(default)]
     pub nopm: Option<f64>,

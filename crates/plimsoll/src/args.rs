@@ -18,7 +18,7 @@ mod report;
 pub use datasets::{DatasetsAction, DatasetsArgs};
 pub use io::IoArgs;
 pub use lab::LabArgs;
-pub use lane::{LaneAction, LaneArgs};
+pub use lane::{LaneAction, LaneArgs, LanePart, LanePartArgs, NfsArgs};
 pub use params::Params;
 pub use report::{RecordingsAction, RecordingsArgs, ReportArgs, ReportFormat, ServeArgs};
 
@@ -72,6 +72,9 @@ pub enum Command {
     Lab(LabArgs),
     /// Storage paths on this machine, made for a comparison: a medium, a file system, a throttle, latency.
     Lane(LaneArgs),
+    /// A part of a network lane, as `plimsoll lane up` starts it.
+    #[command(hide = true)]
+    LanePart(Box<LanePartArgs>),
     /// Data to start from: list, save from a running private server, copy, remove.
     Datasets(DatasetsArgs),
     /// Show a recording as a page, as text or as data; several side by side.

@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         Command::Io(args) => cmd::io::run(&args),
         Command::Lab(args) => cmd::lab::run(&args),
         Command::Lane(args) => cmd::lane::run(&args),
+        Command::LanePart(args) => cmd::lane_part::run(*args),
         Command::Datasets(args) => cmd::datasets::run(args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Recordings(args) => cmd::recordings::run(&args),

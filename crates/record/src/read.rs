@@ -8,13 +8,16 @@ use crate::manifest::{Manifest, SCHEMA_VERSION, Status};
 use crate::recording::{EVENTS_SCHEMA, Event};
 use crate::settings::Setting;
 use crate::trial::{
-    COLLECTORS_SCHEMA, DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, STATUS_SCHEMA, TrialFacts,
+    COLLECTORS_SCHEMA, DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, STATUS_SCHEMA, STORAGE_SCHEMA,
+    TrialFacts,
 };
 use crate::{RecordError, Result, file, latency};
 use hdrhistogram::Histogram;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::{LabSummary, TrialOutcome};
-use plimsoll_model::samples::{CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample};
+use plimsoll_model::samples::{
+    CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
+};
 use plimsoll_model::summary::Summary;
 use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeMap;
@@ -51,6 +54,8 @@ pub struct TrialView {
     pub device: Vec<DeviceSample>,
     /// What a server of ours said of itself.
     pub status: Vec<StatusSample>,
+    /// What the two sides of a network lane did.
+    pub storage: Vec<StorageSample>,
     /// The user's own numbers.
     pub collectors: Vec<CollectorSample>,
     pub settings: BTreeMap<String, Setting>,
@@ -208,6 +213,7 @@ fn open_trial(directory: &Path) -> Result<TrialView> {
         server: read_json_lines(&directory.join("server.ndjson"), SERVER_SCHEMA)?,
         device: read_json_lines(&directory.join("device.ndjson"), DEVICE_SCHEMA)?,
         status: read_json_lines(&directory.join("status.ndjson"), STATUS_SCHEMA)?,
+        storage: read_json_lines(&directory.join("storage.ndjson"), STORAGE_SCHEMA)?,
         collectors: read_json_lines(&directory.join("collectors.ndjson"), COLLECTORS_SCHEMA)?,
         settings: optional(&directory.join("variables.json"))?.unwrap_or_default(),
         outcome: optional(&directory.join("outcome.json"))?,

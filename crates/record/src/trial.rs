@@ -10,7 +10,9 @@ use hdrhistogram::Histogram;
 use jiff::Timestamp;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::TrialOutcome;
-use plimsoll_model::samples::{CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample};
+use plimsoll_model::samples::{
+    CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,6 +22,7 @@ pub(crate) const HOST_SCHEMA: &str = "plimsoll.host";
 pub(crate) const SERVER_SCHEMA: &str = "plimsoll.server";
 pub(crate) const DEVICE_SCHEMA: &str = "plimsoll.device";
 pub(crate) const STATUS_SCHEMA: &str = "plimsoll.status";
+pub(crate) const STORAGE_SCHEMA: &str = "plimsoll.storage";
 pub(crate) const COLLECTORS_SCHEMA: &str = "plimsoll.collectors";
 
 /// `trial.json`: which trial of the plan this is, and when it began.
@@ -56,6 +59,8 @@ pub struct TrialWriter {
     device: Option<LineFile>,
     /// The same: only servers that are ours are asked.
     status: Option<LineFile>,
+    /// The same: only network lanes have two sides to look at.
+    storage: Option<LineFile>,
     latency: LatencyLog,
 }
 
@@ -83,6 +88,7 @@ impl TrialWriter {
             server: LineFile::create_json(directory.join("server.ndjson"), SERVER_SCHEMA)?,
             device: None,
             status: None,
+            storage: None,
             latency: LatencyLog::create(directory.join("latency.hlog"), facts.started)?,
             directory,
         })
@@ -110,6 +116,10 @@ impl TrialWriter {
 
     pub fn status(&mut self, sample: &StatusSample) -> Result<()> {
         made(&mut self.status, &self.directory, "status.ndjson", STATUS_SCHEMA)?.append_json(sample)
+    }
+
+    pub fn storage(&mut self, sample: &StorageSample) -> Result<()> {
+        made(&mut self.storage, &self.directory, "storage.ndjson", STORAGE_SCHEMA)?.append_json(sample)
     }
 
     /// Makes `collectors.ndjson`, once.

@@ -2,7 +2,9 @@
 
 use hdrhistogram::Histogram;
 use jiff::Timestamp;
-use plimsoll_model::samples::{CollectorSample, CpuShares, HostSample, Interval, Phase, ServerSample, StatusSample};
+use plimsoll_model::samples::{
+    CollectorSample, CpuShares, HostSample, Interval, Phase, ServerSample, StatusSample, StorageSample,
+};
 use plimsoll_record::{Manifest, RecordError, Recording, Setting, Status, TrialFacts, TrialWriter, read};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -108,6 +110,11 @@ fn everything_written_is_read_back() {
     writer.host(&host).unwrap();
     writer.server(&server).unwrap();
     writer.status(&status).unwrap();
+    let silent = StorageSample { t_ns: 9, seconds: 1.0, ended: vec!["tgtd".into()], ..Default::default() };
+    let operations = Some(BTreeMap::from([("READ".to_owned(), 3)]));
+    let told = StorageSample { t_ns: 10, server_cpu: Some(0.5), operations, ..Default::default() };
+    writer.storage(&silent).unwrap();
+    writer.storage(&told).unwrap();
     writer.collectors().unwrap().append(&collected).unwrap();
     let visible = Setting { requested: Some("1".into()), effective: Some("2".into()), origin: "user".into() };
     let settings = BTreeMap::from([("innodb_x".to_owned(), visible.clone()), ("ssl_key".to_owned(), visible.clone())]);
@@ -124,6 +131,7 @@ fn everything_written_is_read_back() {
     assert_eq!(seen.facts.parameters["connections"], 64);
     assert_eq!(seen.intervals, [interval(1), interval(2)]);
     assert_eq!((&seen.host[..], &seen.server[..]), (&[host][..], &[server][..]));
+    assert_eq!(seen.storage, [silent, told]);
     assert_eq!((&seen.status[..], &seen.collectors[..]), (&[status][..], &[collected][..]));
     assert_eq!(seen.settings["innodb_x"], visible);
     assert_eq!(seen.settings["ssl_key"], Setting { origin: "user".into(), ..Setting::default() });

@@ -103,6 +103,7 @@ fn protocols(paper: &NetApp) -> Option<Figure> {
         members: vec![String::new()],
         values: paper.figure_1.iter().map(|bar| vec![printed(bar.value)]).collect(),
         published: Vec::new(),
+        has: Vec::new(),
         against_first: true,
     };
     let places: Vec<String> = paper.figure_1.iter().map(|bar| format!("{} from {}", bar.name, bar.place)).collect();

@@ -110,6 +110,11 @@ pub enum Block {
     /// Names and what they are.
     Pairs(Vec<(String, String)>),
     Table(TitledTable),
+    /// A table that is looked at by few: a page shows these words until they are asked for more.
+    Folded {
+        words: String,
+        table: TitledTable,
+    },
     Figure(Figure),
     /// Lines as they are: a command, a listing of the original.
     Listing(String),
@@ -135,6 +140,11 @@ impl Block {
 
     pub fn table(name: &str, table: Table, remarks: impl IntoIterator<Item = String>) -> Block {
         Block::Table(TitledTable { name: name.to_owned(), table, remarks: remarks.into_iter().collect() })
+    }
+
+    pub fn folded(words: &str, name: &str, table: Table) -> Block {
+        let table = TitledTable { name: name.to_owned(), table, remarks: Vec::new() };
+        Block::Folded { words: words.to_owned(), table }
     }
 }
 

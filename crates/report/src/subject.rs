@@ -1,11 +1,11 @@
 //! What a report of a recording is made from. Whoever fills it in may be handed anything by a server: no field needs to be
 //! clean.
 
-use plimsoll_model::diagnosis::{Cost, Diagnosis};
+use plimsoll_model::diagnosis::{Cost, Diagnosis, StorageUse};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::{LabSummary, PhaseSpan, Proof, Restored, TrialStatus};
-use plimsoll_model::samples::{CollectorSample, HostSample, Interval, ServerSample, StatusSample};
+use plimsoll_model::samples::{CollectorSample, HostSample, Interval, ServerSample, StatusSample, StorageSample};
 use plimsoll_model::scaling::Scaling;
 use plimsoll_model::summary::{Point, Summary};
 use plimsoll_model::{Caveat, Estimate};
@@ -32,6 +32,8 @@ pub struct Recorded {
     pub environment: Environment,
     /// What the source printed.
     pub published: Vec<Published>,
+    /// What it did not print: what, and what the plan chose and why.
+    pub chosen: Vec<(String, String)>,
     /// What is not there and should be, of a recording that was cut short: a sentence each.
     pub missing: Vec<String>,
     /// A command line.
@@ -58,6 +60,7 @@ impl Recorded {
             scaling: Vec::new(),
             environment: Environment::default(),
             published: Vec::new(),
+            chosen: Vec::new(),
             missing: Vec::new(),
             how_to_repeat: String::new(),
             generated: String::new(),
@@ -84,6 +87,8 @@ pub struct Trial {
     pub base: String,
     /// `oltp_read_write`; `io` of storage.
     pub workload: String,
+    /// Those of the workload, by name, defaults filled in.
+    pub parameters: BTreeMap<String, String>,
     /// CPUs that the server was given, where it was not given all.
     pub cpus: Option<usize>,
     pub connections: usize,
@@ -99,6 +104,8 @@ pub struct Trial {
     pub io: Option<Box<IoSummary>>,
     pub diagnosis: Option<Diagnosis>,
     pub cost: Cost,
+    /// What a network lane below its data did.
+    pub storage: Option<StorageUse>,
     pub phases: Vec<PhaseSpan>,
     pub restored: Option<Restored>,
     pub recovery_seconds: Option<f64>,
@@ -149,6 +156,8 @@ pub struct Series {
     pub host: Vec<HostSample>,
     pub server: Vec<ServerSample>,
     pub status: Vec<StatusSample>,
+    /// Of network lanes only.
+    pub storage: Vec<StorageSample>,
     pub collectors: Vec<CollectorSample>,
 }
 
@@ -201,25 +210,10 @@ pub struct MeasuredAt {
     pub rate_offered: Option<f64>,
 }
 
-/// A number, a range or an ordering that a source printed.
+/// A statement of a source, and what was measured of it here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Published {
-    /// `Table 3-2`.
-    pub place: String,
-    pub metric: String,
-    pub unit: String,
-    pub variant: Option<String>,
-    pub rung: Option<String>,
-    pub workload: Option<String>,
-    pub connections: Option<usize>,
-    pub cpus: Option<usize>,
-    pub value: Option<f64>,
-    pub range: Option<(f64, f64)>,
-    /// Best first.
-    pub ordering: Option<Vec<String>>,
-    /// `printed`, `derived` or `claim`.
-    pub kind: String,
-    pub note: Option<String>,
+    pub printed: plimsoll_model::published::Published,
     /// Where the same was measured; none of a change, of an ordering, and where it was not.
     pub at: Option<MeasuredAt>,
     /// The same measured here, if it was.

@@ -1,6 +1,10 @@
 //! Several recordings side by side, of other machines too: each is a system. Nothing here says that one is faster than
 //! another: rounds on other machines are not paired, and what was asked may differ, which is said openly.
 
+mod claims;
+mod facts;
+mod more_cpus;
+
 use crate::document::{Block, Document, Figure, Finding, Section};
 use crate::figure::bars::{self, Bars};
 use crate::figure::curves::{self, Curves, Line, Place};
@@ -11,17 +15,20 @@ use crate::section::limit::words;
 use crate::section::{caveats, cost, mean_cost};
 use crate::subject::{Recorded, Subject, Trial};
 use crate::sweep::{Unit, measured_latency};
-use crate::table::{Column, Mark, Table};
+use crate::table::{Column, Table};
 use crate::text::sentence;
 use plimsoll_model::Caveat;
 use plimsoll_model::diagnosis::Cost;
 use plimsoll_model::io::SheetLine;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// More lines than these cannot be told apart.
 const MOST_LINES: usize = 8;
 /// How names of what was asked begin that say what a transaction is.
 const PARAMETER: &str = "Parameter ";
+/// What a plan describes a system's name as.
+const DESCRIBED: &str = "system";
 
 /// A recording as one of several systems.
 struct System<'a> {
@@ -72,19 +79,21 @@ pub fn document(all: &[Recorded]) -> Document {
     let places = places(&systems);
     let sections = [
         figures(&systems, &places, unit),
+        more_cpus::section(&systems),
         numbers(&systems, &places, unit),
+        claims::section(&systems),
         limits(&systems, unit),
         sheets(&systems),
-        asked(&systems),
+        facts::asked(&systems),
         answers(&systems),
-        environments(&systems),
+        facts::environments(&systems),
         caveats(&systems),
         repeats(&systems),
     ];
     Document {
-        title: "Systems side by side".to_owned(),
+        title: title(all),
         answer: answer(&systems, unit),
-        findings: systems.iter().flat_map(findings).collect(),
+        findings: more_cpus::findings(&systems).into_iter().chain(systems.iter().flat_map(findings)).collect(),
         facts: systems.iter().map(|system| system.name.clone()).collect(),
         sections: sections.into_iter().flatten().collect(),
         generated: all.first().map(|first| first.generated.clone()).unwrap_or_default(),
@@ -92,19 +101,33 @@ pub fn document(all: &[Recorded]) -> Document {
     }
 }
 
-/// Each under its title; those of one title are told apart by their operating systems, else numbered.
+/// That of the recordings where they have one in common.
+fn title(all: &[Recorded]) -> String {
+    match all {
+        [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|other| other.title == first.title) => {
+            format!("{}: systems side by side", first.title)
+        }
+        _ => "Systems side by side".to_owned(),
+    }
+}
+
+/// Each under the name that its plan describes it by, else under its title; those of one title are told apart by their
+/// operating systems, else numbered.
 fn systems(all: &[Recorded]) -> Vec<System<'_>> {
-    let is_alone = |name: &String, names: &[String]| names.iter().filter(|other| *other == name).count() == 1;
-    let titles: Vec<String> = all.iter().map(|recorded| recorded.title.clone()).collect();
-    let on = |recorded: &Recorded| match fact(recorded, "Operating system") {
-        Some(os) => format!("{} on {os}", recorded.title),
-        None => recorded.title.clone(),
+    let described = |recorded: &Recorded| {
+        let system = recorded.environment.described.iter().find(|(name, _)| name == DESCRIBED);
+        system.map(|(_, name)| name.clone())
     };
-    let with_os: Vec<String> = all.iter().map(on).collect();
-    let name = |place: usize| match (is_alone(&titles[place], &titles), is_alone(&with_os[place], &with_os)) {
-        (true, _) => titles[place].clone(),
-        (false, true) => with_os[place].clone(),
-        (false, false) => format!("{} ({})", titles[place], place + 1),
+    let has_title_alone = |recorded: &Recorded| all.iter().filter(|other| other.title == recorded.title).count() == 1;
+    let name = |recorded: &Recorded| match described(recorded) {
+        Some(name) => name,
+        None if has_title_alone(recorded) => recorded.title.clone(),
+        None => fact(recorded, "Operating system").unwrap_or(&recorded.title).to_owned(),
+    };
+    let names: Vec<String> = all.iter().map(name).collect();
+    let name = |place: usize| match names.iter().filter(|other| **other == names[place]).count() {
+        1 => names[place].clone(),
+        _ => format!("{} ({})", names[place], place + 1),
     };
     let system = |(place, recorded)| System { name: name(place), recorded, cells: cells(recorded) };
     all.iter().enumerate().map(system).collect()
@@ -211,25 +234,35 @@ fn answer(systems: &[System<'_>], unit: Unit) -> String {
 }
 
 /// All systems, the one that carries most first, at the load point where any carries most of those that all were asked
-/// without a rate; nothing if there is none, or if their parameters differ.
+/// without a rate and with the same parameters; nothing if there is none.
 fn ranked<'a, 'b>(systems: &'a [System<'b>], unit: Unit) -> Vec<(&'a System<'b>, &'a Cell)> {
-    let parameters = |system: &System<'_>| -> Vec<(String, String)> {
-        system.recorded.asked.iter().filter(|(name, _)| name.starts_with(PARAMETER)).cloned().collect()
-    };
-    let is_alike = systems.windows(2).all(|pair| parameters(&pair[0]) == parameters(&pair[1]));
     let at = |system: &'a System<'b>, place: &Cell| {
         let known = |cell: &&Cell| cell.is_at(place) && cell.throughput(unit).value.is_some();
         Some((system, system.cells.iter().find(known)?))
+    };
+    let is_alike = |of: &Vec<(&System<'_>, &Cell)>| {
+        of.windows(2).all(|pair| parameters(pair[0].0, pair[0].1) == parameters(pair[1].0, pair[1].1))
     };
     let places =
         systems.first().map_or(&[][..], |first| &first.cells).iter().filter(|cell| cell.rate_offered.is_none());
     let common = places.filter_map(|place| systems.iter().map(|system| at(system, place)).collect::<Option<Vec<_>>>());
     let rate = |of: &(&System<'_>, &Cell)| of.1.throughput(unit).value.unwrap_or(0.0);
-    let sorted = common.map(|mut all| {
+    let sorted = common.filter(is_alike).map(|mut all| {
         all.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
         all
     });
-    sorted.filter(|_| is_alike).max_by(|a, b| rate(&a[0]).total_cmp(&rate(&b[0]))).unwrap_or_default()
+    sorted.max_by(|a, b| rate(&a[0]).total_cmp(&rate(&b[0]))).unwrap_or_default()
+}
+
+/// Parameters of the workload at a place: of its trials, else what was asked of the whole.
+fn parameters(system: &System<'_>, cell: &Cell) -> BTreeMap<String, String> {
+    match at_place(system, cell).trials.first() {
+        Some(trial) => trial.parameters.clone(),
+        None => {
+            let asked = system.recorded.asked.iter().filter(|(name, _)| name.starts_with(PARAMETER));
+            asked.cloned().collect()
+        }
+    }
 }
 
 /// How far it came, and what is missing.
@@ -339,7 +372,7 @@ fn numbers(systems: &[System<'_>], places: &[&Cell], unit: Unit) -> Option<Secti
 /// What limited each system where it carried most, and what a transaction cost there.
 fn limits(systems: &[System<'_>], unit: Unit) -> Option<Section> {
     let best = systems.iter().filter_map(|system| Some((system, peak(system, unit)?)));
-    let groups: Vec<(&Cell, Group<'_>)> = best.map(|(system, cell)| (cell, at_peak(system, cell))).collect();
+    let groups: Vec<(&Cell, Group<'_>)> = best.map(|(system, cell)| (cell, at_place(system, cell))).collect();
     if groups.is_empty() {
         return None;
     }
@@ -361,7 +394,7 @@ fn limits(systems: &[System<'_>], unit: Unit) -> Option<Section> {
 }
 
 /// The trials of a system at a place, under its name.
-fn at_peak<'a>(system: &System<'a>, cell: &Cell) -> Group<'a> {
+fn at_place<'a>(system: &System<'a>, cell: &Cell) -> Group<'a> {
     let is_there = |trial: &&Trial| {
         let is_variant = cell.variant.is_empty() || variant(trial) == cell.variant;
         is_variant && (trial.connections, trial.rate_offered) == (cell.connections, cell.rate_offered)
@@ -399,48 +432,6 @@ fn sheets(systems: &[System<'_>]) -> Option<Section> {
     let table = Table::new(head.into_iter().chain(systems.iter().zip(&sheets).map(column)).collect());
     let blocks = if keys.is_empty() { Vec::new() } else { vec![Block::table("sheets", table, [])] };
     Section::of("sheets", "The sheets", blocks)
-}
-
-/// What was asked of each; where that differs, the numbers are not of the same thing.
-fn asked(systems: &[System<'_>]) -> Option<Section> {
-    let table = side_by_side(systems, |recorded| &recorded.asked)?;
-    let differing = table.marks.iter().flatten().count();
-    let text = match differing {
-        0 => "All systems were asked the same.".to_owned(),
-        n => format!(
-            "{} not the same: compare with that in mind.",
-            if n == 1 { "One thing was" } else { "Several things were" }
-        ),
-    };
-    Section::of("asked", "What was asked", vec![Block::paragraph(text), Block::table("asked", table, [])])
-}
-
-fn environments(systems: &[System<'_>]) -> Option<Section> {
-    let table = side_by_side(systems, |recorded| &recorded.environment.facts)?;
-    Section::of("environment", "Test environments", vec![Block::table("environment", table, [])])
-}
-
-/// Names and values of each system; rows whose values are not alike are marked and come first. None without any.
-fn side_by_side(systems: &[System<'_>], of: fn(&Recorded) -> &Vec<(String, String)>) -> Option<Table> {
-    let value = |system: &System<'_>, name: &str| {
-        let of_name = of(system.recorded).iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
-        let values: Vec<&str> = of_name.collect();
-        if values.is_empty() { NOTHING.to_owned() } else { values.join("; ") }
-    };
-    let differs = |name: &String| systems.iter().any(|system| value(system, name) != value(&systems[0], name));
-    let mut names: Vec<&String> = Vec::new();
-    for (name, _) in systems.iter().flat_map(|system| of(system.recorded)) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names.sort_by_key(|name| !differs(name));
-    let marks = names.iter().map(|name| differs(name).then_some(Mark::Differs)).collect();
-    let head = Column::words("", names.iter().map(|name| (*name).clone()).collect());
-    let column =
-        |system: &System<'_>| Column::words(&system.name, names.iter().map(|name| value(system, name)).collect());
-    let columns = [head].into_iter().chain(systems.iter().map(column)).collect();
-    (!names.is_empty()).then_some(Table { columns, marks })
 }
 
 /// The first sentence of each system's own report.
@@ -532,8 +523,7 @@ mod tests {
             system("NetBSD", "1000", vec![point(1, 700.0), point(8, 800.0)]),
         ];
         let answer = document(&all).answer;
-        let begin =
-            "select-key on OpenBSD carries most at smack_select_key, 8 connections: 1,000 transactions per second";
+        let begin = "OpenBSD carries most at smack_select_key, 8 connections: 1,000 transactions per second";
         assert!(answer.starts_with(begin) && answer.ends_with("their intervals are apart."), "{answer}");
         let close = [system("A", "1", vec![point(1, 100.0)]), system("B", "1", vec![point(1, 99.0)])];
         assert!(document(&close).answer.ends_with("their intervals overlap, so this may be chance."));
@@ -543,17 +533,14 @@ mod tests {
     fn only_what_was_asked_alike_is_ranked() {
         let peaks_apart =
             [system("A", "1", vec![point(1, 900.0), point(8, 1000.0)]), system("B", "1", vec![point(1, 950.0)])];
-        assert!(document(&peaks_apart).answer.starts_with("select-key on B carries most at smack_select_key, 1 conn"));
+        assert!(document(&peaks_apart).answer.starts_with("B carries most at smack_select_key, 1 conn"));
         let rated = |rate| Point { rate_offered: Some(300.0), ..point(16, rate) };
         let of_rates = [system("A", "1", vec![point(16, 500.0)]), system("B", "1", vec![rated(300.0)])];
         let mut unlike = [system("A", "1", vec![point(1, 1.0)]), system("B", "1", vec![point(1, 2.0)])];
         unlike[0].asked.push(("Parameter table_size".to_owned(), "10".to_owned()));
         for all in [&of_rates, &unlike] {
             let answer = document(all).answer;
-            assert!(
-                answer.starts_with("Not asked the same: 2 systems side by side. select-key on A carries"),
-                "{answer}"
-            );
+            assert!(answer.starts_with("Not asked the same: 2 systems side by side. A carries"), "{answer}");
         }
     }
 

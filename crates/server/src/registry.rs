@@ -166,7 +166,7 @@ pub fn clean(home: &Home) -> Result<Cleaning, ServerError> {
 }
 
 fn clean_one(directory: &ServerDirectory) -> Result<Vec<Cleaned>, ServerError> {
-    let _lock = directory.lock("plimsoll clean")?;
+    let lock = directory.lock("plimsoll clean")?;
     let record = directory.record()?;
     if directory.kept(&record).is_some() {
         return Ok(Vec::new());
@@ -174,7 +174,7 @@ fn clean_one(directory: &ServerDirectory) -> Result<Vec<Cleaned>, ServerError> {
     let up = directory.running(&record);
     let (ending, mut gone) = directory.bring_down(STOPS_WITHIN)?;
     if directory.is_rig() {
-        directory.remove()?;
+        directory.remove(lock)?;
         gone.push(directory.path().to_owned());
     }
     let server = up.filter(|_| ending != Ending::WasDown);

@@ -128,7 +128,7 @@ impl Rig {
     /// # Errors
     /// [`ServerError::Io`].
     pub fn remove(self) -> Result<(), ServerError> {
-        self.directory.remove()
+        self.directory.remove(self.lock)
     }
 }
 
@@ -175,8 +175,9 @@ impl ServerDirectory {
         remove_tree(&self.parts()).map(drop)
     }
 
-    /// Removes the directory of a rig; its server is down and its lock is held. What says that it is ours goes last.
-    pub(crate) fn remove(&self) -> Result<(), ServerError> {
+    /// Removes the directory of a rig whose server is down, and lets go of `lock`, which is held on it. What says that
+    /// it is ours goes last.
+    pub(crate) fn remove(&self, lock: impl Sized) -> Result<(), ServerError> {
         self.must_be_rig()?;
         self.clear()?;
         for entry in fs::read_dir(self.path()).during("read", self.path())? {
@@ -193,6 +194,8 @@ impl ServerDirectory {
             .iter()
             .filter(|path| path.exists())
             .try_for_each(|path| fs::remove_file(path).during("remove", path))?;
+        // On NFS a file that is open keeps its directory, under another name.
+        drop(lock);
         fs::remove_dir(self.path()).during("remove", self.path())
     }
 }

@@ -89,6 +89,15 @@ impl Suite {
         }
     }
 
+    /// The same with page files of this size; of the article's sets it is the size of the large one.
+    pub fn sized(self, extent: Extent, bytes: u64) -> Extent {
+        let (data_bytes, most_bytes) = match self {
+            Suite::Quick | Suite::Full => same(bytes),
+            Suite::Percona2008 => percona::sizes(bytes),
+        };
+        Extent { data_bytes, most_bytes, ..extent }
+    }
+
     /// How long one measurement lasts if nothing else is asked for.
     fn window_ns(self) -> u64 {
         match self {

@@ -9,11 +9,13 @@ pub const DISTURBED: f64 = 0.2;
 /// To and from swap, bytes per second, from which on it is more than a page now and then.
 pub const SWAPPED: f64 = 64.0 * 1024.0;
 
-/// CPUs that neither the load generator nor the server kept busy; none where the server's process is not known.
+/// CPUs that neither the load generator, the server nor the network lane below its data kept busy; none where the
+/// server's process is not known.
 pub fn cpus_of_others(point: &Point) -> Option<f64> {
     let (host, server) = (point.host?, point.server.as_ref()?.cpus_busy?);
     let client = point.client.process_cpu_us_per_query? * point.queries as f64 / 1e6 / point.seconds;
-    number(Some((host.busy * host.cpus as f64 - client - server).max(0.0)))
+    let storage = point.storage_cpus.unwrap_or(0.0);
+    number(Some((host.busy * host.cpus as f64 - client - server - storage).max(0.0)))
 }
 
 /// The host over the window.

@@ -217,8 +217,15 @@ mod tests {
     fn limit(settings: &[(&str, &str)]) -> Option<(&'static str, f64)> {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let point = Point::default();
-        let observed =
-            Observed { point: &point, intervals: &[], host: &[], server: &[], status: &[], settings: &settings };
+        let observed = Observed {
+            point: &point,
+            intervals: &[],
+            host: &[],
+            server: &[],
+            status: &[],
+            storage: &[],
+            settings: &settings,
+        };
         thread_limit(&observed).map(|limit| (limit.setting, limit.threads))
     }
 

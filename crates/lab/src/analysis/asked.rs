@@ -6,6 +6,7 @@ use plimsoll_plan::points::LoadPoint;
 use plimsoll_plan::{LabPlan, RunPlan};
 use plimsoll_record::read::RecordingView;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What, and what it was. Empty for a plan that is not known.
 pub fn asked(view: &RecordingView, lab: Option<&LabPlan>) -> Vec<(String, String)> {
@@ -15,12 +16,20 @@ pub fn asked(view: &RecordingView, lab: Option<&LabPlan>) -> Vec<(String, String
         (None, Ok(run)) => of_run(&run),
         (None, Err(_)) => of_storage(plan),
     };
-    // With every default filled in, where a trial has them.
-    let params = view.trials.first().and_then(|trial| trial.facts.parameters["params"].as_object());
-    let params = params.into_iter().flatten().map(|(name, value)| (format!("Parameter {name}"), shown(value)));
     let at = all.len().min(1);
-    all.splice(at..at, params);
+    all.splice(at..at, parameters(view));
     all
+}
+
+/// With every default filled in, where a trial has them; of trials with several workloads, the values of each.
+fn parameters(view: &RecordingView) -> Vec<(String, String)> {
+    let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let all = view.trials.iter().filter_map(|trial| trial.facts.parameters["params"].as_object());
+    for (name, value) in all.flatten() {
+        values.entry(name).or_default().insert(shown(value));
+    }
+    let joined = |values: BTreeSet<String>| values.into_iter().collect::<Vec<_>>().join("; ");
+    values.into_iter().map(|(name, values)| (format!("Parameter {name}"), joined(values))).collect()
 }
 
 fn of_run(plan: &RunPlan) -> Vec<(String, String)> {
@@ -108,6 +117,9 @@ fn measured(measure: Measure) -> String {
 fn restored(restore: &Restore) -> String {
     match restore {
         Restore::None => "what the trial before has left".to_owned(),
+        Restore::Once => {
+            "a copy of the dataset for the first trial of a variant, then what the one before has left".to_owned()
+        }
         Restore::Snapshot(Some(method)) => format!("a copy of the dataset ({})", method.name()),
         Restore::Snapshot(None) => "a copy of the dataset".to_owned(),
         Restore::Reload => "dropped and loaded again".to_owned(),
@@ -116,6 +128,6 @@ fn restored(restore: &Restore) -> String {
 }
 
 /// Text without quotation marks, everything else as JSON.
-fn shown(value: &Value) -> String {
+pub(super) fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -10,6 +10,7 @@ use plimsoll_plan::LabPlan;
 use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_report::subject::{Environment, Subject};
 use plimsoll_server::host::{BlockFacts, HostFacts, StorageFacts};
+use plimsoll_storage::lane::spec::Spec;
 use serde_json::Value;
 use std::path::Path;
 
@@ -145,7 +146,24 @@ fn storage(of: &Stored) -> Vec<(String, String)> {
         fact(&name("Mount"), format!("{} ({})", facts.mount_point.display(), facts.options.join(","))),
     ];
     told.extend(facts.block.as_ref().map(|block| fact(&name("Device"), device(block))));
+    told.extend(of.place.lane.as_deref().and_then(network).map(|spec| fact(&name("Network storage"), sides(&spec))));
     told
+}
+
+/// What a lane of this name is, if it lies on a network.
+fn network(lane: &str) -> Option<Spec> {
+    Spec::parse(lane).ok().filter(Spec::is_network)
+}
+
+/// `a device over iSCSI: tgt and QEMU's initiator; XFS on the client's side; …`.
+fn sides(spec: &Spec) -> String {
+    let side = if spec.has_device() { "client" } else { "storage server" };
+    format!(
+        "{}; {} on the {side}’s side; storage server and client on this machine, over a virtual network within it \
+         (loopback)",
+        spec.transport.describe(),
+        spec.kind.name()
+    )
 }
 
 /// `ext4 on /dev/vda1`.

@@ -59,6 +59,7 @@ pub fn recorded(view: &RecordingView, generated: &str) -> Result<Recorded, LabEr
     Ok(Recorded {
         title: found.title,
         published: lab.as_ref().map(|plan| published::published(plan, &found.subject, &trials)).unwrap_or_default(),
+        chosen: lab.as_ref().map(|plan| plan.chosen.clone()).unwrap_or_default(),
         scaling: scaling::of(&found.subject),
         environment: environment::environment(view, lab.as_ref(), &found.subject),
         subject: found.subject,

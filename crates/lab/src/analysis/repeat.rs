@@ -76,7 +76,8 @@ fn is_private(plan: &RunPlan) -> bool {
 /// Of a lab; its plan need not be where it was.
 pub fn lab(plan: &LabPlan) -> String {
     let preset = plan.preset.as_ref().map(|preset| format!(" --preset {}", quoted(preset))).unwrap_or_default();
-    let command = format!("plimsoll lab {}{preset} --seed {}", quoted(&plan.file), plan.seed);
+    let server = plan.server.as_ref().map(|server| format!(" --server {}", quoted(server))).unwrap_or_default();
+    let command = format!("plimsoll lab {}{preset}{server} --seed {}", quoted(&plan.file), plan.seed);
     format!("# manifest.json of the recording holds the plan as it was resolved\n{command}")
 }
 

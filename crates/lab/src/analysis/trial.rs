@@ -1,9 +1,9 @@
 //! One trial of a recording, judged: what it measured, what limited it, what a transaction cost.
 
-use super::{latency, unfinished};
+use super::{asked, latency, unfinished};
 use crate::settings::durability;
 use plimsoll_diagnosis::Observed;
-use plimsoll_model::diagnosis::{Cost, Diagnosis};
+use plimsoll_model::diagnosis::{Cost, Diagnosis, StorageUse};
 use plimsoll_model::lab::{PhaseSpan, TrialOutcome, TrialStatus};
 use plimsoll_model::summary::Point;
 use plimsoll_model::{Caveat, Flavour};
@@ -37,6 +37,8 @@ pub struct Judged {
     pub diagnosis: Diagnosis,
     /// Of one transaction.
     pub cost: Cost,
+    /// Of a network lane.
+    pub storage: Option<StorageUse>,
     /// Beside those that the trial found itself.
     pub caveats: Vec<Caveat>,
 }
@@ -50,11 +52,13 @@ pub fn judge(trial: &TrialView, point: &Point) -> Judged {
         host: &trial.host,
         server: &trial.server,
         status: &trial.status,
+        storage: &trial.storage,
         settings: &settings,
     };
     let diagnosis = plimsoll_diagnosis::diagnose(&observed);
     let caveats = plimsoll_diagnosis::caveats::caveats(&observed, &diagnosis);
-    Judged { diagnosis, cost: plimsoll_diagnosis::cost::cost(&observed), caveats }
+    let (cost, storage) = (plimsoll_diagnosis::cost::cost(&observed), plimsoll_diagnosis::storage_use(&observed));
+    Judged { diagnosis, cost, storage, caveats }
 }
 
 /// How a trial ended, and why if it is not done.
@@ -76,9 +80,9 @@ pub(super) fn readable<T>(found: Result<Option<T>, RecordError>, missing: &mut V
 pub(super) fn trial(view: &TrialView, point: Option<Point>, (status, why): End, missing: &mut Vec<String>) -> Trial {
     let asked = unfinished::asked(view);
     let judged = point.as_ref().map(|point| judge(view, point));
-    let (diagnosis, cost, found) = match judged {
-        Some(judged) => (Some(judged.diagnosis), judged.cost, judged.caveats),
-        None => (None, Cost::default(), Vec::new()),
+    let (diagnosis, cost, storage, found) = match judged {
+        Some(judged) => (Some(judged.diagnosis), judged.cost, judged.storage, judged.caveats),
+        None => (None, Cost::default(), None, Vec::new()),
     };
     let open_loop = point.as_ref().is_some_and(|point| point.response_ms.is_some());
     let outcome = view.outcome.as_ref();
@@ -89,6 +93,7 @@ pub(super) fn trial(view: &TrialView, point: Option<Point>, (status, why): End, 
         variant: view.facts.variant.clone(),
         base: base(view).to_owned(),
         workload: view.facts.parameters["workload"].as_str().unwrap_or_default().to_owned(),
+        parameters: parameters(view),
         cpus: view.facts.parameters["trial"]["variant"]["cpus"].as_array().map(Vec::len),
         connections: asked.connections,
         rate_offered: asked.rate,
@@ -101,6 +106,7 @@ pub(super) fn trial(view: &TrialView, point: Option<Point>, (status, why): End, 
         io: view.io.clone().map(Box::new),
         diagnosis,
         cost,
+        storage,
         phases: outcome.map_or_else(|| phases(view), |outcome| outcome.phases.clone()),
         restored: outcome.and_then(|outcome| outcome.restored.clone()),
         recovery_seconds: outcome.and_then(|outcome| Some(outcome.recovery.as_ref()?.seconds)),
@@ -109,6 +115,11 @@ pub(super) fn trial(view: &TrialView, point: Option<Point>, (status, why): End, 
         durability: durable(view),
         series: series(view),
     }
+}
+
+fn parameters(view: &TrialView) -> BTreeMap<String, String> {
+    let params = view.facts.parameters["params"].as_object().into_iter().flatten();
+    params.map(|(name, value)| (name.clone(), asked::shown(value))).collect()
 }
 
 /// The variant of the plan that a trial belongs to: `fc` of `fc/pool-6g/with`.
@@ -142,6 +153,7 @@ fn series(view: &TrialView) -> Series {
         host: view.host.clone(),
         server: view.server.clone(),
         status: view.status.clone(),
+        storage: view.storage.clone(),
         collectors: view.collectors.clone(),
     }
 }

@@ -1,4 +1,4 @@
-//! Each variant of a grid against the first.
+//! Each variant of a grid against the first that does the same work.
 
 use super::grid::points;
 use super::quantity::{Quantity, deciding, middle};
@@ -20,16 +20,38 @@ const LEAST: f64 = 0.01;
 /// On no machine is the floor so high that more than this goes for no difference.
 const MOST: f64 = 0.1;
 
-/// All but the first of the variants of a grid against it, where they do the same work at some load point. The
-/// intervals of what decides hold together with 95 % over all comparisons, those of one metric over all comparisons and
-/// load points (Šidák 1967).
+/// Variants of a grid against those that they are [paired](pairs) with, where these share a load point. The intervals of
+/// what decides hold together with 95 % over all comparisons, those of one metric over all comparisons and load points
+/// (Šidák 1967).
 pub(super) fn comparisons(plan: &LabPlan, ended: &[Ended]) -> Vec<VariantComparison> {
     let measured: Vec<&Variant> = plan.variants.iter().filter(|variant| !seeks_line(plan, variant)).collect();
-    let Some((first, others)) = measured.split_first() else { return Vec::new() };
-    let alike = |other: &&Variant| other.workload.kind == first.workload.kind;
-    let others: Vec<&Variant> = others.iter().copied().filter(alike).collect();
-    let compared = |other: &&Variant| Pairing::new(plan, ended, first, other, others.len())?.comparison();
-    others.iter().filter_map(compared).collect()
+    let pairs = pairs(&measured);
+    let among = pairs.len();
+    pairs.into_iter().filter_map(|(a, b)| Pairing::new(plan, ended, a, b, among)?.comparison()).collect()
+}
+
+/// Each variant after the one that it is compared with: the first with the same work on the same data; of those whose
+/// names begin with the same group (`8g/fsync`) if there are several. One whose work no other does is compared with the
+/// first of all, if that has a workload of the same kind.
+pub(super) fn pairs<'a>(variants: &[&'a Variant]) -> Vec<(&'a Variant, &'a Variant)> {
+    let first_of_several = |is_alike: &dyn Fn(&Variant) -> bool| {
+        let mut alike = variants.iter().copied().filter(|other| is_alike(other));
+        alike.next().filter(|_| alike.next().is_some())
+    };
+    let against = |variant: &Variant| {
+        let same_work = |other: &Variant| other.workload == variant.workload;
+        let of_group =
+            first_of_several(&|other| same_work(other) && group(other).is_some_and(|of| Some(of) == group(variant)));
+        of_group.or_else(|| first_of_several(&same_work)).or(variants.first().copied())
+    };
+    let pair = |variant: &&'a Variant| Some((against(variant)?, *variant));
+    let is_pair = |(a, b): &(&Variant, &Variant)| a.name != b.name && a.workload.kind == b.workload.kind;
+    variants.iter().filter_map(pair).filter(is_pair).collect()
+}
+
+/// `8g` of `8g/fsync`.
+fn group(variant: &Variant) -> Option<&str> {
+    variant.name.split_once('/').map(|(group, _)| group)
 }
 
 /// Two variants and what their trials came to.

@@ -1,6 +1,6 @@
 //! All outcomes of a plan → the summary.
 
-use super::comparison::comparisons;
+use super::comparison::{comparisons, pairs};
 pub(crate) use super::headline::headline;
 use super::ladder::Staircase;
 use super::quantity::Quantity;
@@ -166,19 +166,17 @@ fn design(plan: &LabPlan) -> Vec<Caveat> {
         caveats.push(Caveat::new("few_rounds", message));
     }
     let measured: Vec<&Variant> = plan.variants.iter().filter(|variant| !seeks_line(plan, variant)).collect();
-    let Some((first, others)) = measured.split_first() else { return caveats };
+    let Some((_, others)) = measured.split_first() else { return caveats };
     if plan.procedure.order == Order::Sequential && plan.rungs.is_empty() && !others.is_empty() {
         let message = "the variants were measured one after the other, so a drift of the machine looks like a \
                        difference; order = \"interleaved\" avoids that";
         caveats.push(Caveat::new("not_interleaved", message));
     }
-    let unlike: Vec<&str> = others
-        .iter()
-        .filter(|other| other.workload.kind != first.workload.kind)
-        .map(|other| other.name.as_str())
-        .collect();
-    if !unlike.is_empty() {
-        let message = format!("not compared with {}, which runs another workload: {}", first.name, unlike.join(", "));
+    let pairs = pairs(&measured);
+    let is_paired = |name: &str| pairs.iter().any(|(a, b)| a.name == name || b.name == name);
+    let alone: Vec<&str> = measured.iter().map(|of| of.name.as_str()).filter(|name| !is_paired(name)).collect();
+    if !alone.is_empty() && !others.is_empty() {
+        let message = format!("not compared, since no other variant runs their workload: {}", alone.join(", "));
         caveats.push(Caveat::new("unlike_workloads", message));
     }
     caveats

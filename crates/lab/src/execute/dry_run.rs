@@ -5,6 +5,8 @@ use super::preflight::leave::{self, Asked};
 use super::preflight::{Machine, Prepared, data_bytes, settings_anywhere};
 use crate::course::{self, Ended, Prospect, Prospects};
 use crate::error::LabError;
+use crate::io;
+use crate::procedure::storage;
 use plimsoll_model::durability::Class;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
@@ -15,6 +17,7 @@ use plimsoll_plan::plan::Measure;
 use plimsoll_plan::points::LoadPoint;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// A second of ordinary storage, bytes: what copies it, and what loads into it with indexes. Both are guesses.
 const COPIED_PER_SECOND: f64 = 300e6;
@@ -57,7 +60,7 @@ pub struct Estimate {
     pub trials: usize,
     /// All trials, and the datasets that are built before them.
     pub seconds: f64,
-    /// Of one trial by phase.
+    /// Of one trial by phase; what variants take differently is the mean over them.
     pub phases: Vec<(Phase, f64)>,
     /// Data directories and datasets on all storage paths together.
     pub bytes: u64,
@@ -141,8 +144,10 @@ pub fn estimate(plan: &LabPlan, prospects: &Prospects) -> Result<Estimate, LabEr
     let trials = course::of(plan, prospects).about();
     // Data by storage path, and each dataset once.
     let (mut places, mut datasets) = (BTreeMap::new(), BTreeMap::new());
+    let mut measured = 0.0;
     for variant in &plan.variants {
-        let bytes = data_bytes(variant)?;
+        let (bytes, seconds) = work(&plan.procedure, variant)?;
+        measured += seconds / plan.variants.len() as f64;
         let place = places.entry(format!("{:?}", variant.storage)).or_insert(0);
         *place = bytes.max(*place);
         if kept(plan, variant) {
@@ -150,7 +155,7 @@ pub fn estimate(plan: &LabPlan, prospects: &Prospects) -> Result<Estimate, LabEr
         }
     }
     let largest = places.values().copied().max().unwrap_or(0);
-    let phases = phases(&plan.procedure, largest);
+    let phases = phases(&plan.procedure, largest, measured);
     let each: f64 = phases.iter().map(|(_, seconds)| seconds).sum();
     let stored: u64 = datasets.values().sum();
     Ok(Estimate {
@@ -163,31 +168,42 @@ pub fn estimate(plan: &LabPlan, prospects: &Prospects) -> Result<Estimate, LabEr
 
 /// Whether the variant starts from a dataset that is kept.
 fn kept(plan: &LabPlan, variant: &Variant) -> bool {
-    let copied = matches!(plan.procedure.restore, Restore::Snapshot(_));
-    copied && variant.target.is_none() && variant.workload.kind != "io"
+    plan.procedure.restore.copies() && variant.target.is_none() && variant.workload.kind != "io"
 }
 
-/// What each phase of a trial takes, seconds.
-fn phases(procedure: &Procedure, bytes: u64) -> Vec<(Phase, f64)> {
+/// About how many bytes the data or files of a variant take, and how many seconds its measurement.
+///
+/// # Errors
+/// As those of the workload's parameters.
+fn work(procedure: &Procedure, variant: &Variant) -> Result<(u64, f64), LabError> {
+    if variant.workload.kind == "io" {
+        // Each probe of the evaluation, and the files that it lays out first.
+        return io::about(&storage::plan(variant, 0, Path::new(""))?);
+    }
+    let seconds = match procedure.measure {
+        Measure::Seconds(seconds) => seconds,
+        Measure::Events(_) | Measure::EventsPerConnection(_) => EVENTS_SECONDS,
+    };
+    Ok((data_bytes(variant)?, seconds))
+}
+
+/// What each phase of a trial takes, seconds: `measured` of it the measurement.
+fn phases(procedure: &Procedure, bytes: u64, measured: f64) -> Vec<(Phase, f64)> {
     let restore = match procedure.restore {
         Restore::None => 0.0,
         Restore::Reload => bytes as f64 / LOADED_PER_SECOND,
-        Restore::Snapshot(_) | Restore::Commands(_) => bytes as f64 / COPIED_PER_SECOND,
+        Restore::Once | Restore::Snapshot(_) | Restore::Commands(_) => bytes as f64 / COPIED_PER_SECOND,
     };
     let warm_up = match procedure.warmup {
         WarmUp::Seconds(seconds) => seconds,
         WarmUp::Auto => UNTIL_STEADY_SECONDS,
-    };
-    let measure = match procedure.measure {
-        Measure::Seconds(seconds) => seconds,
-        Measure::Events(_) | Measure::EventsPerConnection(_) => EVENTS_SECONDS,
     };
     vec![
         (Phase::Restore, restore),
         (Phase::Start, 2.0),
         (Phase::Verify, 1.0),
         (Phase::WarmUp, warm_up),
-        (Phase::Measure, measure),
+        (Phase::Measure, measured),
         (Phase::Drain, 1.0),
         (Phase::Collect, 1.0),
         (Phase::Stop, 2.0),

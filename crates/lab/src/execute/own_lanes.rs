@@ -6,9 +6,10 @@
 
 use crate::error::LabError;
 use plimsoll_storage::StorageError;
+use plimsoll_storage::lane::check::Verdict;
 use plimsoll_storage::lane::journal::State;
 use plimsoll_storage::lane::spec::Spec;
-use plimsoll_storage::lane::{Lane, Lanes};
+use plimsoll_storage::lane::{Built, Lane, Lanes};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -67,15 +68,21 @@ impl OwnLanes {
         }
         fs::create_dir_all(notes(&self.home)).map_err(|error| failed(&note, &error))?;
         let lock = locked(&note)?.ok_or_else(|| of_another(name))?;
-        self.own.push((spec.clone(), note, lock));
-        let built = Lanes::of(&self.home).up(&spec, None, true, told)?;
-        match built.is_sound() {
-            true => Ok(built.lane),
-            false => Err(LabError::Environment(format!(
-                "the lane {name} must not be measured: it did not pass its check; `plimsoll lane up {name}` says why"
-            ))),
+        let built = Lanes::of(&self.home).up(&spec, None, true, told).map_err(LabError::from);
+        let lane = built.and_then(|built| if built.is_sound() { Ok(built.lane) } else { Err(unsound(name, &built)) });
+        match lane {
+            Ok(_) => self.own.push((spec, note, lock)),
+            // It is down again, and the next trial may try it anew. If the note stays, `clean` removes it.
+            Err(_) => drop(fs::remove_file(&note)),
         }
+        lane
     }
+}
+
+fn unsound(name: &str, built: &Built) -> LabError {
+    let refused = built.findings.iter().filter(|finding| finding.verdict == Verdict::Refused);
+    let found: Vec<String> = refused.map(|finding| format!("{}: {}", finding.check, finding.found)).collect();
+    LabError::Environment(format!("the lane {name} must not be measured: its check found {}", found.join("; ")))
 }
 
 fn of_another(name: &str) -> LabError {

@@ -16,6 +16,7 @@ use plimsoll_model::summary::Counts;
 use plimsoll_record::{RecordError, TrialWriter};
 use plimsoll_storage::device::Device;
 use plimsoll_storage::job::Job;
+use plimsoll_storage::lane::Lane;
 use plimsoll_storage::op::Kind;
 use plimsoll_storage::probe::Step;
 use plimsoll_storage::run::{Run, RunEvent};
@@ -34,6 +35,8 @@ const ENDS_WITHIN: Duration = Duration::from_secs(20);
 pub(super) struct Bench<'a> {
     pub place: &'a Place,
     pub device: Option<&'a Device>,
+    /// The lane that the place lies on.
+    pub lane: Option<&'a Lane>,
     /// What the seeds of all jobs are drawn from.
     pub seed: u64,
 }
@@ -95,7 +98,7 @@ impl Bench<'_> {
                 return Err(error);
             }
         };
-        let mut measurement = Measurement::new(step, &run, self.device);
+        let mut measurement = Measurement::new(step, &run, Telemetry::new(self.device, self.lane));
         measurement.follow(&run, beside.as_mut(), writer, watcher);
         run.finish();
         Ok(measurement.outcome(step, beside.and_then(Beside::end)))
@@ -197,7 +200,7 @@ struct Measurement {
 }
 
 impl Measurement {
-    fn new(step: &Step, run: &Run, device: Option<&Device>) -> Measurement {
+    fn new(step: &Step, run: &Run, telemetry: Telemetry) -> Measurement {
         let open_loop = step.job.arrivals.rate().is_some();
         Measurement {
             start_ns: 0,
@@ -205,7 +208,7 @@ impl Measurement {
             verify: step.job.verify,
             read_back: false,
             assembly: Assembly::new(run.loops),
-            telemetry: Telemetry::new(device),
+            telemetry,
             seconds: Seconds::new(Counting::of(&step.job.access), open_loop, host_cpus()),
             counts: Counts::default(),
             closing: Closing::default(),
@@ -322,6 +325,9 @@ impl Measurement {
         if let Some(device) = &look.device {
             writer.device(device)?;
         }
+        if let Some(storage) = &look.storage {
+            writer.storage(storage)?;
+        }
         histograms(tally, (self.start_ns, 0), self.open_loop, writer, names)
     }
 
@@ -406,7 +412,7 @@ mod tests {
         let manifest =
             Manifest::new("io", "0", jiff::Timestamp::now(), 1, serde_json::Value::Null, serde_json::Value::Null);
         let recording = Recording::create(&root.path().join("recordings"), manifest).unwrap();
-        let bench = Bench { place: &place, device: None, seed: 1 };
+        let bench = Bench { place: &place, device: None, lane: None, seed: 1 };
         let each = |(index, step): (usize, &Step)| {
             let facts = TrialFacts {
                 index: index as u32 + 1,

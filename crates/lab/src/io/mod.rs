@@ -4,12 +4,15 @@ mod counting;
 mod findings;
 mod limits;
 mod measure;
+pub(crate) mod metric;
 mod plan;
+mod published;
 mod seconds;
 mod surroundings;
 mod telemetry;
 mod validate;
 
+use crate::caveats;
 use crate::error::LabError;
 use crate::target::private_server;
 use crate::trial::Ended;
@@ -21,11 +24,12 @@ use plimsoll_model::Caveat;
 use plimsoll_model::io::{DeviceFacts, IoSummary, Probe, SCHEMA_VERSION};
 use plimsoll_record::{Manifest, Recording, TrialFacts, TrialWriter};
 use plimsoll_server::Home;
-use plimsoll_server::host::host_facts;
+use plimsoll_server::host::{host_facts, memory_bytes};
 use plimsoll_storage::device::Device;
+use plimsoll_storage::lane::Lane;
 use plimsoll_storage::probe::Step;
 use plimsoll_storage::suite::Suite;
-use plimsoll_storage::{Place, lane, layout, percona, sheet};
+use plimsoll_storage::{Place, lane, layout, sheet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use telemetry::{Look, Telemetry};
@@ -120,6 +124,10 @@ pub(crate) fn evaluate_into(
     for choice in &plan.validate {
         private_server(choice)?;
     }
+    let lane = lane::below(home.path(), &plan.directory)?;
+    if let Some(why) = lane.as_ref().and_then(|lane| caveats::not_for_timing(&lane.name)) {
+        return Err(LabError::Refused(format!("{}: {why}", plan.directory.display())));
+    }
     let mut place = Place::create(home.path(), &plan.directory)?;
     // The limits of a lane hold for its members only.
     lane::join(home.path(), &plan.directory)?;
@@ -134,13 +142,15 @@ pub(crate) fn evaluate_into(
         time: times.iter().sum(),
         bytes: plan::most_bytes(&planned.steps),
     }));
-    let idle = idle(device.as_ref());
+    let idle = idle(device.as_ref(), lane.as_ref());
     facts.flushes_per_second_idle = surroundings::flushes_per_second(&idle);
+    let mut told: Vec<Caveat> = lane.iter().filter_map(caveats::of_lane).collect();
+    told.extend(surroundings::caveats(&facts, Some(&idle)));
     let mut evaluation = Evaluation {
         recording: recording(recordings, plan, &planned, tool_version)?,
         begun: Instant::now(),
-        summary: summary(plan, surroundings::caveats(&facts, Some(&idle)), facts),
-        bench: Bench { place: &place, device: device.as_ref(), seed: plan.seed },
+        summary: summary(plan, told, facts),
+        bench: Bench { place: &place, device: device.as_ref(), lane: lane.as_ref(), seed: plan.seed },
         ended: None,
     };
     evaluation.all(plan, &planned, &times, watcher);
@@ -157,9 +167,20 @@ pub(crate) fn is_possible(plan: &IoPlan) -> Result<(), LabError> {
     plan::planned(plan, &DeviceFacts::default()).map(|_| ())
 }
 
+/// About how many bytes the files of an evaluation take at most, and how many seconds it takes, where there is room.
+///
+/// # Errors
+/// As [`is_possible`].
+pub(crate) fn about(plan: &IoPlan) -> Result<(u64, f64), LabError> {
+    let memory = Some(memory_bytes()).filter(|bytes| *bytes > 0);
+    let steps = plan::planned(plan, &DeviceFacts { memory_bytes: memory, ..DeviceFacts::default() })?.steps;
+    let seconds = plan::times(&steps).iter().sum::<Duration>().as_secs_f64();
+    Ok((plan::most_bytes(&steps), seconds))
+}
+
 /// What the device does while we do nothing.
-fn idle(device: Option<&Device>) -> Look {
-    let mut telemetry = Telemetry::new(device);
+fn idle(device: Option<&Device>, lane: Option<&Lane>) -> Look {
+    let mut telemetry = Telemetry::new(device, lane);
     std::thread::sleep(IDLE);
     telemetry.look(0)
 }
@@ -285,7 +306,10 @@ impl Evaluation<'_> {
         if let What::Suite { suite, .. } = plan.what {
             summary.sheet = sheet::sheet(&summary.device, &summary.probes);
             if suite == Suite::Percona2008 {
-                summary.published = percona::published(&summary.probes);
+                match published::of_article(&summary.probes) {
+                    Ok(published) => summary.published = published,
+                    Err(error) => summary.caveats.push(Caveat::new("no_published_numbers", error.to_string())),
+                }
             }
         }
         let device = summary.device.name.as_deref().unwrap_or("the device");

@@ -66,7 +66,7 @@ fn of_suite(plan: &IoPlan, suite: Suite, steady: bool, facts: &DeviceFacts) -> R
     let chosen = |facts: &DeviceFacts| {
         let mut extent = suite.extent(facts);
         if let Some(bytes) = plan.data_bytes {
-            (extent.data_bytes, extent.most_bytes) = (bytes, bytes);
+            extent = suite.sized(extent, bytes);
         }
         extent.window_ns = plan.window.map_or(extent.window_ns, |window| window.as_nanos() as u64);
         (extent, suite.steps(&extent, steady))

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use plimsoll_load::tally::{Names, Tally};
 use plimsoll_model::Estimate;
 use plimsoll_model::io::{LatencyUs, Probe, Second};
-use plimsoll_model::samples::{DeviceSample, HostSample};
+use plimsoll_model::samples::{DeviceSample, HostSample, StorageSample};
 use plimsoll_stats::batch_means::{Piece, ratio};
 use plimsoll_stats::latency::latency_ms;
 use plimsoll_stats::percentile::Clusters;
@@ -67,6 +67,9 @@ impl Seconds {
         if let Some(device) = &look.device {
             self.device(device, operations);
         }
+        if let Some(storage) = &look.storage {
+            self.storage(storage, look.device.as_ref(), operations);
+        }
         self.latencies(tally, names);
         self.second(tally, seconds, operations);
         match &mut self.window {
@@ -88,9 +91,35 @@ impl Seconds {
         }
     }
 
+    /// What a network lane took: requests to its storage server, which are those of the protocol where they are counted,
+    /// else reads and writes of the client's device, among which the kernel counts flushes that come alone; and CPU of
+    /// either side.
+    fn storage(&mut self, storage: &StorageSample, device: Option<&DeviceSample>, operations: f64) {
+        let counted = storage.operations.as_ref().map(|kinds| kinds.values().sum::<u64>());
+        let of_device = || device.map(|device| device.reads + device.writes);
+        if let Some(requests) = counted.or_else(of_device) {
+            self.piece("found.storage_requests_per_op", requests as f64, operations);
+        }
+        // Where there are files and no device, the storage server's disk is what has to be told of a sync.
+        let flushes = storage.server_device.and_then(|disk| disk.flushes).filter(|_| device.is_none());
+        if let Some(flushes) = flushes {
+            self.piece("flushes_per_op", flushes as f64, operations);
+        }
+        for (name, cpus) in [
+            ("storage_server_cpu_us_per_op", storage.server_cpu),
+            ("storage_client_cpu_us_per_op", storage.client_cpu),
+            ("storage_link_cpu_us_per_op", storage.link_cpu),
+        ] {
+            if let Some(cpus) = cpus {
+                self.piece(&format!("found.{name}"), 1e6 * cpus * storage.seconds, operations);
+            }
+        }
+    }
+
     fn host(&mut self, host: &HostSample, look: &Look, operations: f64) {
         let seconds = look.seconds;
         let busy = (host.user + host.system) * self.cpus * seconds;
+        let lane = look.storage.as_ref().map_or(0.0, cpu_seconds);
         self.piece("cpu_us_per_op", busy * 1e6, operations);
         for (name, counted, of) in [
             ("interrupts_per_second", host.interrupts as f64, seconds),
@@ -103,7 +132,7 @@ impl Seconds {
             ("iowait_percent", 100.0 * host.iowait, 1.0),
             ("steal_percent", 100.0 * host.steal, 1.0),
             // Ticks of the host and our own clock need not agree on a short piece.
-            ("cpus_of_others", (busy - look.process_cpu.as_secs_f64()).max(0.0), seconds),
+            ("cpus_of_others", (busy - look.process_cpu.as_secs_f64() - lane).max(0.0), seconds),
         ] {
             self.piece(&format!("found.{name}"), counted, of);
         }
@@ -245,6 +274,12 @@ fn buckets(values: &Histogram<u64>) -> Vec<(f64, u64)> {
     counts.into_iter().map(|(bucket, count)| ((f64::from(bucket) / BUCKETS_PER_OCTAVE).exp2(), count)).collect()
 }
 
+/// CPU time of a network lane's programs.
+fn cpu_seconds(storage: &StorageSample) -> f64 {
+    let sides = [storage.server_cpu, storage.client_cpu, storage.link_cpu];
+    storage.seconds * sides.into_iter().flatten().sum::<f64>()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -287,7 +322,42 @@ mod tests {
         let device =
             DeviceSample { seconds: 1.0, reads: 100, flushes: Some(30), await_ms: Some(2.0), ..Default::default() };
         let device = DeviceSample { read_bytes: 100 * 16384, written_bytes: 50 * 16384, ..device };
-        Look { seconds: 1.0, host: Some(host), device: Some(device), process_cpu: Duration::from_millis(15) }
+        Look {
+            seconds: 1.0,
+            host: Some(host),
+            device: Some(device),
+            storage: None,
+            process_cpu: Duration::from_millis(15),
+        }
+    }
+
+    #[test]
+    fn a_network_lane_is_nobody_else_and_its_requests_are_counted() {
+        let disk = DeviceSample { seconds: 1.0, flushes: Some(40), ..Default::default() };
+        let storage = StorageSample {
+            seconds: 1.0,
+            server_cpu: Some(0.25),
+            client_cpu: Some(0.5),
+            server_device: Some(disk),
+            ..Default::default()
+        };
+        let with = |device: bool, operations: Option<u64>| {
+            let operations = operations.map(|count| [("WRITE".to_owned(), count)].into());
+            let storage = Some(StorageSample { operations, ..storage.clone() });
+            let look = look();
+            probe(4, Look { device: look.device.filter(|_| device), storage, ..look })
+        };
+        let (alone, block, files) = (probe(4, look()), with(true, None), with(false, Some(600)));
+        let others = |probe: &Probe| probe.found["cpus_of_others"];
+        assert!((others(&alone) - others(&block) - 0.75).abs() < 1e-9, "{:?}", block.found);
+        let (block_requests, file_requests) =
+            (block.found["storage_requests_per_op"], files.found["storage_requests_per_op"]);
+        assert!((file_requests / block_requests - 600.0 / 100.0).abs() < 1e-9, "reads and writes, or operations");
+        assert_eq!(files.flushes_per_op.map(|flushes| flushes > 0.0), Some(true), "those of the storage server's disk");
+        assert!(
+            !alone.found.contains_key("storage_requests_per_op")
+                && !block.found.contains_key("storage_link_cpu_us_per_op")
+        );
     }
 
     fn probe(seconds: u64, look: Look) -> Probe {

@@ -1,9 +1,11 @@
 //! What the machine and the device do while a measurement runs: one look per second.
 
 use plimsoll_model::device::DeviceCounters;
-use plimsoll_model::samples::{DeviceSample, HostSample};
+use plimsoll_model::samples::{DeviceSample, HostSample, StorageSample};
 use plimsoll_server::sample::{Sampler, process_cpu};
 use plimsoll_storage::device::Device;
+use plimsoll_storage::lane::Lane;
+use plimsoll_storage::lane::sample::StorageSampler;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,8 @@ use std::time::{Duration, Instant};
 pub(super) struct Telemetry {
     device: Option<Device>,
     device_before: Option<DeviceCounters>,
+    /// Of a network lane.
+    storage: Option<StorageSampler>,
     sampler: Sampler,
     process_cpu: Duration,
     looked: Instant,
@@ -22,16 +26,19 @@ pub(super) struct Look {
     pub seconds: f64,
     pub host: Option<HostSample>,
     pub device: Option<DeviceSample>,
+    /// Of a network lane.
+    pub storage: Option<StorageSample>,
     /// CPU time of Plimsoll's own process.
     pub process_cpu: Duration,
 }
 
 impl Telemetry {
     /// Begins now.
-    pub fn new(device: Option<&Device>) -> Telemetry {
+    pub fn new(device: Option<&Device>, lane: Option<&Lane>) -> Telemetry {
         Telemetry {
             device: device.cloned(),
             device_before: device.and_then(Device::counters),
+            storage: lane.and_then(StorageSampler::of),
             sampler: Sampler::new(None),
             process_cpu: process_cpu(),
             looked: Instant::now(),
@@ -45,10 +52,11 @@ impl Telemetry {
         let counters = self.device.as_ref().and_then(Device::counters);
         let device = counters.zip(self.device_before).map(|(now, before)| now.since(&before, t_ns, seconds));
         self.device_before = counters;
+        let storage = self.storage.as_mut().map(|sampler| sampler.sample(t_ns));
         let sample = self.sampler.sample(t_ns);
         let process_cpu = sample.own_cpu.saturating_sub(self.process_cpu);
         self.process_cpu = sample.own_cpu;
-        Look { seconds, host: sample.host, device, process_cpu }
+        Look { seconds, host: sample.host, device, storage, process_cpu }
     }
 }
 
@@ -66,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_look_covers_the_time_since_the_one_before() {
-        let mut telemetry = Telemetry::new(None);
+        let mut telemetry = Telemetry::new(None, None);
         std::thread::sleep(Duration::from_millis(30));
         let look = telemetry.look(5);
         assert!(look.seconds >= 0.03 && look.device.is_none(), "{look:?}");

@@ -46,6 +46,13 @@ impl UnderWay<'_> {
         Ok(ended)
     }
 
+    /// Notes that the data are what the trial before has left.
+    pub fn left_as_they_are(&mut self) -> Restored {
+        let message = "restore = \"once\": it started from the data that the trial before it had left";
+        self.caveat(Caveat::new("not_restored", message));
+        restored("none", Instant::now(), 0)
+    }
+
     /// Sees to the data of a server that runs: loads them anew, or leaves them as they are if they are there.
     pub fn in_the_server(&mut self, target: &mut OpenTarget) -> Result<Restored, LabError> {
         let begun = Instant::now();

@@ -56,6 +56,8 @@ struct Held {
     variant: Variant,
     build: Build,
     rigs: Rigs,
+    /// Data were put there from a dataset, and trials have changed them since.
+    used: bool,
 }
 
 impl<'a> Bench<'a> {
@@ -120,12 +122,16 @@ impl<'a> Bench<'a> {
             return Err(LabError::Refused(format!("the variant `{}` has no server build", variant.name)));
         };
         let place = self.hold(variant, &build, &mut now.watch)?;
-        let rigs = &self.held[place].rigs;
-        let stored = match &now.plan.procedure.restore {
-            Restore::Snapshot(_) => Some(now.dataset(self.home, rigs, &prepared, &build)?),
-            _ => None,
+        let Held { rigs, used, .. } = &mut self.held[place];
+        let stored = match now.plan.procedure.restore.copies() {
+            true => Some(now.dataset(self.home, rigs, &prepared, &build)?),
+            false => None,
         };
+        if *used && now.plan.procedure.restore == Restore::Once {
+            now.outcome.restored = Some(now.left_as_they_are());
+        }
         let done = now.with_data(rigs, (&prepared, &build), stored.as_ref(), &self.options.holder);
+        *used = now.outcome.restored.is_some();
         now.keep_log(rigs.data.directory())?;
         done
     }
@@ -140,14 +146,14 @@ impl<'a> Bench<'a> {
         if let Some(place) = self.held.iter().position(serves) {
             return Ok(place);
         }
-        let restored_as_a_whole = matches!(self.plan.procedure.restore, Restore::Snapshot(_));
+        let restored_as_a_whole = self.plan.procedure.restore.copies();
         while let Some(place) =
             self.held.iter().position(|held| restored_as_a_whole || held.variant.name == variant.name)
         {
             remove(self.held.swap_remove(place).rigs)?;
         }
         let rigs = self.machine.rigs(self.plan, variant, &self.options.holder, watcher)?;
-        self.held.push(Held { variant: variant.clone(), build: build.clone(), rigs });
+        self.held.push(Held { variant: variant.clone(), build: build.clone(), rigs, used: false });
         Ok(self.held.len() - 1)
     }
 
@@ -208,10 +214,11 @@ impl UnderWay<'_> {
     ) -> Result<(), LabError> {
         let variant = &self.trial.variant;
         match (&self.plan.procedure.restore, stored) {
-            (Restore::Snapshot(method), Some(stored)) => {
+            (Restore::Once, _) if self.outcome.restored.is_some() => {}
+            (restore @ (Restore::Once | Restore::Snapshot(_)), Some(stored)) => {
                 self.watch.enter(Phase::Restore);
-                let layout = &variant.layout;
-                let restored = starting_data::restore(rigs, stored, layout, *method, &mut self.watch)?;
+                let method = if let Restore::Snapshot(method) = restore { *method } else { None };
+                let restored = starting_data::restore(rigs, stored, &variant.layout, method, &mut self.watch)?;
                 self.outcome.restored = Some(restored);
             }
             (Restore::Commands(commands), _) => {

@@ -13,7 +13,7 @@ use crate::subject::{look_at_tables, with_chosen};
 use crate::target::{OpenTarget, TargetSpec};
 use crate::telemetry::Collectors;
 use crate::watch::{Event, Watcher};
-use crate::{dataset, proof, settings};
+use crate::{caveats, dataset, proof, settings};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::{Proof, ProofVerdict};
@@ -67,7 +67,8 @@ impl Stand<'_> {
         );
         let server = self.rigs.data.open(self.build, &self.settings, opening)?;
         watch.watchdog.guard(Victim::of(&server));
-        let target = OpenTarget::of_server(server, self.settings.clone(), database)?;
+        let mut target = OpenTarget::of_server(server, self.settings.clone(), database)?;
+        target.lane = self.rigs.lane.clone();
         Ok(Started { target, since: since.unwrap_or_else(Instant::now) })
     }
 }
@@ -90,6 +91,9 @@ impl UnderWay<'_> {
     /// Everything between the start of a server and its stop.
     pub fn on_server(&mut self, target: &mut OpenTarget, stand: Option<&Stand>) -> Result<(), LabError> {
         put_back(target)?;
+        if let Some(caveat) = target.lane.as_ref().and_then(caveats::of_lane) {
+            self.caveat(caveat);
+        }
         if matches!(self.plan.procedure.restore, Restore::Reload | Restore::None) {
             self.watch.enter(Phase::Restore);
             self.outcome.restored = Some(self.in_the_server(target)?);
@@ -109,7 +113,8 @@ impl UnderWay<'_> {
         let chosen = Chosen::new(&workload.kind, &typed, loaded)?;
         look_at_tables(target, &chosen, marker.as_ref())?;
         if self.plan.procedure.checksums {
-            self.compare_checksums(target, &chosen, stand.and_then(|stand| stand.stored))?;
+            let is_copy = self.outcome.restored.as_ref().is_some_and(|restored| restored.dataset.is_some());
+            self.compare_checksums(target, &chosen, stand.and_then(|stand| stand.stored).filter(|_| is_copy))?;
         }
         let seed = self.trial.seed;
         let collectors = Collectors::start(&self.plan.collectors, &self.writer, self.watch.begun)?;

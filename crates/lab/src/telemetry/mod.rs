@@ -1,11 +1,13 @@
-//! What is watched beside the load: the server's own counters every second, and the collectors of the user. Each has a
-//! thread of its own, so that a server or a command that takes its time does not hold up a trial.
+//! What is watched beside the load: the server's own counters and a network lane's two sides every second, and the
+//! collectors of the user. Each has a thread of its own, so that a server or a command that takes its time does not
+//! hold up a trial.
 //!
-//! [`status`] belongs to the load of a trial, which starts and ends it; [`Collectors`] last as long as whoever holds
-//! them likes.
+//! [`status`] and [`storage`] belong to the load of a trial, which starts and ends them; [`Collectors`] last as long as
+//! whoever holds them likes.
 
 mod collector;
 pub mod status;
+pub(crate) mod storage;
 
 use plimsoll_plan::lab::Collector;
 use plimsoll_record::{RecordError, TrialWriter};

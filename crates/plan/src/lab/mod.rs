@@ -12,6 +12,7 @@ use crate::plan::{Measure, Spread};
 use crate::points::LoadPoint;
 pub use change::Change;
 use plimsoll_model::Class;
+pub use plimsoll_model::published::{Published, PublishedKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -40,6 +41,9 @@ pub struct LabPlan {
     pub source: Option<String>,
     /// The preset that was asked for.
     pub preset: Option<String>,
+    /// The build that was asked for in place of that of `[server]`.
+    #[serde(default)]
+    pub server: Option<String>,
     /// The file itself, for messages.
     pub file: String,
     pub seed: u64,
@@ -49,7 +53,24 @@ pub struct LabPlan {
     pub rungs: Vec<Rung>,
     pub collectors: Vec<Collector>,
     pub described: BTreeMap<String, Value>,
+    /// What the source printed.
     pub published: Vec<Published>,
+    /// What the source does not print and the plan needs: what, and what was chosen and why, in the order of the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<(String, String)>,
+}
+
+impl LabPlan {
+    /// The same plan with servers of this `build` (`auto`, `mariadb`, `mysql` or a path): in place of that of
+    /// `[server]`, and so for all variants that name none of their own.
+    pub fn on(mut self, build: &str) -> LabPlan {
+        for variant in self.variants.iter_mut().filter(|variant| !variant.names_its_build()) {
+            build.clone_into(&mut variant.build);
+            variant.lines.remove("build");
+        }
+        self.server = Some(build.to_owned());
+        self
+    }
 }
 
 /// What happens in each trial.
@@ -77,12 +98,22 @@ pub struct Procedure {
 pub enum Restore {
     /// What the trial before has left.
     None,
+    /// A copy of the dataset for the first of a variant's trials that follow each other; then what the one before has
+    /// left.
+    Once,
     /// A copy of the dataset, made by the fastest way there is, or by this one.
     Snapshot(Option<Method>),
     /// Dropped and loaded again.
     Reload,
     /// By the user's own commands (an array's snapshot, LVM, ZFS), run with `sh -c` while the server is down.
     Commands(Vec<String>),
+}
+
+impl Restore {
+    /// Whether data are copied from a dataset that is kept.
+    pub fn copies(&self) -> bool {
+        matches!(self, Restore::Once | Restore::Snapshot(_))
+    }
 }
 
 /// A way to copy a dataset.
@@ -148,7 +179,7 @@ pub struct Variant {
     pub before: Vec<Action>,
     pub after: Vec<Action>,
     /// Where its values stand, by key: `datadir`, `layout.redo`, `memory`; what holds for all variants, too:
-    /// `load.connections`, `procedure.restore`.
+    /// `load.connections`, `procedure.restore`, `server.build`.
     pub lines: BTreeMap<String, Where>,
 }
 
@@ -156,6 +187,11 @@ impl Variant {
     /// Where the value of `key` stands; of a default nowhere.
     pub fn at(&self, key: &str) -> Where {
         self.lines.get(key).cloned().unwrap_or_default()
+    }
+
+    /// Whether it says itself which server it is for, and does not leave that to `[server]`.
+    fn names_its_build(&self) -> bool {
+        self.lines.contains_key("build") && self.lines.get("build") != self.lines.get("server.build")
     }
 }
 
@@ -182,7 +218,7 @@ pub enum Storage {
     Lane(String),
 }
 
-/// Files that lie elsewhere than the data.
+/// Files that lie elsewhere than the data: on an absolute path, or on `./NAME`, another directory on the same storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     pub redo: Option<PathBuf>,
@@ -281,31 +317,4 @@ pub struct Collector {
     pub command: String,
     pub every_seconds: f64,
     pub at: Where,
-}
-
-/// What the source printed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Published {
-    pub place: Option<String>,
-    pub metric: String,
-    pub unit: Option<String>,
-    pub variant: Option<String>,
-    pub rung: Option<String>,
-    pub workload: Option<String>,
-    pub connections: Option<usize>,
-    pub cpus: Option<usize>,
-    pub value: Option<f64>,
-    pub range: Option<(f64, f64)>,
-    pub ordering: Option<Vec<String>>,
-    pub kind: PublishedKind,
-    pub note: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PublishedKind {
-    #[default]
-    Printed,
-    Derived,
-    Claim,
 }

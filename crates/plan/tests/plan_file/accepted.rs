@@ -175,6 +175,19 @@ cpus = 2
 range = [1, 2.5]
 kind = "derived"
 note = "from the figure"
+[[published]]
+id = "PE20"
+values = [3, 1, 2]
+kind = "setup"
+probe = "percona.10"
+[[published]]
+metric = "tps"
+text = "Linux both"
+limit = [0, 5]
+kind = "claim"
+[chosen]
+terminals = "64: the source does not say"
+length = "10m"
 "#,
         None,
     );
@@ -193,6 +206,12 @@ note = "from the figure"
     assert_eq!((published.connections, published.cpus), (Some(64), Some(2)));
     assert_eq!((published.workload.as_deref(), published.place.as_deref()), (Some("tpcc"), Some("table 1")));
     assert_eq!((published.unit.as_deref(), published.note.as_deref()), (Some("1/s"), Some("from the figure")));
+    let [_, setup, claim] = &plan.published[..] else { panic!("three") };
+    assert_eq!((setup.id.as_deref(), setup.kind, setup.metric.as_str()), (Some("PE20"), PublishedKind::Setup, ""));
+    assert_eq!((setup.values.as_deref(), setup.probe.as_deref()), (Some(&[3.0, 1.0, 2.0][..]), Some("percona.10")));
+    assert_eq!((claim.text.as_deref(), claim.limit), (Some("Linux both"), Some((0.0, 5.0))));
+    assert_eq!(plan.chosen[0], ("terminals".to_owned(), "64: the source does not say".to_owned()));
+    assert_eq!(plan.chosen.len(), 2);
 }
 
 #[test]

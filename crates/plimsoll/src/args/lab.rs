@@ -1,6 +1,7 @@
 //! What `plimsoll lab` was given.
 
 use clap::{Args, ValueHint};
+use plimsoll_server::find::Selector;
 use std::path::PathBuf;
 
 pub const HELP: &str = "\
@@ -37,6 +38,7 @@ find = \"p99 < 20ms\" under [load] the highest rate is looked for that keeps thi
 
   plimsoll lab plan.toml --dry-run             what it would do, how long, every setting and where it comes from
   plimsoll lab plan.toml --preset small
+  plimsoll lab plan.toml --server mysql        the same with another server
   plimsoll lab --resume RECORDING              goes on after Ctrl-C, a kill or a power cut
 
 Exit codes: 0 done; 1 done, but a trial failed (one whose settings are not in effect does, unless the plan says \
@@ -52,6 +54,10 @@ pub struct LabArgs {
     /// The variation of the plan to execute.
     #[arg(long, value_name = "NAME", conflicts_with = "resume")]
     pub preset: Option<String>,
+    /// The server of all variants that name none of their own, in place of the plan's `[server] build`: auto, mariadb,
+    /// mysql, or the path of a server binary.
+    #[arg(long, value_name = "SERVER", conflicts_with = "resume", value_parser = server)]
+    pub server: Option<String>,
     /// Say what would be done, and do nothing.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
@@ -70,4 +76,8 @@ pub struct LabArgs {
     /// Go on with a recording that did not come to its end: its directory, or an unmistakable part of its name.
     #[arg(long, value_name = "RECORDING", value_hint = ValueHint::DirPath, conflicts_with = "plan")]
     pub resume: Option<String>,
+}
+
+fn server(text: &str) -> Result<String, String> {
+    text.parse::<Selector>().map(|_| text.to_owned()).map_err(|error| error.to_string())
 }

@@ -70,7 +70,11 @@ fn read(path: &Path, args: &LabArgs) -> anyhow::Result<LabPlan> {
     };
     let seed = args.seed.unwrap_or_else(random_seed);
     let name = path.display().to_string();
-    Ok(file::read(&name, &text, args.preset.as_deref(), seed, &option_file)?)
+    let plan = file::read(&name, &text, args.preset.as_deref(), seed, &option_file)?;
+    Ok(match &args.server {
+        Some(server) => plan.on(server),
+        None => plan,
+    })
 }
 
 /// The recording that a person means by its directory, or by a part of its name.

@@ -8,6 +8,7 @@ use plimsoll_server::Home;
 use plimsoll_storage::lane::check::{Finding, is_sound};
 use plimsoll_storage::lane::journal::State;
 use plimsoll_storage::lane::spec::{Kind, Spec};
+use plimsoll_storage::lane::transport::Transport;
 use plimsoll_storage::lane::{Lane, Lanes, Listed, tool};
 use serde_json::json;
 use std::sync::atomic::Ordering;
@@ -47,6 +48,9 @@ fn explain(lane: &Lane) {
     if let Some(group) = &lane.group {
         let line = format!("echo $$ > {}/cgroup.procs", group.display());
         terminal::note(&format!("its limits hold for `plimsoll io`; another shell joins them with: {line}"));
+    }
+    if let Some(device) = &lane.server_device {
+        terminal::note(&format!("its server keeps its data on /dev/{device}; all of it is on this machine"));
     }
     if let Some(trigger) = &lane.trigger {
         terminal::note(&format!("it fails while this file exists: {}", trigger.display()));
@@ -110,11 +114,13 @@ fn list(lanes: &Lanes, json: bool) -> anyhow::Result<u8> {
     Ok(DONE)
 }
 
-/// Name, description and missing packages of each kind, and of what puts a server in between.
+/// Name, description and missing packages of each kind, of what puts a server in between, and of each transport.
 fn kinds() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
     let of = |name: &str| Spec::parse(name).map(|spec| tool::missing_for(&spec)).unwrap_or_default();
     let mut rows: Vec<_> = Kind::ALL.into_iter().map(|kind| (kind.name(), kind.describe(), of(kind.name()))).collect();
     rows.push(("…,delay=1ms", "likewise error=, cache= and nbd=", of("ext4,delay=1ms")));
+    let network = Transport::NETWORK.into_iter();
+    rows.extend(network.map(|transport| (transport.name(), transport.describe(), of(transport.name()))));
     rows
 }
 

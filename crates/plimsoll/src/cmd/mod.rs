@@ -10,6 +10,7 @@ pub mod drop;
 pub mod io;
 pub mod lab;
 pub mod lane;
+pub mod lane_part;
 pub mod load;
 pub mod quickstart;
 pub mod recordings;

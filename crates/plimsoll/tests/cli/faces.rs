@@ -68,7 +68,7 @@ fn completion_scripts_are_printed_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = plimsoll(&format!("completions {shell}")).exits(0);
         assert!(script.out.contains("oltp") || script.out.contains("quickstart"), "{script}");
-        assert!(script.err.is_empty(), "{script}");
+        assert!(script.err.is_empty() && !script.out.contains("lane-part"), "{script}");
     }
     let script = plimsoll("completions bash").out;
     let mut bash = std::process::Command::new("bash");

@@ -80,6 +80,11 @@ impl Lab {
         &self.home
     }
 
+    /// The binary of this lab's server.
+    pub fn server(&self) -> &Path {
+        &self.server
+    }
+
     /// Writes a plan of a lab with this lab's server into the home; its path.
     pub fn plan(&self, name: &str, text: &str) -> PathBuf {
         let path = self.home.join(format!("{name}.toml"));
@@ -287,6 +292,27 @@ impl std::fmt::Display for Done {
         let Done { line, status, .. } = self;
         write!(f, "{line}\n{status}\nstandard output:\n{}\nstandard error:\n{}", end(&self.out), end(&self.err))
     }
+}
+
+/// The file of a plan of this repository.
+pub fn plan_called(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans").join(format!("{name}.toml"))
+}
+
+/// The report of a recording of this home, as data.
+#[track_caller]
+pub fn report(home: &Path, recording: &str) -> Value {
+    let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home);
+    command.args(["report", recording, "--format", "json", "-o", "-"]);
+    run(command).exits(0).json()
+}
+
+/// What a report says of a number that was printed.
+#[track_caller]
+pub fn published<'a>(report: &'a Value, id: &str, metric: &str) -> &'a Value {
+    let all = report["data"]["published"].as_array().expect("a list");
+    let found = all.iter().find(|of| of["id"] == id && of["metric"] == metric);
+    found.unwrap_or_else(|| panic!("{id}, {metric}: {all:#?}"))
 }
 
 /// Runs a command to its end.

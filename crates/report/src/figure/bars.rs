@@ -24,7 +24,9 @@ pub struct Bars {
     pub values: Vec<Vec<Measured>>,
     /// What the source printed for the same; empty, or beside the values.
     pub published: Vec<Vec<Option<f64>>>,
-    /// Percent against the first bar of the whole are written at the bars.
+    /// Which members a group has; empty where all have all.
+    pub has: Vec<Vec<bool>>,
+    /// Percent against the first bar are written at the bars: of each group, where there are several with members.
     pub against_first: bool,
 }
 
@@ -49,18 +51,31 @@ pub fn draw(id: &str, bars: &Bars, caption: &str) -> Option<Figure> {
 }
 
 fn cells(bars: &Bars) -> Vec<Cell<'_>> {
-    let first = bars.values.first().and_then(|group| group.first()?.value).filter(|value| *value > 0.0);
-    let mut cells = Vec::new();
+    let mut cells: Vec<Cell<'_>> = Vec::new();
+    let mut first: Option<f64> = None;
+    let mut is_first = true;
     for (group, name) in bars.groups.iter().enumerate() {
+        is_first |= is_grouped(bars);
         for (number, member) in bars.members.iter().enumerate() {
+            if bars.has.get(group).and_then(|has| has.get(number)) == Some(&false) {
+                continue;
+            }
             let value = bars.values.get(group).and_then(|values| values.get(number)).cloned().unwrap_or_default();
             let published = bars.published.get(group).and_then(|values| *values.get(number)?);
             let change = value.value.zip(first).map(|(value, first)| value / first - 1.0);
-            let change = change.filter(|_| bars.against_first && !cells.is_empty());
+            let change = change.filter(|_| bars.against_first && !is_first);
+            if is_first {
+                first = value.value.filter(|value| *value > 0.0);
+                is_first = false;
+            }
             cells.push(Cell { group: name, member: (number, member), value, published, change });
         }
     }
     cells
+}
+
+fn is_grouped(bars: &Bars) -> bool {
+    bars.groups.len() > 1 && bars.members.len() > 1
 }
 
 fn table(bars: &Bars, cells: &[Cell<'_>]) -> Table {
@@ -90,7 +105,7 @@ fn table(bars: &Bars, cells: &[Cell<'_>]) -> Table {
 const LABELS: f64 = 118.0;
 
 fn drawing(bars: &Bars, cells: &[Cell<'_>], width: f64) -> String {
-    let grouped = bars.groups.len() > 1 && bars.members.len() > 1;
+    let grouped = is_grouped(bars);
     let name = |cell: &Cell<'_>| if bars.members.len() > 1 { cell.member.1.to_owned() } else { cell.group.to_owned() };
     let names: Vec<String> = cells.iter().map(name).collect();
     let published = cells.iter().any(|cell| cell.published.is_some());
@@ -106,8 +121,10 @@ fn drawing(bars: &Bars, cells: &[Cell<'_>], width: f64) -> String {
     let x = Scale::from_zero(highest(cells), rows.range(), 5);
     rows.axis(&mut svg, &x, bottom);
     let mut row = 0.0;
+    let mut group = "";
     for (cell, name) in cells.iter().zip(&names) {
-        if grouped && cell.member.0 == 0 {
+        if grouped && cell.group != group {
+            group = cell.group;
             rows.heading(&mut svg, row, cell.group);
             row += 1.0;
         }
@@ -133,13 +150,16 @@ fn bar(svg: &mut Svg, rows: &Rows, row: f64, x: &Scale, cell: &Cell<'_>, unit: &
             let class = format!("bar s{}", cell.member.0 % 8 + 1);
             rows.bar(svg, row, x, (0.0, value), &class, &format!("{}: {shown} {unit}", cell.member.1));
             rows.whisker(svg, row, x, &cell.value);
-            end = [Some(value), cell.value.ends().1, cell.published].into_iter().flatten().fold(value, f64::max);
-            end = x.at(end).min(rows.right);
+            end = x.at(cell.value.ends().1.unwrap_or(value).max(value)).min(rows.right);
+            let (number, change) = (short(value), cell.change.map(signed_percent).unwrap_or_default());
+            let width = 24.0 + width_of(&number) + width_of(&change);
+            // Behind the bar that it is of, but where the printed number's mark stands there.
+            let mark = cell.published.map(|published| x.at(published));
+            end = mark.filter(|mark| (end - 6.0..end + width).contains(mark)).unwrap_or(end);
             let y = rows.middle(row) + 4.0;
-            svg.text((end + 9.0, y), Anchor::Start, "strong", &short(value));
-            if let Some(share) = cell.change {
-                let at = end + 16.0 + width_of(&short(value));
-                svg.text((at, y), Anchor::Start, "tick", &signed_percent(share));
+            svg.text((end + 9.0, y), Anchor::Start, "strong", &number);
+            if cell.change.is_some() {
+                svg.text((end + 16.0 + width_of(&number), y), Anchor::Start, "tick", &change);
             }
         }
         None => rows.empty(svg, row, end),

@@ -4,12 +4,13 @@ use super::NARROW;
 use super::label::{Swatch, key, shortened};
 use super::rows::Rows;
 use crate::document::Figure;
-use crate::format::{NOTHING, number, short, tick};
+use crate::format::{NOTHING, counted, fine_decimals, number, short, tick};
 use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::subject::Published;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
+use plimsoll_model::published::{Published as Printed, PublishedKind};
 
 /// More pairs than this stand in the table alone.
 const MOST_ROWS: usize = 60;
@@ -23,69 +24,68 @@ struct Pair<'a> {
 }
 
 /// The published numbers that were measured here as well, as pairs of marks on an axis of ratios; None without any.
-/// Ranges and orderings stand in the table behind it.
 pub fn draw(id: &str, of: &[Published], caption: &str) -> Option<Figure> {
-    let pairs: Vec<Pair<'_>> = of.iter().filter_map(pair).take(MOST_ROWS).collect();
-    let any = !pairs.is_empty();
-    any.then(|| Figure::drawn(id, caption, table(of), |width| drawing(&pairs, width)))
+    let pairs: Vec<Pair<'_>> = of.iter().filter_map(pair).collect();
+    let drawn = &pairs[..pairs.len().min(MOST_ROWS)];
+    (!pairs.is_empty()).then(|| Figure::drawn(id, caption, table(&pairs), |width| drawing(drawn, width)))
+}
+
+/// Whether it is a number that has a place on the axis: above 0 in both.
+pub fn is_drawn(of: &Published) -> bool {
+    pair(of).is_some()
 }
 
 fn pair(of: &Published) -> Option<Pair<'_>> {
-    let printed = of.value.filter(|value| *value > 0.0 && value.is_finite())?;
+    let printed = of.printed.number().filter(|value| *value > 0.0 && value.is_finite())?;
     let measured = of.measured.as_ref().filter(|measured| measured.value > 0.0 && measured.value.is_finite())?;
     Some(Pair { of, printed, ratio: Measured::from(&measured.scaled(1.0 / printed)) })
 }
 
-/// What was printed, in a few words: `new orders, fc, pool 6 GB, 32 connections`.
-fn name(of: &Published) -> String {
-    let cpus = of.cpus.map(|cpus| format!("{cpus} CPUs"));
-    let connections = of.connections.map(|connections| format!("{connections} connections"));
+/// What was printed, in a few words: `fc, pool 6 GB, 32 connections: new orders`.
+pub fn name(of: &Printed) -> String {
+    let cpus = of.cpus.map(|cpus| counted(cpus as f64, "CPU"));
+    let connections = of.connections.map(|connections| counted(connections as f64, "connection"));
+    let names = [of.variant.clone(), of.rung.clone(), of.workload.clone(), of.probe.clone(), connections, cpus];
+    let names: Vec<String> = names.into_iter().flatten().collect();
     let metric = of.metric.replace('_', " ");
-    let words = [Some(metric), of.workload.clone(), of.variant.clone(), of.rung.clone(), connections, cpus];
-    words.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+    if names.is_empty() { metric } else { format!("{}: {metric}", names.join(", ")) }
 }
 
-fn table(of: &[Published]) -> Table {
-    let words = |cell: fn(&Published) -> String| of.iter().map(cell).collect::<Vec<_>>();
+fn table(pairs: &[Pair<'_>]) -> Table {
+    let words = |cell: fn(&Printed) -> String| pairs.iter().map(|pair| cell(&pair.of.printed)).collect::<Vec<_>>();
     let measured: Vec<Measured> =
-        of.iter().map(|of| of.measured.as_ref().map(Measured::from).unwrap_or_default()).collect();
-    let ratio =
-        |of: &Published| pair(of).and_then(|pair| pair.ratio.value).map_or(NOTHING.to_owned(), |r| number(r, 2));
+        pairs.iter().map(|pair| pair.of.measured.as_ref().map(Measured::from).unwrap_or_default()).collect();
+    let ratio = |pair: &Pair<'_>| pair.ratio.value.map_or(NOTHING.to_owned(), |ratio| number(ratio, 2));
     let mut columns = vec![
-        Column::words("place", words(|of| of.place.clone())),
+        Column::words("place", words(|of| of.place.clone().unwrap_or_default())),
         Column::words("what", words(name)),
-        Column::words("published", words(published)),
+        Column::numbers("published", "", words(|of| of.value.map_or(NOTHING.to_owned(), tick))),
         Column::measured("measured", "", 2, &measured),
-        Column::words("unit", words(|of| of.unit.clone())),
-        Column::numbers("measured ÷ published", "", words(ratio)),
-        Column::words("holds", words(holds)),
+        Column::words("unit", words(unit)),
+        Column::numbers("measured ÷ published", "", pairs.iter().map(ratio).collect()),
+        Column::words("note", words(note)),
     ];
-    columns.retain(|column| column.cells.iter().any(|cell| !matches!(cell.as_str(), "" | NOTHING)));
+    columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     Table::new(columns)
 }
 
-/// The number, range or ordering as it was printed; what was derived or claimed is said to be.
-fn published(of: &Published) -> String {
-    let told = match (of.value, of.range, &of.ordering) {
-        (Some(value), _, _) => short(value),
-        (None, Some((low, high)), _) => format!("{} – {}", tick(low), tick(high)),
-        (None, None, Some(ordering)) => ordering.join(" before "),
-        (None, None, None) => NOTHING.to_owned(),
-    };
-    if of.kind.is_empty() || of.kind == "printed" { told } else { format!("{told} ({})", of.kind) }
+fn unit(of: &Printed) -> String {
+    of.unit.clone().unwrap_or_default()
 }
 
-fn holds(of: &Published) -> String {
-    match (of.holds, &of.unknown) {
-        (Some(true), _) => "holds here".to_owned(),
-        (Some(false), _) => "does not hold".to_owned(),
-        (None, Some(why)) => format!("not known: {why}"),
-        (None, None) => String::new(),
-    }
+/// The kind of what is not simply printed, the limit that it is judged by if that is the plan's own, and what the plan
+/// says of it.
+pub fn note(of: &Printed) -> String {
+    let kind = (of.kind != PublishedKind::Printed).then(|| of.kind.name().to_owned());
+    let limit = of.limit.map(|(low, high)| {
+        let unit = of.unit.as_ref().map(|unit| format!(" {unit}")).unwrap_or_default();
+        format!("judged by {} to {}{unit}, a limit of this plan, not of the source", tick(low), tick(high))
+    });
+    [kind, limit, of.note.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 fn drawing(pairs: &[Pair<'_>], width: f64) -> String {
-    let names: Vec<String> = pairs.iter().map(|pair| name(pair.of)).collect();
+    let names: Vec<String> = pairs.iter().map(|pair| name(&pair.of.printed)).collect();
     let mut svg = Svg::new(width, 0.0, "What was measured here against what was published");
     svg.panel_title((6.0, 14.0), "Measured ÷ published", "ratio, logarithmic");
     let entries = [
@@ -121,22 +121,17 @@ fn marks(svg: &mut Svg, rows: &Rows, row: f64, x: &Scale, pair: &Pair<'_>, with_
     let measured = ratio * pair.printed;
     svg.line((x.at(1.0), y), (x.at(ratio), y), "line thin s1");
     rows.whisker(svg, row, x, &pair.ratio);
-    let hint = |what: &str, value: f64| format!("{what}: {} {}", short(value), pair.of.unit);
-    svg.marker((x.at(1.0), y), 4.0, 2, "printed", &hint("published", pair.printed));
-    svg.dot((x.at(ratio), y), 4.0, "dot s1", &hint("measured", measured));
-    let label = format!("{} → {}", short(pair.printed), short(measured));
-    let label = if with_unit { format!("{label} {}", pair.of.unit) } else { label };
+    let unit = unit(&pair.of.printed);
+    let hint = |what: &str, value: String| format!("{what}: {value} {unit}");
+    svg.marker((x.at(1.0), y), 4.0, 2, "printed", &hint("published", tick(pair.printed)));
+    svg.dot((x.at(ratio), y), 4.0, "dot s1", &hint("measured", brief(measured)));
+    let printed = pair.of.printed.value.map_or_else(|| brief(pair.printed), tick);
+    let label = format!("{printed} → {}", brief(measured));
+    let label = if with_unit { format!("{label} {unit}") } else { label };
     svg.text((rows.right + 10.0, y + 4.0), Anchor::Start, "tick", &shortened(&label, 196.0));
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_printed_is_told_as_it_was_printed() {
-        let of = |range, ordering| published(&Published { range, ordering, ..Published::default() });
-        assert_eq!(of(Some((0.05, 1.5)), None), "0.05 – 1.5");
-        assert_eq!(of(None, Some(vec!["fc".to_owned(), "nfs".to_owned()])), "fc before nfs", "less may be better");
-    }
+/// Three digits, but two of what would be nothing with them.
+fn brief(value: f64) -> String {
+    if value.abs() < 0.01 { number(value, fine_decimals(value)) } else { short(value) }
 }

@@ -12,7 +12,7 @@ use plimsoll_model::diagnosis::Cost;
 /// Name, unit and value. Each has an axis of its own, from 0.
 type Kind = (&'static str, &'static str, fn(&Cost) -> Option<f64>);
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 13] = [
     ("Server CPU", "µs", |cost| cost.server_cpu_us),
     ("Client CPU", "µs", |cost| cost.client_cpu_us),
     ("Syncs", "", |cost| cost.fsyncs),
@@ -23,6 +23,9 @@ const KINDS: [Kind; 10] = [
     ("Share of reads", "%", |cost| cost.read_share.map(|share| 100.0 * share)),
     ("Request size", "KB", |cost| cost.request_kb),
     ("Context switches", "", |cost| cost.context_switches),
+    ("Host CPU", "µs", |cost| cost.host_cpu_us),
+    ("Storage server CPU", "µs", |cost| cost.storage_cpu_us),
+    ("Round trips to storage", "", |cost| cost.storage_round_trips),
 ];
 
 const BAR: f64 = 12.0;

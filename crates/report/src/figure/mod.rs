@@ -15,6 +15,7 @@ pub mod diagram;
 pub(crate) mod label;
 pub mod latency;
 pub mod operations;
+pub mod requests;
 mod rows;
 pub mod seconds;
 pub mod staircase;

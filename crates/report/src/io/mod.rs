@@ -7,7 +7,7 @@ pub mod answer;
 pub mod comparison;
 mod document;
 pub mod figure;
-mod tables;
+pub(crate) mod tables;
 mod terminal;
 
 pub use document::document;

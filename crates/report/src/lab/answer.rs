@@ -1,5 +1,6 @@
 //! The answer, and what stands directly below it.
 
+use super::peaks;
 use super::places::{self, agreed};
 use crate::comparison::{interval_in_full, metric, percent, signed_percent};
 use crate::document::Finding;
@@ -12,39 +13,89 @@ use plimsoll_model::lab::{LabSummary, VariantComparison};
 
 /// More comparisons than these are told as one.
 const MOST_TOLD: usize = 2;
+/// More of them, all with the same variant, are told by the best.
+const MOST_EACH: usize = 4;
 
-/// The answer in one sentence: that of the lab, but of many variants the best one.
+/// A comparison of two variants, and its row over all load points.
+type Compared<'a> = (&'a VariantComparison, &'a Row);
+
+/// The answer in one sentence: that of the lab; of several variants what became of each; of many the best one; of sweeps
+/// that nothing can be said of with confidence, their shapes.
 pub fn answer(summary: &LabSummary) -> String {
-    let compared: Vec<(&VariantComparison, &Row)> =
+    let compared: Vec<Compared<'_>> =
         summary.comparisons.iter().filter_map(|of| Some((of, of.rows.first()?))).collect();
-    match compared.len() > MOST_TOLD && summary.ladders.is_empty() && summary.load_lines.is_empty() {
-        true => best_of(summary, &compared),
-        false => summary.headline.clone(),
+    let is_grid = summary.ladders.is_empty() && summary.load_lines.is_empty();
+    let is_sure = compared.is_empty() || compared.iter().any(|(_, row)| row.change.interval().is_some());
+    if let Some(peaks) = peaks::sentence(summary).filter(|_| is_grid && !is_sure) {
+        return interrupted(summary, peaks);
     }
+    if !is_grid || compared.len() <= MOST_TOLD {
+        return summary.headline.clone();
+    }
+    let of_one = compared.windows(2).all(|pair| pair[0].0.a == pair[1].0.a);
+    let text = match compared.as_slice() {
+        all if of_one && all.len() > MOST_EACH => best_of(all),
+        [first, ..] if of_one => format!("Against {}: {}", measured(first), listed(&compared, |of| of.b.as_str())),
+        all => of_members(all).unwrap_or_else(|| all.iter().map(change).collect::<Vec<_>>().join("; ")),
+    };
+    interrupted(summary, text)
 }
 
-/// The variant that is surely better than the first by most, and what became of the others.
-fn best_of(summary: &LabSummary, compared: &[(&VariantComparison, &Row)]) -> String {
-    let better = |row: &Row| if row.metric.more_is_better() { Verdict::Higher } else { Verdict::Lower };
-    let is_sure = |row: &Row| matches!(row.verdict, Verdict::Higher | Verdict::Lower);
-    let faster: Vec<_> = compared.iter().filter(|(_, row)| row.verdict == better(row)).collect();
-    let slower = compared.iter().filter(|(_, row)| is_sure(row) && row.verdict != better(row)).count();
-    let by = |row: &Row| if row.metric.more_is_better() { row.change.value } else { -row.change.value };
-    let first = compared.first().map_or("the first", |(of, _)| of.a.as_str());
-    let all = compared.len();
-    let unclear = all - faster.len() - slower;
-    let rest = format!(
-        "of {all} others better than {first}: {}, worse: {slower}, not shown to differ: {unclear}",
-        faster.len()
-    );
-    let text = match faster.iter().max_by(|(_, a), (_, b)| by(a).total_cmp(&by(b))) {
-        Some((of, row)) => {
-            let change = format!("{} ({})", signed_percent(row.change.value), interval_in_full(&row.change));
-            let unlike = of.unlike.as_ref().map(|unlike| format!(", but not as safe: {unlike}")).unwrap_or_default();
-            format!("{} is best: {}, {change} against {first}{unlike}; {rest}", of.b, rates(row))
-        }
-        None => format!("No variant is shown to be better than {first}: {rest}"),
+/// `fast against slow: +12.0 % (+10.1 % to +14.0 %)`, with what is to be known before that is believed.
+fn change(compared: &Compared<'_>) -> String {
+    let (of, _) = compared;
+    format!("{} against {}: {}", of.b, of.a, told(compared))
+}
+
+/// `+12.0 % (+10.1 % to +14.0 %)`, and what is to be known before that is believed.
+pub(super) fn told((of, row): &Compared<'_>) -> String {
+    let sure = row.change.interval().map_or("no interval".to_owned(), |_| interval_in_full(&row.change));
+    let change = format!("{} ({sure})", signed_percent(row.change.value));
+    let doubt = match row.verdict {
+        Verdict::Higher | Verdict::Lower => "",
+        Verdict::Equivalent => ", no difference",
+        Verdict::Unclear => ", which may be chance",
     };
+    let unlike = of.unlike.as_ref().map(|unlike| format!(", not as safe: {unlike}")).unwrap_or_default();
+    format!("{change}{doubt}{unlike}")
+}
+
+/// `nfs −16.0 % (…); iscsi −9.0 % (…)`.
+fn listed<'a>(compared: &[Compared<'a>], name: impl Fn(&'a VariantComparison) -> &'a str) -> String {
+    let each = compared.iter().map(|of| format!("{} {}", name(of.0), told(of)));
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// `fc, with 1,000 transactions/s at 64 connections`.
+fn measured((of, row): &Compared<'_>) -> String {
+    format!("{}, with {} {} {}", of.a, short(row.a), metric(row.metric), at(row))
+}
+
+/// `fsync against direct: 2g +40.0 % (…); 4g +30.0 % (…)`: of members of groups, those together whose names are compared in
+/// several; none where other variants are compared, too.
+fn of_members(compared: &[Compared<'_>]) -> Option<String> {
+    let mut members: Vec<((&str, &str), Vec<Compared<'_>>)> = Vec::new();
+    for of in compared {
+        let ((group, a), (of_b, b)) = (of.0.a.split_once('/')?, of.0.b.split_once('/')?);
+        if group != of_b {
+            return None;
+        }
+        match members.iter_mut().find(|(known, _)| *known == (a, b)) {
+            Some((_, all)) => all.push(*of),
+            None => members.push(((a, b), vec![*of])),
+        }
+    }
+    let told = |((a, b), all): &((&str, &str), Vec<Compared<'_>>)| format!("{b} against {a}: {}", listed(all, group));
+    Some(members.iter().map(told).collect::<Vec<_>>().join(". "))
+}
+
+/// `2g` of `2g/direct`.
+fn group(of: &VariantComparison) -> &str {
+    of.a.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// The sentence, with how far it came.
+fn interrupted(summary: &LabSummary, text: String) -> String {
     match summary.interrupted {
         true => format!(
             "{text}; interrupted after {}.",
@@ -54,12 +105,41 @@ fn best_of(summary: &LabSummary, compared: &[(&VariantComparison, &Row)]) -> Str
     }
 }
 
+/// The variant that is surely better than the first by most, and what became of the others.
+fn best_of(compared: &[Compared<'_>]) -> String {
+    let better = |row: &Row| if row.metric.more_is_better() { Verdict::Higher } else { Verdict::Lower };
+    let with = |verdict| compared.iter().filter(|(_, row)| row.verdict == verdict).count();
+    let faster: Vec<_> = compared.iter().filter(|(_, row)| row.verdict == better(row)).collect();
+    let by = |row: &Row| if row.metric.more_is_better() { row.change.value } else { -row.change.value };
+    let (first, equivalence) = compared.first().map_or(("the first", 0.0), |(of, _)| (of.a.as_str(), of.equivalence));
+    let rest = format!(
+        "of {} others better than {first}: {}, worse: {}, equal within {}: {}, too near to tell: {}",
+        compared.len(),
+        faster.len(),
+        with(Verdict::Higher) + with(Verdict::Lower) - faster.len(),
+        percent(equivalence),
+        with(Verdict::Equivalent),
+        with(Verdict::Unclear),
+    );
+    match faster.iter().max_by(|(_, a), (_, b)| by(a).total_cmp(&by(b))) {
+        Some((of, row)) => {
+            let change = format!("{} ({})", signed_percent(row.change.value), interval_in_full(&row.change));
+            let unlike = of.unlike.as_ref().map(|unlike| format!(", but not as safe: {unlike}")).unwrap_or_default();
+            format!("{} is best: {}, {change} against {first}{unlike}; {rest}", of.b, rates(row))
+        }
+        None => format!("No variant is shown to be better than {first}: {rest}"),
+    }
+}
+
 /// `1,300 against 1,000 transactions/s at 64 connections`.
 fn rates(row: &Row) -> String {
-    let at = row
-        .connections
-        .map_or("over all load points".to_owned(), |connections| format!("at {}", load(connections, row.rate_offered)));
-    format!("{} against {} {} {at}", short(row.b), short(row.a), metric(row.metric))
+    format!("{} against {} {} {}", short(row.b), short(row.a), metric(row.metric), at(row))
+}
+
+/// `at 64 connections`.
+fn at(row: &Row) -> String {
+    let point = row.connections.map(|connections| format!("at {}", load(connections, row.rate_offered)));
+    point.unwrap_or_else(|| "over all load points".to_owned())
 }
 
 /// How far it came, what limited each variant, how sure that is, what speaks against it, and what is missing: each a

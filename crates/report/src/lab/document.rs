@@ -4,7 +4,7 @@ use super::places::Group;
 use super::{answer, effects, figures, limits, numbers, places, published, safety, storage, trials};
 use crate::document::{Document, Section};
 use crate::format::counted;
-use crate::section::{caveats, cost, environment, latency, repeat};
+use crate::section::{caveats, cost, environment, latency, memory, repeat, storage_server};
 use crate::subject::{Latency, Recorded};
 use plimsoll_model::lab::LabSummary;
 use serde_json::{Value, json};
@@ -18,6 +18,8 @@ pub fn document(recorded: &Recorded, summary: &LabSummary) -> Document {
         published::section(recorded),
         limits::section(recorded, summary),
         effects::cpu(recorded, summary),
+        memory::section(&places::trials(recorded)),
+        storage_server::of(&places::storage(&places::all(recorded))),
         environment::section(recorded),
         cost::of(&places::costs(&shown), &places::costs(&places::all(recorded))),
         trials::section(recorded),
@@ -26,10 +28,15 @@ pub fn document(recorded: &Recorded, summary: &LabSummary) -> Document {
         caveats::section(&summary.caveats, None, &missing(recorded)),
         repeat::section(&recorded.how_to_repeat, summary.recording.as_deref()),
     ];
-    let sections = first.into_iter().flatten().chain(storage::sections(recorded)).chain(then.into_iter().flatten());
+    let sections = first
+        .into_iter()
+        .flatten()
+        .chain(storage::matrix(recorded))
+        .chain(storage::sections(recorded))
+        .chain(then.into_iter().flatten());
     Document {
         title: recorded.title.clone(),
-        answer: answer::answer(summary),
+        answer: storage::answer(recorded).unwrap_or_else(|| answer::answer(summary)),
         findings: answer::findings(recorded, summary),
         facts: facts(recorded, summary),
         sections: sections.collect(),

@@ -1,21 +1,20 @@
 //! What variants differ by: in throughput, in what their hosts did, in what more CPUs bring.
 
+use super::more_cpus;
 use super::places::{self, Group};
 use super::tables;
 use crate::comparison::percent;
 use crate::document::{Block, Figure, Item, Section};
 use crate::figure::cpu_split;
-use crate::figure::delta::{self, Deltas};
 use crate::format::load;
-use crate::interval::Measured;
 use crate::section::left_out;
 use crate::subject::{Recorded, Trial};
-use plimsoll_model::comparison::{Design, Row};
+use plimsoll_model::comparison::Design;
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{LabSummary, VariantComparison};
 use plimsoll_model::summary::HostShares;
 
-/// Each variant against the first, and what the costs of a transaction say to it.
+/// Each variant against the one that it is compared with, and what the costs of a transaction say to it.
 pub fn comparisons(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     let mut blocks: Vec<Block> = summary.comparisons.iter().enumerate().flat_map(compared).collect();
     let items: Vec<Item> = recorded
@@ -71,8 +70,11 @@ pub fn cpu(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     let caption = [caption.to_owned()].into_iter().chain(left_out(shown.len(), all.len())).collect::<Vec<_>>();
     let split = cpu_split::draw("cpu", &shown, &caption.join(" "));
     let split = split.map(|figure| Figure { table: cpu_split::table(&all), ..figure });
-    let more = deltas(recorded, summary).and_then(|(deltas, caption)| delta::draw("more-cpus", &deltas, &caption));
-    Section::of("cpu", "Host CPU", split.into_iter().chain(more).map(Block::Figure).collect())
+    Section::of(
+        "cpu",
+        "Host CPU",
+        split.into_iter().chain(more_cpus::figure(recorded, summary)).map(Block::Figure).collect(),
+    )
 }
 
 /// The mean over the trials that have them.
@@ -88,35 +90,4 @@ fn shares(trials: &[&Trial]) -> Option<HostShares> {
         iowait: mean(|host| host.iowait),
         steal: mean(|host| host.steal),
     })
-}
-
-/// What more CPUs bring, where variants have different numbers of them: each against the first.
-fn deltas(recorded: &Recorded, summary: &LabSummary) -> Option<(Deltas, String)> {
-    let cpus = |variant: &str| recorded.trials.iter().find(|trial| trial.base == variant)?.cpus;
-    let differing = |of: &&VariantComparison| cpus(&of.a).zip(cpus(&of.b)).is_some_and(|(a, b)| a != b);
-    let compared: Vec<&VariantComparison> = summary.comparisons.iter().filter(differing).collect();
-    let first = compared.first()?;
-    let of_points = |of: &VariantComparison| -> Vec<Row> {
-        let rate = |row: &&Row| row.metric.more_is_better();
-        of.rows.iter().filter(rate).cloned().collect()
-    };
-    let name = |row: &Row| row.connections.map_or("all load points".to_owned(), |n| load(n, row.rate_offered));
-    let rows = of_points(first);
-    let workloads: Vec<String> = rows.iter().map(name).collect();
-    let change = |of: &VariantComparison, row: &Row| {
-        let key = |row: &Row| (row.connections, row.rate_offered, row.metric);
-        let found = of_points(of).into_iter().find(|other| key(other) == key(row));
-        found.map(|found| Measured::from(&found.change)).unwrap_or_default()
-    };
-    let system = |of: &&VariantComparison| {
-        let (few, many) = (cpus(&of.a).unwrap_or_default(), cpus(&of.b).unwrap_or_default());
-        format!("{} ({many} against {few} CPUs)", of.b)
-    };
-    let deltas = Deltas {
-        what: format!("throughput against {}", first.a),
-        systems: compared.iter().map(system).collect(),
-        changes: rows.iter().map(|row| compared.iter().map(|of| change(of, row)).collect()).collect(),
-        workloads,
-    };
-    Some((deltas, "What the number of CPUs changes, in percent of the throughput of the first variant.".to_owned()))
 }

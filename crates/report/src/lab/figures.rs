@@ -98,8 +98,8 @@ fn is_near(printed: f64, measured: Option<f64>) -> bool {
 
 /// A number that the source printed of what was measured here.
 fn printed(recorded: &Recorded, metric: &str, is_it: impl Fn(&MeasuredAt) -> bool) -> Option<f64> {
-    let is_of = |of: &&Published| of.metric == metric && of.at.as_ref().is_some_and(&is_it);
-    recorded.published.iter().filter(is_of).find_map(|of| of.value)
+    let is_of = |of: &&Published| of.printed.metric == metric && of.at.as_ref().is_some_and(&is_it);
+    recorded.published.iter().filter(is_of).find_map(|of| of.printed.value)
 }
 
 /// The number that the source printed of a cell.
@@ -111,13 +111,38 @@ fn printed_of(recorded: &Recorded, cell: &Cell, unit: Unit) -> Option<f64> {
     printed(recorded, unit.metric, is_it).filter(|printed| is_near(*printed, measured))
 }
 
-/// What all variants do: curves if some were measured at several load points, else bars.
-fn of_cells(recorded: &Recorded, cells: &[Cell]) -> Option<Figure> {
+/// What all variants do: curves if some were measured at several load points, else bars. Variants that were measured at
+/// one of several load points stand as bars beside the others there.
+fn of_cells(recorded: &Recorded, cells: &[Cell]) -> Vec<Figure> {
     let orders = cells.iter().any(|cell| cell.nopm.is_some());
     let unit = if orders { NEW_ORDERS } else { TRANSACTIONS };
     let measured: Vec<&Cell> = cells.iter().filter(|cell| (unit.of)(cell).is_some()).collect();
     let axis = Axis::of(&measured);
-    let lines = lines(recorded, &measured, unit, axis);
+    let (swept, single): (Vec<&Cell>, Vec<&Cell>) =
+        measured.iter().partition(|cell| measured.iter().filter(|other| other.variant == cell.variant).count() > 1);
+    let curves = of_lines(recorded, if swept.is_empty() { &measured } else { &swept }, unit, axis);
+    let point = |cell: &Cell| (cell.connections, cell.rate_offered);
+    let beside = match (&curves, single.first()) {
+        (None, _) => measured.clone(),
+        (Some(_), Some(first)) if !swept.is_empty() && single.iter().all(|cell| point(cell) == point(first)) => {
+            measured.iter().copied().filter(|cell| point(cell) == point(first)).collect()
+        }
+        (Some(_), _) => Vec::new(),
+    };
+    let means = "Geometric means over the rounds; strokes are 95 % intervals.";
+    let (id, caption) = match single.first().filter(|_| curves.is_some()) {
+        Some(at) => {
+            ("throughput-beside", format!("All variants at {}. {means}", load(at.connections, at.rate_offered)))
+        }
+        None => ("throughput", means.to_owned()),
+    };
+    let bars = (!beside.is_empty()).then(|| bars::draw(id, &grouped(recorded, &beside, unit), &caption)).flatten();
+    curves.into_iter().chain(bars).collect()
+}
+
+/// A line for each variant, if there are not too many and any has several load points.
+fn of_lines(recorded: &Recorded, measured: &[&Cell], unit: Unit, axis: Axis) -> Option<Figure> {
+    let lines = lines(recorded, measured, unit, axis);
     if (1..=MOST_LINES).contains(&lines.len()) {
         let curves = Curves {
             axis: axis.title().to_owned(),
@@ -131,13 +156,9 @@ fn of_cells(recorded: &Recorded, cells: &[Cell]) -> Option<Figure> {
              with a line through them knees, and dotted lines fitted models, where there are any.",
             axis.title()
         );
-        let drawn = curves::draw("throughput", &curves, &caption);
-        if drawn.is_some() {
-            return drawn;
-        }
+        return curves::draw("throughput", &curves, &caption);
     }
-    let caption = "Geometric means over the rounds; strokes are 95 % intervals.";
-    bars::draw("throughput", &grouped(recorded, &measured, unit), caption)
+    None
 }
 
 /// Over what throughput is drawn.
@@ -229,6 +250,8 @@ fn grouped(recorded: &Recorded, cells: &[&Cell], unit: Unit) -> Bars {
         add(&mut bars.members, member);
     }
     let at = |group: &String, member: &String| cells.iter().find(|cell| split(cell) == (group.clone(), member.clone()));
+    let has = |group: &String| bars.members.iter().map(|member| at(group, member).is_some()).collect();
+    bars.has = bars.groups.iter().map(has).collect();
     let value =
         |group, member| at(group, member).and_then(|cell| (unit.of)(cell)).map(Measured::from).unwrap_or_default();
     let source = |group, member| printed_of(recorded, at(group, member)?, unit);

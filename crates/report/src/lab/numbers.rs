@@ -8,7 +8,8 @@ use plimsoll_model::lab::{LabSummary, Ladder, LoadLine};
 /// Variants and load points, then ladders and load lines.
 pub fn section(summary: &LabSummary) -> Option<Section> {
     let mut blocks = Vec::new();
-    if !summary.cells.is_empty() {
+    // Of storage trials their own sections tell.
+    if summary.cells.iter().any(|cell| cell.transactions_per_second.is_some() || cell.failed > 0) {
         let remark = "Geometric means over the rounds with 95 % intervals.";
         blocks.push(Block::table("cells", tables::cells(&summary.cells), [remark.to_owned()]));
     }

@@ -1,9 +1,9 @@
 //! Trials of a lab by variant and load point, and which of them are shown where there is no room for all.
 
 use crate::format::load;
-use crate::section::mean_cost;
+use crate::section::{mean_cost, storage_server};
 use crate::subject::{Recorded, Trial};
-use plimsoll_model::diagnosis::{Cost, Diagnosis};
+use plimsoll_model::diagnosis::{Cost, Diagnosis, StorageUse};
 use plimsoll_model::lab::{Cell, LabSummary, RungVerdict};
 
 /// So many are told apart in a figure.
@@ -30,6 +30,11 @@ pub fn all(recorded: &Recorded) -> Vec<Group<'_>> {
         }
     }
     groups
+}
+
+/// The same as labels and trials.
+pub fn trials(recorded: &Recorded) -> Vec<(String, Vec<&Trial>)> {
+    all(recorded).into_iter().map(|group| (group.label, group.trials)).collect()
 }
 
 fn key(trial: &Trial) -> (&str, usize, Option<u64>) {
@@ -136,6 +141,15 @@ pub fn agreed<'a>(group: &Group<'a>) -> Option<Agreed<'a>> {
 pub fn costs(groups: &[Group<'_>]) -> Vec<(String, Cost)> {
     let measured = groups.iter().filter(|group| group.trials.iter().any(|trial| trial.point.is_some()));
     measured.map(|group| (group.label.clone(), mean_cost(&group.trials))).collect()
+}
+
+/// What network lanes did in each group: means over the rounds; none of those that lie on none.
+pub fn storage(groups: &[Group<'_>]) -> Vec<storage_server::Used> {
+    let of = |group: &Group<'_>| {
+        let rounds: Vec<&StorageUse> = group.trials.iter().filter_map(|trial| trial.storage.as_ref()).collect();
+        Some((group.label.clone(), storage_server::mean(&rounds)?, mean_cost(&group.trials)))
+    };
+    groups.iter().filter_map(of).collect()
 }
 
 /// Of each variant of the plan the group that carried most, in the order in which the variants came first.

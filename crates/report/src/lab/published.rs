@@ -1,105 +1,221 @@
-//! What the source printed beside what was measured here.
+//! What the source printed beside what was measured here, what it measured on, and what it left to be chosen.
 
-use crate::document::{Block, Figure, Section};
-use crate::figure::beside;
-use crate::format::{NOTHING, counted, short};
+use crate::document::{Block, Section};
+use crate::figure::beside::{self, name, note};
+use crate::format::{NOTHING, short, tick};
 use crate::interval::Measured;
 use crate::subject::{Published, Recorded};
 use crate::table::{Column, Table};
+use plimsoll_model::Estimate;
+use plimsoll_model::published::{Published as Printed, PublishedKind};
 use serde_json::{Value, json};
 
+/// Results first: those with a number of ours in a figure, others that were judged in a table, and what was not asked
+/// folded. Then what tells nothing that could be measured again.
 pub fn section(recorded: &Recorded) -> Option<Section> {
-    let published = &recorded.published;
-    if published.is_empty() {
-        return None;
-    }
+    let (results, others): (Vec<_>, Vec<_>) =
+        by_place(&recorded.published).into_iter().partition(|of| of.printed.kind.is_result());
+    let rest = results.into_iter().filter(|of| !beside::is_drawn(of));
+    let (judged, not_asked): (Vec<_>, Vec<_>) = rest.partition(|of| is_judged(of));
     let caption = "What the source printed and what was measured here. Other machines give other numbers: what can be \
                    expected to hold is which is more, and by how much.";
-    let remark = "An ordering or a range holds here where the intervals leave no doubt of it.";
-    let table = table(published);
-    let blocks = match beside::draw("published", published, caption) {
-        Some(figure) => vec![Block::Figure(Figure { table, ..figure }), Block::remark(remark)],
-        None => vec![Block::table("published", table, [remark.to_owned()])],
-    };
+    let mut blocks: Vec<Block> =
+        beside::draw("published", &recorded.published, caption).map(Block::Figure).into_iter().collect();
+    if !judged.is_empty() {
+        let remark = "An ordering or a range holds here where the intervals leave no doubt of it.";
+        blocks.push(Block::table("claims", judgements(&judged), [remark.to_owned()]));
+    }
+    let folded = [
+        ("Printed or claimed, and not asked here", "not-asked", results_not_asked(&not_asked)),
+        ("What the source measured on, advised and told of other times", "source", source(&others)),
+    ];
+    let folded = folded.into_iter().filter(|(_, _, table)| table.rows() > 0);
+    blocks.extend(folded.map(|(words, name, table)| Block::folded(words, name, table)));
+    if !recorded.chosen.is_empty() {
+        blocks.push(Block::subheading("What the source does not print, and what was chosen"));
+        blocks.push(Block::Pairs(recorded.chosen.clone()));
+    }
     Section::of("published", "Published and measured here", blocks)
 }
 
-fn table(published: &[Published]) -> Table {
-    let words = |of: fn(&Published) -> String| published.iter().map(of).collect::<Vec<_>>();
+/// Those of a place together, places in the order in which they come first.
+fn by_place(published: &[Published]) -> Vec<&Published> {
+    let first = |of: &Published| published.iter().position(|other| other.printed.place == of.printed.place);
+    let mut sorted: Vec<&Published> = published.iter().collect();
+    sorted.sort_by_key(|of| first(of));
+    sorted
+}
+
+fn is_judged(of: &Published) -> bool {
+    of.measured.is_some() || of.holds.is_some() || of.printed.ordering.is_some()
+}
+
+/// What the source says, and whether that is so here.
+fn judgements(published: &[&Published]) -> Table {
     let measured: Vec<Measured> =
         published.iter().map(|of| of.measured.as_ref().map(Measured::from).unwrap_or_default()).collect();
-    let mut columns = vec![
-        Column::words("place", words(|of| of.place.clone())),
-        Column::words("of", words(place)),
-        Column::words("metric", words(metric)),
-        Column::words("published", words(printed)),
-    ];
+    let mut columns = statements(published);
     if measured.iter().any(|of| of.value.is_some()) {
         columns.push(Column::measured("measured here", "", 1, &measured));
     }
-    columns.push(Column::words("here", words(verdict)));
-    if published.iter().any(|of| of.note.is_some() || of.kind != "printed") {
-        columns.push(Column::words("note", words(note)));
-    }
+    columns.push(Column::words("here", published.iter().map(|of| verdict(of)).collect()));
+    columns.push(notes(published));
+    of_some(columns)
+}
+
+fn results_not_asked(published: &[&Published]) -> Table {
+    let mut columns = statements(published);
+    let why = |of: &&Published| of.unknown.clone().unwrap_or_else(|| "no number of ours tells it".to_owned());
+    columns.push(Column::words("not asked here, since", published.iter().map(why).collect()));
+    columns.push(notes(published));
+    of_some(columns)
+}
+
+/// Set-up, advice and history, as the source has them.
+fn source(published: &[&Published]) -> Table {
+    let mut columns = statements(published);
+    columns.push(notes(published));
+    of_some(columns)
+}
+
+fn statements(published: &[&Published]) -> Vec<Column> {
+    let words = |of: fn(&Printed) -> String| published.iter().map(|one| of(&one.printed)).collect::<Vec<_>>();
+    vec![
+        Column::words("place", words(|of| of.place.clone().unwrap_or_default())),
+        Column::words("what", words(name)),
+        Column::words("published", words(said)),
+        Column::words("unit", words(|of| of.unit.clone().unwrap_or_default())),
+    ]
+}
+
+fn notes(published: &[&Published]) -> Column {
+    Column::words("note", published.iter().map(|of| note(&of.printed)).collect())
+}
+
+/// A table of the columns that say something.
+fn of_some(mut columns: Vec<Column>) -> Table {
+    columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     Table::new(columns)
 }
 
-/// `fc, pool-6g, 64 connections`.
-pub fn place(of: &Published) -> String {
-    let connections = of.connections.map(|n| counted(n as f64, "connection"));
-    let cpus = of.cpus.map(|n| counted(n as f64, "CPU"));
-    let parts = [of.variant.clone(), of.rung.clone(), of.workload.clone(), connections, cpus];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+/// As it was printed: a number with all its digits.
+pub(crate) fn said(of: &Printed) -> String {
+    let numbers = |values: &[f64]| values.iter().copied().map(tick).collect::<Vec<_>>().join(" · ");
+    let said = [
+        of.value.map(tick),
+        of.values.as_deref().map(numbers),
+        of.range.map(|range| no_difference(of).unwrap_or_else(|| format!("{} to {}", tick(range.0), tick(range.1)))),
+        of.ordering.as_ref().map(|names| names.join(", then ")),
+        of.text.clone(),
+    ];
+    said.into_iter().flatten().next().unwrap_or_else(|| NOTHING.to_owned())
 }
 
-fn metric(of: &Published) -> String {
-    match of.unit.is_empty() {
-        true => of.metric.clone(),
-        false => format!("{}, {}", of.metric, of.unit),
-    }
+/// The words for a claim that something changes nothing: a range of changes around none.
+fn no_difference(of: &Printed) -> Option<String> {
+    let (low, high) = of.range?;
+    let is_one = of.metric == "change_percent" && of.kind == PublishedKind::Claim && low == -high;
+    is_one.then(|| format!("no difference larger than {} %", tick(high)))
 }
 
-fn printed(of: &Published) -> String {
-    match (of.value, of.range, &of.ordering) {
-        (Some(value), ..) => short(value),
-        (_, Some((low, high)), _) => format!("{} to {}", short(low), short(high)),
-        (_, _, Some(names)) => names.join(", then "),
-        _ => NOTHING.to_owned(),
-    }
-}
-
-/// `holds here`, `does not`, `not sure: …`; of a number its ratio to what was printed.
+/// `holds here`, `does not hold`, `cannot be told: …`; of a number what ours is against it.
 fn verdict(of: &Published) -> String {
-    let ratio = || {
-        let (value, measured) = (of.value.filter(|value| *value > 0.0)?, of.measured.as_ref()?);
-        Some(format!("{} × what is printed", short(measured.value / value)))
-    };
+    let number = || Some(against(of.measured.as_ref()?, of.printed.value?));
     match (of.holds, &of.unknown) {
         (Some(true), _) => "holds here".to_owned(),
-        (Some(false), _) => "does not".to_owned(),
-        (None, Some(why)) if of.measured.is_some() || of.ordering.is_some() => format!("not sure: {why}"),
-        (None, Some(why)) => format!("not known: {why}"),
-        (None, None) => ratio().unwrap_or_default(),
+        (Some(false), _) => "does not hold".to_owned(),
+        (None, Some(why)) => format!("cannot be told: {why}"),
+        (None, None) => number().unwrap_or_default(),
     }
 }
 
-fn note(of: &Published) -> String {
-    let kind = if of.kind == "printed" { None } else { Some(of.kind.as_str()) };
-    [kind, of.note.as_deref()].into_iter().flatten().collect::<Vec<_>>().join("; ")
+/// How a number that was measured stands to the one that is printed: as a ratio, of a loss by its direction.
+fn against(measured: &Estimate, printed: f64) -> String {
+    if printed > 0.0 && measured.value > 0.0 {
+        return format!("{} × what is printed", short(measured.value / printed));
+    }
+    let is_sure = measured.interval().is_some_and(|(low, high)| low > 0.0 || high < 0.0);
+    let told = match (printed == 0.0, (printed < 0.0) == (measured.value < 0.0)) {
+        _ if !is_sure => "neither a gain nor a loss is shown",
+        (true, _) => "a difference, where none is printed",
+        (false, true) => "in the same direction",
+        (false, false) => "in the other direction",
+    };
+    told.to_owned()
 }
 
 /// For programs.
 pub fn data(of: &Published) -> Value {
+    let Published { printed, at: _, measured, holds, unknown } = of;
     json!({
-        "place": of.place,
-        "of": place(of),
-        "metric": of.metric,
-        "unit": of.unit,
-        "value": of.value,
-        "range": of.range,
-        "ordering": of.ordering,
-        "measured": of.measured,
-        "holds": of.holds,
-        "unknown": of.unknown,
+        "id": printed.id,
+        "kind": printed.kind,
+        "place": printed.place,
+        "of": name(printed),
+        "metric": printed.metric,
+        "unit": printed.unit,
+        "value": printed.value,
+        "values": printed.values,
+        "range": printed.range,
+        "ordering": printed.ordering,
+        "text": printed.text,
+        "limit": printed.limit,
+        "note": printed.note,
+        "measured": measured,
+        "holds": holds,
+        "unknown": unknown,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_printed_is_told_with_all_its_digits() {
+        let none = Printed::default;
+        let fc_nfs = Some(vec!["fc".to_owned(), "nfs".to_owned()]);
+        for (of, shown) in [
+            (Printed { value: Some(104.73), ..none() }, "104.73"),
+            (Printed { values: Some(vec![0.0001, 13431.0]), ..none() }, "0.0001 · 13,431"),
+            (Printed { range: Some((0.05, 1.5)), ..none() }, "0.05 to 1.5"),
+            (Printed { ordering: fc_nfs, ..none() }, "fc, then nfs"),
+            (Printed { text: Some("about a seventh".to_owned()), ..none() }, "about a seventh"),
+        ] {
+            assert_eq!(said(&of), shown);
+        }
+    }
+
+    #[test]
+    fn a_limit_of_the_plan_is_told_as_such_beside_the_words_of_the_source() {
+        let text = Some("slightly better".to_owned());
+        let of = Printed { text, unit: Some("%".to_owned()), limit: Some((0.0, 5.0)), ..Printed::default() };
+        assert_eq!(said(&of), "slightly better");
+        assert_eq!(note(&of), "judged by 0 to 5 %, a limit of this plan, not of the source");
+    }
+
+    #[test]
+    fn a_number_is_set_against_the_one_that_is_printed() {
+        let estimate = |low: f64, high: f64| Estimate::new((low + high) / 2.0, (low, high), 0.95, 3.0, String::new());
+        for (measured, printed, told) in [
+            (estimate(40.0, 60.0), 100.0, "0.500 × what is printed"),
+            (estimate(-12.0, -8.0), -9.0, "in the same direction"),
+            (estimate(-12.0, -8.0), 50.0, "in the other direction"),
+            (estimate(-12.0, 2.0), -9.0, "neither a gain nor a loss is shown"),
+            (estimate(1.0, 2.0), 0.0, "a difference, where none is printed"),
+        ] {
+            assert_eq!(against(&measured, printed), told);
+        }
+    }
+
+    #[test]
+    fn a_range_around_nothing_is_a_claim_of_no_difference() {
+        let printed = |metric: &str, range| {
+            let kind = PublishedKind::Claim;
+            Printed { metric: metric.to_owned(), kind, range: Some(range), ..Printed::default() }
+        };
+        assert_eq!(said(&printed("change_percent", (-5.0, 5.0))), "no difference larger than 5 %");
+        assert_eq!(said(&printed("change_percent", (2.0, 9.0))), "2 to 9");
+        assert_eq!(said(&printed("nopm", (-5.0, 5.0))), "−5 to 5");
+    }
 }

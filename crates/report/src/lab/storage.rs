@@ -1,18 +1,63 @@
-//! Storage trials: the sheet and the figures of each variant.
+//! Storage trials: what they say together, the matrix of what was published, the sheet and the figures of each variant.
 
 use super::answer::bases;
 use crate::document::{Block, Section};
+use crate::figure::requests::{self, Request};
 use crate::io;
 use crate::subject::Recorded;
+use plimsoll_model::io::{IoSummary, Probe};
 
 /// Sections of a storage evaluation that a lab shows of each variant.
 const SHOWN: [&str; 5] = ["sheet", "depth", "commits", "cache", "burst"];
 
+/// What a plan calls the rate of a measurement.
+const RATE: &str = "requests_per_second";
+
+/// The last evaluation of a variant.
+fn last<'a>(recorded: &'a Recorded, base: &str) -> Option<&'a IoSummary> {
+    recorded.trials.iter().rev().filter(|trial| trial.base == base).find_map(|trial| trial.io.as_deref())
+}
+
+/// The answer of each variant's evaluation, in one sentence; None of trials of servers.
+pub fn answer(recorded: &Recorded) -> Option<String> {
+    let told = bases(recorded).into_iter().filter_map(|base| {
+        let answer = io::answer::answer(last(recorded, base)?);
+        Some(format!("{base}: {}", answer.trim_end_matches('.')))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("{}.", told.join("; ")))
+}
+
+/// All measurements of a matrix whose source printed some of them.
+pub fn matrix(recorded: &Recorded) -> Option<Section> {
+    let printed = |base: &str, probe: &Probe| {
+        let mut all = recorded.published.iter().map(|of| &of.printed);
+        let is_of = |name: &Option<String>, id: &str| name.as_deref() == Some(id);
+        all.find(|of| of.metric == RATE && is_of(&of.variant, base) && is_of(&of.probe, &probe.id))?.value
+    };
+    // What the group is called need not stand in each name.
+    let request = |base: &str, probe: &Probe| Request {
+        group: base.to_owned(),
+        name: probe.name.replace(&format!(", {base}"), ""),
+        value: io::tables::iops(probe),
+        published: printed(base, probe),
+    };
+    let of_base =
+        |base| last(recorded, base).into_iter().flat_map(move |io| io.probes.iter().map(move |of| (base, of)));
+    let all: Vec<Request> =
+        bases(recorded).into_iter().flat_map(of_base).map(|(base, probe)| request(base, probe)).collect();
+    let caption = "Each measurement of the last round, under its name in the source, whose sets may have been larger, beside \
+                   what that printed; strokes are 95 % intervals. Other hardware gives other rates: what can be expected \
+                   to hold is what more threads and more files bring.";
+    let any = all.iter().any(|of| of.published.is_some());
+    let figure = requests::draw("requests", &all, caption).filter(|_| any)?;
+    Section::of("matrix", "Requests per second", vec![Block::Figure(figure)])
+}
+
 /// Of each variant the last evaluation, with the variant's name before its headings and ids.
 pub fn sections(recorded: &Recorded) -> Vec<Section> {
-    let last = |base: &str| recorded.trials.iter().rev().find(|trial| trial.base == base && trial.io.is_some());
     let of = |(place, base): (usize, &str)| -> Vec<Section> {
-        let Some(summary) = last(base).and_then(|trial| trial.io.as_ref()) else { return Vec::new() };
+        let Some(summary) = last(recorded, base) else { return Vec::new() };
         let of_variant = io::document(recorded, summary).sections.into_iter();
         of_variant
             .filter(|section| SHOWN.contains(&section.id.as_str()))

@@ -10,6 +10,7 @@ use plimsoll_model::lab::{
     Cell, LabSummary, Ladder, LadderStep, LoadLine, Restores, RungVerdict, SCHEMA_VERSION, TrialCounts, TrialStatus,
     Tried, VariantComparison,
 };
+use plimsoll_model::published::{Published as Printed, PublishedKind};
 use plimsoll_model::summary::{LatencyMs, Point};
 use plimsoll_model::{Caveat, Estimate};
 use std::collections::BTreeSet;
@@ -214,6 +215,7 @@ fn trial(variant: &str, round: u32, status: TrialStatus, verdict: Verdict) -> Tr
         variant: variant.to_owned(),
         base: variant.split('/').next().unwrap_or_default().to_owned(),
         workload: "tpcc".to_owned(),
+        parameters: Default::default(),
         cpus: None,
         connections: 64,
         rate_offered: None,
@@ -225,6 +227,7 @@ fn trial(variant: &str, round: u32, status: TrialStatus, verdict: Verdict) -> Tr
         io: None,
         diagnosis: Some(diagnosis),
         cost: Cost { server_cpu_us: Some(700.0), ..Cost::default() },
+        storage: None,
         phases: Vec::new(),
         restored: None,
         recovery_seconds: None,
@@ -247,6 +250,7 @@ fn recorded(summary: LabSummary, trials: Vec<Trial>) -> Recorded {
         scaling: Vec::new(),
         environment: Environment::default(),
         published: Vec::new(),
+        chosen: Vec::new(),
         missing: vec!["lab.json is not there".to_owned()],
         how_to_repeat: "plimsoll lab protocols.toml".to_owned(),
         generated: String::new(),
@@ -261,14 +265,14 @@ const CPU: Verdict = Verdict::Limited(Bottleneck::Cpu);
 
 #[test]
 fn the_report_has_its_sections_in_the_order_in_which_a_reader_asks() {
-    let published = Published {
-        place: "section 2.3".to_owned(),
+    let printed = Printed {
+        place: Some("section 2.3".to_owned()),
         metric: "nopm".to_owned(),
         ordering: Some(vec!["fc".to_owned(), "nfs".to_owned()]),
-        kind: "claim".to_owned(),
-        holds: Some(false),
-        ..Published::default()
+        kind: PublishedKind::Claim,
+        ..Printed::default()
     };
+    let published = Published { printed, holds: Some(false), ..Published::default() };
     let trials = rounds("fc", [CPU; 3]);
     let recorded = Recorded { published: vec![published], ..recorded(summary(), trials) };
     let document = crate::document(&recorded);
@@ -278,22 +282,22 @@ fn the_report_has_its_sections_in_the_order_in_which_a_reader_asks() {
     assert_eq!(ids, expected);
     let figures: Vec<&str> = document.figures().map(|figure| figure.id.as_str()).collect();
     assert!(figures.starts_with(&["staircase-1", "load-lines"]), "{figures:?}");
-    assert!(format!("{:?}", document.sections[3]).contains("does not"));
+    assert!(format!("{:?}", document.sections[3]).contains("does not hold"));
 }
 
 #[test]
 fn no_two_parts_of_the_page_share_a_name() {
-    let published = Published {
-        place: "Table 1".to_owned(),
+    let printed = Printed {
+        place: Some("Table 1".to_owned()),
         metric: "nopm".to_owned(),
         variant: Some("fc".to_owned()),
         value: Some(100.0),
-        measured: Some(estimate(90.0, 80.0, 95.0)),
-        kind: "printed".to_owned(),
-        ..Published::default()
+        ..Printed::default()
     };
+    let number = Published { printed, measured: Some(estimate(90.0, 80.0, 95.0)), ..Published::default() };
+    let published = vec![number, said("no change", PublishedKind::Claim), said("2 disks", PublishedKind::Setup)];
     let trials = rounds("fc", [CPU; 3]);
-    let document = crate::document(&Recorded { published: vec![published], ..recorded(summary(), trials) });
+    let document = crate::document(&Recorded { published, ..recorded(summary(), trials) });
     let mut names: Vec<String> = document.sections.iter().map(|section| section.id.clone()).collect();
     assert!(names.contains(&"published".to_owned()) && document.figures().any(|figure| figure.id == "published"));
     names.extend(document.figures().map(Figure::anchor));
@@ -306,6 +310,40 @@ fn no_two_parts_of_the_page_share_a_name() {
     let keys: Vec<&str> = keys.collect();
     let once: BTreeSet<&str> = keys.iter().copied().collect();
     assert!(keys.len() > 6 && once.len() == keys.len(), "{keys:?}");
+}
+
+/// What a source says in words.
+fn said(text: &str, kind: PublishedKind) -> Published {
+    let printed = Printed { metric: "m".to_owned(), text: Some(text.to_owned()), kind, ..Printed::default() };
+    Published { printed, ..Published::default() }
+}
+
+#[test]
+fn what_a_source_says_and_what_it_leaves_open_is_told_in_every_format() {
+    let evil = "<b>\u{1b}disks";
+    let published = vec![
+        said("about a seventh", PublishedKind::Claim),
+        said(evil, PublishedKind::Setup),
+        said("a rule of thumb", PublishedKind::Advice),
+    ];
+    let chosen = vec![("terminals".to_owned(), "64, since it does not say".to_owned())];
+    let recorded = Recorded { published, chosen, ..recorded(summary(), rounds("fc", [CPU; 3])) };
+    let document = crate::document(&recorded);
+    for format in [Format::Html, Format::Markdown, Format::Csv, Format::Json] {
+        let text = render(&document, format).unwrap();
+        for told in ["about a seventh", "not asked here", "disks", "a rule of thumb", "since it does not say"] {
+            assert!(text.contains(told), "{told}");
+        }
+        assert!(!text.contains('\u{1b}') && (format != Format::Html || !text.contains("<b>disks")));
+    }
+    let page = render(&document, Format::Html).unwrap();
+    assert_eq!(page.matches("<details class=\"behind\">\n<summary>Printed or claimed").count(), 1);
+    assert_eq!(page.matches("<details class=\"behind\">\n<summary>What the source measured on").count(), 1);
+    let csv = render(&document, Format::Csv).unwrap();
+    assert!(
+        csv.contains("published,source,1,note,,setup")
+            && csv.contains("published,not-asked,1,published,,about a seventh")
+    );
 }
 
 #[test]
@@ -334,7 +372,9 @@ fn of_many_variants_the_best_is_the_answer() {
     let many = |best| LabSummary {
         comparisons: vec![
             against("slow", -0.1, comparison::Verdict::Lower),
-            against("same", 0.01, comparison::Verdict::Unclear),
+            against("same", 0.01, comparison::Verdict::Equivalent),
+            against("near", 0.01, comparison::Verdict::Unclear),
+            against("nearer", 0.01, comparison::Verdict::Unclear),
             against("fast", 0.3, best),
         ],
         ..few.clone()
@@ -342,10 +382,38 @@ fn of_many_variants_the_best_is_the_answer() {
     assert_eq!(
         super::answer(&many(comparison::Verdict::Higher)),
         "fast is best: 900 against 1,000 transactions/s at 64 connections, +30.0 % (95 % interval +28.0 to \
-         +32.0 %) against fc; of 3 others better than fc: 1, worse: 1, not shown to differ: 1."
+         +32.0 %) against fc; of 5 others better than fc: 1, worse: 1, equal within 2.1 %: 1, too near to tell: 2."
     );
     let none = super::answer(&many(comparison::Verdict::Unclear));
-    assert!(none.starts_with("No variant is shown to be better than fc: of 3 others better than fc: 0"), "{none}");
+    assert!(none.starts_with("No variant is shown to be better than fc: of 5 others better than fc: 0"), "{none}");
+}
+
+#[test]
+fn of_several_variants_each_is_told() {
+    let few = LabSummary { ladders: Vec::new(), load_lines: Vec::new(), ..summary() };
+    let against = |a: &str, b: &str| {
+        let (a, b) = (a.to_owned(), b.to_owned());
+        let mut compared = VariantComparison { a, b, unlike: None, ..comparison() };
+        compared.rows[0].verdict = comparison::Verdict::Lower;
+        compared.rows[0].change = estimate(-0.1, -0.12, -0.08);
+        compared
+    };
+    let told = |pairs: [(&str, &str); 3]| {
+        super::answer(&LabSummary { comparisons: pairs.map(|(a, b)| against(a, b)).to_vec(), ..few.clone() })
+    };
+    let change = "−10.0 % (95 % interval −12.0 to −8.0 %)";
+    assert_eq!(
+        told([("fc", "iscsi"), ("fc", "nbd"), ("fc", "nfs")]),
+        format!("Against fc, with 1,000 transactions/s at 64 connections: iscsi {change}; nbd {change}; nfs {change}.")
+    );
+    assert_eq!(
+        told([("2g/direct", "2g/fsync"), ("4g/direct", "4g/fsync"), ("6g/direct", "6g/fsync")]),
+        format!("fsync against direct: 2g {change}; 4g {change}; 6g {change}.")
+    );
+    assert_eq!(
+        told([("2g/direct", "2g/fsync"), ("fc", "iscsi"), ("fc", "nfs")]),
+        format!("2g/fsync against 2g/direct: {change}; iscsi against fc: {change}; nfs against fc: {change}.")
+    );
 }
 
 #[test]

@@ -114,6 +114,7 @@ pub fn data(trial: &Trial) -> Value {
         "why": trial.why,
         "diagnosis": trial.diagnosis,
         "cost": trial.cost,
+        "storage": trial.storage,
         "recovery_seconds": trial.recovery_seconds,
     })
 }

@@ -68,7 +68,7 @@ impl Csv {
                         |caveat: &Caveat| vec![("code", caveat.code.clone()), ("message", caveat.message.clone())];
                     self.rows(&name("caveats", at), caveats.iter().map(row).collect());
                 }
-                Block::Table(table) => self.titled(table),
+                Block::Table(table) | Block::Folded { table, .. } => self.titled(table),
                 Block::Figure(figure) => self.figure(figure),
             }
         }

@@ -91,6 +91,7 @@ fn block(block: &Block) -> String {
         Block::List(items) => format!("<ul class=\"items\">\n{}</ul>\n", items.iter().map(item).collect::<String>()),
         Block::Pairs(pairs) => self::pairs(pairs),
         Block::Table(table) => titled(table),
+        Block::Folded { words, table } => folded(words, table),
         Block::Figure(figure) => self::figure(figure),
         Block::Listing(text) => format!("<pre>{}</pre>\n", escape_lines(text)),
         Block::Caveats(caveats) => self::caveats(caveats),
@@ -131,6 +132,11 @@ fn titled(of: &TitledTable) -> String {
     table(&of.name, &of.table) + &below
 }
 
+fn folded(words: &str, of: &TitledTable) -> String {
+    let words = escape(words);
+    format!("<details class=\"behind\">\n<summary>{words}</summary>\n{}</details>\n", titled(of))
+}
+
 fn figure(of: &Figure) -> String {
     let drawing = match &of.narrow {
         Some(narrow) => {
@@ -144,10 +150,7 @@ fn figure(of: &Figure) -> String {
     let behind = TitledTable { name: of.anchor(), table: of.table.clone(), remarks: Vec::new() };
     let behind = match of.table.rows() {
         0 => String::new(),
-        _ => format!(
-            "<details class=\"behind\">\n<summary>The numbers behind it</summary>\n{}</details>\n",
-            titled(&behind)
-        ),
+        _ => folded("The numbers behind it", &behind),
     };
     format!(
         "<figure id=\"{}\">\n<div class=\"drawing\">\n{drawing}</div>\n<figcaption>{}</figcaption>\n{behind}{chart}</figure>\n",

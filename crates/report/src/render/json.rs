@@ -49,13 +49,22 @@ fn block(block: &Block) -> Value {
             let pairs: Vec<Value> = pairs.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
             json!({"kind": "pairs", "pairs": pairs})
         }
-        Block::Table(TitledTable { name, table, remarks }) => {
-            json!({"kind": "table", "name": name, "table": self::table(table), "remarks": remarks})
-        }
+        Block::Table(table) => titled(table, None),
+        Block::Folded { words, table } => titled(table, Some(words)),
         Block::Figure(figure) => self::figure(figure),
         Block::Listing(text) => json!({"kind": "listing", "text": text}),
         Block::Caveats(caveats) => json!({"kind": "caveats", "caveats": caveats}),
     }
+}
+
+/// A table with its name, and the words that stand for it while it is folded.
+fn titled(of: &TitledTable, folded: Option<&str>) -> Value {
+    let TitledTable { name, table, remarks } = of;
+    let mut value = json!({"kind": "table", "name": name, "table": self::table(table), "remarks": remarks});
+    if let Some(words) = folded {
+        value["folded"] = words.into();
+    }
+    value
 }
 
 fn finding(finding: &Finding) -> Value {

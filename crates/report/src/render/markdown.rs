@@ -30,6 +30,7 @@ fn block(block: &Block) -> String {
         Block::List(items) => items.iter().map(item).collect::<Vec<_>>().join("\n"),
         Block::Pairs(pairs) => self::pairs(pairs),
         Block::Table(table) => titled(table),
+        Block::Folded { words, table } => format!("**{}**\n\n{}", inline(words), titled(table)),
         Block::Figure(figure) => self::figure(figure),
         Block::Listing(text) => listing(text),
         Block::Caveats(caveats) => self::caveats(caveats),

@@ -6,7 +6,7 @@ mod sections;
 
 use crate::document::Document;
 use crate::format::{counted, tick};
-use crate::section::{caveats, environment, repeat, settings};
+use crate::section::{caveats, environment, repeat, settings, storage_server};
 use crate::sentence;
 use crate::subject::{Recorded, Trial};
 use crate::sweep::Sweep;
@@ -50,6 +50,7 @@ pub fn document(recorded: &Recorded, summary: &Summary) -> Document {
         order_entry::section(&run),
         sections::original(&run),
         sections::limit(&run),
+        storage_server::section(recorded),
         sections::environment(&run, environment::section(recorded)),
         sections::cost(&run),
         sections::timeline(&run),
@@ -104,6 +105,7 @@ fn data(run: &Run<'_>) -> Value {
                 "status": trial.status,
                 "diagnosis": trial.diagnosis,
                 "cost": trial.cost,
+                "storage": trial.storage,
             })
         })
         .collect();

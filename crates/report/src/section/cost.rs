@@ -8,12 +8,14 @@ use crate::subject::Recorded;
 use crate::table::{Column, Table};
 use plimsoll_model::diagnosis::Cost;
 
-const REMARK: &str = "All within the measured window. CPU of the client is that of its loop threads; CPU and context switches \
-                      of the server are those of its whole process; reads, writes and KB (of 1,000 bytes) are those of the \
-                      block devices that hold its data. No intervals: these are totals over the window, divided; of \
-                      several rounds their means.";
-const CAPTION: &str = "What a transaction cost on average; shorter is cheaper. The share of reads and the request size are \
-                       no costs: they tell which requests the others were. No intervals: totals over the window, divided.";
+const REMARK: &str = "\
+All within the measured window. CPU of the client is that of its loop threads; CPU and context switches of the server \
+are those of its whole process; reads, writes and KB (of 1,000 bytes) are those of the block devices that hold its \
+data; CPU of the host is everything on it; that of the storage server and the round trips, requests that it has to \
+answer, are of network lanes. No intervals: these are totals over the window, divided; of several rounds their means.";
+const CAPTION: &str = "\
+What a transaction cost on average; shorter is cheaper. The share of reads and the request size are no costs: they \
+tell which requests the others were. No intervals: totals over the window, divided.";
 
 /// Of the load points of a run.
 pub fn section(recorded: &Recorded) -> Option<Section> {
@@ -50,6 +52,9 @@ pub fn table(costs: &[(String, Cost)]) -> Option<Table> {
         cost("request size", "KB", |cost| cost.request_kb),
         cost("fsyncs", "", |cost| cost.fsyncs),
         cost("context switches", "", |cost| cost.context_switches),
+        cost("host CPU", "µs", |cost| cost.host_cpu_us),
+        cost("storage server CPU", "µs", |cost| cost.storage_cpu_us),
+        cost("round trips to storage", "", |cost| cost.storage_round_trips),
     ];
     known.retain(|column| column.cells.iter().any(|cell| cell != NOTHING));
     (!known.is_empty()).then(|| {

@@ -6,8 +6,10 @@ pub mod cost;
 pub mod environment;
 pub mod latency;
 pub mod limit;
+pub mod memory;
 pub mod repeat;
 pub mod settings;
+pub mod storage_server;
 pub mod timeline;
 
 use crate::format::load;
@@ -41,6 +43,9 @@ pub fn mean_cost(trials: &[&Trial]) -> Cost {
         request_kb: mean(|cost| cost.request_kb),
         fsyncs: mean(|cost| cost.fsyncs),
         context_switches: mean(|cost| cost.context_switches),
+        host_cpu_us: mean(|cost| cost.host_cpu_us),
+        storage_cpu_us: mean(|cost| cost.storage_cpu_us),
+        storage_round_trips: mean(|cost| cost.storage_round_trips),
     }
 }
 

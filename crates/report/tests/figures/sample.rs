@@ -3,6 +3,7 @@
 use plimsoll_model::Estimate;
 use plimsoll_model::diagnosis::Cost;
 use plimsoll_model::lab::TrialStatus;
+use plimsoll_model::published::Published as Printed;
 use plimsoll_model::samples::{CollectorSample, DeviceSample, HostSample, Interval, Phase, StatusSample};
 use plimsoll_model::summary::{HostShares, LatencyMs};
 use plimsoll_report::document::Figure;
@@ -59,6 +60,7 @@ fn bars_of(name: &str) -> Bars {
         members: vec![name.to_owned(), "d".to_owned()],
         values: vec![vec![measured(13_431.0), measured(12_222.0)], vec![Measured::default(), printed(11_262.0)]],
         published: vec![vec![Some(13_000.0), None], vec![Some(9000.0), None]],
+        has: Vec::new(),
         against_first: true,
     }
 }
@@ -122,18 +124,18 @@ fn cost(factor: f64) -> Cost {
 
 fn published(name: &str) -> Vec<Published> {
     let measured = Some(Estimate::new(9.0, (8.0, 10.0), 0.95, 9.0, String::new()));
-    let number = Published {
-        place: name.to_owned(),
+    let printed = Printed {
+        place: Some(name.to_owned()),
         metric: name.to_owned(),
-        unit: name.to_owned(),
+        unit: Some(name.to_owned()),
         variant: Some(name.to_owned()),
         value: Some(10.0),
-        kind: "printed".to_owned(),
-        measured,
-        ..Published::default()
+        ..Printed::default()
     };
+    let number = Published { printed, measured, ..Published::default() };
     let ordering = Some(vec![name.to_owned(), "b".to_owned()]);
-    vec![number, Published { place: "2.3".to_owned(), ordering, holds: Some(true), ..Published::default() }]
+    let printed = Printed { place: Some("2.3".to_owned()), ordering, ..Printed::default() };
+    vec![number, Published { printed, holds: Some(true), ..Published::default() }]
 }
 
 fn environment(name: &str) -> Diagram {
@@ -211,6 +213,7 @@ fn empty() -> Trial {
         variant: String::new(),
         base: String::new(),
         workload: "oltp_read_write".to_owned(),
+        parameters: Default::default(),
         cpus: None,
         connections: 1,
         rate_offered: None,
@@ -222,6 +225,7 @@ fn empty() -> Trial {
         io: None,
         diagnosis: None,
         cost: Cost::default(),
+        storage: None,
         phases: Vec::new(),
         restored: None,
         recovery_seconds: None,

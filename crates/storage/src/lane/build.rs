@@ -10,12 +10,12 @@ use rustix::fs::statvfs;
 use rustix::process::geteuid;
 use rustix::system::sysinfo;
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Size of a lane where none is given and there is room for it, bytes.
 const USUAL_BYTES: u64 = 4 << 30;
 /// What file systems without a device are mounted from: a word that shows whose they are.
-const SOURCE: &str = "plimsoll";
+pub(super) const SOURCE: &str = "plimsoll";
 
 /// Finds out whether a lane can be had at all, before anything is made: its size in bytes, 0 where it has none.
 ///
@@ -33,8 +33,9 @@ pub fn ready(site: &Site, spec: &Spec, asked: Option<u64>, home: &Path) -> Resul
             spec.name()
         )));
     }
-    if spec.is_served() {
-        site.socket()?;
+    if spec.is_served() || spec.is_network() {
+        // The one with the longest name.
+        site.control()?;
     }
     if spec.is_throttled() {
         throttle::fresh_group()?;
@@ -54,7 +55,7 @@ fn size(spec: &Spec, asked: Option<u64>, home: &Path) -> Result<u64, StorageErro
         Kind::Tmpfs => (memory_bytes(), "memory"),
         _ => (free_bytes(home)?, "free space below Plimsoll's home"),
     };
-    let (least, bytes) = (spec.kind.least_bytes(), asked.unwrap_or(USUAL_BYTES.min(room / 2)));
+    let (least, bytes) = (spec.least_bytes(), asked.unwrap_or(USUAL_BYTES.min(room / 2)));
     if bytes < least || bytes > room {
         let [bytes, least, room] = [bytes, least, room].map(|bytes| bytes >> 20);
         return Err(StorageError::Refused(format!(
@@ -92,6 +93,9 @@ impl Builder<'_> {
     pub fn build(&mut self) -> Result<Lane, StorageError> {
         let mount = self.site.mount();
         fs::create_dir(&mount).during("make", &mount)?;
+        if self.spec.is_network() {
+            return self.network();
+        }
         let device = match self.spec.kind {
             Kind::Root => None,
             Kind::Tmpfs => self.tmpfs()?,
@@ -102,17 +106,26 @@ impl Builder<'_> {
             true => Some(self.throttle(device.as_deref())?),
             false => None,
         };
-        Ok(Lane {
-            name: self.spec.name().to_owned(),
-            directory: mount,
-            device,
-            group,
-            trigger: self.spec.error.is_some().then(|| self.site.trigger()),
-        })
+        let trigger = self.spec.error.is_some().then(|| self.site.trigger());
+        Ok(Lane { device, group, trigger, ..self.lane() })
     }
 
-    fn step(&mut self, text: &str) -> Result<(), StorageError> {
+    pub(super) fn step(&mut self, text: &str) -> Result<(), StorageError> {
         if (self.told)(text) { Ok(()) } else { Err(StorageError::Interrupted) }
+    }
+
+    /// A lane that has no more than a directory.
+    pub(super) fn lane(&self) -> Lane {
+        Lane {
+            name: self.spec.name().to_owned(),
+            directory: self.site.mount(),
+            device: None,
+            group: None,
+            trigger: None,
+            parts: Vec::new(),
+            server_device: None,
+            operations: None,
+        }
     }
 
     fn tmpfs(&mut self) -> Result<Option<String>, StorageError> {
@@ -134,13 +147,23 @@ impl Builder<'_> {
     /// A file system on a loop device; the device's name.
     fn device(&mut self) -> Result<String, StorageError> {
         if self.spec.nbd.is_none() {
-            let image = self.site.image();
-            let made = File::create_new(&image).and_then(|file| file.set_len(self.bytes));
-            made.during("make the image", &image)?;
+            self.image()?;
         }
         if self.spec.is_served() {
             self.serve()?;
         }
+        self.file_system()
+    }
+
+    /// The image of the lane, sparse.
+    pub(super) fn image(&self) -> Result<(), StorageError> {
+        let image = self.site.image();
+        let made = File::create_new(&image).and_then(|file| file.set_len(self.bytes));
+        made.during("make the image", &image)
+    }
+
+    /// Makes the file system on what is the lane's disk, and mounts it; the device's name.
+    pub(super) fn file_system(&mut self) -> Result<String, StorageError> {
         let disk = self.site.disk(self.spec);
         self.step("making the file system")?;
         let (program, mut arguments) = mkfs(self.spec);
@@ -149,6 +172,10 @@ impl Builder<'_> {
         self.step("attaching a loop device")?;
         self.journal.before(Undo::Loop { backing: disk.clone() })?;
         let name = loops::attach(&disk, self.spec.sector)?;
+        if let Some(scheduler) = self.spec.scheduler {
+            self.journal.before(Undo::Scheduler { backing: disk.clone(), before: loops::scheduler(&name)? })?;
+            loops::schedule(&disk, scheduler.name())?;
+        }
         self.step("mounting")?;
         let source = format!("/dev/{name}");
         self.journal.before(Undo::Mount { point: self.site.mount(), source: source.clone() })?;
@@ -176,7 +203,7 @@ impl Builder<'_> {
     }
 
     /// Limits the lane's device, or the one that the home lies on, for a group of its own.
-    fn throttle(&mut self, device: Option<&str>) -> Result<std::path::PathBuf, StorageError> {
+    pub(super) fn throttle(&mut self, device: Option<&str>) -> Result<PathBuf, StorageError> {
         self.step("setting limits")?;
         let below =
             device.map(str::to_owned).or_else(|| Device::find(self.site.root(), None).map(|device| device.name));
@@ -207,11 +234,22 @@ pub(super) fn mount(site: &Site, spec: &Spec, device: &str) -> Result<(), Storag
 }
 
 fn mount_as(site: &Site, filesystem: &str, source: &str, options: &[String]) -> Result<(), StorageError> {
+    mount_at(site, &site.mount(), filesystem, source, options)
+}
+
+/// Mounts a file system at a place of the lane, with options of mount(8).
+pub(super) fn mount_at(
+    site: &Site,
+    point: &Path,
+    filesystem: &str,
+    source: &str,
+    options: &[String],
+) -> Result<(), StorageError> {
     let mut arguments = vec!["--types".to_owned(), filesystem.to_owned()];
     if !options.is_empty() {
         arguments.extend(["--options".to_owned(), options.join(",")]);
     }
-    arguments.extend([source.to_owned(), site.mount().display().to_string()]);
+    arguments.extend([source.to_owned(), point.display().to_string()]);
     tool::run_in(site.root(), "mount", &arguments).map(drop)
 }
 
@@ -226,6 +264,10 @@ fn mkfs(spec: &Spec) -> (&'static str, Vec<String>) {
     };
     if program == "mkfs.xfs" && spec.sector == Some(4096) {
         options.extend(["-s", "size=4096"]);
+    }
+    if spec.is_network() {
+        // A new disk has nothing to discard, which some servers need a minute for.
+        options.extend(if program == "mkfs.ext4" { vec!["-E", "nodiscard"] } else { vec!["-K"] });
     }
     (program, options.into_iter().map(str::to_owned).collect())
 }
@@ -253,5 +295,6 @@ mod tests {
         let options = |name: &str| mkfs(&Spec::parse(name).unwrap()).1.join(" ");
         assert!(options("xfs,sector=4096").contains("-s size=4096"));
         assert!(options("xfs-16k").contains("-b size=16384") && !options("xfs").contains("-s"));
+        assert!(options("iscsi").ends_with("-K") && options("iscsi,fs=ext4").ends_with("-E nodiscard"));
     }
 }

@@ -30,7 +30,7 @@ impl Lanes {
     /// Whether this lane has an image that can be kept and put back: one that a loop device reads without a server
     /// between.
     pub fn has_image(&self, lane: &Lane) -> bool {
-        Spec::parse(&lane.name).is_ok_and(|spec| has_image(&spec))
+        Spec::parse(&lane.name).is_ok_and(|spec| spec.has_image())
     }
 
     /// Whether a clone of its image shares blocks with it, which is tried out, so that it takes no time.
@@ -76,11 +76,11 @@ impl Lanes {
 
     fn imaged(&self, lane: &Lane) -> Result<(Site, Spec), StorageError> {
         let spec = Spec::parse(&lane.name)?;
-        match has_image(&spec) {
+        match spec.has_image() {
             true => Ok((Site::of(&self.root, &spec), spec)),
             false => Err(StorageError::Refused(format!(
-                "the lane {} has no image of its own that could be cloned; that have ext4, xfs and btrfs without \
-                 delay=, error=, cache= and nbd=",
+                "the lane {} has no image of its own that could be cloned; that have ext4, xfs and btrfs without a \
+                 network, delay=, error=, cache= and nbd=",
                 lane.name
             ))),
         }
@@ -105,10 +105,6 @@ impl Lanes {
             .and_then(|()| journal.up(&lane));
         worked.and(together)
     }
-}
-
-fn has_image(spec: &Spec) -> bool {
-    spec.kind.has_device() && !spec.is_served()
 }
 
 fn kept(site: &Site, name: &str) -> PathBuf {

@@ -3,7 +3,7 @@
 
 use super::site::Site;
 use super::spec::Spec;
-use super::{Lane, loops, mounts, process, throttle, tool};
+use super::{Lane, loops, mounts, namespace, process, throttle, tool};
 use crate::error::{During, StorageError};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
@@ -30,9 +30,22 @@ pub enum Undo {
     Process {
         program: String,
     },
+    /// All that runs in one of the lane's network namespaces.
+    Processes {
+        namespace: PathBuf,
+    },
+    /// A network namespace of the lane, with all that runs in it.
+    Namespace {
+        kept_by: PathBuf,
+    },
     /// A device is found by its file, never by its number.
     Loop {
         backing: PathBuf,
+    },
+    /// The device that is attached to this file had another scheduler, which outlives the file.
+    Scheduler {
+        backing: PathBuf,
+        before: String,
     },
     Mount {
         point: PathBuf,
@@ -52,7 +65,12 @@ impl Undo {
         match self {
             Undo::Directory => site.remove(),
             Undo::Process { program } => process::end(program, site),
+            Undo::Processes { namespace } => process::end_all_in(namespace),
+            Undo::Namespace { kept_by } => {
+                process::end_all_in(kept_by).and_then(|()| mounts::unmount(kept_by, namespace::FILE_SYSTEM))
+            }
             Undo::Loop { backing } => loops::detach(backing),
+            Undo::Scheduler { backing, before } => loops::schedule(backing, before),
             Undo::Mount { point, source } => mounts::unmount(point, source),
             Undo::Cgroup { path } => throttle::remove(path),
             Undo::Controller { root } => throttle::take_back(root),
@@ -164,9 +182,13 @@ pub fn state(site: &Site) -> Result<State, StorageError> {
     let Some(Line::Up(lane)) = lines.last() else { return Ok(State::Left) };
     let mut whole = lane.directory.is_dir() && lane.group.as_ref().is_none_or(|group| group.is_dir());
     for line in &lines {
-        if let Line::Undo(Undo::Mount { point, source }) = line {
-            whole &= mounts::at(point)?.is_some_and(|mount| mount.source == *source);
-        }
+        whole &= match line {
+            Line::Undo(Undo::Mount { point, source }) => {
+                mounts::at(point)?.is_some_and(|mount| mount.source == *source)
+            }
+            Line::Undo(Undo::Namespace { kept_by }) => namespace::is_kept(kept_by),
+            _ => true,
+        };
     }
     Ok(if whole { State::Up(lane.clone()) } else { State::Left })
 }
@@ -182,11 +204,22 @@ pub fn undo(site: &Site) -> Result<(), StorageError> {
     }
     withdraw(site)?;
     // What was under way when Plimsoll was killed may still be finished by a program that was not.
-    tool::BRIEF.iter().try_for_each(|program| process::end(program, site))?;
+    if end_brief(site).is_err() {
+        // One that waits for an answer of a server ends with the server, whose lane was never up.
+        lines.iter().try_for_each(|line| match line {
+            Line::Undo(Undo::Processes { namespace }) => process::end_all_in(namespace),
+            _ => Ok(()),
+        })?;
+        end_brief(site)?;
+    }
     lines.iter().rev().try_for_each(|line| match line {
         Line::Undo(undo) => undo.undo(site),
         Line::Up(_) => Ok(()),
     })
+}
+
+fn end_brief(site: &Site) -> Result<(), StorageError> {
+    tool::BRIEF.iter().try_for_each(|program| process::end(program, site))
 }
 
 #[cfg(test)]
@@ -237,7 +270,16 @@ mod tests {
         let spec = Spec::parse("ext4").unwrap();
         assert!(Journal::begin(&site, &spec).unwrap_err().to_string().contains("plimsoll clean"));
         fs::create_dir(site.mount()).unwrap();
-        let lane = Lane { name: "ext4".to_owned(), directory: site.mount(), device: None, group: None, trigger: None };
+        let lane = Lane {
+            name: "ext4".to_owned(),
+            directory: site.mount(),
+            device: None,
+            group: None,
+            trigger: None,
+            parts: Vec::new(),
+            server_device: None,
+            operations: None,
+        };
         journal.up(&lane).unwrap();
         assert_eq!(state(&site).unwrap(), State::Up(lane.clone()));
         assert!(Journal::begin(&site, &spec).unwrap_err().to_string().contains("is up already"));

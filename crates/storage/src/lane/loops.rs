@@ -96,6 +96,36 @@ pub fn detach(backing: &Path) -> Result<(), StorageError> {
     Ok(())
 }
 
+/// Gives the devices that are attached to this file a scheduler. None attached is success.
+///
+/// # Errors
+/// [`StorageError::Environment`] if the kernel does not have it.
+pub fn schedule(backing: &Path, scheduler: &str) -> Result<(), StorageError> {
+    for name in attached(backing)? {
+        fs::write(schedulers(&name), scheduler).map_err(|error| {
+            let offered = fs::read_to_string(schedulers(&name)).unwrap_or_default().replace(['[', ']'], "");
+            let offered = offered.trim();
+            StorageError::Environment(format!("/dev/{name} cannot have {scheduler}: {error}; it can have {offered}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// The scheduler that a device has: the one in brackets.
+///
+/// # Errors
+/// [`StorageError::Io`].
+pub fn scheduler(name: &str) -> Result<String, StorageError> {
+    let path = schedulers(name);
+    let text = fs::read_to_string(&path).during("read", &path)?;
+    let chosen = text.split(['[', ']']).nth(1).unwrap_or(&text);
+    Ok(chosen.trim().to_owned())
+}
+
+fn schedulers(name: &str) -> PathBuf {
+    PathBuf::from(format!("/sys/block/{name}/queue/scheduler"))
+}
+
 /// `major:minor` of a device, as cgroups name it.
 pub fn numbers(name: &str) -> Result<String, StorageError> {
     let path = PathBuf::from(format!("/sys/block/{name}/dev"));

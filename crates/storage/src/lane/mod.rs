@@ -3,21 +3,31 @@
 //! A lane lies in `<home>/lanes/<name>/`; its files are read and written in `mount` there. What undoes it is in its
 //! [`journal`], written before each step, so that [`Lanes::down`] and [`Lanes::clean`] work after a kill at any point.
 //! Begin with [`spec::Spec`], what a name means, then [`build`], how it comes up. [`check`] finds out whether a lane
-//! may be measured at all; [`image`] keeps what is on one and puts it back. [`site`] is its directory; [`loops`], [`mounts`], [`served`], [`throttle`], [`process`] and
-//! [`tool`] are what it is made of.
+//! may be measured at all; [`image`] keeps what is on one and puts it back. [`site`] is its directory; [`loops`],
+//! [`mounts`], [`served`], [`throttle`], [`process`] and [`tool`] are what it is made of.
+//!
+//! A network lane has a server and a client with a protocol between them, all in user space: [`network`] builds it of
+//! the programs that its [`transport`] names, each a [`daemon`], in two network [`namespace`]s, with a [`link`] that
+//! delays.
 
 pub mod build;
 pub mod check;
+pub mod daemon;
 pub mod image;
 pub mod journal;
+pub mod link;
 pub mod loops;
 pub mod mounts;
+pub mod namespace;
+pub mod network;
 pub mod process;
+pub mod sample;
 pub mod served;
 pub mod site;
 pub mod spec;
 pub mod throttle;
 pub mod tool;
+pub mod transport;
 
 use crate::error::{During, StorageError};
 use build::Builder;
@@ -47,6 +57,33 @@ pub struct Lane {
     pub group: Option<PathBuf>,
     /// Reads and writes fail while this file exists.
     pub trigger: Option<PathBuf>,
+    /// The processes that a network lane consists of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    /// The loop device that the server of a network lane keeps its data on, as in `loop4`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_device: Option<String>,
+    /// A Unix socket that answers each connection with one line of JSON: how many operations of each kind there were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<PathBuf>,
+}
+
+/// On which side of the network a process works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    Client,
+    /// Between the two: what delays.
+    Link,
+    Server,
+}
+
+/// A process of a network lane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    pub side: Side,
+    pub program: String,
+    pub pid: u32,
 }
 
 /// A lane and what has become of it.
@@ -188,6 +225,12 @@ fn taken_down(site: &Site, built: Result<Built, StorageError>, told: Told<'_>) -
     if interrupted { Err(StorageError::Interrupted) } else { built }
 }
 
+/// The words that run a part of a lane that is this very program: `plimsoll lane-part PART`.
+fn own_program(part: &str) -> Result<Vec<String>, StorageError> {
+    let path = std::env::current_exe().during("find", Path::new("/proc/self/exe"))?;
+    Ok(vec![path.display().to_string(), "lane-part".to_owned(), part.to_owned()])
+}
+
 fn not_up(spec: &Spec) -> StorageError {
     let name = spec.name();
     StorageError::Refused(format!("the lane {name} is not up; `plimsoll lane up {name}` builds it"))
@@ -202,12 +245,11 @@ fn clean(site: &Site) -> Result<bool, StorageError> {
     journal::undo(site).map(|()| true)
 }
 
-/// Puts this process into the control group of the lane that a directory lies on, so that the lane's limits hold for it
-/// and for all that it starts. The lane, if there is one that is limited.
+/// The lane that a directory lies on, if there is one and it is up.
 ///
 /// # Errors
-/// [`StorageError::Io`], above all without root.
-pub fn join(home: &Path, directory: &Path) -> Result<Option<Lane>, StorageError> {
+/// [`StorageError::Io`] if the directory is not there, or the lane's journal cannot be read.
+pub fn below(home: &Path, directory: &Path) -> Result<Option<Lane>, StorageError> {
     let directory = directory.canonicalize().during("find", directory)?;
     let root = home.join("lanes");
     let Some(name) = directory.strip_prefix(&root).ok().and_then(|below| below.iter().next()).and_then(OsStr::to_str)
@@ -215,9 +257,21 @@ pub fn join(home: &Path, directory: &Path) -> Result<Option<Lane>, StorageError>
         return Ok(None);
     };
     let Ok(spec) = Spec::of_directory_name(name) else { return Ok(None) };
-    let State::Up(lane) = journal::state(&Site::of(&root, &spec))? else { return Ok(None) };
-    match &lane.group {
-        Some(group) => throttle::enter(group).map(|()| Some(lane)),
-        None => Ok(None),
+    match journal::state(&Site::of(&root, &spec))? {
+        State::Up(lane) => Ok(Some(lane)),
+        State::Left => Ok(None),
     }
+}
+
+/// Puts this process into the control group of the lane that a directory lies on, so that the lane's limits hold for it
+/// and for all that it starts. The lane, if there is one that is limited.
+///
+/// # Errors
+/// [`StorageError::Io`], above all without root.
+pub fn join(home: &Path, directory: &Path) -> Result<Option<Lane>, StorageError> {
+    let limited = below(home, directory)?.filter(|lane| lane.group.is_some());
+    if let Some(group) = limited.as_ref().and_then(|lane| lane.group.as_deref()) {
+        throttle::enter(group)?;
+    }
+    Ok(limited)
 }

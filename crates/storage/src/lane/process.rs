@@ -1,6 +1,8 @@
-//! Processes that were started for a lane: found by a word of their command lines that no other program has, and ended.
+//! Processes that were started for a lane: found by a word of their command lines that no other program has, or by the
+//! network namespace of the lane that they run in, and ended.
 
 use super::site::Site;
+use super::{Side, namespace};
 use crate::error::{During, StorageError};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
@@ -54,16 +56,17 @@ impl Sought<'_> {
     fn of<'a>(program: &'a str, site: &Site) -> Sought<'a> {
         let words = match program {
             "nbdkit" => site.socket().ok().map(|socket| socket_word(&socket)).into_iter().collect(),
+            "unshare" | "nsenter" => {
+                [Side::Client, Side::Server].map(|side| namespace::net_word(&site.namespace(side))).to_vec()
+            }
             _ => site.worked_on().iter().map(|path| path.display().to_string()).collect(),
         };
-        Sought { program, words, namespace: namespace("self") }
+        Sought { program, words, namespace: mount_namespace("self") }
     }
 
     /// The pids of all that there are.
     fn find(&self) -> Vec<i32> {
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        pids.filter(|pid| self.fits(*pid)).collect()
+        pids().filter(|pid| self.fits(*pid)).collect()
     }
 
     /// Whether this process is ours. The command line of one that only waits to be reaped is empty.
@@ -75,7 +78,49 @@ impl Sought<'_> {
         let mut words = line.split('\0');
         let runs = words.next().and_then(|word| Path::new(word).file_name()).is_some_and(|name| name == self.program);
         let named = words.any(|word| self.words.iter().any(|own| own == word));
-        same_user && runs && named && namespace(&pid.to_string()) == self.namespace
+        same_user && runs && named && mount_namespace(&pid.to_string()) == self.namespace
+    }
+}
+
+/// Of all processes.
+fn pids() -> impl Iterator<Item = i32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// Kills all that runs in the network namespace that this file keeps, but for ourselves, and waits until it is gone.
+/// They need no time to end in order: what they were told to write, the kernel has. No namespace is success.
+///
+/// # Errors
+/// [`StorageError::Environment`] if a process survives.
+pub fn end_all_in(kept_by: &Path) -> Result<(), StorageError> {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()));
+    let Some(ours) = identity(kept_by).filter(|_| namespace::is_kept(kept_by)) else { return Ok(()) };
+    let runs_in_it = |pid: i32| identity(Path::new(&format!("/proc/{pid}/ns/net"))) == Some(ours);
+    let others = || pids().filter(|pid| pid.unsigned_abs() != std::process::id()).find(|pid| runs_in_it(*pid));
+    let deadline = Instant::now() + PATIENCE;
+    while let Some(pid) = others() {
+        if Instant::now() >= deadline {
+            let place = kept_by.display();
+            return Err(StorageError::Environment(format!(
+                "pid {pid}, in the network namespace {place}, will not end"
+            )));
+        }
+        pids().filter(|pid| pid.unsigned_abs() != std::process::id()).for_each(|pid| kill_if(pid, || runs_in_it(pid)));
+        thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+/// Kills a process of which this holds. One that cannot be killed is seen again.
+fn kill_if(pid: i32, holds: impl Fn() -> bool) {
+    if !holds() {
+        return;
+    }
+    let handle = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    // Asked again now that the pid cannot be given to another.
+    if let Some(handle) = handle.filter(|_| holds()) {
+        let _ = pidfd_send_signal(&handle, Signal::KILL);
     }
 }
 
@@ -85,7 +130,7 @@ pub fn socket_word(socket: &Path) -> String {
 }
 
 /// The mounts that a process sees, as a name to compare (namespaces(7)).
-fn namespace(process: &str) -> Option<PathBuf> {
+fn mount_namespace(process: &str) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{process}/ns/mnt")).ok()
 }
 

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 const READY_WITHIN: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(10);
 /// Requests that the server works on at once for each of its connections: a delay must not limit the depth.
-const THREADS: &str = "64";
+pub(super) const THREADS: &str = "64";
 
 /// The words after `nbdkit`.
 fn arguments(site: &Site, spec: &Spec) -> Result<Vec<String>, StorageError> {

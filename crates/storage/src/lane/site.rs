@@ -1,7 +1,7 @@
 //! The directory of one lane: what lies where in it, who may change it, and how it goes.
 
-use super::mounts;
 use super::spec::Spec;
+use super::{Side, mounts};
 use crate::error::{During, StorageError};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::fs::{self, DirBuilder, File};
@@ -45,6 +45,26 @@ impl Site {
         self.root.join("clone.img")
     }
 
+    /// Keeps the network namespace of one side of a network lane; the link is in the client's.
+    pub fn namespace(&self, side: Side) -> PathBuf {
+        self.root.join(if side == Side::Server { "server.net" } else { "client.net" })
+    }
+
+    /// Where the server of a network lane has its file system mounted, if it needs one.
+    pub fn served(&self) -> PathBuf {
+        self.root.join("served")
+    }
+
+    /// The file of the server that is the client's device.
+    pub fn served_image(&self) -> PathBuf {
+        self.served().join("disk.img")
+    }
+
+    /// The files that the server shows its client.
+    pub fn served_files(&self) -> PathBuf {
+        self.served().join("files")
+    }
+
     /// Where a server's export becomes a file.
     pub fn fuse(&self) -> PathBuf {
         self.root.join("fuse")
@@ -55,14 +75,14 @@ impl Site {
         self.fuse().join("disk")
     }
 
-    /// What the loop device is attached to: the image, or what stands in front of it.
+    /// What the loop device of the mounted file system is attached to: the image, or what stands in front of it.
     pub fn disk(&self, spec: &Spec) -> PathBuf {
-        if spec.is_served() { self.export() } else { self.image() }
+        if spec.is_served() || spec.is_network() { self.export() } else { self.image() }
     }
 
     /// What the programs that build and undo the lane are given as words of their own.
-    pub fn worked_on(&self) -> [PathBuf; 5] {
-        [self.image(), self.half_clone(), self.export(), self.fuse(), self.mount()]
+    pub fn worked_on(&self) -> [PathBuf; 6] {
+        [self.image(), self.half_clone(), self.export(), self.fuse(), self.served(), self.mount()]
     }
 
     /// While this file exists, a lane with `error=` fails reads and writes.
@@ -75,11 +95,33 @@ impl Site {
         self.root.join("log")
     }
 
+    /// Where nbdkit listens, or the client of a network lane shows its device.
+    ///
     /// # Errors
     /// [`StorageError::Refused`] if no socket can have so long a name.
     pub fn socket(&self) -> Result<PathBuf, StorageError> {
-        let path = self.root.join("nbd.sock");
-        match path.as_os_str().len() {
+        self.socket_named("nbd.sock", "")
+    }
+
+    /// Where the iSCSI target is told what to do; it appends `.0`.
+    ///
+    /// # Errors
+    /// As [`Site::socket`].
+    pub fn control(&self) -> Result<PathBuf, StorageError> {
+        self.socket_named("tgtd.sock", ".0")
+    }
+
+    /// Where the NFS client says how many operations of each kind there were.
+    ///
+    /// # Errors
+    /// As [`Site::socket`].
+    pub fn operations(&self) -> Result<PathBuf, StorageError> {
+        self.socket_named("ops.sock", "")
+    }
+
+    fn socket_named(&self, name: &str, appended: &str) -> Result<PathBuf, StorageError> {
+        let path = self.root.join(name);
+        match path.as_os_str().len() + appended.len() {
             0..=SOCKET_PATH_LIMIT => Ok(path),
             bytes => Err(StorageError::Refused(format!(
                 "the lane's socket {} has {bytes} bytes; {SOCKET_PATH_LIMIT} is the limit: set PLIMSOLL_HOME to a \

@@ -1,5 +1,7 @@
-//! What a lane is, as its name says it: `ext4,delay=2ms,options=noatime`. Nothing is made or asked for here.
+//! What a lane is, as its name says it: `ext4,delay=2ms,options=noatime` or `iscsi,fs=xfs,delay=1ms`. Nothing is made
+//! or asked for here.
 
+use super::transport::{Transport, nfs_files};
 use crate::error::StorageError;
 use plimsoll_plan::quantity;
 use std::path::PathBuf;
@@ -8,9 +10,13 @@ use std::time::Duration;
 /// What is accepted, for messages and for `--help`.
 pub const MODIFIERS: &str = "\
 iops=N (reads and writes per second, each), bandwidth=SIZE (per second), options=A+B (of mount), sector=512|4096, \
-delay=MS (of each read and write, as in 2ms), error=eio|enospc (while a trigger file exists), cache=SIZE (of reads, \
-in front of the device), cache=unsafe (one that swallows flushes), nbd=unix:PATH or nbd=HOST:PORT (a server of yours \
-below it)";
+scheduler=none|mq-deadline|bfq|kyber, delay=MS (of each read and write, as in 2ms; of a network lane, of each round \
+trip), error=eio|enospc (while a trigger file exists), cache=SIZE (of reads, in front of the device), cache=unsafe \
+(one that swallows flushes), nbd=unix:PATH or nbd=HOST:PORT (a server of yours below it); of network lanes \
+fs=ext4|xfs|btrfs (of the client), mtu=BYTES, export=fuse";
+
+/// The longest frame of a veth pair, and the shortest that IPv4 accepts (RFC 791), bytes.
+const MTU: std::ops::RangeInclusive<u32> = 576..=65_535;
 
 /// The file system of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,13 +61,13 @@ impl Kind {
         }
     }
 
-    /// Whether it lies on a block device of its own.
-    pub fn has_device(self) -> bool {
+    /// Whether it lies on a block device.
+    fn needs_device(self) -> bool {
         !matches!(self, Kind::Root | Kind::Tmpfs | Kind::Overlay)
     }
 
     /// The smallest device that its mkfs accepts, bytes (xfsprogs 6.1 and btrfs-progs 6.2, rounded up).
-    pub fn least_bytes(self) -> u64 {
+    fn least_bytes(self) -> u64 {
         match self {
             Kind::Xfs | Kind::Xfs16k => 320 << 20,
             Kind::Btrfs | Kind::BtrfsNocow => 256 << 20,
@@ -86,10 +92,35 @@ pub enum Nbd {
     Tcp { host: String, port: u16 },
 }
 
+/// Who decides in which order a device gets its requests (Linux, `Documentation/block/switching-sched.rst`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    None,
+    MqDeadline,
+    Bfq,
+    Kyber,
+}
+
+impl Scheduler {
+    const ALL: [Scheduler; 4] = [Scheduler::None, Scheduler::MqDeadline, Scheduler::Bfq, Scheduler::Kyber];
+
+    /// As the kernel calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheduler::None => "none",
+            Scheduler::MqDeadline => "mq-deadline",
+            Scheduler::Bfq => "bfq",
+            Scheduler::Kyber => "kyber",
+        }
+    }
+}
+
 /// What a lane consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     name: String,
+    pub transport: Transport,
+    /// The file system that works with the device: the client's, or the server's of a transport that serves files.
     pub kind: Kind,
     /// Of mount(8).
     pub options: Vec<String>,
@@ -99,12 +130,17 @@ pub struct Spec {
     pub bandwidth: Option<u64>,
     /// Bytes of a logical sector.
     pub sector: Option<u64>,
-    /// Of each read and each write; whole milliseconds.
+    /// Of each read and each write, whole milliseconds; on a network lane of each round trip, microseconds.
     pub delay: Option<Duration>,
     /// The errno, in capitals, with which reads and writes fail while the trigger file exists.
     pub error: Option<String>,
     pub cache: Option<Cache>,
     pub nbd: Option<Nbd>,
+    pub scheduler: Option<Scheduler>,
+    /// Bytes of the longest packet between the client and the server.
+    pub mtu: Option<u32>,
+    /// The client's device is the FUSE export of qemu-storage-daemon itself, which mixes up concurrent writes (7.2).
+    pub fuse_export: bool,
 }
 
 impl Spec {
@@ -115,12 +151,14 @@ impl Spec {
     pub fn parse(name: &str) -> Result<Spec, StorageError> {
         let mut words = name.split(',');
         let first = words.next().unwrap_or_default();
-        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == first).ok_or_else(|| {
-            let kinds = Kind::ALL.map(Kind::name).join(", ");
+        let (transport, kind) = begins(first).ok_or_else(|| {
+            let kinds = Kind::ALL.map(Kind::name).into_iter().chain(Transport::NETWORK.map(Transport::name));
+            let kinds = kinds.collect::<Vec<_>>().join(", ");
             refused(name, &format!("it begins with '{first}'; accepted is one of {kinds}, then modifiers after commas"))
         })?;
         let mut spec = Spec {
             name: name.to_owned(),
+            transport,
             kind,
             options: Vec::new(),
             iops: None,
@@ -130,6 +168,9 @@ impl Spec {
             error: None,
             cache: None,
             nbd: None,
+            scheduler: None,
+            mtu: None,
+            fuse_export: false,
         };
         let mut seen = Vec::new();
         for word in words {
@@ -159,6 +200,9 @@ impl Spec {
                 let sector = value.parse().ok().filter(|bytes| [512, 4096].contains(bytes));
                 self.sector = Some(sector.ok_or_else(|| wrong("sector=512 or sector=4096"))?);
             }
+            "delay" if self.is_network() => {
+                self.delay = Some(round_trip(value).ok_or_else(|| wrong("a duration, 10us to 1s"))?)
+            }
             "delay" => self.delay = Some(delay(value).ok_or_else(|| wrong("whole milliseconds, 1ms to 10s"))?),
             "error" => {
                 let error = ["eio", "enospc"].contains(&value).then(|| value.to_uppercase());
@@ -170,21 +214,52 @@ impl Spec {
                 self.cache = Some(Cache::Bytes(bytes));
             }
             "nbd" => self.nbd = Some(nbd(value).ok_or_else(|| wrong("unix:/PATH or HOST:PORT"))?),
+            "scheduler" => {
+                let known = Scheduler::ALL.into_iter().find(|scheduler| scheduler.name() == value);
+                self.scheduler = Some(known.ok_or_else(|| wrong(&Scheduler::ALL.map(Scheduler::name).join(", ")))?);
+            }
+            "fs" => {
+                let kind = Kind::ALL.into_iter().find(|kind| kind.name() == value && kind.needs_device());
+                self.kind = kind.ok_or_else(|| wrong("a file system with a device, such as ext4, xfs or btrfs"))?;
+            }
+            "mtu" => {
+                let bytes = value.parse().ok().filter(|bytes| MTU.contains(bytes));
+                self.mtu = Some(bytes.ok_or_else(|| wrong("mtu=N, 576 to 65535 bytes"))?);
+            }
+            "export" if value == "fuse" => self.fuse_export = true,
+            "export" => return Err(wrong("export=fuse")),
             _ => return Err(format!("'{key}' is no modifier; accepted are {MODIFIERS}")),
         }
         Ok(())
     }
 
-    /// Refuses modifiers that the kind cannot have.
+    /// Refuses modifiers that the lane cannot have.
     fn suits(&self, keys: &[&str]) -> Result<(), String> {
-        let fits = |key: &str| match self.kind {
-            Kind::Root | Kind::Overlay => ["iops", "bandwidth"].contains(&key),
-            Kind::Tmpfs => key == "options",
-            _ => true,
+        let fits = |key: &str| match (self.transport, self.kind) {
+            (Transport::Local, Kind::Root | Kind::Overlay) => ["iops", "bandwidth"].contains(&key),
+            (Transport::Local, Kind::Tmpfs) => key == "options",
+            (Transport::Local, _) => !["fs", "mtu", "export"].contains(&key),
+            (transport, _) => transport.modifiers().contains(&key),
         };
-        match keys.iter().find(|key| !fits(key)) {
-            Some(key) => Err(format!("'{key}=' does not go with {}, which has no device of its own", self.kind.name())),
-            None => Ok(()),
+        if let Some(key) = keys.iter().find(|key| !fits(key)) {
+            return Err(match self.transport {
+                Transport::Local if self.has_device() => format!("'{key}=' goes with network lanes alone"),
+                Transport::Local => {
+                    format!("'{key}=' does not go with {}, which has no device of its own", self.kind.name())
+                }
+                transport => {
+                    let accepted = transport.modifiers().join("=, ");
+                    format!("'{key}=' does not go with {}; accepted are {accepted}=", transport.name())
+                }
+            });
+        }
+        match self.transport {
+            Transport::Local => Ok(()),
+            _ if matches!(self.cache, Some(Cache::Bytes(_))) => {
+                Err("'cache=SIZE' goes with lanes without a network alone; accepted is cache=unsafe".to_owned())
+            }
+            Transport::NfsFiles => nfs_files::Options::of(self).map(drop),
+            _ => Ok(()),
         }
     }
 
@@ -206,10 +281,47 @@ impl Spec {
         self.iops.is_some() || self.bandwidth.is_some()
     }
 
-    /// Whether a server in user space stands between the image and the loop device.
-    pub fn is_served(&self) -> bool {
-        self.delay.is_some() || self.error.is_some() || self.cache.is_some() || self.nbd.is_some()
+    pub fn is_network(&self) -> bool {
+        self.transport != Transport::Local
     }
+
+    /// Whether the client's file system lies on a block device of its own.
+    pub fn has_device(&self) -> bool {
+        self.kind.needs_device() && !self.transport.serves_files()
+    }
+
+    /// Whether it has an image that can be kept and put back: one that a loop device reads without a server between.
+    pub fn has_image(&self) -> bool {
+        !self.is_network() && self.has_device() && !self.is_served()
+    }
+
+    /// Whether nbdkit and its filters stand between the image and the loop device of a lane without a network.
+    pub fn is_served(&self) -> bool {
+        let filtered = self.delay.is_some() || self.error.is_some() || self.cache.is_some() || self.nbd.is_some();
+        !self.is_network() && filtered
+    }
+
+    /// Whether times that are measured on it say anything. sshfs answers a write before the server has it, even one
+    /// with O_DIRECT, so that only syncs cost anything.
+    pub fn is_for_timing(&self) -> bool {
+        self.transport != Transport::Sshfs
+    }
+
+    /// The smallest disk that it can have, bytes.
+    pub fn least_bytes(&self) -> u64 {
+        match self.transport {
+            // A file system lies in a file of another, whose log and inodes need room, too.
+            Transport::NfsImage => self.kind.least_bytes() + (256 << 20),
+            _ => self.kind.least_bytes(),
+        }
+    }
+}
+
+/// What the first word of a name says.
+fn begins(word: &str) -> Option<(Transport, Kind)> {
+    let local = Kind::ALL.into_iter().find(|kind| kind.name() == word).map(|kind| (Transport::Local, kind));
+    let network = || Transport::NETWORK.into_iter().find(|transport| transport.name() == word);
+    local.or_else(|| Some((network()?, Kind::Xfs)))
 }
 
 fn refused(name: &str, why: &str) -> StorageError {
@@ -225,6 +337,13 @@ fn delay(text: &str) -> Option<Duration> {
     let delay = quantity::duration(text).ok()?;
     let whole = delay.subsec_nanos().is_multiple_of(1_000_000) && delay.as_millis() > 0;
     (whole && delay <= Duration::from_secs(10)).then_some(delay)
+}
+
+/// The link of a network lane sleeps, which takes a few microseconds longer than it should. With more than a second,
+/// the round trips of its start took longer than it is waited for.
+fn round_trip(text: &str) -> Option<Duration> {
+    let accepted = Duration::from_micros(10)..=Duration::from_secs(1);
+    quantity::duration(text).ok().filter(|delay| accepted.contains(delay))
 }
 
 fn mount_options(text: &str) -> Option<Vec<String>> {
@@ -265,9 +384,26 @@ mod tests {
     }
 
     #[test]
+    fn a_network_lane_is_a_transport_and_a_file_system() {
+        let spec = parsed("iscsi,fs=btrfs,delay=250us,mtu=9000,scheduler=kyber,cache=unsafe,export=fuse,iops=50");
+        assert_eq!((spec.transport, spec.kind, spec.mtu), (Transport::Iscsi, Kind::Btrfs, Some(9000)));
+        assert_eq!((spec.delay, spec.scheduler), (Some(Duration::from_micros(250)), Some(Scheduler::Kyber)));
+        assert!(spec.fuse_export && spec.is_network() && spec.has_device() && !spec.has_image() && !spec.is_served());
+        assert_eq!((parsed("nbd").kind, parsed("ext4").transport), (Kind::Xfs, Transport::Local));
+        let files = parsed("nfs-files,options=noatime+actimeo=3");
+        assert!(files.is_network() && !files.has_device() && files.is_for_timing());
+        assert!(
+            !parsed("sshfs").is_for_timing() && parsed("ext4").has_image() && !parsed("ext4,delay=1ms").has_image()
+        );
+    }
+
+    #[test]
     fn every_kind_is_a_lane_and_its_directory_is_one_name() {
         for kind in Kind::ALL {
             assert_eq!(parsed(kind.name()).kind, kind);
+        }
+        for transport in Transport::NETWORK {
+            assert_eq!(parsed(transport.name()).transport, transport);
         }
         let spec = parsed("ext4,nbd=unix:/run/a.sock");
         assert!(!spec.directory_name().contains('/'));
@@ -297,6 +433,20 @@ mod tests {
             ("root,delay=2ms", ["delay=", "no device of its own"]),
             ("tmpfs,iops=10", ["iops=", "no device of its own"]),
             ("overlay,options=noatime", ["options=", "overlay"]),
+            ("ext4,mtu=1500", ["mtu=", "network lanes"]),
+            ("ext4,scheduler=cfq", ["scheduler=cfq", "mq-deadline"]),
+            ("nfs", ["'nfs'", "nfs-files"]),
+            ("nbd,fs=tmpfs", ["fs=tmpfs", "xfs"]),
+            ("nbd,export=fuse", ["export=", "accepted are fs="]),
+            ("iscsi,export=nbd", ["export=nbd", "export=fuse"]),
+            ("iscsi,cache=64M", ["cache=SIZE", "cache=unsafe"]),
+            ("iscsi,delay=1us", ["delay=1us", "10us"]),
+            ("iscsi,delay=2s", ["delay=2s", "to 1s"]),
+            ("iscsi,mtu=100", ["mtu=100", "576"]),
+            ("iscsi,error=eio", ["error=", "accepted are"]),
+            ("nfs-files,fs=xfs", ["fs=", "accepted are"]),
+            ("nfs-files,options=rsize=1", ["rsize=1", "4096"]),
+            ("sshfs,cache=unsafe", ["cache=", "accepted are"]),
         ] {
             let error = Spec::parse(name).expect_err(name).to_string();
             assert!(texts.iter().all(|text| error.contains(text)), "{error}");

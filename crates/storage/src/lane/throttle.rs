@@ -1,8 +1,8 @@
 //! Limits on what a group of processes may do to a device: the block I/O controller of control groups.
 //!
 //! In version 1 it is `blkio` (Linux, `Documentation/admin-guide/cgroup-v1/blkio-controller.rst`), in version 2 `io`
-//! (`cgroup-v2.rst`). A flush counts as a write there. Version 1 limits what processes send to the device themselves; what
-//! the kernel writes back from the page cache later belongs to nobody's group, and is not limited.
+//! (`cgroup-v2.rst`). A flush counts as a write there. Version 1 limits what processes send to the device themselves;
+//! what the kernel writes back from the page cache later belongs to nobody's group, and is not limited.
 
 use super::mounts;
 use super::spec::Spec;
@@ -123,7 +123,15 @@ pub fn make(group: &Path, device: &str, spec: &Spec) -> Result<(), StorageError>
 /// # Errors
 /// [`StorageError::Io`].
 pub fn enter(group: &Path) -> Result<(), StorageError> {
-    write(&group.join("cgroup.procs"), &std::process::id().to_string())
+    put(group, std::process::id())
+}
+
+/// Puts another process into the group, with all of its threads.
+///
+/// # Errors
+/// [`StorageError::Io`].
+pub fn put(group: &Path, pid: u32) -> Result<(), StorageError> {
+    write(&group.join("cgroup.procs"), &pid.to_string())
 }
 
 /// Removes the group; processes in it go back to the one above. No group is success.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Programs that lanes need, with the Debian package of each.
-const PACKAGES: [(&str, &str); 10] = [
+const PACKAGES: [(&str, &str); 24] = [
     ("cp", "coreutils"),
     ("mount", "mount"),
     ("umount", "mount"),
@@ -19,17 +19,35 @@ const PACKAGES: [(&str, &str); 10] = [
     ("mkfs.btrfs", "btrfs-progs"),
     ("nbdkit", "nbdkit"),
     ("nbdfuse", "libnbd-bin"),
+    ("unshare", "util-linux"),
+    ("nsenter", "util-linux"),
+    ("ip", "iproute2"),
+    ("tgtd", "tgt"),
+    ("tgtadm", "tgt"),
+    ("qemu-storage-daemon", "qemu-system-common"),
+    ("block-iscsi.so", "qemu-block-extra"),
+    ("block-nfs.so", "qemu-block-extra"),
+    ("ganesha.nfsd", "nfs-ganesha"),
+    ("libfsalvfs.so", "nfs-ganesha-vfs"),
+    ("rpcbind", "rpcbind"),
+    ("socat", "socat"),
+    ("sftp-server", "openssh-sftp-server"),
+    ("sshfs", "sshfs"),
 ];
 
+/// Where plugins and programs that nobody types lie, below a directory of libraries.
+const ELSEWHERE: [&str; 4] = ["qemu", "ganesha", "openssh", "ssh"];
+
 /// Those of them that do one thing and end.
-pub const BRIEF: [&str; 8] = ["cp", "mount", "umount", "losetup", "mkfs.ext4", "chattr", "mkfs.xfs", "mkfs.btrfs"];
+pub const BRIEF: [&str; 10] =
+    ["cp", "mount", "umount", "losetup", "mkfs.ext4", "chattr", "mkfs.xfs", "mkfs.btrfs", "unshare", "nsenter"];
 
 /// What to type when these packages are missing.
 pub fn install_line(packages: &[&str]) -> String {
     format!("apt-get install -y --no-install-recommends {}", packages.join(" "))
 }
 
-/// Packages that a lane needs and whose programs are not in `PATH`, each once.
+/// Packages that a lane needs and whose programs and plugins are not there, each once.
 pub fn missing_for(spec: &Spec) -> Vec<&'static str> {
     let needed = needed(spec);
     let mut packages = Vec::new();
@@ -47,6 +65,7 @@ fn needed(spec: &Spec) -> Vec<&'static str> {
         Kind::Tmpfs | Kind::Overlay => vec!["mount", "umount"],
         _ => vec!["mount", "umount", "losetup"],
     };
+    programs.extend(spec.transport.programs());
     match spec.kind {
         Kind::Root | Kind::Tmpfs | Kind::Overlay => {}
         Kind::Ext4 => programs.push("mkfs.ext4"),
@@ -60,10 +79,18 @@ fn needed(spec: &Spec) -> Vec<&'static str> {
     programs
 }
 
-/// The first executable of this name in `PATH`.
+/// The first executable of this name in `PATH`, or a plugin or program that lies beside libraries.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|directory| directory.join(program)).find(|candidate| candidate.is_file())
+    let directories = std::env::split_paths(&path).chain(beside_libraries());
+    directories.map(|directory| directory.join(program)).find(|candidate| candidate.is_file())
+}
+
+/// As `/usr/lib/openssh` and `/usr/lib/x86_64-linux-gnu/qemu`.
+fn beside_libraries() -> impl Iterator<Item = PathBuf> {
+    let machine = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    let libraries = ["/usr/lib".to_owned(), machine, "/usr/lib64".to_owned(), "/usr/libexec".to_owned()];
+    libraries.into_iter().flat_map(|library| ELSEWHERE.map(|directory| Path::new(&library).join(directory)))
 }
 
 /// A command for one of [`PACKAGES`] that reads nothing and answers in English. Of our environment it has `PATH` alone:
@@ -93,9 +120,17 @@ pub fn run<A: AsRef<OsStr>>(program: &str, arguments: &[A]) -> Result<String, St
 
 /// The same, in this directory.
 pub fn run_in<A: AsRef<OsStr>>(directory: &Path, program: &str, arguments: &[A]) -> Result<String, StorageError> {
-    let failed = |why: String| StorageError::Environment(format!("{program} failed: {why}"));
     let mut command = command(program)?;
     command.args(arguments).current_dir(directory);
+    finish(program, command)
+}
+
+/// Runs a command of this program to its end, as [`run`] does.
+///
+/// # Errors
+/// As [`run`].
+pub fn finish(program: &str, mut command: Command) -> Result<String, StorageError> {
+    let failed = |why: String| StorageError::Environment(format!("{program} failed: {why}"));
     let output = command.output().map_err(|error| failed(error.to_string()))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
@@ -108,6 +143,7 @@ pub fn run_in<A: AsRef<OsStr>>(directory: &Path, program: &str, arguments: &[A])
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lane::transport::Transport;
 
     #[test]
     fn what_a_lane_needs_has_a_package() {
@@ -117,6 +153,11 @@ mod tests {
                 for program in needed(&spec) {
                     assert!(PACKAGES.iter().any(|(known, _)| *known == program), "{program}");
                 }
+            }
+        }
+        for transport in Transport::NETWORK {
+            for program in needed(&Spec::parse(transport.name()).unwrap()) {
+                assert!(PACKAGES.iter().any(|(known, _)| *known == program), "{program}");
             }
         }
     }

@@ -16,6 +16,7 @@ mod flush_method;
 mod growth;
 mod interference;
 mod log_blocks;
+mod matrix;
 mod reads;
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,7 @@ use serde_json::Value;
 
 /// All lines that the probes allow, in the order of reading.
 pub fn sheet(device: &DeviceFacts, probes: &[Probe]) -> Vec<SheetLine> {
-    const TOPICS: [fn(&Evidence<'_>) -> Vec<SheetLine>; 14] = [
+    const TOPICS: [fn(&Evidence<'_>) -> Vec<SheetLine>; 15] = [
         commits::lines,
         durability::lines,
         reads::lines,
@@ -43,6 +44,7 @@ pub fn sheet(device: &DeviceFacts, probes: &[Probe]) -> Vec<SheetLine> {
         growth::lines,
         content::lines,
         cpu::lines,
+        matrix::lines,
         unmeasured::lines,
     ];
     let evidence = Evidence { device, probes };

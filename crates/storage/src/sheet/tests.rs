@@ -1,6 +1,7 @@
 //! Verdicts in both directions, at their thresholds, and with probes that are missing or failed; all made by hand.
 
 mod log_blocks;
+mod matrix;
 mod trust;
 
 use super::sheet;

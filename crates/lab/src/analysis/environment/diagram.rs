@@ -1,6 +1,6 @@
 //! The boxes of the environment's diagram.
 
-use super::{Stored, last_part, on, variants};
+use super::{Stored, last_part, network, on, variants};
 use plimsoll_plan::{LabPlan, Target};
 use plimsoll_record::read::RecordingView;
 use plimsoll_report::subject::Diagram;
@@ -93,6 +93,7 @@ fn stored(of: &Stored) -> Vec<String> {
     };
     let mut lines = vec![what];
     lines.extend(of.place.lane.as_ref().map(|lane| format!("lane {lane}")));
+    lines.extend(of.place.lane.as_deref().and_then(network).map(|spec| spec.transport.describe().to_owned()));
     if let Some(facts) = &of.place.facts {
         lines.push(on(facts));
         let block = facts.block.as_ref();

@@ -55,6 +55,7 @@ fn plan(seed: u64, rounds: u32, variants: Vec<Variant>) -> LabPlan {
         title: None,
         source: None,
         preset: None,
+        server: None,
         file: "plan.toml".to_owned(),
         seed,
         procedure: Procedure {
@@ -74,6 +75,7 @@ fn plan(seed: u64, rounds: u32, variants: Vec<Variant>) -> LabPlan {
         collectors: Vec::new(),
         described: BTreeMap::new(),
         published: Vec::new(),
+        chosen: Vec::new(),
     }
 }
 

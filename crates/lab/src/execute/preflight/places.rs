@@ -3,6 +3,7 @@
 use super::rigs::left_bytes;
 use super::work::nearest;
 use super::{Prepared, data_bytes, refused};
+use crate::caveats::not_for_timing;
 use crate::error::LabError;
 use crate::execute::own_lanes::OwnLanes;
 use crate::starting_data::recipe::Recipe;
@@ -36,10 +37,11 @@ pub(super) fn check(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &
     can_restore(home, plan, variant)?;
     if let (Some((path, place)), Some(build)) = (path, &prepared.build) {
         let asked = Variant { config: prepared.requested.clone(), ..variant.clone() };
-        let kept = matches!(plan.procedure.restore, Restore::Snapshot(_)) && !is_stored(&place, build, &asked)?;
+        let kept = plan.procedure.restore.copies() && !is_stored(&place, build, &asked)?;
         has_room(path, kept, left_bytes(&place, plan), variant)?;
     }
-    variant.layout.parts().try_for_each(|(key, path)| directory(path, &key, variant))
+    let mut elsewhere = variant.layout.parts().filter(|(_, path)| path.is_absolute());
+    elsewhere.try_for_each(|(key, path)| directory(path, &key, variant))
 }
 
 /// Whether the dataset of a variant is in the store of the home or place where it works.
@@ -70,9 +72,11 @@ fn can_restore(home: &Home, plan: &LabPlan, variant: &Variant) -> Result<(), Lab
 fn lane_can_restore(name: &str, method: Method, variant: &Variant) -> Result<(), LabError> {
     let spec = Spec::parse(name)?;
     let can = match method {
+        // What a server shows of its file system is not what the file system can do.
+        Method::Reflink | Method::BtrfsSnapshot if spec.transport.serves_files() => false,
         Method::Reflink => !matches!(spec.kind, Kind::Tmpfs | Kind::Overlay | Kind::Ext4),
         Method::BtrfsSnapshot => matches!(spec.kind, Kind::Root | Kind::Btrfs | Kind::BtrfsNocow),
-        Method::ImageClone => spec.kind.has_device() && !spec.is_served(),
+        Method::ImageClone => spec.has_image(),
         Method::Copy => true,
     };
     if can { Ok(()) } else { cannot_restore(method, &format!("the lane {name}"), variant) }
@@ -130,6 +134,9 @@ fn has_room(path: &Path, kept: bool, freed: u64, variant: &Variant) -> Result<()
 
 fn lane(home: &Home, name: &str, variant: &Variant) -> Result<(), LabError> {
     let spec = Spec::parse(name).map_err(|error| refused(variant.at("lane"), format!("lane: {error}")))?;
+    if let Some(why) = not_for_timing(name) {
+        return Err(refused(variant.at("lane"), why));
+    }
     if OwnLanes::of(home.path()).free(name)?.is_some() {
         return Ok(());
     }

@@ -43,8 +43,11 @@ impl Machine<'_> {
         let data = Rig::take(&home, &name, holder)?;
         let paths: BTreeSet<&Path> = variant.layout.parts().map(|(_, path)| path).collect();
         let apart = paths.into_iter().map(|path| {
-            // A part may lie below the very directory that the data lie below.
-            let rig = Rig::take(&self.home.below(path)?, &format!("{name}-apart"), holder)?;
+            let rig = match path.strip_prefix(".") {
+                Ok(beside) => Rig::take(&home, &format!("{name}-{}", beside.display()), holder)?,
+                // A part may lie below the very directory that the data lie below.
+                Err(_) => Rig::take(&self.home.below(path)?, &format!("{name}-apart"), holder)?,
+            };
             Ok((path.to_owned(), rig))
         });
         let apart = apart.collect::<Result<Vec<(PathBuf, Rig)>, LabError>>()?;

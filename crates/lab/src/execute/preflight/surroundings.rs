@@ -5,7 +5,7 @@ use super::Machine;
 use crate::error::LabError;
 use crate::starting_data::recipe::Recipe;
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Restore, Storage, Variant};
+use plimsoll_plan::lab::{Storage, Variant};
 use plimsoll_server::host::{StorageFacts, storage_facts};
 use plimsoll_server::snapshot::store;
 use plimsoll_server::{Build, Home};
@@ -57,7 +57,7 @@ impl Machine<'_> {
     /// As [`Machine::prepare`].
     pub fn surroundings(&mut self, plan: &LabPlan, variant: &Variant) -> Result<Surroundings, LabError> {
         let prepared = self.prepare(variant)?;
-        let copied = matches!(plan.procedure.restore, Restore::Snapshot(_));
+        let copied = plan.procedure.restore.copies();
         let dataset = match &prepared.build {
             Some(build) if copied => {
                 let asked = Variant { config: prepared.requested.clone(), ..variant.clone() };
@@ -84,6 +84,9 @@ fn places(home: &Home, variant: &Variant) -> Vec<Place> {
         Storage::Lane(name) => (Some(name.clone()), home.path()),
     };
     let place = |key: String, lane: Option<String>, path: &Path| Place { key, lane, facts: storage_facts(path) };
-    let apart = variant.layout.parts().map(|(key, path)| place(key, None, path));
-    std::iter::once(place("datadir".to_owned(), lane, data)).chain(apart).collect()
+    let apart = variant.layout.parts().map(|(key, path)| match path.is_absolute() {
+        true => place(key, None, path),
+        false => place(key, lane.clone(), data),
+    });
+    std::iter::once(place("datadir".to_owned(), lane.clone(), data)).chain(apart).collect()
 }

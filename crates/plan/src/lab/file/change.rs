@@ -132,14 +132,27 @@ fn path(value: &Value) -> Result<PathBuf, PlanError> {
     }
 }
 
+/// Where a part of the layout lies: on another path, or in another directory on the storage of the data.
+fn apart(value: &Value) -> Result<PathBuf, PlanError> {
+    let text = value.text()?;
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    match text.starts_with('/') || text.strip_prefix("./").is_some_and(is_name) {
+        true => Ok(PathBuf::from(text)),
+        false => Err(value.refuse(
+            "an absolute path, such as /mnt/fc, or ./NAME of lower-case letters and digits: another directory on the \
+             storage of the data",
+        )),
+    }
+}
+
 fn layout(value: &Value) -> Result<Layout, PlanError> {
     let fields = value.fields(&["redo", "doublewrite", "undo", "binlog", "tmp", "tables"])?;
     Ok(Layout {
-        redo: fields.read("redo", path)?,
-        doublewrite: fields.read("doublewrite", path)?,
-        undo: fields.read("undo", path)?,
-        binlog: fields.read("binlog", path)?,
-        tmp: fields.read("tmp", path)?,
+        redo: fields.read("redo", apart)?,
+        doublewrite: fields.read("doublewrite", apart)?,
+        undo: fields.read("undo", apart)?,
+        binlog: fields.read("binlog", apart)?,
+        tmp: fields.read("tmp", apart)?,
         tables: fields.read("tables", tables)?.unwrap_or_default(),
     })
 }
@@ -149,7 +162,7 @@ fn tables(value: &Value) -> Result<BTreeMap<String, PathBuf>, PlanError> {
         // It stands between backticks in statements.
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '$');
         match !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
-            true => Ok((name.clone(), path(value)?)),
+            true => Ok((name.clone(), apart(value)?)),
             false => Err(value.problem("a table is named by letters, digits, `_`, `-` and `$`, at most 64")),
         }
     };

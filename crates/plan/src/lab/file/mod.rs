@@ -14,8 +14,9 @@
 //!   names. A plan without variants has one, called `base`.
 //! - `[[collector]]`: `name`, `command`; `every` (`1s`).
 //! - `[described]`: whatever one likes.
-//! - `[[published]]`: `metric`; one of `value`, `range` and `ordering`; `place`, `unit`, `variant`, `rung`, `workload`,
-//!   `connections`, `cpus`, `kind` (`printed`), `note`.
+//! - `[[published]]`: `metric`; one of `value`, `values`, `range`, `ordering` and `text`; `limit`, `id`, `place`, `unit`,
+//!   `variant`, `rung`, `workload`, `probe`, `connections`, `cpus`, `kind` (`printed`), `note`.
+//! - `[chosen]`: what the source does not print, and what was chosen instead and why.
 //! - `[preset.NAME]`: the same sections, laid over the plan's: tables key by key, variants and rungs by name, other
 //!   lists as a whole.
 
@@ -42,7 +43,7 @@ use std::collections::BTreeMap;
 use value::{Kind, Value};
 use workload::IO;
 
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "name",
     "title",
     "source",
@@ -55,6 +56,7 @@ const SECTIONS: [&str; 13] = [
     "collector",
     "described",
     "published",
+    "chosen",
     "preset",
 ];
 /// The variant of a plan that names none.
@@ -109,6 +111,7 @@ fn plan(document: &Value, seed: u64, files: Files<'_>) -> Result<LabPlan, PlanEr
         title: sections.text("title")?,
         source: sections.text("source")?,
         preset: None,
+        server: None,
         file: document.at.file.clone(),
         seed: own_seed.unwrap_or(seed),
         procedure,
@@ -117,6 +120,7 @@ fn plan(document: &Value, seed: u64, files: Files<'_>) -> Result<LabPlan, PlanEr
         rungs,
         collectors: collectors(&sections)?,
         described: sections.read("described", described)?.unwrap_or_default(),
+        chosen: sections.read("chosen", published::chosen)?.unwrap_or_default(),
     };
     check::check(&plan, &lines)?;
     Ok(plan)
@@ -128,7 +132,8 @@ fn variants(
     base: &Base<'_>,
     lines: &BTreeMap<String, Where>,
 ) -> Result<Vec<Variant>, PlanError> {
-    let of_base = |key: &str| ["workload", "load", "procedure"].contains(&key.split('.').next().unwrap_or_default());
+    let of_base =
+        |key: &str| ["server", "workload", "load", "procedure"].contains(&key.split('.').next().unwrap_or_default());
     let server = sections.read("server", |value| base.server(value))?.unwrap_or_default();
     let common = Variant {
         name: BASE.to_owned(),

@@ -32,7 +32,8 @@ pub(super) fn procedure(table: &Value, restore: Restore) -> Result<(Procedure, O
 }
 
 fn restored(value: &Value) -> Result<Restore, PlanError> {
-    const ACCEPTED: &str = "none, snapshot, reflink, btrfs-snapshot, image-clone, copy, reload or { commands = […] }";
+    const ACCEPTED: &str =
+        "none, once, snapshot, reflink, btrfs-snapshot, image-clone, copy, reload or { commands = […] }";
     let method = |name: &str| Method::ALL.into_iter().find(|method| method.name() == name);
     match &value.kind {
         Kind::Table(_) => {
@@ -42,6 +43,7 @@ fn restored(value: &Value) -> Result<Restore, PlanError> {
         }
         Kind::Text(text) => match text.as_str() {
             "none" => Ok(Restore::None),
+            "once" => Ok(Restore::Once),
             "snapshot" => Ok(Restore::Snapshot(None)),
             "reload" => Ok(Restore::Reload),
             other => method(other).map(|method| Restore::Snapshot(Some(method))).ok_or_else(|| value.refuse(ACCEPTED)),

@@ -1,27 +1,32 @@
-//! `[[published]]`: numbers of the source, to be shown beside what was measured.
+//! `[[published]]`: what the source printed, to be shown beside what was measured; `[chosen]`: what it did not print.
 
 use super::reading::{Fields, meant};
 use super::value::Value;
 use crate::error::PlanError;
 use crate::lab::{Published, PublishedKind};
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 18] = [
+    "id",
     "place",
     "metric",
     "unit",
     "variant",
     "rung",
     "workload",
+    "probe",
     "connections",
     "cpus",
     "value",
+    "values",
     "range",
     "ordering",
+    "text",
+    "limit",
     "kind",
     "note",
 ];
-const KINDS: [(&str, PublishedKind); 3] =
-    [("printed", PublishedKind::Printed), ("derived", PublishedKind::Derived), ("claim", PublishedKind::Claim)];
+/// What is said; each statement has one of them.
+const SAID: [&str; 5] = ["value", "values", "range", "ordering", "text"];
 
 /// The names that a published number may speak of.
 pub(super) struct Names<'n> {
@@ -32,22 +37,28 @@ pub(super) struct Names<'n> {
 impl Names<'_> {
     pub fn published(&self, table: &Value) -> Result<Published, PlanError> {
         let fields = table.fields(&KEYS)?;
-        one_number(&fields, table)?;
+        says_one_thing(&fields, table)?;
         let count = |key| fields.read(key, |value| value.count(1..=100_000)).map(|count| count.map(|n| n as usize));
+        let kind = fields.read("kind", |value| value.choice(&PublishedKind::ALL.map(|kind| (kind.name(), kind))))?;
+        let kind = kind.unwrap_or_default();
         Ok(Published {
+            id: fields.read("id", id)?,
             place: fields.text("place")?,
-            metric: fields
-                .need("metric", "what was measured, such as nopm", |value| value.text().map(str::to_owned))?,
+            metric: metric(&fields, kind)?,
             unit: fields.text("unit")?,
             variant: fields.read("variant", |value| known(value, "variant", &self.variants))?,
             rung: fields.read("rung", |value| known(value, "rung", &self.rungs))?,
             workload: fields.text("workload")?,
+            probe: fields.text("probe")?,
             connections: count("connections")?,
             cpus: count("cpus")?,
             value: fields.read("value", Value::number)?,
+            values: fields.read("values", |value| value.some_of(Value::number))?,
             range: fields.read("range", range)?,
             ordering: fields.read("ordering", |value| self.ordering(value))?,
-            kind: fields.read("kind", |value| value.choice(&KINDS))?.unwrap_or_default(),
+            text: fields.text("text")?,
+            limit: fields.read("limit", |value| limit(&fields, value))?,
+            kind,
             note: fields.text("note")?,
         })
     }
@@ -68,14 +79,38 @@ impl Names<'_> {
     }
 }
 
-fn one_number(fields: &Fields<'_>, table: &Value) -> Result<(), PlanError> {
-    let given: Vec<_> = ["value", "range", "ordering"].into_iter().filter(|key| fields.get(key).is_some()).collect();
+/// What the source did not print: what, and what was chosen instead and why.
+pub(super) fn chosen(value: &Value) -> Result<Vec<(String, String)>, PlanError> {
+    value.entries()?.iter().map(|(what, why)| Ok((what.clone(), why.text()?.to_owned()))).collect()
+}
+
+fn says_one_thing(fields: &Fields<'_>, table: &Value) -> Result<(), PlanError> {
+    let given: Vec<_> = SAID.into_iter().filter(|key| fields.get(key).is_some()).collect();
     match given[..] {
         [_] => Ok(()),
         _ => {
             let found = if given.is_empty() { "nothing".to_owned() } else { given.join(" and ") };
-            Err(table.problem(format!("found {found}; accepted is one of value, range, ordering")))
+            Err(table.problem(format!("found {found}; accepted is one of {}", SAID.join(", "))))
         }
+    }
+}
+
+/// Needed of results; of anything else it only names the thing.
+fn metric(fields: &Fields<'_>, kind: PublishedKind) -> Result<String, PlanError> {
+    let text = |value: &Value| value.text().map(str::to_owned);
+    match kind.is_result() {
+        true => fields.need("metric", "what was measured, such as nopm", text),
+        false => Ok(fields.read("metric", text)?.unwrap_or_default()),
+    }
+}
+
+/// `NA1`: letters, then digits.
+fn id(value: &Value) -> Result<String, PlanError> {
+    let text = value.text()?;
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_uppercase());
+    match digits.len() < text.len() && !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit()) {
+        true => Ok(text.to_owned()),
+        false => Err(value.refuse("upper-case letters and a number, such as NA1")),
     }
 }
 
@@ -87,6 +122,14 @@ fn known(value: &Value, what: &str, names: &[&str]) -> Result<String, PlanError>
     let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let meant = meant(name, names.iter().copied());
     Err(value.problem(format!("the plan has no {what} `{}`{meant}; there is {there}", name.escape_debug())))
+}
+
+/// What the plan judges words by; a number or a range of the source needs nothing beside it.
+fn limit(fields: &Fields<'_>, value: &Value) -> Result<(f64, f64), PlanError> {
+    match fields.get("text") {
+        Some(_) => range(value),
+        None => Err(value.problem("a limit of the plan's own judges a `text`; what the source prints is a `range`")),
+    }
 }
 
 fn range(value: &Value) -> Result<(f64, f64), PlanError> {

@@ -210,6 +210,7 @@ fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) 
             iowait: 0.35 * (1.0 - host),
             steal: 0.0,
         }),
+        storage_cpus: None,
         nopm: None,
         order_entry: None,
         original_listing: None,
@@ -253,6 +254,7 @@ fn trial(load: &(usize, f64, f64, f64, f64)) -> Trial {
         variant: "run".to_owned(),
         base: String::new(),
         workload: "oltp_read_write".to_owned(),
+        parameters: Default::default(),
         cpus: None,
         connections,
         rate_offered: None,
@@ -271,6 +273,7 @@ fn trial(load: &(usize, f64, f64, f64, f64)) -> Trial {
             fsyncs: Some(1.1),
             ..Cost::default()
         },
+        storage: None,
         phases: Vec::new(),
         restored: None,
         recovery_seconds: None,

@@ -3,7 +3,7 @@
 //!
 //! Blocks are found there by what is in them, so that it does not matter how a file system places them.
 
-use super::{Finding, open};
+use super::{Finding, Stored, open};
 use crate::buffer::Aligned;
 use crate::error::{During, StorageError};
 use plimsoll_load::seed::Rng;
@@ -29,34 +29,53 @@ const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 4 << 20];
 const SYNC_EVERY: usize = 16;
 const PIECE: usize = 1 << 20;
 
-/// Writes into this file, and looks for it there and in `backing`.
+/// Writes into this file, and looks for it there and where else it has to be.
 ///
 /// # Errors
 /// [`StorageError::Io`] if it cannot be written or read.
-pub fn check(path: &Path, backing: Option<&Path>) -> Result<Finding, StorageError> {
+pub(super) fn check(path: &Path, stored: &Stored) -> Result<Finding, StorageError> {
     let pattern = Pattern { nonce: rand_nonce() };
     write_all(path, pattern)?;
     let expected = expected();
-    let wrong = in_file(path, pattern, &expected)?;
     let blocks = expected.iter().flatten().count();
-    if let Some(first) = wrong.first() {
-        let (wrong, at) = (wrong.len(), first * BLOCK);
-        return Ok(refused(format!(
-            "{wrong} of {blocks} blocks read back are not what was written, the first at {at}"
-        )));
+    if let Some(refused) = mixed_up(path, "read back", pattern, &expected)? {
+        return Ok(refused);
     }
-    let sizes = "4K to 4M, direct and buffered";
-    let Some(backing) = backing else {
-        return Ok(Finding::passed("data", format!("{blocks} blocks, {sizes}, read back as written")));
-    };
-    let missing = in_backing(backing, pattern, &expected)?;
-    Ok(match missing {
-        0 => Finding::passed("data", format!("{blocks} blocks, {sizes}, read back, and found in the backing store")),
-        _ => refused(format!(
-            "{missing} of {blocks} blocks that were written and synced are not in the backing store {}",
-            backing.display()
-        )),
-    })
+    let mut found = format!("{blocks} blocks, 4K to 4M, direct and buffered, read back as written");
+    if let Some(backing) = &stored.backing {
+        match in_backing(backing, pattern, &expected)? {
+            0 => found += ", found in the backing store",
+            missing => {
+                return Ok(refused(format!(
+                    "{missing} of {blocks} blocks that were written and synced are not in the backing store {}",
+                    backing.display()
+                )));
+            }
+        }
+    }
+    // Later, since a direct read of the storage server's own file makes it write what it had only in memory.
+    if let Some(served) = &stored.served {
+        if let Some(refused) = mixed_up(served, "that the storage server has", pattern, &expected)? {
+            return Ok(refused);
+        }
+        found += ", and in the storage server's file";
+    }
+    Ok(Finding::passed("data", found))
+}
+
+/// What is to be said of a file whose blocks are not as they should be.
+fn mixed_up(
+    path: &Path,
+    which: &str,
+    pattern: Pattern,
+    expected: &[Option<usize>],
+) -> Result<Option<Finding>, StorageError> {
+    let wrong = in_file(path, pattern, expected)?;
+    let blocks = expected.iter().flatten().count();
+    Ok(wrong.first().map(|first| {
+        let (wrong, at) = (wrong.len(), first * BLOCK);
+        refused(format!("{wrong} of {blocks} blocks {which} are not what was written, the first at {at}"))
+    }))
 }
 
 fn refused(found: String) -> Finding {
@@ -165,7 +184,7 @@ fn write(path: &Path, pattern: Pattern, writer: usize) -> Result<(), StorageErro
 
 /// The blocks that the file does not give back as they should be, when they come from the device.
 fn in_file(path: &Path, pattern: Pattern, expected: &[Option<usize>]) -> Result<Vec<usize>, StorageError> {
-    let file = open(path, true)?;
+    let file = open_to_read(path)?;
     fadvise(&file, 0, None, Advice::DontNeed).during("drop from the page cache", path)?;
     let mut piece = Aligned::zeroed(PIECE);
     let mut wrong = Vec::new();
@@ -181,10 +200,15 @@ fn in_file(path: &Path, pattern: Pattern, expected: &[Option<usize>]) -> Result<
     Ok(wrong)
 }
 
+/// Past the page cache.
+fn open_to_read(path: &Path) -> Result<File, StorageError> {
+    let flags = (OFlags::DIRECT | OFlags::NOFOLLOW).bits() as i32;
+    OpenOptions::new().read(true).custom_flags(flags).open(path).during("open", path)
+}
+
 /// How many blocks are nowhere in the backing store as they should be.
 fn in_backing(backing: &Path, pattern: Pattern, expected: &[Option<usize>]) -> Result<usize, StorageError> {
-    let flags = (OFlags::DIRECT | OFlags::NOFOLLOW).bits() as i32;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(backing).during("open", backing)?;
+    let file = open_to_read(backing)?;
     let mut missing = expected.to_vec();
     let mut piece = Aligned::zeroed(PIECE);
     let mut at = 0;

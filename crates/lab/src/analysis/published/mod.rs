@@ -1,22 +1,23 @@
 //! What the source printed, beside what was measured here.
 
+mod metric;
+mod storage;
+mod sweep;
+
 use super::unfinished;
-use crate::course::summary::over_rounds;
+use metric::{compared_in, is_measured, more_is_better, over_trials};
 use plimsoll_model::Estimate;
 use plimsoll_model::comparison::{Metric, Row, Verdict};
 use plimsoll_model::lab::{LabSummary, TrialStatus, VariantComparison};
-use plimsoll_model::summary::{HostShares, Point};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Published as Printed, PublishedKind};
+use plimsoll_plan::lab::Published as Printed;
 use plimsoll_plan::points::LoadPoint;
+use plimsoll_report::format::counted;
 use plimsoll_report::subject::{MeasuredAt, Published, Subject, Trial};
-
-const METRICS: &str = "nopm, transactions_per_second, queries_per_second, p50_ms, p90_ms, p95_ms, p99_ms, \
-                       server_cpu_us_per_transaction, host_busy_percent, host_user_percent, host_system_percent, \
-                       host_iowait_percent and change_percent";
 
 /// By how much a rung or a variant changed what decides.
 const CHANGE: &str = "change_percent";
+const NOT_MEASURED: &str = "no trial was of this";
 
 /// The numbers that the plan carries, each with its counterpart.
 pub fn published(plan: &LabPlan, subject: &Subject, trials: &[Trial]) -> Vec<Published> {
@@ -34,7 +35,13 @@ struct Here<'a> {
 
 impl Here<'_> {
     fn beside(&self, printed: &Printed) -> Published {
-        let mut found = as_printed(printed);
+        let mut found = Published { printed: printed.clone(), ..Published::default() };
+        // Several numbers are samples of a probe, whose mean is measured, or different things.
+        let is_list = printed.values.is_some() && printed.probe.is_none();
+        let is_words = printed.text.is_some() && printed.limit.is_none();
+        if !printed.kind.is_result() || is_words || is_list {
+            return found;
+        }
         let told = match &printed.ordering {
             Some(names) => self.order(printed, names).map(|holds| found.holds = Some(holds)),
             None => self.number(printed, &mut found),
@@ -43,7 +50,7 @@ impl Here<'_> {
         found
     }
 
-    /// What was measured of a number or a range, and whether it lies within the range.
+    /// What was measured of a number, a range or words with a limit, and whether it lies within the range or limit.
     ///
     /// # Errors
     /// What is not known.
@@ -51,16 +58,38 @@ impl Here<'_> {
         let (variant, rung) = (printed.variant.as_deref(), printed.rung.as_deref());
         let measured = match printed.metric.as_str() {
             CHANGE => self.change(printed, variant, rung)?,
+            of if sweep::is_of(of) => sweep::measured(printed, &self.of_sweep(printed)?)?,
+            of if !is_measured(of, printed.probe.as_deref()) => return Err("it is nothing that is measured".to_owned()),
             _ => {
                 let trials = self.asked(printed, variant, rung)?;
                 found.at = trials.first().map(|first| place(first));
-                over_trials(&printed.metric, &trials)?
+                over_trials(printed, &trials)?
             }
         };
-        let holds = printed.range.map(|range| lies_within(&measured, range));
+        let rounds = self.trials.iter().map(|trial| trial.round).max().unwrap_or_default();
+        let holds = printed.range.or(printed.limit).map(|range| lies_within(&measured, range, rounds));
         found.measured = Some(measured);
         found.holds = holds.transpose()?;
         Ok(())
+    }
+
+    /// The trials of one variant at all its load points.
+    ///
+    /// # Errors
+    /// Why there are none.
+    fn of_sweep(&self, printed: &Printed) -> Result<Vec<&Trial>, String> {
+        let anywhere = Printed { connections: None, ..printed.clone() };
+        let is_asked = |trial: &&Trial| {
+            trial.status == TrialStatus::Done
+                && is_of(trial, printed.variant.as_deref(), None)
+                && is_alike(&anywhere, trial)
+        };
+        let asked: Vec<&Trial> = self.trials.iter().filter(is_asked).collect();
+        let first = asked.first().ok_or_else(|| NOT_MEASURED.to_owned())?;
+        match asked.iter().find(|other| other.base != first.base) {
+            Some(other) => Err(ambiguous(&first.base, &other.base)),
+            None => Ok(asked),
+        }
     }
 
     /// The trials that a printed number speaks of, all of one variant at one load point.
@@ -73,7 +102,7 @@ impl Here<'_> {
         };
         let asked: Vec<&Trial> = self.trials.iter().filter(is_asked).collect();
         let Some(first) = asked.first().map(|first| place(first)) else {
-            return Err("it was not measured here".to_owned());
+            return Err(NOT_MEASURED.to_owned());
         };
         match asked.iter().map(|trial| place(trial)).find(|other| *other != first) {
             Some(other) => Err(ambiguous(&in_words(&first), &in_words(&other))),
@@ -86,6 +115,9 @@ impl Here<'_> {
     /// # Errors
     /// Why there is none.
     fn change(&self, printed: &Printed, variant: Option<&str>, rung: Option<&str>) -> Result<Estimate, String> {
+        if variant.or(rung).is_none() {
+            return Err("no variant and no rung of the plan is of this".to_owned());
+        }
         let found: Vec<(String, &Estimate)> = match rung {
             Some(rung) => self.of_rung(printed, variant, rung),
             None => self.of_variants(printed, variant),
@@ -156,7 +188,7 @@ impl Here<'_> {
             };
             let found = match printed.metric.as_str() {
                 CHANGE => self.change(printed, variant, rung),
-                metric => self.asked(printed, variant, rung).and_then(|trials| over_trials(metric, &trials)),
+                _ => self.asked(printed, variant, rung).and_then(|trials| over_trials(printed, &trials)),
             };
             found.map_err(|why| format!("{name}: {why}"))
         };
@@ -165,7 +197,7 @@ impl Here<'_> {
 
     /// What the comparison of two variants says of a being above b; none if they were not compared in this.
     fn compared(&self, printed: &Printed, a: &str, b: &str) -> Option<Option<bool>> {
-        let metric = metric_of(&printed.metric).filter(|_| printed.rung.is_none())?;
+        let metric = compared_in(&printed.metric).filter(|_| printed.rung.is_none())?;
         let is_it = |of: &&VariantComparison| (of.a == a && of.b == b) || (of.a == b && of.b == a);
         let of = self.summary.comparisons.iter().find(is_it)?;
         let [row] = rows(of, metric, printed.connections)[..] else { return None };
@@ -196,16 +228,6 @@ fn ambiguous(a: &str, b: &str) -> String {
     format!("it was measured of {a} and of {b}, and the plan does not say which is meant")
 }
 
-/// The mean of a metric over trials of one kind.
-///
-/// # Errors
-/// Why there is none.
-fn over_trials(metric: &str, trials: &[&Trial]) -> Result<Estimate, String> {
-    let value = value_of(metric).ok_or_else(|| format!("{metric} is not measured; {METRICS} are"))?;
-    let values: Vec<f64> = trials.iter().filter_map(|trial| value(trial.point.as_ref()?)).collect();
-    over_rounds(&values).ok_or_else(|| format!("no trial has {metric}"))
-}
-
 /// Whether a trial ran the workload, on the CPUs and with the connections that a number speaks of.
 fn is_alike(printed: &Printed, trial: &Trial) -> bool {
     printed.workload.as_ref().is_none_or(|workload| trial.workload == *workload)
@@ -221,33 +243,6 @@ fn is_of(trial: &Trial, variant: Option<&str>, rung: Option<&str>) -> bool {
         None => rest.is_empty() || rest.starts_with("/floor/"),
     };
     is_rung && variant.is_none_or(|variant| variant == trial.base)
-}
-
-fn as_printed(printed: &Printed) -> Published {
-    let kind = match printed.kind {
-        PublishedKind::Printed => "printed",
-        PublishedKind::Derived => "derived",
-        PublishedKind::Claim => "claim",
-    };
-    Published {
-        place: printed.place.clone().unwrap_or_default(),
-        metric: printed.metric.clone(),
-        unit: printed.unit.clone().unwrap_or_default(),
-        variant: printed.variant.clone(),
-        rung: printed.rung.clone(),
-        workload: printed.workload.clone(),
-        connections: printed.connections,
-        cpus: printed.cpus,
-        value: printed.value,
-        range: printed.range,
-        ordering: printed.ordering.clone(),
-        kind: kind.to_owned(),
-        note: printed.note.clone(),
-        at: None,
-        measured: None,
-        holds: None,
-        unknown: None,
-    }
 }
 
 /// What a trial is one of several rounds of. What a ladder compares of its base with itself is the base.
@@ -267,44 +262,6 @@ fn in_words(at: &MeasuredAt) -> String {
     format!("{} ({} of {})", at.variant, unfinished::in_words(&point), at.workload)
 }
 
-/// A number of a load point by the name that a plan gives it.
-fn value_of(metric: &str) -> Option<fn(&Point) -> Option<f64>> {
-    fn shares(point: &Point, of: fn(&HostShares) -> f64) -> Option<f64> {
-        point.host.as_ref().map(|host| 100.0 * of(host))
-    }
-    Some(match metric {
-        "nopm" => |point| point.nopm,
-        "transactions_per_second" => |point| point.transactions_per_second,
-        "queries_per_second" => |point| point.queries_per_second,
-        "p50_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).p50,
-        "p90_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).p90,
-        "p95_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).p95,
-        "p99_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).p99,
-        "server_cpu_us_per_transaction" => |point| point.server?.cpu_us_per_transaction,
-        "host_busy_percent" => |point| shares(point, |host| host.busy),
-        "host_user_percent" => |point| shares(point, |host| host.user),
-        "host_system_percent" => |point| shares(point, |host| host.system),
-        "host_iowait_percent" => |point| shares(point, |host| host.iowait),
-        _ => return None,
-    })
-}
-
-/// A metric that variants are compared in, by the name that a plan gives it.
-fn metric_of(name: &str) -> Option<Metric> {
-    Some(match name {
-        "nopm" => Metric::Nopm,
-        "transactions_per_second" => Metric::TransactionsPerSecond,
-        "p99_ms" => Metric::P99Ms,
-        "server_cpu_us_per_transaction" => Metric::ServerCpuUsPerTransaction,
-        _ => return None,
-    })
-}
-
-/// Of a number in which variants are ordered.
-fn more_is_better(metric: &str) -> bool {
-    metric.ends_with("_per_second") || matches!(metric, "nopm" | CHANGE)
-}
-
 /// Whether a is above b: certain only where their intervals are apart.
 fn are_apart(a: &Estimate, b: &Estimate) -> Option<bool> {
     let ((a_low, a_high), (b_low, b_high)) = (a.interval()?, b.interval()?);
@@ -317,11 +274,11 @@ fn are_apart(a: &Estimate, b: &Estimate) -> Option<bool> {
     }
 }
 
-/// Whether what was measured lies within a printed range.
+/// Whether what was measured in so many rounds lies within a printed range.
 ///
 /// # Errors
 /// Why that cannot be told.
-fn lies_within(measured: &Estimate, (low, high): (f64, f64)) -> Result<bool, String> {
+fn lies_within(measured: &Estimate, (low, high): (f64, f64), rounds: u32) -> Result<bool, String> {
     let Some((least, most)) = measured.interval() else {
         return Err(measured.missing.clone().unwrap_or_else(|| "it has no interval".to_owned()));
     };
@@ -330,7 +287,8 @@ fn lies_within(measured: &Estimate, (low, high): (f64, f64)) -> Result<bool, Str
     } else if least >= low && most <= high {
         Ok(true)
     } else {
-        Err("its interval lies on both sides of an end of the range".to_owned())
+        let rounds = counted(rounds.into(), "round");
+        Err(format!("with {rounds} its interval lies on both sides of an end of the range"))
     }
 }
 
@@ -372,11 +330,11 @@ mod tests {
 
     #[test]
     fn a_range_holds_only_where_the_interval_leaves_no_doubt() {
-        assert_eq!(lies_within(&estimate(26.0, 31.0), (25.0, 33.0)), Ok(true));
-        assert_eq!(lies_within(&estimate(34.0, 36.0), (25.0, 33.0)), Ok(false));
-        assert!(lies_within(&estimate(31.0, 36.0), (25.0, 33.0)).is_err(), "it may lie in it or not");
+        assert_eq!(lies_within(&estimate(26.0, 31.0), (25.0, 33.0), 3), Ok(true));
+        assert_eq!(lies_within(&estimate(34.0, 36.0), (25.0, 33.0), 3), Ok(false));
+        assert!(lies_within(&estimate(31.0, 36.0), (25.0, 33.0), 3).is_err(), "it may lie in it or not");
         let bare = Estimate::bare(30.0, 1.0, String::new(), "1 round cannot have an interval; 3 can".to_owned());
-        assert_eq!(lies_within(&bare, (25.0, 33.0)), Err("1 round cannot have an interval; 3 can".to_owned()));
+        assert_eq!(lies_within(&bare, (25.0, 33.0), 1), Err("1 round cannot have an interval; 3 can".to_owned()));
     }
 
     #[test]
@@ -384,16 +342,5 @@ mod tests {
         assert_eq!(are_apart(&estimate(12.0, 14.0), &estimate(9.0, 11.0)), Some(true));
         assert_eq!(are_apart(&estimate(9.0, 11.0), &estimate(12.0, 14.0)), Some(false));
         assert_eq!(are_apart(&estimate(9.0, 13.0), &estimate(12.0, 14.0)), None);
-    }
-
-    #[test]
-    fn every_metric_that_is_named_is_known() {
-        let named: Vec<&str> = METRICS.split([',', ' ']).filter(|word| word.contains('_') || *word == "nopm").collect();
-        assert!(named.len() > 10, "{named:?}");
-        for metric in named.into_iter().filter(|metric| *metric != "change_percent") {
-            assert!(value_of(metric).is_some(), "{metric}");
-        }
-        assert!(value_of("bogomips").is_none());
-        assert!(more_is_better("nopm") && !more_is_better("p99_ms"));
     }
 }

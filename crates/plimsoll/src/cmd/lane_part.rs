@@ -1,0 +1,44 @@
+//! `plimsoll lane-part`: the parts of a network lane that are this program, started by `plimsoll lane up`.
+
+use super::DONE;
+use crate::args::{LanePart, LanePartArgs, NfsArgs};
+use plimsoll_lab::LabError;
+use plimsoll_nfs::Options;
+use plimsoll_storage::lane::link::{self, Link};
+
+pub fn run(args: LanePartArgs) -> anyhow::Result<u8> {
+    match args.part {
+        LanePart::Link(args) => {
+            let link = Link { listen: args.listen, server: args.server, ports: args.ports, delay: args.delay };
+            link::run(&link).map_err(LabError::from)?;
+        }
+        LanePart::Nfs(args) => plimsoll_nfs::serve(&options(args))?,
+    }
+    Ok(DONE)
+}
+
+fn options(args: NfsArgs) -> Options {
+    Options {
+        nfs: args.nfs,
+        mountd: args.mountd,
+        export: args.export,
+        mount: args.mount,
+        source: args.source,
+        attribute_seconds: args.attribute_seconds,
+        rsize: args.rsize,
+        wsize: args.wsize,
+        operations: args.operations,
+        swallow_flush: args.swallow_flush,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_nfs::TRANSFER;
+    use plimsoll_storage::lane::transport::nfs_files::{LONGEST, SHORTEST};
+
+    #[test]
+    fn the_name_of_a_lane_and_its_client_accept_the_same_sizes() {
+        assert_eq!(TRANSFER, SHORTEST..=LONGEST);
+    }
+}

@@ -1,0 +1,162 @@
+//! Network lanes: real protocols between two namespaces. They come up, are checked, hold a database, and leave nothing.
+
+use crate::harness::{Lab, PATIENCE};
+use crate::lanes::{NETWORK, Shore, killed_at_each_step};
+use serde_json::Value;
+use std::fs;
+
+/// The check of a network lane that must be sound; what it says of `direct` differs.
+#[track_caller]
+fn comes_up_is_sound_and_goes(shore: &Shore, name: &str) {
+    let directory = shore.up(name, "--size 640M");
+    fs::write(directory.join("file"), "x").expect("a lane can be written");
+    shore.ends(&format!("lane check {name}")).exits(0);
+    let listed = shore.ends("lane list --json").exits(0).json();
+    assert_eq!((&listed["lanes"][0]["name"], &listed["lanes"][0]["state"]), (&name.into(), &"up".into()));
+    shore.ends("clean").refuses(0, &["nothing to clean"]);
+    assert!(directory.join("file").exists(), "clean leaves a lane that is up");
+    shore.ends(&format!("lane down {name}")).exits(0);
+    shore.is_empty(name);
+}
+
+#[test]
+fn a_device_over_tcp_comes_up_is_sound_and_goes() {
+    let Some(shore) = Shore::networked() else { return };
+    comes_up_is_sound_and_goes(&shore, "nbd");
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn every_network_lane_comes_up_is_sound_and_goes() {
+    let Some(shore) = Shore::networked() else { return };
+    for name in NETWORK {
+        comes_up_is_sound_and_goes(&shore, name);
+    }
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn modifiers_of_network_lanes_come_up_are_sound_and_go() {
+    let Some(shore) = Shore::networked() else { return };
+    for name in [
+        "nbd,fs=ext4,delay=1ms,scheduler=none,options=noatime",
+        "iscsi,fs=btrfs,mtu=9000",
+        "nfs-image,delay=500us,scheduler=mq-deadline",
+        "nfs-files,delay=1ms,iops=2000,options=noatime+actimeo=30+wsize=65536",
+    ] {
+        comes_up_is_sound_and_goes(&shore, name);
+    }
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn two_lanes_of_one_kind_do_not_meet() {
+    let Some(shore) = Shore::networked() else { return };
+    let [near, far] = ["nfs-files", "nfs-files,delay=1ms"].map(|name| shore.up(name, "--size 400M --no-check"));
+    fs::write(near.join("file"), "near").expect("it can be written");
+    fs::write(far.join("file"), "far").expect("it can be written");
+    // The server of one must not keep the file systems of the other.
+    shore.ends("lane down nfs-files").exits(0);
+    assert_eq!(fs::read_to_string(far.join("file")).expect("it is there"), "far");
+    shore.ends("lane down").exits(0);
+    shore.is_empty("after both");
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn a_lane_that_is_in_use_goes_on_working() {
+    let Some(shore) = Shore::networked() else { return };
+    for name in ["iscsi", "nfs-files"] {
+        let path = shore.up(name, "--size 400M --no-check").join("file");
+        let file = fs::File::create(&path).expect("a file");
+        shore.ends(&format!("lane down {name}")).refuses(3, &["umount", "end what works in"]).in_one_message();
+        fs::write(&path, "still there").expect("its server still works");
+        drop(file);
+        shore.ends(&format!("lane down {name}")).exits(0);
+        shore.is_empty(name);
+    }
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn the_export_that_mixes_up_writes_is_refused() {
+    let Some(shore) = Shore::networked() else { return };
+    let done = shore.ends("lane up iscsi,export=fuse --size 640M");
+    done.refuses(1, &["data    refused", "not what was written", "down again"]);
+    shore.is_empty("after the refusal");
+    // It may mix up what mkfs writes, so that there is nothing to check.
+    let done = shore.ends("lane up iscsi,fs=ext4,export=fuse --size 640M");
+    assert!(done.status.code().is_some_and(|code| code == 1 || code == 3), "{done}");
+    done.tells(&["must not be measured"]);
+    shore.is_empty("after the refusal on ext4");
+}
+
+#[test]
+#[ignore = "mounts; make test-all"]
+fn a_swallowed_flush_is_refused_on_each_protocol() {
+    let Some(shore) = Shore::networked() else { return };
+    for name in ["nbd,cache=unsafe", "iscsi,cache=unsafe", "nfs-image,cache=unsafe", "nfs-files,cache=unsafe"] {
+        shore.ends(&format!("lane up {name} --size 640M")).refuses(1, &["flush   refused", "down again"]);
+        shore.is_empty(name);
+    }
+}
+
+#[test]
+#[ignore = "kills, mounts; make test-all"]
+fn a_kill_at_any_step_of_a_network_lane_leaves_nothing_that_clean_does_not_remove() {
+    let Some(shore) = Shore::networked() else { return };
+    // A step of every kind, the programs of all servers, a FUSE mount of files.
+    killed_at_each_step(&shore, "nfs-image,delay=1ms,iops=500,scheduler=none", "700M", 13, &[0, 50]);
+    killed_at_each_step(&shore, "nbd", "400M", 9, &[0, 50]);
+    killed_at_each_step(&shore, "iscsi", "400M", 9, &[0, 50]);
+    killed_at_each_step(&shore, "nfs-files", "400M", 8, &[0, 50]);
+    killed_at_each_step(&shore, "sshfs", "400M", 8, &[0]);
+}
+
+/// One trial on each lane: `tpcc`, a kill under load, the way back, the data checked.
+const PLAN: &str = r#"
+[workload]
+kind = "tpcc"
+warehouses = 1
+[load]
+connections = [2]
+[procedure]
+warmup = "0s"
+measure = "3s"
+rounds = 1
+recovery = true
+"#;
+
+#[track_caller]
+fn a_server_works_and_recovers_on_each(lab: &Lab) {
+    if Shore::networked().is_none() {
+        return;
+    }
+    for lane in NETWORK.into_iter().filter(|lane| *lane != "sshfs") {
+        let plan = lab.plan(lane, &format!("lane = \"{lane}\"\n{PLAN}"));
+        lab.begins(&format!("lab {}", plan.display())).end_within(PATIENCE).exits(0);
+        let recording = lab.recordings().pop().expect("a recording");
+        let trial = fs::read_dir(recording.join("trials")).expect("trials").flatten().next().expect("a trial").path();
+        let text = fs::read_to_string(trial.join("outcome.json")).expect("an outcome");
+        let outcome: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(outcome["status"], "done", "{lane}: {outcome}");
+        assert_eq!(outcome["recovery"]["broken"], serde_json::json!([]), "{lane}");
+        assert!(outcome["recovery"]["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{lane}: {outcome}");
+        let left = fs::read_dir(lab.home().join("lanes")).into_iter().flatten().count();
+        assert_eq!(left, 0, "{lane} goes with its lab");
+    }
+}
+
+#[test]
+#[ignore = "mounts, kills; make test-all"]
+fn mariadb_works_and_recovers_on_each_network_lane() {
+    let Some(lab) = Lab::mariadb() else { return };
+    a_server_works_and_recovers_on_each(&lab);
+}
+
+#[test]
+#[ignore = "mounts, kills; make test-all"]
+fn mysql_works_and_recovers_on_each_network_lane() {
+    let Some(lab) = Lab::mysql() else { return };
+    a_server_works_and_recovers_on_each(&lab);
+}

@@ -1,0 +1,117 @@
+//! What a server with little memory paid for it: faults, swapping, pages that were thrown out and read again.
+
+use crate::document::{Block, Section};
+use crate::format::{NOTHING, short};
+use crate::interval::Measured;
+use crate::subject::{Series, Trial};
+use crate::table::{Column, Table};
+use plimsoll_model::samples::{HostSample, Interval, MemorySample, Phase, ServerSample};
+
+const MIB: f64 = (1u64 << 20) as f64;
+
+/// Rates over the measured window of a trial; none of what was not sampled.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Rates {
+    /// Faults of the server that had to wait for a device, per second.
+    major_faults: Option<f64>,
+    /// Of the whole host, MiB per second.
+    swapped_in: Option<f64>,
+    swapped_out: Option<f64>,
+    /// Pages of the server's control group, its page cache included, per second.
+    refaults: Option<f64>,
+    /// How often the group met its limit, per second.
+    limit_hits: Option<f64>,
+}
+
+/// Means over the trials of each group; none where no server's memory was limited and nothing was swapped.
+pub fn section(groups: &[(String, Vec<&Trial>)]) -> Option<Section> {
+    let limited = |trial: &&Trial| trial.series.server.iter().any(|sample| limit(sample).is_some());
+    let swapped = |trial: &&Trial| {
+        let rates = rates(&trial.series);
+        rates.swapped_in.or(rates.swapped_out).is_some_and(|rate| rate > 0.0)
+    };
+    if !groups.iter().flat_map(|(_, trials)| trials).any(|trial| limited(trial) || swapped(trial)) {
+        return None;
+    }
+    let all: Vec<Vec<Rates>> =
+        groups.iter().map(|(_, trials)| trials.iter().map(|trial| rates(&trial.series)).collect()).collect();
+    let column = |name: &str, unit: &str, of: fn(&Rates) -> Option<f64>| {
+        let values: Vec<Measured> =
+            all.iter().map(|trials| Measured { value: mean(trials.iter().filter_map(of)), estimate: None }).collect();
+        let cells = values.iter().map(|of| of.value.map_or(NOTHING.to_owned(), short)).collect();
+        Column { of: values, ..Column::numbers(name, unit, cells) }
+    };
+    let table = Table::new(vec![
+        Column::words("", groups.iter().map(|(label, _)| label.clone()).collect()),
+        column("major faults", "1/s", |rates| rates.major_faults),
+        column("swapped in", "MiB/s", |rates| rates.swapped_in),
+        column("swapped out", "MiB/s", |rates| rates.swapped_out),
+        column("pages read again", "1/s", |rates| rates.refaults),
+        column("at the limit", "1/s", |rates| rates.limit_hits),
+    ]);
+    let remark = "Faults of the server that waited for a device; swapping of the whole host; pages of the server and \
+                  of its page cache that had been thrown out and were read again, and how often its memory was at its \
+                  limit.";
+    Section::of("memory", "Memory", vec![Block::table("memory", table, [remark.to_owned()])])
+}
+
+fn limit(sample: &ServerSample) -> Option<u64> {
+    sample.group.and_then(|group| group.memory_limit_bytes)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let known: Vec<f64> = values.collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}
+
+fn rates(series: &Series) -> Rates {
+    let measured = || series.intervals.iter().filter(|interval| interval.phase == Phase::Measure);
+    let Some(first) = measured().next() else { return Rates::default() };
+    let end = measured().map(end_ns).max().unwrap_or(first.t_ns);
+    let within = |t_ns: u64| (first.t_ns..=end).contains(&t_ns);
+    let server: Vec<&ServerSample> = series.server.iter().filter(|sample| within(sample.t_ns)).collect();
+    let host: Vec<&HostSample> = series.host.iter().filter(|sample| within(sample.t_ns)).collect();
+    let swapped = |of: fn(&MemorySample) -> u64| {
+        let seconds: f64 = host.iter().map(|sample| sample.seconds).sum();
+        let bytes: Vec<u64> = host.iter().filter_map(|sample| sample.memory.as_ref().map(of)).collect();
+        (seconds > 0.0 && !bytes.is_empty()).then(|| bytes.iter().sum::<u64>() as f64 / seconds / MIB)
+    };
+    Rates {
+        major_faults: counted(&server, |sample| sample.major_faults),
+        swapped_in: swapped(|memory| memory.swapped_in_bytes),
+        swapped_out: swapped(|memory| memory.swapped_out_bytes),
+        refaults: counted(&server, |sample| sample.group?.refaults),
+        limit_hits: counted(&server, |sample| sample.group?.memory_limit_hits),
+    }
+}
+
+/// By how much a counter rises per second from the first sample to the last.
+fn counted(samples: &[&ServerSample], of: fn(&ServerSample) -> Option<u64>) -> Option<f64> {
+    let (first, last) = (samples.first()?, samples.last()?);
+    let seconds = last.t_ns.saturating_sub(first.t_ns) as f64 / 1e9;
+    let (from, to) = (of(first)?, of(last)?);
+    (seconds > 0.0).then(|| to.saturating_sub(from) as f64 / seconds)
+}
+
+fn end_ns(interval: &Interval) -> u64 {
+    interval.t_ns.saturating_add((interval.seconds.max(0.0) * 1e9) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_rates_between_the_first_and_the_last_sample() {
+        let at = |seconds: u64, faults| ServerSample {
+            t_ns: seconds * 1_000_000_000,
+            major_faults: faults,
+            ..ServerSample::default()
+        };
+        let (a, b, c) = (at(1, Some(10)), at(2, Some(40)), at(3, Some(70)));
+        let faults = |samples: &[&ServerSample]| counted(samples, |sample| sample.major_faults);
+        assert_eq!(faults(&[&a, &b, &c]), Some(30.0));
+        assert_eq!(faults(&[&a]), None, "one sample has no rate");
+        assert_eq!(faults(&[&a, &at(3, None)]), None, "what is not known is not 0");
+    }
+}
