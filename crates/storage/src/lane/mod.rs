@@ -245,12 +245,12 @@ fn clean(site: &Site) -> Result<bool, StorageError> {
     journal::undo(site).map(|()| true)
 }
 
-/// The lane that a directory lies on, if there is one and it is up.
+/// The lane that a directory lies on, if there is one and it is up. A directory that is not there lies on none.
 ///
 /// # Errors
-/// [`StorageError::Io`] if the directory is not there, or the lane's journal cannot be read.
+/// [`StorageError::Io`] if the lane's journal cannot be read.
 pub fn below(home: &Path, directory: &Path) -> Result<Option<Lane>, StorageError> {
-    let directory = directory.canonicalize().during("find", directory)?;
+    let Ok(directory) = directory.canonicalize() else { return Ok(None) };
     let root = home.join("lanes");
     let Some(name) = directory.strip_prefix(&root).ok().and_then(|below| below.iter().next()).and_then(OsStr::to_str)
     else {
