@@ -1,11 +1,12 @@
 //! The answer, and what stands directly below it.
 
 use super::peaks;
-use super::places::{self, agreed};
+use super::places::{self, Agreed, agreed};
 use crate::comparison::{interval_in_full, metric, percent, signed_percent};
 use crate::document::Finding;
 use crate::format::{counted, load, short};
 use crate::section::caveats;
+use crate::section::limit::words;
 use crate::subject::Recorded;
 use crate::text::sentence;
 use plimsoll_model::comparison::{Row, Verdict};
@@ -15,17 +16,19 @@ use plimsoll_model::lab::{LabSummary, VariantComparison};
 const MOST_TOLD: usize = 2;
 /// More of them, all with the same variant, are told by the best.
 const MOST_EACH: usize = 4;
+/// So many sentences on what limited them are told of variants.
+const MOST_LIMITS: usize = 5;
 
 /// A comparison of two variants, and its row over all load points.
 type Compared<'a> = (&'a VariantComparison, &'a Row);
 
 /// The answer in one sentence: that of the lab; of several variants what became of each; of many the best one; of sweeps
-/// that nothing can be said of with confidence, their shapes.
+/// whose variants nothing is shown to tell apart, their shapes.
 pub fn answer(summary: &LabSummary) -> String {
     let compared: Vec<Compared<'_>> =
         summary.comparisons.iter().filter_map(|of| Some((of, of.rows.first()?))).collect();
     let is_grid = summary.ladders.is_empty() && summary.load_lines.is_empty();
-    let is_sure = compared.is_empty() || compared.iter().any(|(_, row)| row.change.interval().is_some());
+    let is_sure = compared.is_empty() || compared.iter().any(|(_, row)| row.verdict != Verdict::Unclear);
     if let Some(peaks) = peaks::sentence(summary).filter(|_| is_grid && !is_sure) {
         return interrupted(summary, peaks);
     }
@@ -154,24 +157,38 @@ pub fn findings(recorded: &Recorded, summary: &LabSummary) -> Vec<Finding> {
     findings
 }
 
-/// What limited each variant where it carried most; variants of which the same is said stand together.
+/// What limited each variant where it carried most, variants of which the same is said together. Where that is still
+/// more than a reader takes in, each bottleneck stands with its variants: the section has the sentences.
 fn limits(recorded: &Recorded, summary: &LabSummary) -> Vec<Finding> {
-    let mut told: Vec<(Vec<String>, String)> = Vec::new();
-    for group in places::best_of_variants(recorded, summary) {
-        let Some(agreed) = agreed(&group) else { continue };
-        let text = format!("{}{}", agreed.diagnosis.sentence, agreed.how_many());
-        let base = agreed.trial.base.clone();
-        match told.iter_mut().find(|(_, known)| *known == text) {
-            Some((bases, _)) => bases.push(base),
-            None => told.push((vec![base], text)),
+    let groups = places::best_of_variants(recorded, summary);
+    let judged: Vec<Agreed<'_>> = groups.iter().filter_map(agreed).collect();
+    let sentences = by_what_is_told(&judged, |of| format!("{}{}", of.diagnosis.sentence, of.how_many()));
+    match sentences.len() {
+        1 => sentences.into_iter().map(|(text, _)| Finding::labelled("What limited it", text)).collect(),
+        2..=MOST_LIMITS => {
+            let label = |bases: Vec<&str>| format!("What limited {}", bases.join(", "));
+            sentences.into_iter().map(|(text, bases)| Finding::labelled(label(bases), text)).collect()
+        }
+        0 => Vec::new(),
+        _ => {
+            let bottlenecks = by_what_is_told(&judged, |of| words(of.diagnosis).to_owned());
+            let told = bottlenecks.into_iter().map(|(words, bases)| format!("{words}: {}", bases.join(", ")));
+            vec![Finding::labelled("What limited it", sentence(&told.collect::<Vec<_>>().join("; ")))]
         }
     }
-    let is_only = told.len() == 1;
-    let words = |(bases, text): (Vec<String>, String)| match is_only {
-        true => Finding::labelled("What limited it", text),
-        false => Finding::labelled(format!("What limited {}", bases.join(", ")), text),
-    };
-    told.into_iter().map(words).collect()
+}
+
+/// The variants of which the same is told, in the order in which it is first told.
+fn by_what_is_told<'a>(judged: &[Agreed<'a>], tell: impl Fn(&Agreed<'a>) -> String) -> Vec<(String, Vec<&'a str>)> {
+    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    for of in judged {
+        let text = tell(of);
+        match told.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, bases)) => bases.push(&of.trial.base),
+            None => told.push((text, vec![&of.trial.base])),
+        }
+    }
+    told
 }
 
 /// How many rounds it stands on, and by what two of them differ without any reason.

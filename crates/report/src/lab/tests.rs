@@ -360,6 +360,25 @@ fn rounds_that_do_not_agree_are_told_by_most_of_them() {
 }
 
 #[test]
+fn what_limited_many_variants_is_one_sentence() {
+    let plan = LabSummary { ladders: Vec::new(), ..summary() };
+    let verdict = |number| if number % 2 == 0 { Verdict::NotClear } else { CPU };
+    let told = |many: u64| {
+        let trials = (1..=many).flat_map(|number| {
+            let mut trials = rounds(&format!("v{number}"), [verdict(number); 3]);
+            for diagnosis in trials.iter_mut().filter_map(|trial| trial.diagnosis.as_mut()) {
+                diagnosis.sentence = format!("Sentence of {number}.");
+            }
+            trials
+        });
+        let document = crate::document(&recorded(plan.clone(), trials.collect()));
+        document.findings.iter().map(ToString::to_string).collect::<Vec<String>>()
+    };
+    assert_eq!(told(2)[..2], ["What limited v1: Sentence of 1.", "What limited v2: Sentence of 2."]);
+    assert_eq!(told(6)[0], "What limited it: The server’s CPU: v1, v3, v5; not clear: v2, v4, v6.");
+}
+
+#[test]
 fn of_many_variants_the_best_is_the_answer() {
     let few = LabSummary { ladders: Vec::new(), load_lines: Vec::new(), ..summary() };
     assert_eq!(super::answer(&few), few.headline);
