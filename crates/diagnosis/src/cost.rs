@@ -238,30 +238,16 @@ fn listed(moved: &[Moved], most: &Moved, corroborated: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observed;
     use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample, StatusSample};
-    use plimsoll_model::summary::{Counts, LatencyMs, Point, ReadWriteOther, ServerCost};
+    use plimsoll_model::summary::{Point, ServerCost};
     use std::collections::BTreeMap;
 
     /// Two measured seconds after one of warm-up.
     fn seconds() -> Vec<Interval> {
-        let second = |number: u64| Interval {
-            t_ns: number * 1_000_000_000,
-            phase: if number == 0 { Phase::WarmUp } else { Phase::Measure },
-            seconds: 1.0,
-            transactions: 100,
-            rollbacks: 0,
-            committed: BTreeMap::new(),
-            queries: 100,
-            statements: ReadWriteOther::default(),
-            sent: Default::default(),
-            errors: BTreeMap::new(),
-            retries: 0,
-            reconnects: 0,
-            counts: Counts::default(),
-            latency_ms: LatencyMs::default(),
-            response_ms: None,
-            loop_cpu_us: 0.0,
-            scheduling_lag_ms_max: 0.0,
+        let second = |number: u64| {
+            let phase = if number == 0 { Phase::WarmUp } else { Phase::Measure };
+            Interval { transactions: 100, queries: 100, ..observed::tests::interval(number, phase, 1.0) }
         };
         (0..3).map(second).collect()
     }

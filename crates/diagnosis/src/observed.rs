@@ -82,14 +82,15 @@ fn nanoseconds(seconds: f64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use plimsoll_model::statements::StatementCounts;
     use plimsoll_model::summary::{Counts, LatencyMs, ReadWriteOther};
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn interval(second: u64, phase: Phase, seconds: f64) -> Interval {
+    /// One that ends after `second`, and in which nothing was done.
+    pub(crate) fn interval(second: u64, phase: Phase, seconds: f64) -> Interval {
         Interval {
             t_ns: second * SECOND,
             phase,

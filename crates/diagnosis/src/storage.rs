@@ -74,9 +74,9 @@ fn requests(lines: &[&HostSample]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observed;
     use plimsoll_model::samples::{Interval, Phase};
-    use plimsoll_model::statements::StatementCounts;
-    use plimsoll_model::summary::{Counts, LatencyMs, Point, ReadWriteOther};
+    use plimsoll_model::summary::Point;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -99,25 +99,8 @@ mod tests {
     }
 
     fn interval(second: u64) -> Interval {
-        Interval {
-            t_ns: second * SECOND,
-            phase: if second == 0 { Phase::WarmUp } else { Phase::Measure },
-            seconds: 1.0,
-            transactions: 100,
-            rollbacks: 0,
-            committed: BTreeMap::new(),
-            queries: 100,
-            statements: ReadWriteOther::default(),
-            sent: StatementCounts::default(),
-            errors: BTreeMap::new(),
-            retries: 0,
-            reconnects: 0,
-            counts: Counts::default(),
-            latency_ms: LatencyMs::default(),
-            response_ms: None,
-            loop_cpu_us: 0.0,
-            scheduling_lag_ms_max: 0.0,
-        }
+        let phase = if second == 0 { Phase::WarmUp } else { Phase::Measure };
+        Interval { transactions: 100, queries: 100, ..observed::tests::interval(second, phase, 1.0) }
     }
 
     /// Two seconds of window after one of warm-up.
