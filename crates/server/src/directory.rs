@@ -102,6 +102,11 @@ impl ServerDirectory {
         Ok(directory)
     }
 
+    /// Whether nothing was ever written down here: a Plimsoll begins just now, or was killed when it had.
+    pub(crate) fn is_fresh(&self) -> Result<bool, ServerError> {
+        Ok(matches!(examine(&self.path)?, Presence::Fresh))
+    }
+
     fn named(home: &Home, name: &str) -> Result<ServerDirectory, ServerError> {
         let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
         let valid = name.len() <= 64

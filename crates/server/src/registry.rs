@@ -135,7 +135,7 @@ pub struct Cleaning {
 }
 
 /// Stops servers that outlived their Plimsoll and removes stale sockets, half-made data, datasets and templates, and
-/// the servers of labs as a whole; in the home and all its places. Servers that `server start` keeps up, servers in
+/// the servers of labs as a whole, empty directories of servers too; in the home and all its places. Servers that `server start` keeps up, servers in
 /// use, and data stay.
 ///
 /// # Errors
@@ -173,7 +173,7 @@ fn clean_one(directory: &ServerDirectory) -> Result<Vec<Cleaned>, ServerError> {
     }
     let up = directory.running(&record);
     let (ending, mut gone) = directory.bring_down(STOPS_WITHIN)?;
-    if directory.is_rig() {
+    if directory.goes_as_a_whole()? {
         directory.remove(lock)?;
         gone.push(directory.path().to_owned());
     }

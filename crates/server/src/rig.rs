@@ -138,9 +138,15 @@ impl ServerDirectory {
         self.path().join("parts")
     }
 
-    /// Whether it is the directory of a lab, which `clean` removes as a whole.
+    /// Whether it is the directory of a lab.
     pub(crate) fn is_rig(&self) -> bool {
         self.rig_marker().is_file()
+    }
+
+    /// Whether `clean` removes it as a whole: the directory of a lab, or one in which a Plimsoll was killed before there
+    /// was anything in it to keep.
+    pub(crate) fn goes_as_a_whole(&self) -> Result<bool, ServerError> {
+        Ok(self.is_rig() || self.is_fresh()?)
     }
 
     /// Marks it, unless it is a server that was made by hand.
@@ -154,7 +160,7 @@ impl ServerDirectory {
     }
 
     fn must_be_rig(&self) -> Result<(), ServerError> {
-        match self.is_rig() {
+        match self.goes_as_a_whole()? {
             true => Ok(()),
             false => Err(ServerError::Foreign {
                 path: self.path().to_owned(),

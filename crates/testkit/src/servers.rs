@@ -297,7 +297,8 @@ mod tests {
         let guard = slots_of_its_own(&directory).take(2);
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         drop(guard);
-        let free = try_lock(&directory.path().join("slot-0")).is_some();
+        // A new process lets go of what it may not inherit only after its parent goes on.
+        let free = wait_until(Duration::from_secs(30), || try_lock(&directory.path().join("slot-0")).is_some());
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(free, "a child that outlives its test keeps the slot");

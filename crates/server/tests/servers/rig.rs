@@ -68,7 +68,7 @@ fn a_removal_that_was_cut_short_goes_on() {
     let path = rig.directory().path().to_owned();
     drop(rig);
     let markers = ["server.json", "lock", "rig"];
-    for gone in 0..markers.len() {
+    for gone in 0..=markers.len() {
         fs::create_dir_all(&path).unwrap();
         for (place, name) in markers.iter().enumerate().skip(gone) {
             let text = if place == 0 { r#"{"plimsoll_server": 1, "process": null}"# } else { "" };
@@ -78,6 +78,24 @@ fn a_removal_that_was_cut_short_goes_on() {
         assert_eq!(cleaning.cleaned, [Cleaned::Path(path.clone())], "{cleaning:?}");
         assert!(!path.exists());
     }
+}
+
+#[test]
+fn what_was_killed_as_it_began_is_removed() {
+    let base = servers::home();
+    let home = home_at(base.path());
+    let path = home.servers().join("begun");
+    for begun in [&[][..], &["lock"], &["lock", "rig"], &["lock", "server.json.new"]] {
+        fs::create_dir_all(&path).unwrap();
+        begun.iter().for_each(|name| fs::write(path.join(name), "").unwrap());
+        let cleaning = registry::clean(&home).unwrap();
+        assert_eq!(cleaning.cleaned, [Cleaned::Path(path.clone())], "{cleaning:?}");
+        assert!(!path.exists());
+    }
+    fs::create_dir_all(&path).unwrap();
+    fs::write(path.join("thesis.txt"), "precious").unwrap();
+    assert_eq!(registry::clean(&home).unwrap().left.len(), 1);
+    assert!(path.join("thesis.txt").exists());
 }
 
 #[test]
