@@ -127,6 +127,7 @@ fn outcome(trial: &TrialPlan, measure: u64) -> TrialOutcome {
         status: TrialStatus::Done,
         why: None,
         point: Some(point),
+        storage: None,
         phases: vec![span(Phase::WarmUp, 0, WARM_UP), span(Phase::Measure, WARM_UP, measure)],
         restored: None,
         warm_up: None,

@@ -28,6 +28,9 @@ pub struct TrialOutcome {
     pub why: Option<String>,
     /// What was measured; also of a trial that failed after it.
     pub point: Option<Point>,
+    /// Of a trial that measures storage the answer of its evaluation, one sentence; `io.json` has the figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<String>,
     pub phases: Vec<PhaseSpan>,
     pub restored: Option<Restored>,
     /// How a warm-up that decides itself decided.

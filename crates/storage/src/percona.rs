@@ -3,9 +3,9 @@
 //!
 //! Pages of 16 KiB at random, direct, no sync during a run: a set that fits the controller's cache and one that does
 //! not, one file and 128, 1 thread and 64, reads and writes. The article switched the controller's cache between
-//! write-through and write-back. That cannot be done from here; what stands for them is when a write returns: with O_DSYNC when it is
-//! on the medium (write-through), without when the storage has taken it (write-back). Its runs took 60 s each or a
-//! million requests; ours end by time alone.
+//! write-through and write-back. That cannot be done from here; what stands for them is when a write returns: with
+//! O_DSYNC when it is on the medium (write-through), without when the storage has taken it (write-back). Its runs took
+//! 60 s each or a million requests; ours end by time alone.
 
 use crate::job::{Access, Engine, Job, Places, Syncs};
 use crate::layout::{Layout, Open};

@@ -3,10 +3,10 @@
 use super::Ended;
 use super::quantity::Quantity;
 use super::words::{counted, percent, rate_with_interval, signed, signed_range};
-use crate::procedure::STORAGE;
 use plimsoll_model::Estimate;
 use plimsoll_model::comparison::{Metric, Row, Verdict};
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict, VariantComparison};
+use std::collections::BTreeMap;
 
 /// What all trials say together.
 pub(crate) fn headline(summary: &LabSummary, ended: &[Ended]) -> String {
@@ -15,12 +15,10 @@ pub(crate) fn headline(summary: &LabSummary, ended: &[Ended]) -> String {
     found.extend(summary.comparisons.iter().map(|of| comparison(summary, of)));
     if found.is_empty() {
         found.extend(best(&summary.cells));
+        found.extend(storage(ended));
     }
     let text = match (summary.trials.done, ended.first()) {
         (0, Some(first)) => nothing(ended.len(), first),
-        (_, Some(first)) if found.is_empty() && first.trial.variant.workload.kind == STORAGE => {
-            "Storage was measured; the io.json of each trial has its figures".to_owned()
-        }
         _ if found.is_empty() => "Nothing was measured".to_owned(),
         _ => found.join(". "),
     };
@@ -164,6 +162,15 @@ fn unit(metric: Metric) -> &'static str {
 /// ` (+31.0 % to +45.0 %)`; nothing without an interval.
 fn interval(change: &Estimate) -> String {
     change.interval().map(|ends| format!(" ({})", signed_range(ends))).unwrap_or_default()
+}
+
+/// `write-back: Good for at most …; write-through: …`: what the last evaluation of each variant's storage found.
+fn storage(ended: &[Ended]) -> Option<String> {
+    let answer = |of: &Ended| Some((of.trial.variant.name.clone(), of.outcome.storage.clone()?));
+    let last: BTreeMap<String, String> = ended.iter().filter_map(answer).collect();
+    let each: Vec<String> =
+        last.iter().map(|(name, answer)| format!("{name}: {}", answer.trim_end_matches('.'))).collect();
+    (!each.is_empty()).then(|| each.join("; "))
 }
 
 /// Of a single variant, its load point with the highest throughput.

@@ -241,6 +241,7 @@ fn unknown() -> TrialOutcome {
         status: TrialStatus::Done,
         why: None,
         point: None,
+        storage: None,
         phases: Vec::new(),
         restored: None,
         warm_up: None,

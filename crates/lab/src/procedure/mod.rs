@@ -310,6 +310,7 @@ fn nothing_yet() -> TrialOutcome {
         status: TrialStatus::Failed,
         why: None,
         point: None,
+        storage: None,
         phases: Vec::new(),
         restored: None,
         warm_up: None,

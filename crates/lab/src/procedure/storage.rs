@@ -8,6 +8,7 @@ use crate::trial::Ended;
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::lab::{Storage, Variant};
 use plimsoll_plan::{PlanError, quantity};
+use plimsoll_report::io;
 use plimsoll_storage::suite::Suite;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,7 @@ pub fn evaluate(bench: &Bench, now: &mut UnderWay) -> Result<(), LabError> {
     let Finished { summary, ended, .. } = evaluate_into(&below, bench.home, &plan, version, &mut now.watch)?;
     now.watch.enter(Phase::Collect);
     now.writer.io_summary(&summary)?;
+    now.outcome.storage = Some(io::answer::answer(&summary));
     match ended {
         None => Ok(()),
         Some(Ended::Interrupted) => Err(LabError::Interrupted),

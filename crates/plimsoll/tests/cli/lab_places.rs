@@ -149,7 +149,10 @@ fn a_trial_may_measure_storage() {
                 time = \"200ms\"\n[procedure]\nrounds = 1\n";
     fs::write(&plan, text).expect("the home can be written");
     let ended = ends_well(&lab, &plan);
-    assert!(ended.done.out.contains("Storage was measured"), "{}", ended.done);
+    let answer = ended.outcome["storage"].as_str().expect("one sentence");
+    assert!(answer.bytes().any(|byte| byte.is_ascii_digit()), "{answer}");
+    let told: Vec<&str> = ended.done.out.split_whitespace().collect();
+    assert!(told.join(" ").contains(&format!("base: {answer}")), "{}", ended.done);
 }
 
 fn trials(recording: &Path) -> Vec<PathBuf> {

@@ -1,5 +1,6 @@
 //! A lab in the terminal.
 
+use super::answer::answer;
 use super::tables;
 use crate::comparison::{interval_in_full, percent, signed_percent};
 use crate::format::{counted, short};
@@ -31,9 +32,9 @@ fn head(summary: &LabSummary, look: Look) -> Vec<String> {
         failed => format!(", {failed} failed"),
     };
     let trials = format!("{title}{preset}: {}{failed}", counted(summary.trials.done as f64, "trial"));
-    let answer = look.wrapped(&clean(&summary.headline)).into_iter().map(|line| look.style(BOLD, line));
+    let told = look.wrapped(&clean(&answer(summary))).into_iter().map(|line| look.style(BOLD, line));
     let restores = summary.restores.iter().flat_map(|restores| look.wrapped(&clean(&restored(restores))));
-    look.wrapped(&clean(&trials)).into_iter().chain(answer).chain(restores).collect()
+    look.wrapped(&clean(&trials)).into_iter().chain(told).chain(restores).collect()
 }
 
 /// `data restored by reflink in 0.21 s (median of 16), 32.0 MB`.

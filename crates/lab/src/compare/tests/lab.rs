@@ -13,6 +13,7 @@ fn outcome(status: TrialStatus) -> TrialOutcome {
         status,
         why: None,
         point: None,
+        storage: None,
         phases: Vec::new(),
         restored: None,
         warm_up: None,

@@ -113,6 +113,7 @@ fn outcome(status: TrialStatus, why: Option<&str>, point: Option<Point>) -> Tria
         status,
         why: why.map(str::to_owned),
         point,
+        storage: None,
         phases: Vec::new(),
         restored: None,
         warm_up: None,

@@ -140,6 +140,17 @@ fn rows_stand_over_all_points_then_for_each() {
 }
 
 #[test]
+fn storage_is_told_by_the_last_evaluation_of_each_variant() {
+    let plan = two(3, 2);
+    let server = |trial: &TrialPlan| {
+        let storage = Some(format!("Good for {} reads per second.", trial.round));
+        TrialOutcome { storage, ..outcome(TrialStatus::Done, None, None) }
+    };
+    let found = summary(&plan, &Prospects::new(), &run(&plan, &Prospects::new(), server));
+    assert_eq!(found.headline, "base: Good for 2 reads per second; other: Good for 2 reads per second.");
+}
+
+#[test]
 fn restores_are_told_and_data_that_differ() {
     let plan = two(3, 3);
     let server = |trial: &TrialPlan| {
