@@ -7,6 +7,9 @@ import puppeteer from "puppeteer-core";
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/** What takes longer than this, even on a machine with other work to do, does not come any more. */
+const PATIENCE_MS = 60_000;
+
 /** A screen as wide as those most reports are read on. */
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844, isMobile: true, hasTouch: true, deviceScaleFactor: 2 };
@@ -19,7 +22,7 @@ export function launch() {
   }
   const quiet = ["background-networking", "component-update", "default-apps", "domain-reliability", "extensions",
     "gpu", "quic", "sync"].map((what) => `--disable-${what}`);
-  return puppeteer.launch({ executablePath, headless: true, args: ["--no-sandbox", "--no-first-run", ...quiet] });
+  return puppeteer.launch({ executablePath, headless: true, args: ["--no-sandbox", "--no-first-run", ...quiet], timeout: PATIENCE_MS });
 }
 
 /**
@@ -31,6 +34,7 @@ export function launch() {
  */
 export async function open(browser, url, { viewport = DESKTOP, dark = false, javascript = true, cookies = [] } = {}) {
   const page = await browser.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
   await page.setViewport(viewport);
   await page.setJavaScriptEnabled(javascript);
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
@@ -69,13 +73,13 @@ export function textOf(page, selector = "body") {
   });
 }
 
-/** Waits until `holds`, a function that runs in the page, answers true; fails with `what` after five seconds. */
+/** Waits until `holds`, a function that runs in the page, answers true; fails with `what` after a minute. */
 export async function until(page, what, holds, ...args) {
   // Not page.waitForFunction: that evaluates text in the page, which a content security policy refuses.
-  for (const end = Date.now() + 5000; Date.now() < end; await new Promise((wake) => setTimeout(wake, 50))) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await new Promise((wake) => setTimeout(wake, 50))) {
     if (await page.evaluate(holds, ...args)) {
       return;
     }
   }
-  throw new Error(`not so within five seconds: ${what}`);
+  throw new Error(`not so within a minute: ${what}`);
 }

@@ -323,7 +323,14 @@ impl ServerDirectory {
 /// The lock on a server or a template; released when dropped, also by a kill.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+/// A process that is being started has our files open for an instant, so that closing them would not be enough.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
 }
 
 impl Lock {
@@ -345,7 +352,7 @@ impl Lock {
         }
         let text = format!("{} (pid {})\n", printable(holder), std::process::id());
         file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).during("write the lock", path)?;
-        Ok(Some(Lock { _file: file }))
+        Ok(Some(Lock { file }))
     }
 
     /// Who has written down that the lock at `path` is theirs.
@@ -363,7 +370,10 @@ impl Lock {
         match File::open(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(true),
             Err(e) => Err(e),
-            Ok(file) => taken(&file, FlockOperation::NonBlockingLockExclusive),
+            Ok(file) => {
+                let lock = taken(&file, FlockOperation::NonBlockingLockExclusive)?.then(|| Lock { file });
+                Ok(lock.is_some())
+            }
         }
     }
 

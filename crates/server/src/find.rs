@@ -30,7 +30,7 @@ const PLACES: [&str; 9] = [
 const BELOW: [&str; 6] = ["", "bin", "sbin", "usr/sbin", "usr/bin", "libexec"];
 
 /// How long `--version` may take before the program is taken for something else.
-const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// One server program on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

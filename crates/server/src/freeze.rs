@@ -218,6 +218,10 @@ mod tests {
         command.arg(format!("--defaults-file={}", directory.my_cnf().display()));
         let child = spawn(command, Lifetime::WithPlimsoll).unwrap();
         let identity = Identity::of(child.id()).unwrap();
+        // A new process has its command line a moment after its parent goes on.
+        while !identity.runs_with(&directory.my_cnf()) {
+            thread::sleep(POLL);
+        }
         let build = crate::Build { flavour: Flavour::MySql, version: "9.7.0".into(), binary: "/bin/sh".into() };
         let process = ProcessRecord {
             identity: identity.clone(),

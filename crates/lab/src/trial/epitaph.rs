@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// A server that ends has closed its connections this long before at most.
-const GONE_WITHIN: Duration = Duration::from_millis(500);
+const GONE_WITHIN: Duration = Duration::from_secs(2);
 
 /// What failed, and what a private server that is gone wrote last. Its connections close a little before it is gone.
 pub fn with_epitaph(target: &OpenTarget, text: String) -> String {

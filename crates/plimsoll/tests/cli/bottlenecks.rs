@@ -229,8 +229,17 @@ fn a_server_far_away_is_limited_by_the_network_on_mysql() {
 fn a_server_with_room_is_blamed_for_nothing(lab: &Lab) {
     lab.serves("");
     let _alone = timed_run();
-    let found = lab.runs(&format!("{SELECTS} --connections 16 --rate 200"));
-    assert_eq!(found.verdict, Verdict::NotLimited, "{found:#?}");
+    let mut sentences = Vec::new();
+    for _ in 0..TRIES {
+        let found = lab.runs(&format!("{SELECTS} --connections 16 --rate 200"));
+        match found.verdict {
+            Verdict::NotLimited => return,
+            // What others take now and then may look like a rate that was not kept.
+            Verdict::NotClear => sentences.push(found.sentence),
+            Verdict::Limited(_) => panic!("{found:#?}"),
+        }
+    }
+    panic!("a server with room was never found to have it: {sentences:#?}");
 }
 
 #[test]

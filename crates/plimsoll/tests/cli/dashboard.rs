@@ -390,7 +390,7 @@ fn a_browser_finds_its_way() {
     if dashboard.get("/dashboard.js").status == 404 {
         return skip("no script was built in; run scripts/build-web and build again");
     }
-    let (running, _) = begins(&lab, "browsed", 9, 20);
+    let (running, _) = begins(&lab, "browsed", 40, 20);
     in_browser("dashboard.mjs", &dashboard.url);
     running.signal(Signal::INT);
     running.end().exits(130);

@@ -362,6 +362,16 @@ pub struct Running {
     err: File,
 }
 
+/// A test that fails must not leave its command at work beside those that follow.
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
 impl Running {
     pub fn signal(&self, signal: Signal) {
         signal_process(self.child.id(), signal);

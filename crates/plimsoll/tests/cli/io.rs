@@ -237,7 +237,7 @@ fn every_test_mode_is_measured_and_verified() {
 }
 
 /// Each block rests most of the time, and is read and written some ten times a second.
-const VERIFIED: &str = "--test rndrw --verify --size 1M --files 2 --block 16K --rate 2000 --time 3s --json";
+const VERIFIED: &str = "--test rndrw --verify --size 1M --files 2 --block 16K --rate 2000 --time 6s --json";
 const BLOCK: u64 = 16 << 10;
 /// Of each of the two files.
 const BLOCKS: u64 = 32;

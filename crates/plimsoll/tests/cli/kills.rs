@@ -187,7 +187,7 @@ fn a_second_ctrl_c_ends_it_at_once() {
 fn external_run(lab: &Lab, outage_limit: &str) -> Running {
     let url = lab.up("");
     lab.does("load oltp_point_select --table-size 1000");
-    let line = "run oltp_point_select --connections 4 --time 6s --json --outage-limit";
+    let line = "run oltp_point_select --connections 4 --time 12s --json --outage-limit";
     let mut run = lab.begins(&format!("{line} {outage_limit} --target {url}"));
     lab.wait_until_measured(&mut run);
     let pid = lab.control().peer_pid().expect("a local server");
@@ -245,7 +245,7 @@ fn a_killed_plimsoll_leaves_no_server_and_touches_no_other() {
 fn a_second_plimsoll_is_told_who_has_the_server() {
     let Some(lab) = Lab::mariadb() else { return };
     lab.does("load oltp_read_write --table-size 1000");
-    let mut run = lab.begins("run oltp_read_write --connections 4 --time 30s --json");
+    let mut run = lab.begins("run oltp_read_write --connections 4 --time 10m --json");
     lab.wait_until_measured(&mut run);
     for line in ["run oltp_read_write", "check oltp_read_write", "drop oltp_read_write", "server stop default-mariadb"]
     {

@@ -146,7 +146,7 @@ fn a_trial_may_measure_storage() {
     let Some(lab) = Lab::mariadb_in(home.path()) else { return };
     let plan = home.path().join("io.toml");
     let text = "name = \"io\"\n[workload]\nkind = \"io\"\nprobes = 17\nsize = \"16M\"\n\
-                time = \"200ms\"\n[procedure]\nrounds = 1\n";
+                time = \"1s\"\n[procedure]\nrounds = 1\n";
     fs::write(&plan, text).expect("the home can be written");
     let ended = ends_well(&lab, &plan);
     let answer = ended.outcome["storage"].as_str().expect("one sentence");

@@ -1,10 +1,14 @@
 //! Pages in a browser: the tests of `web/test`, on pages of real recordings.
 
-use crate::harness::{Lab, run};
+use crate::harness::{Lab, begin};
 use plimsoll_report::script;
 use plimsoll_testkit::servers::skip;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
+
+/// No test in a browser takes longer, on the slowest machine.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// Why pages cannot be looked at here; `None` where they can.
 #[track_caller]
@@ -24,7 +28,7 @@ pub fn no_browser() -> Option<&'static str> {
 pub fn in_browser(test: &str, page: &str) {
     let mut command = Command::new("node");
     command.arg(web().join("test").join(test)).arg(page);
-    run(command).exits(0);
+    begin(command).end_within(LONGEST).exits(0);
 }
 
 fn web() -> PathBuf {

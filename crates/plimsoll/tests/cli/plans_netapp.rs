@@ -19,7 +19,7 @@ const SHORT: &str = "
 workload.warehouses = 1
 server.config_file = \"netapp-tr3693-small.cnf\"
 load.connections = 2
-procedure = { warmup = \"0s\", measure = \"1s\", rounds = 1 }
+procedure = { warmup = \"0s\", measure = \"3s\", rounds = 1 }
 [preset.short.variant]
 xfs.lane = \"root\"
 nfs = { lane = \"root\", layout.tables.stock = \"./dat1\" }

@@ -45,7 +45,7 @@ fn the_matrix_of_the_article_runs_beside_its_numbers() {
     let lanes = ["lane = \"ext4\"\n", "lane = \"ext4,delay=7ms\"\n"];
     assert!(lanes.iter().all(|lane| text.contains(lane)), "{text}");
     let text = lanes.iter().fold(text, |text, lane| text.replace(lane, ""));
-    let text = text.replace("size = \"1G\", time = \"10s\"", "size = \"64M\", time = \"150ms\"");
+    let text = text.replace("size = \"1G\", time = \"10s\"", "size = \"64M\", time = \"500ms\"");
     let path = home.path().join("percona-io.toml");
     fs::write(&path, text).expect("the home can be written");
     lab(home.path(), &path, "--preset small");

@@ -66,13 +66,20 @@ impl Sampler {
         self
     }
 
-    /// `t_ns` is the time since the trial's start, which is written into the lines.
+    /// `t_ns` is the time since the trial's start, which is written into the lines. A second look within one tick of the
+    /// kernel's clock has no host: what it did is in the next line.
     pub fn sample(&mut self, t_ns: u64) -> Sample {
         let now = Look::take(self.has_nfs);
-        let before = std::mem::replace(&mut self.before, now);
+        let host = match now.is_of_the_same_tick(&self.before) {
+            true => None,
+            false => {
+                let before = std::mem::replace(&mut self.before, now);
+                self.host(&before, t_ns)
+            }
+        };
         let server = self.server.and_then(|pid| process(pid, t_ns));
         Sample {
-            host: self.host(&before, t_ns),
+            host,
             server: server.map(|server| ServerSample { group: self.server_groups.sample(), ..server }),
             own_cpu: process_cpu(),
         }
@@ -138,6 +145,10 @@ impl Look {
         }
     }
 
+    fn is_of_the_same_tick(&self, before: &Look) -> bool {
+        matches!((&self.stat, &before.stat), (Some(now), Some(before)) if now.total == before.total)
+    }
+
     fn pressure_since(&self, before: &Look) -> Pressure {
         let moved = |place: usize| Some(pressure::since(self.pressure[place]?, before.pressure[place]?));
         Pressure { cpu: moved(0), memory: moved(1), io: moved(2) }
@@ -201,6 +212,20 @@ mod tests {
             // With no tick in between, a CPU has no shares.
             assert!(sum == 0.0 || (sum - 1.0).abs() < 0.001, "CPU {number}: {sum}");
         }
+    }
+
+    #[test]
+    fn looks_that_follow_each_other_at_once_lose_no_time() {
+        let begun = Instant::now();
+        let mut sampler = Sampler::new(None);
+        let mut seconds = 0.0;
+        while begun.elapsed() < Duration::from_millis(60) {
+            let Some(host) = sampler.sample(0).host else { continue };
+            let sum = host.user + host.system + host.iowait + host.steal + host.idle;
+            assert!((sum - 1.0).abs() < 1e-9, "{host:?}");
+            seconds += host.seconds;
+        }
+        assert!(seconds > 0.0 && seconds <= begun.elapsed().as_secs_f64(), "{seconds}");
     }
 
     /// Every group of numbers that this machine has is told, and only that.

@@ -173,7 +173,7 @@ impl Site {
         }
         let locked = directory.metadata().during("look at", &self.root)?.ino();
         let there = fs::symlink_metadata(&self.root).is_ok_and(|facts| facts.ino() == locked);
-        Ok(there.then_some(Lock { _directory: directory }))
+        Ok(Some(Lock { directory }).filter(|_| there))
     }
 
     /// Removes the directory with all that is in it, the journal last. Nothing there is success.
@@ -227,7 +227,14 @@ fn missing_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
 /// The right to change a lane, for as long as this lives. The kernel takes it back from a process that was killed.
 #[derive(Debug)]
 pub struct Lock {
-    _directory: File,
+    directory: File,
+}
+
+/// A process that is being started has our files open for an instant, so that closing them would not be enough.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = flock(&self.directory, FlockOperation::Unlock);
+    }
 }
 
 #[cfg(test)]
