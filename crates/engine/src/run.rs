@@ -286,7 +286,7 @@ impl<W: Workload> EventLoop<W> {
                 return Err(Reason::Lost("stopped before the start".to_owned()));
             }
             let connecting = self.gate.ready.get() < self.slots.len();
-            if connecting && self.silent() {
+            if connecting && self.is_silent() {
                 return Err(Reason::Lost(self.silence()));
             }
             self.turn(u64::MAX);
@@ -304,6 +304,14 @@ impl<W: Workload> EventLoop<W> {
         if self.executor.live() == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    /// Whether the server is silent. A loop that was stopped itself for so long looks first at what came meanwhile.
+    fn is_silent(&mut self) -> bool {
+        if self.silent() {
+            self.turn(0);
+        }
+        self.silent()
     }
 
     fn silent(&self) -> bool {
@@ -349,7 +357,7 @@ impl<W: Workload> EventLoop<W> {
             if now >= ends {
                 self.context.release_idle();
             }
-            if self.context.in_flight.get() > 0 && self.silent() && self.context.reason.borrow().is_none() {
+            if self.context.in_flight.get() > 0 && self.is_silent() && self.context.reason.borrow().is_none() {
                 self.context.give_up(Reason::Lost(self.silence()));
             }
             let waited = now.saturating_sub(ends) > DRAIN_NS;

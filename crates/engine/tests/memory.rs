@@ -10,8 +10,8 @@ mod scripts;
 #[path = "engine/steps.rs"]
 mod steps;
 
-use conduct::{Conducted, at, conduct, spec};
-use plimsoll_engine::{Reason, RunSpec};
+use conduct::{Conducted, at, conduct, impatient, spec};
+use plimsoll_engine::{Endpoint, Reason, RunSpec};
 use plimsoll_load::window::Limit;
 use plimsoll_model::StatementKind::Select;
 use plimsoll_testkit::fake::{Fake, Talk};
@@ -31,6 +31,7 @@ fn peak() -> u64 {
 #[track_caller]
 fn within(
     mebibytes: u64,
+    spec: fn(Endpoint) -> RunSpec,
     connections: usize,
     answer: impl Fn(&mut Talk) -> io::Result<()> + Clone + Send + Sync + 'static,
 ) -> Conducted {
@@ -46,22 +47,22 @@ fn within(
 #[test]
 fn a_server_cannot_make_the_client_take_memory_without_bound() {
     // What the run itself takes, above all its histograms.
-    within(32, 64, |talk| talk.stall());
+    within(32, impatient, 64, |talk| talk.stall());
 
     // 64 × 16 MiB announced, one byte of each sent.
-    let conducted = within(32, 64, |talk| {
+    let conducted = within(32, impatient, 64, |talk| {
         talk.send(&[0xff, 0xff, 0xff, 1, 0])?;
         talk.stall()
     });
     assert!(matches!(conducted.reason(), Reason::Lost(_)));
 
     // Rows that never end; the run does.
-    let conducted = within(16, 4, flood);
+    let conducted = within(16, spec, 4, flood);
     assert_eq!((conducted.totals.counts.started, conducted.totals.counts.unfinished), (4, 4));
 
     // One row that never ends, in pieces of 16 MiB: one piece is held at a time, with room to read into; the server
     // here has one as well.
-    let conducted = within(96, 1, |talk| {
+    let conducted = within(96, spec, 1, |talk| {
         talk.send(&[1, 0, 0, 1, 1])?;
         let mut column = Vec::new();
         plimsoll_wire::server::put_column(&mut column, 2, "c");

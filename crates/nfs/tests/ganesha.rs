@@ -94,11 +94,12 @@ fn overlap() {
     let far = relay(Duration::from_millis(1));
     let client = Client::mount(&server, far, false);
     let path = client.at("read.me");
-    fs::write(&path, vec![7; 64 * PAGE]).unwrap();
+    fs::write(&path, vec![7; 16 * PAGE]).unwrap();
     let file = direct(&path);
-    let alone = reads(&file, 1, 64);
-    let together = reads(&file, 16, 4);
-    assert!(together * 2 < alone, "16 threads took {together:?} for the 64 reads that took one {alone:?}");
+    // Whatever else the machine does may make one of them slower, none faster.
+    let best = |threads, each| (0..5).map(|_| reads(&file, threads, each)).min().unwrap();
+    let (alone, together) = (best(1, 16), best(16, 1));
+    assert!(together * 2 < alone, "16 threads took {together:?} for the 16 reads that took one {alone:?}");
     drop(file);
     client.end();
 }

@@ -20,8 +20,9 @@
 //! have left.
 
 use crate::ServerError;
-use crate::directory::{Lock, ServerDirectory};
+use crate::directory::ServerDirectory;
 use crate::error::During;
+use crate::lock::Lock;
 use crate::process::{self, Identity};
 use procfs::process::Process;
 use rustix::process::{Signal, pidfd_send_signal, setsid};

@@ -2,8 +2,9 @@
 
 use crate::bootstrap::Installation;
 use crate::confine::Confinement;
-use crate::directory::{Lock, ProcessRecord, Record, ServerDirectory, remove_tree};
+use crate::directory::{ProcessRecord, Record, ServerDirectory, remove_tree};
 use crate::error::During;
+use crate::lock::Lock;
 use crate::process::{self, Ending, Identity, Lifetime, scrub, spawn};
 use crate::{Build, Home, ServerError, Settings, host, sample, template};
 use plimsoll_model::Flavour;

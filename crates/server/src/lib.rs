@@ -20,6 +20,7 @@ pub mod freeze;
 pub mod home;
 pub mod host;
 pub mod instance;
+pub mod lock;
 mod memory_group;
 pub mod options;
 pub mod place;

@@ -1,7 +1,7 @@
 //! One lab at a time for each plan, whose rigs and recordings two would take from each other.
 
-use crate::directory::Lock;
 use crate::home::real_directory;
+use crate::lock::Lock;
 use crate::{Home, ServerError};
 use std::fs;
 use std::path::PathBuf;

@@ -3,10 +3,11 @@
 //! Initialising takes seconds, copying tens of milliseconds. An entry is made under its own lock in a
 //! directory beside it and renamed when complete; so an entry that exists is whole.
 
-use crate::directory::{Lock, remove_tree};
+use crate::directory::remove_tree;
 use crate::error::During;
 use crate::fingerprint::fingerprint;
 use crate::instance::{Step, Watch};
+use crate::lock::Lock;
 use crate::{Build, Home, ServerError, Setting, Settings, bootstrap};
 use rustix::fs::ioctl_ficlone;
 use std::fs::{self, DirBuilder, File};

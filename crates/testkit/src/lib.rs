@@ -7,5 +7,6 @@
 
 pub mod fake;
 pub mod groups;
+pub mod programs;
 pub mod proxy;
 pub mod servers;

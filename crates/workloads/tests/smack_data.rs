@@ -173,7 +173,7 @@ fn run(endpoint: &Endpoint, workload: Smack, protocol: Protocol) -> Totals {
         warmup_ns: 0,
         seed: 1,
         protocol,
-        outage_limit_ns: 600_000_000,
+        outage_limit_ns: 20_000_000_000,
         ignore_errors: Vec::new(),
         private: true,
         ask: None,

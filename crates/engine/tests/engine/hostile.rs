@@ -1,6 +1,6 @@
 //! Servers that send what no server should: each gets one clear answer, soon, in bounded memory.
 
-use crate::conduct::{at, conduct, conduct_with, spec, watched};
+use crate::conduct::{at, conduct, conduct_with, impatient, spec, watched};
 use crate::scripts::{answering, flood};
 use crate::steps::Steps;
 use plimsoll_engine::control::Control;
@@ -21,6 +21,20 @@ fn point_select() -> Steps {
 /// The reason why a run against this script ends, on a Unix socket and over TCP, which has to be the same.
 #[track_caller]
 fn reason(script: impl Fn(&mut Talk) -> io::Result<()> + Clone + Send + Sync + 'static) -> Reason {
+    reason_for(spec, script)
+}
+
+/// The same for a server that falls silent.
+#[track_caller]
+fn reason_of_silence(script: impl Fn(&mut Talk) -> io::Result<()> + Clone + Send + Sync + 'static) -> Reason {
+    reason_for(impatient, script)
+}
+
+#[track_caller]
+fn reason_for(
+    spec: fn(Endpoint) -> RunSpec,
+    script: impl Fn(&mut Talk) -> io::Result<()> + Clone + Send + Sync + 'static,
+) -> Reason {
     let [unix, tcp] = Fake::both(script).map(|fake| conduct(spec(at(&fake)), point_select()).reason().clone());
     assert_eq!(unix, tcp);
     unix
@@ -42,7 +56,7 @@ fn a_greeting_that_is_none_is_named() {
 #[test]
 fn another_protocol_ends_in_silence_or_in_a_closed_connection() {
     let http: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\r\n";
-    let silent = reason(move |talk| {
+    let silent = reason_of_silence(move |talk| {
         talk.send(http)?;
         talk.stall()
     });
@@ -55,7 +69,7 @@ fn another_protocol_ends_in_silence_or_in_a_closed_connection() {
 #[test]
 fn a_server_that_never_greets_is_given_up() {
     let begun = Instant::now();
-    let silent = reason(Talk::stall);
+    let silent = reason_of_silence(Talk::stall);
     assert_eq!(silent, Reason::Lost("the server did not answer for 1 s".to_owned()));
     assert!(begun.elapsed() < Duration::from_secs(20), "twice 0.6 s and some turns");
 }
@@ -69,7 +83,7 @@ fn a_server_that_stalls_in_mid_answer_is_given_up() {
         talk.stall()
     });
     let fake = Fake::unix(script);
-    let conducted = conduct(spec(at(&fake)), point_select());
+    let conducted = conduct(impatient(at(&fake)), point_select());
     assert_eq!(conducted.reason(), &Reason::Lost("the server did not answer for 1 s".to_owned()));
     let counts = conducted.totals.counts;
     assert_eq!((counts.started, counts.finished, counts.unfinished), (1, 0, 1));
@@ -238,7 +252,7 @@ fn a_run_can_be_stopped_in_its_middle() {
     let fake = Fake::unix(Talk::behave);
     let spec = RunSpec { limit: Limit::Time(60_000_000_000), connections: 4, loops: 2, ..spec(at(&fake)) };
     let stop = |run: &plimsoll_engine::Run| {
-        std::thread::sleep(Duration::from_millis(200));
+        std::thread::sleep(Duration::from_secs(1));
         run.stop();
     };
     let (conducted, _) = conduct_with(spec, point_select(), stop, || {});

@@ -1,18 +1,20 @@
 //! Servers that go away and come back, or seem to.
 
-use crate::conduct::{at, conduct, conduct_with, spec};
+use crate::conduct::{at, conduct, conduct_with, impatient, spec};
 use crate::real::Real;
 use crate::steps::Steps;
-use plimsoll_engine::{LoopEvent, Reason, Run, RunSpec};
+use plimsoll_engine::workload::{Input, Workload};
+use plimsoll_engine::{Failure, LoopEvent, Reason, Run, RunSpec, Session, Statement};
 use plimsoll_load::arrivals::Arrivals;
+use plimsoll_load::recorder::End;
 use plimsoll_load::window::Limit;
 use plimsoll_model::StatementKind::{Select, Update};
-use plimsoll_testkit::fake::{Answers, Fake, Talk};
-use plimsoll_wire::{command, server};
+use plimsoll_testkit::fake::{Answers, Fake, Place, Talk};
+use plimsoll_wire::{Value, command, server};
 use std::io;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -74,19 +76,12 @@ fn an_external_server_that_comes_back_is_gone_on_with() {
 #[test]
 fn an_external_server_that_stays_away_ends_the_run() {
     let fake = Fake::unix(failing_below(usize::MAX, |_| {}));
-    let spec = RunSpec { private: false, ..spec(at(&fake)) };
-    let gone = thread::spawn({
-        let Ok(plimsoll_engine::endpoint::Resolved::Unix(path)) = spec.endpoint.address.resolve() else {
-            panic!("a Unix socket")
-        };
-        move || {
-            thread::sleep(Duration::from_millis(30));
-            drop(std::fs::remove_file(path));
-        }
-    });
-    let start = move |_: &Run| gone.join().unwrap();
-    let spec = RunSpec { arrivals: Arrivals::Constant { rate: 20.0 }, limit: Limit::Time(60_000_000_000), ..spec };
-    let (conducted, _) = conduct_with(spec, update(), start, || {});
+    let Place::Unix(path) = fake.place.clone() else { panic!("a Unix socket") };
+    let (arrivals, limit) = (Arrivals::Constant { rate: 20.0 }, Limit::Time(60_000_000_000));
+    let spec = RunSpec { private: false, arrivals, limit, ..impatient(at(&fake)) };
+    // Connected to once, before the start, and never again.
+    let unlink = || drop(std::fs::remove_file(&path));
+    let (conducted, _) = conduct_with(spec, update(), |_| {}, unlink);
     match conducted.reason() {
         Reason::Lost(message) => assert!(
             message.starts_with("the server was gone for 1 s (--outage-limit): cannot connect to the socket /tmp/pl-"),
@@ -97,7 +92,7 @@ fn an_external_server_that_stays_away_ends_the_run() {
     let counts = conducted.totals.counts;
     assert_eq!(counts.offered, counts.started + counts.dropped);
     assert_eq!(counts.started, counts.finished + counts.failed + counts.unfinished);
-    assert!(counts.finished >= 2 && counts.unfinished == 1, "{counts:?}");
+    assert_eq!((counts.finished, counts.unfinished), (2, 1));
 }
 
 #[test]
@@ -108,45 +103,122 @@ fn a_private_server_that_is_gone_ends_the_run_at_once() {
     assert_eq!(conducted.totals.counts.finished, 2);
 }
 
+fn select() -> Steps {
+    Steps::autocommit(&[(Select, "SELECT ?")])
+}
+
+/// Answers later than a loop looks after itself, and much sooner than [`OUTAGE`].
+fn slow(talk: &mut Talk) -> io::Result<()> {
+    talk.greet()?;
+    let mut answers = Answers::new(talk.capabilities());
+    talk.serve(|payload, out| {
+        if payload[0] == command::STMT_EXECUTE {
+            thread::sleep(Duration::from_millis(300));
+        }
+        answers.put(payload, out);
+    })
+}
+
+const OUTAGE: Duration = Duration::from_millis(1500);
+
 #[test]
-fn waiting_for_the_start_or_for_an_arrival_is_no_outage() {
-    // Answers later than a loop looks after itself, and sooner than the outage limit.
-    let slow = |talk: &mut Talk| {
-        talk.greet()?;
-        let mut answers = Answers::new(talk.capabilities());
-        talk.serve(|payload, out| {
-            if payload[0] == command::STMT_EXECUTE {
-                thread::sleep(Duration::from_millis(300));
-            }
-            answers.put(payload, out);
-        })
-    };
-    let select = || Steps::autocommit(&[(Select, "SELECT ?")]);
+fn waiting_for_the_start_is_no_outage() {
     let fake = Fake::unix(slow);
-    let spec = RunSpec { limit: Limit::EventsPerConnection(2), ..spec(at(&fake)) };
+    let outage_limit_ns = OUTAGE.as_nanos() as u64;
+    let spec = RunSpec { limit: Limit::EventsPerConnection(2), outage_limit_ns, ..spec(at(&fake)) };
     let calls = AtomicUsize::new(0);
     let wait_before_the_start = || {
         if calls.fetch_add(1, Ordering::Relaxed) == 0 {
-            thread::sleep(Duration::from_millis(800));
+            thread::sleep(OUTAGE + Duration::from_millis(300));
         }
     };
-    let (conducted, _) = conduct_with(spec.clone(), select(), |_| {}, wait_before_the_start);
+    let (conducted, _) = conduct_with(spec, select(), |_| {}, wait_before_the_start);
     assert_eq!(conducted.tally().counters.transactions, 2);
+}
 
-    let arrivals = Arrivals::Constant { rate: 1.0 };
-    let spec = RunSpec { arrivals, limit: Limit::Time(2_500_000_000), ..spec };
+#[test]
+fn waiting_for_an_arrival_is_no_outage() {
+    let fake = Fake::unix(slow);
+    let outage_limit_ns = OUTAGE.as_nanos() as u64;
+    // At 0, 2 and 4 s; the next were at 6 s.
+    let (arrivals, limit) = (Arrivals::Constant { rate: 0.5 }, Limit::Time(5_500_000_000));
+    let spec = RunSpec { arrivals, limit, outage_limit_ns, ..spec(at(&fake)) };
     assert_eq!(conduct(spec, select()).tally().counters.transactions, 3);
+}
+
+/// Whoever is answered first stops the whole loop, until the other's answer has been there for longer than an impatient
+/// run waits.
+struct Stopping {
+    answered: AtomicUsize,
+    meet: Arc<Barrier>,
+}
+
+impl Workload for Stopping {
+    type State = ();
+
+    fn statements(&self) -> Vec<Statement> {
+        select().statements()
+    }
+
+    fn state(&self, _connection: usize, _connections: usize) {}
+
+    async fn transaction(&self, _: &mut (), session: &mut Session, _: &mut Input) -> Result<End, Failure> {
+        session.execute(0, &[Value::Int(1)]).await?;
+        if self.answered.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.meet.wait();
+            self.meet.wait();
+            thread::sleep(Duration::from_secs(1));
+        }
+        Ok(End::Autocommit(1))
+    }
+}
+
+#[test]
+fn a_loop_that_was_stopped_itself_blames_no_server() {
+    let meet = Arc::new(Barrier::new(2));
+    let (meets, executions) = (Arc::clone(&meet), AtomicUsize::new(0));
+    let fake = Fake::unix(move |talk| {
+        talk.greet()?;
+        let mut answers = Answers::new(talk.capabilities());
+        loop {
+            let (_, payload) = talk.packet()?;
+            let is_second = payload[0] == command::STMT_EXECUTE && executions.fetch_add(1, Ordering::Relaxed) == 1;
+            let mut out = Vec::new();
+            answers.put(&payload, &mut out);
+            if is_second {
+                meets.wait();
+            }
+            talk.send(&out)?;
+            if is_second {
+                meets.wait();
+            }
+        }
+    });
+    let spec = RunSpec { connections: 2, limit: Limit::EventsPerConnection(1), ..impatient(at(&fake)) };
+    let conducted = conduct(spec, Stopping { answered: AtomicUsize::new(0), meet });
+    assert_eq!(conducted.tally().counters.transactions, 2);
 }
 
 #[test]
 fn an_open_loop_that_is_stopped_between_arrivals_ends_cleanly() {
-    let fake = Fake::unix(Talk::behave);
+    let (asks, asked) = mpsc::channel();
+    let fake = Fake::unix(move |talk| {
+        talk.greet()?;
+        let mut answers = Answers::new(talk.capabilities());
+        talk.serve(|payload, out| {
+            answers.put(payload, out);
+            if payload[0] == command::STMT_EXECUTE {
+                // Whoever listened has ended.
+                let _ = asks.send(());
+            }
+        })
+    });
     let arrivals = Arrivals::Constant { rate: 0.5 };
     let spec = RunSpec { arrivals, limit: Limit::Time(60_000_000_000), ..spec(at(&fake)) };
-    let run = Run::begin(spec, Arc::new(Steps::autocommit(&[(Select, "SELECT ?")])));
+    let run = Run::begin(spec, Arc::new(select()));
     while !matches!(run.next(Duration::from_secs(30)), Some(LoopEvent::Ready { .. })) {}
     run.start();
-    thread::sleep(Duration::from_millis(100));
+    asked.recv_timeout(Duration::from_secs(30)).expect("the first arrival");
     run.stop();
     // Longer than to the next arrival, which nobody may count any more.
     let end = Instant::now() + Duration::from_millis(2500);
@@ -175,11 +247,11 @@ fn a_real_server_that_is_killed_ends_the_run_at_once() {
         ..spec(server.unix())
     };
     let kill = |_: &Run| {
-        thread::sleep(Duration::from_millis(300));
+        thread::sleep(Duration::from_secs(1));
         let killed = Command::new("kill").arg("-9").arg(server.pid().to_string()).status();
         assert!(killed.is_ok_and(|status| status.success()));
     };
-    let (conducted, _) = conduct_with(spec, Steps::autocommit(&[(Select, "SELECT ?")]), kill, || {});
+    let (conducted, _) = conduct_with(spec, select(), kill, || {});
     assert!(!conducted.reasons.is_empty());
     assert!(conducted.reasons.iter().all(|reason| matches!(reason, Reason::Lost(_))), "{:?}", conducted.reasons);
     let counts = conducted.totals.counts;

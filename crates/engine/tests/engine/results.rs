@@ -170,7 +170,7 @@ where
         sql: (*sql).to_owned(),
         prepared: *prepared,
     };
-    let spec = RunSpec { limit: Limit::Events(1), outage_limit_ns: 20_000_000_000, ..spec };
+    let spec = RunSpec { limit: Limit::Events(1), ..spec };
     let conducted = conduct(spec, Once { statements: sql.iter().map(statement).collect(), body });
     // An assertion in the body ends the loop without a word.
     assert_eq!(conducted.tally().counters.transactions, 1);

@@ -1,6 +1,6 @@
 //! TLS with real servers, as each `ssl-mode` has it, and with ones that tamper with it.
 
-use crate::conduct::{at, conduct, spec};
+use crate::conduct::{at, conduct, impatient, spec};
 use crate::real::{Real, log_in, on_each_server, with_tls};
 use crate::steps::Steps;
 use plimsoll_engine::tls::{Mode, Tls};
@@ -163,6 +163,11 @@ fn modes_are_named_as_mysql_names_them() {
 
 #[track_caller]
 fn reason(fake: &Fake) -> Reason {
+    reason_for(spec, fake)
+}
+
+#[track_caller]
+fn reason_for(spec: fn(Endpoint) -> RunSpec, fake: &Fake) -> Reason {
     let endpoint = with_tls(at(fake), Mode::Preferred, None);
     conduct(spec(endpoint), Steps::autocommit(&[(Select, "SELECT ?")])).reason().clone()
 }
@@ -199,7 +204,7 @@ fn garbage_and_silence_instead_of_tls_are_told_apart() {
         talk.send_greeting(OFFERS_TLS, "mysql_native_password")?;
         talk.stall()
     });
-    assert_eq!(reason(&silence), Reason::Lost("the server did not answer for 1 s".to_owned()));
+    assert_eq!(reason_for(impatient, &silence), Reason::Lost("the server did not answer for 1 s".to_owned()));
     let closing = Fake::tcp(|talk| {
         talk.send_greeting(OFFERS_TLS, "mysql_native_password")?;
         talk.packet().map(drop)

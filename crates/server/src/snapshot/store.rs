@@ -8,9 +8,10 @@ use super::{
     digest,
     tree::{self, Way},
 };
-use crate::directory::{Lock, write_json};
+use crate::directory::write_json;
 use crate::error::During;
 use crate::home::real_directory;
+use crate::lock::Lock;
 use crate::{Build, Home, ServerError};
 use rustix::fs::syncfs;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
-use crate::place::{NAME, on_each_server, on_one_server};
+use crate::place::{NAME, home_with_cache, on_each_server, on_one_server};
 use plimsoll_server::process::Identity;
 use plimsoll_server::registry::{self, Cleaned, State};
 use plimsoll_server::{Opening, ServerError};
+use plimsoll_testkit::servers;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -111,11 +112,12 @@ fn clean_leaves_a_server_in_use_alone() {
 
 #[test]
 fn clean_removes_a_template_that_was_never_finished() {
-    on_one_server(|place| {
-        let half = place.home.templates().join("mariadb-0-0000000000000000.building");
-        fs::create_dir_all(half.join("data")).unwrap();
-        let cleaning = registry::clean(&place.home).unwrap();
-        assert!(cleaning.cleaned.contains(&Cleaned::Path(half.clone())), "{cleaning:?}");
-        assert!(!half.exists());
-    });
+    // In a cache of its own: every other test that cleans the shared one would remove it, too.
+    let base = servers::home();
+    let home = home_with_cache(base.path(), &base.path().join("cache"));
+    let half = home.templates().join("mariadb-0-0000000000000000.building");
+    fs::create_dir_all(half.join("data")).unwrap();
+    let cleaning = registry::clean(&home).unwrap();
+    assert_eq!(cleaning.cleaned, [Cleaned::Path(half.clone())]);
+    assert!(!half.exists());
 }

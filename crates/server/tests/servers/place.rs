@@ -116,9 +116,13 @@ pub fn on_one_server(test: impl Fn(&Place)) {
 /// A home below `base`, with its sockets there.
 pub fn home_at(base: &Path) -> Home {
     // The cache is shared by all tests and runs: initialising takes longer than most of them.
+    home_with_cache(base, &Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+}
+
+pub fn home_with_cache(base: &Path, cache: &Path) -> Home {
     let values = [
         ("PLIMSOLL_HOME", base.join("home")),
-        ("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")),
+        ("XDG_CACHE_HOME", cache.to_owned()),
         ("XDG_RUNTIME_DIR", base.to_owned()),
     ];
     Home::resolve(|name| values.iter().find(|(n, _)| *n == name).map(|(_, path)| OsString::from(path))).unwrap()

@@ -2,9 +2,10 @@ use crate::place::{NAME, home_at, on_each_server, on_one_server};
 use plimsoll_model::Flavour;
 use plimsoll_server::find::Build;
 use plimsoll_server::{Opening, PrivateServer, Selector, ServerError, find, registry, sample};
+use plimsoll_testkit::programs::write_script;
 use plimsoll_testkit::servers;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 
 #[test]
 fn a_broken_setting_is_told_in_the_servers_own_words() {
@@ -90,8 +91,7 @@ fn a_launcher_that_stays_in_between_is_refused() {
     on_one_server(|place| {
         let launcher = place.home.path().join("mariadbd");
         let text = format!("#!/bin/sh\n{} \"$@\"\nexit $?\n", place.build.binary.display());
-        fs::write(&launcher, text).unwrap();
-        fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).unwrap();
+        write_script(&launcher, &text);
         let build = find(&Selector::Path(place.home.path().to_owned())).unwrap();
         assert_eq!((&build.version, &build.binary), (&place.build.version, &launcher));
         let error = PrivateServer::open(&place.home, NAME, &build, &place.settings(), Opening::new("a test"));

@@ -200,22 +200,48 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::{Barrier, OnceLock, Weak};
     use std::thread;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     /// Keeps what was appended and how often; takes its time over each.
     #[derive(Debug, Default)]
     struct Slow {
         delay: Duration,
+        /// Slower than each of these.
+        committers: Option<Arc<Committers>>,
         groups: Arc<Mutex<Vec<u64>>>,
         fails_after: Option<usize>,
+    }
+
+    /// Who has something to commit to a log still, one byte at a time.
+    #[derive(Debug, Default)]
+    struct Committers {
+        left: AtomicU64,
+        log: OnceLock<Weak<GroupCommit<Slow>>>,
+    }
+
+    impl Committers {
+        /// Waits until all who are not in the group that is being flushed, of so many, wait for the next one.
+        fn wait(&self, in_group: u64) -> io::Result<()> {
+            let log = self.log.get().and_then(Weak::upgrade).expect("a log that is in use");
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while in_group + lock(&log.state).joined_bytes < self.left.load(Ordering::Acquire) {
+                if Instant::now() > deadline {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                thread::sleep(Duration::from_micros(100));
+            }
+            Ok(())
+        }
     }
 
     impl Tail for Slow {
         fn append(&mut self, bytes: u64) -> io::Result<Flushed> {
             let sent_ns = now_ns();
             thread::sleep(self.delay);
+            self.committers.as_ref().map_or(Ok(()), |committers| committers.wait(bytes))?;
             let mut groups = lock(&self.groups);
             if self.fails_after.is_some_and(|most| groups.len() >= most) {
                 return Err(io::Error::from_raw_os_error(5));
@@ -225,10 +251,14 @@ mod tests {
         }
     }
 
-    /// Each of `committers` commits `commits` times one byte; the sizes of the groups.
-    fn groups(committers: usize, commits: usize, delay: Duration) -> Vec<u64> {
+    /// Each of `committers` commits `commits` times one byte, to a log that is slower than they are or that takes no
+    /// time; the sizes of the groups.
+    fn groups(committers: usize, commits: usize, is_slow: bool) -> Vec<u64> {
         let groups = Arc::default();
-        let log = GroupCommit::new(Slow { delay, groups: Arc::clone(&groups), fails_after: None });
+        let all = Arc::new(Committers { left: AtomicU64::new(committers as u64), ..Committers::default() });
+        let tail = Slow { committers: is_slow.then(|| all.clone()), groups: Arc::clone(&groups), ..Slow::default() };
+        let log = Arc::new(GroupCommit::new(tail));
+        all.log.set(Arc::downgrade(&log)).unwrap();
         let start = Barrier::new(committers);
         let durable = || lock(&groups).iter().sum::<u64>();
         thread::scope(|scope| {
@@ -239,6 +269,7 @@ mod tests {
                         log.commit(1).unwrap();
                         assert!(durable() >= own, "returned before its bytes were durable");
                     }
+                    all.left.fetch_sub(1, Ordering::Release);
                 });
             }
         });
@@ -249,7 +280,7 @@ mod tests {
 
     #[test]
     fn one_committer_flushes_for_each_commit() {
-        assert_eq!(groups(1, 50, Duration::ZERO), [1; 50]);
+        assert_eq!(groups(1, 50, false), [1; 50]);
     }
 
     /// Whoever came first is alone in its group and stays so; the groups still take turns, two to each round of commits.
@@ -257,16 +288,15 @@ mod tests {
     fn committers_on_a_slow_log_fall_into_two_groups_that_take_turns() {
         const ROUNDS: usize = 20;
         for committers in [2, 8, 64] {
-            let sizes = groups(committers, ROUNDS, Duration::from_millis(5));
-            // Some rounds more for those that are late.
-            assert!((3 * ROUNDS / 2..=3 * ROUNDS).contains(&sizes.len()), "{committers}: {sizes:?}");
+            let sizes = groups(committers, ROUNDS, true);
+            assert_eq!(sizes, [1, committers as u64 - 1].repeat(ROUNDS));
         }
     }
 
     #[test]
     fn many_committers_on_a_fast_log_lose_nothing() {
         for _ in 0..20 {
-            let sizes = groups(16, 200, Duration::ZERO);
+            let sizes = groups(16, 200, false);
             assert!(sizes.len() <= 3200 && sizes.iter().all(|size| (1..=16).contains(size)), "{sizes:?}");
         }
     }

@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long the client may take to tell its counts: a second that it misses is left out.
-const ANSWERS_WITHIN: Duration = Duration::from_millis(250);
+pub const ANSWERS_WITHIN: Duration = Duration::from_millis(250);
 /// The counts of all kinds of a protocol are shorter.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Operations by kind, as the protocol's specification spells them, since the client began; none if it does not tell in
-/// time.
-pub fn operations(socket: &Path) -> Option<BTreeMap<String, u64>> {
+/// Operations by kind, as the protocol's specification spells them, since the client began; none if it does not tell
+/// within `patience`.
+pub fn operations(socket: &Path, patience: Duration) -> Option<BTreeMap<String, u64>> {
     let stream = connect(socket)?;
-    stream.set_read_timeout(Some(ANSWERS_WITHIN)).ok()?;
+    stream.set_read_timeout(Some(patience)).ok()?;
     let mut line = String::new();
     BufReader::new(stream.take(MOST_BYTES)).read_line(&mut line).ok()?;
     serde_json::from_str(&line).ok()
@@ -48,6 +48,7 @@ pub struct StorageSampler {
     link: Vec<Watched>,
     device: Option<Device>,
     operations: Option<PathBuf>,
+    patience: Duration,
     before: Look,
 }
 
@@ -62,6 +63,11 @@ struct Look {
 impl StorageSampler {
     /// Begins now; none for a lane that lies on no network.
     pub fn of(lane: &Lane) -> Option<StorageSampler> {
+        StorageSampler::waiting(lane, ANSWERS_WITHIN)
+    }
+
+    /// One that lets the client take so long to tell its counts.
+    fn waiting(lane: &Lane, patience: Duration) -> Option<StorageSampler> {
         if lane.parts.is_empty() {
             return None;
         }
@@ -72,6 +78,7 @@ impl StorageSampler {
             link: side(Side::Link),
             device: lane.server_device.clone().map(|name| Device { name }),
             operations: lane.operations.clone(),
+            patience,
             before: Look { taken: Instant::now(), device: None, operations: None },
         };
         sampler.before = sampler.look();
@@ -105,7 +112,7 @@ impl StorageSampler {
         Look {
             taken: Instant::now(),
             device: self.device.as_ref().and_then(Device::counters),
-            operations: self.operations.as_deref().and_then(operations),
+            operations: self.operations.as_deref().and_then(|socket| operations(socket, self.patience)),
         }
     }
 }
@@ -155,6 +162,8 @@ fn cpus(side: &mut [Watched], seconds: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::thread_cpu_ns;
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     use std::io::Write;
     use std::os::unix::net::UnixListener;
     use std::process::Command;
@@ -176,10 +185,11 @@ mod tests {
         }
     }
 
+    /// Uses so much CPU, which takes longer where others want it as well.
     fn burn(time: Duration) {
-        let begun = Instant::now();
-        while begun.elapsed() < time {
-            std::hint::black_box(begun.elapsed());
+        let end_ns = thread_cpu_ns() + time.as_nanos() as u64;
+        while thread_cpu_ns() < end_ns {
+            std::hint::spin_loop();
         }
     }
 
@@ -194,8 +204,9 @@ mod tests {
         assert_eq!((sample.t_ns, sample.client_cpu, sample.link_cpu), (7, Some(0.0), None));
         assert_eq!((sample.server_device, sample.operations, sample.ended.len()), (None, None, 0));
         child.kill().unwrap();
+        // Until it has ended, and leaves it there to be waited for.
+        waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
         let mut has_ended = |when: &str| {
-            std::thread::sleep(Duration::from_millis(30));
             let sample = sampler.sample(8);
             assert_eq!((sample.client_cpu, &sample.ended[..]), (None, &["sleep".to_owned()][..]), "{when}");
             assert!(sample.server_cpu.is_some(), "the other side goes on");
@@ -217,7 +228,8 @@ mod tests {
             }
         });
         let parts = vec![part(Side::Client, "us", std::process::id())];
-        let mut sampler = StorageSampler::of(&lane(parts, Some(socket))).unwrap();
+        let lane = lane(parts, Some(socket));
+        let mut sampler = StorageSampler::waiting(&lane, Duration::from_secs(30)).unwrap();
         let counted = sampler.sample(1).operations.unwrap();
         assert_eq!(counted, [("COMMIT".to_owned(), 1), ("WRITE".to_owned(), 2)].into());
         assert_eq!(sampler.sample(2).operations, None, "what cannot be read is no count");
@@ -230,14 +242,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("operations");
         let _listener = UnixListener::bind(&socket).unwrap();
-        assert_eq!(operations(&socket), None);
+        assert_eq!(operations(&socket, ANSWERS_WITHIN), None);
         // Nor once as many wait as the kernel lets wait.
         let mut waiting = Vec::new();
         while let Some(one) = connect(&socket) {
             waiting.push(one);
         }
         assert!(!waiting.is_empty());
-        assert_eq!(operations(&socket), None);
+        assert_eq!(operations(&socket, ANSWERS_WITHIN), None);
     }
 
     #[test]

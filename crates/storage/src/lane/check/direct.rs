@@ -56,7 +56,10 @@ fn on_device(path: &Path, server_device: Option<&str>) -> Result<Finding, Storag
 /// storage server like the first.
 fn on_network(path: &Path, lane: &Lane) -> Result<Finding, StorageError> {
     let file = written(path)?;
-    let reads = || Some(sample::operations(lane.operations.as_ref()?)?.get("READ").copied().unwrap_or(0));
+    let reads = || {
+        let counts = sample::operations(lane.operations.as_ref()?, sample::ANSWERS_WITHIN)?;
+        Some(counts.get("READ").copied().unwrap_or(0))
+    };
     let Some(begin) = reads() else {
         read(&file, path)?;
         let found =

@@ -77,7 +77,7 @@ mod tests {
     use super::super::tests::of;
     use super::*;
     use crate::lane::spec::Spec;
-    use std::os::unix::fs::PermissionsExt;
+    use plimsoll_testkit::programs::write_script;
     use std::process::Command;
 
     fn at(point: &str) -> mounts::Mount {
@@ -89,10 +89,8 @@ mod tests {
     fn run_where_fails(failing: &str) -> Vec<String> {
         let directory = tempfile::tempdir().unwrap();
         for program in ["mount", "mkdir", "umount", "rpcbind", "ganesha.nfsd"] {
-            let path = directory.path().join(program);
             let failed = u8::from(program == failing);
-            fs::write(&path, format!("#!/bin/sh\necho {program}\nexit {failed}\n")).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            write_script(&directory.path().join(program), &format!("#!/bin/sh\necho {program}\nexit {failed}\n"));
         }
         let mut shell = Command::new("/bin/sh");
         let run = shell.args(["-c", SCRIPT, "sh", "/mnt", "/mnt/b"]).env("PATH", directory.path()).output().unwrap();
