@@ -135,8 +135,8 @@ pub struct Cleaning {
 }
 
 /// Stops servers that outlived their Plimsoll and removes stale sockets, half-made data, datasets and templates, and
-/// the servers of labs as a whole, empty directories of servers too; in the home and all its places. Servers that `server start` keeps up, servers in
-/// use, and data stay.
+/// as a whole the servers of labs and directories that no server was made in yet; in the home and all its places.
+/// Servers that `server start` keeps up, servers in use, and data stay.
 ///
 /// # Errors
 /// [`ServerError::Io`] when the notes of the home cannot be read; trouble with one server, dataset or place is listed,

@@ -144,8 +144,8 @@ impl ServerDirectory {
         self.rig_marker().is_file()
     }
 
-    /// Whether `clean` removes it as a whole: the directory of a lab, or one in which a Plimsoll was killed before there
-    /// was anything in it to keep.
+    /// Whether `clean` removes it as a whole: the directory of a lab, or one in which a Plimsoll was killed before
+    /// there was anything in it to keep.
     pub(crate) fn goes_as_a_whole(&self) -> Result<bool, ServerError> {
         Ok(self.is_rig() || self.is_fresh()?)
     }

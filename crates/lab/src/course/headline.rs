@@ -6,6 +6,7 @@ use super::words::{counted, percent, rate_with_interval, signed, signed_range};
 use plimsoll_model::Estimate;
 use plimsoll_model::comparison::{Metric, Row, Verdict};
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict, VariantComparison};
+use plimsoll_report::lab::storage;
 use std::collections::BTreeMap;
 
 /// What all trials say together.
@@ -15,7 +16,7 @@ pub(crate) fn headline(summary: &LabSummary, ended: &[Ended]) -> String {
     found.extend(summary.comparisons.iter().map(|of| comparison(summary, of)));
     if found.is_empty() {
         found.extend(best(&summary.cells));
-        found.extend(storage(ended));
+        found.extend(evaluations(ended));
     }
     let text = match (summary.trials.done, ended.first()) {
         (0, Some(first)) => nothing(ended.len(), first),
@@ -164,13 +165,11 @@ fn interval(change: &Estimate) -> String {
     change.interval().map(|ends| format!(" ({})", signed_range(ends))).unwrap_or_default()
 }
 
-/// `write-back: Good for at most …; write-through: …`: what the last evaluation of each variant's storage found.
-fn storage(ended: &[Ended]) -> Option<String> {
+/// What the last evaluation of each variant's storage found.
+fn evaluations(ended: &[Ended]) -> Option<String> {
     let answer = |of: &Ended| Some((of.trial.variant.name.clone(), of.outcome.storage.clone()?));
     let last: BTreeMap<String, String> = ended.iter().filter_map(answer).collect();
-    let each: Vec<String> =
-        last.iter().map(|(name, answer)| format!("{name}: {}", answer.trim_end_matches('.'))).collect();
-    (!each.is_empty()).then(|| each.join("; "))
+    storage::told(last)
 }
 
 /// Of a single variant, its load point with the highest throughput.

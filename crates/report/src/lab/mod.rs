@@ -14,7 +14,7 @@ mod peaks;
 pub(crate) mod places;
 pub(crate) mod published;
 mod safety;
-mod storage;
+pub mod storage;
 mod tables;
 mod terminal;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::figure::requests::{self, Request};
 use crate::io;
 use crate::subject::Recorded;
 use plimsoll_model::io::{IoSummary, Probe};
+use std::fmt::Display;
 
 /// Sections of a storage evaluation that a lab shows of each variant.
 const SHOWN: [&str; 5] = ["sheet", "depth", "commits", "cache", "burst"];
@@ -20,12 +21,17 @@ fn last<'a>(recorded: &'a Recorded, base: &str) -> Option<&'a IoSummary> {
 
 /// The answer of each variant's evaluation, in one sentence; None of trials of servers.
 pub fn answer(recorded: &Recorded) -> Option<String> {
-    let told = bases(recorded).into_iter().filter_map(|base| {
-        let answer = io::answer::answer(last(recorded, base)?);
-        Some(format!("{base}: {}", answer.trim_end_matches('.')))
-    });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("{}.", told.join("; ")))
+    let answers =
+        bases(recorded).into_iter().filter_map(|base| Some((base, io::answer::answer(last(recorded, base)?))));
+    told(answers).map(|told| format!("{told}."))
+}
+
+/// `write-back: Good for at most …; write-through: …`, without the full stop: what evaluations answer, each after the
+/// name of its variant; None where there are none.
+pub fn told(answers: impl IntoIterator<Item = (impl Display, String)>) -> Option<String> {
+    let named = |(name, answer): (_, String)| format!("{name}: {}", answer.trim_end_matches('.'));
+    let each: Vec<String> = answers.into_iter().map(named).collect();
+    (!each.is_empty()).then(|| each.join("; "))
 }
 
 /// All measurements of a matrix whose source printed some of them.

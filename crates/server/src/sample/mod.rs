@@ -66,8 +66,8 @@ impl Sampler {
         self
     }
 
-    /// `t_ns` is the time since the trial's start, which is written into the lines. A second look within one tick of the
-    /// kernel's clock has no host: what it did is in the next line.
+    /// `t_ns` is the time since the trial's start, which is written into the lines. A second look within one tick of
+    /// the kernel's clock has no host: what it did is in the next line.
     pub fn sample(&mut self, t_ns: u64) -> Sample {
         let now = Look::take(self.has_nfs);
         let host = match now.is_of_the_same_tick(&self.before) {
