@@ -377,6 +377,10 @@ impl Running {
         signal_process(self.child.id(), signal);
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits until the condition holds, or panics: because it did not within [`PATIENCE`], or the command ended.
     #[track_caller]
     pub fn wait_for(&mut self, what: &str, mut condition: impl FnMut() -> bool) {

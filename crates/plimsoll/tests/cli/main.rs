@@ -36,6 +36,7 @@ mod plans_storage;
 mod plans_systems;
 mod proofs;
 mod quickstart;
+mod random_kills;
 mod recordings;
 mod refusals;
 mod reports;
