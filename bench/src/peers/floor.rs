@@ -9,9 +9,10 @@ use mio::{Events, Interest, Poll, Token};
 use plimsoll_engine::measure::thread_cpu_ns;
 use plimsoll_engine::scheduling::do_not_preempt;
 use plimsoll_load::seed::Rng;
-use plimsoll_wire::auth::{Authentication, Step};
+use plimsoll_wire::auth::{Authentication, Step, Trust};
+use plimsoll_wire::handshake::{self, Asked};
 use plimsoll_wire::response::{Answer, Discard, ResponseReader};
-use plimsoll_wire::{Value, command, frame, handshake};
+use plimsoll_wire::{Value, command, frame};
 use plimsoll_workloads::oltp::Parameters;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
@@ -167,19 +168,19 @@ fn log_in(socket: &mut UnixStream) -> anyhow::Result<u64> {
         Ok(greeting) => greeting,
         Err(message) => bail!("{message}"),
     };
-    let capabilities = handshake::negotiate(&greeting, false, false);
-    let mut authentication = Authentication::new(b"", true, &greeting.plugin, &greeting.scramble);
+    let agreed = handshake::negotiate(&greeting, &Asked { database: Some(DATABASE), ..Asked::default() });
+    let mut authentication = Authentication::new(b"", Trust::Private, &greeting.plugin, &greeting.scramble);
     let proof = authentication.first_proof()?;
     let plugin = authentication.plugin().to_owned();
     let mut output = Vec::new();
     let sequence = sequence.wrapping_add(1);
-    handshake::put_login(&mut output, capabilities, sequence, "root", Some(DATABASE), &plugin, &proof);
+    handshake::put_login(&mut output, &agreed, sequence, "root", &plugin, &proof);
     loop {
         socket.write_all(&output)?;
         output.clear();
         let (sequence, payload) = packet(socket)?;
         match authentication.step(&payload)? {
-            Step::Accepted => return Ok(capabilities),
+            Step::Accepted => return Ok(agreed.capabilities()),
             Step::Refused(message) => bail!("{message}"),
             Step::Wait => {}
             Step::Send(answer) => {

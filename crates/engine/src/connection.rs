@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::executor::{Reactor, Slot};
 use crate::stream::{Input, Stream};
 use plimsoll_wire::auth::{Authentication, Step};
-use plimsoll_wire::handshake::{self, Greeting};
+use plimsoll_wire::handshake::{self, Agreed, Asked, Greeting};
 use plimsoll_wire::response::{self, Answer, Discard, Outcome, Prepared, ResponseReader, Sink};
 use plimsoll_wire::{Value, WireError, command, frame, text};
 use rustls::pki_types::ServerName;
@@ -36,32 +36,33 @@ impl Connection {
         sequence = sequence.wrapping_add(1);
         let offered = greeting.capabilities & plimsoll_wire::capability::TLS != 0;
         let tls = endpoint.tls.decide(offered, stream.is_unix())?.cloned();
-        let capabilities = handshake::negotiate(&greeting, tls.is_some(), endpoint.local_files);
+        let database = endpoint.database.as_deref();
+        let asked = Asked { tls: tls.is_some(), local_files: endpoint.local_files, database };
+        let agreed = handshake::negotiate(&greeting, &asked);
         let mut output = Vec::with_capacity(1024);
         if let Some(config) = tls {
             // What came unprotected must not be taken for what comes protected.
             if !input.filled().is_empty() {
                 return Err(WireError::Malformed { what: "greeting", found: "more bytes after it".to_owned() }.into());
             }
-            sequence = handshake::put_tls_request(&mut output, capabilities, sequence);
+            sequence = handshake::put_tls_request(&mut output, &agreed, sequence);
             stream.send(&output).await?;
             output.clear();
             stream.start_tls(config, server_name(endpoint)?).await?;
         }
-        let mut connection =
-            Connection { stream, input, output, reader: ResponseReader::new(capabilities), greeting, status: 0 };
-        connection.log_in(endpoint, capabilities, sequence).await?;
+        let reader = ResponseReader::new(agreed.capabilities());
+        let mut connection = Connection { stream, input, output, reader, greeting, status: 0 };
+        connection.log_in(endpoint, &agreed, sequence).await?;
         Ok(connection)
     }
 
-    async fn log_in(&mut self, endpoint: &Endpoint, capabilities: u64, sequence: u8) -> Result<(), Failure> {
+    async fn log_in(&mut self, endpoint: &Endpoint, agreed: &Agreed<'_>, sequence: u8) -> Result<(), Failure> {
         let password = endpoint.password.0.as_bytes();
-        let private = self.stream.is_private();
-        let mut authentication = Authentication::new(password, private, &self.greeting.plugin, &self.greeting.scramble);
+        let trust = endpoint.tls.trust(self.stream.channel());
+        let mut authentication = Authentication::new(password, trust, &self.greeting.plugin, &self.greeting.scramble);
         let proof = authentication.first_proof()?;
         let plugin = authentication.plugin().to_owned();
-        let database = endpoint.database.as_deref();
-        handshake::put_login(&mut self.output, capabilities, sequence, &endpoint.user, database, &plugin, &proof);
+        handshake::put_login(&mut self.output, agreed, sequence, &endpoint.user, &plugin, &proof);
         for _ in 0..LOGIN_PACKETS {
             if !self.output.is_empty() {
                 self.stream.send(&self.output).await?;

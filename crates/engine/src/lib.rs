@@ -19,6 +19,7 @@ pub mod scheduling;
 pub mod session;
 pub mod stream;
 pub mod tls;
+pub mod trust;
 pub mod turns;
 pub mod workload;
 

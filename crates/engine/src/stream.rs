@@ -3,6 +3,7 @@
 use crate::endpoint::Resolved;
 use crate::error::Failure;
 use crate::executor::{Reactor, Slot};
+use crate::trust::Channel;
 use mio::net::{TcpStream, UnixStream};
 use rustix::net::{self, RecvFlags, SendFlags};
 use rustls::pki_types::ServerName;
@@ -135,9 +136,13 @@ impl Stream {
             .map_err(|error| Failure::Lost(error.to_string()))
     }
 
-    /// True where nobody can listen: a Unix socket, or TLS.
-    pub fn is_private(&self) -> bool {
-        self.local || self.tls.is_some()
+    /// What the bytes go through, as things stand.
+    pub fn channel(&self) -> Channel {
+        match (self.local, &self.tls) {
+            (true, _) => Channel::Unix,
+            (false, Some(_)) => Channel::Tls,
+            (false, None) => Channel::Plain,
+        }
     }
 
     pub fn is_unix(&self) -> bool {

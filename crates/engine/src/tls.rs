@@ -1,6 +1,7 @@
 //! TLS as the client's `ssl-mode` has it.
 
 use crate::error::Failure;
+use crate::trust::{PasswordKey, read_pem};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
@@ -44,11 +45,18 @@ impl Mode {
 pub struct Tls {
     pub mode: Mode,
     pub config: Option<Arc<ClientConfig>>,
+    /// What a password may be sent under where there is no TLS.
+    pub key: PasswordKey,
 }
 
 impl Tls {
     pub fn disabled() -> Tls {
-        Tls { mode: Mode::Disabled, config: None }
+        Tls { mode: Mode::Disabled, config: None, key: PasswordKey::None }
+    }
+
+    /// The same with a key for the password.
+    pub fn with_key(self, key: PasswordKey) -> Tls {
+        Tls { key, ..self }
     }
 
     /// Reads the authority's certificates; the two verifying modes want them, the others do not use them.
@@ -79,7 +87,7 @@ impl Tls {
             .dangerous()
             .with_custom_certificate_verifier(check)
             .with_no_client_auth();
-        Ok(Tls { mode, config: Some(Arc::new(config)) })
+        Ok(Tls { mode, config: Some(Arc::new(config)), key: PasswordKey::None })
     }
 
     /// Whether to go on in TLS with a server that offers it or not; an error where it is required and not offered.
@@ -88,6 +96,9 @@ impl Tls {
             (Mode::Disabled, _) | (Mode::Preferred, false) => Ok(None),
             // Nobody can listen on a Unix socket.
             (Mode::Preferred, true) if unix => Ok(None),
+            // Within TLS a server takes the password in clear only. A certificate that nobody checks would not keep it
+            // from a stranger; the key does.
+            (Mode::Preferred, true) if matches!(self.key, PasswordKey::Of(_)) => Ok(None),
             (_, true) => Ok(self.config.as_ref()),
             (_, false) => Err(Failure::Setup(
                 "the ssl-mode requires TLS and the server does not offer it: give the server a certificate, \
@@ -101,7 +112,7 @@ impl Tls {
 fn roots(path: &Path) -> Result<RootCertStore, Failure> {
     let unusable = |why: String| Failure::Setup(format!("ssl-ca {}: {why}", path.display()));
     let mut store = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))? {
+    for certificate in CertificateDer::pem_slice_iter(&read_pem("ssl-ca", path)?) {
         let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
         store.add(certificate).map_err(|error| unusable(error.to_string()))?;
     }

@@ -5,6 +5,7 @@ use crate::watch::{Event, Watcher};
 use plimsoll_engine::control::Control;
 use plimsoll_engine::endpoint::{Password, Resolved};
 use plimsoll_engine::tls::{Mode, Tls};
+use plimsoll_engine::trust::PasswordKey;
 use plimsoll_engine::{Address, Endpoint, Failure};
 use plimsoll_model::Flavour;
 use plimsoll_plan::{Target, Url};
@@ -200,9 +201,20 @@ fn external_endpoint(url: &Url, spec: &TargetSpec) -> Result<Endpoint, LabError>
         user: url.user.clone().unwrap_or_else(|| spec.default_user.clone()),
         password: spec.password.clone(),
         database: None,
-        tls: Arc::new(Tls::new(mode, url.ssl_ca.as_deref()).map_err(setup)?),
+        tls: Arc::new(
+            Tls::new(mode, url.ssl_ca.as_deref()).map_err(setup)?.with_key(password_key(url).map_err(setup)?),
+        ),
         local_files: true,
     })
+}
+
+/// The key in the file is preferred to whichever the server sends, as MySQL's clients have it.
+fn password_key(url: &Url) -> Result<PasswordKey, Failure> {
+    match (&url.server_public_key_path, url.get_server_public_key) {
+        (Some(path), _) => PasswordKey::read(path),
+        (None, Some(true)) => Ok(PasswordKey::Servers),
+        (None, _) => Ok(PasswordKey::None),
+    }
 }
 
 fn refused(endpoint: &Endpoint, failure: &Failure) -> LabError {

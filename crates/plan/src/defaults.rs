@@ -1,7 +1,7 @@
 //! A client's option file: its `[client]` section, as `--defaults-file` names it.
 
 use crate::error::PlanError;
-use crate::target::{Url, database_name, ssl_mode};
+use crate::target::{Url, database_name};
 use std::path::PathBuf;
 
 /// What the `[client]` section says. Options that are none of ours are left alone: the file is shared.
@@ -34,8 +34,11 @@ pub fn parse(text: &str, file: &str) -> Result<Client, PlanError> {
 }
 
 fn option(client: &mut Client, line: &str) -> Result<(), String> {
-    let (name, value) = line.split_once('=').unwrap_or((line, ""));
-    let (name, value) = (name.trim(), unquoted(value.trim()));
+    let (name, given) = match line.split_once('=') {
+        Some((name, value)) => (name.trim(), Some(unquoted(value.trim()))),
+        None => (line, None),
+    };
+    let value = given.clone().unwrap_or_default();
     let url = &mut client.url;
     match name.replace('_', "-").as_str() {
         "user" => url.user = Some(value),
@@ -44,9 +47,7 @@ fn option(client: &mut Client, line: &str) -> Result<(), String> {
         "port" => url.port = value.parse().map_err(|_| format!("port `{value}` is not a number from 1 to 65535"))?,
         "socket" => url.socket = Some(PathBuf::from(value)),
         "database" => url.database = Some(database_name(&value).map_err(|error| error.to_string())?),
-        "ssl-mode" => url.ssl_mode = Some(ssl_mode(&value).map_err(|error| error.to_string())?),
-        "ssl-ca" => url.ssl_ca = Some(PathBuf::from(value)),
-        _ => {}
+        option => drop(url.protect(option, given.as_deref()).map_err(|error| error.to_string())?),
     }
     Ok(())
 }
@@ -67,6 +68,21 @@ mod tests {
         assert_eq!(client.url.user.as_deref(), Some("bench"));
         assert_eq!(client.password.as_deref(), Some("p#1"));
         assert_eq!((client.url.host.as_str(), client.url.port), ("db", 3307));
+    }
+
+    #[test]
+    fn what_protects_the_connection_is_read() {
+        let text = "[client]\nssl_mode = VERIFY_CA\nssl-ca=/ca.pem\nget-server-public-key\nserver_public_key_path='/key.pem'\n";
+        let url = parse(text, "my.cnf").unwrap().url;
+        assert_eq!((url.ssl_mode.as_deref(), url.ssl_ca), (Some("verify-ca"), Some(PathBuf::from("/ca.pem"))));
+        assert_eq!(url.server_public_key_path, Some(PathBuf::from("/key.pem")));
+        assert_eq!(url.get_server_public_key, Some(true), "it stands alone");
+        for (value, on) in [("1", true), ("TRUE", true), ("off", false), ("0", false)] {
+            let url = parse(&format!("[client]\nget-server-public-key={value}\n"), "my.cnf").unwrap().url;
+            assert_eq!(url.get_server_public_key, Some(on), "{value}");
+        }
+        let error = parse("[client]\nget-server-public-key=perhaps\n", "my.cnf").err().unwrap().to_string();
+        assert!(error.starts_with("my.cnf, line 2: ") && error.contains("true or false"), "{error}");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 const TARGET: &str = "private, private:mariadb, private:mysql, private:PATH, \
                       mysql://user@host:3306/database?ssl-mode=required or mysql://user@localhost/database?socket=/path";
-const OPTIONS: &str = "the options socket=PATH, ssl-mode=MODE and ssl-ca=FILE";
+const OPTIONS: &str = "the options socket=PATH, ssl-mode=MODE, ssl-ca=FILE, server-public-key-path=FILE and \
+                       get-server-public-key=true";
 const SSL_MODES: &str = "disabled, preferred, required, verify-ca or verify-identity";
 
 /// A server to load.
@@ -27,6 +28,10 @@ pub struct Url {
     pub database: Option<String>,
     pub ssl_mode: Option<String>,
     pub ssl_ca: Option<PathBuf>,
+    /// The server's RSA key, under which a password is sent where there is no TLS.
+    pub server_public_key_path: Option<PathBuf>,
+    /// Whether the key that the server itself sends will do for that.
+    pub get_server_public_key: Option<bool>,
 }
 
 impl Default for Url {
@@ -39,6 +44,8 @@ impl Default for Url {
             database: None,
             ssl_mode: None,
             ssl_ca: None,
+            server_public_key_path: None,
+            get_server_public_key: None,
         }
     }
 }
@@ -74,6 +81,36 @@ impl Url {
             None => format!("mysql://{user}{}:{}/{database}", self.host, self.port),
         }
     }
+
+    /// Takes an option that protects the connection, its name with hyphens; false for any other. URLs and option files
+    /// have the same ones, with the names of MySQL's clients. `None` is a switch that stands alone.
+    ///
+    /// # Errors
+    /// A value that is none of the accepted ones.
+    pub(crate) fn protect(&mut self, option: &str, value: Option<&str>) -> Result<bool, PlanError> {
+        let text = value.unwrap_or_default();
+        match option {
+            "ssl-mode" => self.ssl_mode = Some(ssl_mode(text)?),
+            "ssl-ca" => self.ssl_ca = Some(PathBuf::from(text)),
+            "server-public-key-path" => self.server_public_key_path = Some(PathBuf::from(text)),
+            "get-server-public-key" => self.get_server_public_key = Some(switch("get-server-public-key", value)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// What is left open here as another has it. Where the server is, is never left open.
+    pub fn or(self, other: Url) -> Url {
+        Url {
+            user: self.user.or(other.user),
+            database: self.database.or(other.database),
+            ssl_mode: self.ssl_mode.or(other.ssl_mode),
+            ssl_ca: self.ssl_ca.or(other.ssl_ca),
+            server_public_key_path: self.server_public_key_path.or(other.server_public_key_path),
+            get_server_public_key: self.get_server_public_key.or(other.get_server_public_key),
+            ..self
+        }
+    }
 }
 
 fn parse_url(text: &str) -> Result<Url, PlanError> {
@@ -97,12 +134,11 @@ fn parse_url(text: &str) -> Result<Url, PlanError> {
         url.database = Some(database_name(&database)?);
     }
     for (name, value) in parsed.query_pairs() {
-        match &*name {
+        match name.replace('_', "-").as_str() {
             "socket" => url.socket = Some(PathBuf::from(&*value)),
-            "ssl-mode" | "ssl_mode" => url.ssl_mode = Some(ssl_mode(&value)?),
-            "ssl-ca" | "ssl_ca" => url.ssl_ca = Some(PathBuf::from(&*value)),
             "password" | "pwd" => return Err(PlanError::PasswordInUrl),
-            other => return Err(PlanError::value("option of the target", other, OPTIONS)),
+            option if url.protect(option, Some(&*value))? => {}
+            _ => return Err(PlanError::value("option of the target", &name, OPTIONS)),
         }
     }
     Ok(url)
@@ -114,6 +150,15 @@ pub fn ssl_mode(text: &str) -> Result<String, PlanError> {
     match mode.as_str() {
         "disabled" | "preferred" | "required" | "verify-ca" | "verify-identity" => Ok(mode),
         _ => Err(PlanError::value("ssl-mode", text, SSL_MODES)),
+    }
+}
+
+/// A switch that MySQL's clients have: on where it stands alone.
+fn switch(name: &'static str, value: Option<&str>) -> Result<bool, PlanError> {
+    match value.map(str::to_ascii_lowercase).as_deref() {
+        None | Some("true" | "on" | "1") => Ok(true),
+        Some("false" | "off" | "0") => Ok(false),
+        Some(other) => Err(PlanError::value(name, other, "true or false")),
     }
 }
 
@@ -154,6 +199,23 @@ mod tests {
         let local = url("mysql://root@localhost/?socket=/run/my.sock");
         assert_eq!((local.socket, local.database), (Some(PathBuf::from("/run/my.sock")), None));
         assert_eq!(url("mysql://u@[::1]:3306/d").host, "::1");
+    }
+
+    #[test]
+    fn what_protects_a_password_is_named_as_mysql_names_it() {
+        let own = url("mysql://u@h/d?server-public-key-path=/key.pem&get-server-public-key=false");
+        assert_eq!(own.server_public_key_path, Some(PathBuf::from("/key.pem")));
+        assert_eq!(own.get_server_public_key, Some(false));
+        assert_eq!(url("mysql://u@h/d?get_server_public_key=ON").get_server_public_key, Some(true));
+        assert_eq!(url("mysql://u@h/d").get_server_public_key, None);
+        let error = Target::parse("mysql://u@h/d?get-server-public-key=maybe").unwrap_err().to_string();
+        assert!(error.contains("get-server-public-key") && error.contains("true or false"), "{error}");
+        let both = own.or(url("mysql://x@elsewhere/e?ssl-mode=required&get-server-public-key=true"));
+        assert_eq!(
+            (both.user.as_deref(), both.host.as_str(), both.get_server_public_key),
+            (Some("u"), "h", Some(false))
+        );
+        assert_eq!(both.ssl_mode.as_deref(), Some("required"), "left open by the first");
     }
 
     #[test]

@@ -247,7 +247,8 @@ pub struct DropArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Target")]
 pub struct TargetArgs {
-    /// private, private:mariadb, private:mysql, private:PATH, or mysql://user@host:3306/database?ssl-mode=required.
+    /// private, private:mariadb, private:mysql, private:PATH, or mysql://user@host:3306/database?ssl-mode=required
+    /// (also socket, ssl-ca, server-public-key-path, get-server-public-key).
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
     /// Option file whose [client] section says where the server is and how to log in.

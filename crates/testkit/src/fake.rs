@@ -21,6 +21,9 @@ const FORGOTTEN: Duration = Duration::from_secs(60);
 
 pub const VERSION: &str = "9.0.0-fake";
 
+/// A valid RSA key, whose other half nobody has.
+pub const STRANGERS_KEY: &str = include_str!("stranger.pem");
+
 /// Where a fake server listens.
 #[derive(Clone, Debug)]
 pub enum Place {

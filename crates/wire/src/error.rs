@@ -16,6 +16,12 @@ pub enum WireError {
     UnaskedLocalFile,
     #[error("the server wants the authentication method `{plugin}`, which {reason}")]
     Authentication { plugin: String, reason: &'static str },
+    #[error(
+        "the server asks for the password itself, which whoever answers here could read; choose one for the target: \
+         ssl-mode=verify-ca with ssl-ca=FILE, ssl-mode=required, server-public-key-path=FILE, \
+         get-server-public-key=true, or socket=PATH"
+    )]
+    PasswordKept,
 }
 
 /// An error answer of the server, its text stripped of control characters.

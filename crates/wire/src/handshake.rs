@@ -65,24 +65,51 @@ pub fn parse_greeting(payload: &[u8]) -> Result<Result<Greeting, ServerMessage>,
     Ok(Ok(Greeting { version, connection_id, capabilities, plugin, scramble }))
 }
 
-/// The capabilities that hold for the connection: wanted by us and offered by the server.
-pub fn negotiate(greeting: &Greeting, tls: bool, local_files: bool) -> u64 {
+/// What one connection asks for, besides what every connection of ours does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    pub tls: bool,
+    pub local_files: bool,
+    /// The database to begin in.
+    pub database: Option<&'a str>,
+}
+
+/// What holds for a connection. The request for TLS and the login are both written from it: servers go by the first
+/// packet that has capabilities, so that what only the second one says is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreed<'a> {
+    capabilities: u64,
+    database: Option<&'a str>,
+}
+
+impl Agreed<'_> {
+    pub fn capabilities(&self) -> u64 {
+        self.capabilities
+    }
+}
+
+/// What is wanted by us and offered by the server.
+pub fn negotiate<'a>(greeting: &Greeting, asked: &Asked<'a>) -> Agreed<'a> {
     let mut wanted = cap::WANTED;
-    if tls {
+    if asked.tls {
         wanted |= cap::TLS;
     }
-    if local_files {
+    if asked.local_files {
         wanted |= cap::LOCAL_FILES;
     }
-    let mut agreed = wanted & (greeting.capabilities | cap::LONG_PASSWORD | cap::PROTOCOL_41);
-    if agreed & cap::DEPRECATE_EOF == 0 {
-        agreed &= !cap::MARIADB_CACHE_METADATA;
+    let mut capabilities = wanted & (greeting.capabilities | cap::LONG_PASSWORD | cap::PROTOCOL_41);
+    // Said to every server: one that has no such thing refuses the login, where it would else begin nowhere.
+    if asked.database.is_some() {
+        capabilities |= cap::CONNECT_WITH_DB;
+    }
+    if capabilities & cap::DEPRECATE_EOF == 0 {
+        capabilities &= !cap::MARIADB_CACHE_METADATA;
     }
     // MariaDB reads the extended flags only where this first one is clear.
-    if agreed >> 32 != 0 {
-        agreed &= !cap::LONG_PASSWORD;
+    if capabilities >> 32 != 0 {
+        capabilities &= !cap::LONG_PASSWORD;
     }
-    agreed
+    Agreed { capabilities, database: asked.database }
 }
 
 fn put_client_header(out: &mut Vec<u8>, capabilities: u64) {
@@ -94,23 +121,15 @@ fn put_client_header(out: &mut Vec<u8>, capabilities: u64) {
 }
 
 /// Appends the short packet that asks for TLS before anything secret is said.
-pub fn put_tls_request(out: &mut Vec<u8>, capabilities: u64, sequence: u8) -> u8 {
+pub fn put_tls_request(out: &mut Vec<u8>, agreed: &Agreed<'_>, sequence: u8) -> u8 {
     let start = frame::begin(out);
-    put_client_header(out, capabilities);
+    put_client_header(out, agreed.capabilities);
     frame::finish(out, start, sequence)
 }
 
 /// Appends our answer to the greeting.
-pub fn put_login(
-    out: &mut Vec<u8>,
-    capabilities: u64,
-    sequence: u8,
-    user: &str,
-    database: Option<&str>,
-    plugin: &str,
-    proof: &[u8],
-) -> u8 {
-    let capabilities = if database.is_some() { capabilities | cap::CONNECT_WITH_DB } else { capabilities };
+pub fn put_login(out: &mut Vec<u8>, agreed: &Agreed<'_>, sequence: u8, user: &str, plugin: &str, proof: &[u8]) -> u8 {
+    let Agreed { capabilities, database } = *agreed;
     let start = frame::begin(out);
     put_client_header(out, capabilities);
     out.extend_from_slice(user.as_bytes());

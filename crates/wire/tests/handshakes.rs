@@ -2,10 +2,10 @@
 //! whatever else may come instead.
 
 use plimsoll_model::Flavour;
-use plimsoll_wire::auth::{Authentication, Step};
+use plimsoll_wire::auth::{Authentication, Step, Trust};
 use plimsoll_wire::capability::{self as cap, DEPRECATE_EOF, LONG_PASSWORD, MARIADB_CACHE_METADATA, PLUGIN_AUTH, TLS};
 use plimsoll_wire::frame::{self, HEADER};
-use plimsoll_wire::handshake::{Greeting, negotiate, parse_greeting, put_login, put_tls_request};
+use plimsoll_wire::handshake::{Asked, Greeting, negotiate, parse_greeting, put_login, put_tls_request};
 use plimsoll_wire::server::{parse_login, put_greeting};
 use proptest::prelude::*;
 
@@ -52,7 +52,7 @@ fn check(payload: &[u8], expected: &Expected) {
     assert_eq!(greeting.connection_id, 298);
     assert_eq!(greeting.scramble, [&FIRST[..], &SECOND[..]].concat());
     assert_eq!(greeting.capabilities & TLS != 0, expected.tls);
-    let agreed = negotiate(&greeting, expected.tls, false);
+    let agreed = negotiate(&greeting, &Asked { tls: expected.tls, ..Asked::default() }).capabilities();
     assert_eq!(agreed & DEPRECATE_EOF != 0, expected.deprecates_eof);
     assert_eq!(agreed & MARIADB_CACHE_METADATA != 0, expected.caches_metadata);
     // MariaDB looks at the extended flags only where the first of all is clear.
@@ -108,7 +108,8 @@ fn a_server_without_plugins_has_the_native_method() {
     let greeting = parsed(&payload);
     assert_eq!((greeting.version.as_str(), greeting.plugin.as_str()), ("5.1.73", "mysql_native_password"));
     assert_eq!(greeting.scramble.len(), 20);
-    assert_eq!(negotiate(&greeting, false, true) & (DEPRECATE_EOF | PLUGIN_AUTH), 0);
+    let agreed = negotiate(&greeting, &Asked { local_files: true, ..Asked::default() });
+    assert_eq!(agreed.capabilities() & (DEPRECATE_EOF | PLUGIN_AUTH), 0);
 }
 
 #[test]
@@ -125,9 +126,13 @@ fn a_server_that_is_full_or_too_old_is_told_apart() {
 
 #[test]
 fn what_we_answer_has_the_documented_layout() {
-    let capabilities = cap::WANTED & !LONG_PASSWORD | TLS;
+    let payload =
+        greeting("5.5.5-10.6.16-MariaDB-log", [0xfe, 0xff], 45, [0xff, 0x81], [0x1f, 0, 0, 0], "mysql_native_password");
+    let greeting = parsed(&payload);
+    let agreed = negotiate(&greeting, &Asked { tls: true, local_files: false, database: Some("db") });
+    let capabilities = cap::WANTED & !LONG_PASSWORD | TLS | cap::CONNECT_WITH_DB;
     let mut out = Vec::new();
-    assert_eq!(put_tls_request(&mut out, capabilities, 1), 2);
+    assert_eq!(put_tls_request(&mut out, &agreed, 1), 2);
     assert_eq!(out[..4], [32, 0, 0, 1]);
     assert_eq!(out[4..8], (capabilities as u32).to_le_bytes());
     assert_eq!(out[8..13], [0, 0, 0, 0x40, 45], "1 GiB, utf8mb4");
@@ -135,11 +140,41 @@ fn what_we_answer_has_the_documented_layout() {
     assert_eq!(out[32..36], [0x10, 0, 0, 0]);
 
     let mut out = Vec::new();
-    assert_eq!(put_login(&mut out, capabilities, 2, "us", Some("db"), "client_ed25519", &[7; 3]), 3);
+    assert_eq!(put_login(&mut out, &agreed, 2, "us", "client_ed25519", &[7; 3]), 3);
     assert_eq!(out[3], 2);
     assert_eq!(&out[36..], b"us\0\x03\x07\x07\x07db\0client_ed25519\0");
-    let (agreed, user) = parse_login(&out[HEADER..]).unwrap();
-    assert_eq!((agreed, user.as_str()), (capabilities | cap::CONNECT_WITH_DB, "us"));
+    let (said, user) = parse_login(&out[HEADER..]).unwrap();
+    assert_eq!((said, user.as_str()), (capabilities, "us"));
+}
+
+/// Servers go by the first packet that has capabilities, which is the request for TLS.
+#[test]
+fn the_request_for_tls_and_the_login_say_the_same() {
+    let answers = [
+        greeting("8.0.36", [0xff, 0xff], 255, [0xff, 0xdf], [0; 4], "caching_sha2_password"),
+        greeting("5.5.5-10.3.39-MariaDB", [0xfe, 0xff], 45, [0xff, 0x81], [7, 0, 0, 0], "mysql_native_password"),
+        greeting("5.5.5-10.6.16-MariaDB", [0xfe, 0xff], 45, [0xff, 0x81], [0x1f, 0, 0, 0], "mysql_native_password"),
+        // One that offers nothing but what is needed, not even a database.
+        greeting("5.1.73", [0x00, 0x8a], 8, [0x00, 0x00], [0; 4], ""),
+    ];
+    for payload in &answers {
+        let greeting = parsed(payload);
+        for (tls, local_files, database) in
+            (0..8).map(|bits| (bits & 1 > 0, bits & 2 > 0, (bits & 4 > 0).then_some("db")))
+        {
+            let asked = Asked { tls, local_files, database };
+            let agreed = negotiate(&greeting, &asked);
+            let (mut request, mut login) = (Vec::new(), Vec::new());
+            put_tls_request(&mut request, &agreed, 1);
+            put_login(&mut login, &agreed, 2, "us", "mysql_native_password", &[7; 20]);
+            assert_eq!(request.len(), HEADER + 32);
+            assert_eq!(request[HEADER..], login[HEADER..HEADER + 32], "{}: {asked:?}", greeting.version);
+            let (said, _) = parse_login(&login[HEADER..]).unwrap();
+            assert_eq!(said, agreed.capabilities(), "{}: {asked:?}", greeting.version);
+            assert_eq!(said & cap::CONNECT_WITH_DB != 0, database.is_some(), "{}: {asked:?}", greeting.version);
+            assert_eq!(login.windows(4).any(|part| part == b"\0db\0" || part == b"\x07db\0"), database.is_some());
+        }
+    }
 }
 
 fn payloads() -> impl Strategy<Value = Vec<u8>> {
@@ -179,7 +214,7 @@ proptest! {
     fn no_greeting_breaks_the_client(payload in payloads()) {
         if let Ok(Ok(greeting)) = parse_greeting(&payload) {
             prop_assert!(greeting.version.len() + greeting.scramble.len() <= 4 * payload.len());
-            let mut authentication = Authentication::new(b"secret", false, &greeting.plugin, &greeting.scramble);
+            let mut authentication = Authentication::new(b"secret", Trust::Anybody, &greeting.plugin, &greeting.scramble);
             prop_assert!(authentication.first_proof().is_ok());
         }
     }
@@ -191,9 +226,9 @@ proptest! {
             (prop::sample::select(vec![0u8, 1, 1, 2, 0xfe, 0xff]), prop::collection::vec(any::<u8>(), 0..40)),
             0..8,
         ),
-        private in any::<bool>(),
+        trust in prop::sample::select(vec![Trust::Private, Trust::AnyKey, Trust::Anybody]),
     ) {
-        let mut authentication = Authentication::new(b"hunter2", private, plugin, &[9; 20]);
+        let mut authentication = Authentication::new(b"hunter2", trust, plugin, &[9; 20]);
         authentication.first_proof().unwrap();
         for (first, rest) in packets {
             let Ok(step) = authentication.step(&[&[first], rest.as_slice()].concat()) else { break };
@@ -201,7 +236,7 @@ proptest! {
                 // In clear only where nobody listens, and only when asked for by the method that may.
                 Step::Send(answer) => {
                     let clear = answer.windows(7).any(|part| part == b"hunter2");
-                    prop_assert!(!clear || private && plugin == "caching_sha2_password");
+                    prop_assert!(!clear || matches!(trust, Trust::Private) && plugin == "caching_sha2_password");
                 }
                 Step::Wait => {}
                 Step::Accepted | Step::Refused(_) => break,

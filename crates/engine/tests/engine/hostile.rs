@@ -4,14 +4,13 @@ use crate::conduct::{at, conduct, conduct_with, impatient, spec, watched};
 use crate::scripts::{answering, flood};
 use crate::steps::Steps;
 use plimsoll_engine::control::Control;
-use plimsoll_engine::endpoint::Password;
 use plimsoll_engine::{Address, Endpoint, Failure, Reason, RunSpec};
 use plimsoll_load::window::Limit;
 use plimsoll_model::StatementKind::Select;
 use plimsoll_testkit::fake::{Fake, Talk};
 use plimsoll_wire::server;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 fn point_select() -> Steps {
@@ -38,10 +37,6 @@ fn reason_for(
     let [unix, tcp] = Fake::both(script).map(|fake| conduct(spec(at(&fake)), point_select()).reason().clone());
     assert_eq!(unix, tcp);
     unix
-}
-
-fn with_password(endpoint: Endpoint, password: &str) -> Endpoint {
-    Endpoint { password: Password(password.to_owned()), ..endpoint }
 }
 
 #[test]
@@ -177,28 +172,6 @@ fn a_login_that_never_ends_is_ended() {
     });
     let message = "the server's login is not understood: no end after 16 packets";
     assert_eq!(endless, Reason::Setup(message.to_owned()));
-}
-
-#[test]
-fn a_password_is_never_sent_in_clear() {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let hears = Arc::clone(&heard);
-    let fake = Fake::tcp(move |talk| {
-        talk.send_greeting(server::OFFERED, "mysql_clear_password")?;
-        for request in [b"\xfecaching_sha2_password\0abcdefghijklmnopqrst\0".as_slice(), b"\x01\x04", b"\x01no key"] {
-            let (sequence, payload) = talk.packet()?;
-            hears.lock().unwrap().extend(payload);
-            talk.send_packet(sequence.wrapping_add(1), request)?;
-        }
-        talk.stall()
-    });
-    let conducted = conduct(spec(with_password(at(&fake), "correct horse battery")), point_select());
-    match conducted.reason() {
-        Reason::Setup(message) => assert!(message.contains("RSA key") && !message.contains("horse"), "{message}"),
-        other => panic!("{other:?}"),
-    }
-    let heard = String::from_utf8_lossy(&heard.lock().unwrap()).into_owned();
-    assert!(!heard.is_empty() && !heard.contains("horse"), "{heard}");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Who is let in, by which method, on real servers.
 
-use crate::real::{Real, as_user, log_in, on_each_server, with_tls};
+use crate::real::{Real, as_user, log_in, on_each_server, with_key, with_tls};
 use plimsoll_engine::control::Control;
 use plimsoll_engine::tls::Mode;
+use plimsoll_engine::trust::PasswordKey;
 use plimsoll_engine::{Endpoint, Failure};
 use plimsoll_testkit::servers;
 
@@ -101,7 +102,7 @@ fn caching_sha2_takes_each_of_its_ways() {
     let tls = with_tls(server.tcp(), Mode::Required, None);
     // What the server remembers of an account is forgotten by FLUSH PRIVILEGES; the first login after it takes the
     // long way: under the server's key over TCP, in clear where nobody can listen.
-    for endpoint in [server.tcp(), tls, server.unix()] {
+    for endpoint in [with_key(server.tcp(), PasswordKey::Servers), tls, server.unix()] {
         server.run(&["FLUSH PRIVILEGES"]);
         refused(&as_user(endpoint.clone(), "sha2", WRONG));
         let_in(&as_user(endpoint.clone(), "sha2", PASSWORD));

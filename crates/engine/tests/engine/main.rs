@@ -7,6 +7,7 @@ mod fairness;
 mod hostile;
 mod login;
 mod outage;
+mod passwords;
 mod real;
 mod results;
 mod scripts;

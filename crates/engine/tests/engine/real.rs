@@ -4,6 +4,7 @@ use crate::conduct;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::endpoint::Password;
 use plimsoll_engine::tls::{Mode, Tls};
+use plimsoll_engine::trust::PasswordKey;
 use plimsoll_engine::{Endpoint, Failure};
 use plimsoll_model::Flavour;
 use plimsoll_server::{Build, Home, Opening, PrivateServer, baseline};
@@ -42,6 +43,12 @@ impl Real {
     #[track_caller]
     pub fn mysql(settings: &[(&str, &str)]) -> Option<Real> {
         servers::mysql().map(|binary| Real::open(&binary, settings))
+    }
+
+    /// `None` was said with a loud skip.
+    #[track_caller]
+    pub fn mariadb_new(settings: &[(&str, &str)]) -> Option<Real> {
+        servers::mariadb_new().map(|binary| Real::open(&binary, settings))
     }
 
     fn open(binary: &Path, settings: &[(&str, &str)]) -> Real {
@@ -119,6 +126,13 @@ pub fn as_user(endpoint: Endpoint, user: &str, password: &str) -> Endpoint {
 /// The same endpoint with this `ssl-mode`.
 pub fn with_tls(endpoint: Endpoint, mode: Mode, authority: Option<&Path>) -> Endpoint {
     let tls = Tls::new(mode, authority).unwrap_or_else(|failure| panic!("{failure}"));
+    Endpoint { tls: Arc::new(tls), ..endpoint }
+}
+
+/// The same endpoint with a key for the password.
+pub fn with_key(endpoint: Endpoint, key: PasswordKey) -> Endpoint {
+    let Tls { mode, config, .. } = &*endpoint.tls;
+    let tls = Tls { mode: *mode, config: config.clone(), key };
     Endpoint { tls: Arc::new(tls), ..endpoint }
 }
 

@@ -3,54 +3,25 @@
 use crate::conduct::{at, conduct, impatient, spec};
 use crate::real::{Real, log_in, on_each_server, with_tls};
 use crate::steps::Steps;
+use plimsoll_engine::control::Control;
 use plimsoll_engine::tls::{Mode, Tls};
+use plimsoll_engine::trust::PasswordKey;
 use plimsoll_engine::{Address, Endpoint, Failure, Reason, RunSpec};
 use plimsoll_load::window::Limit;
 use plimsoll_model::StatementKind::Select;
+use plimsoll_testkit::certificates::Certificates;
 use plimsoll_testkit::fake::Fake;
 use plimsoll_wire::{capability, server};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use std::fs;
-use std::path::{Path, PathBuf};
-use tempfile::TempDir;
-
-/// An authority, a server's certificate from it, and an authority that has nothing to do with it.
-struct Certificates {
-    directory: TempDir,
-}
-
-impl Certificates {
-    /// `names` are the hosts for which the server's certificate holds.
-    fn for_hosts(names: &[&str]) -> Certificates {
-        let directory = plimsoll_testkit::servers::home();
-        let write = |name: &str, text: String| fs::write(directory.path().join(name), text).unwrap();
-        let authority = |file: &str| {
-            let key = KeyPair::generate().unwrap();
-            let mut params = CertificateParams::new(Vec::new()).unwrap();
-            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-            params.distinguished_name.push(rcgen::DnType::CommonName, file);
-            let certificate = params.self_signed(&key).unwrap();
-            write(file, certificate.pem());
-            (certificate, key)
-        };
-        authority("stranger.pem");
-        let (certificate, authority_key) = authority("ca.pem");
-        let key = KeyPair::generate().unwrap();
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let params = CertificateParams::new(names).unwrap();
-        write("server.pem", params.signed_by(&key, &certificate, &authority_key).unwrap().pem());
-        write("server-key.pem", key.serialize_pem());
-        Certificates { directory }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-}
+use std::path::Path;
 
 /// The cipher of a session, empty without TLS.
 fn cipher(endpoint: &Endpoint) -> Result<String, String> {
     log_in(endpoint).map(|(_, cipher)| cipher).map_err(|failure| failure.to_string())
+}
+
+fn borrowed<'a>(settings: &'a [(&'a str, String)]) -> Vec<(&'a str, &'a str)> {
+    settings.iter().map(|(name, path)| (*name, path.as_str())).collect()
 }
 
 fn under_name(endpoint: Endpoint, host: &str) -> Endpoint {
@@ -64,12 +35,8 @@ fn under_name(endpoint: Endpoint, host: &str) -> Endpoint {
 #[test]
 fn each_ssl_mode_does_what_it_says() {
     let certificates = Certificates::for_hosts(&["db.example", "localhost"]);
-    let [ca, certificate, key] = ["ca.pem", "server.pem", "server-key.pem"].map(|name| certificates.path(name));
-    let text = |path: &Path| path.to_str().unwrap().to_owned();
-    let settings = [("ssl_ca", text(&ca)), ("ssl_cert", text(&certificate)), ("ssl_key", text(&key))];
-    let settings: Vec<(&str, &str)> = settings.iter().map(|(name, path)| (*name, path.as_str())).collect();
-    let stranger = certificates.path("stranger.pem");
-    on_each_server(&settings, |server| {
+    let [ca, stranger] = ["ca.pem", "stranger.pem"].map(|name| certificates.path(name));
+    on_each_server(&borrowed(&certificates.settings()), |server| {
         let [tcp, unix] = [under_name(server.tcp(), "db.example"), server.unix()];
         let with = |endpoint: &Endpoint, mode, authority| cipher(&with_tls(endpoint.clone(), mode, authority));
         let plain = Ok(String::new());
@@ -100,6 +67,33 @@ fn each_ssl_mode_does_what_it_says() {
         let spec = RunSpec { connections: 8, loops: 2, limit: Limit::Events(400), ..spec(endpoint) };
         assert_eq!(conduct(spec, select).tally().counters.transactions, 400);
     });
+}
+
+/// Each server goes by the capabilities that came first, those of the request for TLS.
+fn logs_in_to_its_database(server: &Real) {
+    server.run(&["CREATE DATABASE there"]);
+    for mode in [Mode::Disabled, Mode::Preferred, Mode::Required] {
+        for endpoint in [server.unix(), server.tcp()] {
+            let endpoint = Endpoint { database: Some("there".to_owned()), ..with_tls(endpoint, mode, None) };
+            let mut control = Control::open(&endpoint).unwrap();
+            let found = control.rows("SELECT DATABASE()").unwrap();
+            assert_eq!(found.single(), Some("there"), "{:?}, {mode:?}, {}", server.flavour, endpoint.address);
+        }
+    }
+}
+
+#[test]
+fn the_database_of_the_login_is_that_of_the_session_under_each_ssl_mode() {
+    let certificates = Certificates::for_hosts(&["localhost"]);
+    on_each_server(&borrowed(&certificates.settings()), logs_in_to_its_database);
+}
+
+#[test]
+#[ignore = "one more server; make test-all"]
+fn the_database_of_the_login_is_that_of_the_session_on_the_next_mariadb() {
+    // It makes its certificate by itself.
+    let Some(server) = Real::mariadb_new(&[]) else { return };
+    logs_in_to_its_database(&server);
 }
 
 #[test]
@@ -149,6 +143,16 @@ fn an_authority_that_cannot_be_read_is_named() {
     let broken = directory.path().join("broken.pem");
     fs::write(&broken, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").unwrap();
     assert!(message(Mode::VerifyCa, Some(&broken)).contains("broken.pem: "));
+    // What has no end is not read, whichever option names it.
+    for endless in [Path::new("/dev/zero"), directory.path()] {
+        assert!(message(Mode::VerifyCa, Some(endless)).contains("it is no regular file"), "{}", endless.display());
+        let key = PasswordKey::read(endless).unwrap_err().to_string();
+        assert!(key.starts_with("server-public-key-path /") && key.contains("it is no regular file"), "{key}");
+    }
+    let key = PasswordKey::read(&broken).unwrap_err().to_string();
+    assert!(key.contains("broken.pem: ") && key.ends_with("begins with -----BEGIN PUBLIC KEY-----"), "{key}");
+    fs::File::create(&empty).and_then(|file| file.set_len(2 << 20)).unwrap();
+    assert!(PasswordKey::read(&empty).unwrap_err().to_string().contains("more than 1 MiB"));
 }
 
 #[test]

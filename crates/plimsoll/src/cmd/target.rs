@@ -36,16 +36,7 @@ pub fn spec(args: &TargetArgs, holder: &str) -> anyhow::Result<TargetSpec> {
 /// What the URL leaves open is taken from the option file.
 fn with_defaults(target: Target, client: Option<&Client>) -> Target {
     match (target, client) {
-        (Target::External(url), Some(client)) => {
-            let file = client.url.clone();
-            Target::External(plimsoll_plan::Url {
-                user: url.user.or(file.user),
-                database: url.database.or(file.database),
-                ssl_mode: url.ssl_mode.or(file.ssl_mode),
-                ssl_ca: url.ssl_ca.or(file.ssl_ca),
-                ..url
-            })
-        }
+        (Target::External(url), Some(client)) => Target::External(url.or(client.url.clone())),
         (target, _) => target,
     }
 }

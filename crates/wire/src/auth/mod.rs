@@ -1,7 +1,8 @@
 //! Proving who we are: one state machine over the methods that a server may ask for.
 //!
 //! `mysql_clear_password` and `mysql_old_password` are refused: they give the password, or as good as
-//! the password, to whoever asks.
+//! the password, to whoever asks. `caching_sha2_password` asks for it too, where the server does not remember the
+//! account, and gets it as far as the connection is trusted: [`Trust`].
 
 mod ed25519;
 mod native;
@@ -11,17 +12,31 @@ use crate::bytes::Fields;
 use crate::error::{ServerMessage, WireError, printable};
 use crate::response::parse_error;
 
+pub use sha2::PublicKey;
+
 const NATIVE: &str = "mysql_native_password";
 const SHA2: &str = "caching_sha2_password";
 const ED25519: &str = "client_ed25519";
 /// Methods in which the socket itself says who we are; the answer is empty.
 const SOCKET: [&str; 2] = ["auth_socket", "unix_socket"];
 
+/// How far the password itself may go on a connection. Proofs that are made of a scramble cross any.
+#[derive(Clone, Copy, Debug)]
+pub enum Trust<'a> {
+    /// Nobody else listens, and whoever answers is the server that was meant: in clear.
+    Private,
+    /// Under this key, whoever answers.
+    Key(&'a PublicKey),
+    /// Under whichever key the other side sends.
+    AnyKey,
+    /// Nowhere: anybody may be at the other side.
+    Anybody,
+}
+
 /// The method in use, with what it needs to remember between packets.
 pub struct Authentication<'a> {
     password: &'a [u8],
-    /// True where nobody can listen: TLS, or a Unix socket.
-    private: bool,
+    trust: Trust<'a>,
     plugin: String,
     scramble: Vec<u8>,
     waits_for_key: bool,
@@ -38,14 +53,8 @@ pub enum Step {
 }
 
 impl<'a> Authentication<'a> {
-    pub fn new(password: &'a [u8], private: bool, plugin: &str, scramble: &[u8]) -> Authentication<'a> {
-        Authentication {
-            password,
-            private,
-            plugin: plugin.to_owned(),
-            scramble: scramble.to_vec(),
-            waits_for_key: false,
-        }
+    pub fn new(password: &'a [u8], trust: Trust<'a>, plugin: &str, scramble: &[u8]) -> Authentication<'a> {
+        Authentication { password, trust, plugin: plugin.to_owned(), scramble: scramble.to_vec(), waits_for_key: false }
     }
 
     /// The method that our login names. A server that greets with a method we do not have
@@ -103,21 +112,33 @@ impl<'a> Authentication<'a> {
         }
     }
 
-    /// What caching_sha2_password goes on with: done from the cache, or the password itself, which is sent
-    /// only where nobody can listen, else encrypted with the server's key.
+    /// What caching_sha2_password goes on with: done from the cache, or the password itself.
     fn more(&mut self, data: &[u8]) -> Result<Step, WireError> {
         match data {
             [3] if self.plugin == SHA2 => Ok(Step::Wait),
-            [4] if self.plugin == SHA2 && self.private => Ok(Step::Send([self.password, &[0]].concat())),
-            [4] if self.plugin == SHA2 => {
-                self.waits_for_key = true;
-                Ok(Step::Send(vec![2]))
-            }
+            [4] if self.plugin == SHA2 => self.password_itself().map(Step::Send),
             pem if self.waits_for_key => {
                 self.waits_for_key = false;
-                sha2::encrypted(self.password, &self.scramble, pem).map(Step::Send)
+                let malformed = |found| WireError::Malformed { what: "RSA key", found };
+                let key = PublicKey::from_pem(pem).map_err(malformed)?;
+                key.encrypt(self.password, &self.scramble).map(Step::Send)
             }
             other => Err(WireError::Malformed { what: "authentication packet", found: printable(other) }),
+        }
+    }
+
+    /// The password as far as the connection is trusted, or the request for a key to send it under.
+    fn password_itself(&mut self) -> Result<Vec<u8>, WireError> {
+        match self.trust {
+            // That there is none is no secret: our proof was empty.
+            _ if self.password.is_empty() => Ok(vec![0]),
+            Trust::Private => Ok([self.password, &[0]].concat()),
+            Trust::Key(key) => key.encrypt(self.password, &self.scramble),
+            Trust::AnyKey => {
+                self.waits_for_key = true;
+                Ok(vec![2])
+            }
+            Trust::Anybody => Err(WireError::PasswordKept),
         }
     }
 }
@@ -129,7 +150,7 @@ mod tests {
     #[test]
     fn clear_and_old_passwords_are_never_given() {
         for plugin in ["mysql_clear_password", "mysql_old_password", "dialog"] {
-            let mut authentication = Authentication::new(b"secret", true, NATIVE, &[1; 20]);
+            let mut authentication = Authentication::new(b"secret", Trust::Private, NATIVE, &[1; 20]);
             let switch = [&[0xfe], plugin.as_bytes(), &[0], &[1; 20], &[0]].concat();
             match authentication.step(&switch) {
                 Err(WireError::Authentication { plugin: named, .. }) => assert_eq!(named, plugin),
@@ -138,19 +159,48 @@ mod tests {
         }
     }
 
+    /// What is answered to a server that asks for the password itself.
+    fn asked_for_all(password: &'static [u8], trust: Trust<'_>) -> Result<Step, WireError> {
+        let mut authentication = Authentication::new(password, trust, NATIVE, &[1; 20]);
+        let switch = [&[0xfe], SHA2.as_bytes(), &[0], &[2; 20], &[0]].concat();
+        assert!(
+            matches!(authentication.step(&switch), Ok(Step::Send(proof)) if proof.len() == 32 || password.is_empty())
+        );
+        authentication.step(&[1, 4])
+    }
+
     #[test]
-    fn the_password_itself_is_sent_only_where_nobody_listens() {
-        let full = [1, 4];
-        let mut private = Authentication::new(b"secret", true, SHA2, &[1; 20]);
-        assert_eq!(private.step(&full), Ok(Step::Send(b"secret\0".to_vec())));
-        let mut open = Authentication::new(b"secret", false, SHA2, &[1; 20]);
-        assert_eq!(open.step(&full), Ok(Step::Send(vec![2])));
-        assert!(open.step(&[1, b'x']).is_err(), "garbage is no key");
+    fn the_password_itself_goes_as_far_as_the_trust() {
+        let key = PublicKey::from_pem(sha2::tests::key().1.as_bytes()).unwrap();
+        assert_eq!(asked_for_all(b"secret", Trust::Private), Ok(Step::Send(b"secret\0".to_vec())));
+        assert_eq!(asked_for_all(b"secret", Trust::AnyKey), Ok(Step::Send(vec![2])));
+        assert_eq!(asked_for_all(b"secret", Trust::Anybody), Err(WireError::PasswordKept));
+        let Ok(Step::Send(sent)) = asked_for_all(b"secret", Trust::Key(&key)) else { panic!("a key was given") };
+        assert_eq!(sent.len(), 128, "under the key of 1024 bits, without asking for another");
+        for trust in [Trust::Private, Trust::Key(&key), Trust::AnyKey, Trust::Anybody] {
+            assert_eq!(asked_for_all(b"", trust), Ok(Step::Send(vec![0])), "{trust:?}: nothing to keep");
+        }
+    }
+
+    #[test]
+    fn a_key_is_taken_only_where_one_was_asked_for() {
+        let pem = [&[1], sha2::tests::key().1.as_bytes()].concat();
+        let own = PublicKey::from_pem(&pem[1..]).unwrap();
+        for trust in [Trust::Private, Trust::Key(&own), Trust::AnyKey, Trust::Anybody] {
+            let mut authentication = Authentication::new(b"secret", trust, SHA2, &[1; 20]);
+            assert!(authentication.step(&pem).is_err(), "{trust:?}");
+            let _ = authentication.step(&[1, 4]);
+            assert_eq!(authentication.step(&pem).is_ok(), matches!(trust, Trust::AnyKey), "{trust:?}");
+            assert!(authentication.step(&pem).is_err(), "and once");
+        }
+        let mut asking = Authentication::new(b"secret", Trust::AnyKey, SHA2, &[1; 20]);
+        assert_eq!(asking.step(&[1, 4]), Ok(Step::Send(vec![2])));
+        assert!(asking.step(&[1, b'x']).is_err(), "garbage is no key");
     }
 
     #[test]
     fn a_socket_method_is_answered_with_nothing() {
-        let mut authentication = Authentication::new(b"", true, NATIVE, &[1; 20]);
+        let mut authentication = Authentication::new(b"", Trust::Private, NATIVE, &[1; 20]);
         let switch = [&[0xfe], "auth_socket".as_bytes(), &[0]].concat();
         assert_eq!(authentication.step(&switch), Ok(Step::Send(Vec::new())));
     }

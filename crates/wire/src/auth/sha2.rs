@@ -15,21 +15,37 @@ pub fn proof(password: &[u8], scramble: &[u8]) -> Vec<u8> {
     once.iter().zip(mask).map(|(a, b)| a ^ b).collect()
 }
 
-/// The password, ended by a zero byte and masked with the scramble, under the server's public key.
-pub fn encrypted(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<Vec<u8>, WireError> {
-    let malformed = |found: String| WireError::Malformed { what: "RSA key", found };
-    let pem = std::str::from_utf8(pem).map_err(|_| malformed("no text".to_owned()))?;
-    let key = RsaPublicKey::from_public_key_pem(pem.trim()).map_err(|error| malformed(error.to_string()))?;
-    if scramble.is_empty() {
-        return Err(malformed("no scramble to mask the password with".to_owned()));
+/// A server's RSA key, under which a password can be sent that only the server can read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicKey(RsaPublicKey);
+
+impl PublicKey {
+    /// Reads the text of a PEM file (`-----BEGIN PUBLIC KEY-----`), as servers have and send it.
+    ///
+    /// # Errors
+    /// What is wrong with it, where it is none.
+    pub fn from_pem(pem: &[u8]) -> Result<PublicKey, String> {
+        let pem = std::str::from_utf8(pem).map_err(|_| "no text".to_owned())?;
+        // MySQL's own file ends in a zero byte.
+        let pem = pem.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        RsaPublicKey::from_public_key_pem(pem).map(PublicKey).map_err(|error| error.to_string())
     }
-    let ended = password.iter().chain(&[0]);
-    let masked: Vec<u8> = ended.zip(scramble.iter().cycle()).map(|(a, b)| a ^ b).collect();
-    key.encrypt(&mut rand_core::OsRng, Oaep::new::<sha1::Sha1>(), &masked).map_err(|error| malformed(error.to_string()))
+
+    /// The password, ended by a zero byte and masked with the scramble, under this key.
+    pub(super) fn encrypt(&self, password: &[u8], scramble: &[u8]) -> Result<Vec<u8>, WireError> {
+        let malformed = |found: String| WireError::Malformed { what: "RSA key", found };
+        if scramble.is_empty() {
+            return Err(malformed("no scramble to mask the password with".to_owned()));
+        }
+        let ended = password.iter().chain(&[0]);
+        let masked: Vec<u8> = ended.zip(scramble.iter().cycle()).map(|(a, b)| a ^ b).collect();
+        let sent = self.0.encrypt(&mut rand_core::OsRng, Oaep::new::<sha1::Sha1>(), &masked);
+        sent.map_err(|error| malformed(error.to_string()))
+    }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use rsa::RsaPrivateKey;
     use rsa::pkcs8::{EncodePublicKey, LineEnding};
@@ -43,12 +59,19 @@ mod tests {
         assert_eq!(Sha256::digest(once), stored);
     }
 
-    #[test]
-    fn the_holder_of_the_key_can_read_the_password() {
+    /// A pair of keys, and the public one as servers have it.
+    pub fn key() -> (RsaPrivateKey, String) {
         let key = RsaPrivateKey::new(&mut rand_core::OsRng, 1024).unwrap();
         let pem = key.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
+        (key, pem)
+    }
+
+    #[test]
+    fn the_holder_of_the_key_can_read_the_password() {
+        let (key, pem) = key();
         let scramble = [5u8; 20];
-        let sent = encrypted(b"secret", &scramble, pem.as_bytes()).unwrap();
+        let sent = PublicKey::from_pem(pem.as_bytes()).unwrap().encrypt(b"secret", &scramble).unwrap();
+        assert!(PublicKey::from_pem(format!("{pem}\0").as_bytes()).is_ok(), "as MySQL writes it");
         let opened = key.decrypt(Oaep::new::<sha1::Sha1>(), &sent).unwrap();
         let password: Vec<u8> = opened.iter().zip(scramble.iter().cycle()).map(|(a, b)| a ^ b).collect();
         assert_eq!(password, b"secret\0");
