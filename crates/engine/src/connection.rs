@@ -3,7 +3,7 @@
 use crate::endpoint::Endpoint;
 use crate::error::Failure;
 use crate::executor::{Reactor, Slot};
-use crate::stream::{Input, Stream};
+use crate::stream::{Input, RECEIVES, Stream};
 use plimsoll_wire::auth::{Authentication, Step};
 use plimsoll_wire::handshake::{self, Agreed, Asked, Greeting};
 use plimsoll_wire::response::{self, Answer, Discard, Outcome, Prepared, ResponseReader, Sink};
@@ -13,8 +13,8 @@ use std::rc::Rc;
 
 /// No method takes more packets of the server's to log in.
 const LOGIN_PACKETS: u32 = 16;
-/// After so many receives of one answer the other connections get their turn.
-const RECEIVES: u32 = 64;
+/// A packet of the login is shorter; a public key has some hundred bytes.
+const LOGIN_PACKET_BYTES: usize = 64 << 10;
 
 /// A logged-in connection. One exchange at a time.
 pub struct Connection {
@@ -106,6 +106,7 @@ impl Connection {
 
     /// Prepares a statement; `sink` is told the columns of its result.
     pub async fn prepare<S: Sink>(&mut self, sql: &str, sink: &mut S) -> Result<Prepared, Failure> {
+        self.expect_nothing()?;
         self.output.clear();
         command::put(&mut self.output, command::STMT_PREPARE, sql.as_bytes());
         self.reader.expect_prepare(frame::next_sequence(&self.output));
@@ -161,6 +162,7 @@ impl Connection {
     /// Sends what is in the output and reads the whole answer.
     #[inline]
     async fn exchange<S: Sink>(&mut self, sink: &mut S) -> Result<Outcome, Failure> {
+        self.expect_nothing()?;
         self.reader.expect_result(frame::next_sequence(&self.output));
         self.stream.send(&self.output).await?;
         match self.answer(sink).await? {
@@ -173,6 +175,18 @@ impl Connection {
         }
     }
 
+    /// What came behind the last answer would be taken for the next one.
+    #[inline]
+    fn expect_nothing(&self) -> Result<(), Failure> {
+        match frame::announced(self.input.filled()) {
+            // A farewell, which the next exchange tells of.
+            None | Some((0, _)) => Ok(()),
+            Some(_) => {
+                Err(WireError::Malformed { what: "answer", found: "more bytes after its end".to_owned() }.into())
+            }
+        }
+    }
+
     #[inline]
     async fn answer<S: Sink>(&mut self, sink: &mut S) -> Result<Answer, Failure> {
         let mut received = 0u32;
@@ -181,7 +195,13 @@ impl Connection {
             let progress = self.reader.advance(self.input.filled(), sink)?;
             self.input.consume(progress.consumed);
             if let Some(answer) = progress.answer {
+                if received > 0 {
+                    self.stream.answered();
+                }
                 return Ok(answer);
+            }
+            if received == 0 {
+                self.stream.begin_answer();
             }
             received = received.wrapping_add(1);
             if received.is_multiple_of(RECEIVES) {
@@ -199,6 +219,7 @@ impl Connection {
     ) -> Result<Outcome, Failure> {
         self.output.clear();
         command::put(&mut self.output, command::QUERY, sql.as_bytes());
+        self.expect_nothing()?;
         self.reader.expect_result(frame::next_sequence(&self.output));
         self.reader.allow_local_file(true);
         self.stream.send(&self.output).await?;
@@ -254,6 +275,12 @@ async fn packet(stream: &mut Stream, input: &mut Input) -> Result<(u8, Vec<u8>),
             let payload = payload.to_vec();
             input.consume(frame::HEADER + payload.len());
             return Ok((sequence, payload));
+        }
+        if let Some((_, bytes)) = frame::announced(input.filled()).filter(|(_, bytes)| *bytes > LOGIN_PACKET_BYTES) {
+            let found = format!(
+                "a packet of {bytes} bytes, where no server sends more than {LOGIN_PACKET_BYTES}; is this the port of one?"
+            );
+            return Err(WireError::Malformed { what: "login", found }.into());
         }
         stream.receive(input).await?;
     }

@@ -21,6 +21,9 @@ pub enum Failure {
     /// The server kept silent for too long.
     #[error("the server did not answer for {0:.0} s")]
     Silent(f64),
+    /// The server sent something all the time, but not to the end.
+    #[error("the server did not come to the end of {what} within {seconds:.0} s")]
+    Endless { what: &'static str, seconds: f64 },
     /// The machine or the request cannot do this.
     #[error("{0}")]
     Setup(String),

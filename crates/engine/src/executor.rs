@@ -8,7 +8,7 @@
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -34,6 +34,8 @@ pub struct Slot {
     nudged: Cell<bool>,
     cancelled: Cell<bool>,
     queued: Cell<bool>,
+    /// Since when the rest of an answer is waited for.
+    answering_since_ns: Cell<Option<u64>>,
 }
 
 /// The loop as its tasks see it.
@@ -43,7 +45,10 @@ pub struct Reactor {
     slots: RefCell<Vec<Rc<Slot>>>,
     queue: RefCell<VecDeque<usize>>,
     timers: RefCell<BinaryHeap<Reverse<(u64, usize)>>>,
+    /// When tasks give up what they are at, unlike timers taken back when that is done.
+    deadlines: RefCell<BTreeSet<(u64, usize)>>,
     last_arrival_ns: Cell<u64>,
+    last_answer_ns: Cell<u64>,
     lag_ns: Cell<u64>,
 }
 
@@ -57,6 +62,17 @@ impl Reactor {
     /// When a socket last became ready, on any connection of this loop, or something was first waited for.
     pub fn last_arrival_ns(&self) -> u64 {
         self.last_arrival_ns.get()
+    }
+
+    /// When a statement was last answered to its end, on any connection of this loop, or something was first waited for.
+    pub fn last_answer_ns(&self) -> u64 {
+        self.last_answer_ns.get()
+    }
+
+    /// Remembers that a statement has been answered.
+    #[inline]
+    pub fn answered(&self, now_ns: u64) {
+        self.last_answer_ns.set(now_ns);
     }
 
     /// The largest delay of a timer since it was last asked.
@@ -123,6 +139,28 @@ impl Reactor {
     /// Remembers that something is waited for from now on.
     pub fn begin_waiting(&self, now_ns: u64) {
         self.last_arrival_ns.set(now_ns);
+        self.last_answer_ns.set(now_ns);
+    }
+
+    /// What comes of `doing`, or nothing if it has no end by `until_ns`, however much comes meanwhile.
+    pub async fn within<T>(&self, slot: &Slot, until_ns: u64, doing: impl Future<Output = T>) -> Option<T> {
+        let mut doing = std::pin::pin!(doing);
+        self.deadlines.borrow_mut().insert((until_ns, slot.id));
+        let done = std::future::poll_fn(|context| match doing.as_mut().poll(context) {
+            task::Poll::Ready(value) => task::Poll::Ready(Some(value)),
+            task::Poll::Pending if self.now_ns() >= until_ns => task::Poll::Ready(None),
+            task::Poll::Pending => task::Poll::Pending,
+        });
+        let done = done.await;
+        self.deadlines.borrow_mut().remove(&(until_ns, slot.id));
+        done
+    }
+
+    /// When something is due by itself.
+    fn next_due_ns(&self) -> Option<u64> {
+        let timer = self.timers.borrow().peek().map(|Reverse((at, _))| *at);
+        let deadline = self.deadlines.borrow().first().map(|(at, _)| *at);
+        [timer, deadline].into_iter().flatten().min()
     }
 
     /// Waits until `at_ns`; returns early, with false, if the loop is being cancelled.
@@ -157,6 +195,20 @@ impl Slot {
     #[inline]
     pub fn set_drained(&self) {
         self.readable.set(self.ended.get());
+    }
+
+    /// From here to [`Slot::answered`] the rest of an answer is waited for.
+    pub fn begin_answer(&self, now_ns: u64) {
+        self.answering_since_ns.set(Some(now_ns));
+    }
+
+    pub fn answered(&self) {
+        self.answering_since_ns.set(None);
+    }
+
+    /// Whether an answer has begun and not ended.
+    pub fn is_answering(&self) -> bool {
+        self.answering_since_ns.get().is_some()
     }
 
     /// Waits for bytes to read; false if the loop is being cancelled.
@@ -209,7 +261,9 @@ impl<'t> Executor<'t> {
             slots: RefCell::default(),
             queue: RefCell::default(),
             timers: RefCell::default(),
+            deadlines: RefCell::default(),
             last_arrival_ns: Cell::new(epoch.elapsed().as_nanos() as u64),
+            last_answer_ns: Cell::new(epoch.elapsed().as_nanos() as u64),
             lag_ns: Cell::new(0),
         });
         Ok(Executor { poll, events: Events::with_capacity(EVENTS), reactor, tasks: Vec::new(), alarm, waker, live: 0 })
@@ -248,15 +302,25 @@ impl<'t> Executor<'t> {
         Ok(())
     }
 
-    /// Runs one future of the slot's to its end; what it waits for fails when `until_ns` has passed.
-    pub fn block_on<T>(&mut self, slot: &Slot, future: impl Future<Output = T>, until_ns: u64) -> io::Result<T> {
+    /// Runs one future of the slot's to its end; what it waits for fails when `until_ns` has passed, or an answer that
+    /// has begun has no end within `answer_ns`.
+    pub fn block_on<T>(
+        &mut self,
+        slot: &Slot,
+        future: impl Future<Output = T>,
+        until_ns: u64,
+        answer_ns: u64,
+    ) -> io::Result<T> {
         let mut future = std::pin::pin!(future);
         let mut context = Context::from_waker(task::Waker::noop());
         slot.cancelled.set(false);
+        slot.answered();
         loop {
             if let task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
                 return Ok(value);
             }
+            let answer_by = |since: u64| until_ns.min(since.saturating_add(answer_ns));
+            let until_ns = slot.answering_since_ns.get().map_or(until_ns, answer_by);
             self.wait(until_ns)?;
             self.reactor.queue.borrow_mut().clear();
             slot.queued.set(false);
@@ -280,8 +344,8 @@ impl<'t> Executor<'t> {
     }
 
     fn wait(&mut self, until_ns: u64) -> io::Result<()> {
-        let timer = self.reactor.timers.borrow().peek().map(|Reverse((at, _))| *at);
-        let timeout = self.arm(timer.map_or(until_ns, |at| at.min(until_ns)))?;
+        let due_ns = self.reactor.next_due_ns();
+        let timeout = self.arm(due_ns.map_or(until_ns, |at| at.min(until_ns)))?;
         match self.poll.poll(&mut self.events, timeout) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
             other => other?,
@@ -310,6 +374,11 @@ impl<'t> Executor<'t> {
         while let Some(Reverse((at, id))) = timers.peek().copied().filter(|Reverse((at, _))| *at <= now) {
             timers.pop();
             self.reactor.lag_ns.set(self.reactor.lag_ns.get().max(now - at));
+            self.reactor.enqueue(&slots[id]);
+        }
+        let mut deadlines = self.reactor.deadlines.borrow_mut();
+        while let Some((_, id)) = deadlines.first().copied().filter(|(at, _)| *at <= now) {
+            deadlines.pop_first();
             self.reactor.enqueue(&slots[id]);
         }
         Ok(())

@@ -22,6 +22,10 @@ use std::sync::{Arc, Mutex};
 const RETRYABLE: [u16; 4] = [1213, 1205, 1020, 3101];
 /// Shutdown in progress, connection killed (MariaDB, MySQL), idle for too long.
 const FAREWELLS: [u16; 4] = [1053, 1927, 3169, 4031];
+/// Too many connections: of all users, of this one, of this one per hour.
+const FULL: [u16; 3] = [1040, 1203, 1226];
+/// A server that is not silent and comes to no end all the same is given up after so many outage limits.
+pub const ENDLESS: u64 = 4;
 const TRIES: u32 = 10;
 const BACKOFF_MS_MAX: u64 = 100;
 const RECONNECT_NS: u64 = 100_000_000;
@@ -49,6 +53,12 @@ impl Meter {
     #[inline]
     pub fn now_ns(&self) -> u64 {
         self.reactor.now_ns()
+    }
+
+    /// Notes that a statement has been answered to its end.
+    #[inline]
+    pub fn answered(&self, now_ns: u64) {
+        self.reactor.answered(now_ns);
     }
 
     /// The recorder, with all intervals closed that ended by `now`.
@@ -326,27 +336,45 @@ async fn reconnect<W: Workload>(context: &Context<W>, slot: &Rc<Slot>, session: 
                 return Ok(());
             }
             Err(Failure::Cancelled) => return Err(Ended),
-            Err(failure) => failure.to_string(),
+            Err(failure) => failure,
         };
         let now = context.meter.now_ns();
         // Being refused is no silence: how long that may go on is decided here.
         context.reactor.begin_waiting(now);
         if now - since > context.spec.outage_limit_ns {
-            let seconds = context.spec.outage_limit_ns as f64 / 1e9;
-            context.give_up(Reason::Lost(format!("the server was gone for {seconds:.0} s (--outage-limit): {last}")));
+            context.give_up(Reason::Lost(away(context.spec.outage_limit_ns, &last)));
             return Err(Ended);
         }
     }
 }
 
+/// What an outage was, by how the last attempt to connect ended: a server that answers is not gone.
+fn away(limit_ns: u64, last: &Failure) -> String {
+    let (was, then) = match last {
+        Failure::Server(message) if FULL.contains(&message.code) => {
+            ("was full", "; raise its max_connections, or use fewer connections")
+        }
+        Failure::Server(_) | Failure::Endless { .. } => ("let nobody in", ""),
+        _ => ("was gone", ""),
+    };
+    format!("the server {was} for {:.0} s (--outage-limit): {last}{then}", limit_ns as f64 / 1e9)
+}
+
+/// Connects, logs in and prepares, which has to come to its end within [`ENDLESS`] outage limits.
 pub async fn open_session<W: Workload>(context: &Context<W>, slot: &Rc<Slot>) -> Result<Session, Failure> {
-    Session::open(
+    let limit_ns = context.spec.outage_limit_ns.saturating_mul(ENDLESS);
+    let until_ns = context.meter.now_ns().saturating_add(limit_ns);
+    let opening = Session::open(
         &context.spec.endpoint,
         context.catalogue.clone(),
         context.spec.protocol,
         context.meter.clone(),
         context.reactor.clone(),
         slot.clone(),
-    )
-    .await
+    );
+    let endless = || {
+        let what = "the login and of preparing the statements";
+        Err(Failure::Endless { what, seconds: limit_ns as f64 / 1e9 })
+    };
+    context.reactor.within(slot, until_ns, opening).await.unwrap_or_else(endless)
 }

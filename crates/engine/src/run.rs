@@ -7,7 +7,7 @@
 use crate::endpoint::Endpoint;
 use crate::error::{Failure, Reason};
 use crate::executor::{Executor, Slot};
-use crate::measure::{self, Context, Meter, Who, thread_cpu_ns};
+use crate::measure::{self, Context, ENDLESS, Meter, Who, thread_cpu_ns};
 use crate::scheduling;
 use crate::session::{Catalogue, Protocol};
 use crate::turns::{self, Source};
@@ -319,6 +319,24 @@ impl<W: Workload> EventLoop<W> {
         quiet_ns > self.context.spec.outage_limit_ns
     }
 
+    /// Whether the server sends something and answers nothing. A loop that was stopped itself looks first at what came.
+    fn is_endless(&mut self) -> bool {
+        if self.endless() {
+            self.turn(0);
+        }
+        self.endless()
+    }
+
+    fn endless(&self) -> bool {
+        let quiet_ns = self.context.meter.now_ns().saturating_sub(self.context.reactor.last_answer_ns());
+        quiet_ns > self.context.spec.outage_limit_ns.saturating_mul(ENDLESS)
+    }
+
+    fn endlessness(&self) -> String {
+        let seconds = self.context.spec.outage_limit_ns as f64 * ENDLESS as f64 / 1e9;
+        Failure::Endless { what: "its answer", seconds }.to_string()
+    }
+
     fn silence(&self) -> String {
         Failure::Silent(self.context.spec.outage_limit_ns as f64 / 1e9).to_string()
     }
@@ -360,9 +378,14 @@ impl<W: Workload> EventLoop<W> {
             if self.context.in_flight.get() > 0 && self.is_silent() && self.context.reason.borrow().is_none() {
                 self.context.give_up(Reason::Lost(self.silence()));
             }
+            if self.context.in_flight.get() > 0 && self.is_endless() && self.context.reason.borrow().is_none() {
+                self.context.give_up(Reason::Lost(self.endlessness()));
+            }
             let waited = now.saturating_sub(ends) > DRAIN_NS;
             let gone = self.context.reason.borrow().is_some() && self.context.spec.private;
-            if !cancelled && (waited || gone || self.context.reason.borrow().is_some() && self.silent()) {
+            if !cancelled
+                && (waited || gone || self.context.reason.borrow().is_some() && (self.silent() || self.endless()))
+            {
                 cancelled = true;
                 self.context.reactor.cancel_all();
             }
@@ -429,6 +452,7 @@ async fn connect_and_drive<W: Workload>(context: &Rc<Context<W>>, gate: &Gate, s
 fn setup_reason(failure: Failure) -> Reason {
     match failure {
         Failure::Lost(text) => Reason::Lost(text),
+        endless @ Failure::Endless { .. } => Reason::Lost(endless.to_string()),
         other => Reason::Setup(other.to_string()),
     }
 }

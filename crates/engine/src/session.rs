@@ -305,6 +305,9 @@ impl Session {
         let now = self.meter.now_ns();
         self.answered_ns = now;
         self.fresh = true;
+        if !matches!(result, Err(Failure::Cancelled | Failure::Lost(_))) {
+            self.meter.answered(now);
+        }
         match result {
             Ok(outcome) => {
                 let effect = if outcome.result_sets > 0 {

@@ -5,6 +5,9 @@ use crate::error::Failure;
 use crate::executor::{Reactor, Slot};
 use crate::trust::Channel;
 use mio::net::{TcpStream, UnixStream};
+use plimsoll_wire::WireError;
+use plimsoll_wire::budget::{self, Share};
+use plimsoll_wire::frame::{HEADER, MAX_PAYLOAD};
 use rustix::net::{self, RecvFlags, SendFlags};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
@@ -30,21 +33,25 @@ macro_rules! on_socket {
     };
 }
 
+/// After so many receives without an end the other connections get their turn.
+pub const RECEIVES: u32 = 64;
+
 /// Received bytes that are not used up yet.
 #[derive(Debug)]
 pub struct Input {
     bytes: Vec<u8>,
+    share: Share,
     start: usize,
     end: usize,
 }
 
 const INPUT_BYTES: usize = 8 << 10;
-/// Input larger than this is given back when it is used up.
-const INPUT_KEPT: usize = 64 << 10;
+/// Room for the longest packet, and for what comes behind it.
+const INPUT_MOST: usize = HEADER + MAX_PAYLOAD + INPUT_BYTES;
 
 impl Default for Input {
     fn default() -> Input {
-        Input { bytes: vec![0; INPUT_BYTES], start: 0, end: 0 }
+        Input { bytes: vec![0; INPUT_BYTES], share: Share::default(), start: 0, end: 0 }
     }
 }
 
@@ -59,8 +66,8 @@ impl Input {
         self.start += count;
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
-            if self.bytes.len() > INPUT_KEPT {
-                self.bytes = vec![0; INPUT_BYTES];
+            if self.bytes.len() > budget::FREE {
+                *self = Input::default();
             }
         }
     }
@@ -71,17 +78,23 @@ impl Input {
 
     /// Free space at the end: made by moving what is there to the front, then by doubling. It grows only as
     /// bytes really come, so a length that a server merely announces costs nothing.
+    ///
+    /// # Errors
+    /// Where all connections together would hold too much.
     #[inline]
-    fn space(&mut self) -> &mut [u8] {
+    fn space(&mut self) -> Result<&mut [u8], WireError> {
         if self.end == self.bytes.len() {
             if self.start > 0 {
                 self.bytes.copy_within(self.start..self.end, 0);
                 (self.start, self.end) = (0, self.end - self.start);
             } else {
-                self.bytes.resize(self.bytes.len() * 2, 0);
+                let bytes = if self.end < INPUT_MOST { INPUT_MOST.min(self.end * 2) } else { self.end * 2 };
+                self.share.resize(bytes)?;
+                self.bytes.reserve_exact(bytes - self.end);
+                self.bytes.resize(bytes, 0);
             }
         }
-        &mut self.bytes[self.end..]
+        Ok(&mut self.bytes[self.end..])
     }
 }
 
@@ -170,7 +183,12 @@ impl Stream {
     pub async fn start_tls(&mut self, config: Arc<ClientConfig>, name: ServerName<'static>) -> Result<(), Failure> {
         let failed = |error: rustls::Error| Failure::Setup(format!("TLS with the server failed: {error}"));
         let mut tls = Box::new(ClientConnection::new(config, name).map_err(failed)?);
+        let mut records = 0u32;
         while tls.is_handshaking() {
+            records = records.wrapping_add(1);
+            if records.is_multiple_of(RECEIVES) {
+                self.give_way().await;
+            }
             while tls.wants_write() {
                 self.write_tls(&mut tls).await?;
             }
@@ -217,6 +235,17 @@ impl Stream {
     #[cold]
     pub async fn give_way(&self) {
         self.reactor.give_way(&self.slot).await;
+    }
+
+    /// From here to [`Stream::answered`] the rest of an answer is waited for, of which a part has come.
+    #[cold]
+    pub fn begin_answer(&self) {
+        self.slot.begin_answer(self.reactor.now_ns());
+    }
+
+    #[cold]
+    pub fn answered(&self) {
+        self.slot.answered();
     }
 
     /// Sends all of `bytes`.
@@ -280,7 +309,7 @@ impl Stream {
             if !self.slot.readable().await {
                 return Err(Failure::Cancelled);
             }
-            let space = input.space();
+            let space = input.space()?;
             let received = on_socket!(&self.socket, socket => net::recv(socket, &mut *space, RecvFlags::empty()));
             match received.map(|(count, _)| count).map_err(io::Error::from) {
                 Ok(0) => return Err(lost_while_reading(&io::ErrorKind::UnexpectedEof.into())),
@@ -301,8 +330,13 @@ impl Stream {
 
     async fn receive_tls(&mut self, input: &mut Input) -> Result<(), Failure> {
         let Some(mut tls) = self.tls.take() else { return Ok(()) };
+        let mut records = 0u32;
         let received = loop {
-            match tls.reader().read(input.space()) {
+            let space = match input.space() {
+                Ok(space) => space,
+                Err(refused) => break Err(refused.into()),
+            };
+            match tls.reader().read(space) {
                 Ok(0) => break Err(lost_while_reading(&io::ErrorKind::UnexpectedEof.into())),
                 Ok(count) => {
                     input.end += count;
@@ -311,6 +345,11 @@ impl Stream {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if let Err(failure) = self.read_tls(&mut tls).await {
                         break Err(failure);
+                    }
+                    // Records may come without end that hold nothing to read.
+                    records = records.wrapping_add(1);
+                    if records.is_multiple_of(RECEIVES) {
+                        self.give_way().await;
                     }
                 }
                 Err(error) => break Err(lost_while_reading(&error)),

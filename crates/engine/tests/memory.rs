@@ -4,6 +4,7 @@
 #[allow(dead_code)]
 #[path = "engine/conduct.rs"]
 mod conduct;
+#[allow(dead_code)]
 #[path = "engine/scripts.rs"]
 mod scripts;
 #[allow(dead_code)]

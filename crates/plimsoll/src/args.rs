@@ -177,7 +177,7 @@ pub struct RunArgs {
     /// How statements with parameters are sent; as the workload's original does, if not given.
     #[arg(long, value_parser = ["prepared", "text"], value_name = "PROTOCOL")]
     pub protocol: Option<String>,
-    /// How long a server may be gone before the run ends.
+    /// How long a server may be gone before the run ends; one that sends something and comes to no end has four times that.
     #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
     pub outage_limit: Duration,
     /// Server error codes that fail a transaction without ending the run.

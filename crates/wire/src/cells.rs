@@ -1,5 +1,6 @@
 //! Rows kept for reading on the load path: of both protocols, in buffers that are used again.
 
+use crate::budget::{self, Share};
 use crate::bytes::Fields;
 use crate::error::{WireError, printable};
 use crate::response::{KEPT_PAYLOAD_LIMIT, Sink};
@@ -17,6 +18,8 @@ mod column_type {
     pub const YEAR: u8 = 13;
 }
 const UNSIGNED: u16 = 32;
+/// Room for the places of more rows than this is given back.
+const MOST_ROWS_KEPT: usize = 4096;
 
 /// What a column definition says about the encoding of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +49,7 @@ pub struct Cells {
     fresh: bool,
     bytes: Vec<u8>,
     ends: Vec<usize>,
+    share: Share,
 }
 
 impl Sink for Cells {
@@ -53,8 +57,9 @@ impl Sink for Cells {
 
     fn result(&mut self) {
         self.fresh = true;
-        self.bytes.clear();
+        budget::clear(&mut self.bytes, &mut self.share);
         self.ends.clear();
+        self.ends.shrink_to(MOST_ROWS_KEPT);
     }
 
     fn column(&mut self, definition: &[u8]) -> Result<(), WireError> {
@@ -79,6 +84,9 @@ impl Sink for Cells {
         if bytes > KEPT_PAYLOAD_LIMIT {
             return Err(WireError::TooLarge { what: "a result", bytes, limit: KEPT_PAYLOAD_LIMIT });
         }
+        if bytes > self.bytes.capacity() {
+            budget::reserve(&mut self.bytes, &mut self.share, bytes)?;
+        }
         self.bytes.extend_from_slice(payload);
         self.ends.push(self.bytes.len());
         Ok(())
@@ -86,7 +94,7 @@ impl Sink for Cells {
 }
 
 impl Cells {
-    /// Forgets rows and columns; their memory stays.
+    /// Forgets rows and columns; their memory stays unless it is large.
     pub fn clear(&mut self) {
         self.result();
         self.columns.clear();
@@ -95,6 +103,11 @@ impl Cells {
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// Bytes of memory for rows, used or not.
+    pub fn held(&self) -> usize {
+        self.bytes.capacity()
     }
 
     pub fn is_empty(&self) -> bool {

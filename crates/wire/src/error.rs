@@ -12,6 +12,14 @@ pub enum WireError {
     OutOfOrder { expected: u8, found: u8 },
     #[error("the server sent {what} of {bytes} bytes; at most {limit} are accepted")]
     TooLarge { what: &'static str, bytes: usize, limit: usize },
+    #[error("the server sent more than {limit} {what} in one answer")]
+    TooMany { what: &'static str, limit: u32 },
+    #[error(
+        "the answers that all connections hold together reach {} MiB, the most that is accepted; use fewer \
+         connections, or statements with shorter answers",
+        limit >> 20
+    )]
+    OverBudget { limit: usize },
     #[error("the server asked for a local file although no load was under way")]
     UnaskedLocalFile,
     #[error("the server wants the authentication method `{plugin}`, which {reason}")]

@@ -13,6 +13,11 @@ pub fn split(input: &[u8]) -> Option<(u8, &[u8])> {
     Some((header[3], payload))
 }
 
+/// Sequence number and length of payload of the packet at the start of `input`, as its header has them.
+pub fn announced(input: &[u8]) -> Option<(u8, usize)> {
+    input.first_chunk::<HEADER>().map(|header| (header[3], header_length(header)))
+}
+
 /// Bytes that the packet at the start of `input` takes in all, as far as its header is there.
 pub fn size(input: &[u8]) -> Option<usize> {
     input.first_chunk::<HEADER>().map(|header| HEADER + header_length(header))

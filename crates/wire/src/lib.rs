@@ -1,7 +1,7 @@
 //! The MySQL client/server protocol as pure functions and state machines: bytes in, packets out.
 //!
 //! Nothing here opens a socket, waits or reads a clock. The hot path, [`response::ResponseReader`],
-//! neither copies nor allocates per query. Everything a server sends is checked before it is believed:
+//! neither copies nor allocates per query; what all connections hold together has a bound ([`budget`]). Everything a server sends is checked before it is believed:
 //! a hostile one gets a [`WireError`], never a panic and never an unbounded buffer.
 //!
 //! Begin with [`frame`] (how packets are cut), then [`handshake`] and [`auth`] (how a connection begins),
@@ -12,6 +12,7 @@
 //! "Clientserver Protocol".
 
 pub mod auth;
+pub mod budget;
 pub mod bytes;
 pub mod capability;
 pub mod cells;

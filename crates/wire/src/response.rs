@@ -1,6 +1,7 @@
 //! What comes back: one state machine that reads the whole answer to a command, result by result,
 //! straight from the read buffer.
 
+use crate::budget::{self, Share};
 use crate::bytes::Fields;
 use crate::capability::{DEPRECATE_EOF, MARIADB_CACHE_METADATA, MORE_RESULTS};
 use crate::error::{ServerMessage, WireError, printable};
@@ -8,6 +9,10 @@ use crate::frame::{self, HEADER, MAX_PAYLOAD};
 
 /// Column definitions and rows larger than this are refused where they have to be kept.
 pub const KEPT_PAYLOAD_LIMIT: usize = 64 << 20;
+/// What is no row is shorter: definitions, errors, OK packets. Their own fields have at most some hundred bytes.
+pub const OTHER_PAYLOAD_LIMIT: usize = 64 << 10;
+/// Results of one statement: a procedure gives one for each of its queries.
+const RESULT_LIMIT: u32 = 1000;
 /// The server's own limit on columns of a result is 4096.
 const COLUMN_LIMIT: u64 = 4096;
 
@@ -91,10 +96,15 @@ pub struct ResponseReader {
     capabilities: u64,
     local_file: bool,
     outcome: Outcome,
+    /// Of this answer so far, those without columns included.
+    results: u32,
     prepared: Prepared,
     /// Payload pieces of a packet over 16 MiB.
     spill: Vec<u8>,
+    share: Share,
     spilling: bool,
+    /// Bytes to come of a row that is only counted.
+    skip: usize,
 }
 
 impl ResponseReader {
@@ -105,9 +115,12 @@ impl ResponseReader {
             capabilities,
             local_file: false,
             outcome: Outcome::default(),
+            results: 0,
             prepared: Prepared::default(),
             spill: Vec::new(),
+            share: Share::default(),
             spilling: false,
+            skip: 0,
         }
     }
 
@@ -117,6 +130,7 @@ impl ResponseReader {
     pub fn expect_result(&mut self, sequence: u8) {
         self.state = State::Header;
         self.sequence = sequence;
+        self.results = 0;
         self.outcome = Outcome::default();
     }
 
@@ -140,10 +154,14 @@ impl ResponseReader {
         self.sequence = sequence;
     }
 
-    /// Reads as many whole packets as `input` holds, up to the end of the answer.
+    /// Reads as many whole packets as `input` holds, up to the end of the answer. Of a row that is only counted it
+    /// uses up what is there, so that nobody has to keep it until its end comes.
     #[inline]
     pub fn advance<S: Sink>(&mut self, input: &[u8], sink: &mut S) -> Result<Progress, WireError> {
         let mut consumed = 0;
+        if self.skip > 0 {
+            consumed = self.skip_row(input, sink)?;
+        }
         while let Some((sequence, payload)) = frame::split(&input[consumed..]) {
             consumed += HEADER + payload.len();
             if sequence != self.sequence && !self.is_farewell(sequence, payload) {
@@ -159,6 +177,9 @@ impl ResponseReader {
                 return Ok(Progress { consumed, answer });
             }
         }
+        if consumed < input.len() {
+            consumed += self.begun::<S>(&input[consumed..])?;
+        }
         Ok(Progress { consumed, answer: None })
     }
 
@@ -171,10 +192,16 @@ impl ResponseReader {
     #[cold]
     fn long_packet<S: Sink>(&mut self, piece: &[u8], sink: &mut S) -> Result<Option<Answer>, WireError> {
         let bytes = self.spill.len() + piece.len();
+        if self.state != State::Rows {
+            return Err(self.too_large(bytes));
+        }
         // A sink that only counts needs the first byte to tell a row from the end.
-        if S::KEEPS || self.state != State::Rows {
+        if S::KEEPS {
             if bytes > KEPT_PAYLOAD_LIMIT {
                 return Err(WireError::TooLarge { what: "a packet", bytes, limit: KEPT_PAYLOAD_LIMIT });
+            }
+            if bytes > self.spill.capacity() {
+                budget::reserve(&mut self.spill, &mut self.share, bytes)?;
             }
             self.spill.extend_from_slice(piece);
         } else if !self.spilling {
@@ -185,13 +212,76 @@ impl ResponseReader {
             return Ok(None);
         }
         let payload = std::mem::take(&mut self.spill);
-        self.packet(&payload, true, sink)
+        let answer = self.packet(&payload, true, sink);
+        self.share = Share::default();
+        answer
+    }
+
+    /// Looks at a packet whose end has not come: what may not be so long is refused before it is kept, and a row that is
+    /// only counted is used up. Returns how many bytes are.
+    #[cold]
+    fn begun<S: Sink>(&mut self, input: &[u8]) -> Result<usize, WireError> {
+        let Some((sequence, length)) = frame::announced(input) else { return Ok(0) };
+        if sequence != self.sequence {
+            // A farewell is short, and comes before everything else.
+            let farewell = sequence == 0 && self.sequence == 1 && length <= OTHER_PAYLOAD_LIMIT;
+            return if farewell {
+                Ok(0)
+            } else {
+                Err(WireError::OutOfOrder { expected: self.sequence, found: sequence })
+            };
+        }
+        let is_row = match (self.state, input.get(HEADER)) {
+            (State::Rows, None) => return Ok(0),
+            (State::Rows, Some(0xfe)) => self.spilling || length == MAX_PAYLOAD,
+            (State::Rows, Some(0xff)) => self.spilling,
+            (State::Rows, Some(_)) => true,
+            _ => false,
+        };
+        if !is_row {
+            return if length > OTHER_PAYLOAD_LIMIT { Err(self.too_large(length)) } else { Ok(0) };
+        }
+        if S::KEEPS {
+            return Ok(0);
+        }
+        self.sequence = self.sequence.wrapping_add(1);
+        if !self.spilling {
+            self.spill.push(input[HEADER]);
+        }
+        // The row goes on in another packet.
+        self.spilling = length == MAX_PAYLOAD;
+        self.skip = HEADER + length - input.len();
+        Ok(input.len())
+    }
+
+    /// Goes on with a row that is only counted. Returns how many bytes of `input` belong to it.
+    #[cold]
+    fn skip_row<S: Sink>(&mut self, input: &[u8], sink: &mut S) -> Result<usize, WireError> {
+        let skipped = self.skip.min(input.len());
+        self.skip -= skipped;
+        if self.skip == 0 && !self.spilling {
+            self.outcome.rows += 1;
+            sink.row(&self.spill)?;
+            self.spill.clear();
+        }
+        Ok(skipped)
+    }
+
+    #[cold]
+    fn too_large(&self, bytes: usize) -> WireError {
+        let what = match self.state {
+            State::Header | State::Prepare => "the head of an answer",
+            State::Columns(_) | State::PrepareDefinitions(_) => "a column definition",
+            State::ColumnsEnd | State::Rows => "the end of a result",
+        };
+        WireError::TooLarge { what, bytes, limit: OTHER_PAYLOAD_LIMIT }
     }
 
     #[inline]
     fn packet<S: Sink>(&mut self, payload: &[u8], long: bool, sink: &mut S) -> Result<Option<Answer>, WireError> {
         match self.state {
             State::Rows => self.row(payload, long, sink),
+            _ if payload.len() > OTHER_PAYLOAD_LIMIT => Err(self.too_large(payload.len())),
             // No definition begins like this.
             _ if payload.first() == Some(&0xff) => Ok(Some(Answer::Failed(parse_error(payload)?))),
             State::Columns(left) => {
@@ -300,6 +390,10 @@ impl ResponseReader {
     fn finished(&mut self, status: u16) -> Result<Option<Answer>, WireError> {
         self.outcome.status = status;
         if status & MORE_RESULTS != 0 {
+            self.results += 1;
+            if self.results > RESULT_LIMIT {
+                return Err(WireError::TooMany { what: "results", limit: RESULT_LIMIT });
+            }
             self.state = State::Header;
             return Ok(None);
         }

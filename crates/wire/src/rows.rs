@@ -1,5 +1,6 @@
 //! Rows of the text protocol, kept: for control statements, never on the hot path.
 
+use crate::budget::Share;
 use crate::bytes::Fields;
 use crate::error::{WireError, printable};
 use crate::response::{KEPT_PAYLOAD_LIMIT, Sink};
@@ -9,7 +10,10 @@ use crate::response::{KEPT_PAYLOAD_LIMIT, Sink};
 pub struct TextRows {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<Option<String>>>,
+    /// Of all results, those that are forgotten included, so that an answer has an end.
     bytes: usize,
+    held: usize,
+    share: Share,
 }
 
 impl Sink for TextRows {
@@ -18,6 +22,8 @@ impl Sink for TextRows {
     fn result(&mut self) {
         self.columns.clear();
         self.rows.clear();
+        self.share = Share::default();
+        self.held = 0;
     }
 
     fn column(&mut self, definition: &[u8]) -> Result<(), WireError> {
@@ -47,7 +53,8 @@ impl TextRows {
         if self.bytes > KEPT_PAYLOAD_LIMIT {
             return Err(WireError::TooLarge { what: "a result", bytes: self.bytes, limit: KEPT_PAYLOAD_LIMIT });
         }
-        Ok(())
+        self.held += bytes;
+        self.share.resize(self.held)
     }
 
     /// The first value of the first row.

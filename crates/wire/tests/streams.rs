@@ -345,7 +345,7 @@ fn an_error_may_come_at_any_place_and_before_it_is_asked_for() {
 #[test]
 fn what_an_error_says_is_cleaned_and_cut() {
     let mut error = Vec::new();
-    let text = [b"a\x1b[2J\x07\r\nb\xff\xc2\x9bc".as_slice(), &vec![b'x'; 1 << 20]].concat();
+    let text = [b"a\x1b[2J\x07\r\nb\xff\xc2\x9bc".as_slice(), &vec![b'x'; 1 << 15]].concat();
     packet(&mut error, 1, &[b"\xff\x28\x04#42000", text.as_slice()].concat());
     match ResponseReader::new(0).advance(&error, &mut Discard).unwrap().answer {
         Some(Answer::Failed(message)) => {
@@ -354,4 +354,68 @@ fn what_an_error_says_is_cleaned_and_cut() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn a_row_that_is_only_counted_need_not_be_kept_until_its_end() {
+    let mut bytes = Vec::new();
+    let mut sequence = packet(&mut bytes, 1, &[1]);
+    sequence = put_column(&mut bytes, sequence, "c");
+    // Longer than a packet, of exactly its length, and shorter; the first byte of some looks like an end or an error.
+    let rows: [(u8, usize); 5] = [(1, MAX_PAYLOAD + 9), (0xfe, MAX_PAYLOAD), (2, MAX_PAYLOAD), (0, 70_000), (3, 1)];
+    for (first, length) in rows {
+        let mut row = vec![0xff; length];
+        row[0] = first;
+        sequence = packet(&mut bytes, sequence, &row);
+    }
+    packet(&mut bytes, sequence, &[0xfe, 0, 0, 2, 0, 0, 0]);
+    for size in [8 << 10, 1_000_003, 16 << 20] {
+        let mut reader = ResponseReader::new(DEPRECATE_EOF);
+        let (mut kept, mut most, mut answer) = (Vec::new(), 0, None);
+        for piece in bytes.chunks(size) {
+            kept.extend_from_slice(piece);
+            let progress = reader.advance(&kept, &mut Discard).unwrap();
+            kept.drain(..progress.consumed);
+            most = most.max(kept.len());
+            answer = answer.or(progress.answer);
+        }
+        assert_eq!(answer, Some(outcome(5)), "in pieces of {size}");
+        assert!(most <= HEADER, "{most} bytes of a row were kept in pieces of {size}");
+    }
+}
+
+#[test]
+fn what_is_no_row_is_refused_by_its_header() {
+    let refused = |start: &[u8], long: &[u8]| {
+        let mut reader = ResponseReader::new(DEPRECATE_EOF);
+        reader.advance(start, &mut Discard).unwrap();
+        reader.advance(long, &mut Discard).unwrap_err().to_string()
+    };
+    let mut columns = Vec::new();
+    let sequence = packet(&mut columns, 1, &[1]);
+    assert_eq!(
+        refused(&columns, &[1, 0, 1, sequence, 3]),
+        "the server sent a column definition of 65537 bytes; at most 65536 are accepted"
+    );
+    put_column(&mut columns, sequence, "c");
+    for first in [0xfe, 0xff] {
+        let end = "the server sent the end of a result of 65537 bytes; at most 65536 are accepted";
+        assert_eq!(refused(&columns, &[1, 0, 1, 3, first]), end);
+    }
+    let head = "the server sent the head of an answer of 16777215 bytes; at most 65536 are accepted";
+    assert_eq!(refused(&[], &[0xff, 0xff, 0xff, 1]), head);
+    assert_eq!(refused(&columns, &[9, 0, 0, 7]), "the server's packets are out of order: expected number 3, found 7");
+}
+
+#[test]
+fn results_of_one_statement_have_an_end() {
+    let mut reader = ResponseReader::new(DEPRECATE_EOF);
+    let more = [0, 0, 0, MORE_RESULTS as u8, 0, 0, 0];
+    let mut ends = (0..).map(|_| {
+        let mut ok = Vec::new();
+        packet(&mut ok, reader.sequence(), &more);
+        reader.advance(&ok, &mut Discard)
+    });
+    let error = ends.find_map(Result::err).expect("an end");
+    assert_eq!(error.to_string(), "the server sent more than 1000 results in one answer");
 }

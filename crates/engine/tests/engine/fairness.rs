@@ -41,13 +41,13 @@ fn what_is_waited_for_in_vain_ends_at_its_deadline() {
         let slot = reactor.slot(0);
         // Nothing is ever read there, and the busy one never waits for anything.
         let until = reactor.now_ns() + 20 * MS;
-        assert!(!executor.block_on(&slot, slot.readable(), until).unwrap());
+        assert!(!executor.block_on(&slot, slot.readable(), until, u64::MAX).unwrap());
         assert!(reactor.now_ns() >= until);
         let busy = async {
             while !slot.is_cancelled() {
                 reactor.give_way(&slot).await;
             }
         };
-        executor.block_on(&slot, busy, reactor.now_ns() + 20 * MS).unwrap();
+        executor.block_on(&slot, busy, reactor.now_ns() + 20 * MS, u64::MAX).unwrap();
     });
 }

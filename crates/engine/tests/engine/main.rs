@@ -1,6 +1,7 @@
 //! The engine against servers that lie, stall and hang up, and against real ones.
 
 mod accounting;
+mod catalogue;
 mod conduct;
 mod determinism;
 mod fairness;

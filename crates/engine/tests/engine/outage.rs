@@ -96,6 +96,38 @@ fn an_external_server_that_stays_away_ends_the_run() {
 }
 
 #[test]
+fn an_external_server_that_lets_nobody_in_is_not_called_gone() {
+    let refusals = [
+        (
+            1040,
+            "Too many connections",
+            "the server was full for 1 s (--outage-limit): error 1040 (HY000): Too many \
+          connections; raise its max_connections, or use fewer connections",
+        ),
+        (
+            1203,
+            "User x already has more than 'max_user_connections' active connections",
+            "the server was full for 1 s \
+          (--outage-limit): error 1203 (HY000): User x already has more than 'max_user_connections' active connections; \
+          raise its max_connections, or use fewer connections",
+        ),
+        (1045, "Access denied", "the server let nobody in for 1 s (--outage-limit): error 1045 (HY000): Access denied"),
+    ];
+    for (code, text, message) in refusals {
+        let fake = Fake::unix(move |talk| match talk.number() {
+            0 => failing_below(usize::MAX, |_| {})(talk),
+            _ => {
+                let mut out = Vec::new();
+                server::put_error(&mut out, 0, code, text);
+                talk.send(&out)
+            }
+        });
+        let spec = RunSpec { private: false, limit: Limit::Time(60_000_000_000), ..impatient(at(&fake)) };
+        assert_eq!(conduct(spec, update()).reason(), &Reason::Lost(message.to_owned()));
+    }
+}
+
+#[test]
 fn a_private_server_that_is_gone_ends_the_run_at_once() {
     let fake = Fake::unix(failing_below(usize::MAX, |_| {}));
     let conducted = conduct(RunSpec { outage_limit_ns: u64::MAX >> 1, ..spec(at(&fake)) }, update());

@@ -4,6 +4,8 @@ use plimsoll_testkit::fake::{Answers, Talk};
 use plimsoll_wire::bytes::put_counted;
 use plimsoll_wire::{command, frame, server};
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 /// Greets, lets the statement be prepared, then answers the first execution with this.
 pub fn answering(answer: impl Fn(&mut Talk) -> io::Result<()> + Clone) -> impl Fn(&mut Talk) -> io::Result<()> + Clone {
@@ -40,5 +42,27 @@ pub fn flood(talk: &mut Talk) -> io::Result<()> {
             sequence = frame::finish(&mut out, start, sequence);
         }
         talk.send(&out)?;
+    }
+}
+
+/// The header of a result.
+pub fn header(sequence: u8, columns: u8) -> Vec<u8> {
+    vec![1, 0, 0, sequence, columns]
+}
+
+/// A column definition.
+pub fn column(sequence: u8) -> Vec<u8> {
+    let mut out = Vec::new();
+    server::put_column(&mut out, sequence, "c");
+    out
+}
+
+/// Sends a piece every now and then, of which it is told the number, for as long as somebody listens.
+pub fn trickle(talk: &mut Talk, piece: impl Fn(u8) -> Vec<u8>) -> io::Result<()> {
+    let mut number = 0u8;
+    loop {
+        talk.send(&piece(number))?;
+        number = number.wrapping_add(1);
+        thread::sleep(Duration::from_millis(20));
     }
 }

@@ -274,7 +274,7 @@ fn follow(endpoint: &Endpoint, begun: Instant, samples: &SyncSender<StatusSample
         match reader.sample(begun.elapsed().as_nanos() as u64) {
             Ok(sample) => drop(samples.try_send(sample)),
             // Its counters go on, so the next sample covers the time in between.
-            Err(Failure::Silent(_)) => match connect(endpoint) {
+            Err(Failure::Silent(_) | Failure::Endless { .. }) => match connect(endpoint) {
                 Ok(control) => reader.control = control,
                 Err(_) => return,
             },
