@@ -1,5 +1,6 @@
 //! A home with the binary and one private server in it, as a user at a terminal has them.
 
+use crate::remote::Remote;
 use plimsoll_engine::control::Control;
 use plimsoll_lab::target::private_endpoint;
 use plimsoll_testkit::servers::{self, SlotGuard, wait_until};
@@ -23,6 +24,8 @@ pub struct Lab {
     /// Locked until the servers are down, which [`Drop`] sees to.
     _slot: SlotGuard,
     _made: Option<TempDir>,
+    /// Where commands reach it as somebody else's server; else it is their own.
+    remote: Option<Remote>,
 }
 
 impl Lab {
@@ -73,7 +76,27 @@ impl Lab {
     fn within(server: PathBuf, home: Option<PathBuf>, slot: SlotGuard) -> Lab {
         let made = home.is_none().then(servers::home);
         let home = home.unwrap_or_else(|| made.as_ref().expect("made where none is given").path().to_owned());
-        Lab { home, server, _slot: slot, _made: made }
+        Lab { home, server, _slot: slot, _made: made, remote: None }
+    }
+
+    /// The same, its commands over TCP with TLS as [`Remote`] has it: `options` stand behind the URL.
+    pub fn over_tls(mut self, options: &str) -> Lab {
+        self.remote = Some(Remote::new(options));
+        self
+    }
+
+    /// Other options behind the URL from now on.
+    pub fn with_options(&mut self, options: &str) {
+        self.remote.as_mut().expect("a lab over TLS").options = options.to_owned();
+    }
+
+    /// Whether commands see a server that is not theirs, of which less is known.
+    pub fn is_remote(&self) -> bool {
+        self.remote.is_some()
+    }
+
+    pub fn remote(&self) -> &Remote {
+        self.remote.as_ref().expect("a lab over TLS")
     }
 
     pub fn home(&self) -> &Path {
@@ -101,9 +124,10 @@ impl Lab {
         let server = self.server.display();
         match line.split_whitespace().next() {
             _ if line.contains("--target") || line.contains("--defaults-file") || line.contains("--server") => {}
-            Some("load" | "run" | "check" | "drop") => {
-                command.arg(format!("--target=private:{server}"));
-            }
+            Some("load" | "run" | "check" | "drop") => match &self.remote {
+                Some(remote) => remote.aim(&mut command),
+                None => drop(command.arg(format!("--target=private:{server}"))),
+            },
             Some("quickstart") => {
                 command.arg(format!("--server={server}"));
             }
@@ -134,7 +158,21 @@ impl Lab {
     /// Starts the server to stay up; its URL.
     #[track_caller]
     pub fn up(&self, options: &str) -> String {
-        self.does(&format!("server start {options}")).out.trim().to_owned()
+        let Some(remote) = &self.remote else {
+            return self.does(&format!("server start {options}")).out.trim().to_owned();
+        };
+        let url = self.does(&format!("server start {options} {}", remote.settings())).out.trim().to_owned();
+        remote.let_in(self);
+        url
+    }
+
+    /// The server down and, where no command would start it, up again.
+    #[track_caller]
+    pub fn restarts(&self) {
+        self.does("server stop");
+        if self.is_remote() {
+            self.up("");
+        }
     }
 
     /// The socket of the server that is up.
@@ -450,6 +488,16 @@ pub fn signal_process(pid: u32, signal: Signal) {
 pub fn alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.trim_start().starts_with('Z'))
+}
+
+/// We and the server count the same statements; what a server counted that is not ours is not known.
+#[track_caller]
+pub fn counts_agree(lab: &Lab, summary: &Value, what: &str) {
+    let (ours, theirs) = (&summary["totals"]["statements"], &summary["server"]["statements"]);
+    match lab.is_remote() {
+        true => assert!(theirs.is_null() && all_statements(ours) > 0, "{what}: {ours}, {theirs}"),
+        false => assert_eq!(ours, theirs, "{what}"),
+    }
 }
 
 /// Adds up the statements in a `StatementCounts` of the JSON.

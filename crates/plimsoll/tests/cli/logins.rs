@@ -139,6 +139,48 @@ fn a_user_without_rights_is_told_what_the_server_said() {
     external.with_password("run oltp_read_only --events 10", SECRET).exits(0);
 }
 
+/// A fresh account of MySQL's: its password is asked for until the server remembers it.
+#[test]
+fn a_password_itself_crosses_tcp_only_as_the_user_has_chosen() {
+    let Some(lab) = Lab::mysql() else { return };
+    let lab = lab.over_tls("");
+    lab.up("");
+    lab.does("load oltp_read_write --table-size 20");
+    lab.sql(&[&format!("CREATE USER pat IDENTIFIED BY '{SECRET}'"), "GRANT ALL ON sbtest.* TO pat"]);
+    let checks = |options: &str, file: &str| {
+        lab.sql(&["FLUSH PRIVILEGES"]);
+        let defaults = lab.home().join("client.cnf");
+        fs::write(&defaults, format!("[client]\n{file}\n")).expect("written");
+        let line = format!("check oltp_read_write --defaults-file {}", defaults.display());
+        let mut command = lab.command(&format!("{line} --target {}", lab.remote().url("pat", options)));
+        command.env("MYSQL_PWD", SECRET);
+        discreet(run(command))
+    };
+    let choices = ["ssl-mode=verify-ca", "ssl-mode=required", "server-public-key-path=", "get-server-public-key=true"];
+    for options in ["", "ssl-mode=preferred", "ssl-mode=disabled", "get-server-public-key=false"] {
+        checks(options, "").refuses(3, &choices).in_one_message();
+    }
+    let key = format!("server-public-key-path={}public_key.pem", lab.value("SELECT @@datadir"));
+    let authority = format!("ssl-ca={}", lab.remote().authority().display());
+    for (options, file) in [
+        ("ssl-mode=required", ""),
+        ("", "ssl-mode=REQUIRED"),
+        (&format!("ssl-mode=verify-ca&{authority}"), ""),
+        ("get-server-public-key=true", ""),
+        ("ssl-mode=disabled", "get-server-public-key"),
+        (&key, ""),
+        ("", &key),
+    ] {
+        checks(options, file).exits(0);
+        let again = checks("", "").refuses(3, &choices);
+        assert!(again.err.contains("cannot log in as `pat` at 127."), "{again}");
+    }
+    let missing = checks("server-public-key-path=/no/such/key.pem", "");
+    missing.refuses(3, &["server-public-key-path /no/such/key.pem"]).in_one_message();
+    checks("get-server-public-key=maybe", "").refuses(2, &["get-server-public-key", "true or false"]).in_one_message();
+    checks("", "get-server-public-key=maybe").refuses(2, &["client.cnf, line 2", "true or false"]).in_one_message();
+}
+
 #[test]
 fn a_server_that_is_not_there_is_named() {
     let Some(lab) = Lab::mariadb() else { return };

@@ -23,7 +23,7 @@ const SOCKET: [&str; 2] = ["auth_socket", "unix_socket"];
 /// How far the password itself may go on a connection. Proofs that are made of a scramble cross any.
 #[derive(Clone, Copy, Debug)]
 pub enum Trust<'a> {
-    /// Nobody else listens, and whoever answers is the server that was meant: in clear.
+    /// In clear: nobody else listens, and whoever answers is the server that was meant, or is taken for it by choice.
     Private,
     /// Under this key, whoever answers.
     Key(&'a PublicKey),
