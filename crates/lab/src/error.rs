@@ -57,6 +57,7 @@ impl LabError {
                 | ServerError::Setting { .. }
                 | ServerError::DatasetName { .. },
             ) => 2,
+            LabError::Record(RecordError::ReadOnly { .. }) => 2,
             LabError::Environment(_) | LabError::Server(_) | LabError::Record(_) => 3,
         }
     }

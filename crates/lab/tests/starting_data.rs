@@ -358,7 +358,7 @@ fn whatever_a_kill_leaves_is_cleaned() {
         }
         victim.kill().unwrap();
         victim.wait().unwrap();
-        let cleaning = registry::clean(&desk.home).unwrap();
+        let cleaning = registry::clean(&desk.home);
         assert!(cleaning.left.is_empty(), "{:?}", cleaning.left);
         assert_eq!(lanes.clean().unwrap().1.len(), 0);
         for home in desk.home.with_places().unwrap() {

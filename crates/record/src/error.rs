@@ -1,5 +1,6 @@
 //! What can go wrong with a recording.
 
+use plimsoll_host::HostError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,16 @@ pub enum RecordError {
     #[error("cannot read {path}: {source}", path = path.display())]
     Read { path: PathBuf, source: io::Error },
 
-    #[error("cannot remove {path}: {source}", path = path.display())]
-    Remove { path: PathBuf, source: io::Error },
+    /// A tree that was not removed, or a directory that others can write to.
+    #[error(transparent)]
+    Host(#[from] HostError),
+
+    #[error(
+        "{path} is read only: {source}; `report`, `compare` and `recordings show` read it, and nothing is written to it \
+         or started from it",
+        path = path.display()
+    )]
+    ReadOnly { path: PathBuf, source: HostError },
 
     #[error("{path}, line {line}: {found}; the file was changed or is damaged", path = path.display())]
     Malformed { path: PathBuf, line: usize, found: String },

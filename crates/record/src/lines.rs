@@ -5,9 +5,11 @@
 //! off again.
 
 use crate::{RecordError, Result, file};
+use plimsoll_host::HostError;
+use plimsoll_host::replace::{Durable, replace};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -110,22 +112,11 @@ pub(crate) fn read_json_lines<T: DeserializeOwned>(path: &Path, schema: &str) ->
     lines.map(|(at, line)| serde_json::from_slice(line).map_err(|e| malformed(at + 1, e.to_string()))).collect()
 }
 
-/// Writes a whole file so that a reader sees either the old or the new one: temporary file, fsync, rename, fsync.
+/// Writes a whole file so that a reader sees either the old or the new one, and so does whoever looks after a crash.
 pub(crate) fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
-    let temporary = path.with_extension("tmp");
-    let written = (|| {
-        let mut file = File::create(&temporary)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        match path.parent() {
-            Some(directory) => File::open(directory)?.sync_all(),
-            None => Ok(()),
-        }
-    })();
-    written.map_err(|source| {
-        let _ = fs::remove_file(&temporary);
-        RecordError::Write { path: path.to_owned(), source }
+    replace(path, content, Durable::Now).map_err(|error| match error {
+        HostError::Io { path, source, .. } => RecordError::Write { path, source },
+        other => other.into(),
     })
 }
 

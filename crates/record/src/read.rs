@@ -13,6 +13,7 @@ use crate::trial::{
 };
 use crate::{RecordError, Result, file, latency};
 use hdrhistogram::Histogram;
+use plimsoll_host::{owner, remove as trees};
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::{LabSummary, TrialOutcome};
 use plimsoll_model::samples::{
@@ -267,7 +268,19 @@ pub fn remove(directory: &Path, force: bool) -> Result<()> {
     if !force && is_being_written(directory) {
         return Err(RecordError::InUse { path: directory.to_owned() });
     }
-    fs::remove_dir_all(directory).map_err(|source| RecordError::Remove { path: directory.to_owned(), source })
+    trees::tree(directory)?;
+    Ok(())
+}
+
+/// Refuses a recording that others can have changed: one that is not ours with everything above it, that others can
+/// write to, or that holds anything but directories and regular files with one name each. Whoever writes to a
+/// recording, or starts what it says, asks first.
+///
+/// # Errors
+/// [`RecordError::ReadOnly`] names what was found where.
+pub fn must_be_ours(directory: &Path) -> Result<()> {
+    let read_only = |source| RecordError::ReadOnly { path: directory.to_owned(), source };
+    owner::check_all_below(directory).map_err(read_only)
 }
 
 /// True while the process that writes the recording lives: it holds a lock on `events.ndjson`.

@@ -6,11 +6,12 @@ use crate::read;
 use crate::trial::{TrialFacts, TrialWriter};
 use crate::{RecordError, Result};
 use jiff::Timestamp;
+use plimsoll_host::{owner, remove};
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::LabSummary;
 use plimsoll_model::summary::Summary;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -61,8 +62,10 @@ impl Recording {
     /// Goes on with a recording that nobody writes any more. Its status is *running* again.
     ///
     /// # Errors
-    /// [`RecordError::NotARecording`], [`RecordError::InUse`] while a Plimsoll is writing it, [`RecordError::Write`].
+    /// [`RecordError::NotARecording`], [`RecordError::InUse`] while a Plimsoll is writing it, [`RecordError::ReadOnly`]
+    /// as [`read::must_be_ours`], [`RecordError::Write`].
     pub fn reopen(directory: &Path) -> Result<Recording> {
+        read::must_be_ours(directory)?;
         let mut manifest = read::manifest(directory)?;
         let path = directory.join("events.ndjson");
         let mut events = LineFile::reopen(path.clone())?;
@@ -99,13 +102,14 @@ impl Recording {
     /// Removes the directory of a trial that did not come to its end, so that the trial can be done again.
     ///
     /// # Errors
-    /// [`RecordError::NotARecording`] for a directory that is none of its trials, [`RecordError::Remove`].
+    /// [`RecordError::NotARecording`] for a directory that is none of its trials, [`RecordError::Host`].
     pub fn discard(&self, trial: &Path) -> Result<()> {
         if trial.parent() != Some(&self.directory.join("trials")) {
             let found = format!("it is no trial of {}", self.directory.display());
             return Err(RecordError::NotARecording { path: trial.to_owned(), found });
         }
-        fs::remove_dir_all(trial).map_err(|source| RecordError::Remove { path: trial.to_owned(), source })
+        remove::tree(trial)?;
+        Ok(())
     }
 
     /// Writes `summary.json`. An interrupted run has one, too: what was measured is kept.
@@ -168,6 +172,9 @@ pub(crate) fn make_private(path: &Path) -> Result<()> {
 
 fn make_directory(home_recordings: &Path, started: Timestamp, name: &str) -> Result<PathBuf> {
     make_private(home_recordings)?;
+    // A link to another disk is followed.
+    let real = home_recordings.canonicalize().map_err(RecordError::write(home_recordings))?;
+    owner::check(&real)?;
     let stamp = started.strftime("%Y%m%dT%H%M%SZ");
     loop {
         // The standard library seeds each RandomState from the system's generator; four digits need no more.

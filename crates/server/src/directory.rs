@@ -16,12 +16,12 @@ use crate::lock::Lock;
 use crate::memory_group::MemoryGroup;
 use crate::process::{self, Ending, Identity, find_by_config};
 use crate::{Build, Home, ServerError};
-use procfs::process::Process;
-use rustix::process::geteuid;
+use plimsoll_host::replace::{Durable, is_begun, replace};
+use plimsoll_host::{owner, remove};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -112,10 +112,11 @@ impl ServerDirectory {
         let valid = name.len() <= 64
             && name.starts_with(inner)
             && name.chars().all(|c| inner(c) || matches!(c, '.' | '_' | '-'));
-        match valid {
-            true => Ok(ServerDirectory { name: name.to_owned(), path: home.servers().join(name) }),
-            false => Err(ServerError::Name { name: name.chars().filter(|c| !c.is_control()).collect() }),
+        if !valid {
+            return Err(ServerError::Name { name: name.chars().filter(|c| !c.is_control()).collect() });
         }
+        home.must_own("directory of servers", &home.servers())?;
+        Ok(ServerDirectory { name: name.to_owned(), path: home.servers().join(name) })
     }
 
     pub fn name(&self) -> &str {
@@ -337,15 +338,13 @@ fn examine(path: &Path) -> Result<Presence, ServerError> {
     if !facts.is_dir() {
         return foreign("it is no directory".into());
     }
-    if facts.uid() != geteuid().as_raw() {
-        return foreign(format!("it belongs to user {}", facts.uid()));
-    }
+    owner::itself(path)?;
     if read_record(path)?.is_some() {
         return Ok(Presence::Ours);
     }
     for entry in fs::read_dir(path).during("read", path)? {
         let name = entry.during("read", path)?.file_name();
-        if name != LOCK && name != RIG && name != format!("{RECORD}.new").as_str() {
+        if name != LOCK && name != RIG && !is_begun(&name, RECORD) {
             return foreign(format!("it holds `{}` but no `{RECORD}`", printable(&name.to_string_lossy())));
         }
     }
@@ -368,43 +367,16 @@ fn read_record(directory: &Path) -> Result<Option<Record>, ServerError> {
     }
 }
 
-/// Writes beside the file and renames, so that a reader and a crash see the old or the new one.
+/// Replaces the file in one step, so that a reader and a crash see the old or the new one.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ServerError> {
-    let mut new = path.as_os_str().to_owned();
-    new.push(".new");
-    let new = PathBuf::from(new);
     let mut text = serde_json::to_vec_pretty(value).map_err(io::Error::from).during("describe", path)?;
     text.push(b'\n');
-    fs::write(&new, text).during("write", &new)?;
-    fs::rename(&new, path).during("replace", path)
+    Ok(replace(path, &text, Durable::Later)?)
 }
 
-/// Refuses to go on if a file system is mounted on a directory or below it: what is on that is not ours to remove.
-pub(crate) fn must_hold_no_mount(path: &Path) -> Result<(), ServerError> {
-    let mounts = Process::myself().and_then(|process| process.mountinfo());
-    let mounts = mounts.map_err(io::Error::other).during("find out what is mounted below", path)?;
-    // The kernel writes real paths.
-    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    match mounts.0.into_iter().find(|mount| mount.mount_point.starts_with(&real)) {
-        Some(mount) => Err(ServerError::Mounted { path: path.to_owned(), mount: mount.mount_point }),
-        None => Ok(()),
-    }
-}
-
-/// Removes a directory of ours and everything below it. Links inside are removed, never followed; a link in
-/// its place is refused, and so is what is mounted there. Returns whether there was one.
+/// Removes a directory of ours and everything below it; whether there was one. As [`remove::tree`].
 pub(crate) fn remove_tree(path: &Path) -> Result<bool, ServerError> {
-    match fs::symlink_metadata(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(e) => Err(e).during("look at", path),
-        Ok(facts) if !facts.is_dir() => {
-            Err(ServerError::Foreign { path: path.to_owned(), found: "it is a symbolic link or no directory".into() })
-        }
-        Ok(_) => {
-            must_hold_no_mount(path)?;
-            fs::remove_dir_all(path).during("remove", path).map(|()| true)
-        }
-    }
+    Ok(remove::tree(path)?)
 }
 
 /// At most the last 256 KiB of a log, whatever bytes it holds.

@@ -1,5 +1,6 @@
 //! What can go wrong with a private server. Each message names the object, what was found, the remedy.
 
+use plimsoll_host::HostError;
 use plimsoll_model::Flavour;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -99,8 +100,34 @@ pub enum ServerError {
     )]
     Mounted { path: PathBuf, mount: PathBuf },
 
+    #[error("plimsoll's {what} cannot be used: {source}; or {remedy}")]
+    Untrusted { what: &'static str, source: HostError, remedy: &'static str },
+
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },
+}
+
+impl ServerError {
+    /// What is not to be trusted is called something here, and another may do.
+    pub(crate) fn untrusted(what: &'static str, remedy: &'static str) -> impl FnOnce(HostError) -> ServerError {
+        move |source| match source {
+            HostError::Untrusted { .. } => ServerError::Untrusted { what, source, remedy },
+            other => other.into(),
+        }
+    }
+}
+
+impl From<HostError> for ServerError {
+    fn from(error: HostError) -> ServerError {
+        match error {
+            HostError::Mounted { path, mount } => ServerError::Mounted { path, mount },
+            HostError::NoTree { path, found } => ServerError::Foreign { path, found: found.to_owned() },
+            HostError::Io { action, path, source } => ServerError::Io { action, path, source },
+            HostError::Untrusted { .. } => {
+                ServerError::untrusted("file or directory", "use another home with PLIMSOLL_HOME")(error)
+            }
+        }
+    }
 }
 
 /// Names the action and the path of a failed system call: `fs::read(p).during("read", p)?`.

@@ -3,6 +3,7 @@
 use crate::ServerError;
 use crate::error::During;
 use crate::fingerprint::fingerprint;
+use plimsoll_host::{HostError, owner};
 use rustix::process::geteuid;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, Permissions};
@@ -59,7 +60,7 @@ impl Home {
         let root = private_directory("home", &root, "set PLIMSOLL_HOME to a directory of your own")?;
         // Without a cache directory of the user's (a service account without HOME) the home serves.
         let cache = xdg("XDG_CACHE_HOME", ".cache").unwrap_or_else(|| root.join("cache"));
-        let runtime = path("XDG_RUNTIME_DIR").filter(|dir| dir.is_absolute() && belongs_to_us(dir));
+        let runtime = path("XDG_RUNTIME_DIR").filter(|dir| dir.is_absolute() && owner::check(dir).is_ok());
         let sockets = match runtime {
             Some(dir) => dir.join("plimsoll"),
             None => PathBuf::from(format!("/tmp/plimsoll-{}", geteuid().as_raw())),
@@ -98,6 +99,7 @@ impl Home {
     pub fn socket(&self, name: &str) -> Result<PathBuf, ServerError> {
         let remedy = "set XDG_RUNTIME_DIR to a directory of your own";
         let directory = real_directory("socket directory", &self.sockets, remedy)?;
+        owner::check(&directory).map_err(ServerError::untrusted("socket directory", remedy))?;
         let hash = fingerprint([self.root.as_os_str().as_bytes(), name.as_bytes()]);
         let path = directory.join(format!("{hash:016x}.sock"));
         match path.as_os_str().len() {
@@ -108,6 +110,18 @@ impl Home {
 }
 
 impl Home {
+    /// Refuses a directory in this home or place that others own or can write to; nothing there is fine. What is above
+    /// a place is not looked at: the user has named it.
+    pub(crate) fn must_own(&self, what: &'static str, directory: &Path) -> Result<(), ServerError> {
+        for path in [self.path(), directory] {
+            match owner::itself(path) {
+                Err(HostError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+                found => found.map_err(ServerError::untrusted(what, "use another home with PLIMSOLL_HOME"))?,
+            }
+        }
+        Ok(())
+    }
+
     /// The same user's home with another root: cache and sockets are those of this one.
     pub(crate) fn rooted_at(&self, root: PathBuf) -> Home {
         Home { root, ..self.clone() }
@@ -115,19 +129,17 @@ impl Home {
 }
 
 /// Creates `path` with mode 0700 where it is missing and returns its canonical form. Links are followed:
-/// people do put their home on another disk.
+/// people do put their home on another disk. Others may not write to it or to what is above it.
 fn private_directory(what: &'static str, path: &Path, remedy: &'static str) -> Result<PathBuf, ServerError> {
     let refuse = |found: String| ServerError::Place { what, path: path.to_owned(), found, remedy };
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|e| refuse(e.to_string()))?;
-    let facts = fs::metadata(path).map_err(|e| refuse(e.to_string()))?;
-    if facts.uid() != geteuid().as_raw() {
-        return Err(refuse(format!("it belongs to user {}", facts.uid())));
-    }
-    path.canonicalize().map_err(|e| refuse(e.to_string()))
+    let path = path.canonicalize().map_err(|e| refuse(e.to_string()))?;
+    owner::check(&path).map_err(ServerError::untrusted(what, remedy))?;
+    Ok(path)
 }
 
-/// Creates `path` with mode 0700 where it is missing; refuses a link, another owner and, in a directory
-/// that others may write to, anything that was put there to catch us.
+/// Creates `path` with mode 0700 where it is missing; refuses a link, another owner, what others can write to and, in
+/// a directory that others may write to, anything that was put there to catch us.
 pub(crate) fn real_directory(what: &'static str, path: &Path, remedy: &'static str) -> Result<PathBuf, ServerError> {
     let refuse = |found: String| ServerError::Place { what, path: path.to_owned(), found, remedy };
     // Not what is above it: a place that was removed would come back without its note.
@@ -139,17 +151,11 @@ pub(crate) fn real_directory(what: &'static str, path: &Path, remedy: &'static s
     if !facts.is_dir() {
         return Err(refuse("it is a symbolic link or no directory".to_owned()));
     }
-    if facts.uid() != geteuid().as_raw() {
-        return Err(refuse(format!("it belongs to user {}", facts.uid())));
-    }
+    owner::itself(path).map_err(ServerError::untrusted(what, remedy))?;
     if facts.mode() & 0o077 != 0 {
         fs::set_permissions(path, Permissions::from_mode(0o700)).during("restrict the mode of", path)?;
     }
     Ok(path.to_owned())
-}
-
-fn belongs_to_us(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|facts| facts.is_dir() && facts.uid() == geteuid().as_raw())
 }
 
 /// A home of a test's own, which goes with the directory.

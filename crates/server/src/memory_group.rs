@@ -8,7 +8,7 @@ use crate::ServerError;
 use crate::directory::ServerDirectory;
 use crate::error::During;
 use crate::fingerprint::fingerprint;
-use procfs::process::Process;
+use plimsoll_host::mounts;
 use rustix::fs::Access;
 use std::fs;
 use std::io;
@@ -90,15 +90,16 @@ impl MemoryGroup {
 
 impl Controller {
     fn find() -> Result<Controller, ServerError> {
-        let mounts = Process::myself().and_then(|process| process.mountinfo());
-        for mount in mounts.map(|mounts| mounts.0).unwrap_or_default() {
-            let list = |file: &str| fs::read_to_string(mount.mount_point.join(file)).unwrap_or_default();
+        for mount in mounts::all().unwrap_or_default() {
+            let list = |file: &str| fs::read_to_string(mount.point.join(file)).unwrap_or_default();
             let names_memory = |list: String| list.split_whitespace().any(|controller| controller == "memory");
-            match mount.fs_type.as_str() {
-                "cgroup" if mount.super_options.contains_key("memory") => return Ok(Controller::V1(mount.mount_point)),
+            match mount.filesystem.as_str() {
+                "cgroup" if mount.super_options.iter().any(|option| option == "memory") => {
+                    return Ok(Controller::V1(mount.point));
+                }
                 // What is not handed down to the groups below cannot be limited there.
                 "cgroup2" if names_memory(list("cgroup.subtree_control")) => {
-                    return Ok(Controller::V2(mount.mount_point));
+                    return Ok(Controller::V2(mount.point));
                 }
                 _ => {}
             }

@@ -9,6 +9,8 @@ use crate::error::During;
 use crate::fingerprint::fingerprint;
 use crate::home::real_directory;
 use crate::{Home, ServerError};
+use plimsoll_host::owner;
+use plimsoll_host::replace::{Durable, is_begun_for_any, replace};
 use rustix::fs::{FlockOperation, flock};
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -16,8 +18,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A note that is being written; one of a kill is written over, or removed with what else is forgotten.
-const NEW: &str = "note.new";
+const NOTES: &str = "directory of notes of places";
 const REMEDY: &str = "name a directory that this user can write to";
 
 /// What a home has noted of one of its places.
@@ -102,8 +103,7 @@ impl Home {
             return Ok(removed);
         }
         let _lock = self.lock_places()?;
-        // There is none, or it is in nobody's way.
-        let _ = fs::remove_file(self.places_directory().join(NEW));
+        self.remove_begun_notes()?;
         for note in self.notes()? {
             if note.is_there() && removed_empty(&self.rooted_at(note.root.clone()))? {
                 removed.push(note.root.clone());
@@ -120,6 +120,7 @@ impl Home {
 
     fn notes(&self) -> Result<Vec<Note>, ServerError> {
         let directory = self.places_directory();
+        self.must_own(NOTES, &directory)?;
         let entries = match fs::read_dir(&directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.during("read", &directory)?,
@@ -127,8 +128,10 @@ impl Home {
         let mut notes = Vec::new();
         for entry in entries {
             let file = entry.during("read", &directory)?.path();
-            // Half a note is that of a place that was not made.
-            notes.extend(Note::read(&file)?.filter(|note| !note.file.ends_with(NEW)));
+            // One that was begun is that of a place that was not made.
+            if !file.file_name().is_some_and(is_begun_for_any) {
+                notes.extend(Note::read(&file)?);
+            }
         }
         Ok(notes)
     }
@@ -141,10 +144,21 @@ impl Home {
     /// Held by whoever makes or removes places, for as long as that takes.
     fn lock_places(&self) -> Result<File, ServerError> {
         let directory = self.places_directory();
-        fs::create_dir_all(&directory).during("create", &directory)?;
+        real_directory(NOTES, &directory, "move it away")?;
         let lock = File::open(&directory).during("open", &directory)?;
         flock(&lock, FlockOperation::LockExclusive).during("lock", &directory)?;
         Ok(lock)
+    }
+
+    fn remove_begun_notes(&self) -> Result<(), ServerError> {
+        let directory = self.places_directory();
+        for entry in fs::read_dir(&directory).during("read", &directory)? {
+            let path = entry.during("read", &directory)?.path();
+            if path.file_name().is_some_and(is_begun_for_any) {
+                fs::remove_file(&path).during("remove", &path)?;
+            }
+        }
+        Ok(())
     }
 
     fn places_directory(&self) -> PathBuf {
@@ -164,16 +178,17 @@ impl Note {
     fn read(file: &Path) -> Result<Option<Note>, ServerError> {
         match fs::read(file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            bytes => Ok(Note::parse(file, &bytes.during("read", file)?)),
+            bytes => {
+                owner::itself(file).map_err(ServerError::untrusted(NOTES, "remove it"))?;
+                Ok(Note::parse(file, &bytes.during("read", file)?))
+            }
         }
     }
 
-    /// Writes beside the file and renames, so that a kill leaves the earlier note or this one.
+    /// A kill leaves the earlier note or this one.
     fn write(&self) -> Result<(), ServerError> {
-        let new = self.file.with_file_name(NEW);
         let text = [format!("{:016x}\n", self.filesystem).as_bytes(), self.root.as_os_str().as_bytes()].concat();
-        fs::write(&new, text).during("write", &new)?;
-        fs::rename(&new, &self.file).during("replace", &self.file)
+        Ok(replace(&self.file, &text, Durable::Later)?)
     }
 
     fn is_there(&self) -> bool {

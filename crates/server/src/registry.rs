@@ -136,14 +136,11 @@ pub struct Cleaning {
 
 /// Stops servers that outlived their Plimsoll and removes stale sockets, half-made data, datasets and templates, and
 /// as a whole the servers of labs and directories that no server was made in yet; in the home and all its places.
-/// Servers that `server start` keeps up, servers in use, and data stay.
-///
-/// # Errors
-/// [`ServerError::Io`] when the notes of the home cannot be read; trouble with one server, dataset or place is listed,
-/// not returned.
-pub fn clean(home: &Home) -> Result<Cleaning, ServerError> {
+/// Servers that `server start` keeps up, servers in use, and data stay. What cannot be read, and what others can have
+/// put there, is listed among what was left.
+pub fn clean(home: &Home) -> Cleaning {
     let mut cleaning = Cleaning::default();
-    for home in home.with_places()? {
+    for home in homes(home, &mut cleaning.left) {
         for directory in directories(&home).unwrap_or_else(|error| vec![Err(error)]) {
             // Before anything else, since the Plimsoll that uses the server may well be alive.
             match directory.as_ref().map(freeze::thaw) {
@@ -160,9 +157,21 @@ pub fn clean(home: &Home) -> Result<Cleaning, ServerError> {
         cleaning.cleaned.extend(gone.into_iter().map(Cleaned::Path));
         cleaning.left.extend(left);
     }
-    let paths = [template::remove_half_built(home)?, home.forget_places()?].concat();
-    cleaning.cleaned.extend(paths.into_iter().map(Cleaned::Path));
-    Ok(cleaning)
+    for removed in [template::remove_half_built(home), home.forget_places()] {
+        match removed {
+            Ok(paths) => cleaning.cleaned.extend(paths.into_iter().map(Cleaned::Path)),
+            Err(error) => cleaning.left.push(error),
+        }
+    }
+    cleaning
+}
+
+/// The home and its places; the home alone if its notes cannot be read, or not be trusted.
+fn homes(home: &Home, left: &mut Vec<ServerError>) -> Vec<Home> {
+    home.with_places().unwrap_or_else(|error| {
+        left.push(error);
+        vec![home.clone()]
+    })
 }
 
 fn clean_one(directory: &ServerDirectory) -> Result<Vec<Cleaned>, ServerError> {
@@ -184,6 +193,7 @@ fn clean_one(directory: &ServerDirectory) -> Result<Vec<Cleaned>, ServerError> {
 
 fn directories(home: &Home) -> Result<Vec<Result<ServerDirectory, ServerError>>, ServerError> {
     let servers = home.servers();
+    home.must_own("directory of servers", &servers)?;
     let entries = match fs::read_dir(&servers) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.during("read", &servers)?,

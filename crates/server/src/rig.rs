@@ -1,11 +1,12 @@
 //! The directory in which the server of a lab works: locked for the lab, filled anew for each trial, gone at its end.
 
-use crate::directory::{ServerDirectory, must_hold_no_mount, remove_tree};
+use crate::directory::{ServerDirectory, remove_tree};
 use crate::error::During;
 use crate::fingerprint::fingerprint;
 use crate::instance::{Opening, PrivateServer};
 use crate::lock::Lock;
 use crate::{Build, Home, ServerError, Settings};
+use plimsoll_host::remove::must_hold_no_mount;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

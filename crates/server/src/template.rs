@@ -9,6 +9,7 @@ use crate::fingerprint::fingerprint;
 use crate::instance::{Step, Watch};
 use crate::lock::Lock;
 use crate::{Build, Home, ServerError, Setting, Settings, bootstrap};
+use plimsoll_host::owner;
 use rustix::fs::ioctl_ficlone;
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -19,6 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const BUILDING: &str = ".building";
+const CACHE: &str = "cache of data directories";
 const POLL: Duration = Duration::from_millis(50);
 
 /// The template for `build` and those `settings` that are fixed when data are made; made now if missing.
@@ -34,13 +36,14 @@ pub(crate) fn obtain(
     let fixed: Vec<&Setting> = settings.fixed_at_initialisation().collect();
     let cache = home.templates();
     DirBuilder::new().recursive(true).mode(0o700).create(&cache).during("create", &cache)?;
+    must_be_ours(&cache)?;
     let key = key_of(build, &fixed)?;
     let template = cache.join(&key);
-    if template.is_dir() {
+    if is_whole(&template)? {
         return Ok(template);
     }
     let _lock = wait_for_lock(&cache.join(format!("{key}.lock")), watch)?;
-    if template.is_dir() {
+    if is_whole(&template)? {
         return Ok(template);
     }
     let scratch = cache.join(format!("{key}{BUILDING}"));
@@ -53,6 +56,19 @@ pub(crate) fn obtain(
     });
     remove_tree(&scratch)?;
     made.map(|()| template)
+}
+
+/// What others can write to the cache, they can make every new server of ours run on.
+fn must_be_ours(cache: &Path) -> Result<(), ServerError> {
+    owner::check(cache).map_err(ServerError::untrusted(CACHE, "set XDG_CACHE_HOME to a directory of your own"))
+}
+
+/// Whether a template is there, and ours.
+fn is_whole(template: &Path) -> Result<bool, ServerError> {
+    match template.is_dir() {
+        true => owner::itself(template).map_err(ServerError::untrusted(CACHE, "remove it")).map(|()| true),
+        false => Ok(false),
+    }
 }
 
 /// Another binary at the same path is another build, though it calls itself the same.
@@ -114,6 +130,7 @@ pub(crate) fn remove_half_built(home: &Home) -> Result<Vec<PathBuf>, ServerError
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(gone),
         entries => entries.during("read", &cache)?,
     };
+    must_be_ours(&cache)?;
     for entry in entries {
         let name = entry.during("read", &cache)?.file_name();
         let Some(key) = name.to_str().and_then(|name| name.strip_suffix(BUILDING)) else { continue };
@@ -123,4 +140,25 @@ pub(crate) fn remove_half_built(home: &Home) -> Result<Vec<PathBuf>, ServerError
         }
     }
     Ok(gone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_template_that_others_can_write_to_is_not_copied() {
+        let cache = tempfile::tempdir().unwrap();
+        let template = cache.path().join("mariadb-10.11-00");
+        assert!(!is_whole(&template).unwrap());
+        fs::create_dir(&template).unwrap();
+        for (mode, expected) in [(0o755, true), (0o757, false), (0o700, true)] {
+            fs::set_permissions(&template, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(is_whole(&template).is_ok(), expected, "{mode:o}");
+        }
+        fs::set_permissions(cache.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let refused = must_be_ours(cache.path()).unwrap_err().to_string();
+        assert!(refused.contains("cache of data directories") && refused.contains("XDG_CACHE_HOME"), "{refused}");
+    }
 }

@@ -1,5 +1,6 @@
 //! What can go wrong with files, devices and lanes.
 
+use plimsoll_host::HostError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,9 @@ pub enum StorageError {
     /// A program that is not there, or that failed.
     #[error("{0}")]
     Environment(String),
+    /// A tree that was not removed, or what others can have put there.
+    #[error(transparent)]
+    Host(#[from] HostError),
     #[error("interrupted")]
     Interrupted,
 }

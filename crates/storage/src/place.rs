@@ -9,13 +9,15 @@
 
 use crate::error::{During, StorageError};
 use crate::layout::Layout;
+use plimsoll_host::replace::{Durable, replace};
+use plimsoll_host::{owner, remove};
 use plimsoll_load::seed::Rng;
 use rustix::fs::{FlockOperation, OFlags, StatVfsMountFlags, flock};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -84,7 +86,7 @@ impl Place {
 impl Drop for Place {
     /// What cannot be removed stays in the journal, for `plimsoll clean`.
     fn drop(&mut self) {
-        if self.keep || fs::remove_dir_all(&self.path).is_ok() {
+        if self.keep || remove::tree(&self.path).is_ok() {
             let _ = fs::remove_file(&self.journal);
         }
     }
@@ -133,7 +135,7 @@ fn make(path: &Path) -> io::Result<File> {
     DirBuilder::new().mode(0o700).create(path)?;
     let marked = OpenOptions::new().write(true).create_new(true).mode(0o600).open(marker(path));
     let locked = marked.and_then(|file| Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).map(|()| file)?));
-    locked.inspect_err(|_| drop(fs::remove_dir_all(path)))
+    locked.inspect_err(|_| drop(remove::tree(path)))
 }
 
 /// The marker has the name of its directory, so that existing is all that it has to do.
@@ -187,15 +189,11 @@ fn journals(home: &Path) -> PathBuf {
 
 /// Writes an entry so that it is there whole or not at all.
 fn note(journal: &Path, entry: &Entry) -> Result<(), StorageError> {
-    let new = journal.with_extension("new");
     let text = serde_json::to_vec_pretty(entry).map_err(io::Error::from).during("describe", journal)?;
     let directory = journal.parent().unwrap_or(journal);
     DirBuilder::new().recursive(true).mode(0o700).create(directory).during("create", directory)?;
-    let written = fs::write(&new, text).and_then(|()| File::open(&new)?.sync_all());
-    written
-        .and_then(|()| fs::rename(&new, journal))
-        .inspect_err(|_| drop(fs::remove_file(&new)))
-        .during("write", journal)
+    owner::check(directory)?;
+    Ok(replace(journal, &text, Durable::Now)?)
 }
 
 /// Removes what evaluations that were killed left behind, by the journal in `<home>/io/`: paths that were removed, and
@@ -209,6 +207,9 @@ pub fn clean(home: &Path) -> Result<(Vec<PathBuf>, Vec<StorageError>), StorageEr
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), Vec::new())),
         entries => entries.during("read", &directory)?,
     };
+    if let Err(error) = owner::check(&directory) {
+        return Ok((Vec::new(), vec![error.into()]));
+    }
     let mut journals = Vec::new();
     for entry in entries {
         journals.push(entry.during("read", &directory)?.path());
@@ -241,6 +242,7 @@ fn clean_one(journal: &Path) -> Result<Option<PathBuf>, StorageError> {
 /// An entry that names what only Plimsoll makes: `<hex>.json` for `plimsoll-io-<hex>`.
 fn read_entry(journal: &Path) -> Result<Entry, StorageError> {
     let alone = |why: String| StorageError::LeftAlone { path: journal.to_owned(), why };
+    owner::itself(journal)?;
     let text = fs::read(journal).during("read", journal)?;
     let entry: Entry =
         serde_json::from_slice(&text).map_err(|error| alone(format!("it is no entry of a journal ({error})")))?;
@@ -265,15 +267,13 @@ fn remove_leftover(entry: &Entry) -> Result<bool, StorageError> {
     if !facts.is_dir() {
         return alone("it is a link or a file, and was made as a directory".to_owned());
     }
-    if facts.uid() != rustix::process::geteuid().as_raw() {
-        return alone(format!("it belongs to user {}", facts.uid()));
-    }
+    owner::itself(path)?;
     if path.canonicalize().during("resolve", path)? != *path {
         return alone("its path leads through a link that was not there when it was made".to_owned());
     }
     match is_locked(path)? {
         Some(true) => alone("an evaluation uses it: its lock is held".to_owned()),
-        Some(false) => fs::remove_dir_all(path).during("remove", path).map(|()| true),
+        Some(false) => Ok(remove::tree(path)?),
         // Its maker was killed before it could put its marker there; then it is empty.
         None => match fs::remove_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
@@ -302,7 +302,7 @@ fn is_locked(path: &Path) -> Result<Option<bool>, StorageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{MetadataExt, symlink};
 
     struct Fixture {
         _root: tempfile::TempDir,

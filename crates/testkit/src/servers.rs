@@ -230,6 +230,49 @@ pub fn tmpfs(bytes: u64) -> Option<Mount> {
     }
 }
 
+/// A file system that was mounted over a directory, with a file in it; unmounted when dropped.
+pub struct Overmount {
+    point: PathBuf,
+    _other: Option<TempDir>,
+}
+
+impl Overmount {
+    /// One after the other over the directory `point`, which is made: a tmpfs, and a directory of the same file system
+    /// that shows itself here as well. Needs root; `None` was said with [`skip`].
+    #[track_caller]
+    pub fn kinds(point: &Path) -> Option<impl Iterator<Item = Overmount>> {
+        std::fs::create_dir_all(point).expect("it can be made");
+        if let Err(error) = Overmount::over(point, false) {
+            skip(&format!("cannot mount anything: {error}; run as root"));
+            return None;
+        }
+        let point = point.to_owned();
+        Some([false, true].into_iter().map(move |bound| Overmount::over(&point, bound).expect("as before")))
+    }
+
+    fn over(point: &Path, bound: bool) -> std::io::Result<Overmount> {
+        let beside = home();
+        match bound {
+            true => rustix::mount::mount_bind(beside.path(), point)?,
+            false => mount("tmpfs", point, "tmpfs", MountFlags::NODEV | MountFlags::NOSUID, None)?,
+        }
+        let mounted = Overmount { point: point.to_owned(), _other: bound.then_some(beside) };
+        std::fs::create_dir(point.join("below")).and_then(|()| std::fs::write(mounted.kept(), "precious"))?;
+        Ok(mounted)
+    }
+
+    /// The file that has to stay.
+    pub fn kept(&self) -> PathBuf {
+        self.point.join("below/kept")
+    }
+}
+
+impl Drop for Overmount {
+    fn drop(&mut self) {
+        let _ = unmount(&self.point, UnmountFlags::DETACH);
+    }
+}
+
 /// Asks every 10 ms until the condition holds; false if it did not within the timeout.
 pub fn wait_until(timeout: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + timeout;

@@ -5,14 +5,16 @@
 //! clean`.
 
 use crate::error::LabError;
+use plimsoll_host::owner;
 use plimsoll_storage::StorageError;
 use plimsoll_storage::lane::check::Verdict;
 use plimsoll_storage::lane::journal::State;
 use plimsoll_storage::lane::spec::Spec;
 use plimsoll_storage::lane::{Built, Lane, Lanes};
 use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The lanes of a lab that lives; dropped, they are taken down.
@@ -66,7 +68,12 @@ impl OwnLanes {
             }
             return Ok(lane);
         }
-        fs::create_dir_all(notes(&self.home)).map_err(|error| failed(&note, &error))?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(notes(&self.home))
+            .map_err(|error| failed(&note, &error))?;
+        must_be_ours(&self.home)?;
         let lock = locked(&note)?.ok_or_else(|| of_another(name))?;
         let built = Lanes::of(&self.home).up(&spec, None, true, told).map_err(LabError::from);
         let lane = built.and_then(|built| if built.is_sound() { Ok(built.lane) } else { Err(unsound(name, &built)) });
@@ -109,6 +116,9 @@ pub fn clean(home: &Path) -> Result<(Vec<String>, Vec<LabError>), LabError> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Default::default()),
         entries => entries.map_err(|error| failed(&notes(home), &error))?,
     };
+    if let Err(error) = must_be_ours(home) {
+        return Ok((Vec::new(), vec![error]));
+    }
     let (mut cleaned, mut left) = (Vec::new(), Vec::new());
     for note in entries.flatten().map(|entry| entry.path()) {
         let name = note.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -132,6 +142,11 @@ fn take_down(home: &Path, spec: &Spec, note: &Path) -> Result<(), LabError> {
 
 fn notes(home: &Path) -> PathBuf {
     home.join("lanes-of-labs")
+}
+
+/// Who can write notes decides which lanes are taken down.
+fn must_be_ours(home: &Path) -> Result<(), LabError> {
+    owner::check(&notes(home)).map_err(|error| LabError::Environment(error.to_string()))
 }
 
 /// The lock on a note, unless its lab lives.

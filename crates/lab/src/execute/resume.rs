@@ -25,9 +25,10 @@ const OF_THE_MACHINE: [&str; 5] = ["identity", "cpu_model", "cpus", "memory_byte
 ///
 /// # Errors
 /// [`LabError::Refused`] if it is being written, is done, or is not of a lab; [`LabError::Record`] if it cannot be
-/// read.
+/// read, or is not ours alone.
 pub fn plan_of(directory: &Path) -> Result<LabPlan, LabError> {
     let manifest = read::manifest(directory)?;
+    read::must_be_ours(directory)?;
     let refuse = |why: &str| Err(LabError::Refused(format!("{} cannot be resumed: {why}", directory.display())));
     if read::is_being_written(directory) {
         return refuse("a running Plimsoll is still writing it");

@@ -10,7 +10,7 @@ pub use block::BlockFacts;
 pub use cpus::CpuFacts;
 pub use kernel::{HugePageFacts, LimitFacts};
 pub use network::InterfaceFacts;
-use procfs::process::{MountInfo, Process};
+use plimsoll_host::mounts::{self, Mount};
 use procfs::{CpuInfo, Current, Meminfo};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -133,26 +133,26 @@ pub fn storage_facts(path: &Path) -> Option<StorageFacts> {
     let absolute = std::path::absolute(path).ok()?;
     let existing = absolute.ancestors().find_map(|p| p.canonicalize().ok())?;
     let numbers = fs::metadata(&existing).ok()?.dev();
+    storage_among(&mounts::all().ok()?, absolute, &existing, numbers)
+}
+
+fn storage_among(mounts: &[Mount], path: PathBuf, existing: &Path, numbers: u64) -> Option<StorageFacts> {
     let device = format!("{}:{}", rustix::fs::major(numbers), rustix::fs::minor(numbers));
-    let mounts = Process::myself().ok()?.mountinfo().ok()?.0;
-    let above = |mount: &&MountInfo| existing.starts_with(&mount.mount_point);
+    let above = |mount: &&Mount| existing.starts_with(&mount.point);
     // Btrfs subvolumes have device numbers of their own that no mount shows, hence the second try. Of
     // several mounts on one point the last one counts.
-    let same =
-        mounts.iter().filter(above).filter(|m| m.majmin == device).max_by_key(|m| m.mount_point.as_os_str().len());
-    let mount = same.or_else(|| mounts.iter().filter(above).max_by_key(|m| m.mount_point.as_os_str().len()))?;
-    let mut options: Vec<String> = mount
-        .mount_options
-        .iter()
-        .map(|(name, value)| value.as_ref().map_or_else(|| name.clone(), |value| format!("{name}={value}")))
-        .collect();
+    let deepest = |mount: &&Mount| mount.point.as_os_str().len();
+    let same = mounts.iter().filter(above).filter(|mount| mount.device == device).max_by_key(deepest);
+    let mount = same.or_else(|| mounts.iter().filter(above).max_by_key(deepest))?;
+    let mut options = mount.options.clone();
     options.sort();
-    let block = whole_device(numbers).or_else(|| mounted_device(mount.mount_source.as_deref()?));
+    let source = Some(mount.source.clone()).filter(|source| source != "none");
+    let block = whole_device(numbers).or_else(|| mounted_device(source.as_deref()?));
     Some(StorageFacts {
-        path: absolute,
-        mount_point: mount.mount_point.clone(),
-        filesystem: mount.fs_type.clone(),
-        device: mount.mount_source.clone(),
+        path,
+        mount_point: mount.point.clone(),
+        filesystem: mount.filesystem.clone(),
+        device: source,
         options,
         block: block.as_deref().and_then(BlockFacts::of),
     })
@@ -224,6 +224,17 @@ mod tests {
         let text = "NAME=Debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
         assert_eq!(pretty_name(text).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
         assert_eq!(pretty_name("NAME=x"), None);
+    }
+
+    #[test]
+    fn a_mount_on_a_path_with_a_blank_is_found() {
+        let table = b"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n\
+                      2 1 8:2 / /srv/my\\040disk rw,noatime - xfs /dev/sdb1 rw\n\
+                      3 1 8:3 / /srv/my rw - tmpfs none rw\n";
+        let path = Path::new("/srv/my disk/data");
+        let facts = storage_among(&mounts::parse(table), path.to_owned(), path, 0).unwrap();
+        assert_eq!((facts.mount_point.as_path(), facts.filesystem.as_str()), (Path::new("/srv/my disk"), "xfs"));
+        assert_eq!((facts.device.as_deref(), facts.options), (Some("/dev/sdb1"), vec!["noatime".into(), "rw".into()]));
     }
 
     #[test]

@@ -3,9 +3,12 @@
 //! `Documentation/scheduler/sched-bwc.rst`).
 
 use super::pressure;
+use plimsoll_host::mounts::{self, Mount};
 use plimsoll_model::samples::GroupSample;
 use std::fs;
-use std::path::{Path, PathBuf};
+#[cfg(test)]
+use std::path::Path;
+use std::path::PathBuf;
 
 /// Version 1 writes no limit as the largest number of pages.
 const NO_LIMIT: u64 = 1 << 60;
@@ -49,8 +52,8 @@ impl Groups {
     pub(crate) fn of(pid: Option<u32>) -> Groups {
         let process = pid.map_or("self".to_owned(), |pid| pid.to_string());
         let memberships = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
-        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        Groups::resolve(&memberships, &hierarchies(&mounts))
+        let mounts = mounts::all().unwrap_or_default();
+        Groups::resolve(&memberships, &hierarchies(mounts))
     }
 
     fn resolve(memberships: &str, hierarchies: &[Hierarchy]) -> Groups {
@@ -219,31 +222,25 @@ fn sums_of_version_2(text: &str) -> (u64, u64) {
     (sum("rbytes="), sum("wbytes="))
 }
 
-/// The hierarchies among the mounts (proc_pid_mountinfo(5)).
-fn hierarchies(mountinfo: &str) -> Vec<Hierarchy> {
-    mountinfo.lines().filter_map(hierarchy).collect()
+/// The hierarchies among the mounts.
+fn hierarchies(mounts: Vec<Mount>) -> Vec<Hierarchy> {
+    mounts.into_iter().filter_map(hierarchy).collect()
 }
 
-/// `36 30 0:31 / /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu,cpuacct`.
-fn hierarchy(line: &str) -> Option<Hierarchy> {
-    let (mount, kind) = line.split_once(" - ")?;
-    let mut mount = mount.split(' ').skip(3);
-    let (root, mount_point) = (mount.next()?.to_owned(), Path::new(mount.next()?).to_owned());
-    let mut kind = kind.split(' ');
-    let version = match kind.next()? {
+fn hierarchy(mount: Mount) -> Option<Hierarchy> {
+    let version = match mount.filesystem.as_str() {
         "cgroup" => Version::One,
         "cgroup2" => Version::Two,
         _ => return None,
     };
-    let options = kind.nth(1).filter(|_| version == Version::One).unwrap_or_default();
-    let controllers = options.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    Some(Hierarchy { root, mount_point, controllers, version })
+    let controllers = if version == Version::One { mount.super_options } else { Vec::new() };
+    Some(Hierarchy { root: mount.root.to_string_lossy().into_owned(), mount_point: mount.point, controllers, version })
 }
 
 /// Reads texts that no kernel wrote.
 #[cfg(test)]
 pub(super) fn fuzz(memberships: &str, mountinfo: &str) {
-    let found: Vec<Hierarchy> = hierarchies(mountinfo);
+    let found: Vec<Hierarchy> = hierarchies(mounts::parse(mountinfo.as_bytes()));
     let nowhere = |hierarchy: Hierarchy| Hierarchy { mount_point: Path::new("/no/such/place").to_owned(), ..hierarchy };
     Groups::resolve(memberships, &found.into_iter().map(nowhere).collect::<Vec<_>>()).sample();
     let _ = (field(memberships, "max"), sums_of_version_1(memberships), sums_of_version_2(mountinfo));
@@ -267,7 +264,7 @@ mod tests {
              34 29 0:5 / /proc rw - proc proc rw\n",
             top = top.display()
         );
-        hierarchies(&mounts)
+        hierarchies(mounts::parse(mounts.as_bytes()))
     }
 
     #[test]
@@ -318,7 +315,8 @@ mod tests {
         write(&slice, &[("memory.stat", "anon 5\nworkingset_refault_anon 0\nworkingset_refault_file 7\n")]);
         write(&slice, &[("memory.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500\n")]);
         let mounts = format!("33 29 0:29 / {} rw - cgroup2 cgroup2 rw,nsdelegate\n", top.path().display());
-        let sample = Groups::resolve("0::/db.slice/server\n", &hierarchies(&mounts)).sample().unwrap();
+        let sample =
+            Groups::resolve("0::/db.slice/server\n", &hierarchies(mounts::parse(mounts.as_bytes()))).sample().unwrap();
         assert_eq!((sample.cpu_limit, sample.memory_limit_bytes), (Some(0.5), Some(1 << 20)));
         // The counters are those of the group that has the limit.
         assert_eq!((sample.throttled_periods, sample.throttled_us), (Some(2), Some(40)));
@@ -332,9 +330,10 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         write(&top.path().join("unified"), &[("memory.current", "9\n")]);
         let mounts = format!("33 29 0:29 / {}/unified rw - cgroup2 cgroup2 rw\n", top.path().display());
-        let sample = Groups::resolve("0::/../elsewhere\n", &hierarchies(&mounts)).sample().unwrap();
+        let sample =
+            Groups::resolve("0::/../elsewhere\n", &hierarchies(mounts::parse(mounts.as_bytes()))).sample().unwrap();
         assert_eq!((sample.memory_bytes, sample.memory_limit_bytes), (Some(9), None));
         assert_eq!(Groups::resolve("", &[]).sample(), None);
-        assert_eq!(Groups::resolve("0::/x\n", &hierarchies("nonsense - cgroup\n")).sample(), None);
+        assert_eq!(Groups::resolve("0::/x\n", &hierarchies(mounts::parse(b"nonsense - cgroup\n"))).sample(), None);
     }
 }

@@ -13,6 +13,8 @@ use crate::error::During;
 use crate::home::real_directory;
 use crate::lock::Lock;
 use crate::{Build, Home, ServerError};
+use plimsoll_host::owner;
+use plimsoll_host::remove::must_hold_no_mount;
 use rustix::fs::syncfs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,6 +28,7 @@ const DESCRIPTION: &str = "dataset.json";
 /// Size and digest of every file, of a copy that was proved equal.
 const PROOF: &str = "files.json";
 const HALF: &str = ".half";
+const DATASETS: &str = "directory of datasets";
 const LOCK: &str = ".lock";
 /// The origin of a dataset that was built, not saved.
 pub const BUILT: &str = "built";
@@ -118,6 +121,7 @@ pub fn find(home: &Home, id: &str) -> Result<Option<Stored>, ServerError> {
         Ok(facts) if !facts.is_dir() => return foreign("it is a symbolic link or no directory".to_owned()),
         facts => facts.during("look at", &directory)?,
     };
+    owner::itself(&directory).map_err(ServerError::untrusted("dataset", "remove it"))?;
     let described = fs::read_to_string(directory.join(DESCRIPTION)).and_then(|text| Ok(serde_json::from_str(&text)?));
     match described {
         Ok(Description { plimsoll_dataset: FORMAT, .. }) if !directory.join("data").is_dir() => {
@@ -167,7 +171,7 @@ impl Making {
     /// [`ServerError::DatasetExists`]; [`ServerError::DatasetLocked`] while another Plimsoll makes it.
     pub fn begin(home: &Home, id: &str) -> Result<Making, ServerError> {
         let place = place_of(home, id)?;
-        real_directory("directory of datasets", &home.datasets(), "move it away")?;
+        real_directory(DATASETS, &home.datasets(), "move it away")?;
         let lock = lock(home, id, "a plimsoll that makes it")?;
         if fs::symlink_metadata(&place).is_ok() {
             return Err(ServerError::DatasetExists { id: id.to_owned() });
@@ -232,10 +236,11 @@ pub fn duplicate(stored: &Stored, home: &Home, go_on: &mut dyn FnMut() -> bool) 
 ///
 /// # Errors
 /// [`ServerError::NoDataset`]; [`ServerError::Foreign`] for what is no dataset of ours; [`ServerError::DatasetLocked`]
-/// names who reads it.
+/// names who reads it; [`ServerError::Mounted`] if something is mounted below it, and then it is still whole.
 pub fn delete(home: &Home, id: &str) -> Result<(), ServerError> {
     let stored = find(home, id)?.ok_or_else(|| missing(home, id))?;
     let _lock = lock(home, id, "a plimsoll that removes it")?;
+    must_hold_no_mount(&stored.directory)?;
     let half = half_of(&stored.directory);
     tree::remove(&half)?;
     // From here on it is not whole any more, and a kill leaves what `clean` removes.
@@ -280,6 +285,7 @@ fn clean_one(home: &Home, id: &str) -> Result<Option<PathBuf>, ServerError> {
 /// Names of what lies in the directory of datasets, sorted.
 fn names(home: &Home) -> Result<Vec<String>, ServerError> {
     let directory = home.datasets();
+    home.must_own(DATASETS, &directory)?;
     let entries = match fs::read_dir(&directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.during("read", &directory)?,
@@ -298,10 +304,11 @@ fn is_name(id: &str) -> bool {
 }
 
 fn place_of(home: &Home, id: &str) -> Result<PathBuf, ServerError> {
-    match is_name(id) {
-        true => Ok(home.datasets().join(id)),
-        false => Err(ServerError::DatasetName { id: id.chars().filter(|c| !c.is_control()).collect() }),
+    if !is_name(id) {
+        return Err(ServerError::DatasetName { id: id.chars().filter(|c| !c.is_control()).collect() });
     }
+    home.must_own(DATASETS, &home.datasets())?;
+    Ok(home.datasets().join(id))
 }
 
 fn half_of(place: &Path) -> PathBuf {

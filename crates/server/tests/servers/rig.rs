@@ -19,7 +19,7 @@ fn killed_lab(place: &Place) -> PathBuf {
     let info = registry::list(&place.home).unwrap().remove(0);
     assert!(matches!(&info.state, State::Running { held_by: Some(_), .. }), "{info:?}");
     assert!(matches!(place.rig("us"), Err(ServerError::Locked { .. })));
-    let cleaning = registry::clean(&place.home).unwrap();
+    let cleaning = registry::clean(&place.home);
     assert!(cleaning.cleaned.is_empty() && cleaning.left.len() == 1, "{cleaning:?}");
     lab.kill();
     assert!(wait_until(LONG, || Identity::of(pid).is_none()), "it dies with its lab");
@@ -36,12 +36,12 @@ fn a_lab_that_was_killed_leaves_nothing_that_clean_does_not_remove() {
         symlink(place.disk(), rig.join("parts/redo/link")).unwrap();
         symlink(&precious, rig.join("link")).unwrap();
 
-        let cleaning = registry::clean(&place.home).unwrap();
+        let cleaning = registry::clean(&place.home);
         assert!(cleaning.cleaned.contains(&Cleaned::Path(rig.clone())) && cleaning.left.is_empty(), "{cleaning:?}");
         let left: Vec<_> = fs::read_dir(place.disk()).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert_eq!(left, [precious], "the place is gone, and no link was followed");
         assert!(fs::read_dir(place.home.path().join("places")).unwrap().next().is_none(), "its note too");
-        assert!(registry::clean(&place.home).unwrap().cleaned.is_empty());
+        assert!(registry::clean(&place.home).cleaned.is_empty());
     });
 }
 
@@ -74,7 +74,7 @@ fn a_removal_that_was_cut_short_goes_on() {
             let text = if place == 0 { r#"{"plimsoll_server": 1, "process": null}"# } else { "" };
             fs::write(path.join(name), text).unwrap();
         }
-        let cleaning = registry::clean(&home).unwrap();
+        let cleaning = registry::clean(&home);
         assert_eq!(cleaning.cleaned, [Cleaned::Path(path.clone())], "{cleaning:?}");
         assert!(!path.exists());
     }
@@ -88,13 +88,13 @@ fn what_was_killed_as_it_began_is_removed() {
     for begun in [&[][..], &["lock"], &["lock", "rig"], &["lock", "server.json.new"]] {
         fs::create_dir_all(&path).unwrap();
         begun.iter().for_each(|name| fs::write(path.join(name), "").unwrap());
-        let cleaning = registry::clean(&home).unwrap();
+        let cleaning = registry::clean(&home);
         assert_eq!(cleaning.cleaned, [Cleaned::Path(path.clone())], "{cleaning:?}");
         assert!(!path.exists());
     }
     fs::create_dir_all(&path).unwrap();
     fs::write(path.join("thesis.txt"), "precious").unwrap();
-    assert_eq!(registry::clean(&home).unwrap().left.len(), 1);
+    assert_eq!(registry::clean(&home).left.len(), 1);
     assert!(path.join("thesis.txt").exists());
 }
 
@@ -103,7 +103,7 @@ fn a_server_that_was_made_by_hand_is_no_rig() {
     on_one_server(|place| {
         place.open(Opening::new("a person")).unwrap().stop(LONG).unwrap();
         assert!(matches!(Rig::take(&place.home, NAME, "us"), Err(ServerError::Foreign { .. })));
-        registry::clean(&place.home).unwrap();
+        registry::clean(&place.home);
         assert!(place.path().join("data/plimsoll-data.json").exists());
     });
 }
@@ -119,10 +119,10 @@ fn a_place_is_forgotten_when_it_is_gone_and_not_when_its_disk_is_not_mounted() {
     fs::create_dir_all(there.datasets().join("kept")).unwrap();
     drop(disk);
     assert_eq!(home.places().unwrap(), std::slice::from_ref(&here));
-    assert!(registry::clean(&home).unwrap().cleaned.is_empty(), "one holds data, the other is not mounted");
+    assert!(registry::clean(&home).cleaned.is_empty(), "one holds data, the other is not mounted");
 
     fs::remove_dir_all(here.path()).unwrap();
-    assert_eq!(registry::clean(&home).unwrap().cleaned.len(), 1, "the note of the one that somebody removed");
+    assert_eq!(registry::clean(&home).cleaned.len(), 1, "the note of the one that somebody removed");
     let notes = fs::read_dir(home.path().join("places")).unwrap();
     assert_eq!(notes.count(), 1, "the other disk may come back");
 }

@@ -79,7 +79,7 @@ impl Logs {
         let redo = GroupCommit::new(RedoFile::new(files.clone(), log.redo, seed)?);
         let binlog = log.binlog.map(|binlog| {
             let file = BinlogFile::open(files, binlog, seed)?;
-            Ok((GroupCommit::new(file), u64::from(binlog.event_bytes)))
+            Ok::<_, StorageError>((GroupCommit::new(file), u64::from(binlog.event_bytes)))
         });
         Ok(Arc::new(Logs { redo, redo_bytes: log.bytes.into(), binlog: binlog.transpose()? }))
     }

@@ -5,6 +5,7 @@ use super::site::Site;
 use super::spec::Spec;
 use super::{Lane, loops, mounts, namespace, process, throttle, tool};
 use crate::error::{During, StorageError};
+use plimsoll_host::owner;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -147,6 +148,8 @@ pub fn read(site: &Site) -> Result<Vec<Line>, StorageError> {
 /// The text of a journal without a line that a kill cut short: its step was not begun.
 fn whole_lines(site: &Site) -> Result<String, StorageError> {
     let path = site.journal();
+    // It says what is ended, unmounted and removed.
+    owner::check_if_there(&path)?;
     let mut text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         text => text.during("read", &path)?,

@@ -1,8 +1,9 @@
 //! The directory of one lane: what lies where in it, who may change it, and how it goes.
 
+use super::Side;
 use super::spec::Spec;
-use super::{Side, mounts};
 use crate::error::{During, StorageError};
+use plimsoll_host::{owner, remove};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
@@ -154,13 +155,10 @@ impl Site {
     ///
     /// # Errors
     /// [`StorageError::Environment`] while another Plimsoll works on it; [`StorageError::Io`] if it is no real
-    /// directory.
+    /// directory; [`StorageError::Host`] if others own it or can write to it or to what is above it.
     pub fn lock(&self) -> Result<Option<Lock>, StorageError> {
         let above = self.root.parent().unwrap_or(&self.root);
-        if fs::symlink_metadata(above).is_ok_and(|facts| facts.is_symlink()) {
-            let above = above.display();
-            return Err(StorageError::Environment(format!("{above} is a symbolic link; lanes need a real directory")));
-        }
+        owner::check_if_there(above)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let directory = match open(&self.root, flags, Mode::empty()) {
             Ok(directory) => File::from(directory),
@@ -173,18 +171,19 @@ impl Site {
         }
         let locked = directory.metadata().during("look at", &self.root)?.ino();
         let there = fs::symlink_metadata(&self.root).is_ok_and(|facts| facts.ino() == locked);
-        Ok(Some(Lock { directory }).filter(|_| there))
+        let lock = Lock { directory };
+        match there {
+            true => Ok(owner::itself(&self.root).map(|()| Some(lock))?),
+            false => Ok(None),
+        }
     }
 
     /// Removes the directory with all that is in it, the journal last. Nothing there is success.
     ///
     /// # Errors
-    /// [`StorageError::Environment`] if something is mounted below it.
+    /// [`StorageError::Host`] if something is mounted below it.
     pub fn remove(&self) -> Result<(), StorageError> {
-        if let Some(mount) = mounts::all()?.into_iter().find(|mount| mount.point.starts_with(&self.root)) {
-            let place = mount.point.display();
-            return Err(StorageError::Environment(format!("{} is mounted on {place}; unmount it first", mount.source)));
-        }
+        remove::must_hold_no_mount(&self.root)?;
         let journal = self.journal();
         let entries = match fs::read_dir(&self.root) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -193,7 +192,7 @@ impl Site {
         for entry in entries {
             let path = entry.during("list", &self.root)?.path();
             if path != journal {
-                remove_tree(&path)?;
+                remove::entry(&path)?;
             }
         }
         self.remove_empty()
@@ -205,16 +204,9 @@ impl Site {
     /// # Errors
     /// [`StorageError::Io`] if there is more.
     pub fn remove_empty(&self) -> Result<(), StorageError> {
-        remove_tree(&self.journal())?;
+        remove::entry(&self.journal())?;
         missing_is_fine(fs::remove_dir(&self.root)).during("remove", &self.root)
     }
-}
-
-/// Removes a file or a directory; of a symbolic link the link, never what it points to.
-fn remove_tree(path: &Path) -> Result<(), StorageError> {
-    let is_directory = fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir());
-    let removed = if is_directory { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    missing_is_fine(removed).during("remove", path)
 }
 
 fn missing_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {

@@ -25,7 +25,7 @@ impl Controller {
     fn find() -> Result<Controller, StorageError> {
         for mount in mounts::all()? {
             match mount.filesystem.as_str() {
-                "cgroup" if mount.options.iter().any(|option| option == "blkio") => {
+                "cgroup" if mount.super_options.iter().any(|option| option == "blkio") => {
                     return Ok(Controller::V1(mount.point));
                 }
                 "cgroup2" if has_io(&mount.point.join("cgroup.controllers")) => return Ok(Controller::V2(mount.point)),

@@ -82,7 +82,9 @@ mod tests {
 
     fn at(point: &str) -> mounts::Mount {
         let (filesystem, source) = ("xfs".to_owned(), "none".to_owned());
-        mounts::Mount { point: point.into(), filesystem, source, options: Vec::new() }
+        let (device, root) = ("0:1".to_owned(), "/".into());
+        let [options, super_options] = [Vec::new(), Vec::new()];
+        mounts::Mount { device, root, point: point.into(), options, filesystem, source, super_options }
     }
 
     /// What is run by the script, in which one program fails.
