@@ -72,6 +72,20 @@ async function live(page) {
   assert.equal(await page.evaluate(() => window.stillHere), true, "it was not loaded again");
 }
 
+/** Nobody gets in by the bare address; the link opens it, and takes the token out of the address. */
+async function opening() {
+  const bare = new URL("/", url).href;
+  const stranger = await browser.newPage();
+  const refused = await stranger.goto(bare);
+  assert.equal(refused.status(), 401);
+  assert.match(await textOf(stranger, "body"), /open the link that `plimsoll serve` printed/);
+  await stranger.close();
+  const { page } = await open(browser, url);
+  assert.equal(page.url(), bare, "no token in the address");
+  await page.close();
+}
+await opening();
+
 const runs = await (async () => {
   const { page } = await open(browser, url);
   const path = await page.$eval(".running a", (link) => new URL(link.href).pathname);

@@ -32,8 +32,8 @@ const HEADERS: [(HeaderName, &str); 6] = [
 pub struct Guard {
     /// The address that is listened on; an unspecified one means all of the machine's.
     pub listen: IpAddr,
-    /// Wanted of every request, if there is one.
-    pub token: Option<Token>,
+    /// Wanted of every request: other users of this machine reach its loopback, too.
+    pub token: Token,
 }
 
 /// A request that is not answered with a page, and why.
@@ -76,20 +76,18 @@ impl Guard {
             let why = "another site sent this request; type the dashboard's address yourself";
             return Some(Refusal(StatusCode::FORBIDDEN, why));
         }
-        let token = self.token.as_ref()?;
-        let known = token.is_in(text(headers, &header::AUTHORIZATION), text(headers, &header::COOKIE));
-        if known || given(request).is_some_and(|given| token.is(given)) {
+        let known = self.token.is_in(text(headers, &header::AUTHORIZATION), text(headers, &header::COOKIE));
+        if known || given(request).is_some_and(|given| self.token.is(given)) {
             return None;
         }
-        let why = "a token is wanted here; open the address with the token that `plimsoll serve` printed, or send it \
-                   as `Authorization: Bearer TOKEN`";
+        let why = "a token is wanted here; open the link that `plimsoll serve` printed, which has it, or send it as \
+                   `Authorization: Bearer TOKEN`";
         Some(Refusal(StatusCode::UNAUTHORIZED, why))
     }
 
     /// The cookie for a browser that came with the token in the address, where others could read it.
     fn token_to_keep(&self, request: &Request) -> Option<String> {
-        let token = self.token.as_ref()?;
-        given(request).filter(|given| token.is(given)).map(|_| token.cookie())
+        given(request).filter(|given| self.token.is(given)).map(|_| self.token.cookie())
     }
 
     /// The host that was asked for, if it means this machine: a name of the loopback, or an address that is listened
@@ -151,8 +149,10 @@ mod tests {
     }
 
     fn status(listen: &str, uri: &str, headers: &[(&str, &str)]) -> Option<u16> {
-        let guard = Guard { listen: listen.parse().unwrap(), token: None };
-        guard.refusal(&request(uri, headers)).map(|Refusal(status, _)| status.as_u16())
+        let guard = Guard { listen: listen.parse().unwrap(), token: Token::new(7576).unwrap() };
+        let bearer = format!("Bearer {}", guard.token.text());
+        let headers = [headers, &[("authorization", &bearer)]].concat();
+        guard.refusal(&request(uri, &headers)).map(|Refusal(status, _)| status.as_u16())
     }
 
     #[test]
@@ -186,18 +186,18 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_wanted_where_there_is_one() {
+    fn a_token_is_wanted_on_loopback_as_well() {
         let token = Token::new(7576).unwrap();
         let text = token.text().to_owned();
-        let guard = Guard { listen: "0.0.0.0".parse().unwrap(), token: Some(token) };
+        let guard = Guard { listen: "127.0.0.1".parse().unwrap(), token };
         let refused =
-            |uri: &str| guard.refusal(&request(uri, &[("host", "10.0.0.7")])).map(|refusal| refusal.0.as_u16());
+            |uri: &str| guard.refusal(&request(uri, &[("host", "127.0.0.1")])).map(|refusal| refusal.0.as_u16());
         assert_eq!(refused("/"), Some(401));
         assert_eq!(refused("/?token=0"), Some(401));
         assert_eq!(refused(&format!("/?token={text}")), None);
         let kept = guard.token_to_keep(&request(&format!("/?token={text}"), &[]));
         assert!(kept.is_some_and(|cookie| cookie.contains(&text)));
         let bearer = format!("Bearer {text}");
-        assert!(guard.refusal(&request("/", &[("host", "10.0.0.7"), ("authorization", &bearer)])).is_none());
+        assert!(guard.refusal(&request("/", &[("host", "127.0.0.1"), ("authorization", &bearer)])).is_none());
     }
 }

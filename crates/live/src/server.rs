@@ -62,18 +62,18 @@ struct Sources {
 }
 
 impl Dashboard {
-    /// Listens on an address; one beyond this machine gets a token.
+    /// Listens on an address, with a token of its own.
     ///
     /// # Errors
     /// [`ServeError::Listen`] if the address is taken or is none of this machine's.
     pub fn listen(listen: SocketAddr, recordings: PathBuf) -> Result<Dashboard, ServeError> {
         let listener = TcpListener::bind(listen).map_err(|source| ServeError::Listen { listen, source })?;
         listener.set_nonblocking(true)?;
-        let token = if listen.ip().is_loopback() { None } else { Some(Token::new(listener.local_addr()?.port())?) };
+        let token = Token::new(listener.local_addr()?.port())?;
         Ok(Dashboard { listener, recordings, guard: Guard { listen: listen.ip(), token } })
     }
 
-    /// Where a browser finds it: with the token, if one is wanted.
+    /// Where a browser finds it: with the token, which the browser then keeps.
     ///
     /// # Errors
     /// If the system does not tell what is listened on.
@@ -83,8 +83,7 @@ impl Dashboard {
             // All addresses of the machine; this one is known.
             address.set_ip(if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
         }
-        let token = self.guard.token.as_ref().map(|token| format!("?token={}", token.text()));
-        Ok(format!("http://{address}/{}", token.unwrap_or_default()))
+        Ok(format!("http://{address}/?token={}", self.guard.token.text()))
     }
 
     /// Answers until `ended` says so. Whoever is still connected then is cut off.

@@ -1,4 +1,4 @@
-//! What a viewer beyond this machine has to know.
+//! What a viewer has to know: on this machine as well, where others may be logged in.
 
 use subtle::ConstantTimeEq;
 

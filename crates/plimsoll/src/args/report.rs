@@ -59,7 +59,7 @@ pub enum RecordingsAction {
 
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Where to listen. Beyond this machine it wants a token, which is printed.
+    /// Where to listen. Viewers need the token in the link that is printed, on this machine as well.
     #[arg(long, default_value = "127.0.0.1:7576", value_parser = address, value_name = "ADDRESS:PORT")]
     pub listen: SocketAddr,
 }

@@ -13,6 +13,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<u8> {
     let interrupted = terminal::interrupt_flag()?;
     let dashboard = Dashboard::listen(args.listen, home.recordings())?;
     terminal::note(&format!("the dashboard is at {} (Ctrl-C ends it)", dashboard.url()?));
+    terminal::note("open that link: without its token nobody gets in, other users of this machine included");
     if !args.listen.ip().is_loopback() {
         terminal::note(
             "from elsewhere, put this machine's IP address in its place; whoever has the token can read every \

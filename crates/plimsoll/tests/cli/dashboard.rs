@@ -25,8 +25,9 @@ const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=aler
 /// A dashboard under way; it ends with the test.
 struct Dashboard {
     child: Child,
-    /// As it was printed.
+    /// As it was printed: with the token.
     url: String,
+    token: String,
     address: SocketAddr,
 }
 
@@ -46,7 +47,13 @@ impl Dashboard {
         said.read_line(&mut line).expect("it says where it is");
         let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("an address").to_owned();
         let port = url.rsplit(':').next().and_then(|rest| rest.split('/').next()).expect("a port");
-        Dashboard { child, address: format!("127.0.0.1:{port}").parse().expect("an address"), url }
+        let token = url.split("?token=").nth(1).expect("a token").to_owned();
+        Dashboard { child, address: format!("127.0.0.1:{port}").parse().expect("an address"), url, token }
+    }
+
+    /// The header that opens it.
+    fn bearer(&self) -> String {
+        format!("Authorization: Bearer {}", self.token)
     }
 
     /// Answers to a request with exactly these headers.
@@ -64,6 +71,11 @@ impl Dashboard {
     }
 
     fn get(&self, path: &str) -> Answer {
+        self.asked(&format!("GET {path}"), &[&format!("Host: {}", self.address), &self.bearer()])
+    }
+
+    /// As somebody asks who has not seen what was printed.
+    fn get_as_stranger(&self, path: &str) -> Answer {
         self.asked(&format!("GET {path}"), &[&format!("Host: {}", self.address)])
     }
 
@@ -96,15 +108,20 @@ impl Dashboard {
         sockopt::set_socket_recv_buffer_size(&stalled, 1024).expect("a small buffer");
         connect(&stalled, &self.address).expect("it listens");
         let mut stalled = TcpStream::from(stalled);
-        write!(stalled, "GET /live/{id}/events HTTP/1.1\r\nHost: {}\r\n\r\n", self.address).expect("it reads");
+        self.begins_events(&mut stalled, id);
         stalled
+    }
+
+    fn begins_events(&self, connection: &mut TcpStream, id: &str) {
+        let (host, bearer) = (self.address, self.bearer());
+        write!(connection, "GET /live/{id}/events HTTP/1.1\r\nHost: {host}\r\n{bearer}\r\n\r\n").expect("it reads");
     }
 
     /// The first events of a recording.
     fn events(&self, id: &str, count: usize) -> Vec<Value> {
         let mut connection = TcpStream::connect(self.address).expect("it listens");
         connection.set_read_timeout(Some(PATIENCE)).expect("a time");
-        write!(connection, "GET /live/{id}/events HTTP/1.1\r\nHost: {}\r\n\r\n", self.address).expect("it reads");
+        self.begins_events(&mut connection, id);
         // The lengths of the chunks stand on lines of their own.
         let lines = BufReader::new(connection).lines().map_while(Result::ok);
         let events = lines.filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok());
@@ -158,8 +175,9 @@ fn who_is_not_of_this_machine_is_refused() {
         ("GET /?page=abc", &[&host], 400),
         ("GET /recording/%ff", &[&host], 400),
     ];
+    let bearer = dashboard.bearer();
     for (request, headers, status) in refused {
-        let answer = dashboard.asked(request, headers);
+        let answer = dashboard.asked(request, &[headers, &[&bearer]].concat());
         assert_eq!(answer.status, status, "{request} {headers:?}: {}", answer.body);
         is_kept_to_itself(&answer);
     }
@@ -168,7 +186,7 @@ fn who_is_not_of_this_machine_is_refused() {
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         is_kept_to_itself(&answer);
     }
-    let head = dashboard.asked("HEAD /", &[&host]);
+    let head = dashboard.asked("HEAD /", &[&host, &bearer]);
     assert!(head.status == 200 && head.body.is_empty());
 }
 
@@ -188,21 +206,34 @@ fn is_kept_to_itself(answer: &Answer) {
 }
 
 #[test]
-fn beyond_this_machine_a_token_is_wanted() {
+fn a_token_is_wanted_on_this_machine_and_beyond_it() {
     let home = servers::home();
-    let dashboard = Dashboard::over(home.path(), "0.0.0.0:0");
-    let token = dashboard.url.split("?token=").nth(1).expect("a token").to_owned();
+    let id = recording(home.path(), "a secret run");
+    for listen in ["127.0.0.1:0", "0.0.0.0:0"] {
+        let dashboard = Dashboard::over(home.path(), listen);
+        is_closed_to_strangers(&dashboard, &id);
+        opens_by_its_link(&dashboard);
+    }
+}
+
+fn is_closed_to_strangers(dashboard: &Dashboard, id: &str) {
     let host = format!("Host: {}", dashboard.address);
-    let unknown = dashboard.get("/");
+    let unknown = dashboard.get_as_stranger("/");
     assert!(unknown.status == 401 && unknown.head.contains("www-authenticate: bearer"), "{}", unknown.head);
-    assert_eq!(dashboard.get("/?token=0123").status, 401);
+    assert!(unknown.body.contains("open the link that `plimsoll serve` printed"), "{}", unknown.body);
+    is_kept_to_itself(&unknown);
+    let paths = ["/?token=0123", "/style.css", "/dashboard.js", &format!("/recording/{id}"), "/?q=secret", "/none"];
+    for path in paths {
+        let answer = dashboard.get_as_stranger(path);
+        assert!(answer.status == 401 && !answer.body.contains("secret"), "{path}: {}", answer.body);
+    }
     assert_eq!(dashboard.asked("GET /", &[&host, "Cookie: plimsoll_token=0123"]).status, 401);
-    assert_eq!(
-        dashboard.asked("GET /", &["Host: evil.example", &format!("Authorization: Bearer {token}")]).status,
-        421
-    );
-    assert_eq!(dashboard.asked("GET /", &[&host, &format!("Authorization: Bearer {token}")]).status, 200);
-    let exchanged = dashboard.get(&format!("/?token={token}"));
+    assert_eq!(dashboard.asked("GET /", &["Host: evil.example", &dashboard.bearer()]).status, 421);
+    assert_eq!(dashboard.get("/").status, 200);
+}
+
+fn opens_by_its_link(dashboard: &Dashboard) {
+    let exchanged = dashboard.get_as_stranger(&format!("/?token={}", dashboard.token));
     assert_eq!(exchanged.status, 303);
     let told = |name: &str| {
         let line = exchanged.head.lines().find_map(|line| line.strip_prefix(name));
@@ -212,6 +243,7 @@ fn beyond_this_machine_a_token_is_wanted() {
     let cookie = told("set-cookie:");
     assert!(cookie.contains("httponly") && cookie.contains("samesite=strict"), "{cookie}");
     let cookie = format!("Cookie: {}", cookie.split(';').next().expect("a pair"));
+    let host = format!("Host: {}", dashboard.address);
     assert_eq!(dashboard.asked("GET /", &[&host, &cookie]).status, 200);
 }
 
