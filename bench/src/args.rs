@@ -222,6 +222,14 @@ mod tests {
     }
 
     #[test]
+    fn the_readme_asks_for_a_help_that_says_how_peers_are_brought_in() {
+        let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+        assert!(std::fs::read_to_string(readme).unwrap().contains("`make bench ARGS=--help` says how"));
+        let help = Args::try_parse_from(["bench", "--help"]).unwrap_err().to_string();
+        assert!([SYSBENCH_TPCC.name, GO_TPC.name].iter().all(|peer| help.contains(peer)), "{help}");
+    }
+
+    #[test]
     fn a_criterion_names_the_comparison_that_answers_it() {
         let args = Args::try_parse_from(["bench", "--only", "point-select-cpu,load", "--server", "mysql"]).unwrap();
         assert_eq!(args.only, [Suite::PointSelect, Suite::Load]);

@@ -12,6 +12,8 @@ mod datasets;
 mod io;
 mod lab;
 mod lane;
+#[cfg(test)]
+mod named;
 mod params;
 mod report;
 

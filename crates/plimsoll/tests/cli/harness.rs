@@ -4,7 +4,7 @@ use crate::remote::Remote;
 use plimsoll_engine::control::Control;
 use plimsoll_lab::target::private_endpoint;
 use plimsoll_testkit::servers::{self, SlotGuard, wait_until};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{Read, Seek};
@@ -417,6 +417,12 @@ impl Running {
 
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Kills it with all that it started, where it was begun as the first of a process group.
+    pub fn kill_group(&self) {
+        let leader = Pid::from_raw(self.child.id() as i32).expect("a process has a number above 0");
+        let _ = kill_process_group(leader, Signal::KILL);
     }
 
     /// Waits until the condition holds, or panics: because it did not within [`PATIENCE`], or the command ended.

@@ -12,6 +12,8 @@ mod cut_short;
 mod dashboard;
 mod data;
 mod datasets;
+mod documents;
+mod every_plan;
 mod faces;
 mod harness;
 mod interchange;

@@ -142,7 +142,7 @@ fn the_protocols_are_measured_beside_what_was_printed_on_mysql() {
 
 /// The small preset of a plan, to its end; nothing is left of its lanes and servers.
 #[track_caller]
-fn runs_small(lab: Option<Lab>, name: &str) {
+pub fn runs_small(name: &str, lab: Option<Lab>) {
     let Some(lab) = lab else { return };
     if !geteuid().is_root() {
         return servers::skip("only root can build lanes");
@@ -155,52 +155,4 @@ fn runs_small(lab: Option<Lab>, name: &str) {
     assert_eq!(report["data"]["lab"]["trials"]["failed"], 0, "{}", report["data"]["lab"]);
     let left = lab.does("clean");
     assert!(left.out.contains("nothing to clean") || left.err.contains("nothing to clean"), "{left}");
-}
-
-#[test]
-#[ignore = "runs a whole plan for minutes; make test-all"]
-fn the_protocols_come_to_the_end_on_mariadb() {
-    runs_small(Lab::mariadb_alone(), "netapp-protocols");
-}
-
-#[test]
-#[ignore = "runs a whole plan for minutes; make test-all"]
-fn the_protocols_come_to_the_end_on_mysql() {
-    runs_small(Lab::mysql_alone(), "netapp-protocols");
-}
-
-#[test]
-#[ignore = "climbs a whole ladder, a quarter of an hour; make test-all"]
-fn the_ladder_comes_to_the_end_on_mariadb() {
-    runs_small(Lab::mariadb_alone(), "netapp-ladder");
-}
-
-#[test]
-#[ignore = "climbs a whole ladder, a quarter of an hour; make test-all"]
-fn the_ladder_comes_to_the_end_on_mysql() {
-    runs_small(Lab::mysql_alone(), "netapp-ladder");
-}
-
-#[test]
-#[ignore = "runs a whole plan for minutes; make test-all"]
-fn the_flush_methods_come_to_the_end_on_mariadb() {
-    runs_small(Lab::mariadb_alone(), "netapp-flush-method");
-}
-
-#[test]
-#[ignore = "runs a whole plan for minutes; make test-all"]
-fn the_flush_methods_come_to_the_end_on_mysql() {
-    runs_small(Lab::mysql_alone(), "netapp-flush-method");
-}
-
-#[test]
-#[ignore = "runs a whole plan for minutes; make test-all"]
-fn what_makes_no_difference_comes_to_the_end_on_mariadb() {
-    runs_small(Lab::mariadb_alone(), "no-effect");
-}
-
-#[test]
-#[ignore = "runs a whole plan for minutes; make test-all"]
-fn what_makes_no_difference_comes_to_the_end_on_mysql() {
-    runs_small(Lab::mysql_alone(), "no-effect");
 }

@@ -52,16 +52,15 @@ fn the_matrix_of_the_article_runs_beside_its_numbers() {
     says_what_threads_and_files_bring(&report(home.path(), "percona-io"));
 }
 
-#[test]
-#[ignore = "two lanes and twelve runs of ten seconds; make test-all"]
-fn the_matrix_of_the_article_runs_on_its_lanes() {
+/// Two lanes and twelve runs of ten seconds.
+pub fn the_matrix_of_the_article(plan: &str) {
     if !rustix::process::geteuid().is_root() {
         return servers::skip("lanes need root");
     }
     let home = servers::home();
     let _alone = servers::timed_run();
-    lab(home.path(), &plan_called("percona-io"), "--preset small");
-    let report = report(home.path(), "percona-io");
+    lab(home.path(), &plan_called(plan), "--preset small");
+    let report = report(home.path(), plan);
     says_what_threads_and_files_bring(&report);
     let rate = |id| published(&report, id, "requests_per_second")["measured"]["value"].as_f64().expect("a rate");
     // One thread waits 7 ms for each write, and never less.
@@ -111,29 +110,17 @@ fn data_are_copied_once_for_each_variant() {
     assert!(outcomes[1]["caveats"].to_string().contains("not_restored"), "{:#}", outcomes[1]);
 }
 
-fn sweeps_to_the_end(server: Option<PathBuf>) {
+/// A sweep up to 1,024 connections.
+pub fn sweeps_to_the_end(plan: &str, server: Option<PathBuf>) {
     let (Some(server), home) = (server, servers::home()) else { return };
     let (_slot, _alone) = (servers::slots(2), servers::timed_run());
-    let done =
-        lab(home.path(), &plan_called("pure-sweep"), &format!("--preset small --json --server {}", server.display()));
+    let done = lab(home.path(), &plan_called(plan), &format!("--preset small --json --server {}", server.display()));
     let summary = done.json();
     assert_eq!((&summary["trials"]["failed"], &summary["interrupted"]), (&0.into(), &false.into()), "{summary:#}");
     let most = |cell: &&Value| cell["variant"] == "suggested" && cell["connections"] == 1024 && cell["rounds"] == 1;
     assert!(summary["cells"].as_array().expect("cells").iter().any(|cell| most(&cell)), "{summary:#}");
-    let report = report(home.path(), "pure-sweep");
+    let report = report(home.path(), plan);
     assert!(report["answer"].as_str().is_some_and(|answer| answer.contains("default carries most at")), "{report:#}");
     let rate = published(&report, "PU1", "transactions_per_second");
     assert!(rate["measured"]["value"].as_f64().is_some_and(|value| value > 0.0), "{rate:#}");
-}
-
-#[test]
-#[ignore = "a sweep up to 1,024 connections, minutes; make test-all"]
-fn the_sweep_comes_to_its_end_on_mariadb() {
-    sweeps_to_the_end(servers::mariadb());
-}
-
-#[test]
-#[ignore = "a sweep up to 1,024 connections, minutes; make test-all"]
-fn the_sweep_comes_to_its_end_on_mysql() {
-    sweeps_to_the_end(servers::mysql());
 }

@@ -136,18 +136,17 @@ fn small(server: Option<PathBuf>, name: &str) -> Option<Value> {
     Some(summary)
 }
 
-#[test]
-#[ignore = "runs a whole plan; make test-all"]
-fn bourke_systems_runs_to_its_end_on_mariadb() {
-    let Some(summary) = small(servers::mariadb(), "bourke-systems") else { return };
+/// One CPU against two, and direct against buffered I/O.
+pub fn bourke_systems(plan: &str, server: Option<PathBuf>) {
+    let Some(summary) = small(server, plan) else { return };
     let compared: Vec<_> = summary["comparisons"].as_array().expect("comparisons").iter().map(|of| &of["a"]).collect();
     let bases = ["select/1cpu", "update/1cpu", "rows1m/1cpu", "rows10m/1cpu", "rows10m/1cpu"];
     assert_eq!(compared, bases, "each workload with itself, and direct with buffered I/O");
 }
 
 /// Curves over all connections, and the settings before and after for both workloads.
-fn sun_connections(server: Option<PathBuf>) {
-    let Some(summary) = small(server, "sun-connections") else { return };
+pub fn sun_connections(plan: &str, server: Option<PathBuf>) {
+    let Some(summary) = small(server, plan) else { return };
     assert_eq!(summary["cells"].as_array().map(Vec::len), Some(18), "{summary:#}");
     let compared = summary["comparisons"].as_array().expect("comparisons");
     let rows = compared.iter().map(|of| (&of["a"], &of["b"], &of["rows"][0]["connections"]));
@@ -156,22 +155,9 @@ fn sun_connections(server: Option<PathBuf>) {
     assert_eq!(told, both);
 }
 
-#[test]
-#[ignore = "runs a whole plan; make test-all"]
-fn sun_connections_runs_to_its_end_on_mariadb() {
-    sun_connections(servers::mariadb());
-}
-
-#[test]
-#[ignore = "runs a whole plan; make test-all"]
-fn sun_connections_runs_to_its_end_on_mysql() {
-    sun_connections(servers::mysql());
-}
-
-#[test]
-#[ignore = "mounts file systems and runs a whole plan; make test-all"]
-fn filesystems_here_runs_to_its_end_on_mariadb() {
-    let Some(summary) = small(servers::mariadb(), "filesystems-here") else { return };
+/// Five file systems, which are mounted.
+pub fn filesystems_here(plan: &str, server: Option<PathBuf>) {
+    let Some(summary) = small(server, plan) else { return };
     let variants: Vec<_> = summary["cells"].as_array().expect("cells").iter().map(|cell| &cell["variant"]).collect();
     assert_eq!(variants, ["ext4", "xfs", "btrfs", "tmpfs", "overlay"]);
 }

@@ -282,6 +282,9 @@ fn the_report_has_its_sections_in_the_order_in_which_a_reader_asks() {
     assert_eq!(ids, expected);
     let figures: Vec<&str> = document.figures().map(|figure| figure.id.as_str()).collect();
     assert!(figures.starts_with(&["staircase-1", "load-lines"]), "{figures:?}");
+    let drawn = |name| crate::render::render(&document, crate::render::Format::Svg(Some(name)));
+    assert_eq!(drawn("staircase"), drawn("staircase-1"), "the first of its kind needs no number");
+    assert!(drawn("stair").is_err());
     assert!(format!("{:?}", document.sections[3]).contains("does not hold"));
 }
 

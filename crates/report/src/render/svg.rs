@@ -4,12 +4,13 @@ use super::NoFigure;
 use crate::document::Document;
 use crate::svg::standalone;
 
-/// The figure that is called so, or the first.
+/// The figure that is called so, or the first. `staircase` is `staircase-1`, where figures of a kind are numbered.
 ///
 /// # Errors
 /// [`NoFigure`] if there is none.
 pub(super) fn figure(document: &Document, id: Option<&str>) -> Result<String, NoFigure> {
-    let found = document.figures().find(|figure| id.is_none_or(|id| figure.id == id));
+    let is_called = |figure: &str, id: &str| figure == id || figure.strip_prefix(id) == Some("-1");
+    let found = document.figures().find(|figure| id.is_none_or(|id| is_called(&figure.id, id)));
     let known = || document.figures().map(|figure| figure.id.clone()).collect();
     let figure = found.ok_or_else(|| NoFigure { wanted: id.map(str::to_owned), known: known() })?;
     Ok(standalone(&figure.svg))

@@ -225,7 +225,7 @@ fn taken_down(site: &Site, built: Result<Built, StorageError>, told: Told<'_>) -
     if interrupted { Err(StorageError::Interrupted) } else { built }
 }
 
-/// The words that run a part of a lane that is this very program: `plimsoll lane-part PART`.
+/// The words that run a part of a lane that is this very program: `plimsoll lane-part`.
 fn own_program(part: &str) -> Result<Vec<String>, StorageError> {
     let path = std::env::current_exe().during("find", Path::new("/proc/self/exe"))?;
     Ok(vec![path.display().to_string(), "lane-part".to_owned(), part.to_owned()])
