@@ -85,7 +85,8 @@ fn what_was_killed_as_it_began_is_removed() {
     let base = servers::home();
     let home = home_at(base.path());
     let path = home.servers().join("begun");
-    for begun in [&[][..], &["lock"], &["lock", "rig"], &["lock", "server.json.new"]] {
+    let half = format!("server.json.{}.new", "0123456789abcdef".repeat(2));
+    for begun in [&[][..], &["lock"], &["lock", "rig"], &["lock", &half]] {
         fs::create_dir_all(&path).unwrap();
         begun.iter().for_each(|name| fs::write(path.join(name), "").unwrap());
         let cleaning = registry::clean(&home);
