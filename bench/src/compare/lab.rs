@@ -24,9 +24,9 @@ pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
     let title = format!("lab on {}: a trial beside its phases", arena.label());
     eprintln!("{title}");
     let plan = arena.home()?.path().join("lab.toml");
-    fs::write(&plan, text(arena, extent)).with_context(|| format!("writing {}", plan.display()))?;
+    fs::write(&plan, text(extent)).with_context(|| format!("writing {}", plan.display()))?;
     let mut command = arena.plimsoll_alone("lab");
-    command.arg(&plan).arg("--json");
+    command.arg(&plan).arg("--server").arg(&arena.build().binary).arg("--json");
     let finished = arena.run(command, PATIENCE)?;
     let summary: LabSummary = serde_json::from_str(&finished.stdout).context("the summary of plimsoll lab")?;
     let recording = summary.recording.context("the summary names no recording")?;
@@ -41,13 +41,12 @@ pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
     Ok(Comparison { title, rows: vec![phases, beside, share], findings, notes })
 }
 
-fn text(arena: &Arena, extent: &Extent) -> String {
+fn text(extent: &Extent) -> String {
     let variants = VARIANTS.map(|name| format!("[[variant]]\nname = \"{name}\"\n")).concat();
     format!(
-        "name = \"bench\"\n[server]\nbuild = \"{}\"\n[workload]\nkind = \"oltp_point_select\"\ntables = 1\n\
+        "name = \"bench\"\n[workload]\nkind = \"oltp_point_select\"\ntables = 1\n\
          table_size = {TABLE_SIZE}\n[load]\nconnections = [8]\n[procedure]\nwarmup = \"0s\"\nmeasure = \"1s\"\n\
          rounds = {}\n{variants}",
-        arena.build().binary.display(),
         extent.pairs
     )
 }

@@ -33,6 +33,7 @@ pub mod subject;
 pub mod summarise;
 pub mod target;
 pub mod telemetry;
+pub mod text_file;
 pub mod trial;
 pub mod watch;
 

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub struct Client {
     pub url: Url,
     pub password: Option<String>,
+    /// Whether the file says which server it is about: a `host` or a `socket`.
+    pub names_server: bool,
 }
 
 /// Reads the text of an option file; `file` names it in errors.
@@ -39,6 +41,7 @@ fn option(client: &mut Client, line: &str) -> Result<(), String> {
         None => (line, None),
     };
     let value = given.clone().unwrap_or_default();
+    client.names_server |= ["host", "socket"].contains(&name);
     let url = &mut client.url;
     match name.replace('_', "-").as_str() {
         "user" => url.user = Some(value),

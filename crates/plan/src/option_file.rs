@@ -7,6 +7,9 @@ use crate::lab::Where;
 /// Groups that a server of either vendor reads.
 const OF_SERVERS: [&str; 6] = ["mysqld", "server", "mariadb", "mariadbd", "client-server", "galera"];
 
+/// Bytes of the name of an option: no server has a longer one.
+const LONGEST_NAME: usize = 128;
+
 /// An option: a line `name = value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -78,7 +81,7 @@ fn option(line: &str) -> Option<(String, Option<String>)> {
         None => (line, None),
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    (!name.is_empty() && name.chars().all(plain)).then(|| (name.to_owned(), value))
+    (!name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(plain)).then(|| (name.to_owned(), value))
 }
 
 /// The line without its comment: from a `#` outside of quotes, as the servers have it.

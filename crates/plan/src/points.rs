@@ -34,6 +34,9 @@ pub fn connections(text: &str) -> Result<Vec<usize>, PlanError> {
     };
     let mut all = Vec::new();
     for part in text.split(',') {
+        if all.len() > MOST {
+            return Err(wrong());
+        }
         let Some((low, high)) = part.split_once("..") else {
             all.push(number(part)?);
             continue;
@@ -90,6 +93,8 @@ mod tests {
         for wrong in ["", "0", "a", "8..4", "1..", "1,,2", "1..8+0", "100001"] {
             assert!(connections(wrong).is_err(), "{wrong}");
         }
+        let far_too_many = vec!["1..100000+1"; 20_000].join(",");
+        assert!(connections(&far_too_many).is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::error::PlanError;
 use percent_encoding::percent_decode_str;
+use std::fmt;
 use std::path::PathBuf;
 
 const TARGET: &str = "private, private:mariadb, private:mysql, private:PATH, \
@@ -72,7 +73,65 @@ impl Target {
     }
 }
 
+/// Where a server listens: what a password is meant for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    Tcp { host: String, port: u16 },
+    Socket(PathBuf),
+}
+
+impl Place {
+    /// Reads `HOST`, `HOST:PORT`, `[ADDRESS]:PORT` or the path of a socket.
+    ///
+    /// # Errors
+    /// [`PlanError::Value`].
+    pub fn parse(text: &str) -> Result<Place, PlanError> {
+        if text.starts_with('/') {
+            return Ok(Place::Socket(PathBuf::from(text)));
+        }
+        // It is read as in a target, so that both name the same server.
+        match Target::parse(&format!("mysql://{text}/")) {
+            Ok(Target::External(url)) if url.user.is_none() && !text.is_empty() && !text.contains(['/', '?', '#']) => {
+                Ok(url.place())
+            }
+            _ => Err(PlanError::value("server", text, "HOST, HOST:PORT or the path of a socket")),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Place::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Place::Socket(path) => path.display().fmt(f),
+        }
+    }
+}
+
 impl Url {
+    /// Where its server listens: a socket, where there is one, is what is connected to.
+    pub fn place(&self) -> Place {
+        match &self.socket {
+            Some(socket) => Place::Socket(socket.clone()),
+            None => Place::Tcp { host: self.host.to_ascii_lowercase(), port: self.port },
+        }
+    }
+
+    /// What it leaves open is taken from `other`, except where the server is.
+    pub fn or(self, other: &Url) -> Url {
+        let other = other.clone();
+        Url {
+            user: self.user.or(other.user),
+            database: self.database.or(other.database),
+            ssl_mode: self.ssl_mode.or(other.ssl_mode),
+            ssl_ca: self.ssl_ca.or(other.ssl_ca),
+            server_public_key_path: self.server_public_key_path.or(other.server_public_key_path),
+            get_server_public_key: self.get_server_public_key.or(other.get_server_public_key),
+            ..self
+        }
+    }
+
     pub fn describe(&self) -> String {
         let user = self.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
         let database = self.database.as_deref().unwrap_or_default();
@@ -97,19 +156,6 @@ impl Url {
             _ => return Ok(false),
         }
         Ok(true)
-    }
-
-    /// What is left open here as another has it. Where the server is, is never left open.
-    pub fn or(self, other: Url) -> Url {
-        Url {
-            user: self.user.or(other.user),
-            database: self.database.or(other.database),
-            ssl_mode: self.ssl_mode.or(other.ssl_mode),
-            ssl_ca: self.ssl_ca.or(other.ssl_ca),
-            server_public_key_path: self.server_public_key_path.or(other.server_public_key_path),
-            get_server_public_key: self.get_server_public_key.or(other.get_server_public_key),
-            ..self
-        }
     }
 }
 
@@ -210,12 +256,31 @@ mod tests {
         assert_eq!(url("mysql://u@h/d").get_server_public_key, None);
         let error = Target::parse("mysql://u@h/d?get-server-public-key=maybe").unwrap_err().to_string();
         assert!(error.contains("get-server-public-key") && error.contains("true or false"), "{error}");
-        let both = own.or(url("mysql://x@elsewhere/e?ssl-mode=required&get-server-public-key=true"));
+        let both = own.or(&url("mysql://x@elsewhere/e?ssl-mode=required&get-server-public-key=true"));
         assert_eq!(
             (both.user.as_deref(), both.host.as_str(), both.get_server_public_key),
             (Some("u"), "h", Some(false))
         );
         assert_eq!(both.ssl_mode.as_deref(), Some("required"), "left open by the first");
+    }
+
+    #[test]
+    fn places_are_read_as_in_targets() {
+        let of = |text: &str| url(text).place();
+        for (place, target) in [
+            ("db", "mysql://u@db/d"),
+            ("DB.Example:3307", "mysql://db.example:3307/"),
+            ("[::1]:3306", "mysql://[::1]/"),
+            ("/run/my.sock", "mysql://localhost/?socket=/run/my.sock"),
+        ] {
+            assert_eq!(Place::parse(place), Ok(of(target)), "{place}");
+            assert_eq!(Place::parse(&of(target).to_string()), Ok(of(target)));
+        }
+        assert_ne!(Place::parse("localhost"), Ok(of("mysql://localhost/?socket=/run/my.sock")));
+        assert_ne!(Place::parse("db"), Ok(of("mysql://db:3307/")));
+        for wrong in ["", "u@db", "db/x", "db:x", "db?socket=/x"] {
+            assert!(Place::parse(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -1,17 +1,15 @@
 //! Which server to use: looks for a binary and asks it for its flavour and version.
 
 use crate::ServerError;
+use crate::ask::{Answer, Bounds, ask};
 use crate::error::package_of;
-use crate::process::{Lifetime, kill_family, scrub, spawn};
 use plimsoll_model::Flavour;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Where servers lie that are in no PATH of an ordinary user, in the order in which they are tried.
 const PLACES: [&str; 9] = [
@@ -29,8 +27,8 @@ const PLACES: [&str; 9] = [
 /// Where a server lies below a directory that somebody unpacked.
 const BELOW: [&str; 6] = ["", "bin", "sbin", "usr/sbin", "usr/bin", "libexec"];
 
-/// How long `--version` may take before the program is taken for something else.
-const VERSION_TIMEOUT: Duration = Duration::from_secs(30);
+/// What takes longer for `--version`, or prints more, is something else.
+const OF_VERSION: Bounds = Bounds { time: Duration::from_secs(30), bytes: 64 << 10 };
 
 /// One server program on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +40,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// Asks `binary` for its version. The program must end within 10 s.
+    /// Asks `binary` for its version. The program must end within 30 s, and print at most 64 KiB.
     ///
     /// # Errors
     /// [`ServerError::NotAServer`] when it cannot be run or does not answer like a server.
@@ -187,26 +185,11 @@ fn find_at(path: &Path) -> Result<Build, ServerError> {
 
 /// The output of `--version`, or why there is none.
 fn version_text(binary: &Path) -> Result<String, String> {
-    let mut command = Command::new(binary);
-    scrub(&mut command, Path::new("/"), Path::new("/tmp"));
-    command.args(["--no-defaults", "--version"]).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = spawn(command, Lifetime::WithPlimsoll).map_err(|e| e.to_string())?;
-    let deadline = Instant::now() + VERSION_TIMEOUT;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => {
-                let mut text = Vec::new();
-                // A version line is short: more than this is no version line.
-                child.stdout.take().map(|out| out.take(4096).read_to_end(&mut text));
-                return Ok(String::from_utf8_lossy(&text).into_owned());
-            }
-            Ok(Some(status)) => return Err(format!("`--version` ended with {status}")),
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
-            _ => {
-                kill_family(&mut child);
-                return Err(format!("`--version` did not end within {VERSION_TIMEOUT:?}"));
-            }
-        }
+    let arguments = ["--no-defaults", "--version"].map(str::to_owned);
+    match ask(binary, &arguments, OF_VERSION) {
+        Ok(Answer { text, status }) if status.success() => Ok(text),
+        Ok(Answer { status, .. }) => Err(format!("`--version` ended with {status}")),
+        Err(problem) => Err(format!("asked for `--version`, {problem}")),
     }
 }
 

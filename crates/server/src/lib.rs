@@ -10,6 +10,7 @@
 //! (who may be signalled) and [`registry`] (`server list|stop`, `clean`). [`settings`] is the baseline,
 //! [`template`] the cache of fresh data directories, [`sample`] and [`host`] only read `/proc`.
 
+mod ask;
 pub mod bootstrap;
 pub mod confine;
 pub mod directory;

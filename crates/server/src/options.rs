@@ -3,14 +3,17 @@
 //! Servers take other names too: MariaDB takes unique beginnings of names, and ignores names of old with a line in its
 //! error log. Neither stands in the help screen, and neither is accepted here.
 
-use crate::process::{Lifetime, scrub, spawn};
+use crate::ask::{Answer, Bounds, ask};
 use crate::{Build, ServerError};
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
+/// What takes longer for its help screen, or prints more, is no server: theirs have 200 KiB.
+const OF_HELP: Bounds = Bounds { time: Duration::from_secs(30), bytes: 4 << 20 };
 /// How alike a name must be to be what was meant, as a share of letters that agree (Damerau and Levenshtein).
 const ALIKE: f64 = 0.7;
+/// No option has a longer name, and a comparison takes as long as both names multiplied.
+const LONGEST_NAME: usize = 128;
 /// So many names are offered at most.
 const OFFERED: usize = 3;
 /// What may stand before the name of an option that is a switch.
@@ -26,19 +29,18 @@ pub struct Options {
 /// options are known too then.
 ///
 /// # Errors
-/// [`ServerError::NotAServer`] if it cannot be run or prints no options.
+/// [`ServerError::NotAServer`] if it cannot be run, prints no options, or does not come to an end with them.
 pub fn known(build: &Build, plugins: &[&str]) -> Result<Options, ServerError> {
     let refuse = |found: String| ServerError::NotAServer { path: build.binary.clone(), found };
-    let mut command = Command::new(&build.binary);
-    scrub(&mut command, Path::new("/"), Path::new("/tmp"));
-    command.args(["--no-defaults", "--user=root"]);
-    command.args(plugins.iter().map(|plugin| format!("--plugin-load-add={plugin}")));
-    command.args(["--verbose", "--help"]).stdout(Stdio::piped()).stderr(Stdio::null());
-    let child = spawn(command, Lifetime::WithPlimsoll).map_err(|e| refuse(e.to_string()))?;
-    let output = child.wait_with_output().map_err(|e| refuse(e.to_string()))?;
-    let options = Options::of_help(&String::from_utf8_lossy(&output.stdout));
+    let arguments = ["--no-defaults", "--user=root"].map(str::to_owned).into_iter();
+    let arguments = arguments.chain(plugins.iter().map(|plugin| format!("--plugin-load-add={plugin}")));
+    let arguments: Vec<String> = arguments.chain(["--verbose", "--help"].map(str::to_owned)).collect();
+    let asked = ask(&build.binary, &arguments, OF_HELP);
+    let Answer { text, status } =
+        asked.map_err(|problem| refuse(format!("asked for `--verbose --help`, {problem}")))?;
+    let options = Options::of_help(&text);
     match options.names.is_empty() {
-        true => Err(refuse(format!("`--verbose --help` ended with {} and listed no options", output.status))),
+        true => Err(refuse(format!("`--verbose --help` ended with {status} and listed no options"))),
         false => Ok(options),
     }
 }
@@ -66,6 +68,9 @@ impl Options {
     /// Names that may have been meant, the likeliest first.
     pub fn nearest(&self, name: &str) -> Vec<&str> {
         let name = normal(name);
+        if name.len() > LONGEST_NAME {
+            return Vec::new();
+        }
         let likeness = |known: &str| strsim::normalized_damerau_levenshtein(&name, known);
         let mut near: Vec<(f64, &str)> = self.names.iter().map(|known| (likeness(known), known.as_str())).collect();
         near.retain(|(likeness, _)| *likeness >= ALIKE);

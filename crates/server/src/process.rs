@@ -149,6 +149,14 @@ pub(crate) fn kill_family(child: &mut Child) {
     }
 }
 
+/// Kills everything in the group of a child that [`spawn`] started and that was not waited for yet, ended or not: until
+/// then its number, which is its group's, is its own.
+pub(crate) fn kill_group(child: &Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
 /// How a server came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {

@@ -1,7 +1,6 @@
 //! What a plan would do, without doing any of it: its trials in order, how long they take, how much disk they need, and
 //! every setting with its origin.
 
-use super::preflight::leave::{self, Asked};
 use super::preflight::{Machine, Prepared, data_bytes, settings_anywhere};
 use crate::course::{self, Ended, Prospect, Prospects};
 use crate::error::LabError;
@@ -12,7 +11,8 @@ use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::class;
-use plimsoll_plan::lab::{Action, Procedure, Restore, Rung, Storage, Variant, WarmUp};
+use plimsoll_plan::lab::leave::{Ask, Asked, Given};
+use plimsoll_plan::lab::{Procedure, Restore, Rung, Storage, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
 use plimsoll_plan::points::LoadPoint;
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub struct DryRun {
     /// Whether `trials` are all.
     pub complete: bool,
     pub variants: Vec<VariantPlan>,
-    /// What needs `--allow-commands`, or a person.
+    /// What needs `--allow-commands`, or a person, each with its line.
     pub actions: Vec<ActionPlan>,
 }
 
@@ -50,7 +50,7 @@ pub struct ActionPlan {
     /// What it belongs to: the `before` of a variant, a collector.
     pub of: String,
     #[serde(flatten)]
-    pub action: Action,
+    pub what: Ask,
 }
 
 /// About what a plan takes.
@@ -112,11 +112,17 @@ pub struct SettingPlan {
     pub class: Option<Class>,
 }
 
-/// What the plan would do. `prospects` are those that [`Machine::check`] found.
+/// What the plan would do, where the command line says what is `given`. `prospects` are those that [`Machine::check`]
+/// of [`Machine::dry`] found.
 ///
 /// # Errors
 /// As [`Machine::prepare`].
-pub fn dry_run(machine: &mut Machine<'_>, plan: &LabPlan, prospects: &Prospects) -> Result<DryRun, LabError> {
+pub fn dry_run(
+    machine: &mut Machine<'_>,
+    plan: &LabPlan,
+    prospects: &Prospects,
+    given: &Given,
+) -> Result<DryRun, LabError> {
     let variants = plan.variants.iter().map(|variant| described(machine, plan, variant, prospects));
     let variants = variants.collect::<Result<Vec<_>, _>>()?;
     let (trials, complete) = trials(plan, prospects);
@@ -128,12 +134,12 @@ pub fn dry_run(machine: &mut Machine<'_>, plan: &LabPlan, prospects: &Prospects)
         trials,
         complete,
         variants,
-        actions: leave::asked(plan).into_iter().map(action).collect(),
+        actions: plan.asks(given).into_iter().map(action).collect(),
     })
 }
 
-fn action(asked: Asked) -> ActionPlan {
-    ActionPlan { origin: asked.at.to_string(), of: asked.of, action: asked.action }
+fn action(Asked { at, of, what }: Asked) -> ActionPlan {
+    ActionPlan { origin: at.to_string(), of, what }
 }
 
 /// About how many trials there are, how long they take and how much disk.
@@ -262,7 +268,8 @@ fn described(
     let server = match (&prepared.build, &variant.target) {
         (Some(build), _) => build.to_string(),
         (None, Some(target)) => target.clone(),
-        (None, None) => "none: storage is measured".to_owned(),
+        (None, None) if variant.workload.kind == "io" => "none: storage is measured".to_owned(),
+        (None, None) => format!("`{}`, which was not looked at", variant.build),
     };
     let rungs = plan.rungs.iter().map(|rung| {
         let prospect = prospects.get(&(variant.name.clone(), rung.name.clone()));
@@ -284,8 +291,12 @@ fn described(
 }
 
 fn settings(prepared: &Prepared, variant: &Variant) -> Result<Vec<SettingPlan>, LabError> {
-    let settings = settings_anywhere(prepared, variant)?;
     let plan = |name: &str, value: &str, origin: &str| setting(prepared, name, value, origin.to_owned());
+    if prepared.build.is_none() {
+        let asked = prepared.requested.iter();
+        return Ok(asked.map(|asked| plan(&asked.name, &asked.value, &asked.at.to_string())).collect());
+    }
+    let settings = settings_anywhere(prepared, variant)?;
     Ok(settings.iter().map(|setting| plan(&setting.name, &setting.value, &setting.origin)).collect())
 }
 

@@ -2,6 +2,7 @@
 
 pub mod dry_run;
 mod journal;
+pub mod login;
 pub mod own_lanes;
 pub mod preflight;
 pub mod resume;
@@ -15,10 +16,12 @@ use crate::watch::{Event, LabEvent, Watcher};
 use dry_run::{Estimate, Planned};
 use jiff::Timestamp;
 pub use journal::Journal;
+use login::Login;
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::{LabSummary, TrialStatus};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::TrialPlan;
+use plimsoll_plan::lab::leave::Given;
 use plimsoll_record::{Manifest, Recording};
 use plimsoll_server::host::host_facts;
 use plimsoll_server::{Home, PlanLock};
@@ -28,10 +31,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How a plan is executed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Commands of the plan may be run.
+    /// Whatever the plan asks for may be done: [`LabPlan::asks`].
     pub allow_commands: bool,
+    /// What the command line says that no plan can say.
+    pub given: Given,
+    /// The password of servers that are not ours, and whose it is.
+    pub login: Login,
     /// A recording to go on with.
     pub resume: Option<PathBuf>,
     /// Who we are, for another Plimsoll that finds a server in use: the command line.
@@ -66,9 +73,14 @@ pub fn execute(
     options: &Options,
     watcher: &mut dyn Watcher,
 ) -> Result<Finished, LabError> {
-    leave::check(plan, options)?;
-    let mut machine = Machine::new(home);
+    // Without leave nothing of the plan's is run to look at it; then it turns out that there is nothing to run.
+    let mut machine = match options.allow_commands {
+        true => Machine::new(home),
+        false => Machine::dry(home, &options.given),
+    };
     let prospects = machine.check(plan)?;
+    leave::check(plan, options)?;
+    options.login.check(plan)?;
     let estimate = dry_run::estimate(plan, &prospects)?;
     let _lock = PlanLock::take(home, &plan.name, &options.holder)?;
     let mut lab = Lab::open(&mut machine, home, plan, options, (prospects, estimate))?;

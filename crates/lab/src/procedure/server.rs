@@ -14,7 +14,6 @@ use crate::target::{OpenTarget, TargetSpec};
 use crate::telemetry::Collectors;
 use crate::watch::{Event, Watcher};
 use crate::{caveats, dataset, proof, settings};
-use plimsoll_engine::endpoint::Password;
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::{Proof, ProofVerdict};
 use plimsoll_model::samples::Phase;
@@ -76,10 +75,10 @@ impl Stand<'_> {
 impl UnderWay<'_> {
     /// A trial on a server that is not ours, which is only asked SQL.
     pub fn on_external(&mut self, home: &Home, options: &Options) -> Result<(), LabError> {
-        let url = self.trial.variant.target.as_deref().unwrap_or_default();
+        let (url, password) = options.login.of(self.trial.variant.target.as_deref().unwrap_or_default())?;
         let spec = TargetSpec {
-            target: Target::parse(url)?,
-            password: Password(std::env::var("MYSQL_PWD").unwrap_or_default()),
+            target: Target::External(url),
+            password,
             default_user: std::env::var("USER").unwrap_or_else(|_| "root".to_owned()),
             database: None,
             holder: options.holder.clone(),

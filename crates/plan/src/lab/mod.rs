@@ -6,6 +6,7 @@
 
 pub mod change;
 pub mod file;
+pub mod leave;
 pub mod trial;
 
 use crate::plan::{Measure, Spread};

@@ -5,6 +5,7 @@ mod list;
 
 use list::{List, numbers};
 use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::leave::Given;
 use plimsoll_plan::lab::{Published, file};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -153,5 +154,24 @@ fn numbers_are_found_in_texts() {
         ("0 / 1–2 (first 12)", vec![0.0, 1.0, 2.0, 12.0]),
     ] {
         assert_eq!(numbers(text), found, "{text}");
+    }
+}
+
+/// Whoever runs a plan of this repository need not read it first: it does nothing that needs leave, with any preset.
+#[test]
+fn no_plan_and_no_option_file_asks_for_leave() {
+    for name in names() {
+        for preset in [None, Some("small")] {
+            let asks = plan(&name, preset).asks(&Given::default());
+            assert!(asks.iter().all(|asked| !asked.what.needs_leave()), "{name}: {asks:#?}");
+        }
+    }
+    // Those that no plan names, too.
+    let files = std::fs::read_dir(directory()).expect("plans").map(|entry| entry.expect("a file").path());
+    for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "cnf")) {
+        let text = std::fs::read_to_string(&path).expect("an option file");
+        let with = "name = \"a\"\nworkload.kind = \"tpcc\"\nserver.config_file = \"x\"\n";
+        let plan = file::read("p", with, None, 1, &|_| Ok(text.clone())).expect("a plan");
+        assert_eq!(plan.asks(&Given::default()), [], "{}", path.display());
     }
 }

@@ -1,6 +1,7 @@
 //! What `plimsoll lab` was given.
 
 use clap::{Args, ValueHint};
+use plimsoll_plan::target::Place;
 use plimsoll_server::find::Selector;
 use std::path::PathBuf;
 
@@ -41,6 +42,9 @@ find = \"p99 < 20ms\" under [load] the highest rate is looked for that keeps thi
   plimsoll lab plan.toml --server mysql        the same with another server
   plimsoll lab --resume RECORDING              goes on after Ctrl-C, a kill or a power cut
 
+What a plan may do without leave: servers that are found or that --server names, settings that can neither load code \
+nor name a path, a few variables of the environment. A refusal names every line that needs --allow-commands.
+
 Exit codes: 0 done; 1 done, but a trial failed (one whose settings are not in effect does, unless the plan says \
 lenient = true: then it is 0 with a caveat), no rate kept the objective, or data were damaged after a crash; 2 a \
 mistake in the plan, nothing was started; 3 the environment failed, or another lab has the plan; 130 interrupted, what \
@@ -55,15 +59,26 @@ pub struct LabArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "resume")]
     pub preset: Option<String>,
     /// The server of all variants that name none of their own, in place of the plan's `[server] build`: auto, mariadb,
-    /// mysql, or the path of a server binary.
-    #[arg(long, value_name = "SERVER", conflicts_with = "resume", value_parser = server)]
+    /// mysql, or the path of a server binary. With --resume, the one that the lab was begun with.
+    #[arg(long, value_name = "SERVER", value_parser = server)]
     pub server: Option<String>,
     /// Say what would be done, and do nothing.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
-    /// Run the commands that the plan contains, with `sh -c`.
+    /// Let the plan run its commands, with `sh -c`, and server programs that --server does not name, and give servers
+    /// any environment and any settings, those too that load code or name paths. --dry-run lists what it wants.
     #[arg(long)]
     pub allow_commands: bool,
+    /// A server that the plan's `target` names and that your password is meant for: HOST, HOST:PORT or the path of a
+    /// socket. May be given several times.
+    #[arg(long, value_name = "SERVER", value_parser = place)]
+    pub password_for: Vec<Place>,
+    /// An option file whose [client] section has the password, and names the server that it is for.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub defaults_file: Option<PathBuf>,
+    /// Ask for the password of the plan's `target` on the terminal.
+    #[arg(long)]
+    pub ask_password: bool,
     /// Print the summary, or what would be done, as one JSON document on standard output.
     #[arg(long)]
     pub json: bool,
@@ -80,4 +95,8 @@ pub struct LabArgs {
 
 fn server(text: &str) -> Result<String, String> {
     text.parse::<Selector>().map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+fn place(text: &str) -> Result<Place, String> {
+    Place::parse(text).map_err(|error| error.to_string())
 }

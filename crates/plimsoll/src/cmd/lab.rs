@@ -3,7 +3,7 @@
 mod listing;
 
 use super::run::random_seed;
-use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED};
+use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target};
 use crate::args::LabArgs;
 use crate::terminal::{self, Progress};
 use plimsoll_lab::LabError;
@@ -11,8 +11,10 @@ use plimsoll_lab::execute::dry_run::dry_run;
 use plimsoll_lab::execute::preflight::Machine;
 use plimsoll_lab::execute::resume::plan_of;
 use plimsoll_lab::execute::{Finished, Options, execute};
+use plimsoll_lab::text_file;
 use plimsoll_lab::trial::Ended;
 use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::leave::Given;
 use plimsoll_plan::lab::{TrialPlan, file};
 use plimsoll_report::lab;
 use plimsoll_report::text::clean;
@@ -29,19 +31,24 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     let resume = args.resume.as_deref().map(|text| recording(&home, text)).transpose()?;
     let plan = match (read, &resume) {
         (Some(plan), _) => plan,
-        (None, Some(directory)) => plan_of(directory)?,
+        (None, Some(directory)) => begun_with(plan_of(directory)?, args)?,
         (None, None) => return Err(LabError::Refused("give a plan, or --resume RECORDING".to_owned()).into()),
     };
+    let given = Given { server: args.server.clone() };
+    if args.dry_run {
+        return only_say(args, &home, &plan, &given);
+    }
+    let of_rungs = plan.rungs.iter().map(|rung| &rung.change.target);
+    let has_target = plan.variants.iter().map(|variant| &variant.target).chain(of_rungs).any(Option::is_some);
     let options = Options {
         allow_commands: args.allow_commands,
+        given,
+        login: target::login(args, args.ask_password && has_target)?,
         resume,
         holder: format!("plimsoll lab {}", plan.name),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         threads: usize::from(args.threads),
     };
-    if args.dry_run {
-        return only_say(args, &home, &plan);
-    }
     terminal::note(&format!("{}, seed {}", plan.title.as_ref().unwrap_or(&plan.name), plan.seed));
     let mut progress = Progress::new(0)?;
     let finished = execute(&home, &plan, &options, &mut progress);
@@ -49,10 +56,10 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     show(args, finished?)
 }
 
-fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan) -> anyhow::Result<u8> {
-    let mut machine = Machine::new(home);
+fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan, given: &Given) -> anyhow::Result<u8> {
+    let mut machine = Machine::dry(home, given);
     let prospects = machine.check(plan)?;
-    let found = dry_run(&mut machine, plan, &prospects)?;
+    let found = dry_run(&mut machine, plan, &prospects, given)?;
     let text = if args.json { serde_json::to_string_pretty(&found)? } else { listing::text(&found) };
     terminal::result(&text)?;
     Ok(DONE)
@@ -60,14 +67,12 @@ fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan) -> anyhow::Result<u8> {
 
 /// Reads a plan; option files that it names lie beside it.
 fn read(path: &Path, args: &LabArgs) -> anyhow::Result<LabPlan> {
-    let refuse = |error: std::io::Error| LabError::Refused(format!("{}: {error}", path.display()));
-    let text = fs::read_to_string(path).map_err(refuse)?;
+    let refuse = |problem: String| LabError::Refused(format!("{}: {problem}", path.display()));
+    let text = text_file::read_utf8(path).map_err(refuse)?;
     let beside = path.parent().unwrap_or(Path::new(""));
-    let option_file = |name: &str| match fs::read(beside.join(name)) {
-        // Files of old are in whatever encoding their time had; their settings are plain letters.
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(error) => Err(error.to_string()),
-    };
+    // Files of old are in whatever encoding their time had; their settings are plain letters.
+    let option_file =
+        |name: &str| text_file::read(&beside.join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let seed = args.seed.unwrap_or_else(random_seed);
     let name = path.display().to_string();
     let plan = file::read(&name, &text, args.preset.as_deref(), seed, &option_file)?;
@@ -75,6 +80,18 @@ fn read(path: &Path, args: &LabArgs) -> anyhow::Result<LabPlan> {
         Some(server) => plan.on(server),
         None => plan,
     })
+}
+
+/// The plan of a recording, if `--server` names the server that it was begun with: a recording cannot vouch for the
+/// program that it names.
+fn begun_with(plan: LabPlan, args: &LabArgs) -> Result<LabPlan, LabError> {
+    match (&plan.server, &args.server) {
+        (Some(begun), Some(given)) if begun != given => {
+            Err(LabError::Refused(format!("the lab was begun with --server {}; go on with that", clean(begun))))
+        }
+        (None, Some(_)) => Err(LabError::Refused("the lab was begun without --server; go on without it".to_owned())),
+        _ => Ok(plan),
+    }
 }
 
 /// The recording that a person means by its directory, or by a part of its name.
@@ -112,7 +129,7 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
     terminal::result(&text)?;
     let resumed = recording.file_name().map_or_else(|| recording.clone(), PathBuf::from);
     let goes_on = match goes_on {
-        true => format!("; `plimsoll lab --resume {}` goes on with it", resumed.display()),
+        true => format!("; `plimsoll lab --resume {}{}` goes on with it", resumed.display(), said_again(args)),
         false => String::new(),
     };
     tell_failures(&failed, summary.trials.done + summary.trials.failed);
@@ -139,6 +156,14 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
     terminal::note(&format!("recording: {}", recording.display()));
     terminal::next_step(&recording);
     Ok(code)
+}
+
+/// What no recording can say, and whoever goes on with one says again.
+fn said_again(args: &LabArgs) -> String {
+    let server = args.server.as_ref().map_or(String::new(), |server| format!(" --server {server}"));
+    let leave = if args.allow_commands { " --allow-commands" } else { "" };
+    let places: String = args.password_for.iter().map(|place| format!(" --password-for {place}")).collect();
+    format!("{server}{leave}{places}")
 }
 
 /// Says which trials failed, a setting that was not in effect among the reasons.

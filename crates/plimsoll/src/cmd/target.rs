@@ -1,23 +1,19 @@
 //! Where `--target`, `--defaults-file`, `MYSQL_PWD` and `--ask-password` become a target.
 
-use crate::args::TargetArgs;
+use crate::args::{LabArgs, TargetArgs};
 use anyhow::Context;
 use plimsoll_engine::endpoint::Password;
 use plimsoll_lab::TargetSpec;
 use plimsoll_lab::error::LabError;
+use plimsoll_lab::execute::login::Login;
+use plimsoll_lab::text_file;
 use plimsoll_plan::defaults::{self, Client};
-use plimsoll_plan::{Target, target};
+use plimsoll_plan::{Target, Url, target};
+use std::path::Path;
 
 /// Reads what is needed to log in. Nothing is connected to.
 pub fn spec(args: &TargetArgs, holder: &str) -> anyhow::Result<TargetSpec> {
-    let client = match &args.defaults_file {
-        None => None,
-        Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| LabError::Refused(format!("--defaults-file {}: {error}", path.display())))?;
-            Some(defaults::parse(&text, &path.display().to_string())?)
-        }
-    };
+    let client = client(args.defaults_file.as_deref())?;
     let target = match (&args.target, &client) {
         (Some(text), _) => with_defaults(Target::parse(text)?, client.as_ref()),
         (None, Some(client)) => Target::External(client.url.clone()),
@@ -33,12 +29,29 @@ pub fn spec(args: &TargetArgs, holder: &str) -> anyhow::Result<TargetSpec> {
     })
 }
 
+/// The `[client]` section of the option file that `--defaults-file` names.
+pub fn client(file: Option<&Path>) -> anyhow::Result<Option<Client>> {
+    let Some(path) = file else { return Ok(None) };
+    let text = text_file::read_utf8(path)
+        .map_err(|problem| LabError::Refused(format!("--defaults-file {}: {problem}", path.display())))?;
+    Ok(Some(defaults::parse(&text, &path.display().to_string())?))
+}
+
 /// What the URL leaves open is taken from the option file.
 fn with_defaults(target: Target, client: Option<&Client>) -> Target {
     match (target, client) {
-        (Target::External(url), Some(client)) => Target::External(url.or(client.url.clone())),
+        (Target::External(url), Some(client)) => Target::External(url.or(&client.url)),
         (target, _) => target,
     }
+}
+
+/// Whom a lab's password is for, and the password: typed if `ask`, else of the option file, else of `MYSQL_PWD`.
+pub fn login(args: &LabArgs, ask: bool) -> anyhow::Result<Login> {
+    let client = client(args.defaults_file.as_deref())?;
+    let file = client.as_ref().filter(|client| client.names_server).map(|client| client.url.clone());
+    let places = args.password_for.iter().cloned().chain(file.as_ref().map(Url::place)).collect();
+    let password = Some(password(ask, client)?).filter(|password| !password.0.is_empty());
+    Ok(Login { password, places, file })
 }
 
 fn password(ask: bool, client: Option<Client>) -> anyhow::Result<Password> {

@@ -108,11 +108,12 @@ impl Lab {
         &self.server
     }
 
-    /// Writes a plan of a lab with this lab's server into the home; its path.
+    /// Writes a plan of a lab into the home, up to what `[server]` has; its path. This lab's server is given on the
+    /// command line.
     pub fn plan(&self, name: &str, text: &str) -> PathBuf {
         let path = self.home.join(format!("{name}.toml"));
-        let server = format!("name = \"{name}\"\n[server]\nbuild = \"{}\"\n", self.server.display());
-        fs::write(&path, server + text).expect("the home can be written");
+        let head = format!("name = \"{name}\"\n[server]\n# build: that of --server\n");
+        fs::write(&path, head + text).expect("the home can be written");
         path
     }
 
@@ -128,7 +129,7 @@ impl Lab {
                 Some(remote) => remote.aim(&mut command),
                 None => drop(command.arg(format!("--target=private:{server}"))),
             },
-            Some("quickstart") => {
+            Some("quickstart" | "lab") => {
                 command.arg(format!("--server={server}"));
             }
             Some("server") if line.starts_with("server start") => {

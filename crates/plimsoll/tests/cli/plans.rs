@@ -17,21 +17,17 @@ impl Desk {
         Some(Desk { home: servers::home(), server: server? })
     }
 
-    /// The plan: a server and a small workload in the first seven lines, then `rest`.
+    /// The plan: a small workload in the first seven lines, then `rest`, which `[server]` begins.
     fn plan(&self, rest: &str) -> PathBuf {
         let path = self.home.path().join("plan.toml");
-        let server = self.server.display();
-        let head = format!(
-            "name = \"desk\"\n[workload]\nkind = \"oltp_read_write\"\ntable_size = 1000\n[server]\n\
-             build = \"{server}\"\n\n"
-        );
-        fs::write(&path, head + rest).expect("the home can be written");
+        let head = "name = \"desk\"\n[workload]\nkind = \"oltp_read_write\"\ntable_size = 1000\n[server]\n# build: --server\n\n";
+        fs::write(&path, head.to_owned() + rest).expect("the home can be written");
         path
     }
 
     fn lab(&self, plan: &Path, options: &str) -> Done {
         let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), self.home.path());
-        command.arg("lab").arg(plan).args(options.split_whitespace());
+        command.arg("lab").arg(plan).arg("--server").arg(&self.server).args(options.split_whitespace());
         run(command)
     }
 
@@ -76,7 +72,6 @@ fn what_the_machine_does_not_have_is_refused_with_its_line() {
             ("layout.doublewrite = \"/tmp\"", 8, &["layout.doublewrite", "innodb_doublewrite_dir"]),
             ("layout.tables.stock = \"/tmp\"", 8, &["no table `stock`", "sbtest1"]),
             ("lane = \"zfs\"", 8, &["lane", "zfs", "xfs-16k"]),
-            ("[[variant]]\nname = \"a\"\nbuild = \"/bin/true\"", 10, &["/bin/true", "no MySQL-family server"]),
             ("[[variant]]\nname = \"a\"\nworkload.kind = \"tpch\"", 10, &["tpch", "tpcc"]),
             ("[[variant]]\nname = \"a\"\nworkload.tables = 0", 10, &["tables", "'0'"]),
             ("[[variant]]\nname = \"a\"\nworkload.dataset = \"mine\"", 10, &["no dataset `mine`", "datasets save"]),
@@ -136,6 +131,9 @@ fn commands_and_prompts_need_leave_and_a_person() {
         &desk,
         &[("[procedure]\nrestore = { commands = [\"touch made\"] }", 9, &["restore", "--allow-commands"])],
     );
+    let plan = desk.plan("[[variant]]\nname = \"a\"\nbuild = \"/bin/true\"");
+    let texts = ["plan.toml, line 10: ", "/bin/true", "no MySQL-family server"];
+    desk.lab(&plan, "--allow-commands").refuses(2, &texts).in_one_message();
     let plan = desk.plan("before = { prompt = \"turn the key\" }");
     desk.lab(&plan, "--allow-commands").refuses(2, &["waits for a person"]);
     desk.is_untouched();

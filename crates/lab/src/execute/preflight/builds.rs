@@ -4,6 +4,7 @@ use super::{Prepared, refused};
 use crate::error::LabError;
 use plimsoll_model::secrets::is_secret;
 use plimsoll_plan::knowledge::{Consequence, Line, Translated, translate};
+use plimsoll_plan::lab::leave::Given;
 use plimsoll_plan::lab::{Setting, Variant};
 use plimsoll_server::find::{self, Selector};
 use plimsoll_server::options::{self, Options};
@@ -21,6 +22,8 @@ const PLACED_BY: [(&str, &str); 4] = [
 
 #[derive(Default)]
 pub(super) struct Builds {
+    /// In a dry run what the command line says, and nothing else that the plan names is run; without one everything is.
+    dry: Option<Given>,
     /// By what the plan calls them.
     found: BTreeMap<String, Build>,
     /// By binary and plugins.
@@ -28,9 +31,20 @@ pub(super) struct Builds {
 }
 
 impl Builds {
-    /// The build of a variant; none if its server is not ours, or it has none.
+    /// Builds that are only looked at where that runs nothing of the plan's.
+    pub fn dry(given: &Given) -> Builds {
+        Builds { dry: Some(given.clone()), ..Builds::default() }
+    }
+
+    /// Whether a variant has a server of ours that must not be run to be looked at.
+    pub fn is_unseen(&self, variant: &Variant) -> bool {
+        let foreign = self.dry.as_ref().is_some_and(|given| !given.may_run(&variant.build));
+        foreign && variant.target.is_none() && variant.workload.kind != "io"
+    }
+
+    /// The build of a variant; none if its server is not ours, or it has none, or it is not looked at.
     pub fn of(&mut self, variant: &Variant) -> Result<Option<Build>, LabError> {
-        if variant.target.is_some() || variant.workload.kind == "io" {
+        if variant.target.is_some() || variant.workload.kind == "io" || self.is_unseen(variant) {
             return Ok(None);
         }
         if let Some(build) = self.found.get(&variant.build) {
@@ -64,38 +78,49 @@ impl Builds {
         notes.extend(secrets.iter().map(|Setting { at, name, .. }| {
             format!("{at}: {name}: by its name this is a secret, and plans stand in recordings: left out")
         }));
+        if self.dry.is_some() && loads_plugins(variant) {
+            notes.push(
+                "plugins of the plan are not loaded in a dry run: settings may be theirs, and are not checked"
+                    .to_owned(),
+            );
+        }
         let mut requested = Vec::new();
         for setting in translated.settings {
-            match (self.unknown(&build, variant, &setting)?, setting.from_file) {
-                (None, _) => requested.push(setting),
-                (Some(_), true) => {
+            match (self.accepts(&build, variant, &setting)?, setting.from_file) {
+                (true, _) => requested.push(setting),
+                (false, true) => {
                     let Setting { name, at, .. } = setting;
                     notes.push(format!("{at}: {name}: {} {} does not know it: left out", build.flavour, build.version));
                 }
-                (Some(problem), false) => return Err(refused(setting.at, problem)),
+                (false, false) => return Err(refused(setting.at.clone(), self.unknown(&build, variant, &setting)?)),
             }
         }
         Ok(Prepared { build: Some(build), requested, notes })
     }
 
-    /// Why this server would not start with a setting, if it has no such option.
-    fn unknown(&mut self, build: &Build, variant: &Variant, setting: &Setting) -> Result<Option<String>, LabError> {
+    /// Whether this server would start with a setting.
+    fn accepts(&mut self, build: &Build, variant: &Variant, setting: &Setting) -> Result<bool, LabError> {
+        // What a plugin knows, only the plugin can say.
+        let unsaid = self.dry.is_some() && loads_plugins(variant);
+        Ok(self.options(build, variant)?.accepts(&setting.name) || unsaid)
+    }
+
+    /// That it has no such option, and which ones may have been meant.
+    fn unknown(&mut self, build: &Build, variant: &Variant, setting: &Setting) -> Result<String, LabError> {
         let options = self.options(build, variant)?;
-        if options.accepts(&setting.name) {
-            return Ok(None);
-        }
         let meant = match &options.nearest(&setting.name)[..] {
             [] => String::new(),
             names => format!("; did you mean {}?", names.join(" or ")),
         };
-        Ok(Some(format!("{}: {} {} has no such setting{meant}", setting.name, build.flavour, build.version)))
+        Ok(format!("{}: {} {} has no such setting{meant}", setting.name, build.flavour, build.version))
     }
 
     /// The options of a build with the plugins that the variant loads.
     fn options(&mut self, build: &Build, variant: &Variant) -> Result<&Options, LabError> {
-        let loads = |setting: &&Setting| ["plugin_load", "plugin_load_add"].contains(&setting.name.as_str());
-        let plugins = variant.config.iter().filter(loads).flat_map(|setting| setting.value.split(';'));
-        let plugins: Vec<String> = plugins.map(|plugin| plugin.trim().to_owned()).collect();
+        let plugins: Vec<String> = match self.dry {
+            Some(_) => Vec::new(),
+            None => plugins(variant).map(|plugin| plugin.trim().to_owned()).collect(),
+        };
         let key = (build.binary.clone(), plugins);
         if !self.options.contains_key(&key) {
             let names: Vec<&str> = key.1.iter().map(String::as_str).collect();
@@ -119,6 +144,16 @@ impl Builds {
         }
         Ok(())
     }
+}
+
+/// The plugins that the settings of a variant load.
+fn plugins(variant: &Variant) -> impl Iterator<Item = &str> {
+    let loads = |setting: &&Setting| ["plugin_load", "plugin_load_add"].contains(&setting.name.as_str());
+    variant.config.iter().filter(loads).flat_map(|setting| setting.value.split(';'))
+}
+
+fn loads_plugins(variant: &Variant) -> bool {
+    plugins(variant).next().is_some()
 }
 
 fn note(Line { at, name, what, .. }: &Line) -> String {

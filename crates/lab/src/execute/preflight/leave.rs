@@ -1,38 +1,30 @@
-//! What only a person may allow: commands of the plan; and what only a person can do.
+//! What only a person may allow, as [`LabPlan::asks`] lists it; and what only a person can do.
 
 use super::refused;
 use crate::error::LabError;
 use crate::execute::Options;
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Action, Restore, Where};
+use plimsoll_plan::lab::leave::{Ask, Asked};
 use std::io::IsTerminal;
 
-/// Something to be done outside of the database.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
-    pub at: Where,
-    /// What it belongs to: the `before` of a variant, say.
-    pub of: String,
-    pub action: Action,
-}
+/// So many lines of what is asked for are shown before the rest is counted.
+const SHOWN: usize = 200;
+/// Characters of a value that are shown.
+const WIDEST: usize = 160;
 
-impl Asked {
-    fn is_command(&self) -> bool {
-        matches!(self.action, Action::Command(_))
-    }
-}
-
-/// Refuses commands without leave, and prompts without anybody to answer them.
+/// Refuses what needs leave and has none, and prompts without anybody to answer them. It judges a plan by its values,
+/// wherever they were read, so a recording that is gone on with passes the same check as a file.
 ///
 /// # Errors
-/// [`LabError::Plan`] with the line of the first.
+/// [`LabError::Refused`] with a line for everything that leave is asked for; [`LabError::Plan`] with the line of the
+/// first prompt.
 pub fn check(plan: &LabPlan, options: &Options) -> Result<(), LabError> {
-    let asked = asked(plan);
-    if let Some(Asked { at, of, .. }) = asked.iter().find(|asked| asked.is_command() && !options.allow_commands) {
-        let problem = format!("{of} runs commands of the plan with `sh -c`; read them, then say --allow-commands");
-        return Err(refused(at.clone(), problem));
+    let asked = plan.asks(&options.given);
+    let leave: Vec<&Asked> = asked.iter().filter(|asked| asked.what.needs_leave()).collect();
+    if !leave.is_empty() && !options.allow_commands {
+        return Err(LabError::Refused(all_of(&leave)));
     }
-    match asked.iter().find(|asked| !asked.is_command() && !std::io::stdin().is_terminal()) {
+    match asked.iter().find(|asked| !asked.what.needs_leave() && !std::io::stdin().is_terminal()) {
         Some(Asked { at, of, .. }) => {
             let problem = format!("{of} waits for a person, and standard input is no terminal; start it in one");
             Err(refused(at.clone(), problem))
@@ -41,34 +33,36 @@ pub fn check(plan: &LabPlan, options: &Options) -> Result<(), LabError> {
     }
 }
 
-/// Everything that the plan wants done outside of the database: that of `restore` and of collectors, then that of
-/// variants and rungs.
-pub fn asked(plan: &LabPlan) -> Vec<Asked> {
-    let mut all = Vec::new();
-    if let Restore::Commands(commands) = &plan.procedure.restore {
-        let at = plan.variants.first().map(|variant| variant.at("procedure.restore")).unwrap_or_default();
-        all.extend(commands.iter().map(|text| one(at.clone(), "`restore`", Action::Command(text.clone()))));
+fn all_of(leave: &[&Asked]) -> String {
+    let things = if leave.len() == 1 { "1 thing" } else { &format!("{} things", leave.len()) };
+    let mut text =
+        format!("the plan wants {things} that no plan does without leave; read them, then say --allow-commands");
+    for asked in leave.iter().take(SHOWN) {
+        text += &format!("\n  {}", line(asked));
     }
-    all.extend(plan.collectors.iter().map(|collector| {
-        let of = format!("collector `{}`", collector.name);
-        one(collector.at.clone(), &of, Action::Command(collector.command.clone()))
-    }));
-    for variant in &plan.variants {
-        for (key, actions) in [("before", &variant.before), ("after", &variant.after)] {
-            let of = format!("`{key}` of `{}`", variant.name);
-            all.extend(actions.iter().map(|action| one(variant.at(key), &of, action.clone())));
-        }
+    if leave.len() > SHOWN {
+        text += &format!("\n  and {} more, which --dry-run lists", leave.len() - SHOWN);
     }
-    for rung in &plan.rungs {
-        for (key, actions) in [("before", &rung.change.before), ("after", &rung.change.after)] {
-            let at = rung.change.lines.get(key).unwrap_or(&rung.at);
-            let of = format!("`{key}` of rung `{}`", rung.name);
-            all.extend(actions.iter().flatten().map(|action| one(at.clone(), &of, action.clone())));
-        }
-    }
-    all
+    text
 }
 
-fn one(at: Where, of: &str, action: Action) -> Asked {
-    Asked { at, of: of.to_owned(), action }
+/// `plan.toml, line 7: collector `array` runs with sh -c: read-array`.
+fn line(Asked { at, of, what }: &Asked) -> String {
+    let (words, value) = words(what);
+    let mut shown: String = value.escape_debug().take(WIDEST).collect();
+    if value.escape_debug().nth(WIDEST).is_some() {
+        shown.push('…');
+    }
+    format!("{at}: {of} {words}: {shown}")
+}
+
+/// What is done with what.
+pub fn words(what: &Ask) -> (&'static str, &str) {
+    match what {
+        Ask::Command(text) => ("runs with `sh -c`", text),
+        Ask::Prompt(text) => ("waits for a person", text),
+        Ask::Program(path) => ("runs as a server this program, which --server does not name", path),
+        Ask::Variable(text) => ("puts into the environment of a server", text),
+        Ask::Setting(text) => ("gets a setting that may load code or name a path", text),
+    }
 }

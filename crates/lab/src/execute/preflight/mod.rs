@@ -19,6 +19,7 @@ use crate::execute::own_lanes::OwnLanes;
 use crate::starting_data::{self, Rigs, layout_settings};
 use builds::Builds;
 use plimsoll_model::secrets::is_secret;
+use plimsoll_plan::lab::leave::Given;
 use plimsoll_plan::lab::{Setting, Variant, Where};
 use plimsoll_plan::{LabPlan, PlanError, quantity};
 use plimsoll_server::snapshot::store;
@@ -30,7 +31,7 @@ pub use work::data_bytes;
 /// A variant on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// None for an external target, and where storage is measured.
+    /// None for an external target, where storage is measured, and for what a dry run must not run.
     pub build: Option<Build>,
     /// Under today's names, without what this server does not have any more.
     pub requested: Vec<Setting>,
@@ -48,6 +49,11 @@ pub struct Machine<'a> {
 impl<'a> Machine<'a> {
     pub fn new(home: &'a Home) -> Machine<'a> {
         Machine { home, builds: Builds::default(), lanes: RefCell::new(OwnLanes::of(home.path())) }
+    }
+
+    /// The same for a plan that is only looked at: nothing is run that the plan names and `given` does not.
+    pub fn dry(home: &'a Home, given: &Given) -> Machine<'a> {
+        Machine { builds: Builds::dry(given), ..Machine::new(home) }
     }
 
     /// Refuses, with file and line, what cannot be: unknown variables, a pool larger than the memory, paths that are no
@@ -81,6 +87,15 @@ impl<'a> Machine<'a> {
     pub fn prepare(&mut self, variant: &Variant) -> Result<Prepared, LabError> {
         match self.builds.of(variant)? {
             Some(build) => self.builds.prepare(build, variant),
+            None if self.builds.is_unseen(variant) => Ok(Prepared {
+                build: None,
+                requested: variant.config.clone(),
+                notes: vec![format!(
+                    "{}: `build` was not looked at, since a dry run runs nothing of the plan's: its settings are listed as \
+                     they are written",
+                    variant.at("build")
+                )],
+            }),
             None => Ok(Prepared { build: None, requested: variant.config.clone(), notes: Vec::new() }),
         }
     }

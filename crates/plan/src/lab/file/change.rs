@@ -38,7 +38,7 @@ const CPUS: &str = "a list of CPUs, each once: [0, 1] or \"0-3,5\"";
 pub(super) struct Base<'p> {
     pub workload: &'p Value,
     pub load: &'p Value,
-    pub files: Files<'p>,
+    pub files: &'p Files<'p>,
 }
 
 impl Base<'_> {
@@ -178,7 +178,7 @@ fn cpus(value: &Value) -> Result<Vec<usize>, PlanError> {
             let (low, high) = range.split_once('-').unwrap_or((range, range));
             let number = |text: &str| text.trim().parse().ok().filter(|cpu: &usize| *cpu < MOST_CPUS).ok_or_else(wrong);
             let (low, high) = (number(low)?, number(high)?);
-            if low > high {
+            if low > high || cpus.len() > MOST_CPUS {
                 return Err(wrong());
             }
             cpus.extend(low..=high);

@@ -1,19 +1,51 @@
 //! Server settings: from the option file that the plan names, and typed in the plan.
 
 use super::reading::Fields;
-use super::value::Value;
+use super::value::{LONGEST_KEY, Value};
 use crate::error::PlanError;
 use crate::knowledge::{self, Standing};
 use crate::lab::{Setting, Where, change};
 use crate::option_file::{self, Entry};
 use plimsoll_model::Flavour;
 use plimsoll_model::secrets::is_secret;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Bytes of the value of a setting, and settings of one option file.
+const LONGEST_VALUE: usize = 4_096;
+const MOST_SETTINGS: usize = 1_000;
+/// Bytes of all option files that a plan names together.
+const MOST_BYTES: usize = 1 << 20;
 
 /// Gives the text of a file that the plan names, or says why it cannot be read.
-pub(super) type Files<'f> = &'f dyn Fn(&str) -> Result<String, String>;
+type Read<'f> = &'f dyn Fn(&str) -> Result<String, String>;
+
+/// The option files that a plan names: each is read once, however many variants and presets name it.
+pub(super) struct Files<'f> {
+    read: Read<'f>,
+    settings: RefCell<BTreeMap<String, Rc<Vec<Setting>>>>,
+    bytes: Cell<usize>,
+}
+
+impl<'f> Files<'f> {
+    pub fn of(read: Read<'f>) -> Files<'f> {
+        Files { read, settings: RefCell::default(), bytes: Cell::new(0) }
+    }
+
+    /// The text of a file, as far as there is room for it.
+    fn text(&self, file: &str) -> Result<String, String> {
+        let text = (self.read)(file)?;
+        self.bytes.set(self.bytes.get() + text.len());
+        match self.bytes.get() {
+            0..=MOST_BYTES => Ok(text),
+            _ => Err(format!("the option files of a plan are at most {} KiB together", MOST_BYTES >> 10)),
+        }
+    }
+}
 
 /// The settings of `config_file` and `config`; the latter replace the former.
-pub(super) fn settings(fields: &Fields<'_>, files: Files<'_>) -> Result<Vec<Setting>, PlanError> {
+pub(super) fn settings(fields: &Fields<'_>, files: &Files<'_>) -> Result<Vec<Setting>, PlanError> {
     let mut settings = fields.read("config_file", |value| of_file(value, files))?.unwrap_or_default();
     for setting in fields.read("config", typed)?.unwrap_or_default() {
         change::set(&mut settings, setting);
@@ -24,9 +56,12 @@ pub(super) fn settings(fields: &Fields<'_>, files: Files<'_>) -> Result<Vec<Sett
 /// What servers read of the file; the later of two lines of one name counts, as it does there. A name of old or one
 /// that Plimsoll decides itself stays in: what becomes of it depends on the server. So does a secret, without its
 /// value: plans stand in recordings.
-fn of_file(value: &Value, files: Files<'_>) -> Result<Vec<Setting>, PlanError> {
+fn of_file(value: &Value, files: &Files<'_>) -> Result<Vec<Setting>, PlanError> {
     let file = value.text()?;
-    let text = files(file).map_err(|error| value.problem(format!("cannot read `{file}`: {error}")))?;
+    if let Some(read) = files.settings.borrow().get(file) {
+        return Ok(read.as_ref().clone());
+    }
+    let text = files.text(file).map_err(|error| value.problem(format!("cannot read `{file}`: {error}")))?;
     let mut settings = Vec::new();
     for entry in option_file::parse(&text, file)?.into_iter().filter(Entry::is_of_server) {
         let at = Where { file: file.to_owned(), line: entry.line };
@@ -35,9 +70,13 @@ fn of_file(value: &Value, files: Files<'_>) -> Result<Vec<Setting>, PlanError> {
             let problem = format!("the value of `{name}` has control characters; accepted is one line of text");
             return Err(PlanError::File { at, problem });
         }
+        if let Some(problem) = too_much(&name, &value, settings.len()) {
+            return Err(PlanError::File { at, problem });
+        }
         let value = if is_secret(&name) { String::new() } else { value };
         change::set(&mut settings, Setting { name, value, at, from_file: true });
     }
+    files.settings.borrow_mut().insert(file.to_owned(), Rc::new(settings.clone()));
     Ok(settings)
 }
 
@@ -54,7 +93,21 @@ fn typed(table: &Value) -> Result<Vec<Setting>, PlanError> {
     Ok(settings)
 }
 
+/// Why a setting is more than any server has, if it is. `before` it there are so many.
+fn too_much(name: &str, value: &str, before: usize) -> Option<String> {
+    if name.len() > LONGEST_KEY {
+        return Some(format!("the name of a setting has {} bytes; accepted are {LONGEST_KEY}", name.len()));
+    }
+    if value.len() > LONGEST_VALUE {
+        return Some(format!("the value of `{name}` has {} bytes; accepted are {LONGEST_VALUE}", value.len()));
+    }
+    (before >= MOST_SETTINGS).then(|| format!("there are more than {MOST_SETTINGS} settings; no server has so many"))
+}
+
 fn check(key: &str, name: &str, text: &str, value: &Value) -> Result<(), PlanError> {
+    if let Some(problem) = too_much(name, text, 0) {
+        return Err(value.problem(problem));
+    }
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.');
     if name.is_empty() || !name.chars().all(plain) {
         return Err(value.problem("a setting is named by letters, digits, `_`, `-` and `.`"));

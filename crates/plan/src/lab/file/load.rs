@@ -11,6 +11,8 @@ const KEYS: [&str; 8] =
     ["connections", "rate", "find", "arrivals", "loops", "protocol", "ignore_errors", "outage_limit"];
 /// Numbers of connections, and of rates.
 const MOST: usize = 1000;
+/// Load points of a variant.
+const MOST_POINTS: usize = 10_000;
 const CONNECTIONS: usize = 16;
 const OUTAGE_LIMIT_SECONDS: f64 = 30.0;
 const OBJECTIVE: &str = "a percentile of the response time and its limit, such as p99 < 20ms or p999 < 1s";
@@ -24,8 +26,13 @@ pub(super) fn load(table: &Value) -> Result<Load, PlanError> {
     if let (Some(_), Some(value)) = (fields.get("rate"), fields.get("find")) {
         return Err(value.problem("`find` looks for the highest rate by itself; leave `rate` out"));
     }
+    let connections = connections.unwrap_or_else(|| vec![CONNECTIONS]);
+    if connections.len() * rates.len() > MOST_POINTS {
+        let found = format!("{} numbers of connections with {} rates", connections.len(), rates.len());
+        return Err(table.problem(format!("found {found}; accepted are up to {MOST_POINTS} of both together")));
+    }
     Ok(Load {
-        points: points::cross(&connections.unwrap_or_else(|| vec![CONNECTIONS]), &rates),
+        points: points::cross(&connections, &rates),
         find,
         arrivals: fields.read("arrivals", arrivals)?.unwrap_or_default(),
         loops: fields.read("loops", |value| value.count(1..=256))?.map_or(1, |loops| loops as usize),

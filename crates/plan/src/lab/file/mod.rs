@@ -28,6 +28,7 @@ mod preset;
 mod procedure;
 mod published;
 mod reading;
+mod sizes;
 mod value;
 mod workload;
 
@@ -77,6 +78,7 @@ pub fn read(
     files: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<LabPlan, PlanError> {
     let mut document = value::parse(name, text)?;
+    let files = &Files::of(files);
     let presets = preset::take(&mut document)?;
     let chosen = match preset {
         Some(wanted) => preset::merged(&document, preset::find(&presets, wanted, &document)?)?,
@@ -89,13 +91,15 @@ pub fn read(
     Ok(LabPlan { preset: preset.map(str::to_owned), ..read })
 }
 
-fn plan(document: &Value, seed: u64, files: Files<'_>) -> Result<LabPlan, PlanError> {
+fn plan(document: &Value, seed: u64, files: &Files<'_>) -> Result<LabPlan, PlanError> {
     let sections = document.fields(&SECTIONS)?;
     let section = |name| sections.get(name).cloned().unwrap_or_else(|| Value::nothing(name, document.at.clone()));
     let base = Base { workload: &section("workload"), load: &section("load"), files };
     let lines = change::lines(document);
+    sizes::check(document, &lines)?;
     let variants = variants(&sections, &base, &lines)?;
     let rungs = rungs(&sections, &base)?;
+    sizes::check_settings(document, &variants, &rungs)?;
     let restore = match variants.iter().any(|variant| variant.workload.kind == IO) {
         true => Restore::None,
         false => Restore::Snapshot(None),

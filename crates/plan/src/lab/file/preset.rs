@@ -2,6 +2,7 @@
 //! name.
 
 use super::reading::meant;
+use super::sizes::MOST_PRESETS;
 use super::value::{Kind, Value};
 use crate::error::PlanError;
 
@@ -13,7 +14,12 @@ pub(super) fn take(document: &mut Value) -> Result<Vec<(String, Value)>, PlanErr
     let Kind::Table(sections) = &mut document.kind else { return Ok(Vec::new()) };
     let Some(at) = sections.iter().position(|(key, _)| key == "preset") else { return Ok(Vec::new()) };
     let (_, presets) = sections.remove(at);
+    let at = presets.at.clone();
     let presets = presets.entries()?;
+    if presets.len() > MOST_PRESETS {
+        let problem = format!("there are {} presets; accepted are {MOST_PRESETS}", presets.len());
+        return Err(PlanError::File { at, problem });
+    }
     presets.iter().map(|(name, preset)| preset.entries().map(|_| (name.clone(), preset.clone()))).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Typed reading of a document: each reader takes a value for what it should be, or refuses it with its name and line,
 //! what was found, and what is accepted.
 
-use super::value::{Kind, Value};
+use super::value::{Kind, LONGEST_KEY, Value};
 use crate::error::PlanError;
 use crate::quantity;
 use std::ops::RangeInclusive;
@@ -239,6 +239,10 @@ impl Value {
 
 /// ` (did you mean …?)`, if a name is near enough to `found` to have been meant.
 pub(super) fn meant<'n>(found: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    // A comparison takes as long as both names multiplied.
+    if found.len() > LONGEST_KEY {
+        return String::new();
+    }
     let likeness = |name: &'n str| (strsim::jaro_winkler(found, name), name);
     let near = names.into_iter().map(likeness).filter(|(likeness, _)| *likeness > 0.8);
     near.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| format!(" (did you mean `{name}`?)")).unwrap_or_default()

@@ -3,6 +3,7 @@
 
 use crate::error::PlanError;
 use crate::lab::Where;
+use std::cell::Cell;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
@@ -27,6 +28,14 @@ pub(super) enum Kind {
     /// In the order of the file.
     Table(Vec<(String, Value)>),
 }
+
+/// A plan may come from anybody: what it makes of memory and time is bounded here, far above what plans need. Bytes of a
+/// key, and of the keys from the top to a value.
+pub(super) const LONGEST_KEY: usize = 128;
+const LONGEST_NAME: usize = 512;
+/// Entries of a table, and values of a document.
+const MOST_ENTRIES: usize = 1_000;
+const MOST_VALUES: usize = 20_000;
 
 /// Keys of which a table has one or the other: what is laid over a table takes the place of both.
 const ALTERNATIVES: [[&str; 2]; 3] = [["datadir", "lane"], ["rate", "find"], ["events", "events_per_connection"]];
@@ -70,7 +79,8 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Value, PlanError> {
         at: lines.at(error.span().map_or(0, |span| span.start)),
         problem: format!("this is not TOML: {}", error.message()),
     })?;
-    Ok(Value { name: String::new(), at: lines.at(0), kind: lines.table("", table.into_inner())? })
+    let top = lines.at(0);
+    Ok(Value { name: String::new(), kind: lines.table("", &top, table.into_inner())?, at: top })
 }
 
 /// Finds the line of a place in the text.
@@ -78,25 +88,42 @@ struct Lines<'t> {
     file: &'t str,
     /// Where each line begins.
     starts: Vec<usize>,
+    /// Values so far.
+    values: Cell<usize>,
 }
 
 impl Lines<'_> {
     fn of<'t>(file: &'t str, text: &str) -> Lines<'t> {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         // What follows the last newline is no line if it is empty.
-        Lines { file, starts: std::iter::once(0).chain(ends.filter(|at| *at < text.len())).collect() }
+        let starts = std::iter::once(0).chain(ends.filter(|at| *at < text.len())).collect();
+        Lines { file, starts, values: Cell::new(0) }
     }
 
     fn at(&self, offset: usize) -> Where {
         Where { file: self.file.to_owned(), line: self.starts.partition_point(|start| *start <= offset) }
     }
 
-    fn table(&self, name: &str, table: DeTable<'_>) -> Result<Kind, PlanError> {
+    fn table(&self, name: &str, at: &Where, table: DeTable<'_>) -> Result<Kind, PlanError> {
+        if table.len() > MOST_ENTRIES {
+            let what = if name.is_empty() { "the plan" } else { name };
+            let problem = format!("{what}: a table of {} entries; accepted are {MOST_ENTRIES}", table.len());
+            return Err(PlanError::File { at: at.clone(), problem });
+        }
         let mut entries: Vec<_> = table.into_iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         let read = |(key, value): (Spanned<_>, Spanned<_>)| {
             let at = self.at(key.span().start);
             let key: std::borrow::Cow<'_, str> = key.into_inner();
+            if key.len() > LONGEST_KEY || name.len() + key.len() > LONGEST_NAME {
+                let began: String = key.chars().take(40).collect();
+                let problem = format!(
+                    "{}…: a key of {} bytes; accepted are {LONGEST_KEY}, and {LONGEST_NAME} with those of the tables around it",
+                    began.escape_debug(),
+                    key.len()
+                );
+                return Err(PlanError::File { at, problem });
+            }
             let name = if name.is_empty() { key.to_string() } else { format!("{name}.{key}") };
             Ok((key.into_owned(), self.value(name, at, value.into_inner())?))
         };
@@ -104,6 +131,11 @@ impl Lines<'_> {
     }
 
     fn value(&self, name: String, at: Where, value: DeValue<'_>) -> Result<Value, PlanError> {
+        self.values.set(self.values.get() + 1);
+        if self.values.get() > MOST_VALUES {
+            let problem = format!("{name}: the plan has more than {MOST_VALUES} values; make it several plans");
+            return Err(PlanError::File { at, problem });
+        }
         let kind = match value {
             DeValue::String(text) => Kind::Text(text.into_owned()),
             DeValue::Integer(integer) => Kind::Integer(decimal(&integer).ok_or_else(|| PlanError::File {
@@ -119,7 +151,7 @@ impl Lines<'_> {
                 };
                 Kind::List(list.into_iter().map(one).collect::<Result<_, _>>()?)
             }
-            DeValue::Table(table) => self.table(&name, table)?,
+            DeValue::Table(table) => self.table(&name, &at, table)?,
         };
         Ok(Value { name, at, kind })
     }

@@ -1,8 +1,8 @@
 //! What a plan would do, for a person.
 
 use plimsoll_lab::execute::dry_run::{ActionPlan, DryRun, SettingPlan, VariantPlan};
+use plimsoll_lab::execute::preflight::leave::words;
 use plimsoll_model::samples::Phase;
-use plimsoll_plan::lab::Action;
 use plimsoll_report::format::{counted, duration};
 use plimsoll_report::text::clean;
 
@@ -55,11 +55,10 @@ fn actions(found: &DryRun, lines: &mut Vec<String>) {
         return;
     }
     lines.push(String::new());
-    for ActionPlan { origin, of, action } in &found.actions {
-        lines.push(match action {
-            Action::Command(command) => format!("{origin}: {of} runs, with --allow-commands: {command}"),
-            Action::Prompt(prompt) => format!("{origin}: {of} waits for a person: {prompt}"),
-        });
+    for ActionPlan { origin, of, what } in &found.actions {
+        let leave = if what.needs_leave() { ", with --allow-commands" } else { "" };
+        let (words, value) = words(what);
+        lines.push(format!("{origin}: {of} {words}{leave}: {value}"));
     }
 }
 

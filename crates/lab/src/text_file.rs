@@ -1,0 +1,92 @@
+//! Text that a person wrote and names on the command line or in a plan: plans and option files.
+//!
+//! A plan may come from anybody, and so may the names of files in it: a device that never ends, a pipe that nobody
+//! writes to, a file of gigabytes are refused before anything of them is read.
+
+use std::fs::{self, File, FileType};
+use std::io::Read;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+/// The longest that is read, bytes: the largest plan of this repository has a twentieth of it.
+pub const MOST_BYTES: u64 = 256 << 10;
+
+/// Reads a file as a whole, at most [`MOST_BYTES`]. Never waits.
+///
+/// # Errors
+/// In words, without the path: what the operating system says; what is no regular file, and what is longer.
+pub fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let words = |error: std::io::Error| error.to_string();
+    is_file(fs::metadata(path).map_err(words)?.file_type())?;
+    // Whatever takes its place in between must not be waited for either.
+    let without_waiting = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = File::options().read(true).custom_flags(without_waiting).open(path).map_err(words)?;
+    let facts = file.metadata().map_err(words)?;
+    is_file(facts.file_type())?;
+    let mut bytes = Vec::new();
+    // A file may grow, and those of /proc say that they are empty.
+    if facts.len() <= MOST_BYTES {
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(words)?;
+    }
+    match facts.len().max(bytes.len() as u64) {
+        0..=MOST_BYTES => Ok(bytes),
+        found => Err(format!(
+            "it has {found} bytes; accepted are plans and option files of at most {} KiB",
+            MOST_BYTES >> 10
+        )),
+    }
+}
+
+/// The same as UTF-8.
+///
+/// # Errors
+/// As [`read`]; what is not UTF-8.
+pub fn read_utf8(path: &Path) -> Result<String, String> {
+    let text = String::from_utf8(read(path)?);
+    text.map_err(|error| format!("it is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
+}
+
+fn is_file(kind: FileType) -> Result<(), String> {
+    let found = match kind {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => "a directory",
+        kind if kind.is_fifo() => "a pipe",
+        kind if kind.is_socket() => "a socket",
+        _ => "a device",
+    };
+    Err(format!("it is {found}; accepted is a regular file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType as Kind, Mode, mknodat};
+
+    #[test]
+    fn only_regular_files_within_the_bound_are_read_and_nothing_is_waited_for() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(name);
+        fs::write(path("whole"), vec![b'a'; MOST_BYTES as usize]).expect("a file");
+        fs::write(path("long"), vec![b'a'; MOST_BYTES as usize + 1]).expect("a file");
+        fs::write(path("latin"), b"a\xe9").expect("a file");
+        std::os::unix::fs::symlink("whole", path("link")).expect("a link");
+        mknodat(CWD, path("pipe"), Kind::Fifo, Mode::RWXU, 0).expect("a pipe");
+        let _listening = std::os::unix::net::UnixListener::bind(path("socket")).expect("a socket");
+        for name in ["whole", "link"] {
+            assert_eq!(read(&path(name)).map(|bytes| bytes.len() as u64), Ok(MOST_BYTES), "{name}");
+        }
+        for (name, words) in [
+            ("long", "it has 262145 bytes; accepted are plans and option files of at most 256 KiB"),
+            ("pipe", "it is a pipe; accepted is a regular file"),
+            ("socket", "it is a socket"),
+            ("", "it is a directory"),
+            ("/dev/zero", "it is a device"),
+            ("missing", "No such file"),
+        ] {
+            let problem = read(&path(name)).expect_err(name);
+            assert!(problem.contains(words), "{name}: {problem}");
+        }
+        assert!(read(Path::new("/proc/self/status")).is_ok_and(|bytes| !bytes.is_empty()), "it says that it is empty");
+        assert_eq!(read_utf8(&path("latin")), Err("it is not UTF-8 from byte 1 on".to_owned()));
+    }
+}
