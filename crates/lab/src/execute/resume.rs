@@ -11,7 +11,7 @@ use crate::procedure::STORAGE;
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Restore, TrialPlan, Variant};
+use plimsoll_plan::lab::{Restore, TrialPlan, Variant, file};
 use plimsoll_record::read::{self, RecordingView, TrialView};
 use plimsoll_record::{Manifest, Recording, Status};
 use serde_json::Value;
@@ -21,7 +21,8 @@ use std::path::Path;
 /// Facts of a host that make it another one.
 const OF_THE_MACHINE: [&str; 5] = ["identity", "cpu_model", "cpus", "memory_bytes", "machine"];
 
-/// The plan of a recording that can be gone on with.
+/// The plan of a recording that can be gone on with: one that a file could have made. What it may do without leave,
+/// [`super::preflight::leave::check`] decides, as for a file.
 ///
 /// # Errors
 /// [`LabError::Refused`] if it is being written, is done, or is not of a lab; [`LabError::Record`] if it cannot be
@@ -36,9 +37,9 @@ pub fn plan_of(directory: &Path) -> Result<LabPlan, LabError> {
     if manifest.status == Status::Done {
         return refuse("it is done");
     }
-    match serde_json::from_value(manifest.plan) {
+    match file::recorded(manifest.plan) {
         Ok(plan) => Ok(plan),
-        Err(_) => refuse("it is not of `plimsoll lab`, or of another version of it"),
+        Err(error) => refuse(&error.to_string()),
     }
 }
 

@@ -175,3 +175,14 @@ fn no_plan_and_no_option_file_asks_for_leave() {
         assert_eq!(plan.asks(&Given::default()), [], "{}", path.display());
     }
 }
+
+/// A lab of any of these can be gone on with.
+#[test]
+fn every_plan_is_read_from_a_recording_as_it_was_written() {
+    for name in names() {
+        for preset in [None, Some("small")] {
+            let plan = plan(&name, preset).on("mysql");
+            assert_eq!(file::recorded(serde_json::to_value(&plan).expect("JSON")), Ok(plan), "{name}");
+        }
+    }
+}

@@ -96,7 +96,7 @@ pub(super) fn lines(table: &Value) -> BTreeMap<String, Where> {
     lines
 }
 
-fn build(value: &Value) -> Result<String, PlanError> {
+pub(super) fn build(value: &Value) -> Result<String, PlanError> {
     match &value.kind {
         Kind::Text(build) if ["auto", "mariadb", "mysql"].contains(&build.as_str()) || build.contains('/') => {
             Ok(build.clone())
@@ -105,7 +105,7 @@ fn build(value: &Value) -> Result<String, PlanError> {
     }
 }
 
-fn target(value: &Value) -> Result<String, PlanError> {
+pub(super) fn target(value: &Value) -> Result<String, PlanError> {
     match Target::parse(value.text()?) {
         Ok(Target::External(_)) => value.text().map(str::to_owned),
         Ok(Target::Private(_)) => Err(value.problem("a private server is the default; choose its `build` instead")),
@@ -125,7 +125,7 @@ fn storage(fields: &Fields<'_>) -> Result<Option<Storage>, PlanError> {
     }
 }
 
-fn path(value: &Value) -> Result<PathBuf, PlanError> {
+pub(super) fn path(value: &Value) -> Result<PathBuf, PlanError> {
     match value.text()? {
         path if path.starts_with('/') => Ok(PathBuf::from(path)),
         _ => Err(value.refuse("an absolute path, such as /mnt/fc")),
@@ -145,7 +145,7 @@ fn apart(value: &Value) -> Result<PathBuf, PlanError> {
     }
 }
 
-fn layout(value: &Value) -> Result<Layout, PlanError> {
+pub(super) fn layout(value: &Value) -> Result<Layout, PlanError> {
     let fields = value.fields(&["redo", "doublewrite", "undo", "binlog", "tmp", "tables"])?;
     Ok(Layout {
         redo: fields.read("redo", apart)?,
@@ -157,7 +157,7 @@ fn layout(value: &Value) -> Result<Layout, PlanError> {
     })
 }
 
-fn tables(value: &Value) -> Result<BTreeMap<String, PathBuf>, PlanError> {
+pub(super) fn tables(value: &Value) -> Result<BTreeMap<String, PathBuf>, PlanError> {
     let table = |(name, value): &(String, Value)| {
         // It stands between backticks in statements.
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '$');
@@ -169,7 +169,7 @@ fn tables(value: &Value) -> Result<BTreeMap<String, PathBuf>, PlanError> {
     value.entries()?.iter().map(table).collect()
 }
 
-fn cpus(value: &Value) -> Result<Vec<usize>, PlanError> {
+pub(super) fn cpus(value: &Value) -> Result<Vec<usize>, PlanError> {
     let wrong = || value.refuse(CPUS);
     let mut cpus = Vec::new();
     for part in value.one_or_more()? {
@@ -197,7 +197,7 @@ fn memory(value: &Value) -> Result<u64, PlanError> {
     }
 }
 
-fn environment(value: &Value) -> Result<BTreeMap<String, String>, PlanError> {
+pub(super) fn environment(value: &Value) -> Result<BTreeMap<String, String>, PlanError> {
     let variable = |(name, value): &(String, Value)| {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if name.is_empty() || !name.chars().all(plain) || name.starts_with(|c: char| c.is_ascii_digit()) {

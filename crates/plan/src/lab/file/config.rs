@@ -104,7 +104,8 @@ fn too_much(name: &str, value: &str, before: usize) -> Option<String> {
     (before >= MOST_SETTINGS).then(|| format!("there are more than {MOST_SETTINGS} settings; no server has so many"))
 }
 
-fn check(key: &str, name: &str, text: &str, value: &Value) -> Result<(), PlanError> {
+/// Whether a setting is one line of an option file, wherever it stands.
+pub(super) fn check_form(name: &str, text: &str, value: &Value) -> Result<(), PlanError> {
     if let Some(problem) = too_much(name, text, 0) {
         return Err(value.problem(problem));
     }
@@ -112,11 +113,16 @@ fn check(key: &str, name: &str, text: &str, value: &Value) -> Result<(), PlanErr
     if name.is_empty() || !name.chars().all(plain) {
         return Err(value.problem("a setting is named by letters, digits, `_`, `-` and `.`"));
     }
-    if key.to_ascii_lowercase().starts_with("loose") && !name.starts_with("loose") {
-        return Err(value.problem(format!("`loose` would hide a misspelt name; accepted is `{name}`")));
-    }
     if text.chars().any(char::is_control) {
         return Err(value.refuse("one line of text without control characters"));
+    }
+    Ok(())
+}
+
+pub(super) fn check(key: &str, name: &str, text: &str, value: &Value) -> Result<(), PlanError> {
+    check_form(name, text, value)?;
+    if key.to_ascii_lowercase().starts_with("loose") && !name.starts_with("loose") {
+        return Err(value.problem(format!("`loose` would hide a misspelt name; accepted is `{name}`")));
     }
     if is_secret(name) {
         return Err(value.problem(

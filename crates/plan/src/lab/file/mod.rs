@@ -28,6 +28,7 @@ mod preset;
 mod procedure;
 mod published;
 mod reading;
+mod recorded;
 mod sizes;
 mod value;
 mod workload;
@@ -39,6 +40,7 @@ use change::Base;
 use config::Files;
 use published::Names;
 use reading::Fields;
+pub use recorded::recorded;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use value::{Kind, Value};
@@ -99,7 +101,7 @@ fn plan(document: &Value, seed: u64, files: &Files<'_>) -> Result<LabPlan, PlanE
     sizes::check(document, &lines)?;
     let variants = variants(&sections, &base, &lines)?;
     let rungs = rungs(&sections, &base)?;
-    sizes::check_settings(document, &variants, &rungs)?;
+    sizes::check_settings(&document.at, &variants, &rungs)?;
     let restore = match variants.iter().any(|variant| variant.workload.kind == IO) {
         true => Restore::None,
         false => Restore::Snapshot(None),

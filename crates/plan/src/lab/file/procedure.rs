@@ -5,12 +5,14 @@ use crate::error::PlanError;
 use crate::lab::{Method, Order, Procedure, Restore, WarmUp};
 use crate::plan::Measure;
 use plimsoll_model::Class;
+use std::ops::RangeInclusive;
 
 const KEYS: [&str; 11] =
     ["restore", "warmup", "measure", "pause", "rounds", "order", "recovery", "lenient", "checksums", "allow", "seed"];
 const WARM_UP: WarmUp = WarmUp::Seconds(10.0);
 const MEASURE: Measure = Measure::Seconds(30.0);
 const ROUNDS: u32 = 3;
+pub(super) const ROUNDS_ACCEPTED: RangeInclusive<u64> = 1..=1000;
 
 /// Reads `[procedure]` and its seed, if it has one. `restore` is that of a plan that says nothing of it.
 pub(super) fn procedure(table: &Value, restore: Restore) -> Result<(Procedure, Option<u64>), PlanError> {
@@ -20,7 +22,7 @@ pub(super) fn procedure(table: &Value, restore: Restore) -> Result<(Procedure, O
         warmup: fields.read("warmup", warm_up)?.unwrap_or(WARM_UP),
         measure: fields.read("measure", measure)?.unwrap_or(MEASURE),
         pause_seconds: fields.read("pause", Value::seconds)?.unwrap_or(0.0),
-        rounds: fields.read("rounds", |value| value.count(1..=1000))?.map_or(ROUNDS, |rounds| rounds as u32),
+        rounds: fields.read("rounds", |value| value.count(ROUNDS_ACCEPTED))?.map_or(ROUNDS, |rounds| rounds as u32),
         order: fields.read("order", order)?.unwrap_or(Order::Interleaved),
         recovery: fields.switch("recovery")?,
         lenient: fields.switch("lenient")?,

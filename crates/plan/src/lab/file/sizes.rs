@@ -41,13 +41,23 @@ pub(super) fn check(document: &Value, lines: &BTreeMap<String, Where>) -> Result
     }
 }
 
+/// Refuses more variants and rungs than are looked at, of a plan that stands in no document.
+pub(super) fn check_counts(at: &Where, variants: usize, rungs: usize) -> Result<(), PlanError> {
+    if (1..=MOST_VARIANTS).contains(&variants) && rungs <= MOST_RUNGS && variants * rungs <= MOST_STEPS {
+        return Ok(());
+    }
+    let problem =
+        format!("{variants} variants with {rungs} rungs; accepted are 1 to {MOST_VARIANTS} with {MOST_RUNGS}");
+    Err(PlanError::File { at: at.clone(), problem })
+}
+
 /// Refuses more settings than are looked at, those of option files among them.
-pub(super) fn check_settings(document: &Value, variants: &[Variant], rungs: &[Rung]) -> Result<(), PlanError> {
+pub(super) fn check_settings(at: &Where, variants: &[Variant], rungs: &[Rung]) -> Result<(), PlanError> {
     let each: usize = variants.iter().map(|variant| variant.config.len()).sum();
     match each * (1 + rungs.len()) {
         ..=MOST_SETTINGS => Ok(()),
         found => Err(PlanError::File {
-            at: document.at.clone(),
+            at: at.clone(),
             problem: format!(
                 "{} variants with {} rungs have {found} settings together; accepted are {MOST_SETTINGS}: make it several plans",
                 variants.len(),

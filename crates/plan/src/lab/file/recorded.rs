@@ -1,0 +1,171 @@
+//! Plans that stand in recordings: what no file could have said is refused there too.
+//!
+//! A recording is a file that anybody may have written. Each value that ends up in a path, a statement, an option file or
+//! an allocation is given to the reader that reads it from a plan.
+
+use super::value::{Kind, Value};
+use super::{change, check, config, procedure, sizes};
+use crate::error::PlanError;
+use crate::lab::{LabPlan, Load, Procedure, Setting, Storage, Variant, WarmUp, Where};
+use crate::plan::Measure;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A month, as for files.
+const LONGEST_SECONDS: f64 = 30.0 * 86_400.0;
+
+/// Reads the plan of a recording.
+///
+/// # Errors
+/// [`PlanError::Combination`] for what is no plan of this version; as [`super::read`] for one that no file could have
+/// made.
+pub fn recorded(json: Json) -> Result<LabPlan, PlanError> {
+    let plan: LabPlan = serde_json::from_value(json)
+        .map_err(|_| PlanError::Combination("it is not of `plimsoll lab`, or of another version of it".to_owned()))?;
+    let at = Where { file: plan.file.clone(), line: 1 };
+    let name = |what: &str, at: &Where, name: &str| text(what, at, name).name();
+    name("name", &at, &plan.name)?;
+    for variant in &plan.variants {
+        name("variant.name", &variant.at("name"), &variant.name)?;
+    }
+    for rung in &plan.rungs {
+        name("rung.name", &rung.at, &rung.name)?;
+    }
+    for collector in &plan.collectors {
+        name("collector.name", &collector.at, &collector.name)?;
+        in_range("collector.every", &collector.at, collector.every_seconds, 1.0)?;
+    }
+    of_procedure(&plan.procedure, &at)?;
+    sizes::check_counts(&at, plan.variants.len(), plan.rungs.len())?;
+    sizes::check_settings(&at, &plan.variants, &plan.rungs)?;
+    for variant in &plan.variants {
+        of_variant(variant)?;
+        for rung in &plan.rungs {
+            of_variant(&variant.with(&variant.name, &rung.change))?;
+        }
+    }
+    check::check(&plan, &BTreeMap::new())?;
+    Ok(plan)
+}
+
+fn text(name: &str, at: &Where, text: &str) -> Value {
+    Value { name: name.to_owned(), at: at.clone(), kind: Kind::Text(text.to_owned()) }
+}
+
+fn table<'t>(name: &str, at: &Where, entries: impl Iterator<Item = (&'t str, &'t str)>) -> Value {
+    let entries = entries.map(|(key, value)| (key.to_owned(), text(&format!("{name}.{key}"), at, value)));
+    Value { name: name.to_owned(), at: at.clone(), kind: Kind::Table(entries.collect()) }
+}
+
+fn path(path: &Path) -> &str {
+    // What is not UTF-8 no file could have said, and no reader takes.
+    path.to_str().unwrap_or_default()
+}
+
+fn in_range(name: &str, at: &Where, seconds: f64, least: f64) -> Result<(), PlanError> {
+    match (least..=LONGEST_SECONDS).contains(&seconds) {
+        true => Ok(()),
+        false => Err(text(name, at, &seconds.to_string()).refuse("a duration of at most 720h")),
+    }
+}
+
+fn of_procedure(procedure: &Procedure, at: &Where) -> Result<(), PlanError> {
+    in_range("procedure.pause", at, procedure.pause_seconds, 0.0)?;
+    if let WarmUp::Seconds(seconds) = procedure.warmup {
+        in_range("procedure.warmup", at, seconds, 0.0)?;
+    }
+    if let Measure::Seconds(seconds) = procedure.measure {
+        in_range("procedure.measure", at, seconds, f64::MIN_POSITIVE)?;
+    }
+    match procedure::ROUNDS_ACCEPTED.contains(&u64::from(procedure.rounds)) {
+        true => Ok(()),
+        false => Err(text("procedure.rounds", at, &procedure.rounds.to_string()).refuse("1 to 1000")),
+    }
+}
+
+fn of_variant(variant: &Variant) -> Result<(), PlanError> {
+    let at = |key: &str| variant.at(key);
+    change::build(&text("build", &at("build"), &variant.build))?;
+    if let Some(target) = &variant.target {
+        change::target(&text("target", &at("target"), target))?;
+    }
+    if let Storage::Directory(directory) = &variant.storage {
+        change::path(&text("datadir", &at("datadir"), path(directory)))?;
+    }
+    let directories = variant.layout.directories().map(|(key, directory)| (key, path(directory)));
+    change::layout(&table("layout", &at("layout"), directories))?;
+    let tables = variant.layout.tables.iter().map(|(key, directory)| (key.as_str(), path(directory)));
+    change::tables(&table("layout.tables", &at("layout"), tables))?;
+    let env = variant.env.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    change::environment(&table("env", &at("env"), env))?;
+    for Setting { name, value, at, from_file } in &variant.config {
+        let value_of = text(&format!("config.{name}"), at, value);
+        match from_file {
+            true => config::check_form(name, value, &value_of)?,
+            false => config::check(name, name, value, &value_of)?,
+        }
+    }
+    for (key, cpus) in [("cpus", &variant.cpus), ("client_cpus", &variant.client_cpus)] {
+        let listed = cpus.as_ref().map(|cpus| cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(","));
+        listed.map(|listed| change::cpus(&text(key, &at(key), &listed))).transpose()?;
+    }
+    of_load(&variant.load, &at("load"))
+}
+
+fn of_load(load: &Load, at: &Where) -> Result<(), PlanError> {
+    in_range("load.outage_limit", at, load.outage_limit_seconds, 0.0)?;
+    let is_fair = |rate: Option<f64>| rate.is_none_or(|rate| rate > 0.0 && rate <= 1e7);
+    let points = load.points.iter().all(|point| (1..=100_000).contains(&point.connections) && is_fair(point.rate));
+    match points && (1..=256).contains(&load.loops) {
+        true => Ok(()),
+        false => Err(text("load", at, "…").refuse("1 to 100000 connections, rates up to 10000000, 1 to 256 loops")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::file;
+
+    /// What is said of a plan of which this place has this value.
+    fn tampered(pointer: &str, value: Json) -> String {
+        let text = "name = \"a\"\nworkload.kind = \"tpcc\"\n[server]\nconfig.key_buffer_size = 8\nenv.TZ = \"UTC\"\n\
+                    layout = { redo = \"./r\", tables = { stock = \"/s\" } }\ncpus = [1]\n[[variant]]\nname = \"v\"\n\
+                    [[rung]]\nname = \"r\"\nmemory = \"1G\"\n[[collector]]\nname = \"c\"\ncommand = \"x\"\n";
+        let plan = file::read("p", text, None, 1, &|_| Err(String::new())).expect("a plan");
+        let mut json = serde_json::to_value(&plan).expect("a plan");
+        assert_eq!(recorded(json.clone()), Ok(plan), "what a file has said is accepted");
+        *json.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer}")) = value;
+        recorded(json).map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
+    }
+
+    #[test]
+    fn what_no_file_could_say_is_refused() {
+        for (pointer, value, words) in [
+            ("/name", "../../x\n".into(), "a name of up to 80"),
+            ("/variants/0/name", "".into(), "a name of up to 80"),
+            ("/rungs/0/name", "A B".into(), "a name of up to 80"),
+            ("/collectors/0/name", "/etc/x".into(), "a name of up to 80"),
+            ("/collectors/0/every_seconds", 0.into(), "a duration"),
+            ("/variants/0/build", "mysqld".into(), "the path of a server binary"),
+            ("/variants/0/target", "private:/x".into(), "target"),
+            ("/variants/0/layout/redo", "./../../x".into(), "./NAME"),
+            ("/variants/0/layout/tables", serde_json::json!({ "a`b": "/x" }), "a table is named"),
+            ("/variants/0/storage", serde_json::json!({ "directory": "x" }), "an absolute path"),
+            ("/variants/0/env", serde_json::json!({ "A=B": "x" }), "a variable of the environment"),
+            ("/variants/0/config/0/name", "x]\n[client".into(), "a setting is named"),
+            ("/variants/0/config/0/value", "1\nplugin_load=x".into(), "one line of text"),
+            ("/variants/0/config/0/name", "socket".into(), "leave it out"),
+            ("/variants/0/cpus", serde_json::json!([99_999]), "a list of CPUs"),
+            ("/variants/0/load/loops", 100_000.into(), "256 loops"),
+            ("/variants/0/load/points/0/connections", 0.into(), "connections"),
+            ("/procedure/rounds", 4_000_000_000_u32.into(), "1 to 1000"),
+            ("/procedure/pause_seconds", 1e300.into(), "a duration"),
+            ("/variants", "none".into(), "it is not of `plimsoll lab`"),
+        ] {
+            let said = tampered(pointer, value);
+            assert!(said.contains(words), "{pointer}: {said}");
+        }
+    }
+}
