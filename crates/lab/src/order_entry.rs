@@ -44,10 +44,36 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// After a load point: enters what was committed, and judges. What a dead server cannot be asked is left out.
+    /// After a load point: enters what was committed, and judges, also where the server cannot be asked any more.
+    ///
+    /// # Errors
+    /// Those of the server, after all that needs none was done.
     pub fn after(&self, target: &mut OpenTarget, outcome: &mut Outcome) -> Result<(), LabError> {
-        let alive = target.epitaph().is_none();
-        if self.has_ledger && alive {
+        let per_second = outcome.point.estimates.get(&format!("committed_per_second.{}", Kind::NewOrder.name()));
+        if let Some(per_minute) = per_second.map(|estimate| estimate.scaled(60.0)) {
+            outcome.point.estimates.insert("nopm".to_owned(), per_minute);
+        }
+        let (backlog, entered) = match self.enter(target, outcome) {
+            Ok(backlog) => (backlog, Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        result::judge(self.parameters, &mut outcome.point, &outcome.counted.window, backlog);
+        // In compat they are drawn anew for each number.
+        if self.parameters.fidelity == Fidelity::Strict
+            && let (Some(load_seed), Some(result)) = (self.load_seed, &mut outcome.point.order_entry)
+        {
+            result.notes.push(result::note_of_constants(load_seed, self.run_seed));
+        }
+        entered
+    }
+
+    /// Enters in the ledger what was committed, and counts the backlog; a server that is known to be dead is not asked.
+    fn enter(&self, target: &mut OpenTarget, outcome: &Outcome) -> Result<Option<Backlog>, LabError> {
+        let start = self.backlog.take();
+        if target.epitaph().is_some() {
+            return Ok(None);
+        }
+        if self.has_ledger {
             let counted = &outcome.counted;
             let committed = [
                 ("new_order", counted.committed(Kind::NewOrder.name())),
@@ -57,22 +83,8 @@ impl Desk<'_> {
             let committed = committed.map(|(what, count)| (what.to_owned(), count)).into();
             client::end_run(&mut target.control, FAMILY, &Counts { committed, unknown: counted.unknown })?;
         }
-        let per_second = outcome.point.estimates.get(&format!("committed_per_second.{}", Kind::NewOrder.name()));
-        if let Some(per_minute) = per_second.map(|estimate| estimate.scaled(60.0)) {
-            outcome.point.estimates.insert("nopm".to_owned(), per_minute);
-        }
-        let backlog = match (self.backlog.take(), alive) {
-            (Some(start), true) => Some(Backlog { start, end: self.undelivered(target)? }),
-            _ => None,
-        };
-        result::judge(self.parameters, &mut outcome.point, &outcome.counted.window, backlog);
-        // In compat they are drawn anew for each number.
-        if self.parameters.fidelity == Fidelity::Strict
-            && let (Some(load_seed), Some(result)) = (self.load_seed, &mut outcome.point.order_entry)
-        {
-            result.notes.push(result::note_of_constants(load_seed, self.run_seed));
-        }
-        Ok(())
+        let Some(start) = start else { return Ok(None) };
+        Ok(Some(Backlog { start, end: self.undelivered(target)? }))
     }
 
     fn undelivered(&self, target: &mut OpenTarget) -> Result<u64, LabError> {

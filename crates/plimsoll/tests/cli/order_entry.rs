@@ -22,14 +22,14 @@ const BROKEN_BY_COMPAT: [&str; 4] = ["c_payment_cnt", "s_order_cnt", "s_remote_c
 
 /// What holds however the server is reached.
 pub const BODIES: [fn(&Lab); 8] = [
-    covered,
-    every_way,
-    every_option,
-    is_killed_and_goes_on,
-    a_function_of_the_seed,
-    empty_queues_are_counted,
-    meets_deadlocks_and_a_kill,
     refuses_with_the_reason,
+    is_killed_and_goes_on,
+    meets_deadlocks_and_a_kill,
+    covered,
+    empty_queues_are_counted,
+    every_option,
+    a_function_of_the_seed,
+    every_way,
 ];
 
 fn count(value: &Value) -> u64 {
@@ -394,9 +394,11 @@ fn deadlocks_are_retried(lab: &Lab) {
     let point = &summary["points"][0];
     let (met, retried) = (&point["errors"]["1213"], &point["retried"]["1213"]);
     assert!(met.is_u64() && retried.is_u64(), "{} and {}", point["errors"], point["retried"]);
-    let (met, retried, failed) = (count(met), count(retried), count(&point["counts"]["failed"]));
+    // Deadlocks, and on some servers records that changed since they were read.
+    let sum = |of: &str| point[of].as_object().expect("counts by code").values().map(count).sum::<u64>();
+    let (met, retried, failed) = (sum("errors"), sum("retried"), count(&point["counts"]["failed"]));
     // What is met at an edge of the window may be retried beyond it.
-    assert!(met.abs_diff(retried + failed) <= 16, "{met} deadlocks, {retried} retries, {failed} failed");
+    assert!(met.abs_diff(retried + failed) <= 16, "{met} errors, {retried} retries, {failed} failed");
     assert_eq!(ended(point, "transaction"), count(&point["transactions"]) + count(&point["rollbacks"]));
     let rollbacks = count(&summary["totals"]["statements"]["rollback"]);
     assert!(rollbacks >= count(&point["rollbacks"]) + retried, "each retry begins with a ROLLBACK: {rollbacks}");
