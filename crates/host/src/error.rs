@@ -25,6 +25,18 @@ pub enum HostError {
     Io { action: &'static str, path: PathBuf, source: io::Error },
 }
 
+impl HostError {
+    /// What the message is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            HostError::Untrusted { path, .. }
+            | HostError::Mounted { path, .. }
+            | HostError::NoTree { path, .. }
+            | HostError::Io { path, .. } => path,
+        }
+    }
+}
+
 /// Names the action and the path of a failed system call.
 pub(crate) trait During<T> {
     fn during(self, action: &'static str, path: &Path) -> Result<T, HostError>;

@@ -3,9 +3,9 @@
 use crate::summarise::{Edge, waited};
 use hdrhistogram::Histogram;
 use plimsoll_load::tally::{Names, Tally};
-use plimsoll_model::Estimate;
 use plimsoll_model::samples::HostSample;
 use plimsoll_model::summary::{OperationKind, Point};
+use plimsoll_model::{Estimate, total};
 use plimsoll_stats::batch_means::{Piece, ratio};
 use plimsoll_stats::percentile::Clusters;
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ impl Seconds {
         let counters = &tally.counters;
         let seconds = tally.end_ns.saturating_sub(tally.start_ns) as f64 / 1e9;
         let queries = counters.queries as f64;
-        let ended = (counters.transactions + counters.rollbacks) as f64;
+        let ended = total([counters.transactions, counters.rollbacks]) as f64;
         let loop_cpu_us = counters.loop_cpu_ns as f64 / 1e3;
         self.piece("transactions_per_second", counters.transactions as f64, seconds);
         self.piece("queries_per_second", queries, seconds);

@@ -2,12 +2,13 @@
 //! `<home>/recordings` or a part of it that only one has, or the name of recordings.
 
 use crate::error::LabError;
-use plimsoll_record::read::{Entry, Found, Listing};
+use plimsoll_record::read::{Entry, Found, Listing, is_begun, manifest};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// As many candidates are named in a refusal.
 const CANDIDATES: usize = 12;
+const LISTED: &str = "`plimsoll recordings list` says what is there";
 
 /// The one recording that is meant, also an unfinished one; of several of one name the latest.
 ///
@@ -63,13 +64,21 @@ pub(crate) fn several(text: &str, entries: &[&Entry]) -> LabError {
 
 /// The refusal of a text that no recording is meant by.
 pub(crate) fn nothing(listing: &Listing, text: &str) -> LabError {
-    if let Some(error) = listing.unreadable.iter().find(|error| !text.is_empty() && error.to_string().contains(text)) {
-        return LabError::Environment(format!("{text} cannot be read: {error}"));
+    if let Some(error) = listing.unreadable_of(text.trim_end_matches('/')) {
+        return LabError::Environment(format!("{error}; {LISTED}"));
+    }
+    let directory = Path::new(text);
+    match directory.is_dir().then(|| manifest(directory)) {
+        Some(Err(error)) if is_begun(directory) => return LabError::Environment(format!("{error}; {LISTED}")),
+        Some(Err(error)) => return LabError::Refused(format!("{error}; {LISTED}")),
+        _ => {}
     }
     let names: BTreeSet<&str> = listing.recordings.iter().map(|entry| entry.manifest.name.as_str()).collect();
-    let known = match names.is_empty() {
-        true => "; there are none yet: `plimsoll run` makes them".to_owned(),
-        false => format!(": neither a directory nor one of {}", listed(names.into_iter().map(str::to_owned))),
+    let known = match (names.is_empty(), listing.unreadable.len()) {
+        (true, 0) => "; there are none yet: `plimsoll run` makes them".to_owned(),
+        (true, 1) => format!("; the only one there cannot be read, and {LISTED}"),
+        (true, several) => format!("; {several} are there and cannot be read, and {LISTED}"),
+        (false, _) => format!(": neither a directory nor one of {}", listed(names.into_iter().map(str::to_owned))),
     };
     LabError::Refused(format!("no recording is called `{}`{known}", text.escape_debug()))
 }

@@ -4,6 +4,7 @@ use plimsoll_load::recorder::Served;
 use plimsoll_load::tally::{Names, Shape, Tally, TransactionTally};
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::summary::{ClientCost, Counts, Fairness, HostShares, Operation, OperationKind, Point, ServerCost};
+use plimsoll_model::total;
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_stats::fairness::mean_stddev;
 use plimsoll_stats::latency::latency_ms;
@@ -123,7 +124,7 @@ fn operations(tally: &Tally, measured: &Measured) -> Vec<Operation> {
         service: tally.service().into_owned(),
         response: tally.response().into_owned(),
         rollbacks: tally.counters.rollbacks,
-        failed: tally.transactions.iter().map(|kind| kind.failed).sum(),
+        failed: total(tally.transactions.iter().map(|kind| kind.failed)),
         retries: tally.counters.retries(),
         committed: tally.counters.transactions,
     };
@@ -165,7 +166,7 @@ fn transaction(name: &str, kind: &TransactionTally, open_loop: bool) -> Operatio
 
 /// Transactions that ended as they were meant to.
 fn ended(tally: &Tally) -> Option<f64> {
-    let ended = tally.counters.transactions + tally.counters.rollbacks;
+    let ended = total([tally.counters.transactions, tally.counters.rollbacks]);
     (ended > 0).then_some(ended as f64)
 }
 

@@ -223,12 +223,12 @@ fn a_point_that_was_not_summed_up_is_counted_from_its_seconds() {
     assert!((busy - 0.7).abs() < 1e-9, "{busy}");
     assert_eq!(point.host.unwrap().cpus, 8);
     let latency = recorded.trials[0].latency.as_ref().unwrap();
-    assert_eq!(latency.seconds.len(), 12);
-    let of_second = |second: u64| latency.seconds[(second - WARM_UP) as usize].iter().sum::<u64>();
+    assert_eq!((latency.seconds, latency.width, latency.columns.len()), (12, 1, 12));
+    let of_second = |second: u64| latency.columns[(second - WARM_UP) as usize].iter().sum::<u64>();
     for second in WARM_UP..WARM_UP + 12 {
         assert_eq!(of_second(second), if second == SILENT { 0 } else { transactions(&trial, second) }, "{second}");
     }
-    assert_eq!(latency.bins_ms.len(), latency.seconds[0].len());
+    assert_eq!(latency.bins_ms.len(), latency.columns[0].len());
 }
 
 /// A damaged log costs its own trial the latencies, and nothing else; a copy names the place where it is.

@@ -3,6 +3,7 @@
 use crate::page::Refused;
 use axum::http::StatusCode;
 use jiff::Timestamp;
+use plimsoll_record::manifest::folded;
 use plimsoll_record::read::{self, Entry, Listing};
 use plimsoll_record::{Manifest, RecordError};
 use serde_json::Value;
@@ -85,7 +86,10 @@ impl What {
     /// Whether every word of a search is somewhere in what is shown of a recording.
     pub fn matches(&self, id: &str, query: &str) -> bool {
         let all = format!("{id} {} {} {}", self.title, self.work, self.on).to_lowercase();
-        query.to_lowercase().split_whitespace().all(|word| all.contains(word))
+        // Names are found however they are spelt.
+        let names = folded(&all);
+        let has = |word: &str| all.contains(word) || word.is_ascii() && names.contains(&folded(word));
+        query.to_lowercase().split_whitespace().all(has)
     }
 }
 
@@ -144,6 +148,7 @@ mod tests {
         assert_eq!((lab.work.as_str(), lab.on.as_str()), ("tpcc, 2 variants", "private:auto, mysql://db/"));
         let run = What::of(&manifest(json!({ "workload": "oltp_read_only", "target": "private", "points": [1, 2] })));
         assert_eq!((run.title.as_str(), run.work.as_str()), ("pool", "oltp_read_only, 2 load points"));
+        assert!(run.matches("2026-pool", "OLTP-read_only") && !run.matches("2026-pool", "oltp-read-write"));
         assert!(lab.matches("2026-pool", "POOL tpcc") && !lab.matches("2026-pool", "pool nfs"));
         assert_eq!(What::of(&manifest(Value::Null)).title, "pool");
     }

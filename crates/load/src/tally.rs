@@ -4,6 +4,7 @@ use hdrhistogram::Histogram;
 use plimsoll_model::samples::Phase;
 use plimsoll_model::statements::StatementCounts;
 use plimsoll_model::summary::{Counts, ReadWriteOther};
+use plimsoll_model::total;
 use plimsoll_stats::latency::{HIGHEST_NS, LOWEST_NS, new_histogram};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -83,10 +84,10 @@ impl TransactionTally {
     fn add(&mut self, other: &TransactionTally) {
         add_histogram(&mut self.service, &other.service);
         add_histogram(&mut self.response, &other.response);
-        self.committed += other.committed;
-        self.rollbacks += other.rollbacks;
-        self.failed += other.failed;
-        self.retries += other.retries;
+        add(&mut self.committed, other.committed);
+        add(&mut self.rollbacks, other.rollbacks);
+        add(&mut self.failed, other.failed);
+        add(&mut self.retries, other.retries);
     }
 }
 
@@ -110,26 +111,26 @@ pub struct Counters {
 
 impl Counters {
     pub fn retries(&self) -> u64 {
-        self.retried.values().sum()
+        total(self.retried.values().copied())
     }
 
     fn add(&mut self, other: &Counters) {
-        self.transactions += other.transactions;
-        self.rollbacks += other.rollbacks;
-        self.queries += other.queries;
-        self.statements.read += other.statements.read;
-        self.statements.write += other.statements.write;
-        self.statements.other += other.statements.other;
+        add(&mut self.transactions, other.transactions);
+        add(&mut self.rollbacks, other.rollbacks);
+        add(&mut self.queries, other.queries);
+        add(&mut self.statements.read, other.statements.read);
+        add(&mut self.statements.write, other.statements.write);
+        add(&mut self.statements.other, other.statements.other);
         self.sent += other.sent;
         for (code, count) in &other.errors {
-            *self.errors.entry(*code).or_default() += count;
+            add(self.errors.entry(*code).or_default(), *count);
         }
         for (code, count) in &other.retried {
-            *self.retried.entry(*code).or_default() += count;
+            add(self.retried.entry(*code).or_default(), *count);
         }
-        self.reconnects += other.reconnects;
+        add(&mut self.reconnects, other.reconnects);
         add_counts(&mut self.counts, &other.counts);
-        self.loop_cpu_ns += other.loop_cpu_ns;
+        add(&mut self.loop_cpu_ns, other.loop_cpu_ns);
         self.lag_ns_max = self.lag_ns_max.max(other.lag_ns_max);
     }
 }
@@ -181,9 +182,9 @@ impl Tally {
         self.transactions.iter_mut().zip(&other.transactions).for_each(|(mine, theirs)| mine.add(theirs));
         for (mine, theirs) in self.statements.iter_mut().zip(&other.statements) {
             add_histogram(&mut mine.latency, &theirs.latency);
-            mine.errors += theirs.errors;
+            add(&mut mine.errors, theirs.errors);
         }
-        self.counted.iter_mut().zip(&other.counted).for_each(|(mine, theirs)| *mine += theirs);
+        self.counted.iter_mut().zip(&other.counted).for_each(|(mine, theirs)| add(mine, *theirs));
     }
 
     /// Each kind of transaction with its name, where there are several.
@@ -229,14 +230,18 @@ fn add_histogram(sum: &mut Histogram<u64>, other: &Histogram<u64>) {
     sum.add(other).expect("all latency histograms have the same bounds");
 }
 
+fn add(sum: &mut u64, count: u64) {
+    *sum = total([*sum, count]);
+}
+
 pub fn add_counts(sum: &mut Counts, other: &Counts) {
-    sum.offered += other.offered;
-    sum.started += other.started;
-    sum.finished += other.finished;
-    sum.failed += other.failed;
-    sum.unfinished += other.unfinished;
-    sum.late += other.late;
-    sum.dropped += other.dropped;
+    add(&mut sum.offered, other.offered);
+    add(&mut sum.started, other.started);
+    add(&mut sum.finished, other.finished);
+    add(&mut sum.failed, other.failed);
+    add(&mut sum.unfinished, other.unfinished);
+    add(&mut sum.late, other.late);
+    add(&mut sum.dropped, other.dropped);
 }
 
 #[cfg(test)]

@@ -24,4 +24,4 @@ pub use caveat::Caveat;
 pub use durability::Class;
 pub use estimate::{Estimate, Refusal};
 pub use flavour::Flavour;
-pub use statements::{StatementCounts, StatementKind};
+pub use statements::{StatementCounts, StatementKind, total};

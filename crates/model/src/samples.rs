@@ -265,8 +265,8 @@ pub struct DeviceSample {
 impl DeviceSample {
     /// Mean size of a read or write, bytes; none without any.
     pub fn request_bytes(&self) -> Option<f64> {
-        let requests = self.reads + self.writes;
-        (requests > 0).then(|| (self.read_bytes + self.written_bytes) as f64 / requests as f64)
+        let requests = self.reads as f64 + self.writes as f64;
+        (requests > 0.0).then(|| (self.read_bytes as f64 + self.written_bytes as f64) / requests)
     }
 }
 

@@ -100,10 +100,16 @@ impl IndexMut<StatementKind> for StatementCounts {
     }
 }
 
+/// The sum of counts. A recording from elsewhere may have some that no sum holds: then it is the largest number that
+/// there is.
+pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
 impl AddAssign for StatementCounts {
     fn add_assign(&mut self, other: StatementCounts) {
         for kind in StatementKind::ALL {
-            self[kind] += other[kind];
+            self[kind] = total([self[kind], other[kind]]);
         }
     }
 }

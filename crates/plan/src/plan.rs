@@ -5,6 +5,9 @@ use crate::points::LoadPoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// No phase is longer: it keeps every sum of durations in range, and tells readers of recordings what cannot be.
+pub(crate) const LONGEST_SECONDS: f64 = 30.0 * 86_400.0;
+
 /// How arrivals of an open loop are spread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -48,7 +51,9 @@ impl RunPlan {
         let open = self.points.iter().any(|point| point.rate.is_some());
         let refuse = |text: &str| Err(PlanError::Combination(text.to_owned()));
         match self.measure {
+            _ if self.warmup_seconds > LONGEST_SECONDS => refuse("--warmup may be 720h at most"),
             Measure::Seconds(seconds) if seconds <= 0.0 => refuse("--time must be longer than 0"),
+            Measure::Seconds(seconds) if seconds > LONGEST_SECONDS => refuse("--time may be 720h at most"),
             Measure::EventsPerConnection(_) if open => {
                 refuse("--events-per-connection cannot go with --rate: arrivals belong to no connection; use --events")
             }

@@ -28,7 +28,13 @@ const PLAIN_WIDTH: usize = 100;
 /// Prints an error with its causes.
 pub fn error(error: &anyhow::Error) {
     // A message may quote a server, or a recording that somebody else made.
-    note(&format!("plimsoll: {error:#}"));
+    note(&format!("plimsoll: {}", told(error)));
+}
+
+/// A message with its causes, those left out that it says itself.
+fn told(error: &anyhow::Error) -> String {
+    let add = |told: String, cause: String| if told.contains(&cause) { told } else { format!("{told}: {cause}") };
+    error.chain().skip(1).map(ToString::to_string).fold(error.to_string(), add)
 }
 
 /// Prints lines on standard error, soon and without waiting for whoever reads it. Control characters in them, other
@@ -72,4 +78,22 @@ pub fn interrupt_flag() -> std::io::Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, flag.clone())?;
     }
     Ok(flag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_lab::LabError;
+    use plimsoll_record::RecordError;
+    use rustix::io::Errno;
+
+    #[test]
+    fn a_cause_that_a_message_says_itself_is_not_said_again() {
+        let write = RecordError::Write { path: "/r/events.ndjson".into(), source: Errno::NOSPC.into() };
+        let full = told(&LabError::from(write).into());
+        assert_eq!(full.matches("No space left").count(), 1, "{full}");
+        assert!(full.ends_with("PLIMSOLL_HOME elsewhere"), "{full}");
+        let other = anyhow::Error::from(std::io::Error::from(Errno::NOSPC)).context("the report cannot be written");
+        assert!(told(&other).starts_with("the report cannot be written: No space left"), "a cause that is not said");
+    }
 }

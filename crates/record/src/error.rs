@@ -29,6 +29,9 @@ pub enum RecordError {
     #[error("{path}, line {line}: {found}; the file was changed or is damaged", path = path.display())]
     Malformed { path: PathBuf, line: usize, found: String },
 
+    #[error("{path}, line {line}: {found}", path = path.display())]
+    TooLarge { path: PathBuf, line: usize, found: String },
+
     #[error(
         "{path} has schema version {found}, this program reads up to {known}; use a newer Plimsoll",
         path = path.display()
@@ -54,6 +57,26 @@ pub enum RecordError {
 impl RecordError {
     pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> RecordError + '_ {
         |source| RecordError::Write { path: path.to_owned(), source }
+    }
+
+    /// What the message is about; of a name or a tag nothing.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            RecordError::Write { path, .. }
+            | RecordError::Read { path, .. }
+            | RecordError::ReadOnly { path, .. }
+            | RecordError::Malformed { path, .. }
+            | RecordError::TooLarge { path, .. }
+            | RecordError::TooNew { path, .. }
+            | RecordError::NotARecording { path, .. }
+            | RecordError::InUse { path } => Some(path),
+            RecordError::Host(error) => Some(error.path()),
+            RecordError::BadName { .. } | RecordError::BadTag { .. } => None,
+        }
+    }
+
+    pub(crate) fn malformed(path: &Path, line: usize, found: impl Into<String>) -> RecordError {
+        RecordError::Malformed { path: path.to_owned(), line, found: found.into() }
     }
 
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> RecordError + '_ {

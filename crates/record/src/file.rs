@@ -7,11 +7,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// A file that is replaced as a whole has at most so many bytes.
-pub(crate) const SMALL: u64 = 64 << 20;
-/// A file that grows by lines has at most so many bytes: a week of seconds has less.
-pub(crate) const LARGE: u64 = 4 << 30;
-
 /// Opens a regular file. Never waits, as opening a FIFO would, and follows no link out of the recording (open(2),
 /// `O_NONBLOCK`, `O_NOFOLLOW`).
 ///
@@ -30,16 +25,26 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The bytes of a regular file, which has `most` of them at most.
+/// Opens a regular file that has `most` bytes at most, and says how many there are.
 ///
 /// # Errors
 /// As [`open`], and for a larger file.
-pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn open_bounded(path: &Path, most: u64) -> io::Result<(File, u64)> {
     let file = open(path)?;
-    let size = file.metadata()?.len();
-    if size > most {
-        return Err(io::Error::other(format!("it has {size} bytes; a file of its kind has at most {most}")));
+    match file.metadata()?.len() {
+        size if size > most => {
+            Err(io::Error::other(format!("it has {size} bytes; a file of its kind has at most {most}")))
+        }
+        size => Ok((file, size)),
     }
+}
+
+/// The bytes of a regular file, which has `most` of them at most.
+///
+/// # Errors
+/// As [`open_bounded`].
+pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let (file, size) = open_bounded(path, most)?;
     // A recording grows while it is read.
     let mut bytes = Vec::with_capacity(size as usize);
     file.take(most).read_to_end(&mut bytes)?;

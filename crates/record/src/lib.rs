@@ -7,11 +7,13 @@
 //!
 //! Begin with [`recording`], then [`trial`]; the file formats are in [`lines`] and [`latency`].
 
+pub mod bounds;
 pub mod error;
 pub mod file;
 pub mod latency;
 pub mod lines;
 pub mod manifest;
+mod memory;
 pub mod read;
 pub mod recording;
 pub mod settings;

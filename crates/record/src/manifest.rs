@@ -59,10 +59,25 @@ impl Manifest {
 
 /// True if a recording, variant or point may be called so.
 pub fn is_name(name: &str) -> bool {
-    let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
-    name.len() <= 80
-        && name.bytes().next().is_some_and(plain)
-        && name.bytes().all(|c| plain(c) || matches!(c, b'.' | b'/' | b'+' | b'-'))
+    let begins = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    name.len() <= 80 && name.starts_with(begins) && name.chars().all(is_name_of)
+}
+
+/// A text as the name of a recording, as far as it can be one: in lower case, with `-` for whatever a name cannot have.
+/// `oltp_read_write` becomes `oltp-read-write`.
+pub fn name_of(text: &str) -> String {
+    let plain = |c: char| if is_name_of(c) { c } else { '-' };
+    text.chars().map(|c| plain(c.to_ascii_lowercase())).collect()
+}
+
+fn is_name_of(c: char) -> bool {
+    c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '/' | '+' | '-')
+}
+
+/// What texts have in common that may mean the same recording: `Group/Member`, `group_member` and the name of its
+/// directory are the same.
+pub fn folded(text: &str) -> String {
+    name_of(text).replace('/', "-")
 }
 
 /// A name as part of a file name: `group/member` becomes `group_member`.
@@ -77,6 +92,15 @@ pub(crate) fn file_name(what: &'static str, name: &str) -> crate::Result<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_become_names_and_those_that_mean_the_same_are_the_same() {
+        assert_eq!(name_of("oltp_read_write"), "oltp-read-write");
+        assert_eq!(name_of("A b\u{e9}/c.1+2"), "a-b-/c.1+2");
+        for same in ["group/member", "group_member", "Group-Member", "GROUP/MEMBER"] {
+            assert_eq!(folded(same), "group-member");
+        }
+    }
 
     #[test]
     fn names_are_plain_and_bounded() {

@@ -4,7 +4,8 @@
 //! there yet and fields that a newer Plimsoll added are all tolerated.
 
 use crate::lines::{read_json, read_json_lines};
-use crate::manifest::{Manifest, SCHEMA_VERSION, Status};
+use crate::manifest::{Manifest, SCHEMA_VERSION, Status, folded};
+use crate::memory::Allowance;
 use crate::recording::{EVENTS_SCHEMA, Event};
 use crate::settings::Setting;
 use crate::trial::{
@@ -134,6 +135,8 @@ pub enum Found<'a> {
 /// What lies below `<home>/recordings`: the recordings by age, oldest first, and what could not be read of them.
 #[derive(Debug, Default)]
 pub struct Listing {
+    /// Where they lie.
+    pub directory: PathBuf,
     pub recordings: Vec<Entry>,
     pub unreadable: Vec<RecordError>,
 }
@@ -157,22 +160,45 @@ impl Entry {
 
 impl Listing {
     /// What `text` means: the whole name of a directory, else the name of recordings, else a part of one directory's
-    /// name.
+    /// name. How it is spelt matters only between those that would be the same otherwise ([`folded`]).
     pub fn find(&self, text: &str) -> Found<'_> {
         if let Some(entry) = self.recordings.iter().find(|entry| entry.id() == text) {
             return Found::Directory(entry);
         }
-        let named: Vec<&Entry> = self.recordings.iter().filter(|entry| entry.manifest.name == text).collect();
+        let named = self.which(|entry| entry.manifest.name == text);
         if !named.is_empty() {
             return Found::Name(named);
         }
-        let in_part = |entry: &&Entry| !text.is_empty() && entry.id().contains(text);
-        let in_part: Vec<&Entry> = self.recordings.iter().filter(in_part).collect();
+        let wanted = folded(text);
+        if let [entry] = self.which(|entry| folded(&entry.id()) == wanted)[..] {
+            return Found::Directory(entry);
+        }
+        let named = self.which(|entry| folded(&entry.manifest.name) == wanted);
+        let is_one_name = named.iter().all(|entry| entry.manifest.name == named[0].manifest.name);
+        match (named.is_empty(), is_one_name) {
+            (false, true) => return Found::Name(named),
+            (false, false) => return Found::Several(named),
+            (true, _) => {}
+        }
+        let in_part = self.which(|entry| !text.is_empty() && folded(&entry.id()).contains(&wanted));
         match in_part.as_slice() {
             [] => Found::Nothing,
             [entry] => Found::Directory(entry),
             _ => Found::Several(in_part),
         }
+    }
+
+    fn which(&self, is_meant: impl Fn(&Entry) -> bool) -> Vec<&Entry> {
+        self.recordings.iter().filter(|entry| is_meant(entry)).collect()
+    }
+
+    /// What could not be read of a directory that is called so, or has this in its name.
+    pub fn unreadable_of(&self, text: &str) -> Option<&RecordError> {
+        let wanted = folded(text);
+        let has = |path: &Path| path.iter().any(|part| folded(&part.to_string_lossy()).contains(&wanted));
+        let below = |path: &Path| path.strip_prefix(&self.directory).is_ok_and(has);
+        let is_meant = |error: &&RecordError| !text.is_empty() && error.path().is_some_and(below);
+        self.unreadable.iter().find(is_meant)
     }
 }
 
@@ -186,12 +212,13 @@ pub fn open(directory: &Path) -> Result<RecordingView> {
     let summary = optional(&directory.join("summary.json"))?;
     let io = optional(&directory.join("io.json"))?;
     let lab = optional(&directory.join("lab.json"))?;
-    let events = read_json_lines(&directory.join("events.ndjson"), EVENTS_SCHEMA)?;
+    let allowed = Allowance::of_now();
+    let events = read_json_lines(&directory.join("events.ndjson"), EVENTS_SCHEMA, &allowed)?;
     let trials = trial_directories(directory)?
         .iter()
         // A kill between making the directory and writing its first file leaves nothing to show.
         .filter(|trial| trial.join("trial.json").exists())
-        .map(|trial| open_trial(trial))
+        .map(|trial| open_trial(trial, &allowed))
         .collect::<Result<_>>()?;
     Ok(RecordingView {
         directory: directory.to_owned(),
@@ -205,17 +232,17 @@ pub fn open(directory: &Path) -> Result<RecordingView> {
     })
 }
 
-fn open_trial(directory: &Path) -> Result<TrialView> {
+fn open_trial(directory: &Path, allowed: &Allowance) -> Result<TrialView> {
     Ok(TrialView {
         directory: directory.to_owned(),
         facts: read_json(&directory.join("trial.json"))?,
-        intervals: read_json_lines(&directory.join("intervals.ndjson"), INTERVALS_SCHEMA)?,
-        host: read_json_lines(&directory.join("host.ndjson"), HOST_SCHEMA)?,
-        server: read_json_lines(&directory.join("server.ndjson"), SERVER_SCHEMA)?,
-        device: read_json_lines(&directory.join("device.ndjson"), DEVICE_SCHEMA)?,
-        status: read_json_lines(&directory.join("status.ndjson"), STATUS_SCHEMA)?,
-        storage: read_json_lines(&directory.join("storage.ndjson"), STORAGE_SCHEMA)?,
-        collectors: read_json_lines(&directory.join("collectors.ndjson"), COLLECTORS_SCHEMA)?,
+        intervals: read_json_lines(&directory.join("intervals.ndjson"), INTERVALS_SCHEMA, allowed)?,
+        host: read_json_lines(&directory.join("host.ndjson"), HOST_SCHEMA, allowed)?,
+        server: read_json_lines(&directory.join("server.ndjson"), SERVER_SCHEMA, allowed)?,
+        device: read_json_lines(&directory.join("device.ndjson"), DEVICE_SCHEMA, allowed)?,
+        status: read_json_lines(&directory.join("status.ndjson"), STATUS_SCHEMA, allowed)?,
+        storage: read_json_lines(&directory.join("storage.ndjson"), STORAGE_SCHEMA, allowed)?,
+        collectors: read_json_lines(&directory.join("collectors.ndjson"), COLLECTORS_SCHEMA, allowed)?,
         settings: optional(&directory.join("variables.json"))?.unwrap_or_default(),
         outcome: optional(&directory.join("outcome.json"))?,
         io: optional(&directory.join("io.json"))?,
@@ -240,17 +267,18 @@ fn place_in_plan(trial: &Path) -> Option<u32> {
     trial.file_name()?.to_str()?.split('-').next()?.parse().ok()
 }
 
-/// Lists the recordings below `home_recordings`; none if that directory is not there. Directories without a
-/// manifest are not ours and are passed over.
+/// Lists the recordings below `home_recordings`; none if that directory is not there. Directories that have neither a
+/// manifest nor anything else of a recording are not ours and are passed over.
 pub fn list(home_recordings: &Path) -> Result<Listing> {
-    let mut listing = Listing::default();
+    let mut listing = Listing { directory: home_recordings.to_owned(), ..Listing::default() };
     for directory in subdirectories(home_recordings)? {
         match manifest(&directory) {
             Ok(manifest) => {
                 let being_written = is_being_written(&directory);
                 listing.recordings.push(Entry { directory, manifest, being_written });
             }
-            Err(RecordError::NotARecording { .. }) => {}
+            // One that has just been begun has no manifest for a moment.
+            Err(RecordError::NotARecording { .. }) if !is_begun(&directory) || is_being_written(&directory) => {}
             Err(e) => listing.unreadable.push(e),
         }
     }
@@ -289,6 +317,11 @@ pub fn is_being_written(directory: &Path) -> bool {
     flock(&events, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
 }
 
+/// Whether what a recording begins with is there, whatever it is.
+pub fn is_begun(directory: &Path) -> bool {
+    ["events.ndjson", "trials", "manifest.json"].iter().any(|name| directory.join(name).symlink_metadata().is_ok())
+}
+
 /// The manifest of a real directory (no link) that holds one of ours.
 ///
 /// # Errors
@@ -307,8 +340,13 @@ pub fn manifest(directory: &Path) -> Result<Manifest> {
         Some(_) => {}
     }
     let path = directory.join("manifest.json");
-    if !kind(&path)?.is_some_and(|kind| kind.is_file()) {
-        return Err(not("it has no manifest.json"));
+    match kind(&path)? {
+        Some(kind) if kind.is_file() => {}
+        Some(_) => return Err(not("its manifest.json is not a regular file")),
+        None if is_begun(directory) => {
+            return Err(not("its manifest.json is missing; a Plimsoll that was killed as it began may leave none"));
+        }
+        None => return Err(not("it has no manifest.json")),
     }
     let document: serde_json::Value = read_json(&path)?;
     let Some(version) = document["schema_version"].as_u64() else {

@@ -5,6 +5,8 @@ use jiff::Timestamp;
 use plimsoll_model::samples::{
     CollectorSample, CpuShares, HostSample, Interval, Phase, ServerSample, StatusSample, StorageSample,
 };
+use plimsoll_record::bounds::{LONGEST_LINE, LONGEST_TRIAL_NS};
+use plimsoll_record::read::Found;
 use plimsoll_record::{Manifest, RecordError, Recording, Setting, Status, TrialFacts, TrialWriter, read};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -316,4 +318,78 @@ fn only_trials_of_its_own_are_discarded() {
     let elsewhere = home.path().join("0001-x");
     fs::create_dir(&elsewhere).unwrap();
     assert!(recording.discard(&elsewhere).is_err() && elsewhere.exists());
+}
+
+#[test]
+fn lines_that_cannot_be_are_named() {
+    let home = tempfile::tempdir().unwrap();
+    let recording = Recording::create(home.path(), manifest("absurd")).unwrap();
+    let writer = trial(&recording);
+    let path = writer.directory().join("intervals.ndjson");
+    let head = "{\"schema\":\"plimsoll.intervals\",\"version\":1}\n";
+    let long = "x".repeat(LONGEST_LINE + 1);
+    let of = |interval: Interval| serde_json::to_string(&interval).unwrap();
+    let latest = Interval { t_ns: LONGEST_TRIAL_NS, ..interval(1) };
+    let cases = [
+        (of(Interval { t_ns: LONGEST_TRIAL_NS + 1, ..interval(1) }), "90 days"),
+        (of(Interval { seconds: -1.0, ..interval(1) }), "seconds -1.0"),
+        (of(interval(1)).replace("\"seconds\":1.0", "\"seconds\":1e999"), "number out of range at column"),
+        (long, "without a line break"),
+    ];
+    for (line, why) in cases {
+        fs::write(&path, format!("{head}{}\n{line}", of(latest.clone()))).unwrap();
+        append(&path, "\n");
+        let error = read::open(recording.directory()).unwrap_err();
+        assert!(matches!(&error, RecordError::Malformed { line: 3, .. }), "{error}");
+        assert!(error.to_string().contains(why), "{error}");
+    }
+    fs::write(&path, format!("{head}{}\n", of(latest.clone()))).unwrap();
+    assert_eq!(read::open(recording.directory()).unwrap().trials[0].intervals, [latest]);
+}
+
+/// What is small in a file and large in memory.
+#[test]
+fn a_document_of_more_values_than_any_of_ours_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let recording = Recording::create(home.path(), manifest("heavy")).unwrap();
+    let path = recording.directory().join("manifest.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("\"cpus\": 2", &format!("\"x\": [{}{{}}]", "{},".repeat(600_000)))).unwrap();
+    let error = read::manifest(recording.directory()).unwrap_err().to_string();
+    assert!(error.contains("manifest.json, line 1: more values"), "{error}");
+}
+
+#[test]
+fn recordings_are_found_however_their_names_are_spelt() {
+    let home = tempfile::tempdir().unwrap();
+    let make = |name: &str| drop(Recording::create(home.path(), manifest(name)).unwrap());
+    ["oltp-read-write", "group/member", "twin/a", "twin-a"].into_iter().for_each(make);
+    let listing = read::list(home.path()).unwrap();
+    let name = |text: &str| match listing.find(text) {
+        Found::Name(entries) => entries[0].manifest.name.clone(),
+        Found::Directory(entry) => format!("one {}", entry.manifest.name),
+        Found::Several(entries) => format!("{} of them", entries.len()),
+        Found::Nothing => "nothing".to_owned(),
+    };
+    for text in ["oltp-read-write", "oltp_read_write", "OLTP Read_Write"] {
+        assert_eq!(name(text), "oltp-read-write", "{text}");
+    }
+    assert_eq!((name("group_member").as_str(), name("Group/Member").as_str()), ("group/member", "group/member"));
+    assert_eq!(name("READ_wri"), "one oltp-read-write", "a part of a directory's name");
+    assert_eq!((name("twin/a"), name("twin-a")), ("twin/a".to_owned(), "twin-a".to_owned()), "as they are written");
+    assert_eq!((name("twin_a"), name("nothing_like_it")), ("2 of them".to_owned(), "nothing".to_owned()));
+}
+
+#[test]
+fn a_recording_without_a_manifest_is_listed_as_what_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let recording = Recording::create(home.path(), manifest("begun")).unwrap();
+    let directory = recording.directory().to_owned();
+    fs::remove_file(directory.join("manifest.json")).unwrap();
+    assert!(read::list(home.path()).unwrap().unreadable.is_empty(), "it is being begun");
+    drop(recording);
+    let listing = read::list(home.path()).unwrap();
+    let error = listing.unreadable_of("BEGUN").expect("it is there").to_string();
+    assert!(error.contains("manifest.json is missing") && error.contains(directory.to_str().unwrap()), "{error}");
+    assert!(listing.unreadable_of("else").is_none() && listing.recordings.is_empty());
 }

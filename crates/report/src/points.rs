@@ -6,6 +6,7 @@ use crate::order_entry;
 use crate::sweep::{Load, Sweep, Unit, error_count, measured_latency, shown_latency};
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::summary::{LatencyMs, Point};
+use plimsoll_model::total;
 
 /// Which number of a group of them a column shows.
 type Pick<T> = fn(&T) -> Option<f64>;
@@ -114,7 +115,7 @@ pub fn costs(sweep: &Sweep<'_>, per: Per) -> Option<Table> {
 fn one_cost(point: &Point, per: Per, field: &str, per_query: Option<f64>) -> Measured {
     let of_query = Measured::of(point, &format!("{field}_per_query"), per_query);
     // As the summary has it: intended rollbacks are work that was asked for.
-    match (per, point.transactions + point.rollbacks) {
+    match (per, total([point.transactions, point.rollbacks])) {
         (Per::Query, _) => of_query,
         (Per::Transaction, 0) => Measured::default(),
         (Per::Transaction, ended) => {

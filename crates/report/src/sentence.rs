@@ -11,13 +11,14 @@ use crate::sweep::{Sweep, Unit, error_count, shown_latency};
 use crate::text::{capitalised, sentence};
 use plimsoll_model::diagnosis::{Bottleneck, Verdict};
 use plimsoll_model::summary::Point;
+use plimsoll_model::total;
 
 /// What the run found, as one plain sentence.
 pub(crate) fn answer(run: &Run<'_>) -> String {
     let sweep = run.sweep();
     let found = match (sweep.points, sweep.peak()) {
         ([], _) => "Nothing was measured: the run ended before its first load point was complete".to_owned(),
-        (points, None) => nothing_succeeded(points.iter().map(error_count).sum()),
+        (points, None) => nothing_succeeded(total(points.iter().map(error_count))),
         ([_], Some(_)) => single_point(&sweep),
         (_, Some(peak)) => several_points(run, &sweep, peak),
     };

@@ -166,10 +166,15 @@ pub struct Series {
 pub struct Latency {
     /// Share of transactions (0 to 1, rising) and the latency that so many did not exceed, milliseconds.
     pub percentiles: Vec<(f64, f64)>,
-    /// Upper ends of the rows of `seconds`, milliseconds, rising.
+    /// Upper ends of the rows of `columns`, milliseconds, rising.
     pub bins_ms: Vec<f64>,
-    /// By second of the measured window, how many transactions fell into each bin.
-    pub seconds: Vec<Vec<u64>>,
+    /// By second of the measured window, how many transactions fell into each bin; of a long window, by so many seconds
+    /// as [`Latency::width`] says.
+    pub columns: Vec<Vec<u64>>,
+    /// Seconds of a column, from 1.
+    pub width: usize,
+    /// Seconds of the measured window.
+    pub seconds: usize,
 }
 
 /// Where it was measured.

@@ -4,6 +4,7 @@ use crate::format::{counted, number};
 use crate::interval::Measured;
 use plimsoll_model::scaling::{Knee, Scaling};
 use plimsoll_model::summary::{LatencyMs, Point, Summary};
+use plimsoll_model::total;
 use std::collections::BTreeMap;
 
 /// What grows from load point to load point.
@@ -165,14 +166,15 @@ pub fn measured_latency(point: &Point, field: &str, pick: impl Fn(&LatencyMs) ->
 
 /// How many errors a point had, whatever their code.
 pub fn error_count(point: &Point) -> u64 {
-    point.errors.values().sum()
+    total(point.errors.values().copied())
 }
 
 /// `1213 × 12, 1205 × 1`, if there were any.
 pub fn errors_by_code(points: &[Point]) -> Option<String> {
     let mut by_code: BTreeMap<u16, u64> = BTreeMap::new();
     for (code, count) in points.iter().flat_map(|point| &point.errors) {
-        *by_code.entry(*code).or_default() += count;
+        let sum = by_code.entry(*code).or_default();
+        *sum = total([*sum, *count]);
     }
     let named: Vec<String> =
         by_code.iter().map(|(code, count)| format!("{code} × {}", number(*count as f64, 0))).collect();

@@ -5,13 +5,14 @@ use plimsoll_plan::plan::Measure;
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_plan::{LabPlan, RunPlan};
 use plimsoll_record::read::RecordingView;
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What, and what it was. Empty for a plan that is not known.
 pub fn asked(view: &RecordingView, lab: Option<&LabPlan>) -> Vec<(String, String)> {
     let plan = &view.manifest.plan;
-    let mut all = match (lab, serde_json::from_value::<RunPlan>(plan.clone())) {
+    let mut all = match (lab, RunPlan::deserialize(plan)) {
         (Some(lab), _) => of_lab(lab),
         (None, Ok(run)) => of_run(&run),
         (None, Err(_)) => of_storage(plan),

@@ -20,6 +20,9 @@ const NAMED: [f64; 8] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
 /// Shares nearer to each other than this part of what lies beyond them are one.
 const ALIKE: f64 = 1e-6;
 
+/// Columns of a heat map: a window of more seconds has several in each.
+const MOST_COLUMNS: u64 = 960;
+
 /// Latencies of all transactions of `window` (nanoseconds since the trial's start), which is read in one pass; response
 /// times if they had a due time. None without any.
 ///
@@ -27,29 +30,34 @@ const ALIKE: f64 = 1e-6;
 /// If the histograms cannot be read.
 pub fn latency(trial: &TrialView, window: Range<u64>, open_loop: bool) -> Result<Option<Latency>, RecordError> {
     let which = if open_loop { ".response" } else { ".service" };
+    let last_second = second(window.end, &window).max(1) - 1;
+    let width = (last_second + 1).div_ceil(MOST_COLUMNS);
     let mut whole = new_histogram();
-    let mut seconds: BTreeMap<u64, BTreeMap<u32, u64>> = BTreeMap::new();
+    let mut columns: BTreeMap<u64, BTreeMap<u32, u64>> = BTreeMap::new();
     trial.each_latency(
         window.clone(),
         |tag| tag.starts_with("txn.") && tag.ends_with(which),
         |_, start_ns, values| {
-            let rows = seconds.entry(second(start_ns, &window)).or_default();
+            // What begins in the last half of a second belongs to the second that ends there.
+            let rows = columns.entry(second(start_ns, &window).min(last_second) / width).or_default();
             for at in values.iter_recorded() {
                 whole.saturating_record_n(at.value_iterated_to(), at.count_at_value());
-                *rows.entry(row(at.value_iterated_to())).or_default() += at.count_at_value();
+                let row = rows.entry(row(at.value_iterated_to())).or_default();
+                *row = row.saturating_add(at.count_at_value());
             }
             Ok(())
         },
     )?;
-    let used = seconds.values().flat_map(BTreeMap::keys);
+    let used = columns.values().flat_map(BTreeMap::keys);
     let Some((lowest, highest)) = used.clone().min().copied().zip(used.max().copied()) else { return Ok(None) };
-    let last = seconds.keys().next_back().copied().unwrap_or(0);
-    let count = |second: u64, row: u32| seconds.get(&second).and_then(|rows| rows.get(&row)).copied().unwrap_or(0);
-    let counts = |second: u64| (lowest..=highest).map(|row| count(second, row)).collect();
+    let count = |column: u64, row: u32| columns.get(&column).and_then(|rows| rows.get(&row)).copied().unwrap_or(0);
+    let counts = |column: u64| (lowest..=highest).map(|row| count(column, row)).collect();
     Ok(Some(Latency {
         percentiles: percentiles(&whole),
         bins_ms: (lowest..=highest).map(upper_end_ms).collect(),
-        seconds: (0..second(window.end, &window).max(last + 1)).map(counts).collect(),
+        columns: (0..=last_second / width).map(counts).collect(),
+        width: width as usize,
+        seconds: last_second as usize + 1,
     }))
 }
 

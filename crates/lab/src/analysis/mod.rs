@@ -17,9 +17,12 @@ pub mod trial;
 mod unfinished;
 
 use crate::error::LabError;
+use plimsoll_plan::lab::MOST_TRIALS;
 use plimsoll_plan::{LabPlan, RunPlan};
+use plimsoll_record::RecordError;
 use plimsoll_record::read::RecordingView;
 use plimsoll_report::subject::{Recorded, Subject};
+use serde::Deserialize;
 
 /// What a report needs of a recording before its trials are looked at.
 struct Found {
@@ -35,13 +38,19 @@ struct Found {
 /// Everything that a report shows of a recording. `generated` says when and by what it was made.
 ///
 /// # Errors
-/// [`LabError::Refused`] if the plan in the manifest is none that this version knows and nothing was summed up.
+/// [`LabError::Refused`] if the plan in the manifest is none that this version knows and nothing was summed up;
+/// [`LabError::Record`] if it has more trials than any plan may have.
 pub fn recorded(view: &RecordingView, generated: &str) -> Result<Recorded, LabError> {
-    let lab = serde_json::from_value::<LabPlan>(view.manifest.plan.clone()).ok();
+    let plan = &view.manifest.plan;
+    let lab = LabPlan::deserialize(plan).ok();
+    if let Some(many) = lab.as_ref().map(LabPlan::trials_at_least).filter(|many| *many > MOST_TRIALS) {
+        let found = format!("a plan of {many} trials, where up to {MOST_TRIALS} are accepted");
+        return Err(RecordError::Malformed { path: view.directory.join("manifest.json"), line: 1, found }.into());
+    }
     let (mut found, trials) = match &lab {
         Some(plan) => plan::found(view, plan),
         None if storage::is_of(view) => (storage::found(view), Vec::new()),
-        None => run::found(view, serde_json::from_value::<RunPlan>(view.manifest.plan.clone()).ok().as_ref())?,
+        None => run::found(view, RunPlan::deserialize(plan).ok().as_ref())?,
     };
     // Where it is now: it may have been copied.
     let recording = Some(view.directory.display().to_string());

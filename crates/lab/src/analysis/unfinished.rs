@@ -8,6 +8,7 @@ use crate::summarise::{self, Edge, Measured};
 use plimsoll_load::tally::{Counters, Names, Tally};
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::summary::{Counts, Point, ServerCost};
+use plimsoll_model::total;
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_record::RecordError;
 use plimsoll_record::read::TrialView;
@@ -35,18 +36,9 @@ pub fn point(trial: &TrialView, loops: usize) -> Result<Option<Point>, RecordErr
     let Some(window) = window(trial) else { return Ok(None) };
     let names = Names { transactions: &["transaction"], ..Names::default() };
     let measured: Vec<&Interval> = trial.intervals.iter().filter(|i| i.phase == Phase::Measure).collect();
-    let mut latencies = latencies(trial, window)?;
-    let (mut seconds, mut whole) = (Seconds::default(), None::<Tally>);
-    for interval in &measured {
-        let tally = tally(interval, latencies.remove(&to_ms(interval.t_ns)).unwrap_or_default(), &names);
-        let edges = edge(trial, interval.t_ns).zip(edge(trial, end_ns(interval)));
-        let host = near(&trial.host, end_ns(interval), |sample| sample.t_ns);
-        seconds.add(&tally, &names, &Around { loops, edges, host });
-        match &mut whole {
-            Some(whole) => whole.add(&tally),
-            None => whole = Some(tally),
-        }
-    }
+    let mut sums = Sums { trial, loops, names: &names, seconds: Seconds::default(), whole: None };
+    sums.add_all(&measured, window)?;
+    let Sums { seconds, whole, .. } = sums;
     let host: Vec<HostSample> =
         measured.iter().filter_map(|i| near(&trial.host, end_ns(i), |sample| sample.t_ns)).cloned().collect();
     let asked = asked(trial);
@@ -107,7 +99,7 @@ fn seconds(ns: u64) -> f64 {
 /// What a point has that its tally does not tell.
 fn complete(point: &mut Point, seconds: &Seconds, trial: &TrialView, measured: &[&Interval]) {
     let mean = |path: &str| seconds.mean(path).map(|estimate| estimate.value);
-    point.retries = measured.iter().map(|interval| interval.retries).sum();
+    point.retries = total(measured.iter().map(|interval| interval.retries));
     point.client.process_cpu_us_per_query = mean("client.process_cpu_us_per_query");
     point.server = mean("server.cpus_busy").map(|cpus_busy| ServerCost {
         cpu_us_per_query: mean("server.cpu_us_per_query"),
@@ -124,27 +116,64 @@ fn complete(point: &mut Point, seconds: &Seconds, trial: &TrialView, measured: &
     }
 }
 
-/// Values and how often each was recorded, by the second that they began in: service times, and response times.
-type Latencies = BTreeMap<u64, [Vec<(u64, u64)>; 2]>;
-
-/// All transactions of each second of the window.
-fn latencies(trial: &TrialView, window: Range<u64>) -> Result<Latencies, RecordError> {
-    let mut found = Latencies::new();
-    trial.each_latency(
-        window,
-        |tag| tag.starts_with("txn."),
-        |tag, start_ns, values| {
-            let second = found.entry(to_ms(start_ns)).or_default();
-            let counts = values.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value()));
-            second[usize::from(tag.ends_with(".response"))].extend(counts);
-            Ok(())
-        },
-    )?;
-    Ok(found)
+/// The seconds of a window as they are counted again, one in memory at a time.
+struct Sums<'t> {
+    trial: &'t TrialView,
+    loops: usize,
+    names: &'t Names,
+    seconds: Seconds,
+    whole: Option<Tally>,
 }
 
-/// An interval as it was counted.
-fn tally(interval: &Interval, [service, response]: [Vec<(u64, u64)>; 2], names: &Names) -> Tally {
+impl Sums<'_> {
+    /// Adds the measured seconds with the latencies of all transactions of each. Both files are in the order of time.
+    fn add_all(&mut self, measured: &[&Interval], window: Range<u64>) -> Result<(), RecordError> {
+        let mut rest = measured.iter();
+        let mut open = rest.next().map(|interval| (*interval, tally(interval, self.names)));
+        let mut latest = 0;
+        self.trial.each_latency(
+            window,
+            |tag| tag.starts_with("txn."),
+            |tag, start_ns, values| {
+                if start_ns < latest {
+                    return Err("it starts before a line that is above it".to_owned());
+                }
+                latest = start_ns;
+                while let Some((interval, tally_of)) = open.take_if(|(i, _)| to_ms(i.t_ns) < to_ms(start_ns)) {
+                    self.add(interval, &tally_of);
+                    open = rest.next().map(|interval| (*interval, tally(interval, self.names)));
+                }
+                if let Some((_, tally)) = open.as_mut().filter(|(i, _)| to_ms(i.t_ns) == to_ms(start_ns)) {
+                    let is_response = tag.ends_with(".response");
+                    for all in &mut tally.transactions {
+                        let sum = if is_response { &mut all.response } else { &mut all.service };
+                        let counts = values.iter_recorded();
+                        counts.for_each(|at| sum.saturating_record_n(at.value_iterated_to(), at.count_at_value()));
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        while let Some((interval, tally_of)) = open {
+            self.add(interval, &tally_of);
+            open = rest.next().map(|interval| (*interval, tally(interval, self.names)));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, interval: &Interval, tally: &Tally) {
+        let edges = edge(self.trial, interval.t_ns).zip(edge(self.trial, end_ns(interval)));
+        let host = near(&self.trial.host, end_ns(interval), |sample| sample.t_ns);
+        self.seconds.add(tally, self.names, &Around { loops: self.loops, edges, host });
+        match &mut self.whole {
+            Some(whole) => whole.add(tally),
+            None => self.whole = Some(tally.clone()),
+        }
+    }
+}
+
+/// An interval as it was counted, without latencies.
+fn tally(interval: &Interval, names: &Names) -> Tally {
     let mut tally = Tally::new(names.shape());
     (tally.phase, tally.start_ns, tally.end_ns) = (interval.phase, interval.t_ns, end_ns(interval));
     tally.counters = Counters {
@@ -162,8 +191,6 @@ fn tally(interval: &Interval, [service, response]: [Vec<(u64, u64)>; 2], names: 
     };
     for all in &mut tally.transactions {
         (all.committed, all.rollbacks) = (interval.transactions, interval.rollbacks);
-        service.iter().for_each(|&(ns, count)| all.service.saturating_record_n(ns, count));
-        response.iter().for_each(|&(ns, count)| all.response.saturating_record_n(ns, count));
     }
     tally
 }

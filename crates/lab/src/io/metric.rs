@@ -1,6 +1,7 @@
 //! What a printed number of a storage measurement may speak of, by the name that a plan gives it.
 
 use plimsoll_model::io::{LatencyUs, Probe};
+use plimsoll_model::total;
 
 /// Bytes of the units in which the article counts what was transferred: GiB and MiB, though it says Gb and Mb.
 const GIB: f64 = 1_073_741_824.0;
@@ -68,7 +69,7 @@ fn latency(metric: &str) -> Option<(Latency, f64)> {
 }
 
 fn operations(probe: &Probe) -> f64 {
-    probe.operations.values().sum::<u64>() as f64
+    total(probe.operations.values().copied()) as f64
 }
 
 /// Bytes of one of them.

@@ -1,13 +1,15 @@
 //! A file that grows by whole lines, read from where it was left.
 
+use plimsoll_record::bounds::LONGEST_LINE;
 use plimsoll_record::file;
+use plimsoll_record::lines::parsed;
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 /// At most so much is read at a time, bytes; the rest is read at the next look.
-const AT_A_TIME: u64 = 8 << 20;
+const AT_A_TIME: u64 = 2 * LONGEST_LINE as u64;
 
 /// A file that may not be there yet. What was read is not read again.
 #[derive(Debug)]
@@ -27,7 +29,7 @@ impl Tail {
     /// none. A line that is still being written is left for the next look.
     pub fn look<T: DeserializeOwned>(&mut self) -> Vec<T> {
         let bytes = self.added();
-        bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+        bytes.split(|byte| *byte == b'\n').filter_map(|line| parsed(line)).collect()
     }
 
     fn added(&mut self) -> Vec<u8> {

@@ -21,6 +21,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 pub use trial::TrialPlan;
 
+/// More than these nobody waits for: a month and more of trials of half a minute.
+pub const MOST_TRIALS: usize = 100_000;
+
 /// A line of a file that a person wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Where {
@@ -62,6 +65,13 @@ pub struct LabPlan {
 }
 
 impl LabPlan {
+    /// Trials that there are at least: of a ladder those of its floor and of its rungs at their places.
+    pub fn trials_at_least(&self) -> usize {
+        let of_round: usize = self.variants.iter().map(|variant| variant.load.points.len()).sum();
+        let pairs = if self.rungs.is_empty() { 1 } else { 2 * (1 + self.rungs.len()) };
+        of_round.saturating_mul(pairs).saturating_mul(self.procedure.rounds as usize)
+    }
+
     /// The same plan with servers of this `build` (`auto`, `mariadb`, `mysql` or a path): in place of that of
     /// `[server]`, and so for all variants that name none of their own.
     pub fn on(mut self, build: &str) -> LabPlan {

@@ -12,6 +12,7 @@ use plimsoll_lab::{LabError, OpenTarget, dataset};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points;
+use plimsoll_record::manifest::name_of;
 use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_server::Home;
 use plimsoll_workloads::chosen::Chosen;
@@ -39,7 +40,7 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     plan.protocol = protocol(&args, &chosen)?;
     look_at_tables(&mut target, &chosen, marker.as_ref())?;
     terminal::note(&format!("{name} on {} {}, seed {}", target.flavour.title(), target.version, plan.seed));
-    let recording = args.name.clone().unwrap_or_else(|| name.replace('_', "-"));
+    let recording = args.name.clone().unwrap_or_else(|| name_of(name));
     let naming = Naming { recording: &recording, tool_version: env!("CARGO_PKG_VERSION") };
     let ready = (&chosen, marker.as_ref());
     let mut finished = run_chosen(&mut target, &home, &plan, ready, &naming, &mut progress)?;

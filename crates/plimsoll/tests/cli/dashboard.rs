@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{202e}\u{1b}[31m\u{7}";
 
 /// A dashboard under way; it ends with the test.
-struct Dashboard {
+pub struct Dashboard {
     child: Child,
     /// As it was printed: with the token.
     url: String,
@@ -32,14 +32,14 @@ struct Dashboard {
 }
 
 /// What came back.
-struct Answer {
-    status: u16,
+pub struct Answer {
+    pub status: u16,
     head: String,
-    body: String,
+    pub body: String,
 }
 
 impl Dashboard {
-    fn over(home: &Path, listen: &str) -> Dashboard {
+    pub fn over(home: &Path, listen: &str) -> Dashboard {
         let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home);
         let mut child = command.args(["serve", "--listen", listen]).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut said = BufReader::new(child.stderr.take().expect("it was piped"));
@@ -70,7 +70,11 @@ impl Dashboard {
         Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
         self.asked(&format!("GET {path}"), &[&format!("Host: {}", self.address), &self.bearer()])
     }
 

@@ -314,7 +314,8 @@ impl Done {
         let own: Vec<&str> = self.err.lines().filter_map(|line| line.strip_prefix("plimsoll: ")).collect();
         assert_eq!(own.len(), 1, "{self}");
         let halves = own[0].match_indices(": ").map(|(at, colon)| (&own[0][..at], &own[0][at + colon.len()..]));
-        assert!(halves.into_iter().all(|(left, right)| left != right), "it says the same twice: {self}");
+        let is_said = |left: &str, right: &str| left == right || (right.len() > 10 && left.contains(right));
+        assert!(!halves.into_iter().any(|(left, right)| is_said(left, right)), "it says the same twice: {self}");
         self
     }
 

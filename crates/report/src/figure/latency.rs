@@ -8,6 +8,7 @@ use crate::scale::Scale;
 use crate::subject::Latency;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
+use plimsoll_model::total;
 
 /// Ticks of the axis of percentiles, as shares; each nine takes as much room.
 const TICKS: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
@@ -47,7 +48,7 @@ pub fn percentiles(id: &str, of: &[(String, &Latency)], caption: &str) -> Option
 
 /// The places of a curve that can be drawn and that at least one transaction lies beyond.
 fn told(latency: &Latency) -> Vec<(f64, f64)> {
-    let all = latency.seconds.iter().flatten().sum::<u64>() as f64;
+    let all: f64 = latency.columns.iter().flatten().map(|count| *count as f64).sum();
     let is_told = |share: f64| (0.0..1.0).contains(&share) && (all == 0.0 || (1.0 - share) * all >= 0.999);
     let usable = |&(share, ms): &(f64, f64)| is_told(share) && ms > 0.0 && ms.is_finite();
     latency.percentiles.iter().copied().filter(usable).collect()
@@ -159,25 +160,31 @@ impl Grid {
     fn of(latency: &Latency, (columns, rows): (usize, usize)) -> Option<Grid> {
         let bins = latency.bins_ms.len();
         let is_used =
-            |bin: &usize| latency.seconds.iter().any(|second| second.get(*bin).is_some_and(|count| *count > 0));
+            |bin: &usize| latency.columns.iter().any(|column| column.get(*bin).is_some_and(|count| *count > 0));
         let (first, last) = ((0..bins).find(is_used)?, (0..bins).rfind(is_used)?);
-        if latency.seconds.len() < 2 || !latency.bins_ms.iter().all(|end| *end > 0.0 && end.is_finite()) {
+        if latency.columns.len() < 2 || !latency.bins_ms.iter().all(|end| *end > 0.0 && end.is_finite()) {
             return None;
         }
-        let (seconds, height) = (latency.seconds.len().div_ceil(columns), (last + 1 - first).div_ceil(rows));
+        let (width, height) = (latency.columns.len().div_ceil(columns), (last + 1 - first).div_ceil(rows));
         let row = |of: &[Vec<u64>], row: usize| -> u64 {
             let bins = first + row * height..(first + (row + 1) * height).min(last + 1);
-            of.iter().flat_map(|second| bins.clone().filter_map(|bin| second.get(bin))).sum()
+            let counts = of.iter().flat_map(|column| bins.clone().filter_map(|bin| column.get(bin)));
+            total(counts.copied())
         };
         let rows = (last + 1 - first).div_ceil(height);
         let column = |chunk: &[Vec<u64>]| (0..rows).map(|n| row(chunk, n)).collect();
-        let counts: Vec<Vec<u64>> = latency.seconds.chunks(seconds).map(column).collect();
+        let counts: Vec<Vec<u64>> = latency.columns.chunks(width).map(column).collect();
         let most = counts.iter().flatten().copied().max().unwrap_or(1);
         let ends = &latency.bins_ms;
         let lowest =
             if first > 0 { ends[first - 1] } else { ends[0] * ends[0] / ends.get(1).unwrap_or(&(2.0 * ends[0])) };
         let upper = (0..rows).map(|n| ends[(first + (n + 1) * height - 1).min(last)]);
-        Some(Grid { counts, seconds, edges: std::iter::once(lowest).chain(upper).collect(), most })
+        Some(Grid {
+            counts,
+            seconds: width * latency.width.max(1),
+            edges: std::iter::once(lowest).chain(upper).collect(),
+            most,
+        })
     }
 
     /// From 0 for none to [`SHADES`]; by the root, so that what is rare still shows.
@@ -190,8 +197,8 @@ impl Grid {
 /// two seconds.
 pub fn heat_map(id: &str, of: &Latency, caption: &str) -> Option<Figure> {
     let behind = Grid::of(of, (12, usize::MAX))?;
-    Some(Figure::drawn(id, caption, heat_table(&behind, of.seconds.len()), |width| {
-        Grid::of(of, most(width)).map(|grid| heat_drawing(&grid, of.seconds.len(), width)).unwrap_or_default()
+    Some(Figure::drawn(id, caption, heat_table(&behind, of.seconds), |width| {
+        Grid::of(of, most(width)).map(|grid| heat_drawing(&grid, of.seconds, width)).unwrap_or_default()
     }))
 }
 
@@ -199,7 +206,7 @@ fn heat_table(grid: &Grid, seconds: usize) -> Table {
     let columns = grid.counts.len();
     let span = |at: usize| (at * grid.seconds, ((at + 1) * grid.seconds).min(seconds));
     let spans = (0..columns).map(span).map(|(from, to)| format!("{from} – {to}")).collect();
-    let counts = grid.counts.iter().map(|column| number(column.iter().sum::<u64>() as f64, 0)).collect();
+    let counts = grid.counts.iter().map(|column| number(column.iter().map(|count| *count as f64).sum(), 0)).collect();
     let at_most = |share: f64| -> Vec<String> {
         grid.counts
             .iter()
@@ -217,10 +224,10 @@ fn heat_table(grid: &Grid, seconds: usize) -> Table {
 
 /// The row that holds so large a share of a column's transactions with those below it.
 fn percentile(column: &[u64], share: f64) -> Option<usize> {
-    let all: u64 = column.iter().sum();
-    let mut below = 0;
+    let all = total(column.iter().copied());
+    let mut below = 0u64;
     (0..column.len()).find(|row| {
-        below += column[*row];
+        below = below.saturating_add(column[*row]);
         all > 0 && below as f64 >= share * all as f64
     })
 }
@@ -286,7 +293,8 @@ mod tests {
     #[test]
     fn percentiles_without_a_transaction_beyond_them_are_not_drawn() {
         let percentiles = vec![(0.5, 1.0), (0.99, 2.0), (0.999, 3.0), (1.0, 4.0)];
-        let latency = Latency { percentiles, bins_ms: vec![1.0], seconds: vec![vec![60], vec![60]] };
+        let latency =
+            Latency { percentiles, bins_ms: vec![1.0], columns: vec![vec![60], vec![60]], width: 1, seconds: 2 };
         assert_eq!(told(&latency), [(0.5, 1.0), (0.99, 2.0)]);
     }
 
@@ -303,10 +311,12 @@ mod tests {
     #[test]
     fn no_transaction_is_lost_on_the_grid() {
         let bins_ms: Vec<f64> = (0..100).map(|n| 1.1f64.powi(n)).collect();
-        let seconds: Vec<Vec<u64>> = (0..1000).map(|s| (0..100).map(|bin| (s * bin) % 7).collect()).collect();
-        let all: u64 = seconds.iter().flatten().sum();
-        let grid = Grid::of(&Latency { percentiles: Vec::new(), bins_ms, seconds }, (96, 28)).expect("a grid");
+        let columns: Vec<Vec<u64>> = (0..1000).map(|s| (0..100).map(|bin| (s * bin) % 7).collect()).collect();
+        let all: u64 = columns.iter().flatten().sum();
+        let grid = Grid::of(&Latency { bins_ms, columns, width: 3, seconds: 3000, ..Latency::default() }, (96, 28))
+            .expect("a grid");
         assert_eq!(grid.counts.iter().flatten().sum::<u64>(), all);
         assert!(grid.counts.len() <= 96 && grid.edges.len() <= 29);
+        assert_eq!(grid.seconds, 33, "eleven columns of three seconds each");
     }
 }

@@ -67,7 +67,7 @@ fn facts(recorded: &Recorded, summary: &LabSummary) -> Vec<String> {
     let mut bases: Vec<&str> = recorded.trials.iter().map(|trial| trial.base.as_str()).collect();
     bases.sort_unstable();
     bases.dedup();
-    let done = summary.trials.done + summary.trials.failed;
+    let done = summary.trials.done.saturating_add(summary.trials.failed);
     let mut facts: Vec<String> = asked("Workload").into_iter().chain(servers).collect();
     facts.push(format!("{}, {}", counted(bases.len() as f64, "variant"), counted(done as f64, "trial")));
     facts.extend(asked("Measured").map(|each| format!("{each} each")));

@@ -74,7 +74,8 @@ fn rates(series: &Series) -> Rates {
     let swapped = |of: fn(&MemorySample) -> u64| {
         let seconds: f64 = host.iter().map(|sample| sample.seconds).sum();
         let bytes: Vec<u64> = host.iter().filter_map(|sample| sample.memory.as_ref().map(of)).collect();
-        (seconds > 0.0 && !bytes.is_empty()).then(|| bytes.iter().sum::<u64>() as f64 / seconds / MIB)
+        (seconds > 0.0 && !bytes.is_empty())
+            .then(|| bytes.iter().map(|bytes| *bytes as f64).sum::<f64>() / seconds / MIB)
     };
     Rates {
         major_faults: counted(&server, |sample| sample.major_faults),

@@ -111,9 +111,9 @@ fn a_heat_map_of_noise_is_small() {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (random >> 33) % 100
     };
-    let seconds = (0..3600).map(|_| (0..200).map(|_| count()).collect()).collect();
+    let columns = (0..3600).map(|_| (0..200).map(|_| count()).collect()).collect();
     let bins_ms = (0..200).map(|bin| 0.1 * 1.05f64.powi(bin)).collect();
-    let latency = Latency { percentiles: Vec::new(), bins_ms, seconds };
+    let latency = Latency { bins_ms, columns, width: 1, seconds: 3600, ..Latency::default() };
     let figure = latency::heat_map("f", &latency, "").expect("a figure");
     assert!(figure.svg.len() + figure.narrow.map_or(0, |narrow| narrow.len()) < 65_000);
 }

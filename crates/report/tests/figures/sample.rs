@@ -114,8 +114,8 @@ fn curves_of(name: &str, lines: usize) -> Curves {
 
 fn latencies() -> Latency {
     let percentiles = (0..60).map(|n| (1.0 - 10f64.powf(-f64::from(n) / 20.0), 1.0 + f64::from(n * n))).collect();
-    let seconds = (0..90).map(|second| (0..40).map(|bin| (second * bin) % 50).collect()).collect();
-    Latency { percentiles, bins_ms: (0..40).map(|n| 1.2f64.powi(n)).collect(), seconds }
+    let columns = (0..90).map(|second| (0..40).map(|bin| (second * bin) % 50).collect()).collect();
+    Latency { percentiles, bins_ms: (0..40).map(|n| 1.2f64.powi(n)).collect(), columns, width: 1, seconds: 90 }
 }
 
 fn cost(factor: f64) -> Cost {

@@ -2,7 +2,7 @@
 
 use super::workload::IO;
 use crate::error::PlanError;
-use crate::lab::{LabPlan, Method, Order, Restore, Rung, Storage, Variant, WarmUp, Where};
+use crate::lab::{LabPlan, MOST_TRIALS, Method, Order, Restore, Rung, Storage, Variant, WarmUp, Where};
 use crate::plan::Measure;
 use crate::quantity;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +14,6 @@ const OF_PRIVATE_SERVERS: [&str; 9] =
 const OF_SERVERS: [&str; 9] = ["build", "config_file", "config", "target", "layout", "cpus", "memory", "env", "load"];
 /// What a ladder calls those of its trials that try no rung.
 const LADDER_WORDS: [&str; 3] = ["floor", "worth", "gain"];
-/// More than these nobody waits for: a month and more of trials of half a minute.
-const MOST_TRIALS: usize = 100_000;
 /// Bytes that a recording has for the label of a trial.
 const LONGEST_LABEL: usize = 80;
 
@@ -121,12 +119,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Trials that there are at least: of a ladder those of its floor and of its rungs at their places.
     fn trials(&self) -> Result<(), PlanError> {
-        let LabPlan { variants, rungs, procedure, .. } = self.plan;
-        let of_round: usize = variants.iter().map(|variant| variant.load.points.len()).sum();
-        let pairs = if rungs.is_empty() { 1 } else { 2 * (1 + rungs.len()) };
-        match of_round.saturating_mul(pairs).saturating_mul(procedure.rounds as usize) {
+        match self.plan.trials_at_least() {
             ..=MOST_TRIALS => Ok(()),
             many => refuse(
                 self.at("procedure.rounds"),

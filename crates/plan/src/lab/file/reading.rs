@@ -3,11 +3,10 @@
 
 use super::value::{Kind, LONGEST_KEY, Value};
 use crate::error::PlanError;
+use crate::plan::LONGEST_SECONDS;
 use crate::quantity;
 use std::ops::RangeInclusive;
 
-/// No phase is longer: it keeps every sum of durations in range.
-const LONGEST_SECONDS: f64 = 30.0 * 86_400.0;
 /// A value is shown up to so many characters.
 const SHOWN: usize = 60;
 

@@ -22,7 +22,7 @@ pub(super) struct Segment<'a> {
     /// The time of the trial that stands there, seconds.
     origin: f64,
     pub length: f64,
-    /// Stretches of one phase on the axis.
+    /// Stretches of one phase on the axis, in its order.
     pub spans: Vec<(Phase, f64, f64)>,
 }
 
@@ -38,7 +38,8 @@ impl Segment<'_> {
 
     /// Whether a place on the axis is in the measured window.
     pub fn is_measured(&self, at: f64) -> bool {
-        self.spans.iter().any(|&(phase, from, to)| phase == Phase::Measure && (from..to).contains(&at))
+        let before = self.spans.partition_point(|&(_, from, _)| from <= at);
+        self.spans[..before].last().is_some_and(|&(phase, _, to)| phase == Phase::Measure && at < to)
     }
 }
 
@@ -55,6 +56,7 @@ pub(super) fn segments<'a>(trials: &[&'a Trial]) -> Vec<Segment<'a>> {
             let stretches = intervals.chunk_by(|a, b| a.phase == b.phase);
             let span = |run: &[Interval]| (run[0].phase, segment.at(seconds(run[0].t_ns)), segment.at(end_of(run)));
             segment.spans = stretches.map(span).collect();
+            segment.spans.sort_by(|a, b| a.1.total_cmp(&b.1));
             segments.push(segment);
             start += end - origin;
         }

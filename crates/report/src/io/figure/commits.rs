@@ -7,6 +7,7 @@ use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
 use plimsoll_model::io::Probe;
+use plimsoll_model::total;
 
 const SHARE: Panel = Panel { left: LEFT, right: 736.0, top: 58.0, bottom: 228.0 };
 /// So many lines can be told apart.
@@ -68,7 +69,7 @@ fn lines(probes: &[Probe], server: &str) -> Vec<Line> {
     let mut lines: Vec<Line> = of_server
         .filter_map(|probe| {
             let counts = probe.histogram.get("commit")?;
-            let all: u64 = counts.iter().map(|(_, count)| count).sum();
+            let all = total(counts.iter().map(|(_, count)| *count));
             let share = |count: u64| 100.0 * count as f64 / all as f64;
             let usable = counts.iter().filter(|(us, _)| *us > 0.0 && us.is_finite());
             let buckets = usable.map(|&(us, count)| (us, share(count))).collect();
