@@ -57,6 +57,10 @@ pub fn is_pure(name: &str) -> bool {
     matches!(layer_of(name), Some(Ships(layer)) if layer < PURE_BELOW)
 }
 
+pub fn is_shipped(name: &str) -> bool {
+    matches!(layer_of(name), Some(Ships(_)))
+}
+
 pub fn check(packages: &[Package]) -> Vec<Finding> {
     packages.iter().flat_map(|package| check_package(package, packages)).collect()
 }

@@ -5,6 +5,7 @@
 //! Begin with [`CHECKS`], then `layers.rs`, which holds the table of crates.
 
 mod docs;
+mod identifiers;
 mod layers;
 mod metadata;
 mod purity;
@@ -43,11 +44,12 @@ impl fmt::Display for Finding {
 type Check = fn(&Workspace) -> anyhow::Result<Vec<Finding>>;
 
 /// Every check, cheapest first. `check` runs all of them and shows everything that is wrong, not only the first.
-const CHECKS: [(&str, &str, Check); 6] = [
+const CHECKS: [(&str, &str, Check); 7] = [
     ("fmt", "code is formatted", fmt_check),
     ("layers", "crates depend downwards only, and the pure ones are pure", layer_check),
     ("sizes", "files and functions stay short", size_check),
     ("docs", "each crate begins with what it is", doc_check),
+    ("identifiers", "names go into statements by one function", identifier_check),
     ("words", "no file names a place that only its author has", word_check),
     ("clippy", "no warnings", clippy_check),
 ];
@@ -113,6 +115,16 @@ fn size_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         sources.extend(Source::of_package(&workspace.root, package)?);
     }
     Ok(sizes::check(&sources, sizes::ALLOWED))
+}
+
+fn identifier_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for package in workspace.packages.iter().filter(|package| layers::is_shipped(&package.name)) {
+        for source in Source::of_package(&workspace.root, package)? {
+            findings.extend(identifiers::check(&source));
+        }
+    }
+    Ok(findings)
 }
 
 fn doc_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {

@@ -4,8 +4,9 @@
 use crate::error::LabError;
 use plimsoll_engine::Failure;
 use plimsoll_engine::control::Control;
+use plimsoll_model::text::escaped;
 use plimsoll_wire::Value;
-use plimsoll_wire::text::put_literal;
+use plimsoll_wire::text::{identifier, put_literal};
 use plimsoll_workloads::dataset::{Dataset, Loaded};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,6 +128,7 @@ pub fn markers(control: &mut Control) -> Result<Vec<Marker>, LabError> {
 
 fn whole(family: &str, part: &str, state: &str, detail: &str) -> Result<Marker, LabError> {
     let unreadable = |why: String| {
+        let (why, family) = (escaped(&why), escaped(family));
         LabError::Environment(format!(
             "the table {TABLE} is not as this version of Plimsoll writes it ({why}); drop it by hand together with \
              the tables of `{family}`, or use another database"
@@ -220,7 +222,8 @@ pub fn details(control: &mut Control, part: &str) -> Result<Vec<Detail>, LabErro
         .map_err(|failure| sql(&failure))?;
     let mut all = Vec::new();
     for database in databases.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
-        let query = format!("SELECT family, detail FROM `{database}`.{TABLE} WHERE part = {}", literal(part));
+        let query =
+            format!("SELECT family, detail FROM {}.{TABLE} WHERE part = {}", identifier(&database), literal(part));
         let rows = match control.rows(&query) {
             Ok(rows) => rows,
             // Gone since, or another table of this name.
@@ -241,15 +244,16 @@ pub fn details(control: &mut Control, part: &str) -> Result<Vec<Detail>, LabErro
 pub fn forget_detail(control: &mut Control, place: &Detail) -> Result<(), LabError> {
     let (family, part) = (literal(&place.family), literal(&place.part));
     control
-        .run(&format!("DELETE FROM `{}`.{TABLE} WHERE family = {family} AND part = {part}", place.database))
+        .run(&format!("DELETE FROM {}.{TABLE} WHERE family = {family} AND part = {part}", identifier(&place.database)))
         .map_err(|failure| sql(&failure))?;
     Ok(())
 }
 
-/// Forgets a dataset; the marker table goes with the last one.
+/// Forgets a dataset; the marker table goes with its last row, whosever that is.
 pub fn forget(control: &mut Control, family: &str) -> Result<(), LabError> {
     control.run(&format!("DELETE FROM {TABLE} WHERE family = {}", literal(family))).map_err(|failure| sql(&failure))?;
-    if markers(control)?.is_empty() {
+    let left = control.rows(&format!("SELECT COUNT(*) FROM {TABLE}")).map_err(|failure| sql(&failure))?;
+    if left.single() == Some("0") {
         control.run(&format!("DROP TABLE {TABLE}")).map_err(|failure| sql(&failure))?;
     }
     Ok(())

@@ -2,6 +2,7 @@
 //! `<home>/recordings` or a part of it that only one has, or the name of recordings.
 
 use crate::error::LabError;
+use plimsoll_model::text::escaped;
 use plimsoll_record::read::{Entry, Found, Listing, is_begun, manifest};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -56,10 +57,7 @@ pub(crate) fn is_recording(directory: &Path) -> bool {
 /// The refusal of a text that several recordings may be meant by.
 pub(crate) fn several(text: &str, entries: &[&Entry]) -> LabError {
     let candidates = listed(entries.iter().map(|entry| entry.id()));
-    LabError::Refused(format!(
-        "`{}` may be any of {candidates}; write more of the one that is meant",
-        text.escape_debug()
-    ))
+    LabError::Refused(format!("`{}` may be any of {candidates}; write more of the one that is meant", escaped(text)))
 }
 
 /// The refusal of a text that no recording is meant by.
@@ -80,7 +78,7 @@ pub(crate) fn nothing(listing: &Listing, text: &str) -> LabError {
         (true, several) => format!("; {several} are there and cannot be read, and {LISTED}"),
         (false, _) => format!(": neither a directory nor one of {}", listed(names.into_iter().map(str::to_owned))),
     };
-    LabError::Refused(format!("no recording is called `{}`{known}", text.escape_debug()))
+    LabError::Refused(format!("no recording is called `{}`{known}", escaped(text)))
 }
 
 /// The first of some names, and how many more there are.

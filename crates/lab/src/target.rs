@@ -14,6 +14,7 @@ use plimsoll_server::instance::{Opening, PrivateServer};
 use plimsoll_server::settings::baseline;
 use plimsoll_server::{Build, Home, ServerError, Settings, host};
 use plimsoll_storage::lane::Lane;
+use plimsoll_wire::text::identifier;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -145,7 +146,7 @@ impl OpenTarget {
 
     /// Goes to the database; false if there is none of that name.
     pub fn enter_database(&mut self) -> Result<bool, LabError> {
-        match self.control.run(&format!("USE `{}`", self.database)) {
+        match self.control.run(&format!("USE {}", identifier(&self.database))) {
             Ok(_) => Ok(true),
             // Unknown database.
             Err(Failure::Server(message)) if message.code == 1049 => Ok(false),

@@ -4,11 +4,14 @@ use plimsoll_engine::Failure;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::endpoint::Password;
 use plimsoll_lab::load::{Loaded, load};
-use plimsoll_lab::{Event, LabError, OpenTarget, TargetSpec, Watcher, dataset, drop::drop};
+use plimsoll_lab::{
+    Event, LabError, OpenTarget, TargetSpec, Watcher, dataset,
+    drop::{Dropped, drop_named},
+};
 use plimsoll_plan::Target;
 use plimsoll_server::Home;
 use plimsoll_testkit::servers::{self, SlotGuard};
-use plimsoll_workloads::dataset::{Dataset, Routine, Table};
+use plimsoll_workloads::dataset::{Dataset, Names, Routine, Table};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -94,6 +97,10 @@ impl Dataset for Family {
         out.extend_from_slice(rows.iter().map(list).collect::<Vec<_>>().join(",").as_bytes());
         rows.len() as u64
     }
+}
+
+fn drop_family(target: &mut OpenTarget) -> Result<Dropped, LabError> {
+    drop_named(target, "family", &|_| Ok(Some(Names::of(&Family))))
 }
 
 /// The same with a statement at the end that no server accepts.
@@ -223,7 +230,7 @@ fn everything_a_dataset_has_is_made_and_dropped_again() {
         }
         let error = lab.load(1).expect_err("it is there").to_string();
         assert!(error.contains("already (it is loaded)") && error.contains("children=3000"), "{error}");
-        assert!(drop(&mut lab.target, "family").expect("dropped").database);
+        assert!(drop_family(&mut lab.target).expect("dropped").database);
     });
 }
 
@@ -235,7 +242,7 @@ fn inserts_and_other_numbers_of_threads_give_the_same() {
             lab.sql(&format!("SET GLOBAL local_infile = {}", u8::from(method != "INSERT")));
             assert_eq!(lab.load(threads).expect("loaded").method, method);
             sums.push(lab.checksums());
-            drop(&mut lab.target, "family").expect("dropped");
+            drop_family(&mut lab.target).expect("dropped");
         }
         assert_eq!(sums[0], sums[1]);
         assert_eq!(sums[0], sums[2]);
@@ -280,7 +287,7 @@ fn procedures_of_others_are_left_alone() {
         assert!(lab.sql("SHOW TABLES FROM sbtest").is_empty(), "nothing was created");
         lab.sql("DROP PROCEDURE sbtest.two");
         lab.load(2).expect("loaded");
-        drop(&mut lab.target, "family").expect("dropped");
+        drop_family(&mut lab.target).expect("dropped");
         let left = "SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = 'sbtest'";
         assert_eq!(lab.value(left), "0");
     });
@@ -303,7 +310,7 @@ fn without_the_right_to_make_procedures_the_rest_is_loaded() {
         assert!(loaded.without_routines.is_some_and(|why| why.contains("denied")));
         assert_eq!(lab.marker().description.routines, Vec::<String>::new());
         assert_eq!(lab.marker().state, dataset::State::Loaded);
-        assert!(!drop(&mut lab.target, "family").expect("dropped").database);
+        assert!(!drop_family(&mut lab.target).expect("dropped").database);
         std::mem::drop(root);
         lab.target.server = ours;
     });
@@ -318,12 +325,12 @@ fn settings_of_the_server_are_put_back_after_every_end() {
         let before = lab.sql(SETTINGS);
         lab.load(2).expect("loaded");
         assert_eq!(lab.sql(SETTINGS), before, "after success");
-        drop(&mut lab.target, "family").expect("dropped");
+        drop_family(&mut lab.target).expect("dropped");
         let mut watcher = Quiet { interrupts: true, seen: Cell::new(false) };
         let end = load(&mut lab.target, &Family, 1, &mut watcher);
         assert!(matches!(end, Err(LabError::Interrupted)) && watcher.seen.get(), "{end:?}");
         assert_eq!(lab.sql(SETTINGS), before, "after an interrupt");
-        drop(&mut lab.target, "family").expect("dropped");
+        drop_family(&mut lab.target).expect("dropped");
         let error = load(&mut lab.target, &Broken, 2, &mut quiet()).expect_err("no such column").to_string();
         assert!(error.contains("Key column 'nothing'"), "{error}");
         assert_eq!(lab.sql(SETTINGS), before, "after an error");
@@ -338,23 +345,28 @@ fn another_datasets_killed_load_is_tidied_up_too() {
     lab.load(1).expect("loaded");
     let server = plimsoll_server::process::Identity::of(lab.target.server.as_ref().expect("private").pid());
     let values =
-        serde_json::json!({ "innodb_max_dirty_pages_pct": "77.000000", "innodb_flush_log_at_trx_commit": "1" });
+        serde_json::json!({ "innodb_max_dirty_pages_pct_lwm": "7.000000", "innodb_flush_log_at_trx_commit": "0" });
     let leave = |lab: &mut Lab, server: serde_json::Value| {
         let detail = serde_json::json!({ "server": server, "values": values }).to_string();
-        lab.sql("SET GLOBAL innodb_max_dirty_pages_pct = 90");
+        lab.sql("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 9");
         dataset::set_detail(&mut lab.target.control, "family", dataset::INSTANCE, &detail).expect("written");
     };
     leave(&mut lab, serde_json::to_value(&server).expect("JSON"));
     lab.target.database = "another".to_owned();
     lab.load(1).expect("loaded");
-    assert_eq!(lab.value("SELECT @@global.innodb_max_dirty_pages_pct"), "77.000000");
+    assert_eq!(lab.value("SELECT @@global.innodb_max_dirty_pages_pct_lwm"), "7.000000");
+    assert_eq!(
+        lab.value("SELECT @@global.innodb_flush_log_at_trx_commit"),
+        "1",
+        "no load changes it: somebody wrote it"
+    );
     assert_eq!(lab.value("SELECT COUNT(*) FROM sbtest.plimsoll_dataset WHERE part = 'instance'"), "0");
     // A server that was started since has its own settings.
     lab.target.database = "sbtest".to_owned();
     lab.marker();
     leave(&mut lab, serde_json::json!({ "pid": 1, "start_ticks": 1, "boot_id": "another" }));
-    drop(&mut lab.target, "family").expect("dropped");
-    assert_eq!(lab.value("SELECT @@global.innodb_max_dirty_pages_pct"), "90.000000");
+    drop_family(&mut lab.target).expect("dropped");
+    assert_eq!(lab.value("SELECT @@global.innodb_max_dirty_pages_pct_lwm"), "9.000000");
 }
 
 #[test]
@@ -362,10 +374,10 @@ fn a_setting_that_cannot_be_put_back_is_named() {
     let Some(mut lab) = Lab::with(servers::mariadb()) else { return };
     lab.load(1).expect("loaded");
     let server = plimsoll_server::process::Identity::of(lab.target.server.as_ref().expect("private").pid());
-    let detail = serde_json::json!({ "server": server, "values": { "innodb_flush_method": "fsync" } }).to_string();
+    let detail = serde_json::json!({ "server": server, "values": { "innodb_adaptive_flushing": "maybe" } }).to_string();
     dataset::set_detail(&mut lab.target.control, "family", dataset::INSTANCE, &detail).expect("written");
-    let error = drop(&mut lab.target, "family").expect_err("it is read-only").to_string();
-    assert!(error.contains("innodb_flush_method could not be put back to fsync"), "{error}");
+    let error = drop_family(&mut lab.target).expect_err("it is no value").to_string();
+    assert!(error.contains("innodb_adaptive_flushing could not be put back to maybe"), "{error}");
     assert!(lab.marker().description.routines.len() == 2, "nothing was dropped");
     assert!(matches!(lab.target.control.run("SELECT 1 FROM nowhere"), Err(Failure::Server(_))));
 }

@@ -19,6 +19,7 @@ pub mod scaling;
 pub mod secrets;
 pub mod statements;
 pub mod summary;
+pub mod text;
 
 pub use caveat::Caveat;
 pub use durability::Class;

@@ -1,6 +1,7 @@
 //! What can be wrong with what a user asked for.
 
 use crate::lab::Where;
+use plimsoll_model::text::escaped;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
@@ -11,10 +12,10 @@ pub enum PlanError {
          a [client] section (--defaults-file FILE), into MYSQL_PWD, or type it (--ask-password)"
     )]
     PasswordInUrl,
-    #[error("{file}, line {line}: {problem}")]
+    #[error("{}, line {line}: {}", escaped(.file), escaped(.problem))]
     DefaultsFile { file: String, line: usize, problem: String },
     /// Something in a plan file, or in an option file that it names.
-    #[error("{at}: {problem}")]
+    #[error("{}: {}", escaped(&.at.to_string()), escaped(.problem))]
     File { at: Where, problem: String },
     #[error("{0}")]
     Combination(String),
@@ -22,6 +23,6 @@ pub enum PlanError {
 
 impl PlanError {
     pub fn value(what: &'static str, found: &str, accepted: &'static str) -> PlanError {
-        PlanError::Value { what, found: found.escape_debug().to_string(), accepted }
+        PlanError::Value { what, found: escaped(found), accepted }
     }
 }

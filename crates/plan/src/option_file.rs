@@ -3,6 +3,7 @@
 
 use crate::error::PlanError;
 use crate::lab::Where;
+use plimsoll_model::text::escaped;
 
 /// Groups that a server of either vendor reads.
 const OF_SERVERS: [&str; 6] = ["mysqld", "server", "mariadb", "mariadbd", "client-server", "galera"];
@@ -52,7 +53,7 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Entry>, PlanError> {
             return Err(problem(format!(
                 "found `{}`; a plan names every file that it needs, so that others can repeat it: put the settings of \
                  that file here",
-                line.escape_debug()
+                escaped(line)
             )));
         }
         let line = uncommented(line);
@@ -72,7 +73,7 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Entry>, PlanError> {
 
 fn unreadable(line: &str) -> String {
     let line: String = line.chars().take(80).collect();
-    format!("found `{}`; accepted is [group], name, name = value, or a comment after #", line.escape_debug())
+    format!("found `{}`; accepted is [group], name, name = value, or a comment after #", escaped(&line))
 }
 
 fn option(line: &str) -> Option<(String, Option<String>)> {

@@ -1,15 +1,33 @@
 //! The `plimsoll` command: arguments in, exit code out. What it does is done by the crates below it.
 
+// Only `terminal` writes to the standard streams: it sees to it that no text of others steers them.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod args;
 mod cmd;
 mod terminal;
 
 use args::{Cli, Command};
 use clap::Parser;
+use plimsoll_model::text::is_unfit;
 use std::process::ExitCode;
 
+/// The arguments; the end of the process where they are wrong, or ask for help.
+fn parsed() -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| {
+        // What it quotes may be a name that somebody else gave to a file.
+        let text = error.render().to_string();
+        if error.use_stderr() && text.contains(|c: char| c != '\n' && is_unfit(c)) {
+            terminal::note(&text);
+            terminal::settle();
+            std::process::exit(error.exit_code());
+        }
+        error.exit()
+    })
+}
+
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = parsed();
     let outcome = match cli.command {
         Command::Quickstart(args) => cmd::quickstart::run(args),
         Command::Workloads(args) => cmd::workloads::run(args),

@@ -11,8 +11,10 @@ mod tty;
 mod view;
 mod words;
 
-use plimsoll_report::terminal::Look;
+use plimsoll_model::text::{escaped_json, escaped_lines};
+use plimsoll_report::terminal::{Look, STYLES};
 use screen::SCREEN;
+use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -37,8 +39,8 @@ fn told(error: &anyhow::Error) -> String {
     error.chain().skip(1).map(ToString::to_string).fold(error.to_string(), add)
 }
 
-/// Prints lines on standard error, soon and without waiting for whoever reads it. Control characters in them, other
-/// than line breaks, are left out; a standard error that is gone is nobody's loss.
+/// Prints lines on standard error, soon and without waiting for whoever reads it. What of them could steer a
+/// terminal is shown as `\u{1b}`; a standard error that is gone is nobody's loss.
 pub fn note(text: &str) {
     SCREEN.say(text);
 }
@@ -48,11 +50,36 @@ pub fn settle() {
     SCREEN.settle();
 }
 
-/// Prints a result on standard output, below what was noted before. Unlike a note it is waited for.
+/// Prints a result on standard output, below what was noted before. Unlike a note it is waited for. What of it could steer
+/// a terminal is shown as `\u{1b}`, to a pipe too: whatever reads it may be somebody's terminal in the end.
 ///
 /// # Errors
 /// If it cannot be written: a full disk, a closed pipe.
 pub fn result(text: &str) -> std::io::Result<()> {
+    document(&escaped_lines(text))
+}
+
+/// The same of a text that has styles in it.
+///
+/// # Errors
+/// As [`result`].
+pub fn styled(text: &str) -> std::io::Result<()> {
+    document(&unstyled_escaped(text))
+}
+
+/// The same of a value, as one JSON document.
+///
+/// # Errors
+/// As [`result`].
+pub fn json(value: &impl Serialize) -> std::io::Result<()> {
+    document(&escaped_json(&serde_json::to_string_pretty(value)?))
+}
+
+/// The same of a page, a table, a script: of a format in which whoever wrote it has seen to what others wrote.
+///
+/// # Errors
+/// As [`result`].
+pub fn document(text: &str) -> std::io::Result<()> {
     settle();
     let mut out = std::io::stdout().lock();
     let text = if tty::shows_unicode(&out) { text } else { &line::ascii(text) };
@@ -60,6 +87,20 @@ pub fn result(text: &str) -> std::io::Result<()> {
     let written =
         out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes())).and_then(|()| out.flush());
     written.map_err(|error| std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}")))
+}
+
+/// Everything escaped but the styles of reports.
+fn unstyled_escaped(text: &str) -> String {
+    let mut rest = text;
+    let mut shown = String::with_capacity(text.len());
+    loop {
+        let styles = STYLES.iter().filter_map(|style| rest.find(style).map(|at| (at, style.len())));
+        let Some((at, length)) = styles.min() else { break };
+        shown += &escaped_lines(&rest[..at]);
+        shown += &rest[at..at + length];
+        rest = &rest[at + length..];
+    }
+    shown + &escaped_lines(rest)
 }
 
 /// How a result is laid out on standard output: as wide as a terminal, else [`PLAIN_WIDTH`]. NO_COLOR is that of
@@ -95,5 +136,12 @@ mod tests {
         assert!(full.ends_with("PLIMSOLL_HOME elsewhere"), "{full}");
         let other = anyhow::Error::from(std::io::Error::from(Errno::NOSPC)).context("the report cannot be written");
         assert!(told(&other).starts_with("the report cannot be written: No space left"), "a cause that is not said");
+    }
+
+    #[test]
+    fn styles_stay_and_nothing_else_does() {
+        let text = "\x1b[1mbold\x1b[0m \x1b[2Jevil\x1b]0;title\u{7}\u{9b}\x1b[2mdim\u{202e}\n\x1b[0m";
+        let shown = "\x1b[1mbold\x1b[0m \\u{1b}[2Jevil\\u{1b}]0;title\\u{7}\\u{9b}\x1b[2mdim\\u{202e}\n\x1b[0m";
+        assert_eq!(unstyled_escaped(text), shown);
     }
 }

@@ -16,6 +16,9 @@ pub(crate) const BOLD: &str = "\x1b[1m";
 pub(crate) const DIM: &str = "\x1b[2m";
 pub(crate) const RESET: &str = "\x1b[0m";
 
+/// Every escape sequence that a text for the terminal may have.
+pub const STYLES: [&str; 3] = [BOLD, DIM, RESET];
+
 /// Where there is room for all intervals.
 const WITH_ROOM: &str = "in the summary (--json) and in the report";
 

@@ -1,23 +1,6 @@
 //! Text that others wrote, made safe to show.
 
-/// True for characters that show nothing but change what stands around them, or that XML forbids.
-pub(crate) fn is_unfit(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-        || matches!(u32::from(c) & 0xffff, 0xfffe | 0xffff)
-}
-
-/// One line of text without control characters, escape sequences or marks that turn the direction of writing;
-/// line breaks and tabs become blanks.
-pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c }).filter(|&c| !is_unfit(c)).collect()
-}
-
-/// [`clean`] of each line.
-pub fn clean_lines(text: &str) -> String {
-    text.lines().map(clean).collect::<Vec<_>>().join("\n")
-}
+pub use plimsoll_model::text::{clean, clean_lines};
 
 /// A text with a capital letter at its beginning.
 pub fn capitalised(text: &str) -> String {
@@ -119,8 +102,7 @@ mod tests {
 
     #[test]
     fn invisible_characters_are_dropped() {
-        assert_eq!(clean("a\u{1b}[31mb\0c\u{202e}d\u{feff}\u{fffe}\u{9b}e\r\nf\tg"), "a[31mbcde f g");
-        assert_eq!(clean("a\u{61c}b\u{e0041}c\u{fff9}d"), "abcd", "marks, tags and annotations");
+        assert_eq!(escape("a\u{1b}[31m\u{202e}<\u{2067}b"), "a[31m&lt;b");
         assert_eq!(escape_lines("a\u{7}\n<b"), "a\n&lt;b");
     }
 }

@@ -10,6 +10,7 @@ use crate::instance::{Step, Watch};
 use crate::process::{Lifetime, kill_family, scrub, spawn};
 use crate::{Build, ServerError, Setting};
 use plimsoll_model::Flavour;
+use plimsoll_model::text::clean;
 use rustix::process::geteuid;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -182,7 +183,7 @@ fn reported_basedir(build: &Build) -> Option<PathBuf> {
 fn complaint(words: &str) -> String {
     let lines: Vec<&str> = words.lines().filter(|line| line.contains("ERROR")).collect();
     let lines = if lines.is_empty() { words.lines().collect() } else { lines };
-    let shown: Vec<String> = lines.iter().take(6).map(|line| crate::directory::printable(line)).collect();
+    let shown: Vec<String> = lines.iter().take(6).map(|line| clean(line)).collect();
     if shown.is_empty() { "it said nothing".to_owned() } else { shown.join("\n") }
 }
 

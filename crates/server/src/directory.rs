@@ -18,6 +18,7 @@ use crate::process::{self, Ending, Identity, find_by_config};
 use crate::{Build, Home, ServerError};
 use plimsoll_host::replace::{Durable, is_begun, replace};
 use plimsoll_host::{owner, remove};
+use plimsoll_model::text::{clean, escaped};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -113,7 +114,7 @@ impl ServerDirectory {
             && name.starts_with(inner)
             && name.chars().all(|c| inner(c) || matches!(c, '.' | '_' | '-'));
         if !valid {
-            return Err(ServerError::Name { name: name.chars().filter(|c| !c.is_control()).collect() });
+            return Err(ServerError::Name { name: escaped(name) });
         }
         home.must_own("directory of servers", &home.servers())?;
         Ok(ServerDirectory { name: name.to_owned(), path: home.servers().join(name) })
@@ -303,14 +304,14 @@ impl ServerDirectory {
     /// The last `lines` lines of the error log, without control characters; empty when there is none.
     pub fn error_log_tail(&self, lines: usize) -> String {
         let text = end_of(&self.error_log());
-        let all: Vec<String> = text.lines().map(printable).collect();
+        let all: Vec<String> = text.lines().map(clean).collect();
         all[all.len().saturating_sub(lines)..].join("\n")
     }
 
     /// What the error log says about a failure: the first complaints, or else the last lines.
     pub(crate) fn complaint(&self) -> String {
         let text = end_of(&self.error_log());
-        let errors: Vec<String> = text.lines().filter(|line| line.contains("[ERROR]")).map(printable).collect();
+        let errors: Vec<String> = text.lines().filter(|line| line.contains("[ERROR]")).map(clean).collect();
         match errors.is_empty() {
             true => match self.error_log_tail(8) {
                 tail if tail.is_empty() => "its error log is empty".to_owned(),
@@ -345,7 +346,7 @@ fn examine(path: &Path) -> Result<Presence, ServerError> {
     for entry in fs::read_dir(path).during("read", path)? {
         let name = entry.during("read", path)?.file_name();
         if name != LOCK && name != RIG && !is_begun(&name, RECORD) {
-            return foreign(format!("it holds `{}` but no `{RECORD}`", printable(&name.to_string_lossy())));
+            return foreign(format!("it holds `{}` but no `{RECORD}`", escaped(&name.to_string_lossy())));
         }
     }
     Ok(Presence::Fresh)
@@ -389,9 +390,4 @@ fn end_of(path: &Path) -> String {
         file.take(MOST).read_to_end(&mut bytes)
     });
     read.map(|_| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
-}
-
-/// Text from outside without what could steer a terminal.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect()
 }

@@ -1,8 +1,8 @@
 //! The lock on a directory of ours, which names who has it.
 
 use crate::ServerError;
-use crate::directory::printable;
 use crate::error::During;
+use plimsoll_model::text::clean;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -39,7 +39,7 @@ impl Lock {
         if !taken(&file, operation).during("lock", path)? || !is_still_there(&file, path).during("look at", path)? {
             return Ok(None);
         }
-        let text = format!("{} (pid {})\n", printable(holder), std::process::id());
+        let text = format!("{} (pid {})\n", clean(holder), std::process::id());
         file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).during("write the lock", path)?;
         Ok(Some(Lock { file }))
     }
@@ -48,7 +48,7 @@ impl Lock {
     pub(crate) fn holder(path: &Path) -> String {
         let mut text = String::new();
         let read = File::open(path).and_then(|file| file.take(200).read_to_string(&mut text));
-        match (read, printable(text.trim())) {
+        match (read, clean(text.trim())) {
             (Ok(_), named) if !named.is_empty() => named,
             _ => "another plimsoll".to_owned(),
         }

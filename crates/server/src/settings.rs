@@ -2,6 +2,7 @@
 
 use crate::{Build, ServerError};
 use plimsoll_model::Flavour;
+use plimsoll_model::text::{clean, escaped};
 use serde::{Deserialize, Serialize};
 
 /// The origin of the baseline's settings.
@@ -48,7 +49,7 @@ impl Settings {
     /// few settings that Plimsoll decides itself.
     pub fn set(&mut self, name: &str, value: &str, origin: &str) -> Result<(), ServerError> {
         let refuse = |found: &str| {
-            let value: String = value.chars().filter(|c| !c.is_control()).collect();
+            let value = escaped(value);
             Err(ServerError::Setting { name: name.to_owned(), value, found: found.to_owned() })
         };
         let normal = name.trim().to_ascii_lowercase().replace('-', "_");
@@ -97,7 +98,7 @@ impl Settings {
         for setting in &self.settings {
             if setting.origin != origin {
                 origin = &setting.origin;
-                let shown: String = origin.chars().filter(|c| !c.is_control()).collect();
+                let shown = clean(origin);
                 text += &format!("# from {shown}\n");
             }
             text += &match (setting.name.as_str(), truth(&setting.value)) {

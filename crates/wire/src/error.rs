@@ -1,5 +1,6 @@
 //! What can be wrong with what a server sends.
 
+use plimsoll_model::text::clean;
 use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,9 +50,9 @@ impl fmt::Display for ServerMessage {
 /// Longer than any text that a server means to be read; what follows is left out.
 const SHOWN_CHARACTERS: usize = 2_000;
 
-/// Text from a server as it may be shown: no control characters, invalid UTF-8 replaced, not endless.
+/// Text from a server as it may be shown: clean, invalid UTF-8 replaced, not endless.
 pub fn printable(bytes: &[u8]) -> String {
     // A character has at most four bytes; the rest need not even be looked at.
     let bytes = &bytes[..bytes.len().min(4 * SHOWN_CHARACTERS)];
-    String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).take(SHOWN_CHARACTERS).collect()
+    clean(&String::from_utf8_lossy(bytes)).chars().take(SHOWN_CHARACTERS).collect()
 }

@@ -70,9 +70,25 @@ pub fn put_literal(out: &mut Vec<u8>, value: &Value, backslash_escapes: bool) {
     }
 }
 
+/// A name of a database, table, routine or variable as a statement takes it, whatever characters it has.
+pub fn identifier(name: &str) -> String {
+    ["`", &name.replace('`', "``"), "`"].concat()
+}
+
+/// Several, separated by commas.
+pub fn identifiers(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    names.into_iter().map(|name| identifier(name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_stay_names() {
+        assert_eq!(identifier("sbtest1"), "`sbtest1`");
+        assert_eq!(identifiers(["x`, `victim`.`t", ""]), "`x``, ``victim``.``t`, ``");
+    }
 
     #[test]
     fn placeholders_inside_quotes_are_text() {

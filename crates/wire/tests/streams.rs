@@ -349,7 +349,7 @@ fn what_an_error_says_is_cleaned_and_cut() {
     packet(&mut error, 1, &[b"\xff\x28\x04#42000", text.as_slice()].concat());
     match ResponseReader::new(0).advance(&error, &mut Discard).unwrap().answer {
         Some(Answer::Failed(message)) => {
-            assert!(message.text.starts_with("a[2Jb\u{fffd}cxxx"), "{}", &message.text[..20]);
+            assert!(message.text.starts_with("a[2J b\u{fffd}cxxx"), "{}", &message.text[..20]);
             assert!(message.text.len() < 10_000 && !message.text.contains(char::is_control));
         }
         other => panic!("{other:?}"),

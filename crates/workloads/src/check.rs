@@ -1,6 +1,7 @@
 //! What must hold of data: a check is a query and what it has to answer. Checks of one name are parts of one finding, so
 //! that a large dataset can be looked at warehouse by warehouse, by several connections. The judgement is pure.
 
+use plimsoll_model::text::escaped;
 use std::collections::BTreeMap;
 
 /// The rows of an answer as text; `None` is NULL.
@@ -149,7 +150,7 @@ impl Judgement {
             Expectation::Balance { left: left_name, right: right_name } if !self.incomplete => {
                 let unequal = self.balance.iter().filter(|(_, (left, right))| left != right);
                 let told = |(key, (left, right)): (&String, &(i128, i128))| {
-                    format!("{key}: {left_name} {}, {right_name} {}", decimal(*left), decimal(*right))
+                    format!("{}: {left_name} {}, {right_name} {}", escaped(key), decimal(*left), decimal(*right))
                 };
                 self.broken.extend(unequal.map(told));
             }
@@ -193,7 +194,7 @@ fn including_verdict(rows: &[Vec<Option<String>>], answer: &Answer) -> Result<()
 fn none_verdict(answer: &Answer) -> Result<(), String> {
     match single(answer) {
         Some([Some(count)]) if count == "0" => Ok(()),
-        Some([Some(count)]) => Err(format!("found {count} rows that violate it, expected none")),
+        Some([Some(count)]) => Err(format!("found {} rows that violate it, expected none", escaped(count))),
         _ => Err(odd(answer)),
     }
 }
@@ -206,7 +207,7 @@ fn halves_verdict(answer: &Answer) -> Result<(), String> {
 }
 
 fn empty_verdict(columns: &[&str], within: &str, answer: &Answer) -> Result<(), String> {
-    let cell = |(column, cell): (&&str, &Option<String>)| format!("{column} {}", cell.as_deref().unwrap_or("NULL"));
+    let cell = |(column, cell): (&&str, &Option<String>)| format!("{column} {}", shown_cell(cell));
     let row = |row: &Vec<Option<String>>| columns.iter().zip(row).map(cell).collect::<Vec<_>>().join(", ");
     let rows: Vec<String> = answer.iter().take(SHOWN).map(row).collect();
     if rows.is_empty() {
@@ -255,9 +256,13 @@ fn sorted(rows: &Answer) -> Vec<Vec<Option<String>>> {
     rows
 }
 
+/// What stands in a row may be of anybody.
+fn shown_cell(cell: &Option<String>) -> String {
+    cell.as_deref().map_or_else(|| "NULL".to_owned(), escaped)
+}
+
 fn shown(rows: &Answer) -> String {
-    let cell = |cell: &Option<String>| cell.clone().unwrap_or_else(|| "NULL".to_owned());
-    let row = |row: &Vec<Option<String>>| format!("({})", row.iter().map(cell).collect::<Vec<_>>().join(", "));
+    let row = |row: &Vec<Option<String>>| format!("({})", row.iter().map(shown_cell).collect::<Vec<_>>().join(", "));
     let all = rows.iter().map(row).collect::<Vec<_>>().join(" ");
     if all.is_empty() { "nothing".to_owned() } else { all }
 }
@@ -296,6 +301,29 @@ mod tests {
         }
         let told = judgement.end(&part("")).expect_err("violations");
         assert!(told.ends_with("; and in 6 more places"), "{told}");
+    }
+
+    #[test]
+    fn rows_show_what_would_steer_a_terminal() {
+        let evil = || cells(["a\u{1b}[2J\n\u{202e}"]);
+        let seen = r"a\u{1b}[2J\n\u{202e}";
+        for expectation in [
+            Expectation::Rows(vec![cells(["1"])]),
+            Expectation::Including(vec![cells(["1"])]),
+            Expectation::None,
+            Expectation::Empty { columns: &["c"], within: String::new() },
+            Expectation::Balance { left: "l", right: "r" },
+            Expectation::Between { least: 0, most: 1 },
+        ] {
+            let found = Check::new("c", "", expectation).verdict(&[evil()]).expect_err("broken");
+            assert!(found.contains(seen) && !found.contains(char::is_control), "{found:?}");
+        }
+        let halves = [evil(), cells(["b"])].concat();
+        let found = Check::new("c", "", Expectation::Halves).verdict(&[halves]).expect_err("broken");
+        assert!(found.contains(seen), "{found:?}");
+        let keys = [evil(), cells(["1", "2"])].concat();
+        let found = Check::new("c", "", Expectation::Balance { left: "l", right: "r" }).verdict(&[keys]);
+        assert!(found.expect_err("broken").contains(seen));
     }
 
     #[test]

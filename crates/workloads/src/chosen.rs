@@ -2,12 +2,12 @@
 //! so that whoever loads, runs or checks needs to know none of them.
 
 use crate::check::{Check, Ledger, Moment};
-use crate::dataset::{Dataset, Loaded};
+use crate::dataset::{Dataset, Loaded, Names};
 use crate::error::Error;
 use crate::oltp::load::OltpData;
 use crate::smack::load::SmackData;
 use crate::tpcc::load::OrderEntryData;
-use crate::{oltp, smack, tpcc, unknown_workload};
+use crate::{oltp, smack, summaries, tpcc, unknown_workload};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -94,6 +94,15 @@ impl Chosen {
         }
     }
 
+    /// What its tables and procedures are called; those of [`Chosen::dataset`], without their texts.
+    pub fn names(&self) -> Names {
+        match self {
+            Chosen::Oltp(kind, parameters) => oltp::schema::names(*kind, parameters),
+            Chosen::OrderEntry(parameters) => tpcc::schema::names(parameters),
+            Chosen::Smack(..) => smack::schema::names(),
+        }
+    }
+
     /// That the tables are there and have the columns that it needs.
     pub fn layout(&self) -> Vec<Check> {
         match self {
@@ -174,6 +183,39 @@ pub fn family(name: &str) -> Result<&'static str, Error> {
     Chosen::new(name, &[], None).map(|chosen| chosen.family())
 }
 
+/// The first workload whose data are of this family, if there is one.
+pub fn of_family(wanted: &str) -> Option<&'static str> {
+    summaries().map(|(name, _)| name).find(|name| family(name).is_ok_and(|family| family == wanted))
+}
+
+/// What data of a family that were loaded with these parameters consist of; none if no workload has such data.
+///
+/// # Errors
+/// The parameters are not accepted.
+pub fn names_of(family: &str, loaded: Loaded<'_>) -> Result<Option<Names>, Error> {
+    of_family(family).map(|name| Ok(Chosen::new(name, &[], Some(loaded))?.over_all(loaded)?.names())).transpose()
+}
+
+/// What the workload `name` lets one choose: its parameters, and other spellings of them.
+///
+/// # Errors
+/// There is no such workload.
+pub fn parameters_of(name: &str) -> Result<Vec<&'static str>, Error> {
+    if let Some(kind) = oltp::Kind::from_name(name) {
+        return Ok(oltp::parameters::parameters(kind).map(|spec| spec.name).collect());
+    }
+    if let Some(kind) = smack::Kind::from_name(name) {
+        return Ok(smack::parameters::parameters(kind).map(|spec| spec.name).collect());
+    }
+    match name {
+        tpcc::NAME => {
+            let aliases = tpcc::aliases::aliases().iter().map(|(name, _)| *name);
+            Ok(tpcc::parameters::TABLE.iter().map(|spec| spec.name).chain(aliases).collect())
+        }
+        _ => Err(unknown_workload(name)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,6 +243,39 @@ mod tests {
             assert!(!chosen.layout().is_empty());
             assert!(chosen.checks(Moment::Loaded, Some(1), None).len() >= chosen.layout().len());
         }
+    }
+
+    #[test]
+    fn names_are_those_of_the_data_whatever_they_were_loaded_with() {
+        let cases: [(&str, &[(&str, &str)]); 8] = [
+            ("oltp_read_write", &[("tables", "12")]),
+            ("oltp_read_write", &[("layout", "sysbench-0.4")]),
+            ("oltp_insert", &[("auto_inc", "off"), ("tables", "3")]),
+            ("bulk_insert", &[("tables", "2")]),
+            ("tpcc", &[("warehouses", "2")]),
+            ("tpcc", &[("profile", "sysbench"), ("tables", "11")]),
+            ("tpcc", &[("profile", "dbt2")]),
+            ("smack_update_select", &[]),
+        ];
+        for (name, pairs) in cases {
+            let dataset = Chosen::new(name, &typed(pairs), None).expect("accepted").dataset(1);
+            let (parameters, made) = (dataset.parameters(), Names::of(dataset.as_ref()));
+            let loaded = Loaded { parameters: &parameters, seed: 1 };
+            assert_eq!(names_of(dataset.family(), loaded), Ok(Some(made)), "{name} {pairs:?}");
+        }
+        let none = BTreeMap::new();
+        assert_eq!(names_of("others", Loaded { parameters: &none, seed: 1 }), Ok(None));
+        assert!(names_of("sbtest", Loaded { parameters: &[("tables".to_owned(), 0.into())].into(), seed: 1 }).is_err());
+    }
+
+    #[test]
+    fn a_workload_accepts_what_it_says() {
+        for (name, _) in crate::summaries() {
+            let all = parameters_of(name).expect("a workload");
+            let shown = Chosen::new(name, &[], None).expect("its defaults are accepted").printable();
+            assert!(shown.keys().all(|key| all.contains(&key.replace('_', "-").as_str())), "{name}: {all:?}");
+        }
+        assert!(parameters_of("tpcc").unwrap().contains(&"scale") && parameters_of("$(id)").is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A dataset as the loader sees it: tables, and rows that are a pure function of table and id.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One table and how to fill it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,4 +69,20 @@ pub struct Loaded<'a> {
     /// By snake_case name, as [`Dataset::parameters`] gave them.
     pub parameters: &'a BTreeMap<String, serde_json::Value>,
     pub seed: u64,
+}
+
+/// What the tables and procedures of loaded data are called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    pub tables: BTreeSet<String>,
+    pub routines: BTreeSet<String>,
+}
+
+impl Names {
+    pub fn of(dataset: &dyn Dataset) -> Names {
+        Names {
+            tables: dataset.tables().into_iter().map(|table| table.name).collect(),
+            routines: dataset.routines().into_iter().map(|routine| routine.name).collect(),
+        }
+    }
 }

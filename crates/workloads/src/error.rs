@@ -1,11 +1,13 @@
 //! What a person can get wrong about a workload. Every message ends in what would be accepted.
 
+use plimsoll_model::text::escaped;
+
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    #[error("there is no workload '{name}'{}; the workloads are: {accepted}", meant(.nearest))]
+    #[error("there is no workload '{}'{}; the workloads are: {accepted}", escaped(.name), meant(.nearest))]
     UnknownWorkload { name: String, nearest: Option<&'static str>, accepted: String },
 
-    #[error("{workload} has no parameter '{name}'{}; it accepts: {accepted}", meant(.nearest))]
+    #[error("{workload} has no parameter '{}'{}; it accepts: {accepted}", escaped(.name), meant(.nearest))]
     UnknownParameter { workload: &'static str, name: String, nearest: Option<&'static str>, accepted: String },
 
     #[error("{workload} does not use the parameter '{name}', which belongs to {owners}; it accepts: {accepted}")]

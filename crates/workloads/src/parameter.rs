@@ -4,6 +4,7 @@
 //! family has one table of [`ParameterSpec`]; `P` is the struct of typed values that its workloads read.
 
 use crate::error::{Error, nearest};
+use plimsoll_model::text::escaped;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -151,7 +152,7 @@ pub fn apply<P: Clone>(
     for (name, text) in pairs {
         let spec = find(specs, workload, name.as_ref())?;
         if !spec.set(parameters, text.as_ref()) {
-            let found = text.as_ref().escape_debug().to_string();
+            let found = escaped(text.as_ref());
             return Err(Error::BadValue { workload, name: spec.name, found, accepted: spec.accepted() });
         }
     }

@@ -1,7 +1,9 @@
 //! The command line that does the same again.
 
+use plimsoll_model::text::shell_word;
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::{LabPlan, RunPlan};
+use plimsoll_workloads::chosen::parameters_of;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -13,7 +15,7 @@ const OUTAGE_LIMIT_SECONDS: f64 = 30.0;
 /// Of a run; `name` is that of its recording.
 pub fn run(name: &str, plan: &RunPlan) -> String {
     let mut words = vec!["plimsoll".to_owned()];
-    let mut option = |name: &str, value: String| words.extend([format!("--{name}"), quoted(&value)]);
+    let mut option = |name: &str, value: String| words.push(option(name, &value));
     let connections = listed(plan.points.iter().map(|point| point.connections));
     let rates = listed(plan.points.iter().filter_map(|point| Some(point.rate?.to_string())));
     let is_quickstart = is_quickstart(name, plan);
@@ -42,10 +44,7 @@ pub fn run(name: &str, plan: &RunPlan) -> String {
     }
     if is_quickstart {
         // The number of tables is its own.
-        plan.params
-            .iter()
-            .filter(|(name, _)| *name != "tables")
-            .for_each(|(name, value)| option(&kebab(name), value.clone()));
+        params(plan).filter(|(name, _)| name != "tables").for_each(|(name, value)| option(&name, value.clone()));
     } else {
         option("protocol", plan.protocol.clone());
         if plan.outage_limit_seconds != OUTAGE_LIMIT_SECONDS {
@@ -55,12 +54,32 @@ pub fn run(name: &str, plan: &RunPlan) -> String {
             option("ignore-errors", listed(plan.ignore_errors.iter()));
         }
         option("seed", plan.seed.to_string());
-        plan.params.iter().for_each(|(name, value)| option(&kebab(name), value.clone()));
+        params(plan).for_each(|(name, value)| option(&name, value.clone()));
     }
     let command =
-        if is_quickstart { vec![QUICKSTART.to_owned()] } else { vec!["run".to_owned(), quoted(&plan.workload)] };
+        if is_quickstart { vec![QUICKSTART.to_owned()] } else { vec!["run".to_owned(), operand(&plan.workload)] };
     words.splice(1..1, command);
     words.join(" ")
+}
+
+/// Those of its parameters that the workload has, as options are called: the recording may be of anybody.
+fn params(plan: &RunPlan) -> impl Iterator<Item = (String, &String)> {
+    let known = parameters_of(&plan.workload).unwrap_or_default();
+    let named = plan.params.iter().map(|(name, value)| (name.replace('_', "-"), value));
+    named.filter(move |(name, _)| known.contains(&name.as_str()))
+}
+
+/// An option with its value; in one word, if the value could be taken for another option.
+fn option(name: &str, value: &str) -> String {
+    match value.starts_with('-') {
+        true => shell_word(&format!("--{name}={value}")),
+        false => format!("--{name} {}", shell_word(value)),
+    }
+}
+
+/// A word that is no option, whatever it begins with. Of what this leaves, only paths mean the same.
+fn operand(text: &str) -> String {
+    if text.starts_with('-') { shell_word(&format!("./{text}")) } else { shell_word(text) }
 }
 
 /// A recording of `plimsoll run` may have the same name, but not the same plan.
@@ -75,24 +94,26 @@ fn is_private(plan: &RunPlan) -> bool {
 
 /// Of a lab; its plan need not be where it was.
 pub fn lab(plan: &LabPlan) -> String {
-    let preset = plan.preset.as_ref().map(|preset| format!(" --preset {}", quoted(preset))).unwrap_or_default();
-    let server = plan.server.as_ref().map(|server| format!(" --server {}", quoted(server))).unwrap_or_default();
-    let command = format!("plimsoll lab {}{preset}{server} --seed {}", quoted(&plan.file), plan.seed);
+    let mut words = vec![format!("plimsoll lab {}", operand(&plan.file))];
+    words.extend(plan.preset.as_ref().map(|preset| option("preset", preset)));
+    words.extend(plan.server.as_ref().map(|server| option("server", server)));
+    words.push(format!("--seed {}", plan.seed));
+    let command = words.join(" ");
     format!("# manifest.json of the recording holds the plan as it was resolved\n{command}")
 }
 
 /// Of a storage evaluation, from the plan of its manifest. That of a single test is not all there.
 pub fn storage(plan: &Value) -> String {
-    let directory = quoted(plan["directory"].as_str().unwrap_or_default());
+    let directory = operand(plan["directory"].as_str().unwrap_or_default());
     let mut words = vec![format!("plimsoll io {directory}")];
     let suite = plan["suite"].as_str().unwrap_or_default();
     if suite == "test" {
         words.push("--test …".to_owned());
     } else {
-        words.push(format!("--suite {}", quoted(suite)));
+        words.push(option("suite", suite));
     }
-    let probes = listed(plan["probes"].as_array().into_iter().flatten().cloned());
-    words.extend((!probes.is_empty()).then(|| format!("--probes {probes}")));
+    let probes = listed(plan["probes"].as_array().into_iter().flatten().filter_map(Value::as_u64));
+    words.extend((!probes.is_empty()).then(|| option("probes", &probes)));
     words.extend(plan["data_bytes"].as_u64().map(|bytes| format!("--size {bytes}")));
     words.extend(plan["window_seconds"].as_f64().map(|seconds| format!("--time {seconds}s")));
     words.extend(plan["seed"].as_u64().map(|seed| format!("--seed {seed}")));
@@ -106,23 +127,12 @@ fn listed<T: ToString>(values: impl Iterator<Item = T>) -> String {
     texts.collect::<Vec<_>>().join(",")
 }
 
-fn kebab(name: &str) -> String {
-    name.replace('_', "-")
-}
-
-/// As a shell takes it for one word (POSIX, Shell Command Language, 2.2.2).
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@+%".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use plimsoll_plan::points::LoadPoint;
+    use serde_json::json;
+    use std::process::Command;
 
     fn plan(target: &str) -> RunPlan {
         RunPlan {
@@ -166,9 +176,52 @@ mod tests {
         assert_eq!(line, "plimsoll quickstart --server mysql --connections 1,8 --time 10s --table-size 100");
     }
 
+    /// The words that a shell makes of a line.
+    fn words(line: &str) -> Vec<String> {
+        let script = line.replacen("plimsoll", "printf '%s\\0'", 1);
+        let out = Command::new("sh").args(["-c", &script]).current_dir("/").output().expect("a shell");
+        assert!(out.status.success() && out.stderr.is_empty(), "{line}: {out:?}");
+        let text = String::from_utf8(out.stdout).expect("text");
+        text.split_terminator('\0').map(str::to_owned).collect()
+    }
+
+    const EVIL: [&str; 6] =
+        ["a'; touch /tmp/x; '", "$(id)`id`", "--allow-commands", "", "two\nlines \u{1b}[2J\u{202e}", "*~!#&|<>\"\\"];
+
     #[test]
-    fn nothing_gets_out_of_a_word() {
-        assert_eq!(quoted("a'; rm -rf /"), r"'a'\''; rm -rf /'");
-        assert_eq!(quoted(""), "''");
+    fn a_shell_gives_every_recorded_word_back() {
+        for evil in EVIL {
+            let mut of_run = plan(evil);
+            of_run.protocol = evil.to_owned();
+            of_run.params.insert("mysql_storage_engine".to_owned(), evil.to_owned());
+            let expected = |name: &str| match evil.starts_with('-') {
+                true => vec![format!("--{name}={evil}")],
+                false => vec![format!("--{name}"), evil.to_owned()],
+            };
+            let found = words(&run("first", &of_run));
+            for name in ["target", "protocol", "mysql-storage-engine"] {
+                assert!(found.windows(expected(name).len()).any(|words| words == expected(name)), "{name}: {found:?}");
+            }
+            let options = found.iter().filter(|word| word.starts_with("--")).count();
+            assert_eq!(options, 9, "nothing else is an option: {found:?}");
+            let found = words(&storage(&json!({ "directory": evil, "suite": evil, "probes": [evil, 3, 4] })));
+            let operand = if evil.starts_with('-') { format!("./{evil}") } else { evil.to_owned() };
+            assert_eq!(found[..2], ["io".to_owned(), operand], "{found:?}");
+            assert!(found.windows(expected("suite").len()).any(|words| words == expected("suite")), "{found:?}");
+            assert_eq!(found[found.len() - 2..], ["--probes", "3,4"]);
+        }
+    }
+
+    #[test]
+    fn only_parameters_of_the_workload_are_pasted() {
+        for evil in ["x; touch /tmp/x", "$(id)", "allow-commands", "warehouses", "tables=1 --target x", ""] {
+            let mut forged = plan("private");
+            forged.params.insert(evil.to_owned(), "1".to_owned());
+            assert_eq!(run("first", &forged), run("first", &plan("private")), "{evil}");
+            let unknown = RunPlan { workload: evil.to_owned(), ..forged };
+            let found = words(&run("first", &unknown));
+            assert_eq!(found[..2], ["run", evil]);
+            assert!(!found.iter().any(|word| word.starts_with("--table")), "{found:?}");
+        }
     }
 }

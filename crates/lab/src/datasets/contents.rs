@@ -4,8 +4,8 @@ use crate::dataset::{Marker, State, TABLE, markers};
 use crate::error::LabError;
 use plimsoll_engine::control::Control;
 use plimsoll_server::snapshot::store::Content;
-use plimsoll_workloads::chosen::{Chosen, family};
-use plimsoll_workloads::summaries;
+use plimsoll_wire::text::identifier;
+use plimsoll_workloads::chosen::{Chosen, of_family};
 
 /// A dataset of a family, in a database.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,11 +22,6 @@ pub fn chosen_parameters(content: &Content) -> Vec<(&str, &serde_json::Value)> {
     let defaults = defaults.map(|chosen| chosen.dataset(content.seed).parameters()).unwrap_or_default();
     let all = content.parameters.iter();
     all.filter(|(name, value)| defaults.get(*name) != Some(value)).map(|(name, value)| (name.as_str(), value)).collect()
-}
-
-/// The first workload whose data are of this family.
-fn of_family(wanted: &str) -> Option<&'static str> {
-    summaries().map(|(name, _)| name).find(|name| family(name).is_ok_and(|family| family == wanted))
 }
 
 impl Found {
@@ -64,7 +59,7 @@ pub fn found(control: &mut Control) -> Result<Vec<Found>, LabError> {
     let databases = control.rows(&query).map_err(failed)?;
     let mut all = Vec::new();
     for database in databases.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
-        control.run(&format!("USE `{database}`")).map_err(failed)?;
+        control.run(&format!("USE {}", identifier(&database))).map_err(failed)?;
         for marker in markers(control)? {
             if marker.state == State::Loading {
                 return Err(LabError::Refused(format!(

@@ -8,6 +8,7 @@ use crate::target::OpenTarget;
 use crate::watch::Watcher;
 use plimsoll_engine::control::Control;
 use plimsoll_model::summary::Finding;
+use plimsoll_wire::text::identifier;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -64,7 +65,7 @@ pub fn sums(control: &mut Control, datasets: &[Found]) -> Result<BTreeMap<String
     control.set_limit(SUMMED_WITHIN);
     let mut all = BTreeMap::new();
     for Found { database, marker } in datasets {
-        let entered = control.run(&format!("USE `{database}`"));
+        let entered = control.run(&format!("USE {}", identifier(database)));
         entered.map_err(|failure| LabError::sql("looking for data", &failure))?;
         all.extend(checksums(control, &marker.description.tables)?);
     }

@@ -10,6 +10,7 @@ use plimsoll_engine::control::Control;
 use plimsoll_model::Flavour;
 use plimsoll_server::process::Identity;
 use plimsoll_server::settings::same_value;
+use plimsoll_wire::text::identifier;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,10 +19,13 @@ use std::collections::BTreeMap;
 /// buffer stay as they are.
 fn wanted(flavour: Flavour) -> &'static [(&'static str, &'static str)] {
     match flavour {
-        Flavour::MySql => &[("innodb_adaptive_flushing", "OFF"), ("innodb_max_dirty_pages_pct_lwm", "0")],
+        Flavour::MySql => &CHANGED,
         Flavour::MariaDb => &[],
     }
 }
+
+/// All that is ever changed, and to what.
+const CHANGED: [(&str, &str); 2] = [("innodb_adaptive_flushing", "OFF"), ("innodb_max_dirty_pages_pct_lwm", "0")];
 
 /// What was before, and of which process: one that was started since has its own settings.
 #[derive(Serialize, Deserialize)]
@@ -75,8 +79,11 @@ pub fn put_back(target: &mut OpenTarget) -> Result<(), LabError> {
             ))
         })?;
         if originals.server == server {
+            // Others can write the marker table: only what a load changes is put back.
             for (name, value) in &originals.values {
-                restore(control, name, value)?;
+                if CHANGED.iter().any(|(known, _)| known == name) {
+                    restore(control, name, value)?;
+                }
             }
         }
         dataset::forget_detail(control, &place)?;
@@ -103,7 +110,7 @@ fn identity(target: &OpenTarget) -> Option<Identity> {
 
 fn set(control: &mut Control, name: &str, value: &str) -> Result<(), Failure> {
     let value = if value.parse::<f64>().is_ok() { value.to_owned() } else { dataset::literal(value) };
-    control.run(&format!("SET GLOBAL {name} = {value}")).map(drop)
+    control.run(&format!("SET GLOBAL {} = {value}", identifier(name))).map(drop)
 }
 
 /// A variable of the server; none if it has no such variable.

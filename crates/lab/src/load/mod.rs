@@ -7,12 +7,12 @@ mod work;
 mod worker;
 
 pub use instance::put_back;
-pub(crate) use prepare::drop_routines;
 
 use crate::dataset::{self, State};
 use crate::error::LabError;
 use crate::target::OpenTarget;
 use crate::watch::{Event, LoadProgress, Watcher};
+use plimsoll_wire::text::identifiers;
 use plimsoll_workloads::dataset::Dataset;
 use prepare::{Prepared, prepare};
 use std::sync::Mutex;
@@ -79,8 +79,8 @@ pub fn load(
 
 /// Fresh statistics of all tables, so that plans do not depend on how far the server's own sampling has come.
 fn analyze(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<(), LabError> {
-    let names: Vec<String> = dataset.tables().iter().map(|table| format!("`{}`", table.name)).collect();
-    let statement = format!("ANALYZE TABLE {}", names.join(", "));
+    let names = dataset.tables().into_iter().map(|table| table.name);
+    let statement = format!("ANALYZE TABLE {}", identifiers(names));
     target.control.rows(&statement).map_err(|failure| LabError::sql("making statistics of the tables", &failure))?;
     Ok(())
 }

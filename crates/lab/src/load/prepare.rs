@@ -2,12 +2,15 @@
 
 use super::INDEX_EXISTS;
 use crate::dataset::{self, Description, Marker, State};
+use crate::drop::{drop_routines, made_by_load};
 use crate::error::LabError;
 use crate::target::OpenTarget;
 use plimsoll_engine::Failure;
 use plimsoll_engine::control::Control;
 use plimsoll_server::sample::disk_free;
-use plimsoll_workloads::dataset::{Dataset, Routine, Table};
+use plimsoll_wire::text::identifier;
+use plimsoll_workloads::chosen::names_of;
+use plimsoll_workloads::dataset::{Dataset, Names, Routine, Table};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -44,6 +47,10 @@ pub fn prepare(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<Prepare
             // Its tables are gone: it says nothing any more.
             _ => {
                 description.created_database = marker.description.created_database;
+                // Its parameters may be others; a family that no workload has is the caller's own.
+                let names = names_of(&marker.family, marker.description.loaded());
+                let names = names.map(|names| names.or_else(|| Some(Names::of(dataset)))).map_err(LabError::from);
+                made_by_load(&marker, names).map_err(LabError::Refused)?;
                 drop_routines(&mut target.control, &marker.description.routines)?;
                 dataset::forget(&mut target.control, dataset.family())?;
             }
@@ -54,7 +61,7 @@ pub fn prepare(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<Prepare
     }
     enough_disk(target, &tables)?;
     if created {
-        let make = format!("CREATE DATABASE `{}`", target.database);
+        let make = format!("CREATE DATABASE {}", identifier(&target.database));
         target.control.run(&make).map_err(|failure| LabError::sql("creating the database", &failure))?;
         target.enter_database()?;
     }
@@ -159,16 +166,6 @@ fn make_routines(
         }
     }
     Ok(None)
-}
-
-/// Drops procedures that a description names.
-pub fn drop_routines(control: &mut Control, routines: &[String]) -> Result<(), LabError> {
-    for routine in routines {
-        control
-            .run(&format!("DROP PROCEDURE IF EXISTS `{routine}`"))
-            .map_err(|failure| LabError::sql(&format!("dropping the procedure {routine}"), &failure))?;
-    }
-    Ok(())
 }
 
 /// Looks whether the data fit, where the server's disk can be seen.

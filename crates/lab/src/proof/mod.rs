@@ -20,6 +20,7 @@ use plimsoll_model::{Caveat, Flavour};
 use plimsoll_plan::knowledge;
 use plimsoll_plan::lab::Setting;
 use plimsoll_server::settings::ORIGIN;
+use plimsoll_wire::text::identifier;
 use process::Process;
 use std::collections::BTreeMap;
 use value::Match;
@@ -153,7 +154,7 @@ fn hear(proof: &mut Proof, lines: Vec<(Said, String)>) {
 
 /// What this connection has, of which the server says that it is new; none for what sessions have no value of.
 fn session_value(target: &mut OpenTarget, variable: &str) -> Result<Option<String>, LabError> {
-    match target.control.rows(&format!("SELECT 'value', @@SESSION.`{variable}`")) {
+    match target.control.rows(&format!("SELECT 'value', @@SESSION.{}", identifier(variable))) {
         Ok(rows) => Ok(rows.pairs().next().map(|(_, value)| value.to_owned())),
         Err(Failure::Server(message)) if message.code == GLOBAL_ONLY => Ok(None),
         // A variable that only SHOW knows.

@@ -11,6 +11,7 @@ use plimsoll_engine::control::Control;
 use plimsoll_server::snapshot::store::{Content, Description, Making, Stored};
 use plimsoll_server::snapshot::tree;
 use plimsoll_server::{Rig, Settings};
+use plimsoll_wire::text::{identifier, identifiers};
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
@@ -88,8 +89,8 @@ fn pin_statistics(control: &mut Control, tables: &[String]) -> Result<(), LabErr
     let found = control.rows(query).map_err(failed)?;
     let found: Vec<&str> = found.rows.iter().filter_map(|row| row.first()?.as_deref()).collect();
     for table in tables.iter().filter(|table| found.contains(&table.as_str())) {
-        control.run(&format!("ALTER TABLE `{table}` STATS_AUTO_RECALC = 0")).map_err(failed)?;
+        control.run(&format!("ALTER TABLE {} STATS_AUTO_RECALC = 0", identifier(table))).map_err(failed)?;
     }
-    control.rows(&format!("ANALYZE TABLE {}", server::list(tables))).map_err(failed)?;
+    control.rows(&format!("ANALYZE TABLE {}", identifiers(tables))).map_err(failed)?;
     Ok(())
 }

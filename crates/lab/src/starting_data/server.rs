@@ -7,6 +7,7 @@ use crate::target::{DATABASE, OpenTarget};
 use crate::watch::{Event, Watcher};
 use plimsoll_engine::control::Control;
 use plimsoll_server::{Build, Ending, Opening, Rig, Settings};
+use plimsoll_wire::text::identifiers;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -42,13 +43,8 @@ pub(crate) fn open(
 /// [`LabError::Environment`] with the server's words.
 pub fn checksums(control: &mut Control, tables: &[String]) -> Result<BTreeMap<String, String>, LabError> {
     let failed = |failure| LabError::sql("asking for the checksums of the tables", &failure);
-    let rows = control.rows(&format!("CHECKSUM TABLE {} EXTENDED", list(tables))).map_err(failed)?;
+    let rows = control.rows(&format!("CHECKSUM TABLE {} EXTENDED", identifiers(tables))).map_err(failed)?;
     Ok(rows.pairs().map(|(table, sum)| (table.to_owned(), sum.to_owned())).collect())
-}
-
-/// Names of tables as statements take them.
-pub(super) fn list(tables: &[String]) -> String {
-    tables.iter().map(|table| format!("`{table}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Stops the server so that it leaves nothing to be done at the next start: no redo to apply, nothing to purge or merge

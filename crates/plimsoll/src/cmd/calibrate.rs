@@ -14,7 +14,7 @@ pub fn run(args: CalibrateArgs) -> anyhow::Result<u8> {
     terminal::note(&format!("measuring for {:.0} s …", args.time.as_secs_f64()));
     let found = calibrate(&home, args.time.as_secs_f64(), &mut progress)?;
     if args.json {
-        terminal::result(&serde_json::to_string_pretty(&found)?)?;
+        terminal::json(&found)?;
     } else {
         let told = |field: &str, value: f64, unit: &str| {
             Measured { value: Some(value), estimate: found.estimates.get(field).cloned() }.in_words(unit)

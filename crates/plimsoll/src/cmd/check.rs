@@ -46,7 +46,7 @@ fn show(workload: &str, findings: &[Finding], json: bool) -> anyhow::Result<u8> 
         let document = serde_json::json!({
             "schema_version": 1, "workload": workload, "checks": findings, "broken": broken, "skipped": skipped,
         });
-        terminal::result(&serde_json::to_string_pretty(&document)?)?;
+        terminal::json(&document)?;
     } else {
         terminal::result(&listed(findings))?;
     }

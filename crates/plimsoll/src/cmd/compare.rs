@@ -15,11 +15,10 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<u8> {
         Compared::Runs(found) => found,
         Compared::Storage(found) => return storage(args, &found),
     };
-    let text = match args.json {
-        true => serde_json::to_string_pretty(&found)?,
-        false => comparison::terminal(&found, terminal::look()),
-    };
-    terminal::result(&text)?;
+    match args.json {
+        true => terminal::json(&found)?,
+        false => terminal::styled(&comparison::terminal(&found, terminal::look()))?,
+    }
     let Some(limit) = args.fail_if_slower else { return Ok(DONE) };
     let gate = comparison::gate(&found, limit);
     terminal::note(&gate.why);
@@ -33,10 +32,9 @@ fn storage(args: &CompareArgs, found: &IoComparison) -> anyhow::Result<u8> {
                    `plimsoll compare --json`";
         return Err(LabError::Refused(why.to_owned()).into());
     }
-    let text = match args.json {
-        true => serde_json::to_string_pretty(found)?,
-        false => io::comparison::terminal(found, terminal::look()),
-    };
-    terminal::result(&text)?;
+    match args.json {
+        true => terminal::json(found)?,
+        false => terminal::styled(&io::comparison::terminal(found, terminal::look()))?,
+    }
     Ok(DONE)
 }

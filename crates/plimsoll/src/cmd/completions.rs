@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory};
 pub fn run(args: CompletionsArgs) -> anyhow::Result<u8> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut shown(&Cli::command()), "plimsoll", &mut script);
-    terminal::result(&String::from_utf8_lossy(&script))?;
+    terminal::document(&String::from_utf8_lossy(&script))?;
     Ok(DONE)
 }
 

@@ -26,7 +26,7 @@ fn list(home: &Home, json: bool) -> anyhow::Result<u8> {
     let all = store::list(home).map_err(LabError::from)?;
     if json {
         let rows: Vec<Value> = all.iter().map(row).collect();
-        terminal::result(&serde_json::to_string_pretty(&rows)?)?;
+        terminal::json(&rows)?;
         return Ok(DONE);
     }
     if all.is_empty() {
@@ -87,7 +87,7 @@ fn save(home: &Home, (name, server, method): (&str, Option<&str>, Choice), json:
     progress.clear();
     let saved = saved?;
     match json {
-        true => terminal::result(&serde_json::to_string_pretty(&document(name, &saved))?)?,
+        true => terminal::json(&document(name, &saved))?,
         false => terminal::result(&told(name, &saved))?,
     }
     Ok(if saved.stored.is_some() { DONE } else { CHECK_FAILED })
@@ -155,7 +155,7 @@ fn copy(home: &Home, id: &str, directory: &Path, json: bool) -> anyhow::Result<u
             "schema_version": 1, "id": id, "directory": stored.directory, "bytes": stored.description.bytes,
             "method": method, "seconds": seconds,
         });
-        terminal::result(&serde_json::to_string_pretty(&document)?)?;
+        terminal::json(&document)?;
     } else {
         let size = megabytes(stored.description.bytes);
         terminal::note(&format!("{id}: {size} copied by {method} and every file proved equal in {seconds:.1} s"));

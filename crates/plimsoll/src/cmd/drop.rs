@@ -3,9 +3,12 @@
 use super::{DONE, target};
 use crate::args::DropArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_lab::drop::drop;
+use plimsoll_lab::drop::{Dropped, drop};
 use plimsoll_lab::{LabError, OpenTarget};
 use plimsoll_server::Home;
+
+/// Tables that are named; there may be a hundred thousand.
+const SHOWN: usize = 50;
 
 pub fn run(args: DropArgs) -> anyhow::Result<u8> {
     let family = plimsoll_workloads::chosen::family(&args.workload)?;
@@ -14,7 +17,20 @@ pub fn run(args: DropArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
     let dropped = drop(&mut target, family)?;
-    let database = if dropped.database { format!(" and the database {}", target.database) } else { String::new() };
-    terminal::note(&format!("dropped {}{database}", dropped.tables.join(", ")));
+    terminal::note(&told(&dropped, &target.database));
     Ok(DONE)
+}
+
+fn told(dropped: &Dropped, database: &str) -> String {
+    let shown: Vec<&str> = dropped.tables.iter().take(SHOWN).map(String::as_str).collect();
+    let more = match dropped.tables.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more tables"),
+    };
+    let database = match (&dropped.stays, dropped.database) {
+        (Some(why), _) => format!("; the database {database} stays: {why}"),
+        (None, true) => format!(" and the database {database}"),
+        (None, false) => String::new(),
+    };
+    format!("dropped {}{more}{database}", shown.join(", "))
 }

@@ -95,11 +95,11 @@ fn test(args: &IoArgs) -> Option<TestOptions> {
 fn show(args: &IoArgs, test: Option<&TestOptions>, finished: Finished) -> anyhow::Result<u8> {
     let Finished { summary, recording, ended } = finished;
     match (args.json, test, summary.probes.first()) {
-        (true, _, _) => terminal::result(&serde_json::to_string_pretty(&summary)?)?,
+        (true, _, _) => terminal::json(&summary)?,
         (false, Some(options), Some(probe)) => {
             terminal::result(&(listing(probe, options) + &caveats(&summary, probe)))?
         }
-        (false, _, _) => terminal::result(&report::terminal(&summary, terminal::look()))?,
+        (false, _, _) => terminal::styled(&report::terminal(&summary, terminal::look()))?,
     }
     match &ended {
         Some(Ended::Failed(why)) => terminal::note(&clean(&format!("plimsoll: the evaluation ended early: {why}"))),

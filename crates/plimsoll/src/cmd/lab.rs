@@ -13,11 +13,11 @@ use plimsoll_lab::execute::resume::plan_of;
 use plimsoll_lab::execute::{Finished, Options, execute};
 use plimsoll_lab::text_file;
 use plimsoll_lab::trial::Ended;
+use plimsoll_model::text::{escaped, shell_word};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::leave::Given;
 use plimsoll_plan::lab::{TrialPlan, file};
 use plimsoll_report::lab;
-use plimsoll_report::text::clean;
 use plimsoll_server::Home;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,8 +60,10 @@ fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan, given: &Given) -> anyho
     let mut machine = Machine::dry(home, given);
     let prospects = machine.check(plan)?;
     let found = dry_run(&mut machine, plan, &prospects, given)?;
-    let text = if args.json { serde_json::to_string_pretty(&found)? } else { listing::text(&found) };
-    terminal::result(&text)?;
+    match args.json {
+        true => terminal::json(&found)?,
+        false => terminal::result(&listing::text(&found))?,
+    }
     Ok(DONE)
 }
 
@@ -87,7 +89,7 @@ fn read(path: &Path, args: &LabArgs) -> anyhow::Result<LabPlan> {
 fn begun_with(plan: LabPlan, args: &LabArgs) -> Result<LabPlan, LabError> {
     match (&plan.server, &args.server) {
         (Some(begun), Some(given)) if begun != given => {
-            Err(LabError::Refused(format!("the lab was begun with --server {}; go on with that", clean(begun))))
+            Err(LabError::Refused(format!("the lab was begun with --server {}; go on with that", escaped(begun))))
         }
         (None, Some(_)) => Err(LabError::Refused("the lab was begun without --server; go on without it".to_owned())),
         _ => Ok(plan),
@@ -107,12 +109,12 @@ fn recording(home: &Home, text: &str) -> Result<PathBuf, LabError> {
         [one] => Ok(one.clone()),
         [] => Err(LabError::Refused(format!(
             "there is no recording `{}` in {}",
-            clean(text),
+            escaped(text),
             home.recordings().display()
         ))),
         [first, .., last] => Err(LabError::Refused(format!(
             "`{}` is part of the names of {} recordings, from {} to {}; give more of it",
-            clean(text),
+            escaped(text),
             found.len(),
             first.display(),
             last.display()
@@ -122,14 +124,16 @@ fn recording(home: &Home, text: &str) -> Result<PathBuf, LabError> {
 
 fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
     let Finished { summary, recording, ended, failed, broken, goes_on } = finished;
-    let text = match args.json {
-        true => serde_json::to_string_pretty(&summary)?,
-        false => lab::terminal(&summary, terminal::look()),
-    };
-    terminal::result(&text)?;
+    match args.json {
+        true => terminal::json(&summary)?,
+        false => terminal::styled(&lab::terminal(&summary, terminal::look()))?,
+    }
     let resumed = recording.file_name().map_or_else(|| recording.clone(), PathBuf::from);
     let goes_on = match goes_on {
-        true => format!("; `plimsoll lab --resume {}{}` goes on with it", resumed.display(), said_again(args)),
+        true => {
+            let resumed = shell_word(&resumed.to_string_lossy());
+            format!("; `plimsoll lab --resume {resumed}{}` goes on with it", said_again(args))
+        }
         false => String::new(),
     };
     tell_failures(&failed, summary.trials.done + summary.trials.failed);
@@ -160,9 +164,10 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
 
 /// What no recording can say, and whoever goes on with one says again.
 fn said_again(args: &LabArgs) -> String {
-    let server = args.server.as_ref().map_or(String::new(), |server| format!(" --server {server}"));
+    let server = args.server.as_ref().map_or(String::new(), |server| format!(" --server {}", shell_word(server)));
     let leave = if args.allow_commands { " --allow-commands" } else { "" };
-    let places: String = args.password_for.iter().map(|place| format!(" --password-for {place}")).collect();
+    let places: String =
+        args.password_for.iter().map(|place| format!(" --password-for {}", shell_word(&place.to_string()))).collect();
     format!("{server}{leave}{places}")
 }
 

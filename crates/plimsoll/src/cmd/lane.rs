@@ -4,6 +4,7 @@ use super::{CHECK_FAILED, DONE};
 use crate::args::{LaneAction, LaneArgs};
 use crate::terminal;
 use plimsoll_lab::LabError;
+use plimsoll_model::text::shell_word;
 use plimsoll_server::Home;
 use plimsoll_storage::lane::check::{Finding, is_sound};
 use plimsoll_storage::lane::journal::State;
@@ -46,7 +47,7 @@ fn up(lanes: &Lanes, name: &str, size: Option<u64>, checked: bool) -> anyhow::Re
 /// How to use what a lane has beside its directory.
 fn explain(lane: &Lane) {
     if let Some(group) = &lane.group {
-        let line = format!("echo $$ > {}/cgroup.procs", group.display());
+        let line = format!("echo $$ > {}", shell_word(&group.join("cgroup.procs").to_string_lossy()));
         terminal::note(&format!("its limits hold for `plimsoll io`; another shell joins them with: {line}"));
     }
     if let Some(device) = &lane.server_device {
@@ -94,7 +95,7 @@ fn list(lanes: &Lanes, json: bool) -> anyhow::Result<u8> {
     let listed = lanes.list().map_err(LabError::from)?;
     let missing = missing();
     if json {
-        terminal::result(&serde_json::to_string_pretty(&document(&listed, &missing))?)?;
+        terminal::json(&document(&listed, &missing))?;
         return Ok(DONE);
     }
     for (name, what, packages) in kinds() {

@@ -111,7 +111,7 @@ fn show(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<u8> {
     let recorded = super::run::recorded(&finished);
     let recorded = recorded.unwrap_or_else(|| Recorded::of_run("quickstart", finished.summary.clone()));
     let recorded = Recorded { title: "quickstart".to_owned(), ..recorded };
-    terminal::result(&plimsoll_report::terminal(&recorded, terminal::look()))?;
+    terminal::styled(&plimsoll_report::terminal(&recorded, terminal::look()))?;
     match &finished.ended {
         Some(Ended::Failed(why)) => terminal::note(&format!("plimsoll: the sweep ended early: {why}")),
         Some(Ended::Interrupted) => terminal::note("interrupted; what was measured is kept"),

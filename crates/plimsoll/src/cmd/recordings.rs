@@ -26,11 +26,11 @@ pub fn run(args: &RecordingsArgs) -> anyhow::Result<u8> {
 fn list(listing: &Listing, json: bool) -> anyhow::Result<u8> {
     if json {
         let rows: Vec<Value> = listing.recordings.iter().map(row).collect();
-        terminal::result(&serde_json::to_string_pretty(&rows)?)?;
+        terminal::json(&rows)?;
     } else if listing.recordings.is_empty() {
         terminal::note("no recordings yet; `plimsoll run` makes one");
     } else {
-        terminal::result(&table(&listing_table(listing), terminal::look()))?;
+        terminal::styled(&table(&listing_table(listing), terminal::look()))?;
     }
     for error in &listing.unreadable {
         terminal::note(&format!("cannot be read: {error}"));
@@ -64,7 +64,7 @@ fn row(entry: &Entry) -> Value {
 fn show(listing: &Listing, text: &str) -> anyhow::Result<u8> {
     let directory = recordings::latest(listing, text)?;
     let recorded = recorded(&directory)?;
-    terminal::result(&plimsoll_report::terminal(&recorded, terminal::look()))?;
+    terminal::styled(&plimsoll_report::terminal(&recorded, terminal::look()))?;
     if matches!(recorded.subject, Subject::Lab(_)) {
         terminal::what_limited(&recorded);
     }

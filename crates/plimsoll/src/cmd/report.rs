@@ -29,7 +29,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<u8> {
     let recorded = found.iter().map(|directory| recorded(directory)).collect::<anyhow::Result<Vec<Recorded>>>()?;
     let text = text(&document(&recorded), args, format)?;
     match (&args.output, format) {
-        (Some(path), _) if path == Path::new(STANDARD_OUTPUT) => terminal::result(&text)?,
+        (Some(path), _) if path == Path::new(STANDARD_OUTPUT) => terminal::document(&text)?,
         (Some(path), _) => {
             fs::write(path, text).with_context(|| format!("the report cannot be written: {}", path.display()))?;
             terminal::note(&format!("written: {}", path.display()));
@@ -38,7 +38,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<u8> {
             let path = write_beside(Path::new("."), &text)?;
             terminal::result(&path.canonicalize().unwrap_or(path).display().to_string())?;
         }
-        (None, _) => terminal::result(&text)?,
+        (None, _) => terminal::document(&text)?,
     }
     Ok(DONE)
 }

@@ -102,9 +102,9 @@ fn show(args: &RunArgs, finished: Finished) -> anyhow::Result<u8> {
     let summary = &finished.summary;
     let shown = recorded(&finished).unwrap_or_else(|| Recorded::of_run(&summary.workload, summary.clone()));
     if args.json {
-        terminal::result(&serde_json::to_string_pretty(&finished.summary)?)?;
+        terminal::json(&finished.summary)?;
     } else {
-        terminal::result(&plimsoll_report::terminal(&shown, terminal::look()))?;
+        terminal::styled(&plimsoll_report::terminal(&shown, terminal::look()))?;
         if let Some(findings) = &finished.summary.checks {
             terminal::result(&super::check::listed(findings))?;
         }

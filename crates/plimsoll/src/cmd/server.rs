@@ -71,7 +71,7 @@ fn list(home: &Home, json: bool) -> anyhow::Result<u8> {
     let all = registry::list(home).map_err(LabError::from)?;
     if json {
         let rows: Vec<_> = all.iter().map(row).collect();
-        terminal::result(&serde_json::to_string_pretty(&rows)?)?;
+        terminal::json(&rows)?;
         return Ok(DONE);
     }
     if all.is_empty() {

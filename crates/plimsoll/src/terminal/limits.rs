@@ -1,6 +1,7 @@
 //! What is said below a result: what limited it, and where there is more.
 
 use super::{note, tty};
+use plimsoll_model::text::shell_word;
 use plimsoll_report::section::{busiest, label};
 use plimsoll_report::subject::{Recorded, Subject, Trial};
 use plimsoll_report::terminal::wrapped;
@@ -23,7 +24,7 @@ pub fn what_limited(recorded: &Recorded) {
 /// Notes how a report of a recording is made.
 pub fn next_step(recording: &Path) {
     if let Some(name) = recording.file_name() {
-        note(&format!("`plimsoll report {}` makes the report", name.to_string_lossy()));
+        note(&format!("`plimsoll report {}` makes the report", shell_word(&name.to_string_lossy())));
     }
 }
 

@@ -7,6 +7,7 @@ use super::{interrupt_flag, note};
 use plimsoll_lab::watch::{IoEvent, LabEvent, LoadProgress};
 use plimsoll_lab::{Event, Watcher};
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_model::text::escaped;
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_report::format::{counted, duration};
 use plimsoll_report::text::clean;
@@ -233,7 +234,7 @@ impl Watcher for Progress {
 
     fn done_by_hand(&mut self, what: &str) -> bool {
         SCREEN.show(None);
-        note(&format!("to do by hand: {}\npress Enter when it is done, Ctrl-C to end here", clean(what)));
+        note(&format!("to do by hand: {}\npress Enter when it is done, Ctrl-C to end here", escaped(what)));
         std::io::stdin().is_terminal() && self.line_was_typed().unwrap_or(false)
     }
 }

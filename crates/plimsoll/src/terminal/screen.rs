@@ -5,7 +5,7 @@
 use super::canvas::Canvas;
 use super::tty::Tty;
 use super::view::View;
-use plimsoll_report::text::clean;
+use plimsoll_model::text::escaped;
 use std::collections::VecDeque;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -148,7 +148,7 @@ impl Screen {
         self.live
     }
 
-    /// Prints lines, without control characters whoever wrote them.
+    /// Prints lines; what would steer a terminal is shown as `\u{1b}`, whoever wrote it.
     pub fn say(&self, text: &str) {
         let mut state = self.shared.state();
         state.lines.extend(text.lines().map(printable));
@@ -203,7 +203,7 @@ impl Screen {
 
 /// One line of text that others may have written, of bounded length.
 fn printable(text: &str) -> String {
-    let mut line = clean(text);
+    let mut line = escaped(text);
     if let Some((at, _)) = line.char_indices().nth(MOST_CHARACTERS) {
         line.truncate(at);
         line.push('…');
@@ -229,11 +229,11 @@ mod tests {
         screen.say("one\x1b[31m\ntwo\u{202e}");
         screen.say(&"x".repeat(1_000_000));
         screen.settle();
-        let mut found = vec![0; 16 + MOST_CHARACTERS];
+        let mut found = vec![0; 30 + MOST_CHARACTERS];
         reader.read_exact(&mut found).expect("as much as was written");
         assert_eq!(
             String::from_utf8(found).expect("text"),
-            format!("one[31m\ntwo\n{}…\n", "x".repeat(MOST_CHARACTERS))
+            format!("one\\u{{1b}}[31m\ntwo\\u{{202e}}\n{}…\n", "x".repeat(MOST_CHARACTERS))
         );
     }
 

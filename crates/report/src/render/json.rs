@@ -2,7 +2,8 @@
 
 use crate::document::{Block, Chart, Document, Figure, Finding, Item, Section, TitledTable};
 use crate::table::{Column, Table};
-use crate::text::{clean, clean_lines, is_unfit};
+use crate::text::{clean, clean_lines};
+use plimsoll_model::text::escaped_json;
 use serde_json::{Value, json};
 
 /// Added fields do not raise it.
@@ -129,14 +130,10 @@ struct Inert(Value);
 impl std::fmt::Display for Inert {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = if f.alternate() { format!("{:#}", self.0) } else { self.0.to_string() };
-        // Outside of texts there are none of these but the line breaks of the layout.
-        for c in text.chars() {
+        // Outside of texts there are none of these.
+        for c in escaped_json(&text).chars() {
             match c {
-                '\n' => f.write_str("\n")?,
                 '<' | '>' | '&' => write!(f, "\\u{:04x}", u32::from(c))?,
-                c if is_unfit(c) => {
-                    c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(f, "\\u{unit:04x}"))?
-                }
                 c => write!(f, "{c}")?,
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::sample;
 use plimsoll_model::Caveat;
+use plimsoll_model::text::is_unfit;
 use plimsoll_report::document::{
     Axis, Band, Block, Chart, ChartLine, ChartPanel, Document, Figure, Finding, Item, NamedPlace, Section, TitledTable,
 };
@@ -12,12 +13,14 @@ use roxmltree::ParsingOptions;
 use serde_json::Value;
 
 const EVIL: &str = "=1+1|`</script></style>]]><b onload='x'>\"\u{1b}[2J\u{202e}\u{2028}\u{0}\r\n# ![x](https://evil.example) \
-                    ```\n@SUM(A1),\u{feff}";
+                    ```\n@SUM(A1),\u{feff}\u{202a}\u{202b}\u{202d}\u{202c}\u{2066}\u{2067}\u{2068}\u{2069}\
+                    \u{200e}\u{200f}\u{61c}\u{2029}\u{200b}\u{200d}\u{9b}\u{7f} שלום مرحبا e\u{301}";
 
 fn shown(document: &Document, format: Format<'_>) -> String {
     let text = render(document, format).expect("the figure is there");
     assert!(text.ends_with('\n'), "{format:?}");
-    let steers = |c: char| (c.is_control() && c != '\n' && c != '\r') || "\u{202e}\u{2028}\u{feff}".contains(c);
+    // A page keeps numbers and their words on one line with the last.
+    let steers = |c: char| is_unfit(c) && !matches!(c, '\n' | '\r' | '\u{2060}');
     assert!(!text.contains(steers), "{format:?} has characters that steer");
     text
 }
@@ -83,6 +86,13 @@ fn a_page_shows_it_and_stays_well_formed() {
     assert_eq!(chart["panels"][0]["lines"][0]["values"][0], Value::Null, "what is no number is none");
     assert!(chart["x"]["title"].as_str().is_some_and(|title| title.starts_with("=1+1|`</script>")), "{chart}");
     assert!(fragment(&hostile()).starts_with("<header>") && page.contains(&fragment(&hostile())));
+}
+
+#[test]
+fn every_format_shows_what_people_write() {
+    for format in [Format::Html, Format::Markdown, Format::Json, Format::Csv, Format::Svg(None)] {
+        assert!(shown(&hostile(), format).contains("שלום مرحبا e\u{301}"), "{format:?}");
+    }
 }
 
 #[test]

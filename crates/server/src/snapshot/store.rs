@@ -15,6 +15,7 @@ use crate::lock::Lock;
 use crate::{Build, Home, ServerError};
 use plimsoll_host::owner;
 use plimsoll_host::remove::must_hold_no_mount;
+use plimsoll_model::text::escaped;
 use rustix::fs::syncfs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -305,7 +306,7 @@ fn is_name(id: &str) -> bool {
 
 fn place_of(home: &Home, id: &str) -> Result<PathBuf, ServerError> {
     if !is_name(id) {
-        return Err(ServerError::DatasetName { id: id.chars().filter(|c| !c.is_control()).collect() });
+        return Err(ServerError::DatasetName { id: escaped(id) });
     }
     home.must_own(DATASETS, &home.datasets())?;
     Ok(home.datasets().join(id))

@@ -2,6 +2,7 @@
 
 use super::Kind;
 use super::parameters::{Layout, Parameters};
+use crate::dataset::Names;
 
 /// A column as `information_schema.columns` shows it on every server of the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +118,12 @@ impl Schema {
     pub fn columns(&self) -> &'static [Column] {
         if self.kind == Kind::BulkInsert { BULK_INSERT } else { SBTEST }
     }
+}
+
+/// What the data of these parameters consist of.
+pub fn names(kind: Kind, parameters: &Parameters) -> Names {
+    let schema = Schema::new(kind, parameters);
+    Names { tables: schema.tables().map(|table| schema.table_name(table)).collect(), ..Names::default() }
 }
 
 pub(super) fn table_name(layout: Layout, table: u64) -> String {

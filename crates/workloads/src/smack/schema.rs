@@ -1,6 +1,7 @@
 //! The table: its DDL as super-smack has it, and the columns by which `check` recognises it.
 
 use super::parameters::Engine;
+use crate::dataset::Names;
 use crate::oltp::schema::Column;
 
 pub const TABLE_NAME: &str = "http_auth";
@@ -15,6 +16,11 @@ const fn integer(name: &'static str) -> Column {
 
 /// In the order of the table.
 pub const COLUMNS: &[Column] = &[text("username"), text("pass"), integer("uid"), integer("gid")];
+
+/// What the data consist of.
+pub fn names() -> Names {
+    Names { tables: [TABLE_NAME.to_owned()].into(), ..Names::default() }
+}
 
 /// The original names no engine and takes the server's default, which has changed since.
 pub fn create_table(engine: Engine) -> String {

@@ -2,6 +2,7 @@
 
 use super::parameters::{NAME, Profile, refuse};
 use crate::error::Error;
+use plimsoll_model::text::escaped;
 
 /// A spelling of the original, the parameter that it stands for, and the texts that it takes.
 struct Alias {
@@ -58,7 +59,7 @@ fn spell_out(name: String, text: String, profile: Profile) -> Result<(String, St
             Err(Error::BadValue {
                 workload: NAME,
                 name: alias.name,
-                found: text.escape_debug().to_string(),
+                found: escaped(&text),
                 accepted: format!("one of {}", originals.join(", ")),
             })
         }

@@ -4,6 +4,7 @@ use super::{aliases, dates};
 use crate::dataset::Loaded;
 use crate::error::Error;
 use crate::parameter::{self, ParameterSpec, Slot};
+use plimsoll_model::text::escaped;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -380,7 +381,7 @@ fn typed_profile(pairs: &[(String, String)]) -> Result<Option<Profile>, Error> {
         None => Err(Error::BadValue {
             workload: NAME,
             name: "profile",
-            found: text.escape_debug().to_string(),
+            found: escaped(text),
             accepted: format!("one of {}", Profile::NAMES.join(", ")),
         }),
     }

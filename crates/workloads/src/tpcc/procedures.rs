@@ -20,6 +20,11 @@ pub fn routines(parameters: &Parameters) -> Vec<Routine> {
     (1..=parameters.tables).flat_map(of_set).collect()
 }
 
+/// What the procedures of a set are called.
+pub fn names(profile: Profile, set: u64) -> [String; 5] {
+    CALLS.map(|role| name(profile, role, set))
+}
+
 fn name(profile: Profile, role: Role, set: u64) -> String {
     let transaction = role.name().trim_start_matches("call_");
     let number = if profile == Profile::Sysbench { set.to_string() } else { String::new() };

@@ -5,6 +5,7 @@ use super::reading::meant;
 use super::sizes::MOST_PRESETS;
 use super::value::{Kind, Value};
 use crate::error::PlanError;
+use plimsoll_model::text::escaped;
 
 /// Lists of the document whose entries a preset changes by name.
 const BY_NAME: [&str; 2] = ["variant", "rung"];
@@ -36,7 +37,7 @@ pub(super) fn find<'p>(presets: &'p [(String, Value)], wanted: &str, document: &
         };
         PlanError::File {
             at: presets.first().map_or(&document.at, |(_, preset)| &preset.at).clone(),
-            problem: format!("there is no preset `{}`{}; {there}", wanted.escape_debug(), meant(wanted, names())),
+            problem: format!("there is no preset `{}`{}; {there}", escaped(wanted), meant(wanted, names())),
         }
     })
 }

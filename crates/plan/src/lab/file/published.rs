@@ -4,6 +4,7 @@ use super::reading::{Fields, meant};
 use super::value::Value;
 use crate::error::PlanError;
 use crate::lab::{Published, PublishedKind};
+use plimsoll_model::text::escaped;
 
 const KEYS: [&str; 18] = [
     "id",
@@ -121,7 +122,7 @@ fn known(value: &Value, what: &str, names: &[&str]) -> Result<String, PlanError>
     }
     let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let meant = meant(name, names.iter().copied());
-    Err(value.problem(format!("the plan has no {what} `{}`{meant}; there is {there}", name.escape_debug())))
+    Err(value.problem(format!("the plan has no {what} `{}`{meant}; there is {there}", escaped(name))))
 }
 
 /// What the plan judges words by; a number or a range of the source needs nothing beside it.

@@ -77,7 +77,7 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Value, PlanError> {
     // The message alone: the error as a whole quotes the line, which may hold a password.
     let table = DeTable::parse(text).map_err(|error| PlanError::File {
         at: lines.at(error.span().map_or(0, |span| span.start)),
-        problem: format!("this is not TOML: {}", error.message()),
+        problem: format!("this is not TOML: {}", error.message().replace('\n', ", ")),
     })?;
     let top = lines.at(0);
     Ok(Value { name: String::new(), kind: lines.table("", &top, table.into_inner())?, at: top })

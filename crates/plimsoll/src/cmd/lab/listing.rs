@@ -3,8 +3,8 @@
 use plimsoll_lab::execute::dry_run::{ActionPlan, DryRun, SettingPlan, VariantPlan};
 use plimsoll_lab::execute::preflight::leave::words;
 use plimsoll_model::samples::Phase;
+use plimsoll_model::text::escaped;
 use plimsoll_report::format::{counted, duration};
-use plimsoll_report::text::clean;
 
 /// Characters of the widest column.
 const WIDEST: usize = 48;
@@ -16,7 +16,7 @@ pub fn text(found: &DryRun) -> String {
     trials(found, &mut lines);
     actions(found, &mut lines);
     found.variants.iter().for_each(|variant| one_variant(variant, &mut lines));
-    lines.iter().map(|line| clean(line).trim_end().to_owned() + "\n").collect()
+    lines.iter().map(|line| escaped(line).trim_end().to_owned() + "\n").collect()
 }
 
 fn trials(found: &DryRun, lines: &mut Vec<String>) {

@@ -1,11 +1,20 @@
 //! Removes what `load` created, and nothing else.
 
+mod grants;
+mod left;
+mod own;
+
 use crate::dataset;
 use crate::error::LabError;
-use crate::load::{drop_routines, put_back};
+use crate::load::put_back;
 use crate::target::OpenTarget;
 use plimsoll_engine::Failure;
 use plimsoll_engine::control::Control;
+use plimsoll_wire::text::identifier;
+use plimsoll_workloads::chosen::names_of;
+use plimsoll_workloads::dataset::{Loaded, Names};
+
+pub(crate) use own::made_by_load;
 
 /// "A foreign key refers to it", as MariaDB and MySQL say it.
 const REFERRED_TO: [u16; 2] = [1451, 3730];
@@ -15,14 +24,29 @@ const REFERRED_TO: [u16; 2] = [1451, 3730];
 pub struct Dropped {
     pub tables: Vec<String>,
     pub database: bool,
+    /// Why a database that Plimsoll made stays.
+    pub stays: Option<String>,
 }
 
 /// Drops the tables and procedures of a dataset that Plimsoll loaded, and the database if Plimsoll made it and nothing else
-/// is in it.
+/// is in it, as far as the login can know.
 ///
 /// # Errors
-/// [`LabError::Refused`] for data without Plimsoll's marker.
+/// [`LabError::Refused`], and nothing was dropped, for data without Plimsoll's marker, or with one that names what no load
+/// makes, or if others have put something in the place of a table or on it.
 pub fn drop(target: &mut OpenTarget, family: &str) -> Result<Dropped, LabError> {
+    drop_named(target, family, &|loaded| Ok(names_of(family, loaded)?))
+}
+
+/// The same where `names` says what data of the family consist of that were loaded with these parameters.
+///
+/// # Errors
+/// As [`drop`].
+pub fn drop_named(
+    target: &mut OpenTarget,
+    family: &str,
+    names: &dyn Fn(Loaded<'_>) -> Result<Option<Names>, LabError>,
+) -> Result<Dropped, LabError> {
     let nothing = |why: String| LabError::Refused(format!("nothing was dropped: {why}"));
     if !target.enter_database()? {
         return Err(nothing(format!("there is no database `{}`", target.database)));
@@ -33,23 +57,19 @@ pub fn drop(target: &mut OpenTarget, family: &str) -> Result<Dropped, LabError> 
             target.database
         )));
     };
+    made_by_load(&marker, names(marker.description.loaded())).map_err(nothing)?;
+    let foreign = own::put_there_by_others(&mut target.control, &marker.description.tables)?;
+    foreign.map_or(Ok(()), |what| Err(nothing(what)))?;
     // What a load that was killed changed of the server goes with the marker otherwise.
     put_back(target)?;
     let control = &mut target.control;
     drop_tables(control, &marker.description.tables)?;
     drop_routines(control, &marker.description.routines)?;
     dataset::forget(control, family)?;
-    let mut dropped = Dropped { tables: marker.description.tables, database: false };
+    let mut dropped = Dropped { tables: marker.description.tables, ..Dropped::default() };
     if marker.description.created_database {
-        let left = control
-            .rows("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()")
-            .map_err(|failure| LabError::sql("asking for the tables of the database", &failure))?;
-        if left.single() == Some("0") {
-            control
-                .run(&format!("DROP DATABASE `{}`", target.database))
-                .map_err(|failure| LabError::sql("dropping the database", &failure))?;
-            dropped.database = true;
-        }
+        dropped.stays = left::drop_if_empty(control, &target.database)?;
+        dropped.database = dropped.stays.is_none();
     }
     Ok(dropped)
 }
@@ -61,7 +81,7 @@ fn drop_tables(control: &mut Control, tables: &[String]) -> Result<(), LabError>
         let mut referred_to = Vec::new();
         let mut why = None;
         for table in &left {
-            match control.run(&format!("DROP TABLE IF EXISTS `{table}`")) {
+            match control.run(&format!("DROP TABLE IF EXISTS {}", identifier(table))) {
                 Ok(_) => {}
                 Err(Failure::Server(message)) if REFERRED_TO.contains(&message.code) => {
                     why = Some(LabError::sql(&format!("dropping {table}"), &Failure::Server(message)));
@@ -74,6 +94,16 @@ fn drop_tables(control: &mut Control, tables: &[String]) -> Result<(), LabError>
             return Err(why);
         }
         left = referred_to;
+    }
+    Ok(())
+}
+
+/// Drops procedures that a description names.
+pub(crate) fn drop_routines(control: &mut Control, routines: &[String]) -> Result<(), LabError> {
+    for routine in routines {
+        control
+            .run(&format!("DROP PROCEDURE IF EXISTS {}", identifier(routine)))
+            .map_err(|failure| LabError::sql(&format!("dropping the procedure {routine}"), &failure))?;
     }
     Ok(())
 }
