@@ -11,7 +11,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// What a process may have mapped, KiB, and how long it may compute, seconds.
-const MEMORY_KIB: u64 = 512 << 10;
+const MEMORY_KIB: u64 = 256 << 10;
 const CPU_SECONDS: u64 = 30;
 /// The longest plan that is read, bytes.
 const LONGEST: usize = 256 << 10;

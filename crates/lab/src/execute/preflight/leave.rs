@@ -9,8 +9,8 @@ use std::io::IsTerminal;
 
 /// So many lines of what is asked for are shown before the rest is counted.
 const SHOWN: usize = 200;
-/// Characters of a value that are shown.
-const WIDEST: usize = 160;
+/// Characters of a value that are shown: who gives leave has to see all of a command, but nobody reads a book here.
+const WIDEST: usize = 2_000;
 
 /// Refuses what needs leave and has none, and prompts without anybody to answer them. It judges a plan by its values,
 /// wherever they were read, so a recording that is gone on with passes the same check as a file.
@@ -51,7 +51,7 @@ fn line(Asked { at, of, what }: &Asked) -> String {
     let (words, value) = words(what);
     let mut shown: String = value.escape_debug().take(WIDEST).collect();
     if value.escape_debug().nth(WIDEST).is_some() {
-        shown.push('…');
+        shown.push_str("… and more, which --dry-run shows");
     }
     format!("{at}: {of} {words}: {shown}")
 }
