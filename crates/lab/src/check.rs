@@ -5,6 +5,7 @@ use crate::client;
 use crate::dataset::{self, Marker, State};
 use crate::error::LabError;
 use crate::target::OpenTarget;
+use crate::trial::epitaph::with_epitaph;
 use crate::watch::{Event, Watcher};
 use plimsoll_engine::control::Control;
 use plimsoll_engine::{Endpoint, Failure};
@@ -36,14 +37,48 @@ pub fn moment(marker: Option<&Marker>, workload: &str) -> Result<Moment, LabErro
     }
 }
 
-/// Asks and judges; a query that fails is a broken invariant, with the server's words.
-pub fn verdict(target: &mut OpenTarget, check: &Check) -> Finding {
+/// What servers say where a query finds the data to be others than it takes them for, or damaged: no such database,
+/// table, column, index; a broken view; a sum out of range; errors of the storage engine; tables and indexes that are corrupt,
+/// tablespaces that are missing.
+const SPEAKS_OF_DATA: [u16; 20] = [
+    1030, 1034, 1035, 1049, 1051, 1054, 1072, 1109, 1146, 1176, 1194, 1195, 1347, 1356, 1690, 1712, 1812, 1814, 1877,
+    1932,
+];
+
+/// A query that fails is a broken invariant, with the server's words, only if those speak of the data.
+///
+/// # Errors
+/// Every other failure says nothing of the data: the connection was lost, the server is full or shuts down, the right to
+/// read is missing.
+fn judged(judgement: &mut Judgement, failure: &Failure) -> Result<(), LabError> {
+    match failure {
+        Failure::Server(message) if SPEAKS_OF_DATA.contains(&message.code) => {
+            judgement.failed(failure.to_string());
+            Ok(())
+        }
+        _ => Err(LabError::sql("looking at the tables", failure)),
+    }
+}
+
+/// Asks and judges.
+///
+/// # Errors
+/// If it could not be asked.
+pub fn verdict(target: &mut OpenTarget, check: &Check) -> Result<Finding, LabError> {
     let mut judgement = Judgement::default();
     match target.control.rows(&check.sql) {
         Ok(rows) => judgement.add(check, &rows.rows),
-        Err(failure) => judgement.failed(failure.to_string()),
+        Err(failure) => judged(&mut judgement, &failure).map_err(|error| with_last_words(target, error))?,
     }
-    finding(check, judgement)
+    Ok(finding(check, judgement))
+}
+
+/// The error, and what a private server that died meanwhile has to say.
+fn with_last_words(target: &OpenTarget, error: LabError) -> LabError {
+    match error {
+        LabError::Environment(text) => LabError::Environment(with_epitaph(target, text)),
+        other => other,
+    }
 }
 
 /// Asks all of `checks` over some connections. The findings are in the order in which their names first come; on a
@@ -78,8 +113,9 @@ pub fn check(
         }
         ended
     });
-    ended?;
-    Ok(collected.findings.into_iter().map(|(check, judgement)| finding(check, judgement)).collect())
+    let findings = collected.findings;
+    ended.map_err(|error| with_last_words(target, error))?;
+    Ok(findings.into_iter().map(|(check, judgement)| finding(check, judgement)).collect())
 }
 
 /// Asks everything that must hold of all data of the workload, whatever part of them `chosen` uses.
@@ -105,7 +141,26 @@ pub fn findings(
         Some(marker) => chosen.over_all(marker.description.loaded())?,
         None => chosen.clone(),
     };
-    check(target, &chosen.checks(moment, seed, ledger.as_ref()), connections, watcher)
+    let checks = chosen.checks(moment, seed, ledger.as_ref());
+    let mut findings = check(target, &checks, connections, watcher)?;
+    if moment == Moment::Loaded {
+        let always = chosen.checks(Moment::Driven, seed, ledger.as_ref());
+        doubt(&mut findings, &checks, &always);
+    }
+    Ok(findings)
+}
+
+/// What broken invariants that hold only until somebody works on the data add.
+const IN_DOUBT: &str = "as loaded and never run on; what clients other than Plimsoll's did since stands in no ledger";
+
+/// Says of invariants that are broken and not among those that `always` hold that others may have worked on the data.
+fn doubt(findings: &mut [Finding], checks: &[Check], always: &[Check]) {
+    for finding in findings {
+        let only_as_loaded = checks.iter().any(|check| check.name == finding.name && !always.contains(check));
+        if let Some(found) = finding.found.as_mut().filter(|found| only_as_loaded && !found.contains("no ledger")) {
+            found.push_str(&format!(" ({IN_DOUBT})"));
+        }
+    }
 }
 
 /// The checks by name in the order of their first appearance, and for each of them the place of its name.
@@ -153,7 +208,7 @@ enum Told {
     NotConnected(LabError),
     /// A check that is about to be asked.
     Asking(usize),
-    Answer(usize, Result<Vec<Vec<Option<String>>>, String>),
+    Answer(usize, Result<Vec<Vec<Option<String>>>, Failure>),
 }
 
 /// What all connections share.
@@ -181,7 +236,7 @@ impl Asking<'_> {
             tell(Told::Asking(number));
             let answer = match &check.expectation {
                 Expectation::Skipped(_) => Ok(Vec::new()),
-                _ => control.rows(&check.sql).map(|rows| rows.rows).map_err(|failure| failure.to_string()),
+                _ => control.rows(&check.sql).map(|rows| rows.rows),
             };
             tell(Told::Answer(number, answer));
         }
@@ -217,7 +272,7 @@ impl Collected<'_> {
                     let judgement = &mut self.findings[self.places[number]].1;
                     match answer {
                         Ok(rows) => judgement.add(&self.checks[number], &rows),
-                        Err(why) => judgement.failed(why),
+                        Err(failure) => judged(judgement, &failure)?,
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -248,6 +303,38 @@ impl Collected<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_speaks_of_the_data_breaks_an_invariant() {
+        let server = |code| {
+            Failure::Server(plimsoll_wire::ServerMessage { code, state: *b"HY000", text: "its words".to_owned() })
+        };
+        for code in [1146, 1054, 1176, 1877] {
+            let mut judgement = Judgement::default();
+            assert!(judged(&mut judgement, &server(code)).is_ok(), "{code}");
+            assert!(judgement.end(&Check::new("c", "", Expectation::None)).is_err(), "{code}");
+        }
+        let lost = Failure::Lost("waiting for the server's answer: the server closed the connection".to_owned());
+        for failure in [lost, Failure::Silent(30.0), server(1040), server(1053), server(1142), server(1317)] {
+            let error = judged(&mut Judgement::default(), &failure).expect_err("says nothing of the data");
+            assert_eq!((error.exit_code(), error.to_string()), (3, format!("looking at the tables: {failure}")));
+        }
+    }
+
+    #[test]
+    fn what_holds_only_as_loaded_is_in_doubt_when_it_is_broken() {
+        let check = |name: &str, most| Check::new(name, "", Expectation::Between { least: 0, most });
+        let finding = |name: &str| Finding {
+            name: name.to_owned(),
+            holds: false,
+            found: Some("found 7".to_owned()),
+            skipped: None,
+        };
+        let mut findings = [finding("rows"), finding("sums")];
+        doubt(&mut findings, &[check("rows", 5), check("sums", 5)], &[check("sums", 5)]);
+        let found = findings.map(|finding| finding.found.unwrap());
+        assert_eq!(found, [format!("found 7 ({IN_DOUBT})"), "found 7".to_owned()]);
+    }
 
     #[test]
     fn findings_come_in_the_order_of_their_first_part() {

@@ -39,7 +39,7 @@ pub fn look_at_tables(target: &mut OpenTarget, chosen: &Chosen, marker: Option<&
         )));
     }
     for check in chosen.layout() {
-        if let Some(found) = verdict(target, &check).found {
+        if let Some(found) = verdict(target, &check)?.found {
             return Err(LabError::Refused(format!(
                 "the tables in the database `{}` are not those of {name}: {}: {found}; `plimsoll load {name}` makes them",
                 target.database, check.name

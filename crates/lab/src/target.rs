@@ -13,7 +13,7 @@ use plimsoll_server::find::{self, Selector};
 use plimsoll_server::instance::{Opening, PrivateServer};
 use plimsoll_server::settings::baseline;
 use plimsoll_server::{Build, Home, ServerError, Settings, host};
-use plimsoll_storage::lane::Lane;
+use plimsoll_storage::lane::{Lane, Part, Side};
 use plimsoll_wire::text::identifier;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -154,10 +154,32 @@ impl OpenTarget {
         }
     }
 
-    /// What the server has to say about its end, if it is ours and gone.
+    /// What the server has to say about its end, if it is ours and gone: what it complained of first, or else its last
+    /// lines.
     pub fn epitaph(&self) -> Option<String> {
         let server = self.server.as_ref()?;
-        (!server.is_alive()).then(|| server.error_log_tail(12))
+        (!server.is_alive()).then(|| match server.first_complaint() {
+            Some(line) => format!("the first error in its error log: {line}"),
+            None => match server.error_log_tail(12) {
+                tail if tail.is_empty() => "its error log is empty, or cannot be read".to_owned(),
+                tail => format!("its error log tells of no error and ends with:\n{tail}"),
+            },
+        })
+    }
+
+    /// Which parts of the lane that the data lie on have died, in words; none where all live.
+    pub fn broken_lane(&self) -> Option<String> {
+        let lane = self.lane.as_ref()?;
+        let part = |part: &&Part| {
+            let side = match part.side {
+                Side::Server => "the storage server",
+                Side::Link => "the link",
+                Side::Client => "the client",
+            };
+            format!("{side} ({}, pid {})", part.program, part.pid)
+        };
+        let dead: Vec<String> = lane.dead_parts().iter().map(part).collect();
+        (!dead.is_empty()).then(|| format!("{} of the lane {} died", dead.join(" and "), lane.name))
     }
 }
 

@@ -1,7 +1,7 @@
 //! One load point, from the first connection to the last answer: connect and prepare, warm-up, measure, drain,
 //! collect. What the loops count is recorded as it comes and summed up at the end.
 
-mod epitaph;
+pub(crate) mod epitaph;
 mod ready;
 mod round_trip;
 

@@ -12,6 +12,7 @@
 
 use crate::error::During;
 use crate::home::real_directory;
+use crate::last_words::first_complaint;
 use crate::lock::Lock;
 use crate::memory_group::MemoryGroup;
 use crate::process::{self, Ending, Identity, find_by_config};
@@ -27,6 +28,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+/// A log that is longer has told long before what went wrong.
+const READ_AT_MOST: u64 = 64 << 20;
 const RECORD: &str = "server.json";
 const LOCK: &str = "lock";
 const RIG: &str = "rig";
@@ -303,9 +306,13 @@ impl ServerDirectory {
 
     /// The last `lines` lines of the error log, without control characters; empty when there is none.
     pub fn error_log_tail(&self, lines: usize) -> String {
-        let text = end_of(&self.error_log());
-        let all: Vec<String> = text.lines().map(clean).collect();
-        all[all.len().saturating_sub(lines)..].join("\n")
+        last_lines(&end_of(&self.error_log()), lines)
+    }
+
+    /// The first complaint in the error log since the server was ready, without control characters.
+    pub fn first_complaint(&self) -> Option<String> {
+        let log = File::open(self.error_log()).ok()?.take(READ_AT_MOST);
+        first_complaint(log).map(|line| clean(&line))
     }
 
     /// What the error log says about a failure: the first complaints, or else the last lines.
@@ -320,6 +327,12 @@ impl ServerDirectory {
             false => errors[..errors.len().min(6)].join("\n"),
         }
     }
+}
+
+/// The last `lines` lines of a text, without control characters.
+pub(crate) fn last_lines(text: &str, lines: usize) -> String {
+    let all: Vec<String> = text.lines().map(clean).collect();
+    all[all.len().saturating_sub(lines)..].join("\n")
 }
 
 /// A path that was read from a record is only removed when a socket is there.

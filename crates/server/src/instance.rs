@@ -2,12 +2,14 @@
 
 use crate::bootstrap::Installation;
 use crate::confine::Confinement;
-use crate::directory::{ProcessRecord, Record, ServerDirectory, remove_tree};
+use crate::directory::{ProcessRecord, Record, ServerDirectory, last_lines, remove_tree};
 use crate::error::During;
+use crate::heard::Heard;
 use crate::lock::Lock;
 use crate::process::{self, Ending, Identity, Lifetime, scrub, spawn};
 use crate::{Build, Home, ServerError, Settings, host, sample, template};
 use plimsoll_model::Flavour;
+use plimsoll_model::text::clean;
 use rustix::process::geteuid;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
@@ -112,6 +114,8 @@ pub struct PrivateServer {
     socket: PathBuf,
     identity: Identity,
     child: Option<Child>,
+    /// Of a server that lives no longer than this process.
+    heard: Option<Heard>,
     kept: bool,
     settings_applied: bool,
     _lock: Arc<Lock>,
@@ -167,11 +171,12 @@ impl PrivateServer {
             lifetime: opening.lifetime,
             confinement: &opening.confinement,
         };
-        let (child, identity) = start.run(settings, opening.ready_within, &mut watch)?;
+        let Started { child, heard, identity } = start.run(settings, opening.ready_within, &mut watch)?;
         Ok(PrivateServer {
             kept: opening.lifetime == Lifetime::UntilStopped,
             build: build.clone(),
             child: Some(child),
+            heard,
             settings_applied: true,
             directory,
             socket,
@@ -196,7 +201,17 @@ impl PrivateServer {
         let asked = my_cnf(&directory, &process.build, &process.socket, settings);
         let settings_applied = fs::read_to_string(directory.my_cnf()).is_ok_and(|text| text == asked);
         let ProcessRecord { identity, build, socket, .. } = process;
-        Ok(PrivateServer { directory, build, socket, identity, child: None, kept: true, settings_applied, _lock: lock })
+        Ok(PrivateServer {
+            directory,
+            build,
+            socket,
+            identity,
+            child: None,
+            heard: None,
+            kept: true,
+            settings_applied,
+            _lock: lock,
+        })
     }
 
     pub fn name(&self) -> &str {
@@ -237,7 +252,18 @@ impl PrivateServer {
 
     /// The last `lines` lines of the error log of this start, without control characters.
     pub fn error_log_tail(&self, lines: usize) -> String {
-        self.directory.error_log_tail(lines)
+        match &self.heard {
+            Some(heard) => last_lines(&String::from_utf8_lossy(&heard.end()), lines),
+            None => self.directory.error_log_tail(lines),
+        }
+    }
+
+    /// What the server complained of first since it was ready, as its error log has it; none where it said nothing.
+    pub fn first_complaint(&self) -> Option<String> {
+        match &self.heard {
+            Some(heard) => heard.first_complaint().map(|line| clean(&line)),
+            None => self.directory.first_complaint(),
+        }
     }
 
     /// Stops the server, also one that was found running: SIGTERM, then SIGKILL after `patience`.
@@ -259,6 +285,7 @@ impl PrivateServer {
         if let Some(child) = &mut self.child {
             let _ = child.wait();
         }
+        self.heard.iter().for_each(Heard::pass_on);
         self.directory.settle(&self.socket)?;
         Ok(ending)
     }
@@ -268,6 +295,7 @@ impl PrivateServer {
         if let Some(child) = &mut self.child {
             let _ = child.wait();
         }
+        self.heard.iter().for_each(Heard::pass_on);
         self.directory.settle(&self.socket)?;
         Ok(ending)
     }
@@ -336,6 +364,13 @@ fn my_cnf(directory: &ServerDirectory, build: &Build, socket: &Path, settings: &
     settings.rendered(&places)
 }
 
+/// A server that has just been started.
+struct Started {
+    child: Child,
+    heard: Option<Heard>,
+    identity: Identity,
+}
+
 /// One start of a server whose data are in place and whose lock is held.
 struct Start<'s> {
     directory: &'s ServerDirectory,
@@ -346,22 +381,19 @@ struct Start<'s> {
 }
 
 impl Start<'_> {
-    fn run(
-        &self,
-        settings: &Settings,
-        ready_within: Duration,
-        watch: &mut Watch,
-    ) -> Result<(Child, Identity), ServerError> {
-        let mut child = self.launch(settings)?;
-        let started = self.wait(&mut child, ready_within, watch);
-        if started.is_err() {
-            process::kill_family(&mut child);
-            let _ = self.directory.settle(self.socket);
+    fn run(&self, settings: &Settings, ready_within: Duration, watch: &mut Watch) -> Result<Started, ServerError> {
+        let (mut child, heard) = self.launch(settings)?;
+        match self.wait(&mut child, heard.as_ref(), ready_within, watch) {
+            Ok(identity) => Ok(Started { child, heard, identity }),
+            Err(error) => {
+                process::kill_family(&mut child);
+                let _ = self.directory.settle(self.socket);
+                Err(error)
+            }
         }
-        started.map(|identity| (child, identity))
     }
 
-    fn launch(&self, settings: &Settings) -> Result<Child, ServerError> {
+    fn launch(&self, settings: &Settings) -> Result<(Child, Option<Heard>), ServerError> {
         let directory = self.directory;
         DirBuilder::new().mode(0o700).create(directory.tmp()).during("create", &directory.tmp())?;
         let config = directory.my_cnf();
@@ -372,16 +404,27 @@ impl Start<'_> {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e).during("rename", &log),
             _ => {}
         }
-        let output = File::options().create_new(true).append(true).open(&log).during("create", &log)?;
+        let mut output = File::options().create_new(true).append(true).open(&log).during("create", &log)?;
+        let mut heard = None;
+        if self.lifetime == Lifetime::WithPlimsoll {
+            let (ears, mouth) = Heard::listen(output).during("write", &log)?;
+            (heard, output) = (Some(ears), mouth);
+        }
         let mut command = Command::new(&self.build.binary);
         scrub(&mut command, directory.path(), &directory.tmp());
         command.arg(format!("--defaults-file={}", config.display()));
         command.stdout(output.try_clone().during("open", &log)?).stderr(output);
         self.confinement.apply(&mut command, directory)?;
-        spawn(command, self.lifetime).during("run", &self.build.binary)
+        Ok((spawn(command, self.lifetime).during("run", &self.build.binary)?, heard))
     }
 
-    fn wait(&self, child: &mut Child, ready_within: Duration, watch: &mut Watch) -> Result<Identity, ServerError> {
+    fn wait(
+        &self,
+        child: &mut Child,
+        heard: Option<&Heard>,
+        ready_within: Duration,
+        watch: &mut Watch,
+    ) -> Result<Identity, ServerError> {
         let begun = Instant::now();
         let name = || self.directory.name().to_owned();
         let failed = |found: String, reason: String| ServerError::StartFailed {
@@ -393,6 +436,7 @@ impl Start<'_> {
         let mut written = false;
         loop {
             if let Some(status) = child.try_wait().during("wait for", &self.build.binary)? {
+                heard.into_iter().for_each(Heard::pass_on);
                 return Err(failed(status.to_string(), self.directory.complaint()));
             }
             // Written before it is ready, as not kept: a Plimsoll killed now leaves what `clean` finds.
@@ -413,6 +457,7 @@ impl Start<'_> {
                 return Ok(identity);
             }
             if begun.elapsed() > ready_within {
+                heard.into_iter().for_each(Heard::pass_on);
                 let (reason, log) = (self.directory.complaint(), self.directory.error_log());
                 return Err(ServerError::StartTimeout { name: name(), waited: ready_within, reason, log });
             }

@@ -158,7 +158,11 @@ impl Judgement {
                 let unit = 10_i128.pow(DECIMALS as u32);
                 if !(i128::from(*least) * unit..=i128::from(*most) * unit).contains(&self.sum) {
                     let expected = if least == most { least.to_string() } else { format!("{least} to {most}") };
-                    self.broken.push(format!("found {}, expected {expected}", decimal(self.sum)));
+                    let others = match self.sum > i128::from(*most) * unit {
+                        true => "; clients other than Plimsoll's, if any worked here, stand in no ledger",
+                        false => "",
+                    };
+                    self.broken.push(format!("found {}, expected {expected}{others}", decimal(self.sum)));
                 }
             }
             _ => {}
@@ -349,9 +353,10 @@ mod tests {
             }
             judgement.end(&check)
         };
+        let others = "; clients other than Plimsoll's, if any worked here, stand in no ledger";
         assert_eq!(verdict(5, 5, &["2", "3"]), Ok(()));
         assert_eq!(verdict(5, 7, &["4", "3"]), Ok(()));
-        assert_eq!(verdict(5, 7, &["4", "4"]), Err("found 8, expected 5 to 7".to_owned()));
+        assert_eq!(verdict(5, 7, &["4", "4"]), Err(format!("found 8, expected 5 to 7{others}")));
         assert_eq!(verdict(0, 0, &["-3"]), Err("found -3, expected 0".to_owned()));
         assert!(verdict(0, 9, &["many"]).is_err());
     }

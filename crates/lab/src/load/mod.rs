@@ -150,7 +150,7 @@ fn died() -> LabError {
 
 fn explained(target: &OpenTarget, text: String) -> LabError {
     match target.epitaph() {
-        Some(tail) => LabError::Environment(format!("{text}\nthe server is gone; its error log ends with:\n{tail}")),
+        Some(words) => LabError::Environment(format!("{text}; the server is gone; {words}")),
         None => LabError::Environment(text),
     }
 }

@@ -28,6 +28,7 @@ mod lab_truths;
 mod lanes;
 mod live_view;
 mod logins;
+mod lost_connections;
 mod matrix;
 mod mutations;
 mod network_lanes;

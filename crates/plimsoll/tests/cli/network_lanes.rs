@@ -1,7 +1,8 @@
 //! Network lanes: real protocols between two namespaces. They come up, are checked, hold a database, and leave nothing.
 
-use crate::harness::{Lab, PATIENCE};
+use crate::harness::{Lab, PATIENCE, signal_process};
 use crate::lanes::{NETWORK, Shore, killed_at_each_step};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 
@@ -145,6 +146,51 @@ fn a_server_works_and_recovers_on_each(lab: &Lab) {
         let left = fs::read_dir(lab.home().join("lanes")).into_iter().flatten().count();
         assert_eq!(left, 0, "{lane} goes with its lab");
     }
+}
+
+/// Kills the storage server below a server that is under load: the message says so, and what the server said first.
+#[track_caller]
+fn a_dead_storage_server_is_named(lab: &Lab) {
+    if Shore::networked().is_none() {
+        return;
+    }
+    let plan =
+        lab.plan("dead", &format!("lane = \"nbd\"\n{}", PLAN.replace("recovery = true", "").replace("3s", "60s")));
+    let mut running = lab.begins(&format!("lab {}", plan.display()));
+    lab.wait_until_measured(&mut running);
+    let lanes = fs::read_dir(lab.home().join("lanes")).expect("lanes").flatten();
+    let journals = lanes.filter_map(|lane| fs::read_to_string(lane.path().join("journal.ndjson")).ok());
+    let text = journals.collect::<String>();
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut parts = lines.filter_map(|line| line.as_object()?.values().find_map(|step| step.get("parts").cloned()));
+    let parts = parts.next_back().unwrap_or_else(|| panic!("a lane that is up: {text}"));
+    let parts = parts.as_array().expect("a list");
+    let server = parts.iter().find(|part| part["side"] == "server").expect("a storage server");
+    let pid = u32::try_from(server["pid"].as_u64().expect("a pid")).expect("a pid");
+    signal_process(pid, Signal::KILL);
+    let done = running.end_within(2 * PATIENCE);
+    let recording = lab.recordings().pop().expect("a recording");
+    let trials = fs::read_dir(recording.join("trials")).expect("trials").flatten();
+    let outcomes = trials.filter_map(|trial| fs::read_to_string(trial.path().join("outcome.json")).ok());
+    let told = format!("{done}\n{}", outcomes.collect::<String>());
+    let storage = format!("the storage server ({}, pid {pid})", server["program"].as_str().unwrap_or_default());
+    assert!(told.contains(&storage) && told.contains("of the lane nbd died"), "`{storage}`: {told}");
+    assert!(told.contains("the first error in its error log: ") && told.contains("[ERROR]"), "{told}");
+    assert!(!told.contains("Attempting backtrace") && !told.contains("got signal"), "{told}");
+}
+
+#[test]
+#[ignore = "mounts, kills; make test-all"]
+fn mariadb_says_that_the_storage_server_died() {
+    let Some(lab) = Lab::mariadb() else { return };
+    a_dead_storage_server_is_named(&lab);
+}
+
+#[test]
+#[ignore = "mounts, kills; make test-all"]
+fn mysql_says_that_the_storage_server_died() {
+    let Some(lab) = Lab::mysql() else { return };
+    a_dead_storage_server_is_named(&lab);
 }
 
 #[test]

@@ -86,6 +86,23 @@ pub struct Part {
     pub pid: u32,
 }
 
+impl Lane {
+    /// Which of its processes have ended although the lane is up: what a server then reads and writes fails or hangs.
+    pub fn dead_parts(&self) -> Vec<&Part> {
+        self.parts.iter().filter(|part| !part.is_alive()).collect()
+    }
+}
+
+impl Part {
+    /// One that only waits to be reaped has ended.
+    fn is_alive(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        // The state follows the name, which is in parentheses and may hold any character.
+        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+        state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+    }
+}
+
 /// A lane and what has become of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
