@@ -217,7 +217,10 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
     use hdrhistogram::serialization::{Serializer, V2Serializer};
+    use std::io::Write;
 
     fn plain(lowest: u64, highest: u64, digits: u8, values: &[u64]) -> Vec<u8> {
         let mut values_of = Histogram::<u64>::new_with_bounds(lowest, highest, digits).unwrap();
@@ -252,5 +255,15 @@ mod tests {
         gap.truncate(HEAD);
         gap.extend([0xff; 9]);
         refused(&gap, "more counts");
+    }
+
+    #[test]
+    fn what_is_small_only_while_it_is_packed_is_never_unpacked_as_a_whole() {
+        let mut packed = vec![0; 8];
+        ZlibEncoder::new(&mut packed, Compression::best()).write_all(&vec![0; 1 << 20]).unwrap();
+        assert!(packed.len() < 2_000);
+        let mut decoder = Decoder::default();
+        let refused = decoder.decode(&base64::engine::general_purpose::STANDARD.encode(packed)).unwrap_err();
+        assert!(refused.contains("more counts") && decoder.plain.capacity() < 1 << 20, "{refused}");
     }
 }

@@ -102,7 +102,11 @@ impl Mutation {
         let changed = match self.kind {
             Kind::AbsurdNumber => replaced(&text, &mut random, &ABSURD, is_number),
             Kind::WrongType => replaced(&text, &mut random, &WRONG, |_| true),
-            Kind::AbsurdTimes => everywhere(&text, |name| name == "t_ns", u64::MAX - 7),
+            Kind::AbsurdTimes => {
+                let (before, after) = lines.split_at(lines.len() - lines.len() / 2);
+                let late = everywhere(&after.join("\n"), |name| name == "t_ns", u64::MAX - 20_000_000_000);
+                before.iter().flat_map(|line| [*line, "\n"]).collect::<String>() + &late
+            }
             Kind::HugeCounts => everywhere(&text, |name| name != "t_ns" && name != "version", u64::MAX),
             Kind::LessOfAField => text.replacen(&field(&text, &mut random), "", 1),
             Kind::Truncated => text.chars().take(below(&mut random, text.len() as u64) as usize).collect(),
@@ -137,7 +141,7 @@ impl Mutation {
             Kind::Removed => return fs::remove_file(&path).expect("removed"),
             Kind::Endless => {
                 let file = File::options().append(true).open(&path);
-                return file.and_then(|file| file.set_len(5 << 30)).expect("a sparse file");
+                return file.and_then(|file| file.set_len(3 << 30)).expect("a sparse file");
             }
         };
         fs::write(&path, changed).expect("written");
