@@ -13,7 +13,7 @@ impl SmallDisk {
     fn mount() -> Option<SmallDisk> {
         let directory = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=256k", "tmpfs"])
+            .args(["-t", "tmpfs", "-o", "size=256k,mode=0700", "tmpfs"])
             .arg(directory.path())
             .output()
             .is_ok_and(|output| output.status.success());

@@ -119,7 +119,7 @@ fn what_an_error_says_reaches_the_user_clean() {
     }));
     let expected = Reason::Statement {
         statement: "SELECT c FROM t WHERE id = ?".to_owned(),
-        message: "error 1146 (42S02): Table ']0;owned[31mt' doesn't exist".to_owned(),
+        message: "error 1146 (42S02): Table ']0;owned[31mt ' doesn't exist".to_owned(),
     };
     assert_eq!(failed, expected);
 }

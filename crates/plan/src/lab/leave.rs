@@ -93,8 +93,9 @@ impl LabPlan {
             asking.add(&collector.at, &of, Ask::Command(collector.command.clone()));
         }
         for variant in &self.variants {
+            let name = &variant.name;
             asking.of(&Part {
-                of: format!("`{}`", variant.name),
+                of: format!("`{name}`"),
                 at: &|key| variant.at(key),
                 build: Some(&variant.build),
                 target: variant.target.as_deref(),
