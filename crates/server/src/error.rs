@@ -92,13 +92,9 @@ pub enum ServerError {
     #[error("the copy `{}` differs from its original `{}`: {found}", copy.display(), original.display())]
     NotEqual { original: PathBuf, copy: PathBuf, found: String },
 
-    #[error(
-        "`{}` is not removed, since something is mounted on `{}`, which is not plimsoll's; unmount it (a plan whose \
-         commands mount something unmounts it in `after`)",
-        path.display(),
-        mount.display()
-    )]
-    Mounted { path: PathBuf, mount: PathBuf },
+    /// On what was to be removed.
+    #[error(transparent)]
+    Mounted(HostError),
 
     #[error("plimsoll's {what} cannot be used: {source}; or {remedy}")]
     Untrusted { what: &'static str, source: HostError, remedy: &'static str },
@@ -120,7 +116,7 @@ impl ServerError {
 impl From<HostError> for ServerError {
     fn from(error: HostError) -> ServerError {
         match error {
-            HostError::Mounted { path, mount } => ServerError::Mounted { path, mount },
+            mounted @ HostError::Mounted { .. } => ServerError::Mounted(mounted),
             HostError::NoTree { path, found } => ServerError::Foreign { path, found: found.to_owned() },
             HostError::Io { action, path, source } => ServerError::Io { action, path, source },
             HostError::Untrusted { .. } => {
