@@ -5,9 +5,8 @@
 
 use crate::error::Failure;
 use crate::tls::{Mode, Tls};
+use plimsoll_host::regular::{self, Unread};
 use plimsoll_wire::auth::{PublicKey, Trust};
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::Path;
 
 /// Certificates of every authority in the world have a fourth of this.
@@ -74,14 +73,9 @@ fn unusable(option: &str, path: &Path, why: &str) -> Failure {
 
 /// Reads the PEM file that an option names: a regular file, since others may have no end.
 pub(crate) fn read_pem(option: &str, path: &Path) -> Result<Vec<u8>, Failure> {
-    let failed = |error: std::io::Error| unusable(option, path, &error.to_string());
-    if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(unusable(option, path, "it is no regular file; accepted is a PEM file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(PEM_BYTES + 1).read_to_end(&mut bytes)).map_err(failed)?;
-    match bytes.len() as u64 > PEM_BYTES {
-        true => Err(unusable(option, path, "it has more than 1 MiB; accepted is a PEM file")),
-        false => Ok(bytes),
-    }
+    regular::read(path, PEM_BYTES).map_err(|unread| match unread {
+        Unread::Io(error) => unusable(option, path, &error.to_string()),
+        Unread::Kind(_) => unusable(option, path, "it is no regular file; accepted is a PEM file"),
+        Unread::TooLong(_) => unusable(option, path, "it has more than 1 MiB; accepted is a PEM file"),
+    })
 }

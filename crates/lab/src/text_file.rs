@@ -3,9 +3,7 @@
 //! A plan may come from anybody, and so may the names of files in it: a device that never ends, a pipe that nobody
 //! writes to, a file of gigabytes are refused before anything of them is read.
 
-use std::fs::{self, File, FileType};
-use std::io::Read;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use plimsoll_host::regular::{self, Unread};
 use std::path::Path;
 
 /// The longest that is read, bytes: the largest plan of this repository has a twentieth of it.
@@ -16,25 +14,13 @@ pub const MOST_BYTES: u64 = 256 << 10;
 /// # Errors
 /// In words, without the path: what the operating system says; what is no regular file, and what is longer.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let words = |error: std::io::Error| error.to_string();
-    is_file(fs::metadata(path).map_err(words)?.file_type())?;
-    // Whatever takes its place in between must not be waited for either.
-    let without_waiting = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let file = File::options().read(true).custom_flags(without_waiting).open(path).map_err(words)?;
-    let facts = file.metadata().map_err(words)?;
-    is_file(facts.file_type())?;
-    let mut bytes = Vec::new();
-    // A file may grow, and those of /proc say that they are empty.
-    if facts.len() <= MOST_BYTES {
-        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(words)?;
-    }
-    match facts.len().max(bytes.len() as u64) {
-        0..=MOST_BYTES => Ok(bytes),
-        found => Err(format!(
-            "it has {found} bytes; accepted are plans and option files of at most {} KiB",
-            MOST_BYTES >> 10
-        )),
-    }
+    regular::read(path, MOST_BYTES).map_err(|unread| match unread {
+        Unread::Io(error) => error.to_string(),
+        Unread::Kind(found) => format!("it is {found}; accepted is a regular file"),
+        Unread::TooLong(found) => {
+            format!("it has {found} bytes; accepted are plans and option files of at most {} KiB", MOST_BYTES >> 10)
+        }
+    })
 }
 
 /// The same as UTF-8.
@@ -46,21 +32,11 @@ pub fn read_utf8(path: &Path) -> Result<String, String> {
     text.map_err(|error| format!("it is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
 }
 
-fn is_file(kind: FileType) -> Result<(), String> {
-    let found = match kind {
-        kind if kind.is_file() => return Ok(()),
-        kind if kind.is_dir() => "a directory",
-        kind if kind.is_fifo() => "a pipe",
-        kind if kind.is_socket() => "a socket",
-        _ => "a device",
-    };
-    Err(format!("it is {found}; accepted is a regular file"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use rustix::fs::{CWD, FileType as Kind, Mode, mknodat};
+    use std::fs;
 
     #[test]
     fn only_regular_files_within_the_bound_are_read_and_nothing_is_waited_for() {
