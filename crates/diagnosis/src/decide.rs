@@ -2,8 +2,9 @@
 
 use crate::Observed;
 use crate::rule::{self, RULES};
-use crate::signals::{DISTURBED, Group, LOOKS, Signals};
+use crate::signals::{Group, LOOKS, Signals};
 use plimsoll_model::diagnosis::{Bottleneck, Candidate, Diagnosis, Verdict};
+use plimsoll_model::summary::DISTURBED;
 
 /// A bottleneck with less than this share of the transactions' time is not worth a line.
 const WORTH_A_LINE: f64 = 0.05;

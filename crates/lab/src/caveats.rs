@@ -2,9 +2,8 @@
 
 use crate::estimates::Seconds;
 use crate::target::OpenTarget;
-use plimsoll_diagnosis::signals::{DISTURBED, cpus_of_others};
 use plimsoll_model::Caveat;
-use plimsoll_model::summary::{Point, TargetFacts};
+use plimsoll_model::summary::{DISTURBED, Point, STOLEN, TargetFacts};
 use plimsoll_stats::change_points::{ChangePoint, change_points};
 use plimsoll_stats::stalls::stalls;
 use plimsoll_stats::steady::{Steadiness, steadiness, truncation};
@@ -14,7 +13,6 @@ use plimsoll_storage::lane::spec::Spec;
 /// A loop busier than this measures itself.
 const CLIENT_BUSY: f64 = 0.9;
 const NEAR_CEILING: f64 = 0.6;
-const STOLEN: f64 = 0.02;
 /// Share by which throughput may drift over a window, or change within it.
 const DRIFT: f64 = 0.05;
 
@@ -66,7 +64,7 @@ pub fn not_for_timing(name: &str) -> Option<String> {
 pub fn of_point(point: &Point) -> Vec<Caveat> {
     let mut caveats = of_client(point);
     caveats.extend(of_counts(point));
-    if let Some(others) = cpus_of_others(point).filter(|cpus| *cpus >= DISTURBED) {
+    if let Some(others) = point.cpus_of_others().filter(|cpus| *cpus >= DISTURBED) {
         let what = format!("other processes used {others:.1} of the host's CPUs {}", at(point));
         caveats.push(Caveat::new("noisy_host", format!("{what}: repeat when they are gone")));
     }

@@ -12,6 +12,11 @@ use std::collections::BTreeMap;
 
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// CPUs that others kept busy, from which on it is said that they were there: a machine at rest shows less.
+pub const DISTURBED: f64 = 0.2;
+/// Share of all CPU time that a hypervisor took, from which on it is said.
+pub const STOLEN: f64 = 0.02;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     pub schema_version: u32,
@@ -118,6 +123,23 @@ pub struct Point {
     /// `transactions_per_second`, `latency_ms.p99`, `client.cpu_us_per_query`.
     #[serde(default)]
     pub estimates: BTreeMap<String, Estimate>,
+}
+
+impl Point {
+    /// CPUs that neither the load generator, the server nor the network lane below its data kept busy; none where the
+    /// server's process is not known.
+    pub fn cpus_of_others(&self) -> Option<f64> {
+        let (host, server) = (self.host?, self.server.as_ref()?.cpus_busy?);
+        let client = self.client.process_cpu_us_per_query? * self.queries as f64 / 1e6 / self.seconds;
+        let storage = self.storage_cpus.unwrap_or(0.0);
+        Some((host.busy * host.cpus as f64 - client - server - storage).max(0.0)).filter(|cpus| cpus.is_finite())
+    }
+
+    /// Whether something outside of what was measured took so much of the machine that the point's numbers are partly
+    /// its.
+    pub fn is_disturbed(&self) -> bool {
+        self.cpus_of_others().is_some_and(|cpus| cpus >= DISTURBED) || self.host.is_some_and(|host| host.steal > STOLEN)
+    }
 }
 
 /// Statements by their effect: reads returned rows, writes changed them, others did neither.

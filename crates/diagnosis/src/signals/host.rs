@@ -2,21 +2,9 @@
 
 use super::{mean, number};
 use crate::Observed;
-use plimsoll_model::summary::Point;
 
-/// CPUs that others kept busy, from which on it is said that they were there: a machine at rest shows less.
-pub const DISTURBED: f64 = 0.2;
 /// To and from swap, bytes per second, from which on it is more than a page now and then.
 pub const SWAPPED: f64 = 64.0 * 1024.0;
-
-/// CPUs that neither the load generator, the server nor the network lane below its data kept busy; none where the
-/// server's process is not known.
-pub fn cpus_of_others(point: &Point) -> Option<f64> {
-    let (host, server) = (point.host?, point.server.as_ref()?.cpus_busy?);
-    let client = point.client.process_cpu_us_per_query? * point.queries as f64 / 1e6 / point.seconds;
-    let storage = point.storage_cpus.unwrap_or(0.0);
-    number(Some((host.busy * host.cpus as f64 - client - server - storage).max(0.0)))
-}
 
 /// The host over the window.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +12,7 @@ pub struct Host {
     pub cpus: Option<f64>,
     /// CPUs that anything kept busy.
     pub cpus_busy: Option<f64>,
-    /// See [`cpus_of_others`].
+    /// See [`Point::cpus_of_others`](plimsoll_model::summary::Point::cpus_of_others).
     pub cpus_of_others: Option<f64>,
     /// CPUs that a hypervisor took.
     pub cpus_stolen: Option<f64>,
@@ -56,7 +44,7 @@ impl Host {
         Host {
             cpus,
             cpus_busy: busy,
-            cpus_of_others: cpus_of_others(observed.point),
+            cpus_of_others: observed.point.cpus_of_others(),
             cpus_stolen: cpus.zip(stolen).map(|(cpus, stolen)| cpus * stolen.clamp(0.0, 1.0)),
             memory_stalled: per_second(|line| Some(line.pressure.memory?.some.stalled_us))
                 .map(|us| (us / 1e6).min(1.0)),

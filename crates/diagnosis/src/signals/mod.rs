@@ -7,7 +7,7 @@ mod locks;
 mod process;
 mod storage;
 
-pub use host::{DISTURBED, Host, SWAPPED, cpus_of_others};
+pub use host::{Host, SWAPPED};
 pub use load::Load;
 pub use locks::Locks;
 pub use process::{Client, Group, Server, TICKETS, ThreadLimit};
