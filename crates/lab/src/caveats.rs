@@ -3,7 +3,9 @@
 use crate::estimates::Seconds;
 use crate::target::OpenTarget;
 use plimsoll_model::Caveat;
-use plimsoll_model::summary::{DISTURBED, Point, STOLEN, TargetFacts};
+use plimsoll_model::summary::{DISTURBED, Finding, Point, STOLEN, TargetFacts};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_report::format::load;
 use plimsoll_stats::change_points::{ChangePoint, change_points};
 use plimsoll_stats::stalls::stalls;
 use plimsoll_stats::steady::{Steadiness, steadiness, truncation};
@@ -58,6 +60,32 @@ pub fn not_for_timing(name: &str) -> Option<String> {
          `plimsoll lane check` to try this one",
         spec.name()
     ))
+}
+
+/// Load points of which a second measurement counts, because others had disturbed the first.
+pub fn measured_again(points: &[LoadPoint]) -> Option<Caveat> {
+    let points: Vec<String> = points.iter().map(|point| load(point.connections, point.rate)).collect();
+    let message = format!(
+        "the numbers at {} are of a second measurement at the end of the run, since other processes had disturbed the \
+         first; the recording has both",
+        points.join(", ")
+    );
+    (!points.is_empty()).then(|| Caveat::new("measured_again", message))
+}
+
+/// Invariants of the data that were broken after the load.
+pub fn of_checks(findings: &[Finding]) -> Option<Caveat> {
+    let broken: Vec<&Finding> = findings.iter().filter(|finding| !finding.holds).collect();
+    let first = broken.first()?;
+    let found = first.found.as_deref().unwrap_or("nothing more is known");
+    let message = format!(
+        "{} of {} invariants of the data were broken after the load, the first of them {}: {found}; the numbers are of \
+         damaged data: restore or load them again, and find out what damaged them",
+        broken.len(),
+        findings.len(),
+        first.name
+    );
+    Some(Caveat::new("broken_data", message))
 }
 
 /// What the numbers of a point say themselves.

@@ -91,6 +91,8 @@ mod tests {
             outage_limit_seconds: 30.0,
             ignore_errors: vec![],
             report_interval_seconds: 1,
+            check: false,
+            repeat_disturbed: false,
         }
     }
 

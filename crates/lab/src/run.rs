@@ -1,6 +1,7 @@
 //! A `run`: its load points one after the other, in one recording.
 
 use crate::calibrate;
+use crate::check::{self, CONNECTIONS};
 use crate::dataset::{self, Marker, State};
 use crate::error::LabError;
 use crate::subject::{Errand, Subject, with_chosen};
@@ -14,7 +15,7 @@ use plimsoll_engine::{Protocol, RunSpec, Workload};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
 use plimsoll_model::Caveat;
-use plimsoll_model::summary::{SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
+use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points::LoadPoint;
@@ -56,7 +57,12 @@ pub fn run_chosen(
     naming: &Naming,
     watcher: &mut dyn Watcher,
 ) -> Result<Finished, LabError> {
-    with_chosen(target, ready, plan.seed, AllPoints { home, plan, naming, watcher })
+    let all = AllPoints { home, plan, naming, watcher: &mut *watcher };
+    let mut points = with_chosen(target, ready, plan.seed, all)?;
+    if plan.check && points.ended.is_none() {
+        points.check(target, ready.0, watcher);
+    }
+    Ok(points.finish())
 }
 
 struct AllPoints<'a> {
@@ -67,9 +73,9 @@ struct AllPoints<'a> {
 }
 
 impl Errand for AllPoints<'_> {
-    type Output = Finished;
+    type Output = Points;
 
-    fn with<W: Workload>(self, target: &mut OpenTarget, subject: &Subject<W>) -> Result<Finished, LabError> {
+    fn with<W: Workload>(self, target: &mut OpenTarget, subject: &Subject<W>) -> Result<Points, LabError> {
         run(target, self.home, self.plan, subject, self.naming, self.watcher)
     }
 }
@@ -81,7 +87,7 @@ fn run<W: Workload>(
     subject: &Subject<W>,
     naming: &Naming,
     watcher: &mut dyn Watcher,
-) -> Result<Finished, LabError> {
+) -> Result<Points, LabError> {
     let variables = settings::variables(target)?;
     let (effective, unmet) = settings::verified(target, &variables);
     let mut caveats: Vec<Caveat> = unmet.into_values().collect();
@@ -105,6 +111,7 @@ fn run<W: Workload>(
     let mut points = Points {
         recording,
         begun: Instant::now(),
+        trials: 0,
         summary: Summary {
             schema_version: SCHEMA_VERSION,
             workload: plan.workload.clone(),
@@ -120,11 +127,13 @@ fn run<W: Workload>(
             recording: None,
             interrupted: false,
         },
+        measured: Vec::new(),
         ended: None,
-        settings: &effective,
+        settings: effective,
+        host,
     };
     points.all(target, home, plan, subject, watcher)?;
-    Ok(points.finish(effective.clone(), host))
+    Ok(points)
 }
 
 /// Looks whether the server and this process bear what is planned, and marks data that will be written to.
@@ -203,15 +212,21 @@ fn limits<W: Workload>(
 }
 
 /// The load points of a run under way.
-struct Points<'a> {
+struct Points {
     recording: Recording,
     begun: Instant,
+    /// How many trials have begun.
+    trials: u32,
+    /// Without the load points, which may still be measured again.
     summary: Summary,
+    /// The load points so far, and what is to be said against each.
+    measured: Vec<(Point, Vec<Caveat>)>,
     ended: Option<Ended>,
-    settings: &'a BTreeMap<String, Setting>,
+    settings: BTreeMap<String, Setting>,
+    host: HostFacts,
 }
 
-impl Points<'_> {
+impl Points {
     fn all<W: Workload>(
         &mut self,
         target: &mut OpenTarget,
@@ -223,9 +238,8 @@ impl Points<'_> {
         let ceiling = calibrate::read(home).map(|found| found.queries_per_second);
         for (index, point) in plan.points.iter().enumerate() {
             watcher.tell(Event::PointBegins { place: index + 1, of: plan.points.len(), point: *point, plan });
-            let outcome = self.point(target, plan, index, subject, ceiling, watcher);
-            match outcome {
-                Ok(outcome) => self.add(outcome, watcher),
+            match self.point(target, plan, (index, 1), subject, ceiling, watcher) {
+                Ok((point, caveats)) => self.measured.push((point, caveats)),
                 // What earlier points measured is kept.
                 Err(error) if index > 0 => self.ended = Some(Ended::of(&error)),
                 Err(error) => {
@@ -234,32 +248,69 @@ impl Points<'_> {
                 }
             }
             if self.ended.is_some() {
-                break;
+                return Ok(());
             }
+        }
+        if plan.repeat_disturbed {
+            self.repeat(target, plan, subject, ceiling, watcher);
         }
         Ok(())
     }
 
+    /// Measures the load points that others on the machine disturbed once more, until it turns out that these have not
+    /// gone. The better of the two counts.
+    fn repeat<W: Workload>(
+        &mut self,
+        target: &mut OpenTarget,
+        plan: &RunPlan,
+        subject: &Subject<W>,
+        ceiling: Option<f64>,
+        watcher: &mut dyn Watcher,
+    ) {
+        let disturbed: Vec<usize> =
+            (0..self.measured.len()).filter(|index| self.measured[*index].0.is_disturbed()).collect();
+        let mut repeated = Vec::new();
+        for (done, index) in disturbed.iter().copied().enumerate() {
+            let point = plan.points[index];
+            watcher.tell(Event::PointRepeats { place: done + 1, of: disturbed.len(), point, plan });
+            match self.point(target, plan, (index, 2), subject, ceiling, watcher) {
+                Ok(_) if self.ended.is_some() => break,
+                Ok(again) if again.0.is_disturbed() => break,
+                Ok(again) => {
+                    self.measured[index] = again;
+                    repeated.push(point);
+                }
+                Err(error) => {
+                    self.ended = Some(Ended::of(&error));
+                    break;
+                }
+            }
+        }
+        self.summary.caveats.extend(caveats::measured_again(&repeated));
+    }
+
+    /// Measures a load point of the plan, for the first or the second time.
     fn point<W: Workload>(
         &mut self,
         target: &mut OpenTarget,
         plan: &RunPlan,
-        index: usize,
+        (index, round): (usize, u32),
         subject: &Subject<W>,
         ceiling: Option<f64>,
         watcher: &mut dyn Watcher,
-    ) -> Result<trial::Outcome, LabError> {
+    ) -> Result<(Point, Vec<Caveat>), LabError> {
         let point = plan.points[index];
         let circumstances = Circumstances { ceiling, ..Circumstances::default() };
         self.event("point", serde_json::json!({ "point": point.label() }))?;
-        let mut writer = self.writer(plan, index, &point, target)?;
+        self.trials += 1;
+        let mut writer = self.writer(plan, &point, round, target)?;
         let mut outcome = one_point(target, (plan, point), subject, circumstances, &mut writer, watcher)?;
         if let Some(server) = &target.server
             && let Err(error) = writer.error_log(&server.error_log_tail(200))
         {
             outcome.ended.get_or_insert(Ended::Failed(error.to_string()));
         }
-        Ok(outcome)
+        Ok(self.add(outcome, watcher))
     }
 
     fn event(&mut self, kind: &str, detail: serde_json::Value) -> Result<(), LabError> {
@@ -270,47 +321,65 @@ impl Points<'_> {
     fn writer(
         &mut self,
         plan: &RunPlan,
-        index: usize,
         point: &LoadPoint,
+        round: u32,
         target: &OpenTarget,
     ) -> Result<TrialWriter, LabError> {
         let facts = TrialFacts {
-            index: index as u32 + 1,
+            index: self.trials,
             variant: "run".to_owned(),
             point: point.label(),
-            round: 1,
+            round,
             started: Timestamp::now(),
             parameters: serde_json::json!({
                 "workload": plan.workload, "params": self.summary.params, "point": point, "seed": plan.seed,
             }),
         };
         let writer = self.recording.trial(&facts)?;
-        writer.settings(self.settings)?;
+        writer.settings(&self.settings)?;
         if target.is_private() {
             writer.my_cnf(&target.settings.rendered(&[]))?;
         }
         Ok(writer)
     }
 
-    fn add(&mut self, outcome: trial::Outcome, watcher: &mut dyn Watcher) {
-        let trial::Outcome { point, sent, counted: _, caveats, answer: _, ended } = outcome;
+    /// Counts what was sent, and says what is to be kept of a load point.
+    fn add(&mut self, outcome: trial::Outcome, watcher: &mut dyn Watcher) -> (Point, Vec<Caveat>) {
+        let trial::Outcome { mut point, sent, counted: _, caveats, answer: _, ended } = outcome;
+        point.trial = Some(self.trials);
         self.summary.totals.statements += sent;
         if let Some(counted) = point.server.as_ref().and_then(|server| server.statements) {
             *self.summary.server.statements.get_or_insert_default() += counted;
         }
-        for caveat in caveats::of_point(&point).into_iter().chain(caveats) {
-            if !self.summary.caveats.iter().any(|known| known.code == caveat.code) {
-                self.summary.caveats.push(caveat);
-            }
-        }
         watcher.tell(Event::PointEnds { point: &point });
-        self.summary.points.push(point);
         self.ended = ended;
+        let found = caveats::of_point(&point).into_iter().chain(caveats).collect();
+        (point, found)
+    }
+
+    /// Looks at the data's invariants. What was measured stays, whatever comes of it.
+    fn check(&mut self, target: &mut OpenTarget, chosen: &Chosen, watcher: &mut dyn Watcher) {
+        match check::findings(target, chosen, CONNECTIONS, watcher) {
+            Ok(findings) => {
+                self.summary.caveats.extend(caveats::of_checks(&findings));
+                self.summary.checks = Some(findings);
+            }
+            Err(LabError::Interrupted) => self.ended = Some(Ended::Interrupted),
+            Err(error) => self.ended = Some(Ended::Failed(format!("the data could not be checked: {error}"))),
+        }
     }
 
     /// Closes the recording. What cannot be written any more does not take the summary with it.
-    fn finish(mut self, settings: BTreeMap<String, Setting>, host: HostFacts) -> Finished {
+    fn finish(mut self) -> Finished {
         let directory = self.recording.directory().to_owned();
+        for (point, caveats) in std::mem::take(&mut self.measured) {
+            for caveat in caveats {
+                if !self.summary.caveats.iter().any(|known| known.code == caveat.code) {
+                    self.summary.caveats.push(caveat);
+                }
+            }
+            self.summary.points.push(point);
+        }
         self.summary.recording = Some(directory.display().to_string());
         self.summary.interrupted = self.ended.is_some();
         self.summary.scaling = scaling::of(&self.summary.points);
@@ -318,7 +387,13 @@ impl Points<'_> {
             self.summary.interrupted = true;
             self.ended.get_or_insert(Ended::Failed(error.to_string()));
         }
-        Finished { summary: self.summary, recording: directory, settings, host, ended: self.ended }
+        Finished {
+            summary: self.summary,
+            recording: directory,
+            settings: self.settings,
+            host: self.host,
+            ended: self.ended,
+        }
     }
 
     fn close(&mut self) -> Result<(), LabError> {

@@ -76,6 +76,7 @@ pub fn point(tally: Option<&Tally>, measured: &Measured) -> Point {
     let seconds = seconds(tally);
     let per_second = |count: u64| (seconds > 0.0).then(|| count as f64 / seconds);
     Point {
+        trial: None,
         connections: measured.point.connections,
         rate_offered: measured.point.rate,
         seconds,

@@ -104,6 +104,13 @@ pub enum Event<'a> {
         point: LoadPoint,
         plan: &'a RunPlan,
     },
+    /// A load point that others on the machine disturbed begins once more: its place (from 1) among those.
+    PointRepeats {
+        place: usize,
+        of: usize,
+        point: LoadPoint,
+        plan: &'a RunPlan,
+    },
     Interval {
         point: LoadPoint,
         interval: &'a Interval,

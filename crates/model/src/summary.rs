@@ -76,6 +76,9 @@ pub struct ServerTotals {
 /// What was measured at one load point: in the window [w0, w1) on the monotonic clock, membership by completion.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
+    /// Index of the trial of the recording that measured it; `null` in recordings of old, where places agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<u32>,
     pub connections: usize,
     /// Arrivals per second in an open loop; `null` in a closed one.
     pub rate_offered: Option<f64>,

@@ -43,6 +43,12 @@ pub struct RunPlan {
     pub outage_limit_seconds: f64,
     pub ignore_errors: Vec<u16>,
     pub report_interval_seconds: u64,
+    /// Look at the data's invariants afterwards.
+    #[serde(default)]
+    pub check: bool,
+    /// Measure load points that something else on the machine disturbed once more at the end.
+    #[serde(default)]
+    pub repeat_disturbed: bool,
 }
 
 impl RunPlan {

@@ -56,6 +56,9 @@ pub fn run(name: &str, plan: &RunPlan) -> String {
         option("seed", plan.seed.to_string());
         params(plan).for_each(|(name, value)| option(&name, value.clone()));
     }
+    if plan.check {
+        words.push("--check".to_owned());
+    }
     let command =
         if is_quickstart { vec![QUICKSTART.to_owned()] } else { vec!["run".to_owned(), operand(&plan.workload)] };
     words.splice(1..1, command);
@@ -151,6 +154,8 @@ mod tests {
             outage_limit_seconds: 30.0,
             ignore_errors: Vec::new(),
             report_interval_seconds: 1,
+            check: false,
+            repeat_disturbed: false,
         }
     }
 

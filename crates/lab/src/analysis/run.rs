@@ -12,6 +12,7 @@ use plimsoll_plan::plan::Measure;
 use plimsoll_record::Status;
 use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_report::subject::{Subject, Trial};
+use std::collections::BTreeSet;
 
 /// What was recorded of a run, and its load points.
 ///
@@ -26,13 +27,13 @@ pub fn found(view: &RecordingView, plan: Option<&RunPlan>) -> Result<(Found, Vec
     }
     let mut missing = if view.being_written { Vec::new() } else { missing(view, plan) };
     let points = points(view, plan, &mut missing);
-    let trials = view.trials.iter().zip(&points).enumerate();
-    let trials =
-        trials.map(|(place, (trial, point))| trial::trial(trial, point.clone(), end(view, place), &mut missing));
+    let trials = points
+        .iter()
+        .map(|(place, point)| trial::trial(&view.trials[*place], point.clone(), end(view, *place), &mut missing));
     let trials = trials.collect();
     let summary = match &view.summary {
         Some(summary) => summary.clone(),
-        None => summed_up(view, points.iter().flatten().cloned().collect()),
+        None => summed_up(view, points.into_iter().filter_map(|(_, point)| point).collect()),
     };
     let found = Found {
         title: view.manifest.name.clone(),
@@ -44,15 +45,31 @@ pub fn found(view: &RecordingView, plan: Option<&RunPlan>) -> Result<(Found, Vec
     Ok((found, trials))
 }
 
-/// What each trial measured: those that the summary has are its first.
-fn points(view: &RecordingView, plan: Option<&RunPlan>, missing: &mut Vec<String>) -> Vec<Option<Point>> {
+/// The trials that count, by their places, and what each measured: those that the summary has are its first. Of a load
+/// point that was measured again, the summary has the one that counts; where there is no summary, the last does.
+fn points(view: &RecordingView, plan: Option<&RunPlan>, missing: &mut Vec<String>) -> Vec<(usize, Option<Point>)> {
     let summed = view.summary.as_ref().map_or(&[][..], |summary| &summary.points);
     let loops = plan.map_or(1, |plan| plan.loops);
-    let point = |(place, trial): (usize, &TrialView)| match summed.get(place) {
-        Some(point) => Some(point.clone()),
-        None => trial::readable(unfinished::point(trial, loops), missing),
-    };
-    view.trials.iter().enumerate().map(point).collect()
+    let by_index = |index: u32| view.trials.iter().position(|trial| trial.facts.index == index);
+    let of_summary = summed.iter().enumerate().filter_map(|(place, point)| {
+        let place = point.trial.map_or(Some(place), by_index).filter(|place| *place < view.trials.len())?;
+        Some((place, Some(point.clone())))
+    });
+    let mut points: Vec<(usize, Option<Point>)> = of_summary.collect();
+    let known: BTreeSet<usize> = points.iter().map(|(place, _)| *place).collect();
+    for (place, trial) in view.trials.iter().enumerate() {
+        let is_of_another_round = |other: &TrialView| {
+            let (here, there) = (&trial.facts, &other.facts);
+            here.point == there.point && here.round != there.round
+        };
+        let counts_instead = |(other, of): (usize, &TrialView)| {
+            is_of_another_round(of) && (known.contains(&other) || of.facts.round > trial.facts.round)
+        };
+        if !known.contains(&place) && !view.trials.iter().enumerate().any(counts_instead) {
+            points.push((place, trial::readable(unfinished::point(trial, loops), missing)));
+        }
+    }
+    points
 }
 
 /// How a load point ended. Only the last one can have been cut short.
@@ -132,7 +149,8 @@ fn missing(view: &RecordingView, plan: Option<&RunPlan>) -> Vec<String> {
     if view.manifest.status != Status::Done {
         missing.extend(view.trials.last().and_then(|trial| cut(trial, plan)));
     }
-    let not_run: Vec<String> = plan.points.iter().skip(view.trials.len()).map(unfinished::in_words).collect();
+    let begun = view.trials.iter().filter(|trial| trial.facts.round == 1).count();
+    let not_run: Vec<String> = plan.points.iter().skip(begun).map(unfinished::in_words).collect();
     match not_run.as_slice() {
         [] => {}
         [only] => missing.push(format!("One load point was not run: {only}")),

@@ -232,6 +232,8 @@ impl Server {
             outage_limit_seconds: 30.0,
             ignore_errors: Vec::new(),
             report_interval_seconds: 0,
+            check: false,
+            repeat_disturbed: false,
         };
         let naming = Naming { recording: "validation", tool_version: env!("CARGO_PKG_VERSION") };
         let ready = (&chosen, marker.as_ref());

@@ -38,6 +38,8 @@ impl TrialPlan {
             outage_limit_seconds: load.outage_limit_seconds,
             ignore_errors: load.ignore_errors.clone(),
             report_interval_seconds: 1,
+            check: false,
+            repeat_disturbed: false,
         }
     }
 }

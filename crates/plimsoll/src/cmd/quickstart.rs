@@ -83,6 +83,8 @@ fn plan(args: &QuickstartArgs) -> RunPlan {
         outage_limit_seconds: 30.0,
         ignore_errors: Vec::new(),
         report_interval_seconds: 0,
+        check: false,
+        repeat_disturbed: true,
     }
 }
 

@@ -3,7 +3,6 @@
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, chosen, target};
 use crate::args::RunArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_lab::check::CONNECTIONS;
 use plimsoll_lab::load::put_back;
 use plimsoll_lab::run::{Finished, Naming, run_chosen};
 use plimsoll_lab::subject::look_at_tables;
@@ -43,10 +42,9 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     let recording = args.name.clone().unwrap_or_else(|| name_of(name));
     let naming = Naming { recording: &recording, tool_version: env!("CARGO_PKG_VERSION") };
     let ready = (&chosen, marker.as_ref());
-    let mut finished = run_chosen(&mut target, &home, &plan, ready, &naming, &mut progress)?;
-    if args.check && finished.ended.is_none() {
-        finished.summary.checks = Some(super::check::findings(&mut target, &chosen, CONNECTIONS, &mut progress)?);
-    }
+    let finished = run_chosen(&mut target, &home, &plan, ready, &naming, &mut progress);
+    progress.clear();
+    let finished = finished?;
     // A result is waited for until somebody has taken it; the server is not.
     drop(target);
     show(&args, finished)
@@ -80,6 +78,8 @@ fn plan(args: &RunArgs, target: &str, chosen: &Chosen) -> anyhow::Result<RunPlan
         outage_limit_seconds: args.outage_limit.as_secs_f64(),
         ignore_errors: args.ignore_errors.clone(),
         report_interval_seconds: args.report_interval,
+        check: args.check,
+        repeat_disturbed: false,
     };
     plan.check()?;
     Ok(plan)

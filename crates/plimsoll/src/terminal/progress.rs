@@ -218,6 +218,13 @@ impl Watcher for Progress {
                     work => *work = Work::Run(Box::new(RunView::new(plan, place, of, point))),
                 }
             }
+            Event::PointRepeats { place, of, point, plan } => {
+                if place == 1 {
+                    note(&format!("others disturbed {}: again", counted(of as f64, "load point")));
+                }
+                (self.seconds, self.view.doing) = (0.0, None);
+                self.view.work = Work::Run(Box::new(RunView::new(plan, place, of, point)));
+            }
             Event::Interval { point, interval, host, server } => self.interval(point, interval, host, server),
             Event::PointEnds { point } if self.every == 0 => note(&words::point(point)),
             Event::PointEnds { .. } => {}

@@ -1,6 +1,8 @@
 //! What `load` makes, `check` verifies and `drop` removes.
 
 use crate::harness::Lab;
+use serde_json::Value;
+use std::fs;
 
 fn a_function_of_the_seed(lab: &Lab) {
     lab.up("");
@@ -61,6 +63,24 @@ fn check_names_the_invariant_that_damage_broke() {
         assert_eq!(found["broken"], broken.len(), "{found}");
         lab.does("drop oltp_read_write");
     }
+}
+
+#[test]
+fn what_run_found_broken_stands_in_its_recording() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.up("");
+    lab.does("load oltp_read_write --table-size 200");
+    lab.sql(&["DELETE FROM sbtest.sbtest1 WHERE id = 7"]);
+    let printed = lab.ends("run oltp_point_select --events 50 --check --json").exits(1).json();
+    let recording = lab.recordings().pop().expect("a recording");
+    let kept = fs::read_to_string(recording.join("summary.json")).expect("a summary");
+    assert_eq!(serde_json::from_str::<Value>(&kept).expect("JSON")["checks"], printed["checks"]);
+    for format in ["html", "md", "csv", "json"] {
+        let told = lab.does(&format!("report oltp_point_select --format {format} -o -")).out;
+        assert!(told.contains("invariants of the data were broken"), "{format}: {told}");
+    }
+    let repeat = lab.does("report oltp_point_select --format md -o -").out;
+    assert!(repeat.contains("--check"), "{repeat}");
 }
 
 #[test]

@@ -163,6 +163,7 @@ fn operations(transactions: u64, p50: f64) -> Vec<Operation> {
 fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) -> Point {
     let transactions = (10.0 * rate) as u64;
     let mut point = Point {
+        trial: None,
         connections,
         rate_offered: None,
         seconds: 10.0,
