@@ -24,6 +24,7 @@ mod order_entry;
 pub mod preflight;
 pub mod procedure;
 pub mod proof;
+pub mod quiet;
 pub mod recordings;
 pub mod run;
 mod scaling;

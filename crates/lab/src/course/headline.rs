@@ -6,6 +6,7 @@ use super::words::{counted, percent, rate_with_interval, signed, signed_range};
 use plimsoll_model::Estimate;
 use plimsoll_model::comparison::{Metric, Row, Verdict};
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict, VariantComparison};
+use plimsoll_model::summary::Point;
 use plimsoll_report::lab::storage;
 use std::collections::BTreeMap;
 
@@ -23,9 +24,19 @@ pub(crate) fn headline(summary: &LabSummary, ended: &[Ended]) -> String {
         _ if found.is_empty() => "Nothing was measured".to_owned(),
         _ => found.join(". "),
     };
+    let text = format!("{text}{}", disturbed(ended));
     match summary.interrupted {
         true => format!("{text}; interrupted after {}.", counted(ended.len(), "trial")),
         false => format!("{text}."),
+    }
+}
+
+/// `; other processes disturbed 3 of 12 trials`: they are in the numbers.
+fn disturbed(ended: &[Ended]) -> String {
+    let points: Vec<&Point> = ended.iter().filter_map(|ended| ended.outcome.point.as_ref()).collect();
+    match points.iter().filter(|point| point.is_disturbed()).count() {
+        0 => String::new(),
+        disturbed => format!("; other processes disturbed {disturbed} of {}", counted(points.len(), "trial")),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::course::summary::summary;
 use crate::course::{self, Course, Prospect, Prospects};
 use crate::error::LabError;
 use crate::procedure::Bench;
+use crate::quiet;
 use crate::trial::Ended;
 use crate::watch::{Event, LabEvent, Watcher};
 use dry_run::{Estimate, Planned};
@@ -46,6 +47,8 @@ pub struct Options {
     pub tool_version: String,
     /// Connections that load data.
     pub threads: usize,
+    /// How long a search or a ladder waits for others to leave the machine alone.
+    pub wait_quiet: Duration,
 }
 
 /// A plan that came to an end, whichever.
@@ -83,6 +86,9 @@ pub fn execute(
     options.login.check(plan)?;
     let estimate = dry_run::estimate(plan, &prospects)?;
     let _lock = PlanLock::take(home, &plan.name, &options.holder)?;
+    if quiet::is_needed(plan) {
+        quiet::wait(options.wait_quiet, watcher)?;
+    }
     let mut lab = Lab::open(&mut machine, home, plan, options, (prospects, estimate))?;
     for note in machine.notes(plan)? {
         watcher.tell(Event::Lab(LabEvent::Note { text: &note }));
@@ -165,6 +171,10 @@ impl<'a> Lab<'a> {
                 "place": place, "of": of, "left_seconds": left.as_secs_f64(),
             });
             self.journal.event("trial_begins", detail)?;
+            let before = self.ended.last().and_then(|ended| ended.outcome.point.as_ref());
+            if quiet::is_needed(self.plan) && before.is_some_and(quiet::was_missing) {
+                quiet::wait(bench.options.wait_quiet, watcher)?;
+            }
             let outcome = bench.trial(&trial, &mut self.journal, watcher)?;
             watcher.tell(Event::Lab(LabEvent::TrialEnds { trial: &trial, outcome: &outcome }));
             let detail = json!({ "trial": trial.index, "status": outcome.status, "why": outcome.why });

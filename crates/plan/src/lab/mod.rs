@@ -97,6 +97,9 @@ pub struct Procedure {
     pub recovery: bool,
     /// A setting that is not in effect is a caveat, not an error.
     pub lenient: bool,
+    /// A search or a ladder does not wait for others to leave the machine alone.
+    #[serde(default)]
+    pub noisy_host: bool,
     /// Ask the tables for their checksums before measuring.
     pub checksums: bool,
     /// Classes that a rung may cost and be kept all the same.

@@ -1,9 +1,11 @@
 //! What `plimsoll lab` was given.
 
+use super::duration;
 use clap::{Args, ValueHint};
 use plimsoll_plan::target::Place;
 use plimsoll_server::find::Selector;
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub const HELP: &str = "\
 A plan says what to compare and how; each trial starts from the same data:
@@ -47,8 +49,8 @@ nor name a path, a few variables of the environment. A refusal names every line 
 
 Exit codes: 0 done; 1 done, but a trial failed (one whose settings are not in effect does, unless the plan says \
 lenient = true: then it is 0 with a caveat), no rate kept the objective, or data were damaged after a crash; 2 a \
-mistake in the plan, nothing was started; 3 the environment failed, or another lab has the plan; 130 interrupted, what \
-was measured is kept.";
+mistake in the plan, nothing was started; 3 the environment failed, others kept the machine busy, or another lab has the \
+plan; 130 interrupted, what was measured is kept.";
 
 #[derive(Debug, Args)]
 pub struct LabArgs {
@@ -79,6 +81,14 @@ pub struct LabArgs {
     /// Ask for the password of the plan's `target` on the terminal.
     #[arg(long)]
     pub ask_password: bool,
+    /// How long a search for a load line, or a ladder, waits for other programs to leave the machine alone (half a CPU over
+    /// 10 s is too much), before it begins and after a trial that they disturbed; then it ends with exit code 3.
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration, conflicts_with = "noisy_host")]
+    pub wait_quiet: Duration,
+    /// Search and climb on a machine that others keep busy, too, as `noisy_host = true` in [procedure] does: what is found
+    /// is then partly theirs, and says so.
+    #[arg(long)]
+    pub noisy_host: bool,
     /// Print the summary, or what would be done, as one JSON document on standard output.
     #[arg(long)]
     pub json: bool,

@@ -29,11 +29,12 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     let read = args.plan.as_deref().map(|path| read(path, args)).transpose()?;
     let home = Home::from_env().map_err(LabError::from)?;
     let resume = args.resume.as_deref().map(|text| recording(&home, text)).transpose()?;
-    let plan = match (read, &resume) {
+    let mut plan = match (read, &resume) {
         (Some(plan), _) => plan,
         (None, Some(directory)) => begun_with(plan_of(directory)?, args)?,
         (None, None) => return Err(LabError::Refused("give a plan, or --resume RECORDING".to_owned()).into()),
     };
+    plan.procedure.noisy_host |= args.noisy_host;
     let given = Given { server: args.server.clone() };
     if args.dry_run {
         return only_say(args, &home, &plan, &given);
@@ -48,6 +49,7 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
         holder: format!("plimsoll lab {}", plan.name),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         threads: usize::from(args.threads),
+        wait_quiet: args.wait_quiet,
     };
     terminal::note(&format!("{}, seed {}", plan.title.as_ref().unwrap_or(&plan.name), plan.seed));
     let mut progress = Progress::new(0)?;

@@ -122,6 +122,10 @@ impl Lab {
     pub fn command(&self, line: &str) -> Command {
         let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), &self.home);
         command.args(line.split_whitespace());
+        // What other tests do meanwhile is no reason to wait.
+        if line.starts_with("lab ") && !line.contains("--wait-quiet") {
+            command.arg("--noisy-host");
+        }
         let server = self.server.display();
         match line.split_whitespace().next() {
             _ if line.contains("--target") || line.contains("--defaults-file") || line.contains("--server") => {}
@@ -331,6 +335,22 @@ impl std::fmt::Display for Done {
         let end = |text: &str| text[text.floor_char_boundary(text.len().saturating_sub(4000))..].to_owned();
         let Done { line, status, .. } = self;
         write!(f, "{line}\n{status}\nstandard output:\n{}\nstandard error:\n{}", end(&self.out), end(&self.err))
+    }
+}
+
+/// Keeps a CPU busy until it is dropped.
+pub struct Neighbour(Child);
+
+impl Neighbour {
+    pub fn moves_in() -> Neighbour {
+        Neighbour(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("there is a shell"))
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

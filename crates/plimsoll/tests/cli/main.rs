@@ -46,6 +46,7 @@ mod plans_storage;
 mod plans_systems;
 mod proofs;
 mod quickstart;
+mod quiet;
 mod random_kills;
 mod recordings;
 mod refusals;

@@ -1,12 +1,12 @@
 //! From nothing to a report.
 
-use crate::harness::{Done, Lab, begin};
+use crate::harness::{Done, Lab, Neighbour, begin};
 use plimsoll_testkit::servers::skip;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 
 const SMALL: &str = "quickstart --time 1s --connections 1,2,4 --table-size 2000";
 
@@ -65,22 +65,6 @@ fn makes_a_report(lab: &Lab) {
     assert!(lab.does("server list").out.contains("down"), "its server is stopped");
     assert_eq!(lab.recordings().len(), 1);
     renders(&path);
-}
-
-/// Keeps a CPU busy until it is dropped.
-struct Neighbour(Child);
-
-impl Neighbour {
-    fn moves_in() -> Neighbour {
-        Neighbour(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("there is a shell"))
-    }
-}
-
-impl Drop for Neighbour {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 #[test]

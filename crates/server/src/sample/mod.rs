@@ -5,6 +5,7 @@ mod cpu;
 pub(crate) mod devices;
 pub(crate) mod group;
 mod memory;
+mod neighbours;
 mod network;
 mod nfs;
 mod pressure;
@@ -14,6 +15,7 @@ use cpu::Stat;
 use devices::Devices;
 use group::Groups;
 use memory::Memory;
+pub use neighbours::{Busy, Neighbours};
 use plimsoll_model::samples::{ClientSample, HostSample, NetworkSample, Pressure, ServerSample, Stalls};
 pub use process::{context_switches, cpu_wait, process, process_cpu};
 use rustix::fs::statvfs;
@@ -191,7 +193,7 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::MetadataExt;
 
-    pub(super) fn burn(time: Duration) {
+    pub(in crate::sample) fn burn(time: Duration) {
         let begun = Instant::now();
         while begun.elapsed() < time {
             std::hint::black_box(begun.elapsed());

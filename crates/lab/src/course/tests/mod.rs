@@ -66,6 +66,7 @@ fn plan(seed: u64, rounds: u32, variants: Vec<Variant>) -> LabPlan {
             rounds,
             order: Order::Interleaved,
             recovery: false,
+            noisy_host: false,
             lenient: false,
             checksums: false,
             allow: Vec::new(),

@@ -77,6 +77,7 @@ impl Check<'_> {
             (procedure.restore != Restore::None, "restore"),
             (procedure.recovery, "recovery"),
             (procedure.lenient, "lenient"),
+            (procedure.noisy_host, "noisy_host"),
             (procedure.checksums, "checksums"),
             (!procedure.allow.is_empty(), "allow"),
             (!matches!(procedure.measure, Measure::Seconds(_)), "measure"),

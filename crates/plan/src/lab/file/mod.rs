@@ -9,7 +9,8 @@
 //! - `[load]`: `connections` (16), `rate` or `find`, `arrivals` (`poisson`), `loops` (1), `protocol` (the workload's),
 //!   `ignore_errors`, `outage_limit` (`30s`).
 //! - `[procedure]`: `restore` (`snapshot`), `warmup` (`10s`), `measure` (`30s`), `pause` (`0s`), `rounds` (3), `order`
-//!   (`interleaved`), `recovery`, `lenient` and `checksums` (false), `allow` (no class), `seed` (the caller's).
+//!   (`interleaved`), `recovery`, `lenient`, `noisy_host` and
+//!   `checksums` (false), `allow` (no class), `seed` (the caller's).
 //! - `[[variant]]` and `[[rung]]`: `name`; what `[server]` has; `workload` and `load`, laid over the sections of these
 //!   names. A plan without variants has one, called `base`.
 //! - `[[collector]]`: `name`, `command`; `every` (`1s`).

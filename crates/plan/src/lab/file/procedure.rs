@@ -7,8 +7,20 @@ use crate::plan::Measure;
 use plimsoll_model::Class;
 use std::ops::RangeInclusive;
 
-const KEYS: [&str; 11] =
-    ["restore", "warmup", "measure", "pause", "rounds", "order", "recovery", "lenient", "checksums", "allow", "seed"];
+const KEYS: [&str; 12] = [
+    "restore",
+    "warmup",
+    "measure",
+    "pause",
+    "rounds",
+    "order",
+    "recovery",
+    "lenient",
+    "noisy_host",
+    "checksums",
+    "allow",
+    "seed",
+];
 const WARM_UP: WarmUp = WarmUp::Seconds(10.0);
 const MEASURE: Measure = Measure::Seconds(30.0);
 const ROUNDS: u32 = 3;
@@ -26,6 +38,7 @@ pub(super) fn procedure(table: &Value, restore: Restore) -> Result<(Procedure, O
         order: fields.read("order", order)?.unwrap_or(Order::Interleaved),
         recovery: fields.switch("recovery")?,
         lenient: fields.switch("lenient")?,
+        noisy_host: fields.switch("noisy_host")?,
         checksums: fields.switch("checksums")?,
         allow: fields.read("allow", |value| value.list_of(class))?.unwrap_or_default(),
     };

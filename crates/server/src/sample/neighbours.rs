@@ -1,0 +1,142 @@
+//! Who else keeps this machine busy: CPU time of all processes but our own and what they have started (proc_stat(5),
+//! proc_pid_stat(5)).
+
+use super::cpu::Stat as HostStat;
+use super::read;
+use procfs::process::{Stat, all_processes};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// One look at all processes.
+#[derive(Clone, Debug)]
+pub struct Neighbours {
+    taken: Instant,
+    host: Option<HostStat>,
+    /// By pid and start: a pid may come again.
+    processes: BTreeMap<(i32, u64), Process>,
+}
+
+#[derive(Clone, Debug)]
+struct Process {
+    name: String,
+    parent: i32,
+    ticks: u64,
+}
+
+/// What others took between two looks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Busy {
+    /// CPUs that neither this process nor those that it has started kept busy, together with what a hypervisor took.
+    pub cpus: f64,
+    /// The part that a hypervisor took.
+    pub stolen: f64,
+    /// Who took most: name, pid, CPUs. Processes that began or ended in between are not told.
+    pub most: Vec<(String, u32, f64)>,
+}
+
+impl Neighbours {
+    pub fn look() -> Neighbours {
+        let stats = all_processes().into_iter().flatten().filter_map(|process| process.ok()?.stat().ok());
+        Neighbours {
+            taken: Instant::now(),
+            host: HostStat::parse(&read("/proc/stat")),
+            processes: stats.map(|stat| ((stat.pid, stat.starttime), Process::of(stat))).collect(),
+        }
+    }
+
+    /// How long ago `before` was.
+    pub fn after(&self, before: &Neighbours) -> Duration {
+        self.taken.saturating_duration_since(before.taken)
+    }
+
+    /// What others than process `own` and those below it took since `before`; none where `/proc` does not tell.
+    pub fn since(&self, before: &Neighbours, own: u32) -> Option<Busy> {
+        let (now, then) = (self.host.as_ref()?, before.host.as_ref()?);
+        let shares = now.total.since(&then.total);
+        let cpus = now.cores.len().max(1) as f64;
+        let seconds = self.after(before).as_secs_f64();
+        let (mut own_cpus, mut most) = (0.0, Vec::new());
+        for (key @ (pid, _), process) in &self.processes {
+            let Some(earlier) = before.processes.get(key) else { continue };
+            let ticks = process.ticks.saturating_sub(earlier.ticks) as f64;
+            let used = ticks / procfs::ticks_per_second().max(1) as f64 / seconds;
+            match u32::try_from(*pid) {
+                _ if self.is_below(*pid, own) => own_cpus += used,
+                Ok(pid) if used > 0.0 => most.push((process.name.clone(), pid, used)),
+                _ => {}
+            }
+        }
+        most.sort_by(|(.., one), (.., other)| other.total_cmp(one));
+        let busy = cpus * (shares.user + shares.system + shares.steal) - own_cpus;
+        Some(Busy { cpus: busy.max(0.0), stolen: cpus * shares.steal, most })
+    }
+
+    /// Whether `pid` is `own` or was started by it, or by what it has started.
+    fn is_below(&self, pid: i32, own: u32) -> bool {
+        let parent = |pid: i32| {
+            let mut same = self.processes.range((pid, 0)..=(pid, u64::MAX));
+            same.next().map(|(_, process)| process.parent).filter(|parent| *parent > 0)
+        };
+        // Each step is a process of its own; more steps than processes would be a circle of pids that came again.
+        let line = std::iter::successors(Some(pid), |pid| parent(*pid)).take(self.processes.len() + 1);
+        line.into_iter().any(|pid| u32::try_from(pid) == Ok(own))
+    }
+}
+
+impl Process {
+    fn of(stat: Stat) -> Process {
+        Process { name: stat.comm, parent: stat.ppid, ticks: stat.utime.saturating_add(stat.stime) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "cpu  0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\n";
+
+    fn look(host: &str, at: Instant, processes: &[(i32, i32, &str, u64)]) -> Neighbours {
+        let one = |(pid, parent, name, ticks): &(i32, i32, &str, u64)| {
+            ((*pid, 1), Process { name: (*name).to_owned(), parent: *parent, ticks: *ticks })
+        };
+        Neighbours { taken: at, host: HostStat::parse(host), processes: processes.iter().map(one).collect() }
+    }
+
+    #[test]
+    fn what_is_ours_or_below_us_is_no_neighbour() {
+        let begun = Instant::now();
+        let then =
+            [(1, 0, "init", 0), (10, 1, "plimsoll", 0), (11, 10, "sh", 0), (12, 11, "mariadbd", 0), (20, 1, "make", 0)];
+        let before = look(BEFORE, begun, &then);
+        let ticks = procfs::ticks_per_second();
+        let now = [
+            (1, 0, "init", 0),
+            (10, 1, "plimsoll", 2 * ticks),
+            (11, 10, "sh", 0),
+            (12, 11, "mariadbd", 3 * ticks),
+            (20, 1, "make", 6 * ticks),
+        ];
+        // Of 20 s of two CPUs: 12 s at work, 2 s stolen.
+        let host = "cpu  1000 0 200 600 0 0 0 200\ncpu0 500 0 100 300 0 0 0 100\ncpu1 500 0 100 300 0 0 0 100\n";
+        let busy = look(host, begun + Duration::from_secs(10), &now).since(&before, 10).unwrap();
+        assert!((busy.cpus - 0.9).abs() < 1e-9, "{busy:?}");
+        assert!((busy.stolen - 0.2).abs() < 1e-9, "{busy:?}");
+        assert_eq!(busy.most[0].0, "make");
+        assert!((busy.most[0].2 - 0.6).abs() < 1e-9 && busy.most.iter().all(|(name, ..)| name != "mariadbd"));
+    }
+
+    #[test]
+    fn pids_that_came_again_are_no_circle() {
+        let circle = look(BEFORE, Instant::now(), &[(5, 6, "a", 0), (6, 5, "b", 0)]);
+        assert!(!circle.is_below(5, 10) && circle.is_below(5, 6));
+    }
+
+    #[test]
+    fn this_machine_tells() {
+        let before = Neighbours::look();
+        super::super::tests::burn(Duration::from_millis(60));
+        let now = Neighbours::look();
+        let busy = now.since(&before, std::process::id()).unwrap();
+        assert!(busy.cpus.is_finite() && busy.most.iter().all(|(_, pid, _)| *pid != std::process::id()));
+    }
+}
