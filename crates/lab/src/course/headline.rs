@@ -109,7 +109,7 @@ fn comparison(summary: &LabSummary, comparison: &VariantComparison) -> String {
                 "No difference larger than {} between {a} and {b} ({}): {}",
                 percent(comparison.equivalence),
                 signed_range(ends),
-                rates(row)
+                a_and_b(row)
             )
         }
         _ => unclear(a, b, row, rounds(summary, comparison)),
@@ -135,29 +135,41 @@ fn changed(a: &str, b: &str, row: &Row) -> String {
         (false, true) => format!("takes {by} less time"),
         (false, false) => format!("takes {by} longer"),
     };
-    format!("Against {a} {b} {difference}{}: {}", interval(&row.change), rates(row))
+    format!("Against {a} {b} {difference}{}: {}", interval(&row.change), b_against_a(row))
 }
 
-/// `1,120 against 1,000 transactions per second at 8 connections`.
-fn rates(row: &Row) -> String {
+/// `1,120 against 1,000 transactions per second at 8 connections`, in a sentence about b.
+fn b_against_a(row: &Row) -> String {
+    format!("{} against {}", super::words::rate(row.b), measured(row.a, row))
+}
+
+/// `1,000 and 1,120 transactions per second at 8 connections`, in a sentence about a and b in this order.
+fn a_and_b(row: &Row) -> String {
+    format!("{} and {}", super::words::rate(row.a), measured(row.b, row))
+}
+
+/// `1,000 transactions per second at 8 connections`.
+fn measured(value: f64, row: &Row) -> String {
     let rate = row.rate_offered.map(|rate| format!(" and {} arrivals per second", super::words::rate(rate)));
     let at = match row.connections {
         Some(connections) => format!("at {}{}", counted(connections, "connection"), rate.unwrap_or_default()),
         None => "over all load points".to_owned(),
     };
-    format!("{} against {} {} {at}", super::words::rate(row.b), super::words::rate(row.a), unit(row.metric))
+    format!("{} {} {at}", super::words::rate(value), unit(row.metric))
 }
 
 fn unclear(a: &str, b: &str, row: &Row, rounds: Option<usize>) -> String {
-    let (change, rates) = (signed(row.change.value), rates(row));
+    let change = signed(row.change.value);
     match (&row.change.missing, row.detectable.zip(rounds)) {
-        (Some(missing), _) => format!("No verdict on {b} against {a} ({change} so far, {rates}): {missing}"),
+        (Some(missing), _) => {
+            format!("No verdict on {b} against {a} ({change} so far, {}): {missing}", b_against_a(row))
+        }
         (None, shown) => {
             let beyond =
                 |(share, rounds)| format!("; {} show only changes beyond {}", counted(rounds, "round"), percent(share));
             let shown = shown.map(beyond).unwrap_or_default();
-            let interval = interval(&row.change);
-            format!("No difference shown between {a} and {b}: {rates}, and {change} may be chance{interval}{shown}")
+            let (both, interval) = (a_and_b(row), interval(&row.change));
+            format!("No difference shown between {a} and {b}: {both}; {change} for {b} may be chance{interval}{shown}")
         }
     }
 }

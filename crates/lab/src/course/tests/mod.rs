@@ -1,6 +1,7 @@
 //! Courses that are run against servers whose truth is known, with noise that is seeded.
 
 mod grid;
+mod headline;
 mod ladder;
 mod lines;
 mod summary;

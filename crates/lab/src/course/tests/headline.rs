@@ -1,0 +1,85 @@
+//! Every shape of the headline of a comparison: each number stands with its own side.
+
+use super::super::headline::headline;
+use plimsoll_model::Estimate;
+use plimsoll_model::comparison::{Design, Metric, Row, Verdict};
+use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::lab::{LabSummary, SCHEMA_VERSION, TrialCounts, VariantComparison};
+
+const METRICS: [Metric; 4] =
+    [Metric::TransactionsPerSecond, Metric::Nopm, Metric::P99Ms, Metric::ServerCpuUsPerTransaction];
+const VERDICTS: [Verdict; 4] = [Verdict::Higher, Verdict::Lower, Verdict::Equivalent, Verdict::Unclear];
+
+fn row((a, b): (f64, f64), metric: Metric, verdict: Verdict, has_interval: bool) -> Row {
+    let change = b / a - 1.0;
+    let estimate = match has_interval {
+        true => Estimate::new(change, (change - 0.1, change + 0.1), CONFIDENCE, 3.0, String::new()),
+        false => Estimate::bare(change, 1.0, String::new(), "1 pair cannot have an interval; 3 can".to_owned()),
+    };
+    Row {
+        connections: Some(8),
+        rate_offered: None,
+        metric,
+        a,
+        b,
+        change: estimate,
+        verdict,
+        detectable: Some(0.3),
+        pairs_needed: None,
+    }
+}
+
+fn told(row: Row) -> String {
+    let comparison = VariantComparison {
+        a: "small".to_owned(),
+        b: "large".to_owned(),
+        design: Design::Paired,
+        equivalence: 0.1,
+        rows: vec![row],
+        floor: None,
+        unlike: None,
+    };
+    let summary = LabSummary {
+        schema_version: SCHEMA_VERSION,
+        name: "sides".to_owned(),
+        title: None,
+        source: None,
+        preset: None,
+        recording: None,
+        headline: String::new(),
+        trials: TrialCounts { done: 6, failed: 0 },
+        restores: Vec::new(),
+        cells: Vec::new(),
+        comparisons: vec![comparison],
+        ladders: Vec::new(),
+        load_lines: Vec::new(),
+        caveats: Vec::new(),
+        interrupted: false,
+    };
+    headline(&summary, &[])
+}
+
+#[test]
+fn each_number_stands_with_its_own_side() {
+    for (small, large) in [(1331.0, 1664.0), (1664.0, 1331.0)] {
+        for (metric, verdict) in METRICS.into_iter().flat_map(|metric| VERDICTS.map(|verdict| (metric, verdict))) {
+            for has_interval in [true, false] {
+                let text = told(row((small, large), metric, verdict, has_interval));
+                let [of_small, of_large] = [small, large].map(super::super::words::rate);
+                // The sides and their numbers in the order in which the sentence has them.
+                let (sides, numbers) = match text.contains("between ") {
+                    true => ("between small and large", format!(": {of_small} and {of_large} ")),
+                    false if text.starts_with("Against ") => {
+                        ("Against small large ", format!(": {of_large} against {of_small} "))
+                    }
+                    false => ("on large against small", format!(", {of_large} against {of_small} ")),
+                };
+                assert!(text.contains(sides) && text.contains(&numbers), "{text}");
+                if text.contains("may be chance") {
+                    let change = if large > small { "+25.0 % for large" } else { "−20.0 % for large" };
+                    assert!(text.contains(change), "{text}");
+                }
+            }
+        }
+    }
+}
