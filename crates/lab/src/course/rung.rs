@@ -4,11 +4,12 @@
 //! is
 //! - *kept* if the interval of its change lies beyond x on the better side, no guard is worse and it costs no
 //!   durability that the plan does not allow;
-//! - *worse* if the interval of a guard lies beyond that guard's own x on the worse side, or the interval of the change
-//!   on the worse side of 0;
-//! - of *no effect* if the 90 % interval of its change lies within ±x (two one-sided tests at 5 %: Schuirmann 1987),
-//!   or within ±10 % where x is more than that;
+//! - *worse* if the interval of its change lies beyond x on the worse side, or that of a guard beyond that guard's own x;
+//! - of *no effect* if the 90 % interval of its change lies within x (two one-sided tests at 5 %: Schuirmann 1987),
+//!   or within 10 % where x is more than that;
 //! - *not measurable here* in all other cases.
+//!
+//! Beyond x means by a factor of more than 1 + x, in either direction: twice as much and half as much are as far away.
 //!
 //! The intervals of all rungs of a ladder that can be tried hold together with 95 % (Šidák 1967): each is decided
 //! before the next one is measured, so that methods which look at all of them at once, such as Holm's, cannot be used.
@@ -88,20 +89,20 @@ impl Evidence<'_> {
         narrow: &Estimate,
     ) -> (RungVerdict, String) {
         let bound = self.bound(deciding);
-        let (low, high) = toward_better(found.interval().unwrap_or((f64::NEG_INFINITY, f64::INFINITY)), deciding);
         let overlooked = bound.share.min(MOST_OVERLOOKED);
-        let within = narrow.interval().is_some_and(|(low, high)| -overlooked <= low && high <= overlooked);
+        let least = 1.0 / (1.0 + overlooked) - 1.0;
+        let within = narrow.interval().is_some_and(|(low, high)| least <= low && high <= overlooked);
         let what = format!("{} {}", deciding.words(), change(found));
         if let Some(worse) = self.guards().into_iter().find_map(|guard| self.worsens(guard)) {
             (RungVerdict::Worse, format!("{worse}; {what}"))
-        } else if low > bound.share {
+        } else if bound.is_cleared(Side::Better, found, deciding) {
             (RungVerdict::Kept, format!("{what}, beyond {}", bound.words()))
+        } else if bound.is_cleared(Side::Worse, found, deciding) {
+            (RungVerdict::Worse, format!("{what}, beyond {}", bound.words()))
         } else if within {
             let interval = signed_range(narrow.interval().unwrap_or_default());
             let why = format!("no change of {} larger than {}", deciding.words(), percent(overlooked));
             (RungVerdict::NoEffect, format!("{why} (90 % interval {interval})"))
-        } else if high < 0.0 {
-            (RungVerdict::Worse, what)
         } else {
             let more = match found.value.abs() {
                 size if overlooked < size && size < bound.share => "longer trials would lower the floor".to_owned(),
@@ -125,8 +126,8 @@ impl Evidence<'_> {
     fn worsens(&self, guard: Quantity) -> Option<String> {
         let bound = self.bound(guard);
         let found = paired(&self.block.pairs(guard), self.confidence).ok()?;
-        let (_, high) = toward_better(found.interval()?, guard);
-        (high < -bound.share).then(|| format!("{} {}, beyond {}", guard.words(), change(&found), bound.words()))
+        let is_worse = bound.is_cleared(Side::Worse, &found, guard);
+        is_worse.then(|| format!("{} {}, beyond {}", guard.words(), change(&found), bound.words()))
     }
 
     fn bound(&self, quantity: Quantity) -> Bound {
@@ -205,15 +206,25 @@ struct Bound {
     is_noise: bool,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Better,
+    Worse,
+}
+
 impl Bound {
+    /// Whether the whole interval of a change lies beyond it on this side.
+    fn is_cleared(&self, side: Side, change: &Estimate, of: Quantity) -> bool {
+        let upwards = (side == Side::Better) == of.more_is_better();
+        change.interval().is_some_and(|(low, high)| match upwards {
+            true => low > self.share,
+            false => 1.0 + high < 1.0 / (1.0 + self.share),
+        })
+    }
+
     fn words(&self) -> String {
         if self.is_noise { format!("the floor of {}", percent(self.share)) } else { percent(self.share) }
     }
-}
-
-/// The interval with its better side above 0.
-fn toward_better((low, high): (f64, f64), quantity: Quantity) -> (f64, f64) {
-    if quantity.more_is_better() { (low, high) } else { (-high, -low) }
 }
 
 /// How many pairs of this spread tell such an effect from nothing.

@@ -276,3 +276,48 @@ fn what_a_kept_rung_costs_is_always_said() {
     assert!(found.headline.starts_with("On base helpful is kept: +"), "{}", found.headline);
     assert!(found.headline.ends_with(" (d1)."), "{}", found.headline);
 }
+
+#[test]
+fn a_rung_is_worse_only_beyond_the_floor() {
+    let plan = ladder_plan(3, &["harmful"]);
+    // Two trials of the base differ by half, while the rung loses a fifth in every pair.
+    let server = |trial: &TrialPlan| {
+        let unsteady = if trial.round.is_multiple_of(2) { 1.5 } else { 1.0 };
+        let lost = if has(trial, "harmful") { 0.8 - 0.001 * f64::from(trial.round) } else { 1.0 };
+        reached(1000.0 * unsteady * lost, 5.0)
+    };
+    let (ladder, _) = climb(&plan, &Prospects::new(), server);
+    assert!(ladder.floor.as_ref().unwrap().value > 0.5, "{ladder:#?}");
+    assert!(ladder.steps[0].change.as_ref().unwrap().high.unwrap() < -0.1, "{ladder:#?}");
+    assert_eq!(ladder.steps[0].verdict, RungVerdict::NotMeasurableHere, "{ladder:#?}");
+}
+
+#[test]
+fn verdicts_are_the_same_in_both_directions() {
+    let mirrored = |verdict| match verdict {
+        RungVerdict::Kept => RungVerdict::Worse,
+        RungVerdict::Worse => RungVerdict::Kept,
+        other => other,
+    };
+    let mut seen = [0; 3];
+    for seed in 0..300u32 {
+        let mut plan = ladder_plan(seed.into(), &["second"]);
+        let by_time = seed % 2 == 1;
+        plan.variants[0].load.points[0].rate = by_time.then_some(500.0);
+        let deviation = [0.005, 0.05, 0.3][seed as usize % 3];
+        let verdict = |direction: i32| {
+            let server = |trial: &TrialPlan| {
+                let effect = if has(trial, "second") { 1.0 + 0.002 * f64::from(seed) } else { 1.0 };
+                let factor = (effect * noise(seed.into(), trial, deviation)).powi(direction);
+                if by_time { reached(500.0, 5.0 * factor) } else { reached(1e6 * factor, 5.0) }
+            };
+            climb(&plan, &Prospects::new(), server).0.steps[0].verdict
+        };
+        let (up, down) = (verdict(1), verdict(-1));
+        assert_eq!(up, mirrored(down), "seed {seed}");
+        seen[0] += u32::from(up == RungVerdict::Kept || up == RungVerdict::Worse);
+        seen[1] += u32::from(up == RungVerdict::NoEffect);
+        seen[2] += u32::from(up == RungVerdict::NotMeasurableHere);
+    }
+    assert!(seen.iter().all(|times| *times >= 5), "{seen:?}");
+}
