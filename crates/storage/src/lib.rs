@@ -13,6 +13,7 @@ pub mod buffer;
 pub mod clock;
 pub mod commit;
 pub mod device;
+pub mod disturbance;
 pub mod engine;
 pub mod error;
 pub mod job;

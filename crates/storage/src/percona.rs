@@ -113,6 +113,7 @@ mod tests {
             data_bytes: SMALL,
             most_bytes: LARGE,
             window_ns: 10 * SECOND_NS,
+            advising_ns: 10 * SECOND_NS,
             full: false,
             io_uring: true,
             direct: true,

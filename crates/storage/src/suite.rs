@@ -38,6 +38,9 @@ const FILES: [Steps; 17] = [
 ];
 const QUICK: &[u8] = &[1, 2, 5, 6, 7, 9, 13, 17];
 const FULL: &[u8] = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 20, 21];
+/// Those that settings are advised from, and how long they take where there is time: the sheet takes no less.
+const ADVISING: [u8; 7] = [4, 7, 8, 9, 10, 11, 17];
+const ADVISING_NS: u64 = 10 * SECOND_NS;
 /// Half an hour of its own, so only if it is asked for.
 const STEADY: u8 = 14;
 
@@ -82,6 +85,7 @@ impl Suite {
             data_bytes,
             most_bytes,
             window_ns: self.window_ns(),
+            advising_ns: if self == Suite::Full { ADVISING_NS } else { self.window_ns() },
             full: self == Suite::Full,
             io_uring: facts.io_uring_refused.is_none(),
             direct: facts.direct.unwrap_or(true),
@@ -115,7 +119,15 @@ impl Suite {
             Suite::Percona2008 => return percona::steps(extent),
         };
         let belongs = |step: &Step| numbers.contains(&step.probe) || (steady && step.probe == STEADY);
-        FILES.iter().flat_map(|steps| steps(extent)).filter(belongs).collect()
+        let advising = Extent { window_ns: extent.advising_ns, ..*extent };
+        let each = |steps: &Steps| {
+            let (usual, longer) = (steps(extent), steps(&advising));
+            usual.into_iter().zip(longer).map(|(usual, longer)| match ADVISING.contains(&usual.probe) {
+                true => longer,
+                false => usual,
+            })
+        };
+        FILES.iter().flat_map(each).filter(belongs).collect()
     }
 }
 

@@ -5,22 +5,13 @@ use plimsoll_model::Caveat;
 use plimsoll_model::io::Probe;
 use plimsoll_stats::change_points::change_points;
 use plimsoll_stats::steady::{Steadiness, steadiness};
+use plimsoll_storage::disturbance;
 use plimsoll_storage::job::{Access, Engine, Job, Mix};
 use plimsoll_storage::layout::Content;
 use plimsoll_storage::probe::Step;
-use serde_json::Value;
 
 /// Share by which throughput has to fall within a window to be told.
 const FALL: f64 = 0.1;
-/// CPUs that others may use before it is told. The kernel's own threads count as others, and write for us.
-const OTHERS_CPUS: f64 = 0.5;
-const STOLEN_PERCENT: f64 = 2.0;
-/// Probes that only write.
-const WRITING: [u8; 5] = [1, 2, 5, 7, 17];
-/// What may be read from the device meanwhile: maps and directories of the file system.
-const FOREIGN_READS_KB: f64 = 200.0;
-const MEMORY_PAGE: u64 = 4096;
-
 /// What one measurement says against itself; `rates` are operations per second of its seconds.
 pub(super) fn of_probe(step: &Step, rates: &[f64]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
@@ -105,16 +96,16 @@ pub(super) fn of_all(planned: &Planned, device: &str, probes: &[Probe]) -> Vec<C
 /// Load of others on the CPUs and on the device while something was measured: `noisy_host` and `stolen_cpu` as of a run
 /// against a server, `other_load` as before anything began.
 fn of_others(device: &str, probes: &[Probe]) -> Vec<Caveat> {
-    let noisy = noticed(probes, |probe| found(probe, "cpus_of_others"), OTHERS_CPUS).map(|(most, when)| {
+    let noisy = noticed(probes, disturbance::cpus_of_others).map(|(most, when)| {
         let what =
             format!("other processes and the kernel's own threads used up to {most:.1} of the host's CPUs {when}");
         Caveat::new("noisy_host", format!("{what}: repeat when they are gone"))
     });
-    let stolen = noticed(probes, |probe| found(probe, "steal_percent"), STOLEN_PERCENT).map(|(most, when)| {
+    let stolen = noticed(probes, disturbance::stolen_percent).map(|(most, when)| {
         let what = format!("the hypervisor took up to {most:.0} % of the CPU {when}");
         Caveat::new("stolen_cpu", format!("{what}: repeat on a quieter machine"))
     });
-    let reading = noticed(probes, foreign_reads, FOREIGN_READS_KB).map(|(most, when)| {
+    let reading = noticed(probes, disturbance::foreign_reads_kb).map(|(most, when)| {
         let megabytes = most / 1e3;
         let what =
             format!("others read up to {megabytes:.1} MB per second from {device} {when}, which reads nothing itself");
@@ -123,25 +114,9 @@ fn of_others(device: &str, probes: &[Probe]) -> Vec<Caveat> {
     [noisy, stolen, reading].into_iter().flatten().collect()
 }
 
-fn found(probe: &Probe, name: &str) -> Option<f64> {
-    probe.found.get(name).copied()
-}
-
-/// What was read from the device, kB per second, while nothing of ours was to be read: a block smaller than a page of
-/// memory may have to be read before it can be written.
-fn foreign_reads(probe: &Probe) -> Option<f64> {
-    let whole_pages = |name: &str| {
-        let bytes = probe.params.get(name).and_then(Value::as_u64);
-        bytes.unwrap_or(0).is_multiple_of(MEMORY_PAGE)
-    };
-    let only_writes = WRITING.contains(&probe.probe) && whole_pages("block") && whole_pages("misaligned");
-    found(probe, "read_kb_per_second").filter(|_| only_writes)
-}
-
-/// The largest of the values above the threshold, and during which measurements they were.
-fn noticed(probes: &[Probe], value: impl Fn(&Probe) -> Option<f64>, threshold: f64) -> Option<(f64, String)> {
-    let above = probes.iter().filter_map(|probe| Some((value(probe).filter(|value| *value > threshold)?, &probe.id)));
-    let above: Vec<(f64, &String)> = above.collect();
+/// The largest of the values that are too large, and during which measurements they were.
+fn noticed(probes: &[Probe], value: impl Fn(&Probe) -> Option<f64>) -> Option<(f64, String)> {
+    let above: Vec<(f64, &String)> = probes.iter().filter_map(|probe| Some((value(probe)?, &probe.id))).collect();
     let (most, worst) = above.iter().copied().max_by(|one, other| one.0.total_cmp(&other.0))?;
     let when = match above.len() {
         1 => format!("while {worst} was measured"),
@@ -199,7 +174,7 @@ mod tests {
     #[test]
     fn load_of_others_while_something_was_measured_is_told_once() {
         let busy = |cpus| noticing(1, 4096, "cpus_of_others", cpus);
-        assert_eq!(of_others("vda", &[busy(OTHERS_CPUS), Probe::default()]), []);
+        assert_eq!(of_others("vda", &[busy(disturbance::OTHERS_CPUS), Probe::default()]), []);
         let told = of_others("vda", &[busy(0.7), noticing(6, 4096, "cpus_of_others", 1.84), busy(0.1)]);
         assert_eq!((told.len(), told[0].code.as_str()), (1, "noisy_host"));
         assert!(told[0].message.contains("up to 1.8 of the host's CPUs while 2 of 3"), "{told:?}");

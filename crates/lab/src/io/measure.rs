@@ -431,7 +431,8 @@ mod tests {
     fn a_load_beside_is_there_until_the_measurement_is_over() {
         let facts = DeviceFacts { free_bytes: Some(1 << 40), memory_bytes: Some(1 << 30), ..DeviceFacts::default() };
         let mut extent = Suite::Full.extent(&facts);
-        (extent.data_bytes, extent.most_bytes, extent.window_ns) = (64 << 20, 64 << 20, 200_000_000);
+        (extent.data_bytes, extent.most_bytes) = (64 << 20, 64 << 20);
+        (extent.window_ns, extent.advising_ns) = (200_000_000, 200_000_000);
         let steps: Vec<Step> =
             Suite::Full.steps(&extent, false).into_iter().filter(|step| step.beside.is_some()).collect();
         assert!(steps.len() >= 3, "{steps:?}");

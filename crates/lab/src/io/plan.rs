@@ -4,7 +4,8 @@ use super::{IoPlan, What, limits};
 use crate::error::LabError;
 use plimsoll_load::window::Limit;
 use plimsoll_model::io::DeviceFacts;
-use plimsoll_storage::job::{Engine, Job};
+use plimsoll_model::total;
+use plimsoll_storage::job::{Access, Engine, Job};
 use plimsoll_storage::layout::Layout;
 use plimsoll_storage::probe::Step;
 use plimsoll_storage::suite::Suite;
@@ -40,12 +41,11 @@ pub(super) fn planned(plan: &IoPlan, facts: &DeviceFacts) -> Result<Planned, Lab
         What::Suite { suite, steady } => of_suite(plan, *suite, *steady, facts)?,
     };
     limits::check(&planned.steps, facts)?;
-    let own_size = plan.data_bytes.is_some() || matches!(plan.what, What::Test(_));
     let (needed, free) = (most_bytes(&planned.steps) + SPARE_BYTES, facts.free_bytes.unwrap_or(PLENTY));
-    if own_size && needed > free {
+    if needed > free {
         return Err(LabError::Refused(format!(
             "the files need {} MB in {} and {} MB are free there: free some space or make --size smaller",
-            needed / 1_000_000,
+            needed.div_ceil(1_000_000),
             plan.directory.display(),
             free / 1_000_000
         )));
@@ -68,7 +68,10 @@ fn of_suite(plan: &IoPlan, suite: Suite, steady: bool, facts: &DeviceFacts) -> R
         if let Some(bytes) = plan.data_bytes {
             extent = suite.sized(extent, bytes);
         }
-        extent.window_ns = plan.window.map_or(extent.window_ns, |window| window.as_nanos() as u64);
+        if let Some(window) = plan.window {
+            extent.window_ns = window.as_nanos() as u64;
+            extent.advising_ns = extent.window_ns;
+        }
         (extent, suite.steps(&extent, steady))
     };
     let (extent, mut steps) = chosen(facts);
@@ -115,7 +118,8 @@ pub(super) fn most_bytes(steps: &[Step]) -> u64 {
                 there.push(&job.layout);
             }
         }
-        most = most.max(there.iter().map(|layout| layout.bytes()).sum());
+        let made = jobs(step).map(|job| if let Access::Metadata { bytes } = job.access { bytes } else { 0 });
+        most = most.max(total(there.iter().map(|layout| layout.bytes()).chain(made)));
         there.retain(|layout| is_needed(layout, &steps[place + 1..]));
     }
     most
@@ -196,6 +200,11 @@ mod tests {
         assert!(error.contains("/mnt/x") && error.contains("1 MB are free"), "{error}");
         let error = planned(&plan(&[99], None), &free(1 << 40)).unwrap_err().to_string();
         assert!(error.contains("no probe 99") && error.contains("it has 1, 2, 5"), "{error}");
+        let error = planned(&plan(&[], None), &free(10 << 20)).unwrap_err().to_string();
+        assert!(
+            error.contains("the files need 24 MB in /mnt/x and 10 MB are free there"),
+            "the suite's own size: {error}"
+        );
         let small = planned(&plan(&[], None), &free(256 << 20)).expect("smaller");
         assert!(small.smaller.is_some_and(|(bytes, wanted)| bytes < wanted), "{small:?}");
     }

@@ -295,6 +295,7 @@ mod tests {
             data_bytes: 64 << 20,
             most_bytes: 64 << 20,
             window_ns: SECOND_NS,
+            advising_ns: SECOND_NS,
             full: false,
             io_uring: true,
             direct: true,

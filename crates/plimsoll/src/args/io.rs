@@ -20,7 +20,7 @@ One measurement with the parameters of sysbench fileio:
 It works in a directory of its own below DIR and removes that at the end, after Ctrl-C, and by `plimsoll clean`; it needs \
 no root.
 
-Exit codes: 0 done; 1 done, but something else was read than had been written; 2 wrong arguments, nothing was started; 3 \
+Exit codes: 0 done; 1 done, but a measurement failed, or something else was read than had been written; 2 wrong arguments, nothing was started; 3 \
 the environment failed; 130 interrupted, what was measured is kept.";
 
 #[derive(Debug, Args)]

@@ -16,6 +16,7 @@ use plimsoll_report::text::clean;
 use plimsoll_server::Home;
 use plimsoll_storage::op::SyncMode;
 use plimsoll_storage::probe::test::{IoMode, TestMode, TestOptions, listing, step};
+use plimsoll_storage::sheet::is_refused;
 use plimsoll_storage::suite::Suite;
 use std::path::Path;
 use std::time::Duration;
@@ -106,6 +107,7 @@ fn show(args: &IoArgs, test: Option<&TestOptions>, finished: Finished) -> anyhow
         Some(Ended::Interrupted) => terminal::note("interrupted; what was measured is kept"),
         None => {}
     }
+    tell_failures(&summary);
     let path = write_page(&recording, &shown(&recording, &summary))?;
     match args.json {
         true => terminal::note(&clean(&format!("report: {}", path.display()))),
@@ -129,14 +131,28 @@ fn caveats(summary: &IoSummary, probe: &Probe) -> String {
     all.map(|caveat| format!("caveat: {}\n", clean(&caveat.message))).collect()
 }
 
+/// A measurement that ended in an error. A block that the storage refuses is an answer, and no failure.
+fn failed(probe: &Probe) -> bool {
+    probe.error.is_some() && !is_refused(probe)
+}
+
+fn tell_failures(summary: &IoSummary) {
+    let failed: Vec<&str> =
+        summary.probes.iter().filter(|probe| failed(probe)).map(|probe| probe.id.as_str()).collect();
+    if !failed.is_empty() {
+        let (some, all) = (failed.len(), summary.probes.len());
+        terminal::note(&clean(&format!("plimsoll: {some} of {all} measurements failed: {}", failed.join(", "))));
+    }
+}
+
 fn code(summary: &IoSummary, ended: Option<&Ended>) -> u8 {
     let mismatch = |probe: &Probe| probe.found.get("mismatches").is_some_and(|mismatches| *mismatches > 0.0);
-    let failed = |probe: &Probe| probe.error.is_some();
     match ended {
         Some(Ended::Interrupted) => INTERRUPTED,
         Some(Ended::Failed(_)) => ENVIRONMENT,
         None if summary.probes.iter().any(mismatch) => CHECK_FAILED,
         None if summary.probes.iter().all(failed) => ENVIRONMENT,
+        None if summary.probes.iter().any(failed) => CHECK_FAILED,
         None => DONE,
     }
 }
@@ -177,7 +193,10 @@ mod tests {
         let good = Probe::default();
         let failed = Probe { error: Some("EIO".to_owned()), ..Probe::default() };
         let corrupt = Probe { found: [("mismatches".to_owned(), 1.0)].into(), ..Probe::default() };
-        assert_eq!(code(&summary(vec![good.clone(), failed.clone()]), None), DONE);
+        let refusal = std::io::Error::from_raw_os_error(22);
+        let refused = Probe { probe: 17, error: Some(format!("writing 17.0: {refusal}")), ..Probe::default() };
+        assert_eq!(code(&summary(vec![good.clone(), refused]), None), DONE, "an answer");
+        assert_eq!(code(&summary(vec![good.clone(), failed.clone()]), None), CHECK_FAILED);
         assert_eq!(code(&summary(vec![failed]), None), ENVIRONMENT);
         assert_eq!(code(&summary(vec![corrupt]), None), CHECK_FAILED);
         assert_eq!(code(&summary(vec![good]), Some(&Ended::Interrupted)), INTERRUPTED);

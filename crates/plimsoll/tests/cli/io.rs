@@ -306,16 +306,14 @@ fn a_rate_gives_response_times_and_kept_files_stay() {
 
 #[test]
 #[ignore = "mounts; make test-all"]
-fn a_disk_that_is_full_is_reported_with_the_probe() {
+fn a_disk_that_is_full_is_refused_before_anything_starts() {
     let Some(disk) = tmpfs(64 * MIB) else { return };
     let filler = File::create(disk.path().join("filler")).expect("a file");
     rustix::fs::fallocate(&filler, rustix::fs::FallocateFlags::empty(), 0, 62 * MIB).expect("room");
     let bench = Bench::on(disk.path());
-    let done = run(bench.command("--probes 1,6 --time 1s --json"));
+    run(bench.command("--probes 1,6 --time 1s --json")).refuses(2, &["the files need ", " and 2 MB are free there"]);
     bench.is_clean();
-    let summary = done.json();
-    let failed = probes(&summary).iter().filter_map(|probe| probe["error"].as_str());
-    assert!(failed.clone().count() > 0 && failed.clone().all(|why| why.contains("free")), "{summary}");
+    assert!(bench.recordings().is_empty());
     assert!(disk.path().join("filler").exists(), "the files of others are left alone");
 }
 
@@ -354,7 +352,8 @@ fn a_device_that_fails_in_mid_run_fails_the_probe_and_not_the_rest() {
         std::thread::yield_now();
     }
     fs::remove_file(&trigger).expect("removed");
-    let summary = running.end().exits(0).json();
+    let done = running.end().exits(1).tells(&["measurements failed: 6.depth-1"]);
+    let summary = done.json();
     let errors = errors(&summary);
     assert!(errors[0].is_some_and(|why| why.contains("reading") && why.contains("Input/output error")), "{errors:?}");
     assert_eq!(errors.last(), Some(&None), "the rest goes on");

@@ -132,7 +132,8 @@ fn syncs_that_never_reach_the_device_are_called_out() {
     let Some(lying) = Lane::up("ext4,options=barrier=0", "--no-check") else { return };
     let summary = lying.evaluated("--probes 1,5 --time 1s --size 64M");
     assert_eq!(line(&summary, "flush_reaches_device")["value"], false, "{summary}");
-    assert_eq!(line(&summary, "flush_reaches_device")["warning"], true);
+    let verdict = line(&summary, "durability");
+    assert_eq!((&verdict["value"], &verdict["warning"]), (&"lost".into(), &true.into()), "{verdict}");
     drop(lying);
     let Some(honest) = Lane::up("ext4", "") else { return };
     let summary = honest.evaluated("--probes 1,5 --time 1s --size 64M");

@@ -15,7 +15,7 @@ pub fn answer(summary: &IoSummary) -> String {
         ([one], _) => format!("Good for at most {one}"),
         ([first @ .., last], _) => format!("Good for at most {} and {last}", first.join(", ")),
     };
-    if let Some(but) = durability(summary) {
+    if let Some(but) = durability(summary).filter(|_| !measured.is_empty()) {
         text += &format!("; {but}");
     }
     if summary.interrupted {
@@ -41,7 +41,8 @@ fn commits(summary: &IoSummary) -> Option<String> {
         rates.reduce(f64::max)
     };
     let (most, rate) = [64, 8, 1].into_iter().find_map(|sessions| Some((sessions, of(sessions)?)))?;
-    let text = format!("{} durable commits per second from {}", short(rate), counted(f64::from(most), "session"));
+    let kind = if verdict(summary) == Some("durable") { "durable" } else { "synced" };
+    let text = format!("{} {kind} commits per second from {}", short(rate), counted(f64::from(most), "session"));
     Some(match of(1).filter(|_| most > 1) {
         Some(alone) => format!("{text} ({} from one)", short(alone)),
         None => text,
@@ -76,12 +77,24 @@ fn threads(summary: &IoSummary) -> Option<String> {
     Some(text + &writers.map(|writes| format!(", and a file takes {writes} at a time")).unwrap_or_default())
 }
 
+/// What the sheet says of a commit in a power cut, if that is known.
+fn verdict(summary: &IoSummary) -> Option<&str> {
+    line(summary, "durability")?.value.as_str()
+}
+
 /// What takes the worth out of all commits.
 fn durability(summary: &IoSummary) -> Option<&'static str> {
-    let warns = |key| line(summary, key).is_some_and(|line| line.warning);
-    match (warns("flush_reaches_device"), warns("sync_latency")) {
-        (true, _) => Some("but a flush does not reach the device, so a power cut may lose what was committed"),
-        (false, true) => Some("but fsync is acknowledged by memory"),
-        (false, false) => None,
+    match (line(summary, "durability"), verdict(summary)) {
+        (_, Some("durable")) => None,
+        (_, Some("memory")) => {
+            Some("but memory acknowledges them, so a power cut may lose what was committed unless it is protected")
+        }
+        (_, Some(_)) => Some("but a flush does not reach the device, so a power cut may lose what was committed"),
+        (Some(_), None) => commits(summary).map(|_| "whether they survive a power cut is not known"),
+        // Sheets of earlier versions have the grounds alone.
+        (None, None) => {
+            let warns = |line: &SheetLine| line.topic == "Durability" && line.warning;
+            summary.sheet.iter().any(warns).then_some("but a power cut may lose what was committed")
+        }
     }
 }

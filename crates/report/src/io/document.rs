@@ -87,7 +87,7 @@ fn depths(summary: &IoSummary) -> Option<Section> {
 }
 
 fn commits(summary: &IoSummary) -> Option<Section> {
-    let caption = "How long a session waits until its commit is durable, by how many commit at once (probes 1 and 2): of each \
+    let caption = "How long a session waits until its commit is synced, by how many commit at once (probes 1 and 2): of each \
                    hundred commits, how many took so long. Each line has the number of sessions at its peak.";
     let figures = figure::commits::draw(&summary.probes, caption);
     Section::of("commits", "Commit latency", figures.into_iter().map(Block::Figure).collect())

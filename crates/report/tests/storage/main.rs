@@ -13,6 +13,7 @@ use plimsoll_report::render::{Format, render};
 use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_report::terminal::Look;
 use sample::summary;
+use serde_json::{Value, json};
 
 const PLAIN: Look = Look { colour: false, width: 100 };
 const COLOURED: Look = Look { colour: true, ..PLAIN };
@@ -44,7 +45,7 @@ fn a_page_has_its_sections_in_order() {
         ["sheet", "depth", "commits", "cache", "burst", "validation", "probes", "environment", "caveats", "repeat"]
     );
     assert_eq!(page.matches("<figure id=").count(), 4);
-    assert!(page.contains("<li class=\"warning\">Your fsync is acknowledged by memory"), "a warning stands out");
+    assert!(page.contains("<li class=\"warning\">A power cut may lose what was committed"), "a warning stands out");
     assert!(page.contains("EINVAL (22)"), "what failed is said");
 }
 
@@ -52,6 +53,8 @@ fn a_page_has_its_sections_in_order() {
 fn what_was_not_measured_has_no_section() {
     let mut nothing = summary();
     nothing.probes.clear();
+    nothing.sheet.retain(|line| line.key == "durability");
+    assert_eq!(answer(&nothing), "Nothing was measured.", "and nothing is said of commits");
     nothing.sheet.clear();
     nothing.validation.clear();
     assert_eq!(ids(&rendered(&nothing)), ["environment", "caveats", "repeat"]);
@@ -64,9 +67,21 @@ fn the_answer_says_what_it_is_good_for_and_what_is_wrong() {
     let mut evaluated = summary();
     assert_eq!(
         answer(&evaluated),
-        "Good for at most 48,210 durable commits per second from 64 sessions (6,420 from one), 43,800 page reads and 10,400 \
-         page writes per second; but fsync is acknowledged by memory."
+        "Good for at most 48,210 synced commits per second from 64 sessions (6,420 from one), 43,800 page reads and 10,400 \
+         page writes per second; but memory acknowledges them, so a power cut may lose what was committed unless it is \
+         protected."
     );
+    for (verdict, kind, but) in [
+        (json!("durable"), "durable", None),
+        (json!("lost"), "synced", Some("; but a flush does not reach the device, so")),
+        (Value::Null, "synced", Some("; whether they survive a power cut is not known.")),
+    ] {
+        let line = evaluated.sheet.iter_mut().find(|line| line.key == "durability").expect("a verdict");
+        line.value = verdict;
+        let text = answer(&evaluated);
+        assert!(text.contains(&format!("48,210 {kind} commits per second")), "{text}");
+        assert!(but.map_or_else(|| !text.contains(';'), |but| text.contains(but)), "{text}");
+    }
     evaluated.sheet.retain(|line| line.key == "page_reads_max");
     evaluated.interrupted = true;
     let text = answer(&evaluated);
@@ -79,7 +94,7 @@ fn the_terminal_has_the_answer_first_and_nothing_too_wide() {
     let text = terminal(&summary(), PLAIN);
     let first = text.lines().next().unwrap();
     assert!(first.starts_with("Good for at most"), "{first}");
-    assert!(text.contains("\nDurability\n! Your fsync is acknowledged by memory"), "{text}");
+    assert!(text.contains("\nDurability\n! A power cut may lose what was committed"), "{text}");
     assert!(text.contains("not measured: 17.512: write of 512 bytes at 0: EINVAL (22)\n"), "{text}");
     assert!(text.contains("caveat sparse_files:"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");

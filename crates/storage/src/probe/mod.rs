@@ -43,6 +43,8 @@ pub struct Extent {
     pub most_bytes: u64,
     /// Nanoseconds that one measurement lasts.
     pub window_ns: u64,
+    /// The same for measurements that settings are advised from.
+    pub advising_ns: u64,
     /// A denser matrix: the full suite rather than the quick one.
     pub full: bool,
     /// io_uring can be used; else threads take its place.

@@ -61,7 +61,11 @@ fn step(extent: &Extent, primitive: &Primitive, allocation: Allocation) -> Step 
     };
     let job = Job {
         open,
-        limit: Limit::Time(extent.window_ns.min(SECOND_NS / 2)),
+        limit: Limit::Time(match allocation {
+            Allocation::Overwrite => extent.window_ns,
+            // Their files are used up.
+            _ => extent.window_ns.min(SECOND_NS / 2),
+        }),
         warmup_ns: 0,
         ..extent.job(layout(extent, allocation), access, engine)
     };

@@ -1,5 +1,6 @@
-//! How many durable commits per second, for how many sessions: probes 1, 2 and 3.
+//! How many commits per second, for how many sessions: probes 1, 2 and 3.
 
+use super::durability::{self, Verdict};
 use super::evidence::{Evidence, P50, P99, has, iops, latency, number};
 use super::figures::{counted, percent, rate, short, time, times};
 use super::line;
@@ -21,8 +22,9 @@ pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
 /// The redo log alone: what so many sessions can commit at most.
 fn commits(evidence: &Evidence<'_>, server: (&str, &str), sessions: u32) -> Option<SheetLine> {
     let probe = redo(evidence, server.0, sessions)?;
+    let (kind, shown_by) = Verdict::of_commits(durability::verdict(evidence));
     let mut statement = format!(
-        "{}: at most {} durable autocommit transactions per second with {}{}",
+        "{}: at most {} {kind} autocommit transactions per second with {}{}",
         server.1,
         rate(probe),
         counted(f64::from(sessions), "session"),
@@ -36,6 +38,7 @@ fn commits(evidence: &Evidence<'_>, server: (&str, &str), sessions: u32) -> Opti
         }
         None => statement += "; an upper bound: of its own work a session does 100 µs of CPU in between.",
     }
+    probes.extend(shown_by);
     Some(line(TOPIC, format!("commits_{sessions}_{}", server.0), statement, (iops(probe), "1/s"), &probes))
 }
 

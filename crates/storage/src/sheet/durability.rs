@@ -1,5 +1,5 @@
-//! Whether a flush reaches the device, as probe 5 counts them, and whether it can have reached a medium, by the latency of
-//! syncs.
+//! Whether a commit survives a power cut: one verdict, which every sentence about commits uses. It rests on whether a flush
+//! reaches the device, as probe 5 counts them, and on whether it can have reached a medium, by the latency of syncs.
 
 use super::evidence::{Evidence, P50, has, latency};
 use super::figures::{rate, short, time};
@@ -29,38 +29,139 @@ pub fn is_remote(filesystem: &str) -> bool {
 }
 
 pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+    let Some(Verdict { survives, grounds, .. }) = verdict(evidence) else { return Vec::new() };
+    let reasons: Vec<&Probe> = grounds.iter().flat_map(|ground| ground.probes.iter().copied()).collect();
+    let told = line(TOPIC, "durability", survives.statement().to_owned(), (survives.value(), ""), &reasons);
+    let told = warning_if(matches!(survives, Survives::InMemory | Survives::No), told);
+    let grounds = grounds
+        .into_iter()
+        .map(|ground| line(TOPIC, ground.key, ground.statement, (ground.value, ground.unit), &ground.probes));
+    std::iter::once(told).chain(grounds).collect()
+}
+
+/// Whether what was committed survives a power cut, as far as can be told from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Survives {
+    Yes,
+    /// A memory acknowledged it, which may be protected or not.
+    InMemory,
+    No,
+    NotKnown,
+}
+
+impl Survives {
+    /// What the sheet's line `durability` has, for programs and the headline.
+    fn value(self) -> Value {
+        match self {
+            Survives::Yes => json!("durable"),
+            Survives::InMemory => json!("memory"),
+            Survives::No => json!("lost"),
+            Survives::NotKnown => Value::Null,
+        }
+    }
+
+    fn statement(self) -> &'static str {
+        match self {
+            Survives::Yes => {
+                "A commit is durable, as far as can be seen from here: its flush reaches the device, and no sync is faster than \
+                 a medium."
+            }
+            Survives::InMemory => {
+                "A power cut may lose what was committed: fsync is acknowledged by memory. That is safe only if a battery or \
+                 capacitors protect that memory."
+            }
+            Survives::No => {
+                "A power cut may lose what was committed, whatever innodb_flush_log_at_trx_commit says: fsync does not reach \
+                 a device."
+            }
+            Survives::NotKnown => {
+                "Whether a commit survives a power cut is not known, for the reasons below; cutting the power would tell."
+            }
+        }
+    }
+}
+
+/// The verdict, and what it rests on.
+pub struct Verdict<'a> {
+    survives: Survives,
+    grounds: Vec<Ground<'a>>,
+}
+
+/// One of the two things that decide: `flush_reaches_device` or `sync_latency`.
+struct Ground<'a> {
+    key: &'static str,
+    statement: String,
+    value: Value,
+    unit: &'static str,
+    /// What it says of a commit.
+    survives: Survives,
+    probes: Vec<&'a Probe>,
+}
+
+impl<'a> Verdict<'a> {
+    /// `durable` where commits are, with the measurements that show it; else what was done for them.
+    pub fn of_commits(verdict: Option<Verdict<'a>>) -> (&'static str, Vec<&'a Probe>) {
+        match verdict {
+            Some(Verdict { survives: Survives::Yes, grounds }) => {
+                ("durable", grounds.into_iter().flat_map(|ground| ground.probes).collect())
+            }
+            _ => ("synced", Vec::new()),
+        }
+    }
+}
+
+/// `None` where nothing speaks of it. Both grounds have to be good for a good verdict; a bad one is enough for a bad one.
+pub fn verdict<'a>(evidence: &Evidence<'a>) -> Option<Verdict<'a>> {
     let reaches = without_a_device(evidence.device).or_else(|| counted(evidence));
-    reaches.into_iter().chain(plausible(evidence)).collect()
+    let grounds: Vec<Ground<'a>> = reaches.into_iter().chain(plausible(evidence)).collect();
+    let has = |survives| grounds.iter().any(|ground| ground.survives == survives);
+    let survives = match grounds.len() {
+        0 => return None,
+        _ if has(Survives::No) => Survives::No,
+        _ if has(Survives::InMemory) => Survives::InMemory,
+        2 if !has(Survives::NotKnown) => Survives::Yes,
+        _ => Survives::NotKnown,
+    };
+    Some(Verdict { survives, grounds })
+}
+
+fn reaching<'a>(statement: String, survives: Survives, probes: Vec<&'a Probe>) -> Ground<'a> {
+    let value = match survives {
+        Survives::Yes => json!(true),
+        Survives::No => json!(false),
+        Survives::InMemory | Survives::NotKnown => Value::Null,
+    };
+    Ground { key: "flush_reaches_device", statement, value, unit: "", survives, probes }
 }
 
 /// File systems without a block device of their own, where no flush can be counted.
-fn without_a_device(device: &DeviceFacts) -> Option<SheetLine> {
+fn without_a_device<'a>(device: &DeviceFacts) -> Option<Ground<'a>> {
     let filesystem = device.filesystem.as_deref()?;
-    let (statement, value, warning) = match filesystem {
+    let (statement, survives) = match filesystem {
         memory if IN_MEMORY.contains(&memory) => {
             let why = "keeps files in memory: nothing here survives a restart, whatever fsync answers.";
-            (format!("{memory} {why}"), json!(false), true)
+            (format!("{memory} {why}"), Survives::No)
         }
         _ if device.name.is_some() => return None,
         remote if is_remote(remote) => {
             let why = "is a network file system: whether a flush reaches a medium is for its server to say, and cannot be \
                        counted from here.";
-            (format!("{remote} {why}"), Value::Null, false)
+            (format!("{remote} {why}"), Survives::NotKnown)
+        }
+        "overlay" if has_option(device, "volatile") => {
+            ("overlay is mounted with `volatile`: fsync does nothing at all.".to_owned(), Survives::No)
         }
         "overlay" => {
             let why = "overlay passes a sync on to the file system below it, unless it is mounted with `volatile`; \
                        evaluate that file system to see whether flushes reach its device.";
-            let volatile = has_option(device, "volatile");
-            let value = if volatile { json!(false) } else { Value::Null };
-            let why = if volatile { "overlay is mounted with `volatile`: fsync does nothing at all." } else { why };
-            (why.to_owned(), value, volatile)
+            (why.to_owned(), Survives::NotKnown)
         }
         other => {
             let why = "has no block device that could be found, so whether a flush reaches one cannot be counted here.";
-            (format!("{other} {why}"), Value::Null, false)
+            (format!("{other} {why}"), Survives::NotKnown)
         }
     };
-    Some(warning_if(warning, line(TOPIC, "flush_reaches_device", statement, (value, ""), &[])))
+    Some(reaching(statement, survives, Vec::new()))
 }
 
 fn has_option(device: &DeviceFacts, option: &str) -> bool {
@@ -68,7 +169,7 @@ fn has_option(device: &DeviceFacts, option: &str) -> bool {
 }
 
 /// Flushes that the device completed per sync of a file, where they can be counted.
-fn counted(evidence: &Evidence<'_>) -> Option<SheetLine> {
+fn counted<'a>(evidence: &Evidence<'a>) -> Option<Ground<'a>> {
     let device = evidence.device;
     let of =
         |allocation: &str| evidence.of(5).into_iter().find(|probe| has(probe, &[("allocation", json!(allocation))]));
@@ -77,17 +178,17 @@ fn counted(evidence: &Evidence<'_>) -> Option<SheetLine> {
         return Some(not_told(
             "the device says that it has no volatile cache (`write through`), so that the kernel sends it no flush. That is \
              true of protected memory and of disks whose cache is off; make sure of it",
-            &[overwriting],
+            overwriting,
         ));
     }
     if let Some(option) = ["barrier=0", "nobarrier"].into_iter().find(|option| has_option(device, option)) {
-        return Some(not_reached(&format!("the file system is mounted with {option}; remove that"), &[overwriting]));
+        return Some(not_reached(&format!("the file system is mounted with {option}; remove that"), overwriting));
     }
     if overwriting.flushes_per_op.is_none() {
         return Some(not_told(
             "the kernel does not count flushes of this device: before Linux 5.5 of none, and never of one that is made of \
              others, such as LVM, LUKS and RAID",
-            &[overwriting],
+            overwriting,
         ));
     }
     let (flushes, foreign) = (flushes_per_sync(overwriting)?, foreign_per_sync(device, overwriting)?);
@@ -97,14 +198,14 @@ fn counted(evidence: &Evidence<'_>) -> Option<SheetLine> {
             "{found} flushes per sync arrive. Something on the way swallows them: a preloaded library such as eatmydata, a \
              mount option, or a virtual disk without flushes"
         );
-        return Some(not_reached(&why, &[overwriting]));
+        return Some(not_reached(&why, overwriting));
     }
     if foreign > FOREIGN || flushes - foreign < REACHED {
         let (others, found) = (short(foreign), short(flushes));
         let why = format!(
             "others flush the device, too, about {others} of the {found} times per sync; repeat when they are gone"
         );
-        return Some(not_told(&why, &[overwriting]));
+        return Some(not_told(&why, overwriting));
     }
     Some(reached(device, overwriting, of("extend")))
 }
@@ -122,11 +223,11 @@ fn foreign_per_sync(device: &DeviceFacts, probe: &Probe) -> Option<f64> {
     Some(device.flushes_per_second_idle.unwrap_or(0.0) * probe.seconds / syncs as f64)
 }
 
-fn reached(device: &DeviceFacts, overwriting: &Probe, extending: Option<&Probe>) -> SheetLine {
+fn reached<'a>(device: &DeviceFacts, overwriting: &'a Probe, extending: Option<&'a Probe>) -> Ground<'a> {
     let own = |probe: &Probe| Some((flushes_per_sync(probe)? - foreign_per_sync(device, probe)?).max(0.0));
     let flushes = own(overwriting).unwrap_or(0.0);
     let mut statement = format!(
-        "A sync reaches the device: flushes per fdatasync are {} of a file that is overwritten",
+        "Each sync becomes a flush of the device: flushes per fdatasync are {} of a file that is overwritten",
         short(flushes)
     );
     let mut probes = vec![overwriting];
@@ -135,7 +236,7 @@ fn reached(device: &DeviceFacts, overwriting: &Probe, extending: Option<&Probe>)
         if more > 1.5 * flushes {
             let (fewer, many) = (rate(overwriting), rate(growing));
             statement += &format!(
-                ": logs that are laid out before and rewritten in place need fewer ({fewer} against {many} durable writes \
+                ": logs that are laid out before and rewritten in place need fewer ({fewer} against {many} synced writes \
                  per second here)"
             );
         }
@@ -144,25 +245,21 @@ fn reached(device: &DeviceFacts, overwriting: &Probe, extending: Option<&Probe>)
     if let Some(others) = device.flushes_per_second_idle.filter(|others| *others > 0.0) {
         statement += &format!("; those of others, about {} per second, are taken off", short(others));
     }
-    line(TOPIC, "flush_reaches_device", statement + ".", (true, ""), &probes)
+    reaching(statement + ".", Survives::Yes, probes)
 }
 
-fn not_reached(why: &str, probes: &[&Probe]) -> SheetLine {
-    let statement = format!(
-        "fsync does not reach the device: {why}. What was committed last may be lost in a power cut, whatever \
-         innodb_flush_log_at_trx_commit says."
-    );
-    warning_if(true, line(TOPIC, "flush_reaches_device", statement, (false, ""), probes))
+fn not_reached<'a>(why: &str, probe: &'a Probe) -> Ground<'a> {
+    reaching(format!("fsync does not reach the device: {why}."), Survives::No, vec![probe])
 }
 
-fn not_told(why: &str, probes: &[&Probe]) -> SheetLine {
+fn not_told<'a>(why: &str, probe: &'a Probe) -> Ground<'a> {
     let statement = format!("Whether a sync reaches the device cannot be told by counting flushes: {why}.");
-    line(TOPIC, "flush_reaches_device", statement, (Value::Null, ""), probes)
+    reaching(statement, Survives::NotKnown, vec![probe])
 }
 
 /// Whether a medium can have answered as fast as syncs were answered. The fastest of all probes decides: what else goes
 /// on can make memory look slow, and nothing makes a medium look fast.
-fn plausible(evidence: &Evidence<'_>) -> Option<SheetLine> {
+fn plausible<'a>(evidence: &Evidence<'a>) -> Option<Ground<'a>> {
     let device = evidence.device;
     device.name.as_ref()?;
     let (probe, median_us) = fastest(evidence, P50)?;
@@ -172,33 +269,31 @@ fn plausible(evidence: &Evidence<'_>) -> Option<SheetLine> {
         _ => (FASTEST_FLASH_US, "flash"),
     };
     let (median, least) = (time(median_us), time(least_us));
-    let (statement, warning) = match median_us {
+    let (statement, survives) = match median_us {
         us if us < floor && is_persistent_memory(device) => {
-            (format!("Half of all syncs take at most {median}: persistent memory can do that."), false)
+            (format!("Half of all syncs take at most {median}: persistent memory can do that."), Survives::Yes)
         }
-        us if us < floor => {
-            let statement = format!(
-                "Your fsync is acknowledged by memory: half of all syncs take at most {median}, less than {medium} needs. A \
-                 power cut may lose what was committed, unless that memory is protected by a battery or capacitors."
-            );
-            (statement, true)
-        }
+        us if us < floor => (
+            format!("Half of all syncs take at most {median}, less than {medium} needs: memory answers."),
+            Survives::InMemory,
+        ),
         _ if least_us < floor => {
             let statement = format!(
                 "Whether fsync is acknowledged by memory cannot be told: half of all syncs take {median} or more, but one \
                  took {least}, less than {medium} needs; repeat while the machine does nothing else."
             );
-            (statement, false)
+            (statement, Survives::NotKnown)
         }
         _ => {
             let statement = format!(
                 "Half of all syncs take {median} or more, and none less than {least}, as {medium} may need: nothing \
                  suggests that they are acknowledged early."
             );
-            (statement, false)
+            (statement, Survives::Yes)
         }
     };
-    Some(warning_if(warning, line(TOPIC, "sync_latency", statement, (median_us, "us"), &[probe, quickest])))
+    let (key, value, unit) = ("sync_latency", json!(median_us), "us");
+    Some(Ground { key, statement, value, unit, survives, probes: vec![probe, quickest] })
 }
 
 /// The probe of which this figure of its syncs is the smallest, microseconds.

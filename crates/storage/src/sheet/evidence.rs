@@ -1,6 +1,7 @@
 //! What the sheet is made from, and how a topic finds the probes it is about.
 
-use super::figures::times;
+use super::figures::{percent, short, times};
+use crate::disturbance;
 use plimsoll_model::Estimate;
 use plimsoll_model::io::{DeviceFacts, LatencyUs, Probe};
 use serde_json::{Value, json};
@@ -9,6 +10,12 @@ use serde_json::{Value, json};
 const CACHE_MAP_DEPTH: u32 = 16;
 /// Where more than this share of what was offered could not be started, the rate is not the one that was asked for.
 const DROPPED: f64 = 0.01;
+/// A setting stays for months: what was measured for fewer seconds may have met a burst, a cache or luck.
+const SETTLED_SECONDS: f64 = 10.0;
+/// Where identical measurements differ by more than so many times, or a rate is not known better than to this share, the
+/// machine is too noisy to choose a setting by it.
+const NOISY: f64 = 1.25;
+const VAGUE: f64 = 0.25;
 
 /// The device and the probes of one evaluation.
 pub struct Evidence<'a> {
@@ -19,8 +26,7 @@ pub struct Evidence<'a> {
 impl<'a> Evidence<'a> {
     /// The measurements of a probe that can be relied on, in their order.
     pub fn of(&self, number: u8) -> Vec<&'a Probe> {
-        let sound = |probe: &&Probe| probe.error.is_none() && iops(probe) > 0.0 && unsound(probe).is_none();
-        self.probes.iter().filter(|probe| probe.probe == number).filter(sound).collect()
+        self.probes.iter().filter(|probe| probe.probe == number && is_sound(probe)).collect()
     }
 
     /// Its first measurement with these values.
@@ -58,6 +64,36 @@ impl<'a> Evidence<'a> {
         pairs.map(|(a, b)| (a / b).max(b / a)).fold(1.0, f64::max)
     }
 
+    /// What is advised, where a setting may be chosen by these measurements; else why not, and what would tell.
+    pub fn advised(&self, probes: &[&Probe], setting: &str) -> String {
+        match self.unsettled(probes) {
+            None => setting.to_owned(),
+            Some(why) => format!("No setting is advised from that: {why}."),
+        }
+    }
+
+    /// Why no setting may be chosen by these measurements, and what would tell.
+    pub fn unsettled(&self, probes: &[&Probe]) -> Option<String> {
+        let shortest = probes.iter().map(|probe| probe.seconds).fold(f64::INFINITY, f64::min);
+        // The clock of a window may miss its length by a hair.
+        if shortest < 0.99 * SETTLED_SECONDS {
+            return Some(format!(
+                "{} s of measurement say little about what lasts; --time {SETTLED_SECONDS}s, and --size enough for so long, would tell",
+                short(shortest)
+            ));
+        }
+        if self.noise() > NOISY {
+            let differ = times(self.noise());
+            return Some(format!(
+                "identical measurements differ by {differ} here; repeat while the machine does nothing else"
+            ));
+        }
+        probes.iter().find_map(|probe| {
+            let why = disturbance::of(probe).or_else(|| vague(probe))?;
+            Some(format!("{why} while {} was measured; repeat while the machine does nothing else", probe.id))
+        })
+    }
+
     /// Why [`Evidence::differs`] found nothing either way, in words.
     pub fn untold(&self) -> String {
         match self.noise() {
@@ -86,6 +122,21 @@ impl Measured {
     pub fn rate(probe: &Probe) -> Measured {
         Measured::of(probe, "iops", iops(probe))
     }
+}
+
+/// Whether the rate of a measurement moved too much to choose a setting by it, in words.
+fn vague(probe: &Probe) -> Option<String> {
+    if probe.caveats.iter().any(|caveat| caveat.code == "decaying") {
+        return Some("throughput fell".to_owned());
+    }
+    let half = probe.estimates.get("iops").and_then(Estimate::half_width)?;
+    let share = half / iops(probe);
+    (share > VAGUE).then(|| format!("throughput varied (its mean is known to ± {})", percent(share)))
+}
+
+/// Whether a measurement came to its end and is what it should be.
+pub fn is_sound(probe: &Probe) -> bool {
+    probe.error.is_none() && iops(probe) > 0.0 && unsound(probe).is_none()
 }
 
 /// Why a measurement that came to its end is not what it should be, if so.

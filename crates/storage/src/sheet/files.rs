@@ -91,7 +91,10 @@ fn serialised(evidence: &Evidence<'_>, (allocation, which, remedy): &(&str, &str
         probes.push(alone);
     }
     let statement = match serialised {
-        Some(true) => format!("Direct writes {which} wait for each other within one file: {figures}. So {remedy}."),
+        Some(true) => format!(
+            "Direct writes {which} wait for each other within one file: {figures}. {}",
+            evidence.advised(&[one, many], &format!("So {remedy}."))
+        ),
         Some(false) => format!("Direct writes {which} do not wait for each other within one file: {figures}."),
         None => format!(
             "Whether direct writes {which} wait for each other within one file {}: {figures}.",
@@ -118,18 +121,19 @@ fn file_count(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let (statement, value) = match evidence.differs(Measured::rate(one), Measured::rate(best), GAIN) {
         Some(true) => (
             format!(
-                "More files help: with {threads}, {} files take {} what one takes; innodb_file_per_table=ON and partitions \
-                 of the largest tables.",
+                "More files help: with {threads}, {} files take {} what one takes. {}",
                 number(best, "files"),
-                times(gain)
+                times(gain),
+                evidence.advised(&[one, best], "So innodb_file_per_table=ON and partitions of the largest tables.")
             ),
             json!("many"),
         ),
         Some(false) => (
             format!(
                 "The number of files does not matter here: with {threads}, no number of them takes more than {} what one \
-                 takes; choose innodb_file_per_table by convenience.",
-                times(gain.max(1.0))
+                 takes. {}",
+                times(gain.max(1.0)),
+                evidence.advised(&[one, best], "Choose innodb_file_per_table by convenience.")
             ),
             json!("any"),
         ),

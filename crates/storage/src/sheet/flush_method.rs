@@ -45,7 +45,10 @@ fn sync_call(evidence: &Evidence<'_>) -> Option<SheetLine> {
         short(iops(fsync))
     );
     let statement = match evidence.differs(Measured::rate(fsync), Measured::rate(fdatasync), WORTHWHILE) {
-        Some(true) => format!("innodb_use_fdatasync=ON (MySQL) saves work: {figures}."),
+        Some(true) => {
+            let setting = evidence.advised(&[fsync, fdatasync], "So innodb_use_fdatasync=ON (MySQL).");
+            format!("fdatasync saves work against fsync: {figures}. {setting}")
+        }
         Some(false) => format!("fdatasync saves nothing worth a setting against fsync: {figures}."),
         None => format!("Whether fdatasync saves work against fsync {}: {figures}.", evidence.untold()),
     };
@@ -62,11 +65,14 @@ fn write_through(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let gain = iops(through) / iops(synced);
     let figures = format!("{} against {} writes per second", short(iops(through)), short(iops(synced)));
     let statement = match evidence.differs(Measured::rate(synced), Measured::rate(through), WORTHWHILE) {
-        Some(true) => format!(
-            "A log that is written through (MySQL: innodb_flush_method=O_DSYNC, MariaDB: innodb_log_file_write_through=ON) is \
-             {} faster than one that is synced: {figures}.",
-            percent(gain - 1.0)
-        ),
+        Some(true) => {
+            let setting = "So innodb_flush_method=O_DSYNC (MySQL) or innodb_log_file_write_through=ON (MariaDB).";
+            format!(
+                "A log that is written through (O_DSYNC) is {} faster than one that is synced: {figures}. {}",
+                percent(gain - 1.0),
+                evidence.advised(&[through, synced], setting)
+            )
+        }
         Some(false) => {
             format!("A log that is written through (O_DSYNC) is no faster than one that is synced: {figures}.")
         }

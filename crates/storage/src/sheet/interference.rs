@@ -23,13 +23,14 @@ fn read_tail(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let p99 = |probe, us| Measured::of(probe, "response_us.read.p99", us);
     let disturbed = evidence.differs(p99(quiet, before), p99(flushing, during), DISTURBED);
     let consequence = match disturbed {
-        Some(true) => "a lower innodb_io_capacity_max, or a larger redo log, spreads flushing out".to_owned(),
-        Some(false) => "flushing hardly disturbs queries".to_owned(),
-        None => format!("whether flushing disturbs queries {}", evidence.untold()),
+        Some(true) => evidence
+            .advised(&[quiet, flushing], "A lower innodb_io_capacity_max, or a larger redo log, spreads flushing out."),
+        Some(false) => "Flushing hardly disturbs queries.".to_owned(),
+        None => format!("Whether flushing disturbs queries {}.", evidence.untold()),
     };
     let statement = format!(
-        "While pages are flushed, 99 % of reads are done within {} instead of {}, {} as long, at {} reads per second: \
-         {consequence}.",
+        "While pages are flushed, 99 % of reads are done within {} instead of {}, {} as long, at {} reads per second. \
+         {consequence}",
         time(during),
         time(before),
         times(longer),
@@ -45,19 +46,23 @@ fn log_and_data(evidence: &Evidence<'_>, server: &str) -> Option<SheetLine> {
     let kept = iops(beside) / iops(alone);
     let name = if server == "mysql" { "MySQL" } else { "MariaDB" };
     let figures = format!(
-        "{} durable commits per second while data pages are written, {} without ({name})",
+        "{} synced commits per second while data pages are written, {} without ({name})",
         rate(beside),
         rate(alone)
     );
     let disturbed = evidence.differs(Measured::rate(beside), Measured::rate(alone), SLOWED);
     let statement = match disturbed {
         Some(true) => format!(
-            "Log and data disturb each other: {figures}, {} less. A volume of its own for the log (innodb_log_group_home_dir) \
-             is worth trying.",
-            percent(1.0 - kept)
+            "Log and data disturb each other: {figures}, {} less. {}",
+            percent(1.0 - kept),
+            evidence.advised(
+                &[alone, beside],
+                "A volume of its own for the log (innodb_log_group_home_dir) is worth trying."
+            )
         ),
         Some(false) => {
-            format!("Log and data do not disturb each other: {figures}. The log needs no volume of its own.")
+            let setting = evidence.advised(&[alone, beside], "The log needs no volume of its own.");
+            format!("Log and data do not disturb each other: {figures}. {setting}")
         }
         None => format!("Whether log and data disturb each other {}: {figures}.", evidence.untold()),
     };

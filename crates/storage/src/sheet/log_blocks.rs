@@ -7,6 +7,7 @@ use plimsoll_model::io::{Probe, SheetLine};
 use serde_json::{Value, json};
 
 const TOPIC: &str = "Log blocks";
+const NUMBER: u8 = 17;
 /// What takes so many times as long is clearly slower.
 const PENALTY: f64 = 1.25;
 const VARIABLE: &str = "MySQL; its default is 8192";
@@ -18,8 +19,11 @@ pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
 }
 
 fn aligned<'a>(evidence: &Evidence<'a>) -> Vec<&'a Probe> {
-    let mut blocks: Vec<&Probe> =
-        evidence.of(17).into_iter().filter(|p| number(p, "misaligned") == 0.0 && number(p, "block") <= PAGE).collect();
+    let mut blocks: Vec<&Probe> = evidence
+        .of(NUMBER)
+        .into_iter()
+        .filter(|p| number(p, "misaligned") == 0.0 && number(p, "block") <= PAGE)
+        .collect();
     blocks.sort_by(|a, b| number(a, "block").total_cmp(&number(b, "block")));
     blocks
 }
@@ -63,7 +67,7 @@ fn write_ahead(evidence: &Evidence<'_>) -> Option<SheetLine> {
         blocks.iter().map(|p| format!("{} at {}", time(median(p)), bytes(number(p, "block")))).collect();
     let figures = format!("median of a synced rewrite: {}", each.join(", "));
     let (statement, value) = match (step(evidence, &blocks), refused(evidence, smallest)) {
-        (Some(step), _) => slower_below(&blocks, step, &figures),
+        (Some(step), _) => slower_below(evidence, &blocks, step, &figures),
         (None, Some(refused)) => (
             format!(
                 "Direct writes of {refused} are refused, {} is the smallest block ({figures}): \
@@ -74,7 +78,8 @@ fn write_ahead(evidence: &Evidence<'_>) -> Option<SheetLine> {
         ),
         (None, None) => (
             format!(
-                "No size of log blocks stands out ({figures}): innodb_log_write_ahead_size may stay as it is ({VARIABLE})."
+                "No size of log blocks stands out ({figures}). {}",
+                evidence.advised(&blocks, &format!("So innodb_log_write_ahead_size may stay as it is ({VARIABLE})."))
             ),
             Value::Null,
         ),
@@ -82,30 +87,40 @@ fn write_ahead(evidence: &Evidence<'_>) -> Option<SheetLine> {
     Some(line(TOPIC, "log_write_ahead_size", statement, (value, "bytes"), &blocks))
 }
 
-fn slower_below(blocks: &[&Probe], step: usize, figures: &str) -> (String, Value) {
+fn slower_below(evidence: &Evidence<'_>, blocks: &[&Probe], step: usize, figures: &str) -> (String, Value) {
     let block = number(blocks[step], "block");
-    let (size, setting) = (bytes(block), format!("innodb_log_write_ahead_size={block}"));
+    let size = bytes(block);
+    let setting =
+        |verb: &str| evidence.advised(blocks, &format!("innodb_log_write_ahead_size={block} {verb} ({VARIABLE})."));
+    let settled = evidence.unsettled(blocks).is_none();
     match is_read_before(blocks, step) {
         true => (
             format!(
-                "Log writes of less than {size} are read before they are written ({figures}): {setting} ({VARIABLE})."
+                "Log writes of less than {size} are read before they are written ({figures}). {}",
+                setting("avoids that")
             ),
-            json!(block),
+            if settled { json!(block) } else { Value::Null },
         ),
         false => (
             format!(
                 "Log writes of less than {size} are slower, it is not clear why ({figures}): the device was not seen to read \
-                 around them, though a disk may within itself. {setting} is worth a try ({VARIABLE})."
+                 around them, though a disk may within itself. {}",
+                setting("is worth a try")
             ),
             Value::Null,
         ),
     }
 }
 
+/// Whether the storage refused a block of this size, which is an answer and no failure (open(2), O_DIRECT: EINVAL).
+pub fn is_refused(probe: &Probe) -> bool {
+    let refusal = std::io::Error::from_raw_os_error(libc::EINVAL).to_string();
+    probe.probe == NUMBER && probe.error.as_ref().is_some_and(|error| error.contains(&refusal))
+}
+
 /// The largest block below `accepted` that could not be written at all.
 fn refused(evidence: &Evidence<'_>, accepted: f64) -> Option<String> {
-    let failed =
-        evidence.probes.iter().filter(|p| p.probe == 17 && p.error.is_some() && number(p, "misaligned") == 0.0);
+    let failed = evidence.probes.iter().filter(|probe| is_refused(probe) && number(probe, "misaligned") == 0.0);
     let block =
         failed.map(|probe| number(probe, "block")).filter(|block| (1.0..accepted).contains(block)).reduce(f64::max)?;
     Some(bytes(block))
@@ -113,7 +128,7 @@ fn refused(evidence: &Evidence<'_>, accepted: f64) -> Option<String> {
 
 /// What it costs not to begin at a multiple of the block.
 fn misaligned(evidence: &Evidence<'_>) -> Option<SheetLine> {
-    let off: Vec<&Probe> = evidence.of(17).into_iter().filter(|probe| number(probe, "misaligned") > 0.0).collect();
+    let off: Vec<&Probe> = evidence.of(NUMBER).into_iter().filter(|probe| number(probe, "misaligned") > 0.0).collect();
     let blocks = aligned(evidence);
     let same = |off: &Probe| blocks.iter().copied().find(|on| number(on, "block") == number(off, "block"));
     let pairs = off.into_iter().filter_map(|off| Some((same(off)?, off)));

@@ -24,11 +24,13 @@ mod unmeasured;
 mod writes;
 
 pub use durability::is_remote;
-use evidence::Evidence;
+use evidence::{Evidence, is_sound};
+pub use log_blocks::is_refused;
 use plimsoll_model::io::{DeviceFacts, Probe, SheetLine};
 use serde_json::Value;
 
-/// All lines that the probes allow, in the order of reading.
+/// All lines that the probes allow, in the order of reading. What the device says of itself is told beside what was
+/// measured on it: of a device on which nothing could be measured, only that is told.
 pub fn sheet(device: &DeviceFacts, probes: &[Probe]) -> Vec<SheetLine> {
     const TOPICS: [fn(&Evidence<'_>) -> Vec<SheetLine>; 15] = [
         commits::lines,
@@ -48,6 +50,9 @@ pub fn sheet(device: &DeviceFacts, probes: &[Probe]) -> Vec<SheetLine> {
         unmeasured::lines,
     ];
     let evidence = Evidence { device, probes };
+    if !probes.iter().any(is_sound) {
+        return unmeasured::lines(&evidence);
+    }
     TOPICS.iter().flat_map(|lines| lines(&evidence)).collect()
 }
 

@@ -2,6 +2,7 @@
 //! good news.
 
 use super::evidence::{Evidence, unsound};
+use super::log_blocks::is_refused;
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};
 use serde_json::Value;
@@ -9,7 +10,7 @@ use serde_json::Value;
 const TOPIC: &str = "Not measured";
 /// Probes without which an answer is missing, and which one.
 const NEEDED: [(&[u8], &str, &str); 5] = [
-    (&[1, 2], "commits", "how many durable commits per second are possible"),
+    (&[1, 2], "commits", "how many commits per second are possible"),
     (&[5], "flush", "whether a sync reaches the device"),
     (&[6], "page_reads", "how fast pages are read"),
     (&[7], "page_writes", "how fast pages are flushed"),
@@ -17,7 +18,23 @@ const NEEDED: [(&[u8], &str, &str); 5] = [
 ];
 
 pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
-    NEEDED.iter().filter_map(|needed| failed(evidence, needed)).chain(left_out(evidence)).collect()
+    let whole = NEEDED.iter().filter_map(|needed| failed(evidence, needed));
+    whole.chain(in_part(evidence)).chain(left_out(evidence)).collect()
+}
+
+/// Where some failed, what is said of their probe rests on the others.
+fn in_part(evidence: &Evidence<'_>) -> Option<SheetLine> {
+    let failed: Vec<&Probe> =
+        evidence.probes.iter().filter(|probe| probe.error.is_some() && !is_refused(probe)).collect();
+    let ids: Vec<&str> = failed.iter().map(|probe| probe.id.as_str()).collect();
+    let (some, all) = (failed.len(), evidence.probes.len());
+    let statement = match some == all {
+        true => "All measurements failed.".to_owned(),
+        false => {
+            format!("{some} of {all} measurements failed ({}): every statement rests on the others.", ids.join(", "))
+        }
+    };
+    (some > 0).then(|| warning_if(true, line(TOPIC, "failed", statement, (some, "measurements"), &failed)))
 }
 
 /// A line where all measurements of the probes failed.

@@ -10,6 +10,7 @@ use super::evidence::{Evidence, P99, iops, latency, number};
 use super::figures::{bytes, percent, rate, short, time};
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};
+use serde_json::Value;
 
 const TOPIC: &str = "Page writes";
 /// The least that both servers accept.
@@ -39,7 +40,7 @@ pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
         probe: steady.probe,
     });
     let known: Vec<Sustained> = [written, flushed, lasting].into_iter().flatten().collect();
-    lines.extend(capacity(&known).into_iter().flatten());
+    lines.extend(capacity(evidence, &known));
     lines
 }
 
@@ -67,9 +68,15 @@ fn sustained(best: &Probe, depths: &[&Probe]) -> SheetLine {
     line(TOPIC, "page_writes_sustained", statement, (iops(best), "pages/s"), depths)
 }
 
-/// Both variables, as servers accept them, by the lowest rate that is known.
-fn capacity(known: &[Sustained<'_>]) -> Option<[SheetLine; 2]> {
-    let Sustained { rate, told, .. } = known.iter().min_by(|a, b| a.rate.total_cmp(&b.rate))?;
+/// Both variables, as servers accept them, by the lowest rate that is known; one line where neither can be advised.
+fn capacity(evidence: &Evidence<'_>, known: &[Sustained<'_>]) -> Vec<SheetLine> {
+    let Some(lowest) = known.iter().min_by(|a, b| a.rate.total_cmp(&b.rate)) else { return Vec::new() };
+    let probes: Vec<&Probe> = known.iter().map(|sustained| sustained.probe).collect();
+    if let Some(why) = evidence.unsettled(&probes) {
+        let statement = format!("No innodb_io_capacity and no innodb_io_capacity_max is advised: {why}.");
+        return vec![line(TOPIC, "innodb_io_capacity", statement, (Value::Null, "1/s"), &probes)];
+    }
+    let Sustained { rate, told, .. } = lowest;
     let (most, usual) = (rounded_down(*rate), rounded_down(rate / 2.0));
     let too_slow = *rate < 2.0 * LEAST_CAPACITY;
     let usual_statement = match too_slow {
@@ -93,10 +100,9 @@ fn capacity(known: &[Sustained<'_>]) -> Option<[SheetLine; 2]> {
              before it, and queries wait behind."
         ),
     };
-    let probes: Vec<&Probe> = known.iter().map(|sustained| sustained.probe).collect();
     let capacity = line(TOPIC, "innodb_io_capacity", usual_statement, (usual, "1/s"), &probes);
     let capacity_max = line(TOPIC, "innodb_io_capacity_max", most_statement, (most, "1/s"), &probes);
-    Some([warning_if(too_slow, capacity), warning_if(*rate < LEAST_CAPACITY, capacity_max)])
+    vec![warning_if(too_slow, capacity), warning_if(*rate < LEAST_CAPACITY, capacity_max)]
 }
 
 /// Two significant digits: a capacity that is not there helps nobody.

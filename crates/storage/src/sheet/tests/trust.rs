@@ -46,7 +46,7 @@ fn capacity_is_what_the_doublewrite_buffer_leaves_of_it() {
     let on = probe(8, json!({"doublewrite": "on"}), 3000.0);
     let lines = sheet(&disk(), &[write(16, 8_390.0), on]);
     let most = line(&lines, "innodb_io_capacity_max");
-    assert!(most.value == 3000 && most.statement.contains("in 3 s with the doublewrite buffer"), "{most:?}");
+    assert!(most.value == 3000 && most.statement.contains("in 10 s with the doublewrite buffer"), "{most:?}");
     let slow = told("innodb_io_capacity_max", &[write(1, 60.0)]);
     assert!(slow.warning && slow.statement.contains("is more than this storage sustains: 60 page writes"), "{slow:?}");
 }
