@@ -37,9 +37,10 @@ Measure both sides in turn, so that what drifts on the machine drifts for both:
 
 As a gate in continuous integration, this exits 1 only if the whole interval says slower by more than 5 %:
   plimsoll compare base new --fail-if-slower 5%
+Where the interval reaches to both sides of the limit, the gate is undecided: it says so, and exits 4 with --fail-if-unclear.
 
 Exit codes: 0 compared; 1 slower than --fail-if-slower allows; 2 wrong arguments, or nothing that can be compared; 3 a \
-recording cannot be read.";
+recording cannot be read; 4 --fail-if-unclear, and the gate is undecided.";
 
 /// Finds the load line of a MySQL-family server: how much load it carries here, and what stops it.
 #[derive(Debug, Parser)]
@@ -228,6 +229,9 @@ pub struct CompareArgs {
     /// Exit 1 if B is slower than A by more than this, and the whole interval says so.
     #[arg(long, value_parser = quantity::percent, value_name = "PERCENT")]
     pub fail_if_slower: Option<f64>,
+    /// Exit 4 if the interval cannot tell whether B is slower by more than --fail-if-slower allows.
+    #[arg(long, requires = "fail_if_slower")]
+    pub fail_if_unclear: bool,
     /// A change within this, up or down, counts as no difference.
     #[arg(long, default_value = "2%", value_parser = quantity::percent, value_name = "PERCENT")]
     pub equivalent: f64,

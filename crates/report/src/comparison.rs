@@ -172,15 +172,25 @@ fn what_would_show(comparison: &Comparison) -> String {
     }
 }
 
+/// What a gate in continuous integration decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    Passed,
+    Failed,
+    /// The interval reaches to both sides of the limit, or there is none.
+    Undecided,
+}
+
 /// Whether a regression is certain, for a gate in continuous integration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
-    pub failed: bool,
-    /// Why it failed or passed, as a sentence.
+    pub decision: Decision,
+    /// What was decided and why, as a sentence.
     pub why: String,
 }
 
-/// A gate that fails only if the whole interval of the headline says that b is worse by more than `limit`, a share.
+/// A gate that fails only if the whole interval of the headline says that b is worse by more than `limit`, a share, and
+/// passes only if the whole of it says that b is not.
 pub fn gate(comparison: &Comparison, limit: f64) -> Gate {
     let (name, headline) = (&comparison.b.name, &comparison.headline);
     let limit_text = bound(limit);
@@ -188,13 +198,19 @@ pub fn gate(comparison: &Comparison, limit: f64) -> Gate {
         Some(_) => interval_in_full(&headline.change),
         None => headline.change.missing.clone().unwrap_or_default(),
     };
-    let worse = headline.worse_by_more_than(limit);
-    let why = match worse {
-        Some(true) => format!("failed: {name} is slower by more than {limit_text} ({interval})"),
-        Some(false) => format!("passed: {name} is not slower by more than {limit_text} ({interval})"),
-        None => format!("passed, but cannot tell whether {name} is slower by more than {limit_text} ({interval})"),
+    let (decision, found) = match headline.worse_by_more_than(limit) {
+        Some(true) => (Decision::Failed, format!("failed: {name} is slower by more than {limit_text}")),
+        Some(false) => (Decision::Passed, format!("passed: {name} is not slower by more than {limit_text}")),
+        None => (
+            Decision::Undecided,
+            format!("undecided: these rounds cannot tell whether {name} is slower by more than {limit_text}"),
+        ),
     };
-    Gate { failed: worse == Some(true), why: clean(&why) }
+    let remedy = match (decision, headline.change.interval()) {
+        (Decision::Undecided, Some(_)) => "; more rounds, or a quieter machine, would narrow it",
+        _ => "",
+    };
+    Gate { decision, why: clean(&format!("gate {found} ({interval}{remedy})")) }
 }
 
 /// One row by load point and metric, after the one over all load points where there are several.
@@ -415,19 +431,30 @@ mod tests {
     #[test]
     fn a_gate_fails_only_where_the_whole_interval_is_beyond_it() {
         let slower = throughput(1514.0, (-0.174, -0.129), Verdict::Lower);
-        assert!(
-            gate(&slower, 0.05).failed && gate(&slower, 0.05).why.starts_with("failed: new is slower by more than 5 %")
-        );
-        let unsure = gate(&slower, 0.15);
-        assert!(!unsure.failed && unsure.why.starts_with("passed, but cannot tell"), "{unsure:?}");
+        let decided = |of: &Comparison, limit: f64| gate(of, limit).decision;
+        let failed = gate(&slower, 0.05);
+        assert!(failed.why.starts_with("gate failed: new is slower by more than 5 % (95 % interval "), "{failed:?}");
         let passed = gate(&slower, 0.4);
-        assert!(!passed.failed && passed.why.starts_with("passed: new is not slower by more than 40 %"), "{passed:?}");
+        assert!(passed.why.starts_with("gate passed: new is not slower by more than 40 % ("), "{passed:?}");
+        assert_eq!((failed.decision, passed.decision), (Decision::Failed, Decision::Passed));
         let longer = comparison(row(Metric::P99Ms, (10.0, 12.0), Some((0.15, 0.25)), Verdict::Higher));
-        assert!(gate(&longer, 0.1).failed && !gate(&longer, 0.2).failed && !gate(&longer, 0.3).failed);
+        let limits = [0.1, 0.2, 0.3].map(|limit| decided(&longer, limit));
+        assert_eq!(limits, [Decision::Failed, Decision::Undecided, Decision::Passed]);
         let faster = throughput(2000.0, (0.1, 0.14), Verdict::Higher);
-        assert_eq!((gate(&faster, 0.05).failed, faster.headline.worse_by_more_than(0.05)), (false, Some(false)));
+        assert_eq!((decided(&faster, 0.05), faster.headline.worse_by_more_than(0.05)), (Decision::Passed, Some(false)));
+    }
+
+    #[test]
+    fn a_gate_that_knows_nothing_says_so_and_never_that_it_passed() {
+        let wide = gate(&throughput(1700.0, (-0.58, 0.53), Verdict::Unclear), 0.05);
+        assert_eq!(
+            wide.why,
+            "gate undecided: these rounds cannot tell whether new is slower by more than 5 % (95 % interval −58.0 to \
+             +53.0 %; more rounds, or a quieter machine, would narrow it)"
+        );
         let once = gate(&comparison(row(Metric::Nopm, (2.0, 1.0), None, Verdict::Unclear)), 0.05);
-        assert!(!once.failed && once.why.contains("cannot tell") && once.why.contains("3 can"), "{once:?}");
+        assert!(once.why.ends_with("(1 pair cannot have an interval; 3 can)"), "{once:?}");
+        assert_eq!((wide.decision, once.decision), (Decision::Undecided, Decision::Undecided));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! `plimsoll compare`: two sides, each some recordings, set against each other.
 
-use super::{CHECK_FAILED, DONE};
+use super::{CHECK_FAILED, DONE, UNDECIDED};
 use crate::args::CompareArgs;
 use crate::terminal;
 use plimsoll_lab::LabError;
 use plimsoll_lab::compare::{Compared, compare};
 use plimsoll_model::io_comparison::IoComparison;
+use plimsoll_report::comparison::Decision;
 use plimsoll_report::{comparison, io};
 use plimsoll_server::Home;
 
@@ -22,7 +23,11 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<u8> {
     let Some(limit) = args.fail_if_slower else { return Ok(DONE) };
     let gate = comparison::gate(&found, limit);
     terminal::note(&gate.why);
-    Ok(if gate.failed { CHECK_FAILED } else { DONE })
+    Ok(match gate.decision {
+        Decision::Failed => CHECK_FAILED,
+        Decision::Undecided if args.fail_if_unclear => UNDECIDED,
+        Decision::Undecided | Decision::Passed => DONE,
+    })
 }
 
 /// Two storage evaluations, which have no one figure that a gate could stand on.

@@ -30,6 +30,8 @@ pub const DONE: u8 = 0;
 pub const CHECK_FAILED: u8 = 1;
 const USAGE: u8 = 2;
 pub const ENVIRONMENT: u8 = 3;
+/// Of `compare --fail-if-unclear`.
+pub const UNDECIDED: u8 = 4;
 pub const INTERRUPTED: u8 = 130;
 
 /// What an error that reached the top means to the caller.

@@ -187,7 +187,7 @@ fn slower_is_said(lab: &Lab, (a, b): (&str, &str), pairs: usize, (low, high): (f
         assert!(first.contains(&text), "`{text}` is not in the first line: {done}");
     }
     assert!(done.tells(&["failed", b]).out.contains("verdict"), "the table follows");
-    gate(STOPPED).exits(0).tells(&["passed", "cannot tell", b]);
+    gate(STOPPED).exits(0).tells(&["gate undecided", "cannot tell", b]);
     gate((1.0 - low) / 2.0).exits(0).tells(&["passed", b]);
 }
 
@@ -232,7 +232,10 @@ fn recordings_are_found_compared_and_refused_with_the_candidates() {
         assert_eq!(found["a"]["recordings"], Value::from(vec![path.display().to_string()]), "{found}");
         assert_eq!(found["headline"]["verdict"], "unclear", "one round each shows nothing: {found}");
     }
-    let done = lab.ends("compare one two --fail-if-slower 5%").exits(0).tells(&["cannot tell"]);
+    let gate = "compare one two --fail-if-slower 5%";
+    let done = lab.ends(gate).exits(0).tells(&["gate undecided", "cannot tell", "3 can"]);
+    assert!(!done.err.contains("passed"), "what is not known has not passed: {done}");
+    lab.ends(&format!("{gate} --fail-if-unclear")).exits(4).tells(&["gate undecided"]);
     assert!(done.out.starts_with("No verdict") && done.out.contains("oltp_read_only over 2 load points"), "{done}");
     for (line, texts) in [
         ("compare one three", vec!["`three`", "one", "two", "points", "oltp-read-only"]),
@@ -257,6 +260,7 @@ fn wrong_words_are_refused_before_anything_is_read() {
     let home = servers::home();
     refused(home.path(), "compare base new", &["no recording is called `base`", "plimsoll run"]);
     refused(home.path(), "compare base", &["<B>"]);
+    refused(home.path(), "compare base new --fail-if-unclear", &["--fail-if-slower"]);
     for percent in ["0%", "100%", "-5%", "nan", "5%%", "some"] {
         refused(home.path(), &format!("compare base new --fail-if-slower={percent}"), &[percent, "such as 5%"]);
         refused(home.path(), &format!("compare base new --equivalent={percent}"), &[percent, "such as 5%"]);
