@@ -243,6 +243,7 @@ impl Points {
                 // What earlier points measured is kept.
                 Err(error) if index > 0 => self.ended = Some(Ended::of(&error)),
                 Err(error) => {
+                    self.recording.fails(&error.to_string());
                     self.recording.finish(Status::Failed, Timestamp::now())?;
                     return Err(error);
                 }
@@ -398,6 +399,7 @@ impl Points {
 
     fn close(&mut self) -> Result<(), LabError> {
         if let Some(Ended::Failed(why)) = self.ended.clone() {
+            self.recording.fails(&why);
             self.event("failed", serde_json::json!({ "why": why }))?;
         }
         let caveats = serde_json::to_value(&self.summary.caveats).unwrap_or_default();

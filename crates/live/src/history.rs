@@ -63,14 +63,17 @@ impl Row<'_> {
 
     fn markup(&self) -> String {
         let Row { entry, id, what, state } = self;
+        let early =
+            entry.ended_early().map(|why| format!("<p class=\"found why\">Ended early: {}</p>", escape_tied(&why)));
         let (id, title, word) = (escape(id), escape(&what.title), state.word());
         let found = found(&entry.directory).map(|found| format!("<p class=\"found\">{}</p>", escape_tied(&found)));
         format!(
             "<tr><td class=\"pick\"><input type=\"checkbox\" name=\"pick\" value=\"{id}\" \
              aria-label=\"Compare {title} of {when}\"></td>\
-             <td><a class=\"title\" href=\"/recording/{id}\">{title}</a>{}</td>\
+             <td><a class=\"title\" href=\"/recording/{id}\">{title}</a>{}{}</td>\
              <td class=\"when\"><time datetime=\"{}\">{when}</time></td><td>{}<span class=\"on\">{}</span></td>\
              <td><span class=\"state {word}\">{word}</span></td></tr>\n",
+            early.unwrap_or_default(),
             found.unwrap_or_default(),
             entry.manifest.started,
             escape(&what.work),

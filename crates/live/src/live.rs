@@ -68,8 +68,9 @@ fn state(follower: &Follower, now: Timestamp) -> String {
     }
     if follower.is_over() {
         return format!(
-            "<p class=\"answer\">It has ended: {}.</p>\n<p><a href=\"/recording/{}\">The report</a></p>\n",
+            "<p class=\"answer\">It has ended: {}{}.</p>\n<p><a href=\"/recording/{}\">The report</a></p>\n",
             follower.state().word(),
+            follower.ended_early().map_or(String::new(), |why| format!(": {}", escape(why.trim_end_matches('.')))),
             escape(&follower.id())
         );
     }

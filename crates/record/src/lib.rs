@@ -8,6 +8,7 @@
 //! Begin with [`recording`], then [`trial`]; the file formats are in [`lines`] and [`latency`].
 
 pub mod bounds;
+mod ended;
 pub mod error;
 pub mod file;
 pub mod latency;

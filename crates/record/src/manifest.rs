@@ -26,6 +26,9 @@ pub struct Manifest {
     pub tool_version: String,
     pub started: Timestamp,
     pub ended: Option<Timestamp>,
+    /// Why it failed; none of one that did not, and of those of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     pub seed: u64,
     /// The plan as resolved: every default filled in.
     pub plan: serde_json::Value,
@@ -50,6 +53,7 @@ impl Manifest {
             tool_version: tool_version.to_owned(),
             started,
             ended: None,
+            why: None,
             seed,
             plan,
             host,

@@ -75,7 +75,7 @@ impl Recording {
             Err(e) => return Err(RecordError::write(&path)(e.into())),
         }
         events.mend()?;
-        (manifest.status, manifest.ended) = (Status::Running, None);
+        (manifest.status, manifest.ended, manifest.why) = (Status::Running, None, None);
         let recording = Recording { directory: directory.to_owned(), manifest, events };
         recording.write_manifest()?;
         Ok(recording)
@@ -130,6 +130,11 @@ impl Recording {
     /// Writes a file of text beside the others, such as `report.html`, and says where.
     pub fn attach(&self, name: &str, text: &str) -> Result<PathBuf> {
         attach(&self.directory, name, text)
+    }
+
+    /// Keeps why it fails, for the manifest that [`Recording::finish`] writes.
+    pub fn fails(&mut self, why: &str) {
+        self.manifest.why = Some(why.to_owned());
     }
 
     /// Says in the manifest how it ended. The recording stays locked until it is dropped.

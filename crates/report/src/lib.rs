@@ -37,16 +37,24 @@ pub mod text;
 
 pub use subject::SettingRow;
 
-use document::Document;
+use document::{Document, Finding};
 use subject::{Recorded, Subject};
 
 /// What the report of a recording shows.
 pub fn document(recorded: &Recorded) -> Document {
-    match &recorded.subject {
+    let mut document = match &recorded.subject {
         Subject::Run(summary) => run::document(recorded, summary),
         Subject::Lab(summary) => lab::document(recorded, summary),
         Subject::Storage(summary) => io::document(recorded, summary),
-    }
+    };
+    document.findings.splice(..0, ended_early(recorded));
+    document
+}
+
+/// Why it ended before its plan did: what is to be known before anything else of it.
+fn ended_early(recorded: &Recorded) -> Option<Finding> {
+    let why = recorded.ended_early.as_ref()?;
+    Some(Finding::labelled("Ended early", text::sentence(why)))
 }
 
 /// The answer alone, for a list.
@@ -65,5 +73,7 @@ pub fn terminal(recorded: &Recorded, look: terminal::Look) -> String {
         Subject::Lab(summary) => lab::terminal(summary, look),
         Subject::Storage(summary) => io::terminal(summary, look),
     };
-    told + &terminal::unfinished(recorded, look)
+    let early =
+        ended_early(recorded).map(|finding| look.wrapped(&text::clean(&finding.to_string())).join("\n") + "\n\n");
+    early.unwrap_or_default() + &told + &terminal::unfinished(recorded, look)
 }

@@ -24,7 +24,7 @@ pub(crate) fn answer(run: &Run<'_>) -> String {
     };
     match sweep.points.len() {
         points if run.summary.interrupted && points > 0 => {
-            format!("{found}; the run was interrupted after {}.", counted(points as f64, "load point"))
+            format!("{found}; the run ended early, after {}.", counted(points as f64, "load point"))
         }
         _ => format!("{found}."),
     }

@@ -20,6 +20,8 @@ pub struct Recorded {
     pub subject: Subject,
     /// How far it came, of one that is still being written: `still running: trial 5 of 12`.
     pub state: Option<String>,
+    /// Why it ended before its plan did: `the server has gone away`.
+    pub ended_early: Option<String>,
     /// What was asked for, and what it was: workload, its parameters, procedure. Two recordings are alike in what they
     /// measured if these are.
     pub asked: Vec<(String, String)>,
@@ -54,6 +56,7 @@ impl Recorded {
             title: title.to_owned(),
             subject,
             state: None,
+            ended_early: None,
             asked: Vec::new(),
             trials: Vec::new(),
             corroboration: Vec::new(),

@@ -269,7 +269,9 @@ fn parameters(system: &System<'_>, cell: &Cell) -> BTreeMap<String, String> {
 fn findings(system: &System<'_>) -> Vec<Finding> {
     let state = system.recorded.state.iter().map(|state| Finding::labelled(&system.name, sentence(state)));
     let missing = caveats::findings(&system.recorded.missing);
-    state.chain(missing.map(|of| Finding::labelled(&system.name, of.to_string()))).collect()
+    let early = system.recorded.ended_early.iter();
+    let early = early.map(|why| Finding::labelled(format!("{} ended early", system.name), sentence(why)));
+    early.chain(state).chain(missing.map(|of| Finding::labelled(&system.name, of.to_string()))).collect()
 }
 
 fn figures(systems: &[System<'_>], places: &[&Cell], unit: Unit) -> Option<Section> {

@@ -73,6 +73,7 @@ pub fn recorded(view: &RecordingView, generated: &str) -> Result<Recorded, LabEr
         environment: environment::environment(view, lab.as_ref(), &found.subject),
         subject: found.subject,
         state: found.state,
+        ended_early: view.ended_early(),
         asked: asked::asked(view, lab.as_ref()),
         trials,
         corroboration,

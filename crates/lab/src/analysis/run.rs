@@ -77,14 +77,11 @@ fn end(view: &RecordingView, place: usize) -> trial::End {
     if place + 1 < view.trials.len() {
         return (TrialStatus::Done, None);
     }
-    let failed = view.events.iter().rev().find(|event| event.kind == "failed");
-    let why = failed.and_then(|event| event.detail["why"].as_str()).map(str::to_owned);
     match view.manifest.status {
         Status::Done => (TrialStatus::Done, None),
-        Status::Failed => (TrialStatus::Failed, why),
-        Status::Interrupted => (TrialStatus::Interrupted, Some("it was interrupted".to_owned())),
+        Status::Failed => (TrialStatus::Failed, view.ended_early()),
         Status::Running if view.being_written => (TrialStatus::Interrupted, Some("it is under way".to_owned())),
-        Status::Running => (TrialStatus::Interrupted, Some("Plimsoll was killed".to_owned())),
+        Status::Interrupted | Status::Running => (TrialStatus::Interrupted, view.ended_early()),
     }
 }
 

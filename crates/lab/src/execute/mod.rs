@@ -226,6 +226,7 @@ impl<'a> Lab<'a> {
 
     fn close(&mut self, summary: &LabSummary, ended: Option<&Ended>) -> Result<(), LabError> {
         if let Some(Ended::Failed(why)) = ended {
+            self.journal.recording.fails(why);
             self.journal.event("failed", json!({ "why": why }))?;
         }
         self.journal.event("caveats", serde_json::to_value(&summary.caveats).unwrap_or_default())?;

@@ -326,6 +326,7 @@ impl Evaluation<'_> {
 
     fn close(&mut self) -> Result<(), LabError> {
         if let Some(Ended::Failed(why)) = self.ended.clone() {
+            self.recording.fails(&why);
             self.event("failed", serde_json::json!({ "why": why }))?;
         }
         let caveats = serde_json::to_value(&self.summary.caveats).unwrap_or_default();

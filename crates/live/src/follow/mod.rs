@@ -143,6 +143,11 @@ impl Follower {
         self.entry.state()
     }
 
+    /// Why it ended before its plan did.
+    pub fn ended_early(&self) -> Option<String> {
+        self.entry.ended_early()
+    }
+
     /// Nothing will change any more.
     pub fn is_over(&self) -> bool {
         self.removed || self.state() != State::Running

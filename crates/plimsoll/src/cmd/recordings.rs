@@ -5,7 +5,7 @@ use super::report::recorded;
 use crate::args::{RecordingsAction, RecordingsArgs};
 use crate::terminal;
 use plimsoll_lab::{LabError, recordings};
-use plimsoll_record::read::{self, Entry, Listing};
+use plimsoll_record::read::{self, Entry, Listing, State};
 use plimsoll_report::subject::Subject;
 use plimsoll_report::table::{Column, Table};
 use plimsoll_report::terminal::table;
@@ -38,13 +38,22 @@ fn list(listing: &Listing, json: bool) -> anyhow::Result<u8> {
     Ok(DONE)
 }
 
+/// How it stands, and why it ended early.
+fn status(entry: &Entry) -> String {
+    let why = entry.ended_early().and_then(|why| why.lines().next().map(str::to_owned));
+    match why.filter(|_| entry.state() == State::Failed) {
+        Some(why) => format!("failed: {why}"),
+        None => entry.state().word().to_owned(),
+    }
+}
+
 fn listing_table(listing: &Listing) -> Table {
     let cells = |of: fn(&Entry) -> String| listing.recordings.iter().map(of).collect();
     Table::new(vec![
         Column::words("recording", cells(Entry::id)),
         Column::words("name", cells(|entry| entry.manifest.name.clone())),
-        Column::words("status", cells(|entry| entry.state().word().to_owned())),
         Column::words("started", cells(|entry| entry.manifest.started.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())),
+        Column::words("status", cells(status)),
     ])
 }
 
@@ -54,6 +63,7 @@ fn row(entry: &Entry) -> Value {
         "directory": entry.directory,
         "name": entry.manifest.name,
         "status": entry.state().word(),
+        "ended_early": entry.ended_early(),
         "started": entry.manifest.started,
         "ended": entry.manifest.ended,
         "seed": entry.manifest.seed,

@@ -1,6 +1,8 @@
 //! Recordings of runs and labs that were killed: a report of what is left, and of what is missing.
 
-use crate::harness::Lab;
+use crate::dashboard::Dashboard;
+use crate::harness::{Lab, signal_process};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -95,4 +97,53 @@ fn a_lab_that_was_killed_is_reported() {
     assert_eq!(report["data"]["lab"]["trials"]["done"], 1);
     let answer = report["answer"].as_str().expect("a sentence");
     assert!(answer.contains("interrupted after 1 trial"), "{answer}");
+}
+
+/// Every way to look at a recording says why it ended, before anything else of it.
+#[track_caller]
+fn says_why(lab: &Lab, id: &str, why: &str) {
+    let first = |format: &str, lines: usize| {
+        let text = lab.does(&format!("report {id} --format {format} -o -")).out;
+        text.lines().take(lines).collect::<Vec<_>>().join("\n")
+    };
+    let page = lab.does(&format!("report {id} --format html -o -")).out;
+    let head = page.split("<main>").next().unwrap_or_default().to_owned();
+    let finding = reported(lab, id)["findings"][0].clone();
+    assert_eq!(finding["label"], "Ended early", "{finding}");
+    let dashboard = Dashboard::over(lab.home(), "127.0.0.1:0");
+    let shown = [
+        ("html", head),
+        ("md", first("md", 6)),
+        ("csv", first("csv", 6)),
+        ("json", finding["text"].to_string()),
+        ("terminal", lab.does(&format!("recordings show {id}")).out.lines().next().unwrap_or_default().to_owned()),
+        ("list", lab.does("recordings list").out),
+        ("dashboard", dashboard.get("/").body),
+        ("report on the dashboard", dashboard.get(&format!("/recording/{id}")).body),
+    ];
+    for (what, text) in shown {
+        let text = text.replace(['\u{a0}', '\u{2060}'], " ");
+        assert!(text.contains(why), "{what} does not say {why:?}: {text:.2000}");
+    }
+}
+
+#[test]
+fn a_run_that_failed_says_why_wherever_it_is_looked_at() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.does("load oltp_read_write --table-size 1000");
+    let mut running = lab.begins("run oltp_read_write --connections 2,4 --warmup 0s --time 30s");
+    lab.wait_until_measured(&mut running);
+    signal_process(lab.control().peer_pid().expect("a local server"), Signal::KILL);
+    running.end().exits(3).tells(&["ended early", "the private server is gone"]);
+    let directory = lab.recordings().pop().expect("a recording");
+    let id = directory.file_name().and_then(|id| id.to_str()).expect("UTF-8").to_owned();
+    says_why(&lab, &id, "private server is gone");
+    let answer = reported(&lab, &id)["answer"].to_string();
+    assert!(answer.contains("ended early") && !answer.contains("interrupted"), "nobody interrupted it: {answer}");
+    // Manifests of older versions do not say it.
+    let path = directory.join("manifest.json");
+    let mut manifest = document(&path);
+    assert!(manifest.as_object_mut().is_some_and(|manifest| manifest.remove("why").is_some()), "{manifest}");
+    fs::write(&path, manifest.to_string()).expect("written");
+    says_why(&lab, &id, "private server is gone");
 }

@@ -19,8 +19,7 @@ pub fn answer(summary: &IoSummary) -> String {
         text += &format!("; {but}");
     }
     if summary.interrupted {
-        text +=
-            &format!("; the evaluation was interrupted after {}", counted(summary.probes.len() as f64, "measurement"));
+        text += &format!("; the evaluation ended early, after {}", counted(summary.probes.len() as f64, "measurement"));
     }
     text + "."
 }

@@ -244,6 +244,7 @@ fn recorded(summary: LabSummary, trials: Vec<Trial>) -> Recorded {
         title: summary.name.clone(),
         subject: Subject::Lab(Box::new(summary)),
         state: None,
+        ended_early: None,
         asked: vec![("Workload".to_owned(), "tpcc".to_owned())],
         trials,
         corroboration: Vec::new(),

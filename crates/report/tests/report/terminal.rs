@@ -80,7 +80,7 @@ fn the_answer_fits_what_was_found() {
     assert_eq!(
         answer(&growing),
         "803 transactions per second (95 % interval 786 – 820) at 4 connections, the highest load tried: more may be \
-         possible; what limited it is not clear; the run was interrupted after 3 load points."
+         possible; what limited it is not clear; the run ended early, after 3 load points."
     );
     let mut flat = sample::first(4);
     limited(&mut flat, Verdict::Limited(Bottleneck::Client));

@@ -86,7 +86,7 @@ fn the_answer_says_what_it_is_good_for_and_what_is_wrong() {
     evaluated.interrupted = true;
     let text = answer(&evaluated);
     assert!(text.starts_with("Good for at most 43,800 page reads"), "{text}");
-    assert!(text.ends_with("interrupted after 18 measurements."), "{text}");
+    assert!(text.ends_with("ended early, after 18 measurements."), "{text}");
 }
 
 #[test]
