@@ -254,17 +254,32 @@ pub struct LoadLine {
     pub connections: usize,
     /// `p99 < 20ms`.
     pub objective: String,
-    /// Arrivals per second; none if no rate kept it.
+    /// What the objective's percentile may be, milliseconds; none in recordings that do not have it.
+    #[serde(default)]
+    pub limit_ms: Option<f64>,
+    /// Arrivals per second; none if no rate was found that keeps it and was confirmed.
     pub rate: Option<Estimate>,
+    /// Why there is no rate, and what would tell.
     pub why_not: Option<String>,
-    /// Every rate that was tried, in order, and whether it kept the objective.
+    /// Trials on a busy machine count as well.
+    #[serde(default)]
+    pub noisy_host: bool,
+    /// Every rate that was tried, in order.
     pub tried: Vec<Tried>,
 }
 
+/// One trial of a search for the load line.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
+    /// Arrivals per second.
     pub rate: f64,
     pub kept: bool,
     /// Run again to confirm the line.
     pub confirmation: bool,
+    /// The objective's percentile over all arrivals, milliseconds; none where too few of them were answered to have it.
+    #[serde(default)]
+    pub measured_ms: Option<f64>,
+    /// The machine was busy with other work, as [`Point::is_disturbed`] says.
+    #[serde(default)]
+    pub disturbed: bool,
 }

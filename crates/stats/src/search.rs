@@ -30,6 +30,9 @@ const MARGIN: f64 = std::f64::consts::LN_2;
 /// Standard deviations of the disturbance in units of ln(rate): from a line that is sharp to 2 % to one that is blurred
 /// by a third, as where the response time hardly grows with the rate.
 const WIDTHS: [f64; 3] = [0.02, 0.08, 0.32];
+/// Rates further apart than this, as a logarithm, are not both on the wrong side of one line by chance: even in the
+/// middle between them each is 1.5 of the widest standard deviations away, which both are in 1 of 200 cases.
+const FAR: f64 = 3.0 * WIDTHS[WIDTHS.len() - 1];
 /// Correlations of the disturbances of two trials in succession.
 const CORRELATIONS: [f64; 2] = [0.2, 0.7];
 /// Share of trials whose outcome has nothing to do with the rate.
@@ -137,6 +140,12 @@ impl Search {
         Ok(Search { spec, posterior: Posterior::new(lowest.ln(), highest.ln()), told: Vec::new() })
     }
 
+    /// A search in the same range that was told nothing yet.
+    pub fn anew(&self) -> Search {
+        let SearchSpec { lowest, highest, .. } = self.spec;
+        Search { spec: self.spec, posterior: Posterior::new(lowest.ln(), highest.ln()), told: Vec::new() }
+    }
+
     /// The rate to be tried next; `None` when the line is known well enough or all trials are used up. The rate is
     /// doubled until a trial misses and halved until one keeps; from then on the posterior decides. No rate is more
     /// than twice one that was kept, lest a trial bury the server.
@@ -190,6 +199,18 @@ impl Search {
         };
         let value = self.spec.within(middle);
         Ok(self.open_ends(Estimate::new(value, (low, high), CONFIDENCE, effective_n, method)))
+    }
+
+    /// The lowest rate that was missed and the highest that was kept, if the latter is so far above the former that no
+    /// blur of this model explains both: then something else than the rate decided.
+    pub fn contradiction(&self) -> Option<(f64, f64)> {
+        let (missed, kept) = (self.lowest_missed()?, self.highest_kept()?);
+        ((kept / missed).ln() > FAR).then_some((missed, kept))
+    }
+
+    /// Whether any trial missed the objective: without one nothing is known of where the line ends.
+    pub fn has_missed(&self) -> bool {
+        self.lowest_missed().is_some()
     }
 
     fn rates(&self, outcome: Outcome) -> impl Iterator<Item = f64> {
@@ -434,6 +455,20 @@ mod tests {
         let found = search.estimate().unwrap();
         assert!(found.value <= 10.0 && found.low.unwrap() <= 10.0 && found.high.is_none(), "{found:?}");
         assert!(found.missing.unwrap().contains("up to 10.0/s"));
+    }
+
+    #[test]
+    fn a_rate_that_is_kept_far_above_one_that_is_missed_contradicts_it() {
+        let told = |missed, kept| {
+            let mut search = search(1.0, 1_000.0);
+            search.tell(missed, Outcome::Missed);
+            search.tell(kept, Outcome::Kept);
+            search.contradiction()
+        };
+        assert_eq!(told(12.4, 41.8), Some((12.4, 41.8)));
+        assert_eq!(told(20.0, 41.8), None, "a blurred line");
+        assert_eq!(told(41.8, 12.4), None, "in order");
+        assert_eq!(search(1.0, 1_000.0).contradiction(), None);
     }
 
     #[test]

@@ -81,15 +81,27 @@ fn risks(steps: &[LadderStep]) -> String {
 fn load_line(line: &LoadLine) -> String {
     let LoadLine { variant, objective, .. } = line;
     let at = counted(line.connections, "connection");
-    match (&line.rate, &line.why_not) {
-        (Some(rate), _) => {
+    match &line.rate {
+        Some(rate) => {
             let (value, ends) = split(&rate_with_interval(rate));
-            format!("With {objective} {variant} carries {value} transactions per second {ends} at {at}")
+            let busy = busy(line);
+            format!("With {objective} {variant} carries {value} transactions per second {ends} at {at}{busy}")
         }
-        (None, why) => {
-            let why = why.as_deref().unwrap_or("no reason is recorded");
-            format!("With {objective} {variant} has no load line at {at}: {why}")
+        None => {
+            let why = line.why_not.as_deref().unwrap_or("no reason is recorded");
+            format!("No load line found for {variant} with {objective} at {at}: {why}")
         }
+    }
+}
+
+/// What is to be known of a line that was looked for on a busy machine.
+fn busy(line: &LoadLine) -> String {
+    let busy = line.tried.iter().filter(|tried| tried.disturbed).count();
+    let trials = counted(line.tried.len(), "trial");
+    match (busy, line.noisy_host) {
+        (0, _) => String::new(),
+        (_, true) => format!(", on a machine that was busy with other work in {busy} of {trials}: it may carry more"),
+        (_, false) => format!("; {busy} of {trials} left out, since the machine was busy with other work"),
     }
 }
 

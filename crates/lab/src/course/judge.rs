@@ -4,36 +4,43 @@ use plimsoll_model::summary::{LatencyMs, Point};
 use plimsoll_plan::lab::Objective;
 use plimsoll_stats::search::Outcome;
 
-/// [`plimsoll_stats::search::Objective::judge`] of what a trial left: percentiles, not the histogram. Percentiles that
-/// are not among these are interpolated.
+/// The percentile that the objective speaks of, over all arrivals of a trial, milliseconds: straight lines between the
+/// percentiles that it left. None if so many arrivals were not answered that there is none.
 ///
 /// An arrival that was dropped has no response time, and a transaction that failed has one that means nothing; both
-/// count as answered too late. One dropped arrival does not miss the objective by itself: those that wait when the
-/// window ends are dropped too, and with Poisson arrivals some wait at any load.
-pub fn judge(point: &Point, objective: &Objective) -> Outcome {
-    let Some(responses) = point.response_ms else { return Outcome::Missed };
+/// count as answered later than anything else. One dropped arrival does not miss an objective by itself: those that wait
+/// when the window ends are dropped too, and with Poisson arrivals some wait at any load.
+pub fn reached_ms(point: &Point, objective: &Objective) -> Option<f64> {
     let late = point.counts.dropped.saturating_add(point.counts.failed) as f64;
     let ended = point.transactions.saturating_add(point.rollbacks) as f64;
-    let within = share_within(&responses, objective.limit_ms);
-    // Rounding must not miss what lies exactly at the limit.
-    let wanted = objective.quantile * (1.0 - f64::EPSILON);
-    let kept = point.transactions > 0 && within * ended >= wanted * (ended + late);
+    let share = objective.quantile * (ended + late) / ended;
+    let responses = point.response_ms.filter(|_| point.transactions > 0)?;
+    percentile(&responses, share)
+}
+
+/// Whether a trial kept the objective, as [`plimsoll_stats::search::Objective::judge`] has it.
+pub fn judge(point: &Point, objective: &Objective) -> Outcome {
+    let kept = reached_ms(point, objective).is_some_and(|ms| ms <= objective.limit_ms);
     if kept { Outcome::Kept } else { Outcome::Missed }
 }
 
-/// Share of all response times that is at most `limit_ms`, 0 to 1: straight lines between the percentiles.
-fn share_within(responses: &LatencyMs, limit_ms: f64) -> f64 {
+/// What a share of all response times, 0 to 1, does not exceed.
+fn percentile(responses: &LatencyMs, wanted: f64) -> Option<f64> {
     let LatencyMs { min, p50, p90, p95, p99, p999, max, .. } = *responses;
     let known = [(0.0, min), (0.5, p50), (0.9, p90), (0.95, p95), (0.99, p99), (0.999, p999), (1.0, max)];
+    // Rounding must not ask for more than what is known exactly.
+    let wanted = wanted * (1.0 - 2.0 * f64::EPSILON);
     let mut reached = (0.0, 0.0);
     for (share, ms) in known.into_iter().filter_map(|(share, ms)| Some((share, ms?))) {
-        if ms > limit_ms {
+        if wanted <= share {
             let (below, from) = reached;
-            return below + (share - below) * (limit_ms - from) / (ms - from);
+            let part = if share > below { (wanted - below) / (share - below) } else { 1.0 };
+            // Rounding must not exceed the end of the line.
+            return Some((from + (ms - from) * part).min(ms));
         }
         reached = (share, ms);
     }
-    reached.0
+    None
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! The highest rate that keeps an objective.
 //!
 //! One trial in a closed loop shows about what the server can do at all, X transactions per second; the line is then
-//! looked for from 0.7 X on, between X ÷ 100 and 1.5 X. As many trials as the plan has rounds confirm its lower end.
+//! looked for from 0.7 X on, between X ÷ 100 and 1.5 X. As many trials as the plan has rounds confirm its lower end;
+//! [`Evidence`] says whether all of them show a line.
 
-use super::judge::judge;
+use super::evidence::Evidence;
+use super::judge::{judge, reached_ms};
 use super::{Stage, Turn};
 use plimsoll_model::lab::{LoadLine, TrialOutcome, TrialStatus, Tried};
 use plimsoll_model::summary::Point;
@@ -31,7 +33,8 @@ pub(super) struct Lines {
 
 impl Lines {
     pub fn new(plan: &LabPlan, variants: &[&Variant]) -> Lines {
-        let lines = variants.iter().flat_map(|variant| Line::all(variant, plan.procedure.rounds));
+        let lines =
+            variants.iter().flat_map(|variant| Line::all(variant, plan.procedure.rounds, leave_to_be_noisy(plan)));
         Lines { lines: lines.collect(), turn: 0 }
     }
 
@@ -64,6 +67,11 @@ impl Stage for Lines {
     }
 }
 
+/// Whether a plan gives leave to believe trials on a busy machine; no plan can give it yet.
+fn leave_to_be_noisy(_: &LabPlan) -> bool {
+    false
+}
+
 /// One line.
 struct Line {
     variant: Variant,
@@ -71,6 +79,8 @@ struct Line {
     connections: usize,
     confirmations: u32,
     state: State,
+    /// Trials on a busy machine count as well.
+    noisy_host: bool,
     tried: Vec<Tried>,
     /// Trials so far, those that failed included.
     trials: u32,
@@ -78,6 +88,7 @@ struct Line {
     failure: Option<String>,
 }
 
+/// The searches are told everything: even a trial that does not count is a hint where to look.
 enum State {
     Calibrating,
     /// At a rate next.
@@ -91,13 +102,13 @@ enum State {
         rate: f64,
         left: u32,
     },
-    Found(Search),
+    Done(Search),
     /// For the reason given.
     Impossible(String),
 }
 
 impl Line {
-    fn all(variant: &Variant, confirmations: u32) -> Vec<Line> {
+    fn all(variant: &Variant, confirmations: u32, noisy_host: bool) -> Vec<Line> {
         let Some(objective) = &variant.load.find else { return Vec::new() };
         let mut connections: Vec<usize> = variant.load.points.iter().map(|point| point.connections).collect();
         connections.dedup();
@@ -107,6 +118,7 @@ impl Line {
             connections,
             confirmations,
             state: State::Calibrating,
+            noisy_host,
             tried: Vec::new(),
             trials: 0,
             failure: None,
@@ -118,7 +130,7 @@ impl Line {
         let rate = match &self.state {
             State::Calibrating => None,
             State::Searching { rate, .. } | State::Confirming { rate, .. } => Some(*rate),
-            State::Found(_) | State::Impossible(_) => return None,
+            State::Done(_) | State::Impossible(_) => return None,
         };
         let point = LoadPoint { connections: self.connections, rate };
         Some(Turn { label: self.variant.name.clone(), variant: self.variant.clone(), point, round: self.trials + 1 })
@@ -131,54 +143,62 @@ impl Line {
         if measured.is_none() {
             self.failure = Some(outcome.why.clone().unwrap_or_else(|| "nothing was measured".to_owned()));
         }
-        let kept = measured.map(|point| judge(point, &self.objective));
         let state = std::mem::replace(&mut self.state, State::Calibrating);
         self.state = match (state, rate) {
             (State::Calibrating, _) => calibrated(measured, self.failure.as_deref()),
-            (State::Searching { search, .. }, Some(rate)) => self.searched(search, rate, kept),
-            (State::Confirming { search, left, .. }, Some(rate)) => self.confirmed(search, rate, left, kept),
+            (State::Searching { search, .. }, Some(rate)) => self.searched(search, rate, measured),
+            (State::Confirming { search, left, .. }, Some(rate)) => self.confirmed(search, rate, left, measured),
             (state, _) => state,
         };
     }
 
-    fn searched(&mut self, mut search: Search, rate: f64, outcome: Option<Outcome>) -> State {
-        self.note(&mut search, rate, outcome, false);
+    fn searched(&mut self, mut search: Search, rate: f64, measured: Option<&Point>) -> State {
+        self.note(&mut search, rate, measured, false);
         // The calibration was one trial more.
         let more = (self.trials as usize) < TRIALS + 1;
         if let Some(rate) = search.next().filter(|_| more) {
             return State::Searching { search, rate: three_digits(rate) };
         }
-        match search.estimate() {
-            Ok(line) if self.confirmations > 0 => {
+        match self.evidence(&search).line() {
+            Ok(line) => {
                 let rate = three_digits(line.low.unwrap_or(line.value));
                 State::Confirming { search, rate, left: self.confirmations }
             }
-            _ => State::Found(search),
+            Err(_) => State::Done(search),
         }
     }
 
-    fn confirmed(&mut self, mut search: Search, rate: f64, left: u32, outcome: Option<Outcome>) -> State {
-        self.note(&mut search, rate, outcome, true);
+    fn confirmed(&mut self, mut search: Search, rate: f64, left: u32, measured: Option<&Point>) -> State {
+        self.note(&mut search, rate, measured, true);
         match left {
-            0 | 1 => State::Found(search),
+            0 | 1 => State::Done(search),
             _ => State::Confirming { search, rate, left: left - 1 },
         }
     }
 
     /// A trial that failed tells nothing about the line.
-    fn note(&mut self, search: &mut Search, rate: f64, outcome: Option<Outcome>, confirmation: bool) {
-        if let Some(outcome) = outcome {
-            search.tell(rate, outcome);
-            self.tried.push(Tried { rate, kept: outcome == Outcome::Kept, confirmation });
-        }
+    fn note(&mut self, search: &mut Search, rate: f64, measured: Option<&Point>, confirmation: bool) {
+        let Some(point) = measured else { return };
+        let outcome = judge(point, &self.objective);
+        search.tell(rate, outcome);
+        self.tried.push(Tried {
+            rate,
+            kept: outcome == Outcome::Kept,
+            confirmation,
+            measured_ms: reached_ms(point, &self.objective),
+            disturbed: point.is_disturbed(),
+        });
+    }
+
+    fn evidence<'a>(&'a self, search: &'a Search) -> Evidence<'a> {
+        Evidence::new(search, &self.tried, self.noisy_host)
     }
 
     fn found(&self) -> LoadLine {
         let line = match &self.state {
             State::Calibrating => Err("nothing was measured".to_owned()),
-            State::Searching { search, .. } | State::Confirming { search, .. } | State::Found(search) => {
-                search.estimate().map_err(|refusal| refusal.to_string())
-            }
+            State::Searching { .. } | State::Confirming { .. } => Err("the search did not come to its end".to_owned()),
+            State::Done(search) => self.evidence(search).confirmed_line(),
             State::Impossible(why) => Err(why.clone()),
         };
         let failed = self.failure.as_ref().map(|why| format!("; the last trial that failed: {why}"));
@@ -190,8 +210,10 @@ impl Line {
             variant: self.variant.name.clone(),
             connections: self.connections,
             objective: self.objective.text.clone(),
+            limit_ms: Some(self.objective.limit_ms),
             rate,
             why_not,
+            noisy_host: self.noisy_host,
             tried: self.tried.clone(),
         }
     }
@@ -201,7 +223,7 @@ impl Line {
         match &self.state {
             State::Calibrating | State::Searching { .. } => 1 + TRIALS + self.confirmations as usize,
             State::Confirming { left, .. } => done + *left as usize,
-            State::Found(_) | State::Impossible(_) => done,
+            State::Done(_) | State::Impossible(_) => done,
         }
     }
 }

@@ -7,6 +7,7 @@
 mod block;
 mod comparison;
 mod draw;
+mod evidence;
 pub mod grid;
 mod headline;
 mod judge;

@@ -91,6 +91,8 @@ pub(crate) enum Swatch {
     Marker(usize),
     /// The mark of a published number.
     Printed,
+    /// A ring and the line through it.
+    PlimsollMark,
 }
 
 /// Names with their marks in rows from `left` to `right`, the first row's baseline at `top`; where there is no room for
@@ -108,6 +110,7 @@ pub(crate) fn key(svg: &mut Svg, entries: &[(Swatch, String, String)], (left, ri
             Swatch::Area => svg.rect((x, y - 9.0), (10.0, 10.0), class),
             Swatch::Marker(number) => svg.marker(middle, 4.0, *number, class, &name),
             Swatch::Printed => svg.marker(middle, 4.0, 2, "printed", &name),
+            Swatch::PlimsollMark => svg.plimsoll_mark(middle, 4.0, class),
         }
         svg.text((x + 16.0, y), Anchor::Start, "tick", &name);
         x += width + 16.0;

@@ -14,6 +14,7 @@ pub mod delta;
 pub mod diagram;
 pub(crate) mod label;
 pub mod latency;
+pub mod load_line;
 pub mod operations;
 pub mod requests;
 mod rows;
@@ -37,6 +38,9 @@ pub(crate) const LEFT: f64 = 74.0;
 
 /// Width of a character of a tick label, roughly; decides only which labels are left out.
 const CHARACTER: f64 = 6.4;
+
+/// Values that differ by more than this factor are drawn on a logarithmic axis.
+const LINEAR_UP_TO: f64 = 12.0;
 
 /// Half the width of a cap at the end of an interval.
 const CAP: f64 = 4.5;
@@ -101,6 +105,11 @@ pub(crate) fn column(name: &str, unit: &str, most_decimals: usize, of: &[Measure
         true => column,
         false => Column::numbers(name, unit, column.cells),
     }
+}
+
+/// Whether values of this range are drawn on a logarithmic axis.
+pub(crate) fn is_logarithmic((lowest, highest): (f64, f64)) -> bool {
+    lowest > 0.0 && highest / lowest > LINEAR_UP_TO
 }
 
 /// The ticks that have room beside each other; of two that collide the later goes, but the last one stays.

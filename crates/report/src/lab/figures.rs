@@ -4,6 +4,7 @@
 use crate::document::{Block, Figure, Section};
 use crate::figure::bars::{self, Bars};
 use crate::figure::curves::{self, Curves, Line, Place};
+use crate::figure::load_line;
 use crate::figure::staircase::{self, Staircase, Step};
 use crate::format::{counted, load};
 use crate::interval::Measured;
@@ -36,7 +37,7 @@ const TRANSACTIONS: Unit = Unit {
 };
 const NEW_ORDERS: Unit = Unit { what: "new orders", unit: "1/min", metric: "nopm", of: |cell| cell.nopm.as_ref() };
 
-/// One for each ladder, for the load lines, and for what all variants do.
+/// One for each ladder, for the load lines and what each search tried, and for what all variants do.
 pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     let mut figures: Vec<Figure> = summary
         .ladders
@@ -47,7 +48,10 @@ pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     if figures.is_empty() {
         figures.extend(of_cells(recorded, &summary.cells));
     }
-    figures.extend(load_lines(&summary.load_lines));
+    let lines = &summary.load_lines;
+    figures.extend(load_lines(lines));
+    let tried = |(place, line)| load_line::draw(&format!("load-line-{}", place + 1), line);
+    figures.extend(lines.iter().enumerate().filter_map(tried));
     let heading = if summary.ladders.is_empty() { "Throughput" } else { "Rung by rung" };
     Section::of("figure", heading, figures.into_iter().map(Block::Figure).collect())
 }
@@ -271,8 +275,9 @@ fn add(names: &mut Vec<String>, name: String) {
     }
 }
 
-/// The highest rate that keeps the objective, by variant and number of connections.
+/// The highest rate that keeps the objective, by variant and number of connections; none where no line was found.
 fn load_lines(lines: &[LoadLine]) -> Option<Figure> {
+    lines.iter().find(|line| line.rate.is_some())?;
     let mut bars = Bars { what: "load line".to_owned(), unit: "1/s".to_owned(), ..Bars::default() };
     for line in lines {
         add(&mut bars.groups, line.variant.clone());

@@ -89,13 +89,15 @@ fn ladder() -> Ladder {
 }
 
 fn load_line(rate: Option<Estimate>) -> LoadLine {
-    let tried = |rate, kept, confirmation| Tried { rate, kept, confirmation };
+    let tried = |rate, kept, confirmation| Tried { rate, kept, confirmation, measured_ms: None, disturbed: false };
     LoadLine {
         variant: "fc".to_owned(),
         connections: 64,
         objective: "p99 < 20ms".to_owned(),
+        limit_ms: Some(20.0),
         why_not: rate.is_none().then(|| "the server died".to_owned()),
         rate,
+        noisy_host: false,
         tried: vec![tried(700.0, true, false), tried(1190.0, true, true), tried(1190.0, false, true)],
     }
 }

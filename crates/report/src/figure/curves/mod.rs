@@ -3,7 +3,7 @@
 mod chart;
 
 use super::label::{End, Swatch, axis_room, key, names, widest, width_of};
-use super::{NARROW, Panel, WIDTH, thinned, whisker};
+use super::{NARROW, Panel, WIDTH, is_logarithmic, thinned, whisker};
 use crate::document::Figure;
 use crate::format::{decimals_for, number, tick};
 use crate::interval::Measured;
@@ -54,9 +54,6 @@ type Pick = fn(&Place) -> &Measured;
 
 const PERCENTILES: [(&str, &str, Pick); 3] =
     [("p50", "s2", |place| &place.p50_ms), ("p95", "s3", |place| &place.p95_ms), ("p99", "s4", |place| &place.p99_ms)];
-
-/// Latencies that differ by more than this factor are drawn on a logarithmic axis.
-const LINEAR_UP_TO: f64 = 12.0;
 
 /// From one line to the next, and from the first to the last, pixels.
 const MOST_SHIFT: f64 = 4.0;
@@ -366,10 +363,6 @@ fn latency_range(lines: &[Drawn<'_>]) -> (f64, f64) {
     let ends = picks().flat_map(|(line, pick)| known(line, pick).map(move |(place, _)| pick(place).ends()));
     let near = |end: &f64| (0.5 * low..1.5 * high).contains(end);
     ends.flat_map(|(low, high)| [low, high]).flatten().filter(near).fold((low, high), within)
-}
-
-fn is_logarithmic((lowest, highest): (f64, f64)) -> bool {
-    lowest > 0.0 && highest / lowest > LINEAR_UP_TO
 }
 
 fn latency(svg: &mut Svg, frame: &Frame, panel: &Panel, curves: &Curves, lines: &[Drawn<'_>]) {
