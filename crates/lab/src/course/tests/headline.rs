@@ -59,22 +59,25 @@ fn told(row: Row) -> String {
     headline(&summary, &[])
 }
 
+/// The numbers of a sentence about two sides stand in the order in which it has the sides, whichever it begins with.
+pub(super) fn says_each_side_its_own(text: &str, (a, b): (&str, &str), row: &Row) {
+    let [of_a, of_b] = [row.a, row.b].map(super::super::words::rate);
+    let (sides, numbers) = match text.contains("between ") {
+        true => (format!("between {a} and {b}"), format!(": {of_a} and {of_b} ")),
+        false if text.starts_with("Against ") => (format!("Against {a} {b} "), format!(": {of_b} against {of_a} ")),
+        false => (format!("on {b} against {a}"), format!(", {of_b} against {of_a} ")),
+    };
+    assert!(text.contains(&sides) && text.contains(&numbers), "{text}");
+}
+
 #[test]
 fn each_number_stands_with_its_own_side() {
     for (small, large) in [(1331.0, 1664.0), (1664.0, 1331.0)] {
         for (metric, verdict) in METRICS.into_iter().flat_map(|metric| VERDICTS.map(|verdict| (metric, verdict))) {
             for has_interval in [true, false] {
-                let text = told(row((small, large), metric, verdict, has_interval));
-                let [of_small, of_large] = [small, large].map(super::super::words::rate);
-                // The sides and their numbers in the order in which the sentence has them.
-                let (sides, numbers) = match text.contains("between ") {
-                    true => ("between small and large", format!(": {of_small} and {of_large} ")),
-                    false if text.starts_with("Against ") => {
-                        ("Against small large ", format!(": {of_large} against {of_small} "))
-                    }
-                    false => ("on large against small", format!(", {of_large} against {of_small} ")),
-                };
-                assert!(text.contains(sides) && text.contains(&numbers), "{text}");
+                let row = row((small, large), metric, verdict, has_interval);
+                let text = told(row.clone());
+                says_each_side_its_own(&text, ("small", "large"), &row);
                 if text.contains("may be chance") {
                     let change = if large > small { "+25.0 % for large" } else { "−20.0 % for large" };
                     assert!(text.contains(change), "{text}");

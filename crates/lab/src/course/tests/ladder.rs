@@ -17,7 +17,7 @@ const EFFECTS: [(&str, f64, f64); 6] = [
     ("second", 1.15, 1.0),
 ];
 
-fn ladder_plan(seed: u64, rungs: &[&str]) -> LabPlan {
+pub(super) fn ladder_plan(seed: u64, rungs: &[&str]) -> LabPlan {
     LabPlan { rungs: rungs.iter().map(|name| rung(name)).collect(), ..plan(seed, 5, vec![variant("base", &[CLOSED])]) }
 }
 
@@ -26,7 +26,7 @@ fn has(trial: &TrialPlan, name: &str) -> bool {
 }
 
 /// A server with noise of `deviation`.
-fn simulated(seed: u64, deviation: f64) -> impl Fn(&TrialPlan) -> TrialOutcome {
+pub(super) fn simulated(seed: u64, deviation: f64) -> impl Fn(&TrialPlan) -> TrialOutcome {
     move |trial| {
         if has(trial, "misapplied") {
             return TrialOutcome { proofs: vec![not_applied("misapplied")], ..failed("a setting is not in effect") };

@@ -10,7 +10,7 @@ use plimsoll_plan::lab::Objective;
 const SERVED_PER_SECOND: f64 = 500.0;
 const SECONDS: f64 = 10.0;
 
-fn seeking(seed: u64, names: &[&str]) -> LabPlan {
+pub(super) fn seeking(seed: u64, names: &[&str]) -> LabPlan {
     let objective = Objective { text: "p99 < 20ms".to_owned(), quantile: 0.99, limit_ms: 20.0 };
     let mut variants: Vec<Variant> = names.iter().map(|name| variant(name, &[CLOSED])).collect();
     variants.iter_mut().for_each(|variant| variant.load.find = Some(objective.clone()));
@@ -18,7 +18,7 @@ fn seeking(seed: u64, names: &[&str]) -> LabPlan {
 }
 
 /// Every response time of a window, each from the one before it (Lindley 1952).
-fn queue(seed: u64, trial: &TrialPlan, served: f64) -> TrialOutcome {
+pub(super) fn queue(seed: u64, trial: &TrialPlan, served: f64) -> TrialOutcome {
     let Some(rate) = trial.point.rate else { return reached(served * noise(seed, trial, 0.02), 30.0) };
     let mut rng = Rng::new(seed, 11, trial.index.into());
     let mut exponential = |rate: f64| -(1.0 - rng.unit()).ln() / rate;
@@ -124,7 +124,7 @@ fn a_line_that_cannot_be_found_says_why() {
 }
 
 /// The trial on a machine from which others took what they wanted.
-fn disturbed(mut outcome: TrialOutcome) -> TrialOutcome {
+pub(super) fn disturbed(mut outcome: TrialOutcome) -> TrialOutcome {
     let point = outcome.point.as_mut().unwrap();
     point.host = Some(HostShares { cpus: 2, busy: 1.0, steal: 2.0 * STOLEN, ..HostShares::default() });
     assert!(point.is_disturbed());
