@@ -24,16 +24,18 @@ pub(crate) fn headline(summary: &LabSummary, ended: &[Ended]) -> String {
         _ if found.is_empty() => "Nothing was measured".to_owned(),
         _ => found.join(". "),
     };
-    let text = format!("{text}{}", disturbed(ended));
+    let text = format!("{text}{}", disturbed(summary, ended));
     match summary.interrupted {
         true => format!("{text}; interrupted after {}.", counted(ended.len(), "trial")),
         false => format!("{text}."),
     }
 }
 
-/// `; other processes disturbed 3 of 12 trials`: they are in the numbers.
-fn disturbed(ended: &[Ended]) -> String {
-    let points: Vec<&Point> = ended.iter().filter_map(|ended| ended.outcome.point.as_ref()).collect();
+/// `; other processes disturbed 3 of 12 trials`: they are in the numbers. A load line says so itself.
+fn disturbed(summary: &LabSummary, ended: &[Ended]) -> String {
+    let is_of_line = |ended: &&Ended| summary.load_lines.iter().any(|line| line.variant == ended.trial.label);
+    let others = ended.iter().filter(|ended| !is_of_line(ended));
+    let points: Vec<&Point> = others.filter_map(|ended| ended.outcome.point.as_ref()).collect();
     match points.iter().filter(|point| point.is_disturbed()).count() {
         0 => String::new(),
         disturbed => format!("; other processes disturbed {disturbed} of {}", counted(points.len(), "trial")),

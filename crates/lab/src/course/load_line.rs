@@ -34,7 +34,7 @@ pub(super) struct Lines {
 impl Lines {
     pub fn new(plan: &LabPlan, variants: &[&Variant]) -> Lines {
         let lines =
-            variants.iter().flat_map(|variant| Line::all(variant, plan.procedure.rounds, leave_to_be_noisy(plan)));
+            variants.iter().flat_map(|variant| Line::all(variant, plan.procedure.rounds, plan.procedure.noisy_host));
         Lines { lines: lines.collect(), turn: 0 }
     }
 
@@ -65,11 +65,6 @@ impl Stage for Lines {
     fn about(&self) -> usize {
         self.lines.iter().map(Line::about).sum()
     }
-}
-
-/// Whether a plan gives leave to believe trials on a busy machine; no plan can give it yet.
-fn leave_to_be_noisy(_: &LabPlan) -> bool {
-    false
 }
 
 /// One line.
