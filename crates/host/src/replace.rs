@@ -18,22 +18,36 @@ const BYTES: usize = 16;
 /// More names than ever are taken.
 const TRIES: u32 = 8;
 
-/// When what was written is to be on disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durable {
-    /// Before the file has its name (fsync(2)), and the name before this returns.
-    Now,
-    /// When the kernel thinks fit.
-    Later,
-}
-
-/// Writes a file beside `path` and gives it that name. The file beside is made by us or not at all (`O_EXCL`,
+/// Writes a file beside `path` and gives it that name: what it holds is on disk before it has its name, and the name before
+/// this returns (fsync(2), of the file and of its directory). The file beside is made by us or not at all (`O_EXCL`,
 /// `O_NOFOLLOW`; open(2)); a link at `path` is replaced, never followed.
 ///
 /// # Errors
 /// [`HostError::Io`]; then what was at `path` is still there.
-pub fn replace(path: &Path, content: &[u8], durable: Durable) -> Result<(), HostError> {
-    write(path, content, durable).during("write", path)
+pub fn replace(path: &Path, content: &[u8]) -> Result<(), HostError> {
+    write(path, content).during("write", path)
+}
+
+/// Renames as rename(2), on disk when this returns: the directories of both names are synced.
+///
+/// # Errors
+/// As rename(2), open(2) and fsync(2); after the latter two it has its new name.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(from, to)?;
+    sync_directory(to)?;
+    match from.parent() == to.parent() {
+        true => Ok(()),
+        false => sync_directory(from),
+    }
+}
+
+/// Makes the names in the directory of `path` durable.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(above(path))?.sync_all()
+}
+
+fn above(path: &Path) -> &Path {
+    path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether this is the name of a file that [`replace`] began to write in place of `name`; left behind by a kill.
@@ -58,22 +72,16 @@ fn is_random(text: &[u8]) -> bool {
     digits.is_some_and(|digits| digits.len() == 2 * BYTES && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
-fn write(path: &Path, content: &[u8], durable: Durable) -> io::Result<()> {
+fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = openat(CWD, above, flags, Mode::empty())?;
+    let directory = openat(CWD, above(path), flags, Mode::empty())?;
     let (mut file, beside) = begin(&directory, name)?;
     let written = (|| {
         file.write_all(content)?;
-        if durable == Durable::Now {
-            file.sync_all()?;
-        }
+        file.sync_all()?;
         renameat(&directory, &beside, &directory, name)?;
-        if durable == Durable::Now {
-            fsync(&directory)?;
-        }
-        Ok(())
+        Ok(fsync(&directory)?)
     })();
     if written.is_err() {
         // It may have its name already; then it is there.
@@ -119,8 +127,8 @@ mod tests {
     fn a_file_is_replaced_and_nothing_stays_beside_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a file.json");
-        for (content, durable) in [("one", Durable::Now), ("two", Durable::Later)] {
-            replace(&path, content.as_bytes(), durable).unwrap();
+        for content in ["one", "two"] {
+            replace(&path, content.as_bytes()).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
@@ -132,7 +140,7 @@ mod tests {
         let (path, victim) = (directory.path().join("file"), directory.path().join("victim"));
         fs::write(&victim, "precious").unwrap();
         symlink(&victim, &path).unwrap();
-        replace(&path, b"ours", Durable::Later).unwrap();
+        replace(&path, b"ours").unwrap();
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         assert!(fs::symlink_metadata(&path).unwrap().is_file());
     }
@@ -142,10 +150,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("taken");
         fs::create_dir(&path).unwrap();
-        let error = replace(&path, b"ours", Durable::Now).unwrap_err().to_string();
+        let error = replace(&path, b"ours").unwrap_err().to_string();
         assert!(error.contains("cannot write") && error.contains("taken"), "{error}");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
-        assert!(replace(&directory.path().join("no/such"), b"", Durable::Now).is_err());
+        assert!(replace(&directory.path().join("no/such"), b"").is_err());
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod manifest;
 mod memory;
 pub mod read;
 pub mod recording;
+mod series;
 pub mod settings;
 pub mod trial;
 

@@ -8,7 +8,7 @@ use crate::bounds::{LARGEST_DOCUMENT, LARGEST_SERIES, LONGEST_LINE, Timed, impla
 use crate::memory::Allowance;
 use crate::{RecordError, Result, file};
 use plimsoll_host::HostError;
-use plimsoll_host::replace::{Durable, replace};
+use plimsoll_host::replace::replace;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -230,7 +230,7 @@ fn end_of_whole_lines(file: &mut File) -> io::Result<u64> {
 
 /// Writes a whole file so that a reader sees either the old or the new one, and so does whoever looks after a crash.
 pub(crate) fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
-    replace(path, content, Durable::Now).map_err(|error| match error {
+    replace(path, content).map_err(|error| match error {
         HostError::Io { path, source, .. } => RecordError::Write { path, source },
         other => other.into(),
     })

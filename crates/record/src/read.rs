@@ -7,6 +7,7 @@ use crate::lines::{read_json, read_json_lines};
 use crate::manifest::{Manifest, SCHEMA_VERSION, Status, folded};
 use crate::memory::Allowance;
 use crate::recording::{EVENTS_SCHEMA, Event};
+use crate::series;
 use crate::settings::Setting;
 use crate::trial::{
     COLLECTORS_SCHEMA, DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, STATUS_SCHEMA, STORAGE_SCHEMA,
@@ -65,6 +66,8 @@ pub struct TrialView {
     pub outcome: Option<TrialOutcome>,
     /// Of a storage trial of a lab.
     pub io: Option<IoSummary>,
+    /// Which series lost something after the outcome was written, in words.
+    pub torn: Option<String>,
 }
 
 impl TrialView {
@@ -246,6 +249,7 @@ fn open_trial(directory: &Path, allowed: &Allowance) -> Result<TrialView> {
         settings: optional(&directory.join("variables.json"))?.unwrap_or_default(),
         outcome: optional(&directory.join("outcome.json"))?,
         io: optional(&directory.join("io.json"))?,
+        torn: series::torn(directory)?,
     })
 }
 

@@ -5,6 +5,7 @@ use crate::latency::LatencyLog;
 use crate::lines::{LineFile, replace_file, replace_json};
 use crate::manifest::{SCHEMA_VERSION, file_name};
 use crate::recording::{attach, make_private};
+use crate::series;
 use crate::settings::{Setting, option_file_without_secrets, without_secrets};
 use hdrhistogram::Histogram;
 use jiff::Timestamp;
@@ -150,8 +151,11 @@ impl TrialWriter {
         replace_file(&self.directory.join("my.cnf"), option_file_without_secrets(text).as_bytes())
     }
 
-    /// Writes `outcome.json`, after everything else: a trial without it did not come to its end.
+    /// Writes `outcome.json`, after everything else: a trial without it did not come to its end. What the series hold is on
+    /// disk before, and `series.json` says how long each was, so that a power cut cannot leave an outcome with less than
+    /// it was made from.
     pub fn outcome(&self, outcome: &TrialOutcome) -> Result<()> {
+        replace_json(&self.directory.join("series.json"), &series::synced(&self.directory)?)?;
         replace_json(&self.directory.join("outcome.json"), outcome)
     }
 

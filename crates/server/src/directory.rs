@@ -17,7 +17,7 @@ use crate::lock::Lock;
 use crate::memory_group::MemoryGroup;
 use crate::process::{self, Ending, Identity, find_by_config};
 use crate::{Build, Home, ServerError};
-use plimsoll_host::replace::{Durable, is_begun, replace};
+use plimsoll_host::replace::{is_begun, replace};
 use plimsoll_host::{owner, remove};
 use plimsoll_model::text::{clean, escaped};
 use serde::{Deserialize, Serialize};
@@ -385,7 +385,7 @@ fn read_record(directory: &Path) -> Result<Option<Record>, ServerError> {
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ServerError> {
     let mut text = serde_json::to_vec_pretty(value).map_err(io::Error::from).during("describe", path)?;
     text.push(b'\n');
-    Ok(replace(path, &text, Durable::Later)?)
+    Ok(replace(path, &text)?)
 }
 
 /// Removes a directory of ours and everything below it; whether there was one. As [`remove::tree`].

@@ -8,6 +8,7 @@ use crate::heard::Heard;
 use crate::lock::Lock;
 use crate::process::{self, Ending, Identity, Lifetime, scrub, spawn};
 use crate::{Build, Home, ServerError, Settings, host, sample, template};
+use plimsoll_host::replace::rename;
 use plimsoll_model::Flavour;
 use plimsoll_model::text::clean;
 use rustix::process::geteuid;
@@ -334,7 +335,7 @@ fn make_data(
     let half = directory.half_made_data();
     let made = template::copy(&template, &half)
         .and_then(|()| ServerDirectory::mark_data(&half, build))
-        .and_then(|()| fs::rename(&half, directory.data()).during("rename to", &directory.data()));
+        .and_then(|()| rename(&half, &directory.data()).during("rename to", &directory.data()));
     if made.is_err() {
         // The disk may be full: give back what the attempt took.
         let _ = remove_tree(&half);
@@ -400,7 +401,7 @@ impl Start<'_> {
         fs::write(&config, my_cnf(directory, self.build, self.socket, settings)).during("write", &config)?;
         let log = directory.error_log();
         // The log is that of one start; the one before is kept for whoever asks why.
-        match fs::rename(&log, directory.path().join("error.log.1")) {
+        match rename(&log, &directory.path().join("error.log.1")) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e).during("rename", &log),
             _ => {}
         }

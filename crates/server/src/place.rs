@@ -10,7 +10,7 @@ use crate::fingerprint::fingerprint;
 use crate::home::real_directory;
 use crate::{Home, ServerError};
 use plimsoll_host::owner;
-use plimsoll_host::replace::{Durable, is_begun_for_any, replace};
+use plimsoll_host::replace::{is_begun_for_any, replace};
 use rustix::fs::{FlockOperation, flock};
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -188,7 +188,7 @@ impl Note {
     /// A kill leaves the earlier note or this one.
     fn write(&self) -> Result<(), ServerError> {
         let text = [format!("{:016x}\n", self.filesystem).as_bytes(), self.root.as_os_str().as_bytes()].concat();
-        Ok(replace(&self.file, &text, Durable::Later)?)
+        Ok(replace(&self.file, &text)?)
     }
 
     fn is_there(&self) -> bool {

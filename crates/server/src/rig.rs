@@ -7,6 +7,7 @@ use crate::instance::{Opening, PrivateServer};
 use crate::lock::Lock;
 use crate::{Build, Home, ServerError, Settings};
 use plimsoll_host::remove::must_hold_no_mount;
+use plimsoll_host::replace::rename;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -175,7 +176,7 @@ impl ServerDirectory {
     fn clear(&self) -> Result<(), ServerError> {
         must_hold_no_mount(&self.data())?;
         remove_tree(&self.half_made_data())?;
-        match fs::rename(self.data(), self.half_made_data()) {
+        match rename(&self.data(), &self.half_made_data()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             renamed => renamed.during("rename", &self.data())?,
         }

@@ -10,6 +10,7 @@ use crate::instance::{Step, Watch};
 use crate::lock::Lock;
 use crate::{Build, Home, ServerError, Setting, Settings, bootstrap};
 use plimsoll_host::owner;
+use plimsoll_host::replace::rename;
 use rustix::fs::ioctl_ficlone;
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -52,7 +53,7 @@ pub(crate) fn obtain(
     let made = bootstrap::initialise(build, &fixed, &scratch, watch).and_then(|data| {
         // Otherwise every copy would claim to be the same server.
         let _ = fs::remove_file(data.join("auto.cnf"));
-        fs::rename(&data, &template).during("rename to", &template)
+        rename(&data, &template).during("rename to", &template)
     });
     remove_tree(&scratch)?;
     made.map(|()| template)

@@ -9,7 +9,7 @@
 
 use crate::error::{During, StorageError};
 use crate::layout::Layout;
-use plimsoll_host::replace::{Durable, replace};
+use plimsoll_host::replace::replace;
 use plimsoll_host::{owner, remove};
 use plimsoll_load::seed::Rng;
 use rustix::fs::{FlockOperation, OFlags, StatVfsMountFlags, flock};
@@ -193,7 +193,7 @@ fn note(journal: &Path, entry: &Entry) -> Result<(), StorageError> {
     let directory = journal.parent().unwrap_or(journal);
     DirBuilder::new().recursive(true).mode(0o700).create(directory).during("create", directory)?;
     owner::check(directory)?;
-    Ok(replace(journal, &text, Durable::Now)?)
+    Ok(replace(journal, &text)?)
 }
 
 /// Removes what evaluations that were killed left behind, by the journal in `<home>/io/`: paths that were removed, and

@@ -3,7 +3,7 @@
 use super::{Found, repeat, trial, unfinished};
 use crate::course::summary::{headline, summary};
 use crate::course::{self, Course, Ended, Prospect, Prospects};
-use crate::execute::resume::{is_of, is_whole};
+use crate::execute::resume::{has_ended, is_of};
 use plimsoll_diagnosis::cost::corroborate;
 use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{LabSummary, Ladder, LadderStep, RungVerdict, TrialStatus, VariantComparison};
@@ -18,9 +18,9 @@ use plimsoll_report::subject::{Corroboration, Subject, Trial};
 pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
     let prospects = prospects(view);
     let mut course = course::of(plan, &prospects);
-    let whole: Vec<&TrialView> = view.trials.iter().filter(|trial| is_whole(trial)).collect();
+    let whole: Vec<&TrialView> = view.trials.iter().filter(|trial| has_ended(trial)).collect();
     let ended = told(&whole, course.as_mut());
-    let mut missing = Vec::new();
+    let mut missing: Vec<String> = view.trials.iter().filter_map(torn).collect();
     if let Some(unknown) = whole.get(ended.len()) {
         missing.push(format!(
             "The plan does not have {} here, so another version of Plimsoll wrote it: trials from that one on are not \
@@ -97,9 +97,14 @@ fn state(view: &RecordingView, about: usize) -> String {
     }
 }
 
+/// A trial whose series lost something since its outcome was written.
+fn torn(trial: &TrialView) -> Option<String> {
+    Some(format!("{}: {}, as after a power cut", trial.directory.display(), trial.torn.as_ref()?))
+}
+
 /// The trial that was under way, and how far it came.
 fn cut(view: &RecordingView, plan: &LabPlan) -> Option<String> {
-    let last = view.trials.last().filter(|trial| !is_whole(trial))?;
+    let last = view.trials.last().filter(|trial| !has_ended(trial))?;
     let place = format!("Trial {} ({}, round {})", last.facts.index, last.facts.variant, last.facts.round);
     let how = match plan.procedure.measure {
         Measure::Seconds(wanted) => unfinished::ended_in(last, wanted),

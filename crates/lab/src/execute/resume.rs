@@ -66,7 +66,10 @@ pub fn resume(
 ) -> Result<Resumed, LabError> {
     let view = read::open(directory)?;
     let mut caveats = changes(&view.manifest, options, host);
-    let whole: Vec<&TrialView> = view.trials.iter().filter(|trial| is_whole(trial)).collect();
+    caveats.extend(torn(&view.trials));
+    // A course is told of its trials in their order: what came after a torn one is done again with it.
+    let whole: Vec<&TrialView> =
+        view.trials.iter().take_while(|trial| has_ended(trial) && trial.torn.is_none()).collect();
     let ended = replay(&view, &whole, course)?;
     caveats.extend(other_servers(directory, &whole, &ended, (machine, plan))?);
     caveats.extend(course.next().and_then(|next| fresh_data(plan, &next)));
@@ -147,8 +150,16 @@ fn fresh_data(plan: &LabPlan, next: &TrialPlan) -> Option<Caveat> {
 }
 
 /// Whether a trial came to its end by itself.
-pub(crate) fn is_whole(trial: &TrialView) -> bool {
+pub(crate) fn has_ended(trial: &TrialView) -> bool {
     trial.outcome.as_ref().is_some_and(|outcome| outcome.status != TrialStatus::Interrupted)
+}
+
+/// From which trial on they are done again though they have outcomes: a power cut, or a copy, took something of it.
+fn torn(trials: &[TrialView]) -> Option<Caveat> {
+    let first = trials.iter().find(|trial| trial.torn.is_some())?;
+    let (name, why) = (first.directory.file_name()?.to_string_lossy(), first.torn.as_ref()?);
+    let message = format!("trial {name} and those after it were done again: {why}, as after a power cut");
+    Some(Caveat::new("torn_series", message))
 }
 
 /// Whether this is what was recorded there.

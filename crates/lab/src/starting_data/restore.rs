@@ -4,6 +4,7 @@ use super::layout::{self, Part};
 use super::{Rigs, image, stopped};
 use crate::error::LabError;
 use crate::watch::{Event, Watcher};
+use plimsoll_host::replace::rename;
 use plimsoll_model::Flavour;
 use plimsoll_model::lab::Restored;
 use plimsoll_plan::lab::{Layout, Method};
@@ -84,7 +85,7 @@ pub(super) fn copy(
         }
     }
     Rig::mark_data(&half, &stored.description.build)?;
-    fs::rename(&half, rigs.data.data()).map_err(|error| cannot("rename", &half, &error))?;
+    rename(&half, &rigs.data.data()).map_err(|error| cannot("rename", &half, &error))?;
     Ok(bytes)
 }
 

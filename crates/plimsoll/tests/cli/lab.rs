@@ -217,6 +217,24 @@ fn an_interrupted_lab_is_resumed() {
 }
 
 #[test]
+fn a_trial_whose_series_were_torn_is_done_again() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let mut running = lab.begins_lab("torn", &format!("{SMALL}{ROUNDS}"));
+    lab.wait_until_in_trial(&mut running, 2);
+    running.signal(Signal::INT);
+    running.end().exits(130);
+    let recording = lab.the_recording();
+    let host = trials(&recording)[0].join("host.ndjson");
+    let before = fs::read(&host).expect("a series");
+    fs::write(&host, &before[..before.len() - 1]).expect("cut");
+    let done = lab.begins("lab --resume torn").end_within(PATIENCE).exits(0);
+    assert!(done.out.contains("torn_series: trial 0001"), "{done}");
+    assert_eq!(statuses(&recording), ["done"; 3]);
+    let after = fs::read(&host).expect("a series");
+    assert!(after != before && after.ends_with(b"\n"), "it was measured anew");
+}
+
+#[test]
 #[ignore = "warms up for long; make test-all"]
 fn a_warm_up_that_decides_itself_says_how() {
     let Some(lab) = Lab::mariadb() else { return };

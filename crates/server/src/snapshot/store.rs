@@ -15,6 +15,7 @@ use crate::lock::Lock;
 use crate::{Build, Home, ServerError};
 use plimsoll_host::owner;
 use plimsoll_host::remove::must_hold_no_mount;
+use plimsoll_host::replace::rename;
 use plimsoll_model::text::escaped;
 use rustix::fs::syncfs;
 use serde::{Deserialize, Serialize};
@@ -202,7 +203,7 @@ impl Making {
         let place = place_of(&self.home, &self.id)?;
         write_json(&self.half.join(DESCRIPTION), &Description { id: self.id.clone(), ..description.clone() })?;
         File::open(&self.half).and_then(|half| Ok(syncfs(half)?)).during("write to disk", &self.half)?;
-        fs::rename(&self.half, &place).during("rename to", &place)?;
+        rename(&self.half, &place).during("rename to", &place)?;
         self.finished = true;
         find(&self.home, &self.id)?.ok_or_else(|| missing(&self.home, &self.id))
     }
@@ -245,7 +246,7 @@ pub fn delete(home: &Home, id: &str) -> Result<(), ServerError> {
     let half = half_of(&stored.directory);
     tree::remove(&half)?;
     // From here on it is not whole any more, and a kill leaves what `clean` removes.
-    fs::rename(&stored.directory, &half).during("rename", &stored.directory)?;
+    rename(&stored.directory, &half).during("rename", &stored.directory)?;
     tree::remove(&half)?;
     forget_lock(home, id)
 }

@@ -9,6 +9,7 @@ use crate::ServerError;
 use crate::directory::remove_tree;
 use crate::error::During;
 use crate::process::{Lifetime, scrub, spawn};
+use plimsoll_host::replace::rename;
 use rustix::fs::{
     Advice, FallocateFlags, Mode, OFlags, SeekFrom, fadvise, fallocate, ioctl_ficlone, seek, statfs, syncfs,
 };
@@ -127,7 +128,7 @@ pub fn create(path: &Path) -> Result<(), ServerError> {
 /// As [`copy`]; then `from` is still there.
 pub fn take_in(from: &Path, to: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<(), ServerError> {
     if is_subvolume(from) || !is_on_btrfs(from) {
-        return fs::rename(from, to).during("rename to", to);
+        return rename(from, to).during("rename to", to);
     }
     copy(from, to, Way::Reflink, go_on)?;
     remove(from)

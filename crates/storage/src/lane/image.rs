@@ -10,6 +10,7 @@ use super::site::Site;
 use super::spec::Spec;
 use super::{Lane, Lanes, build, loops, mounts, not_up, tool};
 use crate::error::{During, StorageError};
+use plimsoll_host::replace::rename;
 use rustix::fs::ioctl_ficlone;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -144,7 +145,7 @@ fn clone(site: &Site, from: &Path, to: &Path) -> Result<(), StorageError> {
     let words = ["--reflink=auto".as_ref(), "--sparse=always".as_ref(), from.as_os_str(), new.as_os_str()];
     let cloned = tool::run("cp", &words)
         .and_then(|_| File::open(&new).and_then(|file| file.sync_all()).during("write to disk", &new))
-        .and_then(|()| fs::rename(&new, to).during("replace", to));
+        .and_then(|()| rename(&new, to).during("replace", to));
     if cloned.is_err() {
         // The disk may be full; else it goes with the lane.
         let _ = fs::remove_file(&new);
