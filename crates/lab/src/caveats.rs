@@ -88,126 +88,243 @@ pub fn of_checks(findings: &[Finding]) -> Option<Caveat> {
     Some(Caveat::new("broken_data", message))
 }
 
+/// A caveat of one load point, before those of one kind are told together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointCaveat {
+    code: &'static str,
+    /// The load point: `16 connections`.
+    at: String,
+    /// How bad it is among its kind.
+    weight: f64,
+    /// What was found: `other processes used 1.3 of the host's CPUs`.
+    what: String,
+    /// The same where it was just said of another load point: `1.3`.
+    again: String,
+    /// What it means, or what to do about it.
+    advice: String,
+}
+
+impl PointCaveat {
+    fn new(
+        point: &Point,
+        code: &'static str,
+        weight: f64,
+        (what, again): (String, String),
+        advice: &str,
+    ) -> PointCaveat {
+        let at = load(point.connections, point.rate_offered);
+        PointCaveat { code, at, weight, what, again, advice: advice.to_owned() }
+    }
+}
+
+impl From<PointCaveat> for Caveat {
+    fn from(of: PointCaveat) -> Caveat {
+        Caveat::new(of.code, format!("{} at {}: {}", of.what, of.at, of.advice))
+    }
+}
+
+/// One caveat of each kind, with every load point that has it, the worst first.
+pub fn together(all: Vec<PointCaveat>) -> Vec<Caveat> {
+    let mut kinds: Vec<Vec<PointCaveat>> = Vec::new();
+    for of in all {
+        match kinds.iter_mut().find(|kind| kind[0].code == of.code) {
+            Some(kind) => kind.push(of),
+            None => kinds.push(vec![of]),
+        }
+    }
+    kinds.into_iter().map(of_kind).collect()
+}
+
+fn of_kind(mut kind: Vec<PointCaveat>) -> Caveat {
+    kind.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    let worst = &kind[0];
+    let others = kind[1..].iter().map(|of| {
+        let advice = if of.advice == worst.advice { String::new() } else { format!(" ({})", of.advice) };
+        format!("; {} at {}{advice}", of.again, of.at)
+    });
+    let others: String = others.collect();
+    Caveat::new(worst.code, format!("{} at {}{others}: {}", worst.what, worst.at, worst.advice))
+}
+
+/// How bad a point is by what its own numbers say of one kind; 0 where they say nothing.
+pub fn weight(point: &Point, code: &str) -> f64 {
+    of_point(point).iter().find(|of| of.code == code).map_or(0.0, |of| of.weight)
+}
+
 /// What the numbers of a point say themselves.
-pub fn of_point(point: &Point) -> Vec<Caveat> {
+pub fn of_point(point: &Point) -> Vec<PointCaveat> {
     let mut caveats = of_client(point);
     caveats.extend(of_counts(point));
     if let Some(others) = point.cpus_of_others().filter(|cpus| *cpus >= DISTURBED) {
-        let what = format!("other processes used {others:.1} of the host's CPUs {}", at(point));
-        caveats.push(Caveat::new("noisy_host", format!("{what}: repeat when they are gone")));
+        let what = (format!("other processes used {others:.1} of the host's CPUs"), format!("{others:.1}"));
+        caveats.push(PointCaveat::new(point, "noisy_host", others, what, "repeat when they are gone"));
     }
-    if point.host.is_some_and(|host| host.steal > STOLEN) {
-        let what = format!("the hypervisor took more than {:.0} % of the CPU {}", STOLEN * 100.0, at(point));
-        caveats.push(Caveat::new("stolen_cpu", format!("{what}: repeat on a quieter machine")));
+    if let Some(steal) = point.host.map(|host| host.steal).filter(|steal| *steal > STOLEN) {
+        let percent = format!("{:.0} %", 100.0 * steal);
+        let what = (format!("the hypervisor took {percent} of the CPU"), percent);
+        caveats.push(PointCaveat::new(point, "stolen_cpu", steal, what, "repeat on a quieter machine"));
     }
     caveats
 }
 
 /// What the seconds of a point's window say: whether its mean is one of a settled state.
-pub fn of_seconds(point: &Point, seconds: &Seconds) -> Vec<Caveat> {
-    let (rates, at) = (seconds.rates(), at(point));
+pub fn of_seconds(point: &Point, seconds: &Seconds) -> Vec<PointCaveat> {
+    let rates = seconds.rates();
     let mut caveats = Vec::new();
     let longest = point.response_ms.unwrap_or(point.latency_ms).p99.unwrap_or(0.0) / 1e3;
     if let Some(stall) = stalls(&seconds.progress(), longest).into_iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds))
     {
-        let (length, start) = (stall.seconds, stall.start);
-        caveats.push(Caveat::new(
-            "stalled",
-            format!(
-                "no transaction was completed for {length:.0} s from second {start:.0} of the window on, {at}: find \
-                 out what happened then"
-            ),
-        ));
+        let again = format!("{:.0} s from second {:.0} of the window on,", stall.seconds, stall.start);
+        let what = (format!("no transaction was completed for {again}"), again);
+        caveats.push(PointCaveat::new(point, "stalled", stall.seconds, what, "find out what happened then"));
     }
     // What was offered decides throughput where a rate is set.
     if point.response_ms.is_none()
-        && let Some(how) = unsteady(&rates)
+        && let Some((how, share)) = unsteady(&rates)
     {
         let advice = match truncation(&rates) {
             Some(cut) if cut > 0 => format!("its first {cut} s look like warm-up: make --warmup {cut} s longer"),
             _ => "measure longer, or find out what happened then".to_owned(),
         };
-        caveats.push(Caveat::new("unsteady", format!("throughput {how} {at}: {advice}")));
+        caveats.push(PointCaveat::new(point, "unsteady", share, (format!("throughput {how}"), how), &advice));
     }
     caveats
 }
 
-/// How the level of a series moved, if it did. A ramp looks like several steps, so that a drift is asked for before
-/// them.
-fn unsteady(rates: &[f64]) -> Option<String> {
+/// How the level of a series moved, if it did, and by which share. A ramp looks like several steps, so that a drift is
+/// asked for before them.
+fn unsteady(rates: &[f64]) -> Option<(String, f64)> {
     let changes = change_points(rates, DRIFT);
     let step = |change: &ChangePoint| {
         let (before, after, second) = (change.before, change.after, change.at);
         format!("went from {before:.0} to {after:.0} per second at second {second} of the window")
     };
+    let share = |change: &ChangePoint| (change.after - change.before).abs() / change.before.abs().max(1.0);
+    let most = changes.iter().map(share).fold(0.0, f64::max);
     match (&changes[..], steadiness(rates, DRIFT)) {
-        ([only], _) => Some(step(only)),
+        ([only], _) => Some((step(only), most)),
         (_, Steadiness::Drifting { change }) => {
             let direction = if change.value > 0.0 { "rose" } else { "fell" };
-            Some(format!("{direction} by {:.0} % during the window", 100.0 * change.value.abs()))
+            let share = change.value.abs();
+            Some((format!("{direction} by {:.0} % during the window", 100.0 * share), share))
         }
-        ([first, ..], _) => Some(format!("changed its level {} times: it first {}", changes.len(), step(first))),
+        ([first, ..], _) => {
+            Some((format!("changed its level {} times: it first {}", changes.len(), step(first)), most))
+        }
         ([], _) => None,
     }
 }
 
-fn at(point: &Point) -> String {
-    match point.connections {
-        1 => "at 1 connection".to_owned(),
-        connections => format!("at {connections} connections"),
-    }
-}
-
-fn of_client(point: &Point) -> Vec<Caveat> {
-    let (client, at) = (&point.client, at(point));
+fn of_client(point: &Point) -> Vec<PointCaveat> {
+    let client = &point.client;
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let mut caveats = Vec::new();
-    if client.cpu_fraction.is_some_and(|fraction| fraction > CLIENT_BUSY) {
-        let message = format!("the load generator's loops were busy more than 90 % of the time {at}: add --loops");
-        caveats.push(Caveat::new("client_bound", message));
+    if let Some(busy) = client.cpu_fraction.filter(|fraction| *fraction > CLIENT_BUSY) {
+        let what = (format!("the load generator's loops were busy {} of the time", percent(busy)), percent(busy));
+        caveats.push(PointCaveat::new(point, "client_bound", busy, what, "add --loops"));
     }
-    if client.ceiling_fraction.is_some_and(|fraction| fraction > NEAR_CEILING) {
-        let message = format!(
-            "the load generator ran above 60 % of its own ceiling {at}: add --loops, or load from another machine"
-        );
-        caveats.push(Caveat::new("near_ceiling", message));
+    if let Some(share) = client.ceiling_fraction.filter(|fraction| *fraction > NEAR_CEILING) {
+        let what = (format!("the load generator ran at {} of its own ceiling", percent(share)), percent(share));
+        let advice = "add --loops, or load from another machine";
+        caveats.push(PointCaveat::new(point, "near_ceiling", share, what, advice));
     }
     caveats
 }
 
-fn of_counts(point: &Point) -> Vec<Caveat> {
-    let (counts, at) = (&point.counts, at(point));
+fn of_counts(point: &Point) -> Vec<PointCaveat> {
+    let counts = &point.counts;
     let mut caveats = Vec::new();
-    let mut add = |holds: bool, code, message: String| {
+    let mut add = |holds: bool, code, (few, of): (u64, u64), (again, what): (String, &str), advice: &str| {
         if holds {
-            caveats.push(Caveat::new(code, message));
+            let weight = few as f64 / of.max(1) as f64;
+            caveats.push(PointCaveat::new(point, code, weight, (format!("{again} {what}"), again), advice));
         }
     };
+    let offered = counts.offered;
     add(
         // In a closed loop it is work that was queued when the run ended.
         counts.dropped > 0 && point.response_ms.is_some(),
         "dropped",
-        format!(
-            "{} of {} arrivals found no free connection {at}: the rate is above what was carried",
-            counts.dropped, counts.offered
-        ),
+        (counts.dropped, offered),
+        (format!("{} of {offered} arrivals", counts.dropped), "found no free connection"),
+        "the rate is above what was carried",
     );
     add(
         point.rate_offered.is_some() && counts.late * 100 > counts.started,
         "late",
-        format!(
-            "{} of {} transactions were sent more than 1 ms late {at}; response_ms contains that wait",
-            counts.late, counts.started
-        ),
+        (counts.late, counts.started),
+        (format!("{} of {} transactions", counts.late, counts.started), "were sent more than 1 ms late"),
+        "response_ms contains that wait",
     );
-    add(counts.failed > 0, "failed", format!("{} transactions failed {at}: see errors", counts.failed));
+    let failed = (counts.failed.to_string(), "transactions failed");
+    add(counts.failed > 0, "failed", (counts.failed, offered), failed, "see errors");
     add(
         counts.unfinished > 0,
         "unfinished",
-        format!(
-            "{} transactions were still not answered when the run ended {at} (it waits up to 5 s for them): their \
-             latency is not counted",
-            counts.unfinished
-        ),
+        (counts.unfinished, offered),
+        (counts.unfinished.to_string(), "transactions were still not answered when the run ended"),
+        "it waits up to 5 s for them, and their latency is not counted",
     );
     caveats
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::summary::{ClientCost, HostShares, ServerCost};
+
+    /// A load point beside which others used so many CPUs.
+    fn beside(connections: usize, others: f64) -> Point {
+        Point {
+            connections,
+            seconds: 1.0,
+            queries: 1_000_000,
+            host: Some(HostShares { cpus: 4, busy: (2.0 + others) / 4.0, ..HostShares::default() }),
+            server: Some(ServerCost { cpus_busy: Some(1.0), ..ServerCost::default() }),
+            client: ClientCost { process_cpu_us_per_query: Some(1.0), ..ClientCost::default() },
+            ..Point::default()
+        }
+    }
+
+    #[test]
+    fn every_disturbed_load_point_is_named_and_the_worst_first() {
+        let points = [beside(2, 0.3), beside(8, 0.0), beside(16, 1.29), beside(32, 0.8)];
+        let told = together(points.iter().flat_map(of_point).collect());
+        let messages: Vec<&str> = told.iter().map(|caveat| caveat.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            ["other processes used 1.3 of the host's CPUs at 16 connections; 0.8 at 32 connections; 0.3 at \
+              2 connections: repeat when they are gone"]
+        );
+        assert_eq!((weight(&points[1], "noisy_host"), told[0].code.as_str()), (0.0, "noisy_host"));
+    }
+
+    #[test]
+    fn no_caveat_of_a_kind_is_lost_to_another_and_rates_tell_points_apart() {
+        let point = |rate: f64, failed: u64, unfinished: u64| {
+            let mut point = Point { connections: 4, rate_offered: Some(rate), ..Point::default() };
+            (point.counts.offered, point.counts.failed, point.counts.unfinished) = (100, failed, unfinished);
+            point
+        };
+        let told = together([point(100.0, 1, 0), point(200.0, 9, 3)].iter().flat_map(of_point).collect());
+        assert_eq!(told.len(), 2);
+        assert_eq!(
+            told[0].message,
+            "9 transactions failed at 4 connections at 200 arrivals per second; 1 at 4 connections at 100 arrivals per \
+             second: see errors"
+        );
+        let unlike = |at: &str, advice: &str| PointCaveat {
+            code: "unsteady",
+            at: at.to_owned(),
+            weight: 0.1,
+            what: "throughput fell".to_owned(),
+            again: "fell".to_owned(),
+            advice: advice.to_owned(),
+        };
+        let told = together(vec![unlike("2 connections", "measure longer"), unlike("4 connections", "warm up")]);
+        assert_eq!(
+            told[0].message,
+            "throughput fell at 2 connections; fell at 4 connections (warm up): measure longer"
+        );
+    }
 }

@@ -1,6 +1,7 @@
 //! A `run`: its load points one after the other, in one recording.
 
 use crate::calibrate;
+use crate::caveats::PointCaveat;
 use crate::check::{self, CONNECTIONS};
 use crate::dataset::{self, Marker, State};
 use crate::error::LabError;
@@ -220,7 +221,7 @@ struct Points {
     /// Without the load points, which may still be measured again.
     summary: Summary,
     /// The load points so far, and what is to be said against each.
-    measured: Vec<(Point, Vec<Caveat>)>,
+    measured: Vec<(Point, Vec<PointCaveat>)>,
     ended: Option<Ended>,
     settings: BTreeMap<String, Setting>,
     host: HostFacts,
@@ -299,7 +300,7 @@ impl Points {
         subject: &Subject<W>,
         ceiling: Option<f64>,
         watcher: &mut dyn Watcher,
-    ) -> Result<(Point, Vec<Caveat>), LabError> {
+    ) -> Result<(Point, Vec<PointCaveat>), LabError> {
         let point = plan.points[index];
         let circumstances = Circumstances { ceiling, ..Circumstances::default() };
         self.event("point", serde_json::json!({ "point": point.label() }))?;
@@ -345,7 +346,7 @@ impl Points {
     }
 
     /// Counts what was sent, and says what is to be kept of a load point.
-    fn add(&mut self, outcome: trial::Outcome, watcher: &mut dyn Watcher) -> (Point, Vec<Caveat>) {
+    fn add(&mut self, outcome: trial::Outcome, watcher: &mut dyn Watcher) -> (Point, Vec<PointCaveat>) {
         let trial::Outcome { mut point, sent, counted: _, caveats, answer: _, ended } = outcome;
         point.trial = Some(self.trials);
         self.summary.totals.statements += sent;
@@ -373,17 +374,13 @@ impl Points {
     /// Closes the recording. What cannot be written any more does not take the summary with it.
     fn finish(mut self) -> Finished {
         let directory = self.recording.directory().to_owned();
-        for (point, caveats) in std::mem::take(&mut self.measured) {
-            for caveat in caveats {
-                if !self.summary.caveats.iter().any(|known| known.code == caveat.code) {
-                    self.summary.caveats.push(caveat);
-                }
-            }
-            self.summary.points.push(point);
-        }
+        let (points, found): (Vec<Point>, Vec<Vec<PointCaveat>>) =
+            std::mem::take(&mut self.measured).into_iter().unzip();
+        self.summary.points = points;
         self.summary.recording = Some(directory.display().to_string());
         self.summary.interrupted = self.ended.is_some();
         self.summary.scaling = scaling::of(&self.summary.points);
+        self.summary.caveats.extend(caveats::together(found.into_iter().flatten().collect()));
         if let Err(error) = self.close() {
             self.summary.interrupted = true;
             self.ended.get_or_insert(Ended::Failed(error.to_string()));

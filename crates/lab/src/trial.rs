@@ -5,7 +5,7 @@ pub(crate) mod epitaph;
 mod ready;
 mod round_trip;
 
-use crate::caveats;
+use crate::caveats::{self, PointCaveat};
 use crate::error::LabError;
 use crate::estimates::{Around, Seconds};
 use crate::summarise::{self, Assembly, Edge, Measured};
@@ -18,7 +18,6 @@ use plimsoll_engine::{LoopEvent, Run, RunSpec, Workload};
 use plimsoll_load::recorder::{Served, Totals};
 use plimsoll_load::tally::{Names, Tally, add_counts};
 use plimsoll_load::window::Limit;
-use plimsoll_model::Caveat;
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample, StorageSample};
 use plimsoll_model::statements::{StatementCounts, StatementKind};
 use plimsoll_model::summary::{Counts, Point};
@@ -80,7 +79,7 @@ pub struct Outcome {
     pub sent: StatementCounts,
     pub counted: Counted,
     /// What the seconds of the window say against its means.
-    pub caveats: Vec<Caveat>,
+    pub caveats: Vec<PointCaveat>,
     /// What one of the load's own connections answered to [`Circumstances::ask`].
     pub answer: BTreeMap<String, String>,
     pub ended: Option<Ended>,

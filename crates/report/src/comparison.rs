@@ -268,7 +268,7 @@ fn verdict(row: &Row) -> &'static str {
 
 fn noise(side: &Side) -> Option<String> {
     let floor = side.noise_floor.as_ref()?;
-    let shown = Measured::from(floor).scaled(100.0).told(decimals(floor.value));
+    let shown = Measured::from(floor).scaled(100.0).told_with_ends(decimals(floor.value));
     let value = percent(floor.value);
     let text =
         format!("noise: two neighbouring rounds of {} differ by up to {value} in 19 of 20 cases ({shown})", side.name);

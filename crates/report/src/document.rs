@@ -264,6 +264,9 @@ pub struct NamedPlace {
     pub x: f64,
     pub y: f64,
     pub name: String,
+    /// A load point that was disturbed, rather than a place of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub disturbed: bool,
 }
 
 /// A stretch of the horizontal axis.

@@ -7,18 +7,26 @@ use plimsoll_model::summary::Point;
 
 /// Said of numbers that came without an estimate, as those of old recordings do.
 const NOT_RECORDED: &str = "not recorded";
+/// An interval that reaches further than this share of the number says nothing of it.
+const MOST_UNSTEADY: f64 = 0.3;
+/// Said instead.
+pub const UNSTEADY: &str = "too unsteady to say";
+/// The same beside a number in a table, below which it is told in full.
+const UNSTEADY_CELL: &str = "unsteady";
 
 /// A mean or percentile, and its interval as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     pub value: Option<f64>,
     pub estimate: Option<Estimate>,
+    /// Something else had a part of the machine meanwhile.
+    pub disturbed: bool,
 }
 
 impl Measured {
     /// A number of a load point; `path` is that of its estimate.
     pub fn of(point: &Point, path: &str, value: Option<f64>) -> Measured {
-        Measured { value, estimate: point.estimates.get(path).cloned() }
+        Measured { value, estimate: point.estimates.get(path).cloned(), disturbed: point.is_disturbed() }
     }
 
     /// The same in another unit: everything times `factor`, which is above 0.
@@ -26,6 +34,7 @@ impl Measured {
         Measured {
             value: self.value.map(|value| factor * value),
             estimate: self.estimate.as_ref().map(|estimate| estimate.scaled(factor)),
+            disturbed: self.disturbed,
         }
     }
 
@@ -44,6 +53,29 @@ impl Measured {
         (end(|estimate| estimate.low), end(|estimate| estimate.high))
     }
 
+    /// Whether its interval, known on both sides, reaches so far that the number says nothing.
+    pub fn is_unsteady(&self) -> bool {
+        let (Some(value), (Some(low), Some(high))) = (self.value, self.ends()) else { return false };
+        (value - low).max(high - value) > MOST_UNSTEADY * value.abs()
+    }
+
+    /// What would make it steady: what disturbed it, or what its interval was found from, says it.
+    fn remedy(&self) -> &'static str {
+        let method = self.estimate.as_ref().map_or("", |estimate| &estimate.method);
+        let is_of = |words: &[&str]| words.iter().any(|word| method.contains(word));
+        match self.disturbed {
+            true => "a quiet machine would tell",
+            false if is_of(&["round", "pair", "measurement", "trial"]) => "more rounds would tell",
+            false if is_of(&["load point", "knee"]) => "more load points, or longer ones, would tell",
+            false => "a longer window would tell",
+        }
+    }
+
+    /// `too unsteady to say; a longer window would tell`, of a number whose interval says nothing.
+    pub fn unsteady(&self) -> Option<String> {
+        self.is_unsteady().then(|| format!("{UNSTEADY}; {}", self.remedy()))
+    }
+
     /// Why an end is not there, with what is not: `no upper end`.
     fn missing(&self) -> Option<(&'static str, String)> {
         let what = match self.ends() {
@@ -56,8 +88,14 @@ impl Measured {
         Some((what, clean(why.unwrap_or("no reason was recorded"))))
     }
 
-    /// For brackets after the number: `1,740 – 1,832`, `at least 18; no upper end: why`, `no interval: why`.
+    /// For brackets after the number: `1,740 – 1,832`, `at least 18; no upper end: why`, `no interval: why`, `too unsteady
+    /// to say; a longer window would tell`.
     pub fn told(&self, decimals: usize) -> String {
+        self.unsteady().unwrap_or_else(|| self.told_with_ends(decimals))
+    }
+
+    /// The ends of a change, of a place on an axis or of a coefficient, whose interval is the answer however wide it is.
+    pub fn told_with_ends(&self, decimals: usize) -> String {
         let ends = match self.ends() {
             (Some(low), Some(high)) => return range(low, high, decimals),
             (Some(low), None) => format!("at least {}; ", number(low, decimals)),
@@ -71,22 +109,31 @@ impl Measured {
     /// [`Measured::told`] where a reader meets an interval for the first time: `95 % interval 1,740 – 1,832`.
     pub fn told_in_full(&self, decimals: usize) -> String {
         match (self.ends(), &self.estimate) {
-            ((Some(_), Some(_)), Some(estimate)) => {
+            ((Some(_), Some(_)), Some(estimate)) if !self.is_unsteady() => {
                 format!("{} % interval {}", percent(estimate.confidence), self.told(decimals))
             }
             _ => self.told(decimals),
         }
     }
 
-    /// `1,786 transactions/s (95 % interval 1,740 – 1,832)`, for a line of its own.
+    /// `1,786 transactions/s (95 % interval 1,740 – 1,832)`, `an unknown number of transactions/s (too unsteady to say; …)`.
     pub fn in_words(&self, unit: &str) -> String {
         let Some(value) = self.value else { return format!("{NOTHING} {unit}") };
+        if let Some(unsteady) = self.unsteady() {
+            return format!("an unknown number of {unit} ({unsteady})");
+        }
         let decimals = interval_decimals(value, self.ends(), decimals_for(value));
         format!("{} {unit} ({})", number(value, decimals), self.told_in_full(decimals))
     }
 
-    /// The number with as much of its interval as a label has room for: `981 ± 20`, `981 (960–1,010)`, `981`.
+    /// The number with as much of its interval as a label has room for: `981 ± 20`, `981 (960–1,010)`, `981`, `too unsteady
+    /// to say`.
     pub fn label(&self, decimals: usize) -> String {
+        if self.is_unsteady() { UNSTEADY.to_owned() } else { self.label_with_ends(decimals) }
+    }
+
+    /// [`Measured::label`] of what [`Measured::told_with_ends`] is for.
+    pub fn label_with_ends(&self, decimals: usize) -> String {
         let Some(value) = self.value else { return NOTHING.to_owned() };
         let decimals = interval_decimals(value, self.ends(), decimals);
         let shown = number(value, decimals);
@@ -100,6 +147,11 @@ impl Measured {
     /// What stands beside the number in a table.
     pub fn spread(&self, decimals: usize) -> Spread {
         let Some(value) = self.value else { return Spread::default() };
+        if self.is_unsteady() {
+            let why = format!("the interval is wider than ± {} %; {}", percent(MOST_UNSTEADY), self.remedy());
+            let method = self.estimate.as_ref().map(how);
+            return Spread { text: UNSTEADY_CELL.to_owned(), missing: Some((UNSTEADY, why)), method };
+        }
         Spread {
             text: interval(value, self.ends(), decimals).unwrap_or_else(|| NOTHING.to_owned()),
             missing: self.missing(),
@@ -110,14 +162,14 @@ impl Measured {
 
 impl From<&Estimate> for Measured {
     fn from(estimate: &Estimate) -> Measured {
-        Measured { value: Some(estimate.value), estimate: Some(estimate.clone()) }
+        Measured { value: Some(estimate.value), estimate: Some(estimate.clone()), disturbed: false }
     }
 }
 
 /// What stands beside a number in a table: its interval or that there is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spread {
-    /// `± 34`, `31.2–41.0`, `≥ 31.2` or `–`; empty where there is no number either.
+    /// `± 34`, `31.2–41.0`, `≥ 31.2`, `unsteady` or `–`; empty where there is no number either.
     pub text: String,
     /// What is missing of the interval and why.
     pub missing: Option<(&'static str, String)>,
@@ -141,26 +193,50 @@ mod tests {
 
     #[test]
     fn both_ends_one_or_none_are_told_apart() {
-        assert_eq!(estimate(Some(18.0), Some(31.0)).told(0), "18 – 31");
-        assert_eq!(estimate(Some(18.0), Some(31.0)).told_in_full(0), "95 % interval 18 – 31");
-        assert_eq!(estimate(Some(18.0), None).told_in_full(0), "at least 18; no upper end: 3 s are too few");
+        assert_eq!(estimate(Some(19.0), Some(31.0)).told(0), "19 – 31");
+        assert_eq!(estimate(Some(19.0), Some(31.0)).told_in_full(0), "95 % interval 19 – 31");
+        assert_eq!(estimate(Some(19.0), None).told_in_full(0), "at least 19; no upper end: 3 s are too few");
         assert_eq!(estimate(None, Some(31.0)).told(0), "at most 31; no lower end: 3 s are too few");
         assert_eq!(estimate(None, Some(f64::NAN)).told(0), "no interval: 3 s are too few");
         let brief =
             Measured::from(&Estimate::bare(1.0, 3.0, String::new(), "3 s are too few; 10 s can".to_owned())).brief();
         assert_eq!(brief.told(0), "no interval: 3 s are too few");
-        assert_eq!(Measured { value: Some(1.0), estimate: None }.told_in_full(0), "no interval: not recorded");
+        assert_eq!(Measured { value: Some(1.0), ..Measured::default() }.told_in_full(0), "no interval: not recorded");
     }
 
     #[test]
     fn a_cell_has_the_interval_or_its_absence() {
-        assert_eq!(estimate(Some(18.0), Some(31.0)).label(0), "26 (18–31)");
+        assert_eq!(estimate(Some(19.0), Some(31.0)).label(0), "26 (19–31)");
         assert_eq!(estimate(Some(20.0), Some(32.0)).label(0), "26 ± 6");
         assert_eq!(estimate(None, None).label(0), "26");
-        assert_eq!(estimate(Some(18.0), Some(31.0)).in_words("ms"), "26.0 ms (95 % interval 18.0 – 31.0)");
+        assert_eq!(estimate(Some(19.0), Some(31.0)).in_words("ms"), "26.0 ms (95 % interval 19.0 – 31.0)");
         assert_eq!(estimate(None, None).in_words("ms"), "26.0 ms (no interval: 3 s are too few)");
         assert_eq!(estimate(None, None).spread(0).text, "–");
         assert_eq!(Measured::default().spread(0), Spread::default(), "beside no number there is nothing to say");
         assert_eq!(estimate(None, None).scaled(2.0).value, Some(52.0));
+    }
+
+    #[test]
+    fn an_interval_that_says_nothing_is_told_in_words_and_never_as_numbers() {
+        let of =
+            |low, high, method: &str| Measured::from(&Estimate::new(2158.0, (low, high), 0.95, 3.0, method.to_owned()));
+        let wide = of(0.0, 13_264.0, "3 batches of 3 s, t interval");
+        assert_eq!(wide.told(0), "too unsteady to say; a longer window would tell");
+        assert_eq!(wide.told_in_full(0), wide.told(0));
+        assert_eq!(wide.label(0), "too unsteady to say");
+        assert_eq!(
+            wide.in_words("per second"),
+            "an unknown number of per second (too unsteady to say; a longer window would tell)"
+        );
+        let why = "the interval is wider than ± 30 %; a longer window would tell".to_owned();
+        assert_eq!((wide.spread(0).text.as_str(), wide.spread(0).missing), ("unsteady", Some((UNSTEADY, why))));
+        assert_eq!(wide.ends(), (Some(0.0), Some(13_264.0)), "data keep the numbers");
+        let rounds = of(1000.0, 3000.0, "geometric mean of 3 rounds");
+        assert!(rounds.told(0).ends_with("more rounds would tell"));
+        assert!(Measured { disturbed: true, ..rounds }.told(0).ends_with("a quiet machine would tell"));
+        let just = |share: f64| of(2158.0 * (1.0 - share), 2158.0 * (1.0 + share), "").is_unsteady();
+        assert_eq!((just(0.299), just(0.301)), (false, true));
+        let change = Measured::from(&Estimate::new(0.01, (-0.02, 0.04), 0.95, 5.0, "5 pairs".to_owned())).scaled(100.0);
+        assert_eq!(change.label_with_ends(1), "1.0 ± 3.0", "of a change its sign may be all that is asked");
     }
 }

@@ -1,6 +1,6 @@
 //! What order entry tells beside throughput, as tables and sentences that the page and the terminal share.
 
-use crate::format::{NOTHING, column, counted, decimals_for, number, short};
+use crate::format::{NOTHING, column, counted, number};
 use crate::interval::Measured;
 use crate::sweep::Sweep;
 use crate::table::{Column, Mark, Table};
@@ -211,7 +211,7 @@ pub fn retries(point: &Point) -> String {
 pub fn cost(point: &Point) -> Option<String> {
     let of = |side: &str, us: Option<f64>| {
         let measured = Measured::of(point, &format!("{side}.cpu_us_per_transaction"), us);
-        us.map(|us| format!("{} µs in the {side} ({})", short(us), measured.told_in_full(decimals_for(us))))
+        us.map(|_| measured.in_words(&format!("µs in the {side}")))
     };
     let server = point.server.as_ref().and_then(|server| server.cpu_us_per_transaction);
     let known: Vec<String> =

@@ -1,11 +1,11 @@
 //! The tables over load points.
 
-use crate::format::{NOTHING, column, number};
+use crate::format::{NOTHING, column, number, percent};
 use crate::interval::Measured;
 use crate::order_entry;
 use crate::sweep::{Load, Sweep, Unit, error_count, measured_latency, shown_latency};
 use crate::table::{Column, Mark, Table};
-use plimsoll_model::summary::{LatencyMs, Point};
+use plimsoll_model::summary::{DISTURBED, LatencyMs, Point, STOLEN};
 use plimsoll_model::total;
 
 /// Which number of a group of them a column shows.
@@ -133,7 +133,11 @@ pub fn operations(point: &Point) -> Table {
     let all = &point.operations;
     let means: Vec<Measured> = all
         .iter()
-        .map(|operation| Measured { value: operation.latency_ms.mean, estimate: operation.latency_mean_ms.clone() })
+        .map(|operation| Measured {
+            value: operation.latency_ms.mean,
+            estimate: operation.latency_mean_ms.clone(),
+            ..Measured::default()
+        })
         .collect();
     let mut columns = vec![
         Column::words("operation", all.iter().map(|operation| operation.name.clone()).collect()),
@@ -157,7 +161,8 @@ fn load_columns(sweep: &Sweep<'_>) -> Vec<Column> {
     columns
 }
 
-fn with_marks(sweep: &Sweep<'_>, columns: Vec<Column>) -> Table {
+fn with_marks(sweep: &Sweep<'_>, mut columns: Vec<Column>) -> Table {
+    columns.extend(disturbances(sweep));
     let mut marks = vec![None; sweep.points.len()];
     if let Some(row) = sweep.knee_row() {
         marks[row] = Some(Mark::Knee);
@@ -167,6 +172,22 @@ fn with_marks(sweep: &Sweep<'_>, columns: Vec<Column>) -> Table {
         marks[row] = Some(Mark::Peak);
     }
     Table { columns, marks }
+}
+
+/// What disturbed each load point; none where nothing did any.
+fn disturbances(sweep: &Sweep<'_>) -> Option<Column> {
+    let cells: Vec<String> = sweep.points.iter().map(|point| disturbance(point).unwrap_or_default()).collect();
+    sweep.points.iter().any(Point::is_disturbed).then(|| Column::words("disturbed by", cells))
+}
+
+/// `others, 1.3 CPUs`, `hypervisor, 5 %`; none of a load point that had the machine for itself.
+fn disturbance(point: &Point) -> Option<String> {
+    let others = point.cpus_of_others().filter(|cpus| *cpus >= DISTURBED);
+    let others = others.map(|cpus| format!("others, {} CPUs", number(cpus, 1)));
+    let steal = point.host.map(|host| host.steal).filter(|steal| *steal > STOLEN);
+    let told = [others, steal.map(|steal| format!("hypervisor, {} %", percent(steal)))];
+    let told = told.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    point.is_disturbed().then_some(told)
 }
 
 fn measured(

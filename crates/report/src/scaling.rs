@@ -27,13 +27,16 @@ pub fn lines(sweep: &Sweep<'_>) -> Vec<String> {
 /// `1,786 transactions per second (1,740 – 1,832)`.
 fn rate(sweep: &Sweep<'_>, estimate: &Estimate) -> String {
     let decimals = decimals_for(estimate.value);
-    let interval = Measured::from(estimate).told(decimals);
-    format!("{} {} ({interval})", number(estimate.value, decimals), sweep.unit.name())
+    let measured = Measured::from(estimate);
+    match measured.is_unsteady() {
+        true => measured.in_words(sweep.unit.name()),
+        false => format!("{} {} ({})", number(estimate.value, decimals), sweep.unit.name(), measured.told(decimals)),
+    }
 }
 
 /// `26 connections (18 – 31)`.
 pub fn load(of: &Measured) -> String {
-    format!("{} ({})", counted(of.value.unwrap_or(0.0), "connection"), of.told(0))
+    format!("{} ({})", counted(of.value.unwrap_or(0.0), "connection"), of.told_with_ends(0))
 }
 
 fn knee_line(knee: &Knee) -> String {
@@ -54,7 +57,7 @@ fn coefficient_decimals(of: &Estimate) -> usize {
 fn model_line(sweep: &Sweep<'_>, model: &Saturation) -> String {
     let coefficient = |name: &str, of: &Estimate| {
         let decimals = coefficient_decimals(of);
-        format!("{name} {} ({})", number(of.value, decimals), Measured::from(of).told(decimals))
+        format!("{name} {} ({})", number(of.value, decimals), Measured::from(of).told_with_ends(decimals))
     };
     let peak = model.peak.as_ref().map_or("no peak of its own".to_owned(), |peak| {
         format!("its own peak {} at {}", rate(sweep, &peak.throughput), load(&Measured::from(&peak.load)))
@@ -84,7 +87,7 @@ pub fn table(sweep: &Sweep<'_>, scaling: &Scaling) -> Table {
         Column::words("quantity", cells(&|row| row.name.clone())),
         Column::words("unit", cells(&|row| row.unit.to_owned())),
         Column::numbers("value", "", cells(&|row| number(row.of.value, row.decimals))),
-        Column::words("95 % interval", cells(&|row| Measured::from(row.of).told(row.decimals))),
+        Column::words("95 % interval", cells(&|row| row.interval())),
         Column::numbers("effective n", "", cells(&|row| number(row.of.effective_n, 0))),
     ])
 }
@@ -95,6 +98,15 @@ struct Quantity<'a> {
     unit: &'static str,
     of: &'a Estimate,
     decimals: usize,
+    is_rate: bool,
+}
+
+impl Quantity<'_> {
+    /// A rate may be too unsteady; of a place or a coefficient the ends are what is asked.
+    fn interval(&self) -> String {
+        let measured = Measured::from(self.of);
+        if self.is_rate { measured.told(self.decimals) } else { measured.told_with_ends(self.decimals) }
+    }
 }
 
 fn quantities<'a>(sweep: &Sweep<'a>, scaling: &'a Scaling) -> Vec<Quantity<'a>> {
@@ -103,13 +115,21 @@ fn quantities<'a>(sweep: &Sweep<'a>, scaling: &'a Scaling) -> Vec<Quantity<'a>> 
         unit: sweep.unit.short_name(),
         of,
         decimals: decimals_for(of.value),
+        is_rate: true,
     };
-    let load = |name: &str, of: &'a Estimate| Quantity { name: name.to_owned(), unit: "connections", of, decimals: 0 };
+    let load = |name: &str, of: &'a Estimate| Quantity {
+        name: name.to_owned(),
+        unit: "connections",
+        of,
+        decimals: 0,
+        is_rate: false,
+    };
     let coefficient = |name: &str, of: &'a Estimate| Quantity {
         name: name.to_owned(),
         unit: "",
         of,
         decimals: coefficient_decimals(of),
+        is_rate: false,
     };
     let mut rows = Vec::new();
     if let Some(knee) = &scaling.knee {

@@ -22,11 +22,30 @@ pub(crate) fn answer(run: &Run<'_>) -> String {
         ([_], Some(_)) => single_point(&sweep),
         (_, Some(peak)) => several_points(run, &sweep, peak),
     };
+    let found = format!("{found}{}", disturbed(&sweep));
     match sweep.points.len() {
         points if run.summary.interrupted && points > 0 => {
             format!("{found}; the run ended early, after {}.", counted(points as f64, "load point"))
         }
         _ => format!("{found}."),
+    }
+}
+
+/// How many load points something else had a part of the machine at, as a clause; nothing where none.
+fn disturbed(sweep: &Sweep<'_>) -> String {
+    let of = sweep.points.len();
+    let peak = sweep.peak().is_some_and(|peak| sweep.points[peak].is_disturbed());
+    let many = sweep.points.iter().filter(|point| point.is_disturbed()).count();
+    match many {
+        0 => String::new(),
+        _ if of == 1 => {
+            "; but something else used the machine meanwhile, so this may not be what it carries".to_owned()
+        }
+        _ if peak => format!(
+            "; but something else used the machine at {many} of {of} load points, this one among them, so this may \
+             not be what it carries"
+        ),
+        _ => format!("; but something else used the machine at {many} of {of} load points, so more may be possible"),
     }
 }
 
@@ -41,6 +60,10 @@ fn single_point(sweep: &Sweep<'_>) -> String {
     let point = &sweep.points[0];
     let latency = shown_latency(point);
     let connections = counted(point.connections as f64, "connection");
+    let unit = sweep.unit.name();
+    if let Some(unsteady) = sweep.measured(point).unsteady() {
+        return format!("How many {unit} are carried at {connections} is {unsteady}");
+    }
     let mut text = format!("{} {} at {connections}", rate(sweep, point), interval(sweep, point));
     if let Some(offered) = point.rate_offered {
         let unit = if sweep.unit == Unit::NewOrders { " transactions per second" } else { "" };
@@ -61,6 +84,13 @@ fn several_points(run: &Run<'_>, sweep: &Sweep<'_>, peak: usize) -> String {
     let at_end = sweep.by_load().last().is_some_and(|last| sweep.x(last) == sweep.x(point));
     let end = if at_end { ", the highest load tried: more may be possible" } else { "" };
     let most = if at_end { "" } else { " at most" };
+    if let Some(unsteady) = sweep.measured(point).unsteady() {
+        let (unit, at) = (sweep.unit.name(), sweep.load_text(point));
+        return format!(
+            "How many {unit} are carried at most (highest at {at}) is {unsteady}{end}{}",
+            limit(run, point)
+        );
+    }
     let (rate, interval, at) = (rate(sweep, point), interval(sweep, point), sweep.load_text(point));
     format!("{rate}{most} {interval} at {at}{end}{}", limit(run, point))
 }

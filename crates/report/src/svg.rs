@@ -109,6 +109,13 @@ impl Svg {
         self.push(format_args!(r#"<circle class="{class}" cx="{x}" cy="{y}" r="{r}"><title>{hint}</title></circle>"#));
     }
 
+    /// Two strokes that strike a place out.
+    pub fn cross(&mut self, (x, y): (f64, f64), reach: f64, class: &str) {
+        for side in [-1.0, 1.0] {
+            self.line((x - reach, y - side * reach), (x + reach, y + side * reach), class);
+        }
+    }
+
     /// The mark on a ship's hull: a ring and the line through it.
     pub fn plimsoll_mark(&mut self, centre: (f64, f64), radius: f64, class: &str) {
         let (x, y, r) = (c(centre.0), c(centre.1), c(radius));

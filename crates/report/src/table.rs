@@ -87,22 +87,26 @@ impl Column {
         self.is_narrow && self.has_intervals()
     }
 
-    /// True if the interval of any cell is known.
+    /// True if the interval of any cell is known, or known to say nothing.
     pub fn has_intervals(&self) -> bool {
         self.spreads.iter().any(|spread| !matches!(spread.text.as_str(), "" | NOTHING))
     }
 
-    /// Why intervals of this column are not whole: what is missing, and of several reasons the first.
-    fn missing(&self) -> Option<(&'static str, String)> {
-        let mut reasons: Vec<&(&'static str, String)> = Vec::new();
-        for reason in self.spreads.iter().filter_map(|spread| spread.missing.as_ref()) {
-            if !reasons.contains(&reason) {
-                reasons.push(reason);
+    /// Why intervals of this column are not whole: all that is missing of them, and of several reasons for it the first.
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        let mut found: Vec<(&'static str, Vec<&str>)> = Vec::new();
+        for (what, why) in self.spreads.iter().filter_map(|spread| spread.missing.as_ref()) {
+            match found.iter_mut().find(|(known, _)| known == what) {
+                Some((_, reasons)) if !reasons.contains(&why.as_str()) => reasons.push(why),
+                Some(_) => {}
+                None => found.push((what, vec![why])),
             }
         }
-        let (what, why) = reasons.first()?;
-        let more = if reasons.len() > 1 { " (other rows alike)" } else { "" };
-        Some((what, format!("{why}{more}")))
+        let told = |(what, reasons): (&'static str, Vec<&str>)| {
+            let more = if reasons.len() > 1 { " (other rows alike)" } else { "" };
+            (what, format!("{}{more}", reasons[0]))
+        };
+        found.into_iter().map(told).collect()
     }
 
     pub fn words(name: &str, cells: Vec<String>) -> Column {
@@ -140,10 +144,11 @@ impl Table {
     pub fn missing(&self) -> Vec<String> {
         let mut by_reason: Vec<((&'static str, String), Vec<&str>)> = Vec::new();
         for column in self.columns.iter().filter(|column| !column.lacks_room()) {
-            let Some(reason) = column.missing() else { continue };
-            match by_reason.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, names)) => names.push(&column.name),
-                None => by_reason.push((reason, vec![&column.name])),
+            for reason in column.missing() {
+                match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+                    Some((_, names)) => names.push(&column.name),
+                    None => by_reason.push((reason, vec![&column.name])),
+                }
             }
         }
         by_reason.iter().map(|((what, why), names)| format!("{what} ({}): {why}", names.join(", "))).collect()

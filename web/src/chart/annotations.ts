@@ -17,13 +17,20 @@ export function peak(palette: Palette): (plot: uPlot) => void {
   };
 }
 
-/** Draws the knee as the load line on a ship's hull: a circle with a line through it, and a guide down to the axis. */
+/**
+ * Draws the knee as the load line on a ship's hull: a circle with a line through it, and a guide down to the axis; a
+ * load point that was disturbed gets a cross.
+ */
 export function marks(all: Mark[], palette: Palette): (plot: uPlot) => void {
   return (plot) => {
     const { ctx, bbox } = plot;
     const ratio = devicePixelRatio;
-    for (const { x, y, name } of all.filter((mark) => inView(plot, mark.x))) {
+    for (const { x, y, name, disturbed } of all.filter((mark) => inView(plot, mark.x))) {
       const [left, top] = place(plot, x, y);
+      if (disturbed) {
+        cross(plot, [left, top], palette);
+        continue;
+      }
       const foot = bbox.top + bbox.height;
       ctx.save();
       ctx.strokeStyle = palette.named("--ink");
@@ -44,6 +51,21 @@ export function marks(all: Mark[], palette: Palette): (plot: uPlot) => void {
       text(plot, name, [left, foot - 6 * ratio], palette, 400);
     }
   };
+}
+
+/** Strikes a load point out. */
+function cross({ ctx }: uPlot, [left, top]: [number, number], palette: Palette): void {
+  const reach = 7 * devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = palette.named("--ink");
+  ctx.lineWidth = 2 * devicePixelRatio;
+  ctx.beginPath();
+  for (const side of [-1, 1]) {
+    ctx.moveTo(left - reach, top - side * reach);
+    ctx.lineTo(left + reach, top + side * reach);
+  }
+  ctx.stroke();
+  ctx.restore();
 }
 
 /** A place of the plot in pixels of the canvas. */

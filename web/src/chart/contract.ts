@@ -41,6 +41,8 @@ export interface Mark {
   x: number;
   y: number;
   name: string;
+  /** A load point that was disturbed, which a cross marks. */
+  disturbed?: boolean;
 }
 
 /** A stretch of the horizontal axis with a name: a phase. */

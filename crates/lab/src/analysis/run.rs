@@ -4,9 +4,9 @@ use super::{Found, repeat, trial, unfinished};
 use crate::error::LabError;
 use crate::settings::durability;
 use crate::{caveats, scaling};
+use plimsoll_model::Flavour;
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
-use plimsoll_model::{Caveat, Flavour};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::Measure;
 use plimsoll_record::Status;
@@ -95,12 +95,7 @@ fn summed_up(view: &RecordingView, points: Vec<Point>) -> Summary {
     for interval in view.trials.iter().flat_map(|trial| &trial.intervals) {
         totals.statements += interval.sent;
     }
-    let mut found: Vec<Caveat> = Vec::new();
-    for caveat in points.iter().flat_map(caveats::of_point) {
-        if !found.iter().any(|known| known.code == caveat.code) {
-            found.push(caveat);
-        }
-    }
+    let told = points.iter().flat_map(caveats::of_point).collect();
     Summary {
         schema_version: SCHEMA_VERSION,
         workload: facts.and_then(|facts| facts["workload"].as_str()).unwrap_or_default().to_owned(),
@@ -115,7 +110,7 @@ fn summed_up(view: &RecordingView, points: Vec<Point>) -> Summary {
         points,
         totals,
         server: ServerTotals::default(),
-        caveats: found,
+        caveats: caveats::together(told),
         checks: None,
         recording: None,
         interrupted: !view.being_written,

@@ -5,6 +5,7 @@ use plimsoll_model::Caveat;
 use plimsoll_model::comparison::Design;
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_record::RecordError;
+use std::collections::BTreeSet;
 
 /// Where they hold for all recordings, they say nothing of a difference; unlike durability has a caveat of its own.
 const HOLD_ALIKE: [&str; 2] = ["shared_cores", "not_durable"];
@@ -59,7 +60,10 @@ fn of_side(group: &Group) -> Vec<Caveat> {
     caveats
 }
 
-/// What the recordings' own summaries have to say, once for each code.
+/// So many messages of one code are told.
+const MOST_MESSAGES: usize = 4;
+
+/// What the recordings' own summaries have to say, together by code.
 fn repeated(groups: [&Group; 2]) -> Vec<Caveat> {
     let mut recordings: Vec<_> = groups.iter().flat_map(|group| &group.chosen.recordings).collect();
     // Two variants may be of one recording.
@@ -69,24 +73,46 @@ fn repeated(groups: [&Group; 2]) -> Vec<Caveat> {
         let of_lab = recordings[place].lab.iter().flat_map(|summary| &summary.caveats);
         recordings[place].summary.iter().flat_map(|summary| &summary.caveats).chain(of_lab)
     };
-    let mut found: Vec<(Caveat, usize)> = Vec::new();
+    let mut found: Vec<Repeated> = Vec::new();
     for place in 0..recordings.len() {
-        let mut here: Vec<&str> = Vec::new();
         for caveat in caveats_of(place) {
-            if here.contains(&caveat.code.as_str()) {
-                continue;
-            }
-            here.push(&caveat.code);
-            match found.iter_mut().find(|(known, _)| known.code == caveat.code) {
-                Some((_, count)) => *count += 1,
-                None => found.push((caveat.clone(), 1)),
+            match found.iter_mut().find(|known| known.code == caveat.code) {
+                Some(known) => known.add(place, &caveat.message),
+                None => found.push(Repeated {
+                    code: &caveat.code,
+                    messages: vec![&caveat.message],
+                    places: BTreeSet::from([place]),
+                }),
             }
         }
     }
     let of = recordings.len();
-    found.retain(|(caveat, count)| *count < of || !HOLD_ALIKE.contains(&caveat.code.as_str()));
-    let told = |(caveat, count): (Caveat, usize)| {
-        Caveat::new(&caveat.code, format!("in {count} of {of} recordings: {}", caveat.message))
-    };
-    found.into_iter().map(told).collect()
+    found.retain(|known| known.places.len() < of || !HOLD_ALIKE.contains(&known.code));
+    found.iter().map(|known| known.told(of)).collect()
+}
+
+/// A caveat that several recordings may have.
+struct Repeated<'a> {
+    code: &'a str,
+    /// Each once.
+    messages: Vec<&'a str>,
+    /// The recordings that have it.
+    places: BTreeSet<usize>,
+}
+
+impl<'a> Repeated<'a> {
+    fn add(&mut self, place: usize, message: &'a str) {
+        self.places.insert(place);
+        if !self.messages.contains(&message) {
+            self.messages.push(message);
+        }
+    }
+
+    fn told(&self, of: usize) -> Caveat {
+        let mut messages = self.messages[..self.messages.len().min(MOST_MESSAGES)].join("; ");
+        if self.messages.len() > MOST_MESSAGES {
+            messages += &format!("; and {} more like it", self.messages.len() - MOST_MESSAGES);
+        }
+        Caveat::new(self.code, format!("in {} of {of} recordings: {messages}", self.places.len()))
+    }
 }

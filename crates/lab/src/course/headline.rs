@@ -109,8 +109,8 @@ fn busy(line: &LoadLine) -> String {
 
 /// Value and interval apart.
 fn split(text: &str) -> (String, String) {
-    let (value, ends) = text.split_once(' ').unwrap_or((text, ""));
-    (value.to_owned(), ends.to_owned())
+    let (value, ends) = text.split_at(text.find(" (").unwrap_or(text.len()));
+    (value.to_owned(), ends.trim_start().to_owned())
 }
 
 fn comparison(summary: &LabSummary, comparison: &VariantComparison) -> String {

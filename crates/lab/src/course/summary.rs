@@ -7,6 +7,7 @@ use super::quantity::Quantity;
 pub(crate) use super::quantity::over_rounds;
 use super::words::counted;
 use super::{Course, Ended, PlanCourse, Prospects, seeks_line};
+use crate::caveats;
 use plimsoll_model::Caveat;
 use plimsoll_model::comparison::Metric;
 use plimsoll_model::durability::Risks;
@@ -182,32 +183,42 @@ fn design(plan: &LabPlan) -> Vec<Caveat> {
     caveats
 }
 
-/// Those of the trials: each code once, with the first message, how many others its trial had, and in how many trials
-/// it is.
+/// So many trials are named after the worst.
+const NAMED: usize = 4;
+
+/// Those of the trials: each code once, with what the worst of them says, and which the others are.
 fn of_trials(ended: &[Ended]) -> Vec<Caveat> {
-    let mut found: Vec<(&Caveat, usize, usize)> = Vec::new();
-    for ended in ended {
-        let caveats = &ended.outcome.caveats;
-        for (place, caveat) in caveats.iter().enumerate() {
-            if caveats[..place].iter().any(|earlier| earlier.code == caveat.code) {
-                continue;
-            }
-            match found.iter_mut().find(|(known, ..)| known.code == caveat.code) {
-                Some((_, _, count)) => *count += 1,
-                None => found.push((caveat, others(caveat, caveats), 1)),
-            }
+    let mut codes: Vec<&str> = Vec::new();
+    for caveat in ended.iter().flat_map(|ended| &ended.outcome.caveats) {
+        if !codes.contains(&caveat.code.as_str()) {
+            codes.push(&caveat.code);
         }
     }
-    let told = |(caveat, others, count): (&Caveat, usize, usize)| {
-        let trials = counted(ended.len(), "trial");
-        let others = if others > 0 { format!("; and {others} more like it") } else { String::new() };
-        Caveat::new(&caveat.code, format!("in {count} of {trials}: {}{others}", caveat.message))
-    };
-    found.into_iter().map(told).collect()
+    codes.into_iter().filter_map(|code| of_code(ended, code)).collect()
 }
 
-/// How many other messages of the same code there are.
-fn others(caveat: &Caveat, among: &[Caveat]) -> usize {
-    let alike = among.iter().filter(|other| other.code == caveat.code).map(|other| other.message.as_str());
-    alike.collect::<BTreeSet<_>>().len().saturating_sub(1)
+fn of_code(ended: &[Ended], code: &str) -> Option<Caveat> {
+    let has = |of: &&Ended| of.outcome.caveats.iter().any(|caveat| caveat.code == code);
+    let mut all: Vec<&Ended> = ended.iter().filter(has).collect();
+    let weight = |of: &Ended| of.outcome.point.as_ref().map_or(0.0, |point| caveats::weight(point, code));
+    all.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+    let (worst, others) = all.split_first()?;
+    let messages: Vec<&str> =
+        worst.outcome.caveats.iter().filter(|of| of.code == code).map(|of| of.message.as_str()).collect();
+    let more = match messages.iter().collect::<BTreeSet<_>>().len() {
+        1 => String::new(),
+        several => format!("; and {} more like it", several - 1),
+    };
+    let name = |of: &Ended| format!("{} at {} in round {}", of.trial.label, of.trial.point.label(), of.trial.round);
+    // Where all say the same, nothing is lost.
+    let differs = |of: &&&Ended| !of.outcome.caveats.iter().any(|caveat| messages.contains(&caveat.message.as_str()));
+    let others: Vec<&&Ended> = others.iter().filter(differs).collect();
+    let mut names: Vec<String> = others.iter().take(NAMED).map(|of| name(of)).collect();
+    if others.len() > NAMED {
+        names.push(format!("{} more", others.len() - NAMED));
+    }
+    let also = if names.is_empty() { String::new() } else { format!("; also in {}", names.join(", ")) };
+    let trials = counted(ended.len(), "trial");
+    let message = messages.first()?;
+    Some(Caveat::new(code, format!("in {} of {trials}: {message}{more}{also}", all.len())))
 }

@@ -1,6 +1,8 @@
 //! Numbers in the sentences that a summary holds.
 
 use plimsoll_model::Estimate;
+use plimsoll_report::format::short;
+use plimsoll_report::interval::Measured;
 
 /// `15.2 %`, `138 %`, without its sign.
 pub fn percent(share: f64) -> String {
@@ -40,26 +42,15 @@ pub fn signed_range((low, high): (f64, f64)) -> String {
 
 /// `1,240`, `62.5`, `0.41`: three significant digits, but never fewer than all whole ones.
 pub fn rate(value: f64) -> String {
-    let decimals = match value.abs() {
-        v if v >= 100.0 => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 1.0 => 2,
-        _ => 3,
-    };
-    let text = format!("{value:.decimals$}");
-    let whole = text.find('.').unwrap_or(text.len());
-    let mut grouped = String::new();
-    for (at, digit) in text.chars().enumerate() {
-        if at > 0 && at < whole && (whole - at) % 3 == 0 && !grouped.ends_with('-') {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
+    short(value)
 }
 
-/// `1,240 (1,190 – 1,300)`, or what is known of the interval.
+/// `1,240 (1,190 – 1,300)`, or what is known of the interval: `an unknown number of (too unsteady to say; more rounds would
+/// tell)`.
 pub fn rate_with_interval(estimate: &Estimate) -> String {
+    if let Some(unsteady) = Measured::from(estimate).unsteady() {
+        return format!("an unknown number of ({unsteady})");
+    }
     let ends = match (estimate.low, estimate.high) {
         (Some(low), Some(high)) => format!("({} – {})", rate(low), rate(high)),
         (Some(low), None) => format!("(at least {})", rate(low)),
@@ -73,4 +64,19 @@ pub fn rate_with_interval(estimate: &Estimate) -> String {
 pub fn counted(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {what}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_that_its_interval_says_nothing_of_is_not_told() {
+        let of = |low, high| Estimate::new(2158.0, (low, high), 0.95, 3.0, "geometric mean of 3 rounds".to_owned());
+        assert_eq!(rate_with_interval(&of(2000.0, 2300.0)), "2,158 (2,000 – 2,300)");
+        assert_eq!(
+            rate_with_interval(&of(0.0, 13_264.0)),
+            "an unknown number of (too unsteady to say; more rounds would tell)"
+        );
+    }
 }

@@ -154,7 +154,7 @@ fn measure<W: Workload>(
     let Outcome { point, caveats, ended, answer, sent, .. } = outcome;
     proof::in_the_load(&mut now.proofs, &answer);
     for caveat in caveats::of_point(&point).into_iter().chain(caveats) {
-        now.caveat(caveat);
+        now.caveat(caveat.into());
     }
     let connections = point.connections;
     now.outcome.point = Some(point);

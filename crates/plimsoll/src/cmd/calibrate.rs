@@ -17,7 +17,8 @@ pub fn run(args: CalibrateArgs) -> anyhow::Result<u8> {
         terminal::json(&found)?;
     } else {
         let told = |field: &str, value: f64, unit: &str| {
-            Measured { value: Some(value), estimate: found.estimates.get(field).cloned() }.in_words(unit)
+            Measured { value: Some(value), estimate: found.estimates.get(field).cloned(), ..Measured::default() }
+                .in_words(unit)
         };
         let rate = told("queries_per_second", found.queries_per_second, "queries/s");
         let cpu = told("cpu_us_per_query", found.cpu_us_per_query, "µs of CPU per query");

@@ -103,7 +103,11 @@ pub fn io_interval(interval: &Interval) -> String {
 
 /// A measurement of storage that is over: its rate, and the latency of each kind of operation.
 pub fn probe(probe: &Probe) -> String {
-    let told = |path: &str, value: Option<f64>| Measured { value, estimate: probe.estimates.get(path).cloned() };
+    let told = |path: &str, value: Option<f64>| Measured {
+        value,
+        estimate: probe.estimates.get(path).cloned(),
+        ..Measured::default()
+    };
     let mut line = format!("{:<22} {}", probe.id, probe.name);
     if probe.iops.is_some() {
         line += &format!("  {} /s", told("iops", probe.iops).label(0));

@@ -85,7 +85,7 @@ fn scale(deltas: &Deltas, rows: &Rows) -> Scale {
 fn bar(svg: &mut Svg, rows: &Rows, row: f64, x: &Scale, percents: &Measured) {
     let Some(value) = percents.value else { return rows.empty(svg, row, x.at(0.0)) };
     let class = if value < 0.0 { "bar s4" } else { "bar s1" };
-    rows.bar(svg, row, x, (0.0, value), class, &format!("{} %", percents.label(1)));
+    rows.bar(svg, row, x, (0.0, value), class, &format!("{} %", percents.label_with_ends(1)));
     rows.whisker(svg, row, x, percents);
     let label = signed_percent(value / 100.0);
     let (low, high) = percents.ends();

@@ -8,7 +8,7 @@ use plimsoll_model::summary::Counts;
 
 /// A number of a probe with its estimate.
 pub(crate) fn measured(probe: &Probe, path: &str, value: Option<f64>) -> Measured {
-    Measured { value, estimate: probe.estimates.get(path).cloned() }
+    Measured { value, estimate: probe.estimates.get(path).cloned(), ..Measured::default() }
 }
 
 pub(crate) fn iops(probe: &Probe) -> Measured {

@@ -64,7 +64,7 @@ fn steps(recorded: &Recorded, ladder: &Ladder) -> Staircase {
         Metric::P99Ms => ("99th percentile", "ms", "p99_ms"),
         Metric::ServerCpuUsPerTransaction => ("server CPU per transaction", "µs", "server_cpu_us_per_transaction"),
     };
-    let bare = |value: Option<f64>| Measured { value, estimate: None };
+    let bare = |value: Option<f64>| Measured { value, estimate: None, ..Measured::default() };
     let source = |step: &LadderStep| {
         let label = format!("{}/{}/with", ladder.variant, step.rung);
         printed(recorded, unit.2, |at| at.variant == label)
@@ -227,7 +227,7 @@ fn lines(recorded: &Recorded, cells: &[&Cell], unit: Unit, axis: Axis) -> Vec<Li
 fn published_line(recorded: &Recorded, (cells, name): (&[&Cell], &str), unit: Unit, axis: Axis) -> Option<Line> {
     let place = |cell: &&Cell| {
         let value = printed_of(recorded, cell, unit)?;
-        let throughput = Measured { value: Some(value), estimate: None };
+        let throughput = Measured { value: Some(value), estimate: None, ..Measured::default() };
         Some(Place { x: axis.x(cell), throughput, ..Place::default() })
     };
     let places: Vec<Place> = cells.iter().filter(|cell| cell.variant == name).filter_map(place).collect();

@@ -58,6 +58,7 @@ fn place(run: &Run<'_>, sweep: &Sweep<'_>, point: &Point) -> Place {
         p50_ms: measured_latency(point, "p50", |latency| latency.p50),
         p95_ms: measured_latency(point, "p95", |latency| latency.p95),
         p99_ms: measured_latency(point, "p99", |latency| latency.p99),
+        disturbed: point.is_disturbed(),
     }
 }
 

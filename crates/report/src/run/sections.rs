@@ -10,6 +10,7 @@ use crate::section::{cost as shared_cost, latency as shared_latency, limit as sh
 use crate::sweep::{Unit, errors_by_code};
 use crate::table::{Column, Mark};
 use crate::text::aligned;
+use plimsoll_model::summary::Point;
 
 /// The main figure; of a single load point its seconds say more than a lonely dot.
 pub(super) fn figure(run: &Run<'_>) -> Option<Section> {
@@ -43,6 +44,9 @@ fn main_caption(run: &Run<'_>) -> String {
     let has_seconds = run.recorded.trials.iter().any(|trial| trial.series.intervals.len() > 1);
     if has_seconds && sweep.unit == Unit::Transactions {
         caption.push("Broad pale strokes reach from the slowest to the fastest second.");
+    }
+    if sweep.points.iter().any(Point::is_disturbed) {
+        caption.push("A cross strikes out a load point that was disturbed: something else used the machine meanwhile.");
     }
     if let Some(knee) = sweep.knee() {
         caption.push(

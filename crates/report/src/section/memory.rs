@@ -36,8 +36,10 @@ pub fn section(groups: &[(String, Vec<&Trial>)]) -> Option<Section> {
     let all: Vec<Vec<Rates>> =
         groups.iter().map(|(_, trials)| trials.iter().map(|trial| rates(&trial.series)).collect()).collect();
     let column = |name: &str, unit: &str, of: fn(&Rates) -> Option<f64>| {
-        let values: Vec<Measured> =
-            all.iter().map(|trials| Measured { value: mean(trials.iter().filter_map(of)), estimate: None }).collect();
+        let values: Vec<Measured> = all
+            .iter()
+            .map(|trials| Measured { value: mean(trials.iter().filter_map(of)), estimate: None, ..Measured::default() })
+            .collect();
         let cells = values.iter().map(|of| of.value.map_or(NOTHING.to_owned(), short)).collect();
         Column { of: values, ..Column::numbers(name, unit, cells) }
     };

@@ -24,7 +24,7 @@ pub fn measured(value: f64) -> Measured {
 
 /// A number without an interval.
 pub fn printed(value: f64) -> Measured {
-    Measured { value: Some(value), estimate: None }
+    Measured { value: Some(value), estimate: None, ..Measured::default() }
 }
 
 /// One of each; `name` stands wherever somebody else chooses a name.
@@ -101,6 +101,7 @@ fn curves_of(name: &str, lines: usize) -> Curves {
         p50_ms: measured(1.5),
         p95_ms: measured(4.0),
         p99_ms: measured(f64::from(1 << n)),
+        disturbed: n == 3,
     };
     let line = |number: usize| Line {
         name: if number == 1 { name.to_owned() } else { format!("line {number}") },

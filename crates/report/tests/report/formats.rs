@@ -41,7 +41,7 @@ fn hostile() -> Document {
         at: vec![1.0],
         panels: vec![ChartPanel { y: axis(), lines: vec![line] }],
         bands: vec![Band { from: 0.0, to: 1.0, name: evil(), measured: true }],
-        marks: vec![NamedPlace { x: 1.0, y: 1.0, name: evil() }],
+        marks: vec![NamedPlace { x: 1.0, y: 1.0, name: evil(), disturbed: false }],
     };
     let figure = Figure {
         id: "evil".to_owned(),

@@ -6,6 +6,7 @@ use crate::{answer, findings};
 use plimsoll_model::Estimate;
 use plimsoll_model::scaling::{Knee, Scaling};
 use plimsoll_model::summary::Point;
+use plimsoll_report::render::Format;
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Columns of numbers that are no means: loads, counts, extremes and percentiles.
@@ -73,8 +74,9 @@ fn unexplained_in_text(text: &str) -> Vec<String> {
 /// True if one of the remarks `no interval (a, b): …` is about the column.
 fn is_explained(column: &str, remarks: &str) -> bool {
     let about = |remark: &str| remark.split_once("): ").map(|(columns, _)| columns.to_owned());
-    let lists =
-        ["no interval (", "no upper end (", "no lower end ("].iter().flat_map(|kind| remarks.split(kind).skip(1));
+    let lists = ["no interval (", "no upper end (", "no lower end (", "too unsteady to say ("]
+        .iter()
+        .flat_map(|kind| remarks.split(kind).skip(1));
     lists.filter_map(about).any(|columns| columns.split(", ").any(|name| name == column))
 }
 
@@ -381,4 +383,34 @@ fn reasons_and_methods_are_shown_and_never_obeyed() {
     assert!(page.contains("&lt;/td&gt;&lt;script&gt;"));
     assert!(!table.contains("\u{1b}[2J") && !table.contains('\u{202e}'));
     assert!(table.contains("[2J"), "shown without the escape");
+}
+
+#[test]
+fn a_load_point_that_says_nothing_is_not_told_in_numbers() {
+    let report = with_points(sample::report(), |_, point| {
+        let known = point.estimates.get_mut("transactions_per_second").expect("an estimate");
+        (known.low, known.high) = (Some(0.0), Some(6.0 * known.value));
+    });
+    let unsteady = "too unsteady to say; a longer window would tell";
+    let told = answer(&report);
+    let expected =
+        format!("How many transactions per second are carried at most (highest at 32 connections) is {unsteady}");
+    assert!(told.starts_with(&expected), "{told}");
+    let (terminal, page) = (terminal_table(&report, false), untied(&html(&report)));
+    let markdown = plimsoll_report::render::render(&plimsoll_report::document(&report.recorded()), Format::Markdown)
+        .expect("text");
+    for text in [&terminal, &page, &markdown] {
+        assert!(
+            text.to_lowercase().contains("too unsteady to say (transactions): the interval is wider than ± 30 %"),
+            "{text}"
+        );
+        assert!(!text.contains("5,886"), "the end of an interval that says nothing");
+    }
+    let data =
+        plimsoll_report::render::render(&plimsoll_report::document(&report.recorded()), Format::Csv).expect("data");
+    assert!(data.contains("5886"), "data keep the numbers");
+    let mut one = sample::first(1);
+    let known = one.summary.points[0].estimates.get_mut("transactions_per_second").expect("an estimate");
+    known.low = Some(1.0);
+    assert_eq!(answer(&one), format!("How many transactions per second are carried at 1 connection is {unsteady}."));
 }

@@ -1,6 +1,7 @@
 //! The report of a run: in every format, in the terminal, with its intervals, and safe whatever it is made of.
 
 mod checked;
+mod disturbed;
 mod formats;
 mod intervals;
 mod page;

@@ -20,6 +20,7 @@ pub(super) fn chart(curves: &Curves, lines: &[Drawn<'_>]) -> Chart {
     let (mut bands, mut marks) = (Vec::new(), Vec::new());
     throughputs.extend(lines.iter().filter_map(|drawn| model(drawn, &at, lines.len() > 1)));
     marks.extend(lines.iter().filter_map(|drawn| knee_mark(drawn, lines.len() == 1)));
+    marks.extend(lines.iter().flat_map(|drawn| disturbed(drawn.line)));
     if let [only] = lines {
         bands.extend(knee_band(only.line, &at));
     }
@@ -84,10 +85,16 @@ fn knee_band(line: &Line, at: &[f64]) -> Option<Band> {
     (low.is_some() || high.is_some()).then(|| Band { from, to, name: String::new(), measured: false })
 }
 
+/// The load points that were disturbed.
+fn disturbed(line: &Line) -> impl Iterator<Item = NamedPlace> {
+    let of_them = super::throughputs(line).filter(|(place, _)| place.disturbed);
+    of_them.map(|(place, y)| NamedPlace { x: place.x, y, name: "disturbed".to_owned(), disturbed: true })
+}
+
 /// Its name would lie on those of other lines.
 fn knee_mark(drawn: &Drawn<'_>, is_named: bool) -> Option<NamedPlace> {
     let knee = knee(drawn.line)?;
-    let told = || format!("knee: about {}", Measured::from(&knee.load).label(0));
+    let told = || format!("knee: about {}", Measured::from(&knee.load).label_with_ends(0));
     let name = if is_named { told() } else { String::new() };
-    Some(NamedPlace { x: knee.load.value, y: knee.throughput, name })
+    Some(NamedPlace { x: knee.load.value, y: knee.throughput, name, disturbed: false })
 }

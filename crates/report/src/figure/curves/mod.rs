@@ -48,6 +48,8 @@ pub struct Place {
     pub p50_ms: Measured,
     pub p95_ms: Measured,
     pub p99_ms: Measured,
+    /// Something outside took a part of the machine meanwhile: crossed out.
+    pub disturbed: bool,
 }
 
 type Pick = fn(&Place) -> &Measured;
@@ -274,7 +276,11 @@ fn line(
         let at = frame.x.at(place.x) + drawn.shift;
         whisker(svg, panel, y, at, pick(place), &format!("interval {class}"));
         let hint = format!("{} at {}: {}", drawn.name(), tick(place.x), pick(place).label(decimals_for(value)));
+        let hint = if place.disturbed { format!("{hint}; disturbed") } else { hint };
         svg.marker((at, y.at(value)), 3.6, drawn.number, &format!("{} {class}", drawn.marker()), &hint);
+        if place.disturbed {
+            svg.cross((at, y.at(value)), 6.0, "cross");
+        }
     }
     places.last().copied()
 }
@@ -309,7 +315,7 @@ fn guides(svg: &mut Svg, frame: &Frame, panel: &Panel, bottom: f64, y: &Scale, l
     let (at, height) = (frame.x.at(knee.load.value), y.at(knee.throughput));
     svg.line((at, height), (at, bottom), "guide");
     svg.line((at, height), (frame.x.at(knee.peak_load), height), "guide");
-    let told = Measured::from(&knee.load).label(0);
+    let told = Measured::from(&knee.load).label_with_ends(0);
     let label = match frame.width < WIDTH {
         true => format!("knee: about {told}"),
         false => format!("knee: 95 % of the peak at about {told}"),
@@ -396,7 +402,11 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_said_by_a_dash() {
-        let place = |x, value| Place { x, throughput: Measured { value, estimate: None }, ..Place::default() };
+        let place = |x, value| Place {
+            x,
+            throughput: Measured { value, estimate: None, ..Measured::default() },
+            ..Place::default()
+        };
         let line =
             Line { places: vec![place(1.0, Some(5.0)), place(2.0, None), place(4.0, Some(9.0))], ..Line::default() };
         let figure = draw("f", &Curves { lines: vec![line], ..Curves::default() }, "").expect("two places");
