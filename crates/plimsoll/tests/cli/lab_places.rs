@@ -213,7 +213,10 @@ fn a_load_line_that_no_rate_keeps_is_exit_code_1() {
     let Some(lab) = Lab::mariadb() else { return };
     let plan = lab.plan("line", &format!("{SMALL}find = \"p50 < 1us\"\n{SHORT}"));
     let done = lab.ends(&format!("lab {}", plan.display())).exits(1);
-    assert!(done.out.contains("the objective was missed"), "{done}");
+    // Beside other tests the machine is busy, which is said instead.
+    let said = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = ["the objective was missed", "the machine was busy"];
+    assert!(said.contains("No load line found for ") && why.iter().any(|why| said.contains(why)), "{done}");
 }
 
 /// A pseudoterminal: the end of whoever types, and the one that a command has as its standard input.
