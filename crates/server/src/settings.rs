@@ -3,6 +3,7 @@
 use crate::{Build, ServerError};
 use plimsoll_model::Flavour;
 use plimsoll_model::text::{clean, escaped};
+use plimsoll_plan::knowledge::number;
 use serde::{Deserialize, Serialize};
 
 /// The origin of the baseline's settings.
@@ -66,6 +67,9 @@ impl Settings {
         }
         if value.chars().any(char::is_control) {
             return refuse("a value is one line without control characters");
+        }
+        if let Some(accepted) = number::refusal(normal, value) {
+            return refuse(&format!("accepted is {accepted}"));
         }
         let setting = Setting { name: normal.to_owned(), value: value.to_owned(), origin: origin.to_owned() };
         match self.settings.iter_mut().find(|s| s.name == normal) {
@@ -299,9 +303,16 @@ mod tests {
     #[test]
     fn settings_that_would_break_the_file_or_the_identity_are_refused() {
         let mut settings = Settings::default();
-        for (name, value) in
-            [("datadir", "/x"), ("loose-socket", "/x"), ("a b", "1"), ("", "1"), ("x", "1\n[client]"), ("x]", "1")]
-        {
+        for (name, value) in [
+            ("datadir", "/x"),
+            ("loose-socket", "/x"),
+            ("a b", "1"),
+            ("", "1"),
+            ("x", "1\n[client]"),
+            ("x]", "1"),
+            ("max_connections", "-1"),
+            ("sort_buffer_size", "99999999999999999999G"),
+        ] {
             let error = settings.set(name, value, "test").unwrap_err();
             assert!(matches!(error, ServerError::Setting { .. }), "{name}");
         }

@@ -138,6 +138,17 @@ fn settings_are_refused_that_hide_something_or_are_not_the_plans() {
         ("server.config = { loose_innodb_foo = 1 }", 1, &["`loose` would hide a misspelt name", "`innodb_foo`"]),
         ("server.config = { Loose-x = 1 }", 1, &["`loose` would hide", "`x`"]),
         ("server.config = { \"a b\" = 1 }", 1, &["letters, digits"]),
+        ("server.config = { max_connections = -1 }", 1, &["found `-1`", "0 or more", "no server has a negative one"]),
+        (
+            "[[rung]]\nname = \"x\"\nconfig.innodb_buffer_pool_size = \"-5\"",
+            3,
+            &["innodb_buffer_pool_size", "0 or more"],
+        ),
+        (
+            "server.config = { innodb_buffer_pool_size = \"99999999999999999999999999G\" }",
+            1,
+            &["found `\"99999999999999999999999999G\"`", "at most 18446744073709551615"],
+        ),
         ("server.config = { a = \"x\\ny\" }", 1, &["one line of text"]),
         ("server.config = { a = [1] }", 1, &["found a list"]),
         ("server.config = { a = inf }", 1, &["found `inf`"]),

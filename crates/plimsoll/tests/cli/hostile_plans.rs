@@ -129,6 +129,10 @@ fn what_is_no_file_or_too_long_is_refused_at_once() {
     fs::write(desk.path("plans/long.cnf"), format!("[mysqld]\n{} = 1\n", "x".repeat(200_000))).expect("a file");
     let plan = desk.plan(&format!("{HEAD}server.config_file = \"long.cnf\"\n"));
     desk.survives(&plan, "").refuses(2, &["long.cnf, line 2"]);
+    fs::write(desk.path("plans/numbers.cnf"), "[mysqld]\nmax_connections = -1\n").expect("a file");
+    let plan = desk.plan(&format!("{HEAD}server.config_file = \"numbers.cnf\"\n"));
+    desk.survives(&plan, "")
+        .refuses(2, &["numbers.cnf, line 2: max_connections: found `-1`; accepted is a number of 0"]);
 }
 
 /// Option files with a login are read by the same reader.

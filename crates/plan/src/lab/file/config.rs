@@ -3,7 +3,7 @@
 use super::reading::Fields;
 use super::value::{LONGEST_KEY, Value};
 use crate::error::PlanError;
-use crate::knowledge::{self, Standing};
+use crate::knowledge::{self, Standing, number};
 use crate::lab::{Setting, Where, change};
 use crate::option_file::{self, Entry};
 use plimsoll_model::Flavour;
@@ -74,6 +74,10 @@ fn of_file(value: &Value, files: &Files<'_>) -> Result<Vec<Setting>, PlanError> 
             return Err(PlanError::File { at, problem });
         }
         let value = if is_secret(&name) { String::new() } else { value };
+        if let Some(accepted) = number::refusal(&name, &value) {
+            let problem = format!("{name}: found `{value}`; accepted is {accepted}");
+            return Err(PlanError::File { at, problem });
+        }
         change::set(&mut settings, Setting { name, value, at, from_file: true });
     }
     files.settings.borrow_mut().insert(file.to_owned(), Rc::new(settings.clone()));
@@ -85,6 +89,9 @@ fn typed(table: &Value) -> Result<Vec<Setting>, PlanError> {
     for (key, value) in table.entries()? {
         let (name, text) = variable(key, &value.scalar(["OFF", "ON"])?);
         check(key, &name, &text, value)?;
+        if let Some(accepted) = number::refusal(&name, &text) {
+            return Err(value.refuse(accepted));
+        }
         if let Some(other) = settings.iter().find(|other| other.name == name) {
             return Err(value.problem(format!("`{name}` is set already, in line {}", other.at.line)));
         }

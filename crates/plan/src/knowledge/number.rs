@@ -1,0 +1,77 @@
+//! Numbers as values of settings: what no server can hold, and what none has a meaning for. A server would cut either to
+//! its own bounds with a line in its error log, or not start.
+
+use super::normal;
+
+/// Names, and beginnings of names, whose numbers may be negative: those whose least value is below 0 in MySQL 9.7
+/// (`performance_schema.variables_info`) and MariaDB 10.11 and 11.8 (`information_schema.SYSTEM_VARIABLES`), and those of
+/// storage engines that are not part of either.
+const SIGNED: [&str; 5] =
+    ["performance_schema_", "max_user_connections", "optimizer_trace_offset", "rocksdb_", "spider_"];
+/// What servers multiply a number by: powers of 1024 (MySQL Reference Manual, "Program Option Modifiers"; MariaDB Knowledge
+/// Base, "mariadbd Options").
+const UNITS: &str = "KMGTPE";
+
+const OF_64_BITS: &str =
+    "a number of at most 18446744073709551615, which may have K, M, G, T, P or E behind it for powers of 1024";
+const NOT_NEGATIVE: &str = "a number of 0 or more: no server has a negative one for it";
+
+/// What is accepted in place of a number that the setting cannot have; `None` for every other value.
+pub fn refusal(name: &str, value: &str) -> Option<&'static str> {
+    let (sign, rest) = value.trim().strip_prefix('-').map_or(("", value.trim()), |rest| ("-", rest));
+    let digits = rest.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match rest[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 0,
+        unit => 10 * (UNITS.find(unit).filter(|_| unit.len() == 1)? as u32 + 1),
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number = digits.parse::<u64>().ok();
+    let fits = number.is_some_and(|number| number.checked_shl(shift).is_some_and(|bytes| bytes >> shift == number));
+    let name = normal(name);
+    match (fits, sign, SIGNED.iter().any(|signed| name.starts_with(signed))) {
+        (false, ..) => Some(OF_64_BITS),
+        (true, "-", false) if number != Some(0) => Some(NOT_NEGATIVE),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_no_server_holds_are_refused() {
+        for value in
+            ["99999999999999999999999999G", "18446744073709551616", "16E", "17179869184G", "-99999999999999999999"]
+        {
+            assert_eq!(refusal("innodb-buffer-pool-size", value), Some(OF_64_BITS), "{value}");
+        }
+        for (name, value) in [("max_connections", "-1"), ("innodb_buffer_pool_size", "-5"), ("sync_binlog", "-1G")] {
+            assert_eq!(refusal(name, value), Some(NOT_NEGATIVE), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_servers_take_and_what_is_no_number_is_left_to_them() {
+        for (name, value) in [
+            ("innodb_buffer_pool_size", "18446744073709551615"),
+            ("innodb_buffer_pool_size", "15E"),
+            ("innodb_buffer_pool_size", "128m"),
+            ("max_connections", "-0"),
+            ("performance_schema_digests_size", "-1"),
+            ("max_user_connections", "-1"),
+            ("optimizer_trace_offset", "-1"),
+            ("loose-rocksdb-max-open-files", "-2"),
+            ("default_time_zone", "-05:00"),
+            ("innodb_data_file_path", "ibdata1:12M:autoextend"),
+            ("long_query_time", "0.5"),
+            ("init_connect", "-"),
+            ("log_bin", ""),
+            ("character_set_server", "utf8mb4"),
+        ] {
+            assert_eq!(refusal(name, value), None, "{name}={value}");
+        }
+    }
+}
