@@ -2,11 +2,13 @@
 
 use crate::estimates::Seconds;
 use crate::target::OpenTarget;
+use hdrhistogram::Histogram;
 use plimsoll_model::Caveat;
 use plimsoll_model::summary::{DISTURBED, Finding, Point, STOLEN, TargetFacts};
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_report::format::load;
 use plimsoll_stats::change_points::{ChangePoint, change_points};
+use plimsoll_stats::latency::at_the_ends;
 use plimsoll_stats::stalls::stalls;
 use plimsoll_stats::steady::{Steadiness, steadiness, truncation};
 use plimsoll_storage::lane::Lane;
@@ -15,6 +17,7 @@ use plimsoll_storage::lane::spec::Spec;
 /// A loop busier than this measures itself.
 const CLIENT_BUSY: f64 = 0.9;
 const NEAR_CEILING: f64 = 0.6;
+const RANGE: &str = "latency_range";
 /// Share by which throughput may drift over a window, or change within it.
 const DRIFT: f64 = 0.05;
 
@@ -165,6 +168,35 @@ pub fn of_point(point: &Point) -> Vec<PointCaveat> {
         caveats.push(PointCaveat::new(point, "stolen_cpu", steal, what, "repeat on a quieter machine"));
     }
     caveats
+}
+
+/// Latencies at the ends of what a histogram holds: `what` they are of, in the plural.
+pub fn of_range(values: &Histogram<u64>, what: &str) -> Option<Caveat> {
+    beyond_range(values, what).map(|told| Caveat::new(RANGE, told))
+}
+
+/// The same of a load point.
+pub fn of_range_at(point: &Point, values: &Histogram<u64>, what: &str) -> Option<PointCaveat> {
+    let told = beyond_range(values, what)?;
+    let (short, long) = at_the_ends(values);
+    let weight = short.saturating_add(long) as f64;
+    Some(PointCaveat::new(point, RANGE, weight, (told.clone(), told), "the other figures hold"))
+}
+
+/// What lies beyond is counted at the ends, and shown as if it were no more.
+fn beyond_range(values: &Histogram<u64>, what: &str) -> Option<String> {
+    let (short, long) = at_the_ends(values);
+    let all = values.len();
+    let short = (short > 0).then(|| {
+        format!(
+            "{short} of {all} {what} took 1 µs or less and are shown as 1 µs, so figures of about 1 µs are upper bounds"
+        )
+    });
+    let long = (long > 0).then(|| {
+        format!("{long} of {all} {what} took 1 h or more and are shown as 1 h, so means and the highest figures are lower bounds")
+    });
+    let told: Vec<String> = short.into_iter().chain(long).collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// What the seconds of a point's window say: whether its mean is one of a settled state.
@@ -326,5 +358,21 @@ mod tests {
             told[0].message,
             "throughput fell at 2 connections; fell at 4 connections (warm up): measure longer"
         );
+    }
+
+    #[test]
+    fn latencies_beyond_what_is_recorded_are_counted_and_told() {
+        let hour = 3_600_000_000_000;
+        let told = |latencies: &[u64]| {
+            let mut values = plimsoll_stats::latency::new_histogram();
+            latencies.iter().for_each(|ns| plimsoll_load::tally::record(&mut values, *ns));
+            of_range(&values, "reads").map(|caveat| caveat.message)
+        };
+        assert_eq!(told(&[1_100, 5_000_000, hour - hour / 500]), None);
+        let short = told(&[0, 200, 999, 5_000]).expect("a caveat");
+        assert!(short.starts_with("3 of 4 reads took 1 µs or less and are shown as 1 µs"), "{short}");
+        let long = told(&[5_000, 2 * hour, u64::MAX]).expect("a caveat");
+        assert!(long.starts_with("2 of 3 reads took 1 h or more and are shown as 1 h"), "{long}");
+        assert!(told(&[1, hour]).is_some_and(|both| both.contains("; 1 of 2 reads took 1 h")));
     }
 }

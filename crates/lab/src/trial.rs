@@ -158,7 +158,11 @@ pub fn trial<W: Workload>(
     }
     result.storage_cpus = trial.storage_cpus();
     trial.seconds.judge(&mut result, &names);
-    let caveats = caveats::of_seconds(&result, &trial.seconds);
+    let mut caveats = caveats::of_seconds(&result, &trial.seconds);
+    if let Some(window) = &trial.window {
+        caveats.extend(caveats::of_range_at(&result, &window.service(), "transactions"));
+        caveats.extend(caveats::of_range_at(&result, &window.response(), "responses"));
+    }
     let counted = Counted {
         window: named(names.counters, trial.window.as_ref().map_or(&[][..], |window| &window.counted)),
         whole: named(names.counters, &trial.whole),

@@ -44,13 +44,17 @@ impl DeviceCounters {
         })
     }
 
-    /// What the device did since `before`, in `seconds` seconds.
+    /// What the device did since `before`, in `seconds` seconds; nothing if another device has its name since, which
+    /// begins at 0 again.
     pub fn since(&self, before: &DeviceCounters, t_ns: u64, seconds: f64) -> DeviceSample {
+        let is_another = self.reads < before.reads || self.writes < before.writes;
+        let before = if is_another { self } else { before };
         let moved = |of: fn(&DeviceCounters) -> u64| of(self).saturating_sub(of(before));
+        let passed_ms = |of: fn(&DeviceCounters) -> u64| wrapping_since(of(self), of(before));
         let (reads, writes) = (moved(|c| c.reads), moved(|c| c.writes));
-        let waited_ms = moved(|c| c.read_ms).saturating_add(moved(|c| c.write_ms)) as f64;
+        let waited_ms = passed_ms(|c| c.read_ms).saturating_add(passed_ms(|c| c.write_ms)) as f64;
         let requests = reads.saturating_add(writes);
-        let busy = moved(|c| c.busy_ms) as f64 / 1e3 / seconds;
+        let busy = passed_ms(|c| c.busy_ms) as f64 / 1e3 / seconds;
         DeviceSample {
             t_ns,
             seconds,
@@ -65,6 +69,15 @@ impl DeviceCounters {
             holds_data: false,
         }
     }
+}
+
+/// The difference of two counts of milliseconds. The kernel prints those as 32 bits (`%u` in `diskstats_show` and
+/// `part_stat_show`, Linux `block/genhd.c`), so that they begin at 0 again after 49.7 days of time spent; a busy device
+/// spends more than one second of it per second. What lies further on than half the way round went back: a count of
+/// several CPUs that is read while it changes does.
+fn wrapping_since(now: u64, before: u64) -> u64 {
+    let passed = (now as u32).wrapping_sub(before as u32);
+    if passed <= u32::MAX / 2 { u64::from(passed) } else { 0 }
 }
 
 #[cfg(test)]
@@ -83,6 +96,18 @@ mod tests {
         assert_eq!(sample.await_ms, Some(1.6), "160 ms over 100 requests");
         assert_eq!(sample.request_bytes(), Some(8192.0), "1600 sectors over 100 requests");
         assert_eq!(sample.busy, 0.5);
+    }
+
+    #[test]
+    fn times_that_went_round_are_differences_and_never_huge() {
+        let at = |reads, read_ms, busy_ms| DeviceCounters { reads, read_ms, busy_ms, ..DeviceCounters::default() };
+        let last = u64::from(u32::MAX);
+        let round = at(110, 59, 399).since(&at(100, last - 40, last - 100), 0, 1.0);
+        assert_eq!((round.await_ms, round.busy), (Some(10.0), 0.5), "100 ms over 10 requests, 500 ms of a second");
+        let back = at(110, 99, 399).since(&at(100, 100, 400), 0, 1.0);
+        assert_eq!((back.await_ms, back.busy), (Some(0.0), 0.0), "a step back is no time round");
+        let another = at(3, 4, 5).since(&at(100, 1000, 1000), 0, 1.0);
+        assert_eq!((another.reads, another.await_ms, another.busy), (0, None, 0.0), "another device of that name");
     }
 
     #[test]

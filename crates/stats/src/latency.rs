@@ -13,6 +13,12 @@ pub fn new_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3).expect("the bounds are constant and valid")
 }
 
+/// How many values lie at the two ends of the range, where those beyond it are counted too: of 1 µs or less, and of 1 h or
+/// more.
+pub fn at_the_ends(values: &Histogram<u64>) -> (u64, u64) {
+    (values.count_at(LOWEST_NS), values.count_at(HIGHEST_NS))
+}
+
 /// What is shown of a histogram of nanoseconds, in milliseconds; all `None` if it is empty.
 pub fn latency_ms(values: &Histogram<u64>) -> LatencyMs {
     if values.is_empty() {

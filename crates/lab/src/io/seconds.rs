@@ -3,6 +3,7 @@
 
 use super::counting::Counting;
 use super::telemetry::Look;
+use crate::caveats::of_range;
 use hdrhistogram::Histogram;
 use plimsoll_load::tally::{Names, Tally};
 use plimsoll_model::Estimate;
@@ -201,6 +202,7 @@ impl Seconds {
             probe.operations.insert(name.to_owned(), kind.service.len());
             probe.latency_us.insert(name.to_owned(), latency_us(&kind.service));
             probe.histogram.insert(name.to_owned(), buckets(&kind.service));
+            probe.caveats.extend(of_range(&kind.service, &format!("latencies of {name} in {}", step.id)));
             probe.estimates.extend(percentiles(&format!("latency_us.{name}"), &self.service[place]));
             if !kind.response.is_empty() {
                 probe.response_us.insert(name.to_owned(), latency_us(&kind.response));

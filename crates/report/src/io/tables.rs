@@ -6,6 +6,9 @@ use crate::table::{Column, Table};
 use plimsoll_model::io::{DeviceFacts, IoSummary, LatencyUs, Probe};
 use plimsoll_model::summary::Counts;
 
+/// Shorter latencies are recorded as 1 µs, in a bucket that ends here.
+const RECORDED_US: f64 = 1.023;
+
 /// A number of a probe with its estimate.
 pub(crate) fn measured(probe: &Probe, path: &str, value: Option<f64>) -> Measured {
     Measured { value, estimate: probe.estimates.get(path).cloned(), ..Measured::default() }
@@ -24,7 +27,12 @@ pub(crate) fn probes(probes: &[&Probe], room: bool) -> Table {
             Some((kind, latency)) => measured(probe, &format!("latency_us.{kind}.{name}"), pick(latency)),
             None => Measured::default(),
         };
-        let column = Column::measured(name, "µs", 1, &probes.iter().map(|probe| of(probe)).collect::<Vec<_>>());
+        let mut column = Column::measured(name, "µs", 1, &probes.iter().map(|probe| of(probe)).collect::<Vec<_>>());
+        for (cell, probe) in column.cells.iter_mut().zip(probes) {
+            if of(probe).value.is_some_and(|us| us <= RECORDED_US) {
+                *cell = "≤ 1".to_owned();
+            }
+        }
         // Percentiles that nobody estimated are not means, and a remark for each would hide those that are.
         let column = if column.has_intervals() { column } else { Column { spreads: Vec::new(), ..column } };
         if room { column } else { column.narrow() }

@@ -156,6 +156,17 @@ fn numbers_that_are_none_are_drawn_nowhere() {
 }
 
 #[test]
+fn what_is_too_short_to_be_recorded_is_marked() {
+    let mut evaluated = summary();
+    for latency in evaluated.probes[0].latency_us.values_mut() {
+        (latency.p50, latency.p99) = (Some(1.0), Some(1.5));
+    }
+    for text in [rendered(&evaluated), terminal(&evaluated, PLAIN)] {
+        assert_eq!(text.matches("≤ 1").count(), 1, "{text}");
+    }
+}
+
+#[test]
 fn rates_have_their_interval_or_the_reason_why_not() {
     let mut evaluated = summary();
     let bare = Estimate::bare(9120.0, 1.0, String::new(), "1 s is too short; 3 s can".to_owned());

@@ -1,7 +1,7 @@
 //! What an I/O takes from the CPUs that the server shares: probe 21.
 
 use super::evidence::{Evidence, has, iops};
-use super::figures::{percent, short, time};
+use super::figures::{percent, short};
 use super::line;
 use plimsoll_model::io::{Probe, SheetLine};
 use serde_json::json;
@@ -20,7 +20,7 @@ fn cost(evidence: &Evidence<'_>, what: &str) -> Option<SheetLine> {
     each.sort_by(|a, b| a.1.total_cmp(&b.1));
     let &(least, us) = each.first()?;
     let ways: Vec<String> =
-        each.iter().map(|(probe, us)| format!("{} with {}", time(*us), probe.word("engine"))).collect();
+        each.iter().map(|(probe, us)| format!("{} µs with {}", short(*us), probe.word("engine"))).collect();
     let statement = format!(
         "CPU of a page {what}, on the whole machine at {} per second: {}. 10,000 of them per second take {} of one CPU from \
          the server.",

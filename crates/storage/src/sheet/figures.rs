@@ -33,9 +33,13 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// `46.1 µs`, `4.99 ms`, `1.20 s`.
+/// Shorter latencies are recorded as 1 µs, in a bucket that ends here (`plimsoll_stats::latency`).
+const RECORDED_US: f64 = 1.023;
+
+/// A latency: `≤ 1 µs`, `46.1 µs`, `4.99 ms`, `1.20 s`.
 pub fn time(us: f64) -> String {
     match us {
+        us if us <= RECORDED_US => "≤ 1 µs".to_owned(),
         us if us < 999.5 => format!("{} µs", short(us)),
         us if us < 999_500.0 => format!("{} ms", short(us / 1e3)),
         us => format!("{} s", short(us / 1e6)),
@@ -90,8 +94,8 @@ mod tests {
         let shown = [0.0, 0.0456, 4.378, 9.996, 46.12, 99.96, 438.4, 999.6, 21_637.0, 1_234_567.0].map(short);
         assert_eq!(shown, ["0", "0.0456", "4.38", "10.0", "46.1", "100", "438", "1,000", "21,600", "1,230,000"]);
         assert_eq!(
-            [46.12, 999.4, 999.7, 4_990.0, 1_200_000.0].map(time),
-            ["46.1 µs", "999 µs", "1.00 ms", "4.99 ms", "1.20 s"]
+            [1.0, 1.5, 46.12, 999.4, 999.7, 4_990.0, 1_200_000.0].map(time),
+            ["≤ 1 µs", "1.50 µs", "46.1 µs", "999 µs", "1.00 ms", "4.99 ms", "1.20 s"]
         );
         assert_eq!([512.0, 65_536.0, 1_610_612_736.0].map(bytes), ["512 bytes", "64 KiB", "1.50 GiB"]);
         assert_eq!([counted(1.0, "session"), counted(64.0, "session")], ["1 session", "64 sessions"]);
