@@ -33,12 +33,17 @@ pub fn diagnose(observed: &Observed<'_>) -> Diagnosis {
     Diagnosis { verdict, sentence, next: next(verdict, &signals), candidates, missing }
 }
 
-/// Whether an open loop carried what was offered.
+/// Whether an open loop carried what was offered, and was answered all the time.
 fn kept(observed: &Observed<'_>, signals: &Signals) -> bool {
     let (counts, load) = (&observed.point.counts, &signals.load);
     let done = load.transactions_per_second * load.seconds;
     let lost = [counts.dropped, counts.unfinished, counts.failed].iter().map(|lost| *lost as f64).sum::<f64>();
-    load.rate_offered.is_some() && done > 0.0 && load.rate_not_reached().is_none() && lost <= LOST * done + 1.0
+    let is_answered = load.stalled.is_none() && signals.client.stopped_seconds.is_none();
+    is_answered
+        && load.rate_offered.is_some()
+        && done > 0.0
+        && load.rate_not_reached().is_none()
+        && lost <= LOST * done + 1.0
 }
 
 /// Waits make transactions slow at any rate; what keeps a higher rate from being carried is a resource that is full, or
@@ -121,10 +126,26 @@ fn not_clear(signals: &Signals, candidates: &[Candidate]) -> String {
             format!("{share} of a transaction’s time went to {words}, and {next_share} to {next_words}")
         }
     };
+    let told = told + &silence(signals);
     match disturbed(signals) {
         Some(cpus) => format!("Not clear: {told}, while other processes used {}.", rule::cpus(cpus)),
         None => format!("Not clear: {told}."),
     }
+}
+
+/// For how long no answer came, as far as the load generator was there to see it.
+fn silence(signals: &Signals) -> String {
+    let stopped = signals.client.stopped_seconds.map(|seconds| {
+        format!(
+            "; the load generator itself did not run for {} s, in which nothing is known of the server",
+            rule::round(seconds)
+        )
+    });
+    let stalled = signals.load.stalled.map(|stalled| {
+        let (seconds, start) = (rule::round(stalled.seconds), rule::round(stalled.start));
+        format!("; no transaction was completed for {seconds} s from second {start} of the window on")
+    });
+    [stalled, stopped].into_iter().flatten().collect()
 }
 
 /// What to try next.
@@ -133,6 +154,12 @@ fn next(verdict: Verdict, signals: &Signals) -> Option<String> {
         Verdict::Limited(bottleneck) => experiment(bottleneck),
         Verdict::NotLimited => "Offer a higher rate: how much more it carries is not known.",
         Verdict::NotClear if disturbed(signals).is_some() => "Repeat it when nothing else runs on this machine.",
+        Verdict::NotClear if signals.client.stopped_seconds.is_some() => {
+            "Repeat it where nothing stops the load generator."
+        }
+        Verdict::NotClear if signals.load.stalled.is_some() => {
+            "Find out what the server was at while no answer came: its error log, its storage, its process."
+        }
         Verdict::NotClear => "Sweep the number of connections: what a limit is shows where more of them add nothing.",
     };
     Some(text.to_owned())
@@ -262,6 +289,30 @@ mod tests {
         }
         let counts = Counts { failed: 60, ..Counts::default() };
         assert_eq!(diagnosed(&Point { counts, ..paced(100.0, 980, 0) }).verdict, Verdict::NotClear);
+    }
+
+    #[test]
+    fn where_no_answer_came_nothing_was_carried() {
+        let stalled = Some(plimsoll_model::summary::Stalled { start: 4.25, seconds: 3.0 });
+        let found = diagnosed(&Point { stalled, ..paced(100.0, 980, 0) });
+        assert_eq!(found.verdict, Verdict::NotClear);
+        assert_eq!(
+            found.sentence,
+            "Not clear: nothing that was recorded explains a transaction’s time; no transaction was completed for 3 s \
+             from second 4.25 of the window on."
+        );
+        assert!(found.next.is_some_and(|next| next.starts_with("Find out what the server was at")));
+    }
+
+    #[test]
+    fn a_load_generator_that_did_not_run_is_named_itself() {
+        let mut point = paced(100.0, 980, 0);
+        point.client.scheduling_lag_ms_max = Some(2900.0);
+        let found = diagnosed(&point);
+        assert_eq!((found.verdict, found.candidates[0].bottleneck), (Verdict::NotClear, Bottleneck::Client));
+        assert!(found.sentence.contains("did not run for 2.9 s, in which nothing is known of the server"), "{found:?}");
+        point.client.scheduling_lag_ms_max = Some(7000.0);
+        assert_eq!(diagnosed(&point).verdict, Verdict::Limited(Bottleneck::Client));
     }
 
     #[test]

@@ -103,12 +103,14 @@ pub(crate) mod tests {
             sent: StatementCounts::default(),
             errors: BTreeMap::new(),
             retries: 0,
+            lost_connections: 0,
             reconnects: 0,
             counts: Counts::default(),
             latency_ms: LatencyMs::default(),
             response_ms: None,
             loop_cpu_us: 0.0,
             scheduling_lag_ms_max: 0.0,
+            completed: None,
         }
     }
 

@@ -85,12 +85,14 @@ fn interval(number: u64, transactions: u64) -> Interval {
         sent: StatementCounts::default(),
         errors: BTreeMap::new(),
         retries: 0,
+        lost_connections: 0,
         reconnects: 0,
         counts: Counts::default(),
         latency_ms: LatencyMs::default(),
         response_ms: None,
         loop_cpu_us: 0.0,
         scheduling_lag_ms_max: 0.0,
+        completed: None,
     }
 }
 

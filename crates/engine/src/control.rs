@@ -55,6 +55,11 @@ impl Control {
         self.limit = limit;
     }
 
+    /// The same with the limits of another.
+    pub fn limited_as(self, other: &Control) -> Control {
+        Control { limit: other.limit, answer_limit: other.answer_limit, ..self }
+    }
+
     /// How long the answer to a statement may take from its first byte to its last, within what the statement may.
     pub fn set_answer_limit(&mut self, limit: Duration) {
         self.answer_limit = limit;

@@ -50,6 +50,10 @@ pub struct Reactor {
     last_arrival_ns: Cell<u64>,
     last_answer_ns: Cell<u64>,
     lag_ns: Cell<u64>,
+    /// When the loop last looked at its sockets.
+    looked_ns: Cell<u64>,
+    /// Up to when its delays have been taken.
+    taken_ns: Cell<u64>,
 }
 
 impl Reactor {
@@ -75,9 +79,24 @@ impl Reactor {
         self.last_answer_ns.set(now_ns);
     }
 
-    /// The largest delay of a timer since it was last asked.
+    /// The largest delay since it was last asked: of a timer, of the end of a wait, or of the next look at the sockets.
+    /// Whatever stops the loop itself shows here, since answers that came meanwhile were not looked at.
     pub fn take_lag_ns(&self) -> u64 {
+        let now_ns = self.now_ns();
+        self.late(self.looked_ns.get(), now_ns);
+        self.taken_ns.set(now_ns);
         self.lag_ns.replace(0)
+    }
+
+    /// What delayed the loop so far does not count.
+    pub fn forget_lag(&self) {
+        self.take_lag_ns();
+    }
+
+    /// Notes that something is done at `now_ns` that was to be done at `due_ns`. No time is told twice.
+    fn late(&self, due_ns: u64, now_ns: u64) {
+        let since_ns = due_ns.max(self.taken_ns.get());
+        self.lag_ns.set(self.lag_ns.get().max(now_ns.saturating_sub(since_ns)));
     }
 
     pub fn slot(&self, id: usize) -> Rc<Slot> {
@@ -265,6 +284,8 @@ impl<'t> Executor<'t> {
             last_arrival_ns: Cell::new(epoch.elapsed().as_nanos() as u64),
             last_answer_ns: Cell::new(epoch.elapsed().as_nanos() as u64),
             lag_ns: Cell::new(0),
+            looked_ns: Cell::new(epoch.elapsed().as_nanos() as u64),
+            taken_ns: Cell::new(0),
         });
         Ok(Executor { poll, events: Events::with_capacity(EVENTS), reactor, tasks: Vec::new(), alarm, waker, live: 0 })
     }
@@ -345,8 +366,15 @@ impl<'t> Executor<'t> {
 
     fn wait(&mut self, until_ns: u64) -> io::Result<()> {
         let due_ns = self.reactor.next_due_ns();
-        let timeout = self.arm(due_ns.map_or(until_ns, |at| at.min(until_ns)))?;
-        match self.poll.poll(&mut self.events, timeout) {
+        let until_ns = due_ns.map_or(until_ns, |at| at.min(until_ns));
+        let begun_ns = self.reactor.now_ns();
+        self.reactor.late(self.reactor.looked_ns.get(), begun_ns);
+        let timeout = self.arm(until_ns, begun_ns)?;
+        let polled = self.poll.poll(&mut self.events, timeout);
+        let now = self.reactor.now_ns();
+        self.reactor.late(until_ns.max(begun_ns), now);
+        self.reactor.looked_ns.set(now);
+        match polled {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
             other => other?,
         }
@@ -366,14 +394,13 @@ impl<'t> Executor<'t> {
             }
             self.reactor.enqueue(slot);
         }
-        let now = self.reactor.now_ns();
         if arrived {
             self.reactor.last_arrival_ns.set(now);
         }
         let mut timers = self.reactor.timers.borrow_mut();
         while let Some(Reverse((at, id))) = timers.peek().copied().filter(|Reverse((at, _))| *at <= now) {
             timers.pop();
-            self.reactor.lag_ns.set(self.reactor.lag_ns.get().max(now - at));
+            self.reactor.late(at, now);
             self.reactor.enqueue(&slots[id]);
         }
         let mut deadlines = self.reactor.deadlines.borrow_mut();
@@ -386,8 +413,8 @@ impl<'t> Executor<'t> {
 
     /// How long to wait. Waiting in milliseconds would make every arrival up to one late, so the last one is
     /// left to the alarm, which is precise; to set it at every turn would cost a system call each.
-    fn arm(&mut self, until_ns: u64) -> io::Result<Option<Duration>> {
-        let left = until_ns.saturating_sub(self.reactor.now_ns());
+    fn arm(&mut self, until_ns: u64, now_ns: u64) -> io::Result<Option<Duration>> {
+        let left = until_ns.saturating_sub(now_ns);
         if left >= MILLISECOND_NS {
             return Ok(Some(Duration::from_millis(left / MILLISECOND_NS)));
         }

@@ -89,7 +89,10 @@ impl Meter {
 
     pub fn end_window(&self) {
         let now = self.now_ns();
-        let tally = self.at(now).end_window(now, thread_cpu_ns());
+        let mut recorder = self.at(now);
+        recorder.lagged(self.reactor.take_lag_ns());
+        let tally = recorder.end_window(now, thread_cpu_ns());
+        drop(recorder);
         if let Some(tally) = tally {
             self.send(tally);
         }
@@ -98,7 +101,7 @@ impl Meter {
     /// Sends what is left and takes the recorder away.
     pub fn finish(&self) {
         let now = self.now_ns();
-        drop(self.at(now));
+        self.at(now).lagged(self.reactor.take_lag_ns());
         if let Some(recorder) = self.recorder.borrow_mut().take() {
             let (last, totals) = recorder.finish(now, thread_cpu_ns());
             self.send(last);
@@ -211,7 +214,7 @@ async fn transact<W: Workload>(
 ) -> Result<(), Ended> {
     let sent_ns = turn.sent_ns;
     context.meter.at(sent_ns).started(turn.due_ns, sent_ns);
-    let mut tries = 0;
+    let (mut tries, mut begun_ns) = (0, sent_ns);
     loop {
         let mut input = turn.input(context.spec.seed, who.connection, context.spec.connections);
         let mut failure = match context.workload.transaction(state, session, &mut input).await {
@@ -222,17 +225,16 @@ async fn transact<W: Workload>(
             Err(failure) => failure,
         };
         tries += 1;
-        if session.is_committing() && !matches!(failure, Failure::Server(_)) {
-            context.meter.at(context.meter.now_ns()).commit_unknown();
-        }
+        count_failure(context, session, &failure, begun_ns);
         let again = after_failure(context, &failure, tries);
         let code = code(&failure);
         let rolls_back = again == Next::Retry || again == Next::Skip && session.needs_rollback();
         if rolls_back && let Err(second) = session.rollback().await {
+            count_failure(context, session, &second, session.answered_ns());
             failure = second;
         }
         match after_failure(context, &failure, tries) {
-            Next::Reconnect => reconnect(context, slot, session).await?,
+            Next::Reconnect => reconnect(context, slot, session, tries > 1).await?,
             Next::GiveUp => return give_up(context, session, turn, &input, &failure),
             _ if again == Next::Retry => {
                 context.meter.at(context.meter.now_ns()).retried(input.transaction, code);
@@ -244,6 +246,21 @@ async fn transact<W: Workload>(
                 return Ok(());
             }
         }
+        begun_ns = context.meter.now_ns();
+    }
+}
+
+/// What an attempt at a transaction that began at `begun_ns` has come to.
+fn count_failure<W>(context: &Context<W>, session: &Session, failure: &Failure, begun_ns: u64) {
+    let now_ns = context.meter.now_ns();
+    let mut recorder = context.meter.at(now_ns);
+    match failure {
+        Failure::Server(message) => return recorder.attempt_failed(message.code, now_ns.saturating_sub(begun_ns)),
+        Failure::Lost(_) => recorder.connection_lost(),
+        _ => {}
+    }
+    if session.is_committing() {
+        recorder.commit_unknown();
     }
 }
 
@@ -322,11 +339,18 @@ async fn back_off<W: Workload>(context: &Context<W>, slot: &Slot, turn: &Turn, t
     }
 }
 
-/// Connects anew, again and again until the outage limit is reached.
-async fn reconnect<W: Workload>(context: &Context<W>, slot: &Rc<Slot>, session: &mut Session) -> Result<(), Ended> {
+/// Connects anew, again and again until the outage limit is reached; at once, unless it is done `again` for the same
+/// transaction.
+async fn reconnect<W: Workload>(
+    context: &Context<W>,
+    slot: &Rc<Slot>,
+    session: &mut Session,
+    again: bool,
+) -> Result<(), Ended> {
     let since = context.meter.now_ns();
+    let mut next_ns = if again { since + RECONNECT_NS } else { since };
     loop {
-        if context.stopping.get() || !context.reactor.sleep_until(slot, context.meter.now_ns() + RECONNECT_NS).await {
+        if context.stopping.get() || !context.reactor.sleep_until(slot, next_ns).await {
             return Err(Ended);
         }
         let last = match open_session(context, slot).await {
@@ -345,6 +369,7 @@ async fn reconnect<W: Workload>(context: &Context<W>, slot: &Rc<Slot>, session: 
             context.give_up(Reason::Lost(away(context.spec.outage_limit_ns, &last)));
             return Err(Ended);
         }
+        next_ns = now + RECONNECT_NS;
     }
 }
 

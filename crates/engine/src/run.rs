@@ -347,6 +347,7 @@ impl<W: Workload> EventLoop<W> {
         while self.context.meter.now_ns() < start_ns {
             std::thread::sleep(Duration::from_micros(100));
         }
+        self.context.reactor.forget_lag();
         let window = Window::new(start_ns, spec.warmup_ns, spec.limit);
         self.context.meter.at(start_ns).begin(window, thread_cpu_ns());
         if let Some(source) = Source::new(&*self.context.workload, &spec, (self.index, spec.loops), start_ns) {

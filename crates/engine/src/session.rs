@@ -266,9 +266,16 @@ impl Session {
         self.open || self.connection.in_transaction()
     }
 
-    /// Whether the statement sent last was a COMMIT.
+    /// Whether the statement sent last commits: a COMMIT, or a write in no transaction.
     pub fn is_committing(&self) -> bool {
-        self.last.is_some_and(|number| self.catalogue.statements[number].0.kind == StatementKind::Commit)
+        let Some(number) = self.last else { return false };
+        match self.catalogue.statements[number].0.kind {
+            StatementKind::Commit => true,
+            StatementKind::Insert | StatementKind::Update | StatementKind::Delete | StatementKind::Call => {
+                !self.needs_rollback()
+            }
+            StatementKind::Begin | StatementKind::Rollback | StatementKind::Select => false,
+        }
     }
 
     /// The text of the statement sent last.

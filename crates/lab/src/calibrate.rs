@@ -85,7 +85,7 @@ pub fn calibrate(home: &Home, seconds: f64, watcher: &mut dyn Watcher) -> Result
         queries_per_second: queries_per_second.value,
         cpu_us_per_query: cpu_us_per_query.value,
         connections: CONNECTIONS,
-        seconds: seconds.progress().iter().map(|(_, length)| length).sum(),
+        seconds: seconds.length(),
         measured: Timestamp::now(),
         estimates: [("queries_per_second", queries_per_second), ("cpu_us_per_query", cpu_us_per_query)]
             .map(|(field, estimate)| (field.to_owned(), estimate))

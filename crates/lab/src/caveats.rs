@@ -3,13 +3,13 @@
 use crate::estimates::Seconds;
 use crate::target::OpenTarget;
 use hdrhistogram::Histogram;
-use plimsoll_model::Caveat;
 use plimsoll_model::summary::{DISTURBED, Finding, Point, STOLEN, TargetFacts};
+use plimsoll_model::{Caveat, total};
 use plimsoll_plan::points::LoadPoint;
-use plimsoll_report::format::load;
+use plimsoll_report::format::{counted, load};
 use plimsoll_stats::change_points::{ChangePoint, change_points};
 use plimsoll_stats::latency::at_the_ends;
-use plimsoll_stats::stalls::stalls;
+use plimsoll_stats::stalls::Stall;
 use plimsoll_stats::steady::{Steadiness, steadiness, truncation};
 use plimsoll_storage::lane::Lane;
 use plimsoll_storage::lane::spec::Spec;
@@ -157,6 +157,7 @@ pub fn weight(point: &Point, code: &str) -> f64 {
 /// What the numbers of a point say themselves.
 pub fn of_point(point: &Point) -> Vec<PointCaveat> {
     let mut caveats = of_client(point);
+    caveats.extend(reconnects(point));
     caveats.extend(of_counts(point));
     if let Some(others) = point.cpus_of_others().filter(|cpus| *cpus >= DISTURBED) {
         let what = (format!("other processes used {others:.1} of the host's CPUs"), format!("{others:.1}"));
@@ -203,12 +204,10 @@ fn beyond_range(values: &Histogram<u64>, what: &str) -> Option<String> {
 pub fn of_seconds(point: &Point, seconds: &Seconds) -> Vec<PointCaveat> {
     let rates = seconds.rates();
     let mut caveats = Vec::new();
-    let longest = point.response_ms.unwrap_or(point.latency_ms).p99.unwrap_or(0.0) / 1e3;
-    if let Some(stall) = stalls(&seconds.progress(), longest).into_iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds))
-    {
-        let again = format!("{:.0} s from second {:.0} of the window on,", stall.seconds, stall.start);
+    if let Some(Stall { start, seconds: length }) = seconds.stall() {
+        let again = format!("{length:.1} s from second {start:.1} of the window on,");
         let what = (format!("no transaction was completed for {again}"), again);
-        caveats.push(PointCaveat::new(point, "stalled", stall.seconds, what, "find out what happened then"));
+        caveats.push(PointCaveat::new(point, "stalled", length, what, "find out what happened then"));
     }
     // What was offered decides throughput where a rate is set.
     if point.response_ms.is_none()
@@ -255,12 +254,32 @@ fn of_client(point: &Point) -> Vec<PointCaveat> {
         let what = (format!("the load generator's loops were busy {} of the time", percent(busy)), percent(busy));
         caveats.push(PointCaveat::new(point, "client_bound", busy, what, "add --loops"));
     }
+    if let Some(seconds) = point.generator_stopped() {
+        let again = format!("{seconds:.1} s");
+        let what = (format!("the load generator itself did not run for {again}"), again);
+        let advice = "that time is in the latencies and missing in the throughput, and what the server did then is not \
+                      known; repeat where nothing stops it";
+        caveats.push(PointCaveat::new(point, "generator_stopped", seconds, what, advice));
+    }
     if let Some(share) = client.ceiling_fraction.filter(|fraction| *fraction > NEAR_CEILING) {
         let what = (format!("the load generator ran at {} of its own ceiling", percent(share)), percent(share));
         let advice = "add --loops, or load from another machine";
         caveats.push(PointCaveat::new(point, "near_ceiling", share, what, advice));
     }
     caveats
+}
+
+/// Connections that were lost, and made anew.
+fn reconnects(point: &Point) -> Option<PointCaveat> {
+    let Point { lost_connections: lost, reconnects, unknown_commits: unknown, .. } = *point;
+    let mut again = format!("{} lost, {reconnects} made anew", counted(lost as f64, "connection"));
+    if unknown > 0 {
+        again += &format!(", {} may have taken effect although no answer came", counted(unknown as f64, "write"));
+    }
+    let advice = "what that took is in the latencies, and what was under way was sent again; find out who closes \
+                  connections: wait_timeout, KILL, a proxy, a restart";
+    let weight = total([lost, reconnects]) as f64;
+    (weight > 0.0).then(|| PointCaveat::new(point, "reconnects", weight, (again.clone(), again), advice))
 }
 
 fn of_counts(point: &Point) -> Vec<PointCaveat> {

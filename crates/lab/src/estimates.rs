@@ -1,13 +1,14 @@
 //! How far the means and percentiles of a load point can be trusted: its seconds, kept until the window ends.
 
-use crate::summarise::{Edge, waited};
+use crate::summarise::{Edge, completed, waited};
 use hdrhistogram::Histogram;
 use plimsoll_load::tally::{Names, Tally};
 use plimsoll_model::samples::HostSample;
-use plimsoll_model::summary::{OperationKind, Point};
+use plimsoll_model::summary::{OperationKind, Point, Stalled};
 use plimsoll_model::{Estimate, total};
 use plimsoll_stats::batch_means::{Piece, ratio};
 use plimsoll_stats::percentile::Clusters;
+use plimsoll_stats::stalls::{Progress, SHORTEST, Stall, silences, stalls};
 use std::collections::BTreeMap;
 
 /// Percentiles by the name of their field in a summary.
@@ -21,6 +22,8 @@ const WHOLE: f64 = 0.9;
 pub struct Seconds {
     /// By the path of the field that is their ratio.
     pieces: BTreeMap<String, Vec<Piece>>,
+    /// What tells stalls, interval by interval.
+    progress: Vec<Progress>,
     service: Clusters,
     response: Clusters,
     /// Sum and count of each transaction's and statement's latency, milliseconds, in the order of [`operations`].
@@ -67,9 +70,14 @@ impl Seconds {
         self.transactions().iter().filter(whole).map(|piece| piece.numerator / piece.denominator).collect()
     }
 
-    /// Transactions and seconds of each interval of the window, in their order.
-    pub fn progress(&self) -> Vec<(u64, f64)> {
-        self.transactions().iter().map(|piece| (piece.numerator as u64, piece.denominator)).collect()
+    /// Length of the window, seconds.
+    pub fn length(&self) -> f64 {
+        self.progress.iter().map(|interval| interval.seconds).sum()
+    }
+
+    /// The longest stretch of the window in which nothing was completed, and that chance does not explain.
+    pub fn stall(&self) -> Option<Stall> {
+        longest(stalls(&self.progress))
     }
 
     fn transactions(&self) -> &[Piece] {
@@ -123,6 +131,7 @@ impl Seconds {
     fn latencies(&mut self, tally: &Tally) {
         let (service, response) = (tally.service(), tally.response());
         let [service_piece, response_piece] = [&service, &response].map(|histogram| sum_and_count(histogram));
+        self.progress.push(progress(tally, &service, &response));
         self.piece("latency_ms.mean", service_piece.numerator, service_piece.denominator);
         self.piece("response_ms.mean", response_piece.numerator, response_piece.denominator);
         self.service.add(&service);
@@ -151,6 +160,7 @@ impl Seconds {
             }
         }
         self.judge_operations(point, names);
+        point.stalled = longest(silences(&self.progress)).map(|Stall { start, seconds }| Stalled { start, seconds });
         without_intervals(point);
     }
 
@@ -169,6 +179,23 @@ impl Seconds {
             (operation.latency_mean_ms, operation.response_mean_ms) = (service, response);
         }
     }
+}
+
+/// What one interval tells of stalls.
+fn progress(tally: &Tally, service: &Histogram<u64>, response: &Histogram<u64>) -> Progress {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    Progress {
+        completions: tally.counters.counts.finished,
+        seconds: seconds(tally.end_ns.saturating_sub(tally.start_ns)),
+        span: completed(tally).map(|completed| (completed.first, completed.last)),
+        usual: if service.is_empty() { 0.0 } else { seconds(service.value_at_quantile(0.99)) },
+        overdue: if response.is_empty() { 0 } else { response.count_between((SHORTEST * 1e9) as u64, u64::MAX) },
+        absent: seconds(tally.counters.lag_ns_max),
+    }
+}
+
+fn longest(stalls: Vec<Stall>) -> Option<Stall> {
+    stalls.into_iter().max_by(|one, other| one.seconds.total_cmp(&other.seconds))
 }
 
 /// Means that cannot have an interval, with the reason.

@@ -2,7 +2,7 @@
 
 use plimsoll_load::recorder::Served;
 use plimsoll_load::tally::{Names, Shape, Tally, TransactionTally};
-use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
+use plimsoll_model::samples::{Completed, HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::summary::{ClientCost, Counts, Fairness, HostShares, Operation, OperationKind, Point, ServerCost};
 use plimsoll_model::total;
 use plimsoll_plan::points::LoadPoint;
@@ -26,13 +26,21 @@ pub fn interval(tally: &Tally, names: &Names, start_ns: u64, open_loop: bool) ->
         sent: counters.sent,
         errors: counters.errors.clone(),
         retries: counters.retries(),
+        lost_connections: counters.lost_connections,
         reconnects: counters.reconnects,
         counts: counters.counts,
         latency_ms: latency_ms(&tally.service()),
         response_ms: open_loop.then(|| latency_ms(&tally.response())),
         loop_cpu_us: counters.loop_cpu_ns as f64 / 1e3,
         scheduling_lag_ms_max: counters.lag_ns_max as f64 / 1e6,
+        completed: completed(tally),
     }
+}
+
+/// When its first and its last transaction ended.
+pub(crate) fn completed(tally: &Tally) -> Option<Completed> {
+    let since_start = |ns: u64| ns.saturating_sub(tally.start_ns) as f64 / 1e9;
+    tally.counters.completed_ns.map(|(first, last)| Completed { first: since_start(first), last: since_start(last) })
 }
 
 fn seconds(tally: &Tally) -> f64 {
@@ -91,7 +99,11 @@ pub fn point(tally: Option<&Tally>, measured: &Measured) -> Point {
         errors: counters.errors.clone(),
         retries: counters.retries(),
         retried: counters.retried.clone(),
+        failed_attempts_ms: counters.failed_attempts_ns.iter().map(|(code, ns)| (*code, *ns as f64 / 1e6)).collect(),
+        lost_connections: counters.lost_connections,
+        unknown_commits: counters.unknown,
         reconnects: counters.reconnects,
+        stalled: None,
         fairness: fairness(measured.served),
         counts: measured.counts,
         operations: operations(tally, measured),

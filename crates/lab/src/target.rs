@@ -48,6 +48,8 @@ pub struct OpenTarget {
     /// The lane that its data lie on, where that is known.
     pub lane: Option<Lane>,
     described: String,
+    /// Whether its database was entered.
+    entered: bool,
 }
 
 /// The private server that `choice` (`auto`, `mariadb`, `mysql`, a path) stands for: its build and its name.
@@ -107,6 +109,7 @@ impl OpenTarget {
             server,
             lane: None,
             described: spec.target.describe(),
+            entered: false,
         })
     }
 
@@ -127,6 +130,7 @@ impl OpenTarget {
             described: Target::Private(server.build().binary.display().to_string()).describe(),
             server: Some(server),
             lane: None,
+            entered: false,
         })
     }
 
@@ -147,10 +151,26 @@ impl OpenTarget {
     /// Goes to the database; false if there is none of that name.
     pub fn enter_database(&mut self) -> Result<bool, LabError> {
         match self.control.run(&format!("USE {}", identifier(&self.database))) {
-            Ok(_) => Ok(true),
+            Ok(_) => {
+                self.entered = true;
+                Ok(true)
+            }
             // Unknown database.
             Err(Failure::Server(message)) if message.code == 1049 => Ok(false),
             Err(failure) => Err(LabError::sql("choosing the database", &failure)),
+        }
+    }
+
+    /// Makes the control connection anew, as it was, if it is gone: a proxy, `wait_timeout` or somebody's KILL may have
+    /// ended it while nothing was sent over it. Where that does not work either, whoever uses it next is told why it is
+    /// gone.
+    pub fn keep_control(&mut self) {
+        if self.control.ping().is_ok() {
+            return;
+        }
+        let endpoint = if self.entered { self.load_endpoint() } else { self.endpoint.clone() };
+        if let Ok(control) = Control::open(&endpoint) {
+            self.control = control.limited_as(&self.control);
         }
     }
 

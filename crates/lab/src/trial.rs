@@ -94,7 +94,7 @@ pub struct Counted {
     pub whole: Vec<(&'static str, u64)>,
     /// Commits by the kind of transaction, from the first connection to the last answer.
     pub committed: Vec<(&'static str, u64)>,
-    /// COMMITs whose answer was lost.
+    /// COMMITs, and writes that commit by themselves, whose answer was lost.
     pub unknown: u64,
 }
 
@@ -134,6 +134,7 @@ pub fn trial<W: Workload>(
 ) -> Result<Outcome, LabError> {
     let open_loop = spec.arrivals.rate().is_some() || workload.terminals().is_some();
     let ends = Ends::of(&spec);
+    target.keep_control();
     let round_trip = round_trip(&mut target.control)?;
     let run = Run::begin(RunSpec { ask: circumstances.ask, ..spec }, workload);
     let followed = Trial::follow(&run, target, (point, open_loop, ends), circumstances, writer, watcher);
@@ -319,6 +320,10 @@ impl Trial {
             ended: None,
         };
         trial.watch(run, target, writer, watcher);
+        // Whatever ended a run early, its server may be silent.
+        if trial.ended.is_none() {
+            target.keep_control();
+        }
         // Where not all are drained, the server may still be at statements that we have given up.
         if trial.drained == run.loops {
             match statement_counts(target) {

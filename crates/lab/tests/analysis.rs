@@ -54,12 +54,14 @@ fn interval(trial: &TrialPlan, second: u64) -> Interval {
         sent: StatementCounts::default(),
         errors: BTreeMap::new(),
         retries: 0,
+        lost_connections: 0,
         reconnects: 0,
         counts: Counts::default(),
         latency_ms: LatencyMs { p50: Some(4.0), p99: Some(9.0 + (second % 7) as f64), ..LatencyMs::default() },
         response_ms: None,
         loop_cpu_us: 2.0e5,
         scheduling_lag_ms_max: 0.1,
+        completed: None,
     }
 }
 

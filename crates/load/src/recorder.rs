@@ -49,7 +49,7 @@ pub struct Totals {
     pub committed: Vec<u64>,
     /// What the workload counted, warm-up and drain included.
     pub counted: Vec<u64>,
-    /// COMMITs whose answer was lost: they may have taken effect.
+    /// COMMITs, and writes that commit by themselves, whose answer was lost: they may have taken effect.
     pub unknown: u64,
 }
 
@@ -190,9 +190,21 @@ impl Recorder {
         self.totals.counted[counter] += by;
     }
 
-    /// The answer to a COMMIT was lost.
+    /// An attempt at a transaction ended in the error `code` after so long.
+    pub fn attempt_failed(&mut self, code: u16, ns: u64) {
+        let sum = self.current.counters.failed_attempts_ns.entry(code).or_default();
+        *sum = sum.saturating_add(ns);
+    }
+
+    /// The answer to a COMMIT, or to a write that commits by itself, was lost.
     pub fn commit_unknown(&mut self) {
+        self.current.counters.unknown += 1;
         self.totals.unknown += 1;
+    }
+
+    /// A connection is gone, and the server has not said why.
+    pub fn connection_lost(&mut self) {
+        self.current.counters.lost_connections += 1;
     }
 
     pub fn reconnected(&mut self) {
@@ -241,6 +253,7 @@ impl Recorder {
     pub fn finished(&mut self, done: Done) {
         let Done { connection, transaction, end, due_ns, sent_ns, now_ns } = done;
         self.count(due_ns, |counts| counts.finished += 1);
+        self.current.counters.completed(now_ns);
         if end == End::Committed {
             self.totals.committed[transaction] += 1;
         }
@@ -306,6 +319,8 @@ mod tests {
         r.started(3 * S - 5, 3 * S - 5);
         let measured = roll(&mut r, 3 * S + 7);
         assert_eq!(measured.iter().map(|t| t.counters.transactions).sum::<u64>(), 1);
+        let completed: Vec<_> = measured.iter().map(|t| t.counters.completed_ns).collect();
+        assert_eq!(completed, [Some((S + 5, S + 5)), None]);
         r.finished(done(3 * S - 5, 3 * S + 7));
         // Never answered, and never sent.
         r.started(2 * S, 2 * S + 2_000_000);

@@ -102,7 +102,15 @@ pub struct Counters {
     pub errors: BTreeMap<u16, u64>,
     /// Retries by the code of the error that made them necessary.
     pub retried: BTreeMap<u16, u64>,
+    /// Time of attempts that ended in an error, by its code.
+    pub failed_attempts_ns: BTreeMap<u16, u64>,
+    /// Exchanges that ended with the connection, and no error of the server's.
+    pub lost_connections: u64,
+    /// Writes that decide a transaction and whose answer was lost.
+    pub unknown: u64,
     pub reconnects: u64,
+    /// When the first and the last transaction ended.
+    pub completed_ns: Option<(u64, u64)>,
     /// What happened in this interval, whatever the due time.
     pub counts: Counts,
     pub loop_cpu_ns: u64,
@@ -114,6 +122,13 @@ impl Counters {
         total(self.retried.values().copied())
     }
 
+    /// A transaction ended at this time.
+    #[inline]
+    pub fn completed(&mut self, now_ns: u64) {
+        let (first, last) = self.completed_ns.unwrap_or((now_ns, now_ns));
+        self.completed_ns = Some((first.min(now_ns), last.max(now_ns)));
+    }
+
     fn add(&mut self, other: &Counters) {
         add(&mut self.transactions, other.transactions);
         add(&mut self.rollbacks, other.rollbacks);
@@ -122,13 +137,16 @@ impl Counters {
         add(&mut self.statements.write, other.statements.write);
         add(&mut self.statements.other, other.statements.other);
         self.sent += other.sent;
-        for (code, count) in &other.errors {
-            add(self.errors.entry(*code).or_default(), *count);
-        }
-        for (code, count) in &other.retried {
-            add(self.retried.entry(*code).or_default(), *count);
-        }
+        add_by_code(&mut self.errors, &other.errors);
+        add_by_code(&mut self.retried, &other.retried);
+        add_by_code(&mut self.failed_attempts_ns, &other.failed_attempts_ns);
+        add(&mut self.lost_connections, other.lost_connections);
+        add(&mut self.unknown, other.unknown);
         add(&mut self.reconnects, other.reconnects);
+        if let Some((first, last)) = other.completed_ns {
+            self.completed(first);
+            self.completed(last);
+        }
         add_counts(&mut self.counts, &other.counts);
         add(&mut self.loop_cpu_ns, other.loop_cpu_ns);
         self.lag_ns_max = self.lag_ns_max.max(other.lag_ns_max);
@@ -234,6 +252,12 @@ fn add(sum: &mut u64, count: u64) {
     *sum = total([*sum, count]);
 }
 
+fn add_by_code(sum: &mut BTreeMap<u16, u64>, other: &BTreeMap<u16, u64>) {
+    for (code, count) in other {
+        add(sum.entry(*code).or_default(), *count);
+    }
+}
+
 pub fn add_counts(sum: &mut Counts, other: &Counts) {
     add(&mut sum.offered, other.offered);
     add(&mut sum.started, other.started);
@@ -257,6 +281,10 @@ mod tests {
             part.counters.transactions = 3 + i as u64;
             part.counters.errors.insert(1213, 2);
             part.counters.retried.insert(1205, 1);
+            part.counters.failed_attempts_ns.insert(1205, 500);
+            (part.counters.lost_connections, part.counters.unknown) = (2, 1);
+            part.counters.completed(100 + i as u64);
+            part.counters.completed(200 - i as u64);
             part.transactions[i].committed = 5;
             part.counted[0] = 7;
             record(&mut part.transactions[i].service, 5_000 * (i as u64 + 1));
@@ -266,6 +294,8 @@ mod tests {
         parts.iter().for_each(|part| whole.add(part));
         assert_eq!((whole.counters.transactions, whole.counters.errors[&1213]), (7, 4));
         assert_eq!((whole.counters.retried[&1205], whole.counted[0]), (2, 14));
+        assert_eq!((whole.counters.failed_attempts_ns[&1205], whole.counters.completed_ns), (1000, Some((100, 200))));
+        assert_eq!((whole.counters.lost_connections, whole.counters.unknown), (4, 2));
         assert_eq!(whole.transactions.iter().map(|transaction| transaction.committed).collect::<Vec<_>>(), [5, 5]);
         assert_eq!((whole.service().len(), whole.response().len()), (2, 0));
         assert_eq!((whole.statements[0].latency.len(), whole.statements[0].errors), (2, 2));

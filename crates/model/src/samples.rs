@@ -4,6 +4,7 @@
 
 use crate::statements::StatementCounts;
 use crate::summary::{Counts, LatencyMs, ReadWriteOther};
+use crate::total;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -58,6 +59,9 @@ pub struct Interval {
     pub sent: StatementCounts,
     pub errors: BTreeMap<u16, u64>,
     pub retries: u64,
+    /// Exchanges that ended with the connection, and no error of the server's.
+    #[serde(default)]
+    pub lost_connections: u64,
     pub reconnects: u64,
     pub counts: Counts,
     pub latency_ms: LatencyMs,
@@ -66,6 +70,23 @@ pub struct Interval {
     pub loop_cpu_us: f64,
     /// Largest delay between the moment a loop should have woken and the moment it did, milliseconds.
     pub scheduling_lag_ms_max: f64,
+    /// `null` if no transaction ended.
+    #[serde(default)]
+    pub completed: Option<Completed>,
+}
+
+/// When the first and the last transaction of an interval ended, seconds from its start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Completed {
+    pub first: f64,
+    pub last: f64,
+}
+
+impl Interval {
+    /// Errors whatever their code, and connections that were lost without one.
+    pub fn error_count(&self) -> u64 {
+        total(self.errors.values().copied().chain([self.lost_connections]))
+    }
 }
 
 /// One line of `host.ndjson`: what the host did since the line before. What its kernel does not tell is none or empty.

@@ -7,6 +7,7 @@ use crate::estimate::Estimate;
 use crate::flavour::Flavour;
 use crate::scaling::Scaling;
 use crate::statements::StatementCounts;
+use crate::total;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -16,6 +17,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub const DISTURBED: f64 = 0.2;
 /// Share of all CPU time that a hypervisor took, from which on it is said.
 pub const STOLEN: f64 = 0.02;
+/// A load generator that did not look after its connections for so long was stopped, milliseconds: one that only lacks
+/// CPU is late by less.
+pub const STOPPED_MS: f64 = 1e3;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -104,7 +108,20 @@ pub struct Point {
     /// changed since read, 3101 refused by group certification.
     #[serde(default)]
     pub retried: BTreeMap<u16, u64>,
+    /// What attempts took that ended in an error, by its code: milliseconds, all connections together.
+    #[serde(default)]
+    pub failed_attempts_ms: BTreeMap<u16, f64>,
+    /// Exchanges that ended with the connection, and no error of the server's; they are not in `errors`.
+    #[serde(default)]
+    pub lost_connections: u64,
+    /// COMMITs, and writes that commit by themselves, whose answer was lost: they may have taken effect.
+    #[serde(default)]
+    pub unknown_commits: u64,
     pub reconnects: u64,
+    /// The longest stretch without a transaction that was completed, where some were due and the load generator was
+    /// there to see it; `null` if there was none of a second or more.
+    #[serde(default)]
+    pub stalled: Option<Stalled>,
     pub fairness: Fairness,
     pub counts: Counts,
     pub operations: Vec<Operation>,
@@ -138,11 +155,29 @@ impl Point {
         Some((host.busy * host.cpus as f64 - client - server - storage).max(0.0)).filter(|cpus| cpus.is_finite())
     }
 
+    /// Errors whatever their code, and connections that were lost without one.
+    pub fn error_count(&self) -> u64 {
+        total(self.errors.values().copied().chain([self.lost_connections]))
+    }
+
+    /// For how long the load generator was stopped at the longest, seconds; none if it was not.
+    pub fn generator_stopped(&self) -> Option<f64> {
+        self.client.scheduling_lag_ms_max.filter(|ms| *ms >= STOPPED_MS).map(|ms| ms / 1e3)
+    }
+
     /// Whether something outside of what was measured took so much of the machine that the point's numbers are partly
     /// its.
     pub fn is_disturbed(&self) -> bool {
         self.cpus_of_others().is_some_and(|cpus| cpus >= DISTURBED) || self.host.is_some_and(|host| host.steal > STOLEN)
     }
+}
+
+/// A stretch of the measured window in which nothing was completed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stalled {
+    /// Seconds from the window's start.
+    pub start: f64,
+    pub seconds: f64,
 }
 
 /// Statements by their effect: reads returned rows, writes changed them, others did neither.

@@ -49,12 +49,14 @@ fn interval(second: u64) -> Interval {
         sent: Default::default(),
         errors: BTreeMap::from([(1213, 2)]),
         retries: 2,
+        lost_connections: 0,
         reconnects: 0,
         counts: Default::default(),
         latency_ms: Default::default(),
         response_ms: None,
         loop_cpu_us: 250_000.0,
         scheduling_lag_ms_max: 0.125,
+        completed: None,
     }
 }
 

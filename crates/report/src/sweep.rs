@@ -166,17 +166,19 @@ pub fn measured_latency(point: &Point, field: &str, pick: impl Fn(&LatencyMs) ->
 
 /// How many errors a point had, whatever their code.
 pub fn error_count(point: &Point) -> u64 {
-    total(point.errors.values().copied())
+    point.error_count()
 }
 
-/// `1213 × 12, 1205 × 1`, if there were any.
+/// `1213 × 12, 1205 × 1, lost connections × 3`, if there were any.
 pub fn errors_by_code(points: &[Point]) -> Option<String> {
     let mut by_code: BTreeMap<u16, u64> = BTreeMap::new();
     for (code, count) in points.iter().flat_map(|point| &point.errors) {
         let sum = by_code.entry(*code).or_default();
         *sum = total([*sum, *count]);
     }
-    let named: Vec<String> =
-        by_code.iter().map(|(code, count)| format!("{code} × {}", number(*count as f64, 0))).collect();
+    let lost = total(points.iter().map(|point| point.lost_connections));
+    let coded = by_code.iter().map(|(code, count)| (code.to_string(), *count));
+    let all = coded.chain((lost > 0).then(|| ("lost connections".to_owned(), lost)));
+    let named: Vec<String> = all.map(|(name, count)| format!("{name} × {}", number(count as f64, 0))).collect();
     (!named.is_empty()).then(|| named.join(", "))
 }

@@ -1,5 +1,5 @@
 //! The load generator itself: loops that are always busy, CPUs that it takes from the server, a limit on what it may
-//! use.
+//! use, time in which it did not run.
 
 use super::{candidate, cpus, evidence, percent, queue, round};
 use crate::signals::Signals;
@@ -8,9 +8,9 @@ use plimsoll_model::diagnosis::{Bottleneck, Candidate, Evidence};
 /// What explains less than this part of the largest is not worth a clause: a choice of style.
 const WORTH_A_CLAUSE: f64 = 0.2;
 
-/// The largest of what its loops, its limit and its part of shared CPUs cost the transactions.
+/// The largest of what its loops, its limit, its part of shared CPUs and its absence cost the transactions.
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
-    let ways = [own_loops(signals), own_limit(signals), shared_cpus(signals)];
+    let ways = [own_loops(signals), own_limit(signals), shared_cpus(signals), stopped(signals)];
     let mut ways: Vec<(f64, Evidence)> = ways.into_iter().flatten().collect();
     ways.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     let share = ways.first()?.0;
@@ -25,6 +25,14 @@ fn own_loops(signals: &Signals) -> Option<(f64, Evidence)> {
     let share = queue::share(1.0, busy, in_flight / client.loops);
     let statement = format!("its loops were on a CPU for {} of the time", percent(busy));
     Some((share, evidence(statement, busy, "1", "summary.json: client.cpu_fraction")))
+}
+
+/// Whoever is stopped sends nothing, and sees no answer.
+fn stopped(signals: &Signals) -> Option<(f64, Evidence)> {
+    let (seconds, window) = (signals.client.stopped_seconds?, signals.load.seconds);
+    let statement = format!("it did not run for {} of the {} s that were measured", round(seconds), round(window));
+    let found = evidence(statement, seconds, "s", "intervals.ndjson: scheduling_lag_ms_max");
+    (window > 0.0).then(|| ((seconds / window).min(1.0), found))
 }
 
 /// A limit that the server does not have.
@@ -72,6 +80,15 @@ mod tests {
         assert!(share(&signals(client(0.97, 1.0), Server::default())) > 0.9);
         assert!(share(&signals(client(0.6, 1.0), Server::default())) < 0.1);
         assert!(share(&signals(client(0.97, 4.0), Server::default())) > 0.9, "answers cannot change loops");
+    }
+
+    #[test]
+    fn one_that_did_not_run_answers_for_that_time() {
+        let client = Client { stopped_seconds: Some(3.0), ..Client::default() };
+        let load = Load { seconds: 5.0, ..Load::default() };
+        let found = weigh(&Signals { load, ..signals(client, Server::default()) }).unwrap();
+        assert!((found.share - 0.6).abs() < 1e-9, "{found:?}");
+        assert_eq!(found.evidence[0].statement, "it did not run for 3 of the 5 s that were measured");
     }
 
     #[test]

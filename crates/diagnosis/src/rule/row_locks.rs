@@ -4,12 +4,23 @@ use super::{candidate, evidence, percent, round};
 use crate::signals::{Locks, Signals};
 use plimsoll_model::diagnosis::{Bottleneck, Candidate, Evidence};
 
-/// Transactions that wait for a row, of those under way; or, if that is more, the attempts that deadlocks made vain.
+/// Transactions that wait for a row, of those under way; or, if that is more, the attempts that deadlocks made vain, or
+/// the time of those that deadlocks and given up waits ended. That time the load itself tells, of any server; of waits
+/// that came to their end it tells nothing.
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let (load, locks) = (&signals.load, &signals.locks);
-    let waiting = locks.waiters.zip(load.in_flight).map_or(0.0, |(waiters, in_flight)| (waiters / in_flight).min(1.0));
-    let waited = format!("transactions waited {} of their time for rows that others had locked", percent(waiting));
-    let mut found = vec![evidence(waited, waiting, "1", "status.ndjson: row_lock_ms")];
+    let waiting = locks.waiters.zip(load.in_flight).map(|(waiters, in_flight)| (waiters / in_flight).min(1.0));
+    let mut found: Vec<Evidence> = waiting.map(waited).into_iter().collect();
+    let failed = failed_attempts(signals);
+    if let Some(share) = failed.filter(|share| *share > waiting.unwrap_or(0.0)) {
+        let statement = format!(
+            "attempts that ended in a deadlock or a lock wait timeout (errors 1213 and 1205) took {} of the \
+             transactions’ time",
+            percent(share)
+        );
+        found.insert(0, evidence(statement, share, "1", "summary.json: failed_attempts_ms"));
+    }
+    let waiting = waiting.unwrap_or(0.0);
     found.extend(deadlocks(signals));
     found.extend(waits(locks));
     if locks.timeouts > 0.0 {
@@ -21,7 +32,20 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
         let statement = format!("{} of all attempts were for nothing and were repeated", percent(in_vain));
         found.push(evidence(statement, in_vain, "1", "summary.json: retries"));
     }
-    candidate(Bottleneck::RowLocks, waiting.max(in_vain), found)
+    candidate(Bottleneck::RowLocks, waiting.max(in_vain).max(failed.unwrap_or(0.0)), found)
+}
+
+fn waited(share: f64) -> Evidence {
+    let waited = format!("transactions waited {} of their time for rows that others had locked", percent(share));
+    evidence(waited, share, "1", "status.ndjson: row_lock_ms")
+}
+
+/// Share of the transactions' time that went to attempts which locks ended. Where none was completed, how many were
+/// under way is not known, but not more than there are connections.
+fn failed_attempts(signals: &Signals) -> Option<f64> {
+    let failed = signals.locks.at_failed_attempts?;
+    let under_way = signals.load.in_flight.unwrap_or(signals.load.connections).max(failed);
+    (under_way > 0.0).then_some(failed / under_way)
 }
 
 fn deadlocks(signals: &Signals) -> Option<Evidence> {
@@ -76,6 +100,25 @@ mod tests {
         assert!(found.evidence[1].statement.contains("4.8 for each transaction"), "{found:?}");
         let stuck = Signals { load: Load::default(), ..signals(Locks { deadlocks: Some(9.0), ..Locks::default() }) };
         assert_eq!(weigh(&stuck), None, "nothing was committed: no share of anything");
+    }
+
+    #[test]
+    fn a_server_that_tells_nothing_of_itself_is_weighed_by_the_load() {
+        let locks = Locks { timeouts: 3.2, retries: 3.2, at_failed_attempts: Some(21.0), ..Locks::default() };
+        let found = weigh(&signals(locks.clone())).unwrap();
+        assert!((found.share - 21.0 / 32.0).abs() < 1e-9, "{found:?}");
+        assert_eq!(
+            found.evidence[0].statement,
+            "attempts that ended in a deadlock or a lock wait timeout (errors 1213 and 1205) took 66 % of the \
+             transactions’ time"
+        );
+        assert!(!found.evidence.iter().any(|found| found.statement.contains("waited 0 %")), "{found:?}");
+        let load = Load { connections: 32.0, ..Load::default() };
+        let given_up = Locks { retries: 0.0, ..locks.clone() };
+        let stuck = weigh(&Signals { load, ..signals(given_up) }).unwrap();
+        assert!((stuck.share - 21.0 / 32.0).abs() < 1e-9, "nothing was completed: {stuck:?}");
+        let told = weigh(&signals(Locks { waiters: Some(28.0), ..locks })).unwrap();
+        assert!((told.share - 28.0 / 32.0).abs() < 1e-9, "a server that tells more is believed: {told:?}");
     }
 
     #[test]

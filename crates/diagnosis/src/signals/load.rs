@@ -1,6 +1,7 @@
 //! What was asked of the server, and how it was answered.
 
 use crate::Observed;
+use plimsoll_model::summary::Stalled;
 
 /// Share of the offered rate that may be missing, beside what chance takes.
 const MISSING: f64 = 0.02;
@@ -22,6 +23,8 @@ pub struct Load {
     /// Transactions under way at a time, on average (Little's law): the time of all transactions over that of the
     /// window.
     pub in_flight: Option<f64>,
+    /// The longest stretch in which nothing was completed although something was due.
+    pub stalled: Option<Stalled>,
 }
 
 impl Load {
@@ -37,6 +40,7 @@ impl Load {
             transactions_per_second: per_second(ended),
             queries_per_transaction: (ended > 0.0).then(|| point.queries as f64 / ended),
             latency_seconds,
+            stalled: point.stalled.filter(|stalled| stalled.seconds.is_finite() && stalled.start.is_finite()),
             in_flight: latency_seconds.map(|latency| per_second(ended) * latency).filter(|number| *number > 0.0),
         }
     }

@@ -22,6 +22,8 @@ pub struct Locks {
     pub timeouts: f64,
     /// Transactions sent once more.
     pub retries: f64,
+    /// Connections that were at an attempt which ended in a deadlock or in a wait that was given up, on average.
+    pub at_failed_attempts: Option<f64>,
 }
 
 impl Locks {
@@ -29,6 +31,8 @@ impl Locks {
         let (point, lines) = (observed.point, observed.status());
         let each_second = |count: u64| number(Some(count as f64 / point.seconds)).unwrap_or(0.0);
         let errors = |code: u16| each_second(point.errors.get(&code).copied().unwrap_or(0));
+        let failed_ms: f64 =
+            [DEADLOCK, LOCK_WAIT_TIMEOUT].iter().filter_map(|code| point.failed_attempts_ms.get(code)).sum();
         // Time is counted when a wait ends, so that long ones show at the moment only.
         let ended = rate(&lines, |line| line.row_lock_ms).map(|ms| ms / 1e3);
         let seen = gauge(lines.iter().filter_map(|line| line.row_lock_waiting));
@@ -38,6 +42,7 @@ impl Locks {
             deadlocks: rate(&lines, |line| line.deadlocks).or(Some(errors(DEADLOCK)).filter(|rate| *rate > 0.0)),
             timeouts: errors(LOCK_WAIT_TIMEOUT),
             retries: each_second(point.retries),
+            at_failed_attempts: number(Some(failed_ms / 1e3 / point.seconds)).filter(|number| *number > 0.0),
         }
     }
 }

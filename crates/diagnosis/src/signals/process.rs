@@ -3,6 +3,7 @@
 use super::{gauge, number, per_second};
 use crate::Observed;
 use plimsoll_model::samples::{ClientSample, GroupSample, HostSample};
+use plimsoll_model::summary::STOPPED_MS;
 
 /// Two looks at one group, one after the other, see no more periods in between.
 const SAME_WITHIN: u64 = 3;
@@ -25,6 +26,8 @@ pub struct Client {
     pub group: Group,
     /// From a ping to its answer before the load began, seconds.
     pub round_trip_seconds: Option<f64>,
+    /// For how long it did not run, seconds of the window.
+    pub stopped_seconds: Option<f64>,
 }
 
 impl Client {
@@ -47,8 +50,16 @@ impl Client {
             ),
             waiting_for_cpu: number(cost.threads_waiting_for_cpu),
             round_trip_seconds: number(cost.round_trip_us).map(|us| us / 1e6),
+            stopped_seconds: stopped_seconds(observed),
         }
     }
+}
+
+/// The seconds tell of each stop, the point of the longest.
+fn stopped_seconds(observed: &Observed<'_>) -> Option<f64> {
+    let longest = number(observed.point.generator_stopped())?;
+    let late = observed.seconds().map(|second| second.scheduling_lag_ms_max).filter(|ms| *ms >= STOPPED_MS);
+    number(Some(late.sum::<f64>() / 1e3)).map(|seconds| seconds.max(longest).min(observed.point.seconds))
 }
 
 /// The load generator's counters around the window.

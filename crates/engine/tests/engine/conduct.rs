@@ -123,6 +123,7 @@ impl Conducted {
                 self.drained += 1;
                 add_counts(&mut self.totals.counts, &totals.counts);
                 self.totals.sent += totals.sent;
+                self.totals.unknown += totals.unknown;
                 self.totals.served.extend(totals.served);
             }
             LoopEvent::Interval(tally) => {

@@ -10,6 +10,7 @@ mod login;
 mod outage;
 mod passwords;
 mod real;
+mod reconnects;
 mod results;
 mod scripts;
 mod steps;

@@ -228,7 +228,9 @@ fn a_loop_that_was_stopped_itself_blames_no_server() {
     });
     let spec = RunSpec { connections: 2, limit: Limit::EventsPerConnection(1), ..impatient(at(&fake)) };
     let conducted = conduct(spec, Stopping { answered: AtomicUsize::new(0), meet });
-    assert_eq!(conducted.tally().counters.transactions, 2);
+    let counters = &conducted.tally().counters;
+    assert_eq!(counters.transactions, 2);
+    assert!(counters.lag_ns_max >= 1_000_000_000, "it says so itself: {} ns", counters.lag_ns_max);
 }
 
 #[test]

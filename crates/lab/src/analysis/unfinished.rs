@@ -184,7 +184,14 @@ fn tally(interval: &Interval, names: &Names) -> Tally {
         sent: interval.sent,
         errors: interval.errors.clone(),
         retried: BTreeMap::new(),
+        failed_attempts_ns: BTreeMap::new(),
+        lost_connections: interval.lost_connections,
+        unknown: 0,
         reconnects: interval.reconnects,
+        completed_ns: interval.completed.map(|completed| {
+            let since_start = |seconds: f64| interval.t_ns.saturating_add((seconds.max(0.0) * 1e9) as u64);
+            (since_start(completed.first), since_start(completed.last))
+        }),
         counts: interval.counts,
         loop_cpu_ns: (interval.loop_cpu_us * 1e3) as u64,
         lag_ns_max: (interval.scheduling_lag_ms_max * 1e6) as u64,

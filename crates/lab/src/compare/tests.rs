@@ -161,12 +161,14 @@ fn interval(made: &Made, second: u64, phase: Phase, transactions: u64) -> Interv
         sent: Default::default(),
         errors: BTreeMap::new(),
         retries: 0,
+        lost_connections: 0,
         reconnects: 0,
         counts: Default::default(),
         latency_ms: Default::default(),
         response_ms: None,
         loop_cpu_us: 0.0,
         scheduling_lag_ms_max: 0.0,
+        completed: None,
     }
 }
 

@@ -66,7 +66,7 @@ pub fn interval(point: LoadPoint, interval: &Interval) -> String {
         shown(interval.latency_ms.p95),
         shown(interval.latency_ms.p99),
     );
-    let errors: u64 = interval.errors.values().sum();
+    let errors = interval.error_count();
     for (name, count) in [("errors", errors), ("reconnects", interval.reconnects), ("dropped", interval.counts.dropped)]
     {
         if count > 0 {

@@ -48,7 +48,11 @@ fn contract(lab: &Lab) -> Value {
             "response_ms": "any",
             "errors": { "*": "count" },
             "retries": "count",
+            "failed_attempts_ms": { "*": "number" },
+            "lost_connections": "count",
+            "unknown_commits": "count",
             "reconnects": "count",
+            "stalled": "any",
             "fairness": {
                 "events_mean": "number?", "events_stddev": "number?",
                 "seconds_mean": "number?", "seconds_stddev": "number?",
@@ -165,7 +169,7 @@ fn point_adds_up(point: &Value) {
 }
 
 /// Fields that are totals of the window or settings of it; every other number of a point is a mean or a percentile.
-const NO_MEANS: [&str; 23] = [
+const NO_MEANS: [&str; 27] = [
     "connections",
     "rate_offered",
     "seconds",
@@ -176,7 +180,11 @@ const NO_MEANS: [&str; 23] = [
     "errors",
     "retries",
     "retried",
+    "failed_attempts_ms",
+    "lost_connections",
+    "unknown_commits",
     "reconnects",
+    "stalled",
     "counts",
     "operations",
     "estimates",

@@ -20,6 +20,7 @@ mod harness;
 mod hostile_plans;
 mod hostile_text;
 mod interchange;
+mod interruptions;
 mod io;
 mod kills;
 mod lab;

@@ -15,7 +15,7 @@ fn adds_up(point: &Value) {
     assert!(of("late") <= of("started"), "{}", point["counts"]);
 }
 
-fn codes(summary: &Value) -> Vec<&str> {
+pub fn codes(summary: &Value) -> Vec<&str> {
     summary["caveats"].as_array().expect("a list").iter().filter_map(|caveat| caveat["code"].as_str()).collect()
 }
 

@@ -53,12 +53,14 @@ fn second(t_ns: u64, seconds: f64, count: u64) -> String {
         sent,
         errors: [(1213, count), (1205, count)].into(),
         retries: count,
+        lost_connections: count,
         reconnects: count,
         counts,
         latency_ms: LatencyMs::default(),
         response_ms: None,
         loop_cpu_us: 1e3,
         scheduling_lag_ms_max: 0.1,
+        completed: None,
     };
     serde_json::to_string(&second).expect("JSON")
 }

@@ -185,12 +185,14 @@ fn interval(second: u64, rate: f64) -> Interval {
         sent: Default::default(),
         errors: Default::default(),
         retries: 0,
+        lost_connections: 0,
         reconnects: 0,
         counts: Default::default(),
         latency_ms,
         response_ms: None,
         loop_cpu_us: 0.0,
         scheduling_lag_ms_max: 0.0,
+        completed: None,
     }
 }
 

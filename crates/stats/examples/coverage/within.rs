@@ -5,7 +5,7 @@ use plimsoll_model::Estimate;
 use plimsoll_stats::batch_means::{Piece, ratio};
 use plimsoll_stats::latency::new_histogram;
 use plimsoll_stats::percentile::Clusters;
-use plimsoll_stats::stalls::{Stall, stalls};
+use plimsoll_stats::stalls::{Progress, Stall, stalls};
 use std::ops::Range;
 
 /// Batches and seconds of a window; the first is the shortest that has an interval, and the default.
@@ -102,7 +102,7 @@ const LONGEST: f64 = 0.1;
 fn false_stalls(simulations: usize, rate: f64) -> Row {
     let alarms = (0..simulations).filter(|&simulation| {
         let progress = completions(&mut generator(4, simulation), rate, 0.0..0.0);
-        !stalls(&progress, LONGEST).is_empty()
+        !stalls(&progress).is_empty()
     });
     Row {
         estimator: "stall",
@@ -114,15 +114,15 @@ fn false_stalls(simulations: usize, rate: f64) -> Row {
     }
 }
 
-/// A stall that begins within a second is up to a second shorter or longer as it is counted.
+/// It is as long as the completions around it are apart.
 fn found_stall(simulations: usize) -> Row {
     const RATE: f64 = 100.0;
     let found = (0..simulations).filter(|&simulation| {
         let rng = &mut generator(5, simulation);
         let start = 55.0 * rng.f64();
         let progress = completions(rng, RATE, start..start + 5.0);
-        let near = |stall: &Stall| (stall.start - start).abs() <= 1.0 && (4.0..=6.0).contains(&stall.seconds);
-        matches!(&stalls(&progress, LONGEST)[..], [stall] if near(stall))
+        let near = |stall: &Stall| (stall.start - start).abs() <= 0.2 && (5.0..=5.4).contains(&stall.seconds);
+        matches!(&stalls(&progress)[..], [stall] if near(stall))
     });
     Row {
         estimator: "stall",
@@ -135,13 +135,17 @@ fn found_stall(simulations: usize) -> Row {
 }
 
 /// A minute of completions that come by chance, but for `silence`, counted each second.
-fn completions(rng: &mut Rng, rate: f64, silence: Range<f64>) -> Vec<(u64, f64)> {
-    let mut progress = vec![(0, 1.0); 60];
+fn completions(rng: &mut Rng, rate: f64, silence: Range<f64>) -> Vec<Progress> {
+    let mut progress = vec![Progress { seconds: 1.0, usual: LONGEST, ..Progress::default() }; 60];
     let mut at = 0.0;
     loop {
         at -= (1.0 - rng.f64()).ln() / rate;
         match progress.get_mut(at as usize) {
-            Some(second) if !silence.contains(&at) => second.0 += 1,
+            Some(second) if !silence.contains(&at) => {
+                let within = at.fract();
+                second.completions += 1;
+                second.span = Some((second.span.map_or(within, |(first, _)| first), within));
+            }
             Some(_) => (),
             None => break progress,
         }

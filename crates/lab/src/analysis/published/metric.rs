@@ -6,7 +6,6 @@ use crate::io::metric::value as of_probe;
 use plimsoll_model::Estimate;
 use plimsoll_model::comparison::Metric;
 use plimsoll_model::summary::{HostShares, Point};
-use plimsoll_model::total;
 use plimsoll_plan::lab::Published as Printed;
 use plimsoll_report::subject::Trial;
 
@@ -73,7 +72,7 @@ fn of_point(metric: &str) -> Option<Of<Point>> {
         "transactions_per_second" => |point| point.transactions_per_second,
         "queries_per_second" => |point| point.queries_per_second,
         "statements_per_transaction" => |point| each(point.queries, point.transactions),
-        "errors_per_second" => |point| Some(total(point.errors.values().copied()) as f64 / point.seconds),
+        "errors_per_second" => |point| Some(point.error_count() as f64 / point.seconds),
         "reconnects" => |point| Some(point.reconnects as f64),
         "min_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).min,
         "mean_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).mean,

@@ -69,7 +69,7 @@ impl Pulse {
         self.seconds.push_back(Second::of(interval));
         self.host = host.cloned();
         self.server = (self.server.1, server.copied());
-        self.errors += interval.errors.values().sum::<u64>();
+        self.errors += interval.error_count();
         self.reconnects += interval.reconnects;
         self.dropped += interval.counts.dropped;
     }

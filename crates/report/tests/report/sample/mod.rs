@@ -178,7 +178,11 @@ fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) 
         errors: if connections == 64 { BTreeMap::from([(1213, 3)]) } else { BTreeMap::new() },
         retries: if connections == 64 { 3 } else { 0 },
         retried: if connections == 64 { BTreeMap::from([(1213, 3)]) } else { BTreeMap::new() },
+        failed_attempts_ms: BTreeMap::new(),
+        lost_connections: 0,
+        unknown_commits: 0,
         reconnects: 0,
+        stalled: None,
         fairness: Fairness::default(),
         counts: Counts { offered: transactions, started: transactions, finished: transactions, ..Counts::default() },
         operations: operations(transactions, p50),
@@ -239,12 +243,14 @@ pub fn interval(second: usize, phase: Phase, transactions: u64) -> Interval {
         sent: Default::default(),
         errors: BTreeMap::new(),
         retries: 0,
+        lost_connections: 0,
         reconnects: 0,
         counts: Counts::default(),
         latency_ms: LatencyMs::default(),
         response_ms: None,
         loop_cpu_us: 70_000.0,
         scheduling_lag_ms_max: 0.4,
+        completed: None,
     }
 }
 
