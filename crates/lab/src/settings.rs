@@ -1,10 +1,10 @@
 //! What the running server really has set: read back, compared with what was asked, and its durability.
 
 use crate::error::LabError;
+use crate::proof::in_effect;
 use crate::target::OpenTarget;
 use plimsoll_model::Caveat;
 use plimsoll_record::Setting;
-use plimsoll_server::settings::same_value;
 use std::collections::BTreeMap;
 
 /// The settings that decide what a commit survives.
@@ -45,7 +45,7 @@ pub fn verified(
     let mut caveats = BTreeMap::new();
     for asked in target.settings.variables_to_verify() {
         let effective = variables.get(&asked.name).cloned();
-        if !effective.as_ref().is_some_and(|effective| same_value(&asked.value, effective)) {
+        if !effective.as_ref().is_some_and(|effective| in_effect(&asked.name, &asked.value, effective)) {
             let found = effective.as_deref().unwrap_or("no such variable");
             let message = format!(
                 "{} = {} was asked for, the server has {found}: results are for what it has",

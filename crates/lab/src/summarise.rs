@@ -237,10 +237,10 @@ fn server(tally: &Tally, measured: &Measured) -> Option<ServerCost> {
     })
 }
 
-/// Those of the host; the loops may be kept to fewer.
-fn cpus(samples: &[HostSample]) -> usize {
-    let online = samples.last().map(|sample| sample.cores.len()).filter(|cpus| *cpus > 0);
-    online.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+/// Those of the host that was sampled, which need not be the one that reads it; the loops may be kept to fewer. None
+/// where the samples do not tell.
+fn cpus(samples: &[HostSample]) -> Option<usize> {
+    samples.last().map(|sample| sample.cores.len()).filter(|cpus| *cpus > 0)
 }
 
 fn host(samples: &[HostSample]) -> Option<HostShares> {
@@ -248,9 +248,10 @@ fn host(samples: &[HostSample]) -> Option<HostShares> {
     if samples.is_empty() {
         return None;
     }
+    let cpus = cpus(samples)?;
     let idle = mean(|sample| sample.idle) + mean(|sample| sample.iowait);
     Some(HostShares {
-        cpus: cpus(samples),
+        cpus,
         busy: (1.0 - idle).clamp(0.0, 1.0),
         user: mean(|sample| sample.user),
         system: mean(|sample| sample.system),
@@ -294,5 +295,21 @@ impl Assembly {
         let mut rest: Vec<Tally> = self.open.drain(..).map(|(_, tally)| tally).collect();
         rest.sort_by_key(|tally| (tally.phase == Phase::Drain, tally.start_ns));
         rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpus_are_those_of_the_host_that_was_sampled() {
+        let sample = |cores: u32| HostSample {
+            idle: 0.5,
+            cores: (0..cores).map(|core| (core, Default::default())).collect(),
+            ..HostSample::default()
+        };
+        assert_eq!(host(&[sample(3), sample(333)]).map(|host| host.cpus), Some(333));
+        assert_eq!(host(&[sample(0)]), None, "not known, rather than those of whoever reads it");
     }
 }

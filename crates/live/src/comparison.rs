@@ -11,9 +11,6 @@ use plimsoll_report::document::Document;
 use plimsoll_report::text::escape;
 use plimsoll_report::{comparison, io, render};
 
-/// A change within this share counts as no difference, as it does for `plimsoll compare`.
-const EQUIVALENT: f64 = 0.02;
-
 /// One side: a recording and, of a lab, perhaps a variant.
 struct Side {
     entry: Entry,
@@ -26,7 +23,7 @@ struct Side {
 /// If those are not two, or not known. What cannot be compared is said on the page, with the form to choose again.
 pub fn page(catalogue: &Catalogue, asked: &[(String, String)]) -> Result<Page, Refused> {
     let (a, b) = sides(catalogue, asked)?;
-    let body = match compare(catalogue.directory(), &a.text(), &b.text(), EQUIVALENT) {
+    let body = match compare(catalogue.directory(), &a.text(), &b.text(), None) {
         Ok(compared) => format!("{}{}", form(&a, &b), render::fragment(&document(&compared))),
         Err(error) => format!(
             "<main>\n<h1>Not to be compared as they are</h1>\n<p class=\"refused\">{}</p>\n{}</main>\n",

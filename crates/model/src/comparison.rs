@@ -3,6 +3,7 @@
 use crate::caveat::Caveat;
 use crate::estimate::Estimate;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -65,6 +66,9 @@ pub struct Comparison {
     pub headline: Row,
     /// By load point and metric. The intervals of one metric hold together with 95 %, however many load points there are.
     pub rows: Vec<Row>,
+    /// Parameters of the workload that are not the same: the two sides did not do the same work, and none is better at it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlike_work: Vec<Difference>,
     /// What else differs between the sides: versions, settings, parameters.
     pub differences: Vec<Difference>,
     pub caveats: Vec<Caveat>,
@@ -124,4 +128,24 @@ pub struct Difference {
     pub what: String,
     pub a: Option<String>,
     pub b: Option<String>,
+}
+
+/// The parameters of a workload that two sides are known to have had otherwise. One that only one side knows is of another
+/// version of Plimsoll, and tells nothing.
+pub fn unlike_work(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Difference> {
+    let both = a.iter().filter_map(|(name, of_a)| Some((name, of_a, b.get(name)?)));
+    let unlike = both.filter(|(_, of_a, of_b)| of_a != of_b);
+    let told = |(name, of_a, of_b): (&String, &String, &String)| Difference {
+        what: name.clone(),
+        a: Some(of_a.clone()),
+        b: Some(of_b.clone()),
+    };
+    unlike.map(told).collect()
+}
+
+/// `table_size 100000 and 250000, tables 1 and 4`: the first side's value first.
+pub fn unlike_in_words(unlike: &[Difference]) -> String {
+    let value = |value: &Option<String>| value.clone().unwrap_or_default();
+    let told = unlike.iter().map(|of| format!("{} {} and {}", of.what, value(&of.a), value(&of.b)));
+    told.collect::<Vec<_>>().join(", ")
 }

@@ -232,9 +232,10 @@ pub struct CompareArgs {
     /// Exit 4 if the interval cannot tell whether B is slower by more than --fail-if-slower allows.
     #[arg(long, requires = "fail_if_slower")]
     pub fail_if_unclear: bool,
-    /// A change within this, up or down, counts as no difference.
-    #[arg(long, default_value = "2%", value_parser = quantity::percent, value_name = "PERCENT")]
-    pub equivalent: f64,
+    /// A change within this, up or down, counts as no difference; if not given, one within what two rounds of A differ by
+    /// without any reason (from 1 % to 10 %), as in the report of a lab; 2 % of storage.
+    #[arg(long, value_parser = quantity::percent, value_name = "PERCENT")]
+    pub equivalent: Option<f64>,
     /// Print the comparison as one JSON document on standard output.
     #[arg(long)]
     pub json: bool,

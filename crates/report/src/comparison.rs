@@ -8,7 +8,7 @@ use crate::table::{Column, Table};
 use crate::terminal::{BOLD, Look, rows};
 use crate::text::{aligned, clean};
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::{Comparison, Design, Difference, Metric, Row, Side, Verdict};
+use plimsoll_model::comparison::{Comparison, Design, Difference, Metric, Row, Side, Verdict, unlike_in_words};
 
 /// The sentence, the table, then what else differs and the caveats; ends with a line break. With `colour` the sentence
 /// is bold and heads are dim, nothing else differs.
@@ -96,7 +96,7 @@ pub fn sentence(comparison: &Comparison) -> String {
         }
         (Verdict::Equivalent, Some(interval)) => format!(
             "No difference larger than {}: {} {interval}: {basis}",
-            bound(comparison.equivalence),
+            rounded_bound(comparison.equivalence),
             changed(comparison)
         ),
         (_, Some(interval)) => format!(
@@ -109,7 +109,17 @@ pub fn sentence(comparison: &Comparison) -> String {
             format!("No verdict: {}, which may be chance: {basis}; {why}", changed(comparison))
         }
     };
-    clean(&format!("{text}."))
+    let left_out = comparison.caveats.iter().any(|caveat| caveat.code == "load_points_left_out");
+    let left_out = if left_out { ", at the load points that both have alone" } else { "" };
+    clean(&format!("{}{text}{left_out}.", unlike(comparison)))
+}
+
+/// Said before anything else where the sides did not do the same work; empty where they did.
+fn unlike(comparison: &Comparison) -> String {
+    match comparison.unlike_work.as_slice() {
+        [] => String::new(),
+        all => format!("Not the same work ({}), so this is no comparison of speed: ", unlike_in_words(all)),
+    }
 }
 
 /// `new is 15.2 % slower than base`, `new takes 15.2 % longer than base`.
@@ -167,7 +177,9 @@ fn what_would_show(comparison: &Comparison) -> String {
         format!("; {} of this spread show {}", counted(comparison.a.rounds as f64, "pair"), percent(detectable));
     // More pairs than these were run where the change lies near the bound, which takes many more to tell.
     match headline.pairs_needed.filter(|needed| *needed > comparison.a.rounds) {
-        Some(needed) => format!("{shown}, {} would show {}", number(needed as f64, 0), bound(comparison.equivalence)),
+        Some(needed) => {
+            format!("{shown}, {} would show {}", number(needed as f64, 0), rounded_bound(comparison.equivalence))
+        }
         None => shown,
     }
 }
@@ -198,6 +210,11 @@ pub fn gate(comparison: &Comparison, limit: f64) -> Gate {
         Some(_) => interval_in_full(&headline.change),
         None => headline.change.missing.clone().unwrap_or_default(),
     };
+    if !comparison.unlike_work.is_empty() {
+        let unlike = unlike_in_words(&comparison.unlike_work);
+        let why = clean(&format!("gate undecided: {name} did not do the work of {} ({unlike})", comparison.a.name));
+        return Gate { decision: Decision::Undecided, why };
+    }
     let (decision, found) = match headline.worse_by_more_than(limit) {
         Some(true) => (Decision::Failed, format!("failed: {name} is slower by more than {limit_text}")),
         Some(false) => (Decision::Passed, format!("passed: {name} is not slower by more than {limit_text}")),
@@ -295,6 +312,11 @@ fn bound(share: f64) -> String {
     format!("{} %", tick(100.0 * share))
 }
 
+/// The same of one that was measured: `2.1 %`.
+fn rounded_bound(share: f64) -> String {
+    bound((1000.0 * share).round() / 1000.0)
+}
+
 /// `−15.2 %`, `+3.1 %`.
 pub(crate) fn signed_percent(share: f64) -> String {
     format!("{} %", signed(share, decimals(share)))
@@ -371,6 +393,7 @@ mod tests {
             equivalence: 0.02,
             rows: vec![headline.clone()],
             headline,
+            unlike_work: Vec::new(),
             differences: Vec::new(),
             caveats: Vec::new(),
         }
@@ -455,6 +478,23 @@ mod tests {
         let once = gate(&comparison(row(Metric::Nopm, (2.0, 1.0), None, Verdict::Unclear)), 0.05);
         assert!(once.why.ends_with("(1 pair cannot have an interval; 3 can)"), "{once:?}");
         assert_eq!((wide.decision, once.decision), (Decision::Undecided, Decision::Undecided));
+    }
+
+    #[test]
+    fn sides_that_did_other_work_are_said_to_before_any_number() {
+        let mut found = throughput(1514.0, (-0.174, -0.129), Verdict::Lower);
+        let (a, b) = (Some("100000".to_owned()), Some("250000".to_owned()));
+        found.unlike_work = vec![Difference { what: "table_size".to_owned(), a, b }];
+        let told = sentence(&found);
+        let begins =
+            "Not the same work (table_size 100000 and 250000), so this is no comparison of speed: new is 15.2 %";
+        assert!(told.starts_with(begins), "{told}");
+        let gate = gate(&found, 0.05);
+        assert_eq!(gate.decision, Decision::Undecided);
+        assert_eq!(gate.why, "gate undecided: new did not do the work of base (table_size 100000 and 250000)");
+        found.unlike_work.clear();
+        found.caveats = vec![Caveat::new("load_points_left_out", "c4 is not in all rounds")];
+        assert!(sentence(&found).ends_with(", at the load points that both have alone."));
     }
 
     #[test]

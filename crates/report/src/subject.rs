@@ -150,6 +150,8 @@ pub struct SettingRow {
     pub requested: Option<String>,
     pub effective: Option<String>,
     pub origin: String,
+    /// What was asked for is not in effect, by the judgement that proofs are made with.
+    pub differs: bool,
 }
 
 /// What was sampled second by second.

@@ -18,6 +18,7 @@ use crate::sweep::{Unit, measured_latency};
 use crate::table::{Column, Table};
 use crate::text::sentence;
 use plimsoll_model::Caveat;
+use plimsoll_model::comparison::unlike_work;
 use plimsoll_model::diagnosis::Cost;
 use plimsoll_model::io::SheetLine;
 use serde_json::{Value, json};
@@ -220,7 +221,7 @@ fn answer(systems: &[System<'_>], unit: Unit) -> String {
         return match peaks.as_slice() {
             [] => format!("{many} side by side."),
             [only] if systems.len() == 1 => format!("{only}."),
-            all => format!("Not asked the same: {many} side by side. {}.", all.join("; ")),
+            all => format!("Not asked the same{}: {many} side by side. {}.", facts::unlike(systems), all.join("; ")),
         };
     };
     let apart = best.throughput(unit).ends().0.zip(next.throughput(unit).ends().1);
@@ -241,7 +242,11 @@ fn ranked<'a, 'b>(systems: &'a [System<'b>], unit: Unit) -> Vec<(&'a System<'b>,
         Some((system, system.cells.iter().find(known)?))
     };
     let is_alike = |of: &Vec<(&System<'_>, &Cell)>| {
-        of.windows(2).all(|pair| parameters(pair[0].0, pair[0].1) == parameters(pair[1].0, pair[1].1))
+        let same = |pair: &[(&System<'_>, &Cell)]| {
+            let [a, b] = [pair[0], pair[1]].map(|(system, cell)| parameters(system, cell));
+            a.len() == b.len() && unlike_work(&a, &b).is_empty()
+        };
+        of.windows(2).all(same)
     };
     let places =
         systems.first().map_or(&[][..], |first| &first.cells).iter().filter(|cell| cell.rate_offered.is_none());

@@ -6,7 +6,7 @@
 //!
 //! - Within a trial: [`batch_means`] and [`percentile`] (a window's means and percentiles), [`steady`] (has it settled,
 //!   when does a warm-up end), [`change_points`], [`stalls`].
-//! - Across rounds: [`comparison`].
+//! - Across rounds: [`comparison`], and [`sides`] as both labs and `compare` put it.
 //! - Over loads: [`scaling`] with [`mod@knee`] and [`saturation`], [`search`].
 //!
 //! How often the intervals contain the truth is in `docs/statistics.md`, which `make coverage` prints.
@@ -23,6 +23,7 @@ pub mod percentile;
 pub mod saturation;
 pub mod scaling;
 pub mod search;
+pub mod sides;
 pub mod stalls;
 pub mod steady;
 

@@ -1,6 +1,7 @@
 //! One trial of a recording, judged: what it measured, what limited it, what a transaction cost.
 
 use super::{asked, latency, unfinished};
+use crate::proof::in_effect;
 use crate::settings::durability;
 use plimsoll_diagnosis::Observed;
 use plimsoll_model::diagnosis::{Cost, Diagnosis, StorageUse};
@@ -190,6 +191,11 @@ fn settings(view: &TrialView) -> Vec<SettingRow> {
         requested: setting.requested.clone(),
         effective: setting.effective.clone(),
         origin: setting.origin.clone(),
+        differs: setting
+            .requested
+            .as_ref()
+            .zip(setting.effective.as_ref())
+            .is_some_and(|(wanted, has)| !in_effect(name, wanted, has)),
     };
     view.settings.iter().filter(shown).map(row).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::sides::Chosen;
 use crate::settings::durability;
-use plimsoll_model::comparison::Difference;
+use plimsoll_model::comparison::{Difference, unlike_work};
 use plimsoll_record::Setting;
 use plimsoll_record::read::{RecordingView, TrialView};
 use serde_json::Value;
@@ -116,6 +116,15 @@ impl Facts {
         let differing = names.into_iter().filter(told).filter(|what| self.differ(other, what));
         let of = |facts: &Facts, what: &str| facts.values.get(what).map(joined);
         differing.map(|what| Difference { what: what.clone(), a: of(self, what), b: of(other, what) }).collect()
+    }
+
+    /// Parameters of the workload that are known of both sides and not the same: the two did not do the same work.
+    pub fn unlike_work(&self, other: &Facts) -> Vec<Difference> {
+        let of = |facts: &Facts| -> BTreeMap<String, String> {
+            let own = facts.values.iter().filter_map(|(what, values)| Some((what.strip_prefix("params.")?, values)));
+            own.map(|(name, values)| (name.to_owned(), joined(values))).collect()
+        };
+        unlike_work(&of(self), &of(other))
     }
 
     fn differ(&self, other: &Facts, what: &str) -> bool {

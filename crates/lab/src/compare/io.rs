@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use super::rounds::Round;
 use super::sides::Chosen;
-use super::{Group, caveats, geometric_mean, pairing};
+use super::{Group, caveats, pairing};
 use crate::error::LabError;
 use plimsoll_model::Caveat;
 use plimsoll_model::comparison::{Design, Difference, Side};
@@ -14,6 +14,7 @@ use plimsoll_model::io_comparison::{
 };
 use plimsoll_record::RecordError;
 use plimsoll_stats::comparison::{each_of, paired, unpaired, verdict};
+use plimsoll_stats::sides::middle;
 use serde_json::Value;
 
 /// What is never alike and tells nothing.
@@ -61,8 +62,8 @@ fn group(chosen: Chosen) -> Group {
         ended: view.manifest.ended.unwrap_or(view.manifest.started),
         points: Vec::new(),
     };
-    let rounds = chosen.recordings.iter().map(round).collect();
-    Group { facts: Facts::of(&chosen), chosen, rounds }
+    let rounds: Vec<Round> = chosen.recordings.iter().map(round).collect();
+    Group { facts: Facts::of(&chosen), chosen, all: rounds.clone(), rounds }
 }
 
 fn summaries(group: &Group) -> impl Iterator<Item = &IoSummary> {
@@ -148,7 +149,7 @@ fn change(a: &[f64], b: &[f64], design: Design, confidence: f64, equivalence: f6
     };
     // Values of 0, which alone are refused, were left out before.
     let change = change.ok()?;
-    Some(Change { a: geometric_mean(a), b: geometric_mean(b), verdict: verdict(&change, equivalence), change })
+    Some(Change { a: middle(a), b: middle(b), verdict: verdict(&change, equivalence), change })
 }
 
 /// Every line that one of the two has, in the order of the first.
@@ -283,7 +284,7 @@ mod tests {
     }
 
     fn found(home: &TempDir) -> IoComparison {
-        match compare(home.path(), "ext4", "xfs", 0.02).unwrap() {
+        match compare(home.path(), "ext4", "xfs", Some(0.02)).unwrap() {
             Compared::Storage(found) => *found,
             Compared::Runs(found) => panic!("storage was taken for runs: {found:?}"),
         }
@@ -354,7 +355,7 @@ mod tests {
             let home = servers::home();
             write(&home, "ext4", 0, Some(&summary("ext4", vec![probe("6.depth-1", 1000.0)])));
             write_b(&home);
-            compare(home.path(), "ext4", "xfs", 0.02).expect_err("a refusal").to_string()
+            compare(home.path(), "ext4", "xfs", Some(0.02)).expect_err("a refusal").to_string()
         };
         let other = refusal(&|home| write(home, "xfs", 10, Some(&summary("xfs", vec![probe("7.depth-1", 9.0)]))));
         assert!(other.contains("no measurement is in all rounds of ext4 and xfs"), "{other}");

@@ -13,15 +13,20 @@ mod sides;
 #[cfg(test)]
 mod tests;
 
+use crate::course::{METRICS, comparisons_of};
 use crate::error::LabError;
 use facts::Facts;
+use plimsoll_model::Estimate;
 use plimsoll_model::comparison::{Comparison, Design, Metric, Row, SCHEMA_VERSION, Side};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::io_comparison::IoComparison;
+use plimsoll_plan::LabPlan;
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_record::{RecordError, read};
-use plimsoll_stats::comparison::{detectable, each_of, noise_floor, paired, pairs_needed, spread, unpaired, verdict};
+use plimsoll_stats::comparison::each_of;
+use plimsoll_stats::sides::{Sides, equivalence as of_floor, floor, middle};
 use rounds::Round;
+use serde::Deserialize;
 use sides::Chosen;
 use std::path::Path;
 
@@ -31,7 +36,12 @@ struct Group {
     facts: Facts,
     /// In the order in which they began.
     rounds: Vec<Round>,
+    /// Also those that have no partner: what two of them differ by without any reason is told by all.
+    all: Vec<Round>,
 }
+
+/// A change within this share is none between storage evaluations, which have no rounds to take it from.
+const EQUIVALENT: f64 = 0.02;
 
 /// What two sides are found to be.
 #[derive(Debug)]
@@ -41,12 +51,12 @@ pub enum Compared {
 }
 
 /// Compares the sides that `a` and `b` name: recordings below `recordings` or elsewhere, as [`sides`] reads them. A
-/// change within `equivalence`, a share, counts as no difference.
+/// change within `equivalence`, a share, counts as no difference; where none is given, one within the noise floor of `a`.
 ///
 /// # Errors
 /// [`LabError::Refused`] if a side is not to be found or the two cannot be compared, [`LabError::Record`] if a
 /// recording cannot be read.
-pub fn compare(recordings: &Path, a: &str, b: &str, equivalence: f64) -> Result<Compared, LabError> {
+pub fn compare(recordings: &Path, a: &str, b: &str, equivalence: Option<f64>) -> Result<Compared, LabError> {
     let listing = read::list(recordings)?;
     let (mut of_a, mut of_b) = (Chosen::find(&listing, a)?, Chosen::find(&listing, b)?);
     of_a.must_not_share(&of_b)?;
@@ -54,7 +64,12 @@ pub fn compare(recordings: &Path, a: &str, b: &str, equivalence: f64) -> Result<
         (of_a.name, of_b.name) = (a.to_owned(), b.to_owned());
     }
     match (of_a.is_storage()?, of_b.is_storage()?) {
-        (true, true) => Ok(Compared::Storage(Box::new(io::compare(of_a, of_b, equivalence, &listing.unreadable)?))),
+        (true, true) => Ok(Compared::Storage(Box::new(io::compare(
+            of_a,
+            of_b,
+            equivalence.unwrap_or(EQUIVALENT),
+            &listing.unreadable,
+        )?))),
         (false, false) => Ok(Compared::Runs(Box::new(runs(of_a, of_b, equivalence, &listing.unreadable)?))),
         (storage, _) => {
             let (evaluated, run) = if storage { (of_a.name, of_b.name) } else { (of_b.name, of_a.name) };
@@ -65,7 +80,7 @@ pub fn compare(recordings: &Path, a: &str, b: &str, equivalence: f64) -> Result<
     }
 }
 
-fn runs(a: Chosen, b: Chosen, equivalence: f64, unreadable: &[RecordError]) -> Result<Comparison, LabError> {
+fn runs(a: Chosen, b: Chosen, equivalence: Option<f64>, unreadable: &[RecordError]) -> Result<Comparison, LabError> {
     let (mut a, mut b) = (Group::measure(a)?, Group::measure(b)?);
     pairing::align(&mut a, &mut b);
     let workload = rounds::workload(&a, &b)?;
@@ -75,18 +90,21 @@ fn runs(a: Chosen, b: Chosen, equivalence: f64, unreadable: &[RecordError]) -> R
     }
     let unpaired_because = pairing::obstacle(&a, &b);
     let design = if unpaired_because.is_none() { Design::Paired } else { Design::Unpaired };
-    let table = Table { a: &a, b: &b, common: &common, design, equivalence };
-    let headline = table.headline()?;
+    let mut table = Table { a: &a, b: &b, common: &common, design, equivalence: 0.0, among: among(&a, &b) };
+    let deciding = table.deciding()?;
+    table.equivalence = equivalence.unwrap_or_else(|| of_floor(a.floor(&common, deciding).as_ref()));
+    let headline = table.headline(deciding)?;
     Ok(Comparison {
         schema_version: SCHEMA_VERSION,
         workload,
         design,
         unpaired_because,
-        equivalence,
+        equivalence: table.equivalence,
         rows: table.rows()?,
         a: a.side(&common, headline.metric),
         b: b.side(&common, headline.metric),
         headline,
+        unlike_work: a.facts.unlike_work(&b.facts),
         differences: a.facts.differences(&b.facts),
         caveats: caveats::all(&a, &b, design, &left_out, unreadable),
     })
@@ -95,33 +113,40 @@ fn runs(a: Chosen, b: Chosen, equivalence: f64, unreadable: &[RecordError]) -> R
 impl Group {
     fn measure(chosen: Chosen) -> Result<Group, LabError> {
         let rounds = rounds::rounds(&chosen)?;
-        Ok(Group { facts: Facts::of(&chosen), chosen, rounds })
+        Ok(Group { facts: Facts::of(&chosen), chosen, all: rounds.clone(), rounds })
     }
 
     /// The metric of each round at a load point; `None` if a round has none.
-    fn at(&self, point: LoadPoint, metric: Metric) -> Option<Vec<f64>> {
-        self.rounds.iter().map(|round| round.value(point, metric)).collect()
+    fn at(&self, point: LoadPoint, metric: Metric) -> Option<Vec<Option<f64>>> {
+        self.over(&[point], metric)
     }
 
     /// The geometric mean over the load points, of each round.
-    fn over(&self, points: &[LoadPoint], metric: Metric) -> Option<Vec<f64>> {
-        let of = |round: &Round| {
-            let values: Option<Vec<f64>> = points.iter().map(|point| round.value(*point, metric)).collect();
-            values.map(|values| geometric_mean(&values))
-        };
-        self.rounds.iter().map(of).collect()
+    fn over(&self, points: &[LoadPoint], metric: Metric) -> Option<Vec<Option<f64>>> {
+        // All rounds have it, or none is told.
+        self.rounds.iter().map(|round| over(round, points, metric).map(Some)).collect()
+    }
+
+    /// What two of its rounds differ by without any reason.
+    fn floor(&self, points: &[LoadPoint], metric: Metric) -> Option<Estimate> {
+        floor(&self.all.iter().map(|round| over(round, points, metric)).collect::<Vec<_>>())
     }
 
     fn side(&self, points: &[LoadPoint], metric: Metric) -> Side {
-        let rounds = self.over(points, metric);
         Side {
             name: self.chosen.name.clone(),
             variant: self.chosen.variant.clone(),
             recordings: self.chosen.recordings.iter().map(|view| view.directory.display().to_string()).collect(),
             rounds: self.rounds.len(),
-            noise_floor: rounds.and_then(|rounds| noise_floor(&rounds).ok()),
+            noise_floor: self.floor(points, metric),
         }
     }
+}
+
+/// The geometric mean over the load points; none if one of these has no value.
+fn over(round: &Round, points: &[LoadPoint], metric: Metric) -> Option<f64> {
+    let values: Option<Vec<f64>> = points.iter().map(|point| round.value(*point, metric)).collect();
+    values.map(|values| middle(&values))
 }
 
 /// What the rows of a comparison are made from.
@@ -131,24 +156,31 @@ struct Table<'a> {
     common: &'a [LoadPoint],
     design: Design,
     equivalence: f64,
+    /// How many comparisons hold together.
+    among: usize,
 }
 
 impl Table<'_> {
-    /// What decides, over all load points together. At a set rate throughput is what was offered, so there it is p99.
-    fn headline(&self) -> Result<Row, LabError> {
+    /// What decides. At a set rate throughput is what was offered, so there it is p99.
+    fn deciding(&self) -> Result<Metric, LabError> {
         let at_set_rates = self.common.iter().all(|point| point.rate.is_some());
         let throughput = [Metric::Nopm, Metric::TransactionsPerSecond];
         let candidates = if at_set_rates { &[Metric::P99Ms][..] } else { &throughput };
-        let both =
-            |metric: &Metric| Some((*metric, self.a.over(self.common, *metric)?, self.b.over(self.common, *metric)?));
-        let Some((metric, a, b)) = candidates.iter().find_map(both) else {
-            return Err(self.incomplete(candidates));
+        let both = |metric: &&Metric| {
+            self.a.over(self.common, **metric).is_some() && self.b.over(self.common, **metric).is_some()
         };
+        candidates.iter().find(both).copied().ok_or_else(|| self.incomplete(candidates))
+    }
+
+    /// What decides, over all load points together.
+    fn headline(&self, deciding: Metric) -> Result<Row, LabError> {
+        let both = self.a.over(self.common, deciding).zip(self.b.over(self.common, deciding));
         let point = match self.common {
             [only] => Some(*only),
             _ => None,
         };
-        self.row(point, metric, &a, &b, CONFIDENCE)
+        let (a, b) = both.ok_or_else(|| self.incomplete(&[deciding]))?;
+        self.row(point, deciding, (&a, &b), each_of(self.among, CONFIDENCE))
     }
 
     /// Which round has none of the figures that could decide.
@@ -169,14 +201,12 @@ impl Table<'_> {
     }
 
     fn rows(&self) -> Result<Vec<Row>, LabError> {
-        const METRICS: [Metric; 4] =
-            [Metric::TransactionsPerSecond, Metric::Nopm, Metric::P99Ms, Metric::ServerCpuUsPerTransaction];
-        let confidence = each_of(self.common.len(), CONFIDENCE);
+        let confidence = each_of(self.among * self.common.len(), CONFIDENCE);
         let mut rows = Vec::new();
         for metric in METRICS {
             for point in self.common {
                 if let (Some(a), Some(b)) = (self.a.at(*point, metric), self.b.at(*point, metric)) {
-                    rows.push(self.row(Some(*point), metric, &a, &b, confidence)?);
+                    rows.push(self.row(Some(*point), metric, (&a, &b), confidence)?);
                 }
             }
         }
@@ -187,32 +217,20 @@ impl Table<'_> {
         &self,
         point: Option<LoadPoint>,
         metric: Metric,
-        a: &[f64],
-        b: &[f64],
+        (a, b): (&[Option<f64>], &[Option<f64>]),
         confidence: f64,
     ) -> Result<Row, LabError> {
-        let pairs: Vec<(f64, f64)> = a.iter().copied().zip(b.iter().copied()).collect();
-        let (change, spread) = match self.design {
-            Design::Paired => (paired(&pairs, confidence), spread(&pairs)),
-            Design::Unpaired => (unpaired(a, b, confidence), None),
-        };
-        let change = change.map_err(|refusal| LabError::Refused(refusal.to_string()))?;
-        Ok(Row {
-            connections: point.map(|point| point.connections),
-            rate_offered: point.and_then(|point| point.rate),
-            metric,
-            a: geometric_mean(a),
-            b: geometric_mean(b),
-            verdict: verdict(&change, self.equivalence),
-            change,
-            detectable: spread.and_then(|spread| detectable(spread, pairs.len())),
-            pairs_needed: spread
-                .map(|spread| pairs_needed(spread, self.equivalence))
-                .filter(|pairs| *pairs < usize::MAX),
-        })
+        let at = (point.map(|point| point.connections), point.and_then(|point| point.rate));
+        let row = Sides::new(self.design, a, b).row(at, metric, confidence, self.equivalence);
+        row.map_err(|refusal| LabError::Refused(refusal.to_string()))
     }
 }
 
-fn geometric_mean(values: &[f64]) -> f64 {
-    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+/// How many comparisons there are: of two variants of one lab those that the lab makes, so that both say the same.
+fn among(a: &Group, b: &Group) -> usize {
+    let plan = match (a.chosen.recordings.as_slice(), b.chosen.recordings.as_slice()) {
+        ([one], [other]) if one.directory == other.directory => LabPlan::deserialize(&one.manifest.plan).ok(),
+        _ => None,
+    };
+    plan.map_or(1, |plan| comparisons_of(&plan).max(1))
 }

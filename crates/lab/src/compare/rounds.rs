@@ -2,6 +2,7 @@
 
 use super::Group;
 use super::sides::Chosen;
+use crate::course::{METRICS, Quantity};
 use crate::error::LabError;
 use hdrhistogram::Histogram;
 use jiff::{SignedDuration, Timestamp};
@@ -66,8 +67,19 @@ fn round(directory: &Path, number: u32, trials: &[&TrialView]) -> Result<Round, 
         number,
         started: trials.iter().map(|trial| trial.facts.started).min().unwrap_or_default(),
         ended: trials.iter().map(ended).max().unwrap_or_default(),
-        points: points.into_iter().map(|(point, sum)| (point, sum.figures())).collect(),
+        points: points.into_iter().map(|(point, sum)| (point, summed(trials, point, &sum))).collect(),
     })
+}
+
+/// What was measured at a load point: what the lab has summed up where it has, so that both say the same of a trial.
+fn summed(trials: &[&TrialView], point: LoadPoint, sum: &Sum) -> BTreeMap<Metric, f64> {
+    let mut of_lab = trials.iter().filter(|trial| load_point(trial).is_ok_and(|of| of == point));
+    let outcome = match (of_lab.next(), of_lab.next()) {
+        (Some(only), None) => only.outcome.as_ref().filter(|outcome| outcome.point.is_some()),
+        _ => None,
+    };
+    let Some(outcome) = outcome else { return sum.figures() };
+    METRICS.iter().filter_map(|metric| Some((*metric, Quantity::Of(*metric).value(outcome)?))).collect()
 }
 
 fn load_point(trial: &TrialView) -> Result<LoadPoint, LabError> {

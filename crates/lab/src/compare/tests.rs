@@ -6,15 +6,16 @@ use super::Compared;
 use crate::error::LabError;
 use jiff::{SignedDuration, Timestamp};
 use plimsoll_model::Caveat;
-use plimsoll_model::comparison::{Comparison, Design, Metric, Verdict};
+use plimsoll_model::comparison::{Comparison, Design, Difference, Metric, Verdict};
 use plimsoll_model::samples::{Interval, Phase, ServerSample};
 use plimsoll_model::summary::{SCHEMA_VERSION, Summary, TargetFacts};
 use plimsoll_plan::points::LoadPoint;
-use plimsoll_record::{Manifest, Recording, Setting, Status, TrialFacts, TrialWriter};
+use plimsoll_record::{Manifest, Recording, Setting, Status, TrialFacts, TrialWriter, read};
 use plimsoll_stats::latency::new_histogram;
 use plimsoll_testkit::servers;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -95,7 +96,7 @@ impl Desk {
     }
 
     fn compare(&self, a: &str, b: &str) -> Result<Comparison, LabError> {
-        match super::compare(self.home.path(), a, b, 0.02)? {
+        match super::compare(self.home.path(), a, b, Some(0.02))? {
             Compared::Runs(found) => Ok(*found),
             Compared::Storage(found) => panic!("runs were taken for storage: {found:?}"),
         }
@@ -445,4 +446,21 @@ fn servers_of_other_versions_differ_only_in_what_was_asked() {
     let found = desk.compare("base", "new").unwrap();
     let named: Vec<_> = found.differences.iter().map(|difference| difference.what.as_str()).collect();
     assert_eq!(named, ["settings.version"]);
+}
+
+#[test]
+fn other_parameters_of_the_workload_are_told_before_the_verdict() {
+    let desk = Desk::with("ABABAB", &[1000, 1010, 990], &[1200, 1210, 1190]);
+    assert_eq!(desk.compare("base", "new").unwrap().unlike_work, []);
+    for recording in read::list(desk.home.path()).unwrap().recordings.iter().filter(|of| of.manifest.name == "new") {
+        for trial in read::trial_directories(&recording.directory).unwrap() {
+            let mut facts: serde_json::Value =
+                serde_json::from_str(&fs::read_to_string(trial.join("trial.json")).unwrap()).unwrap();
+            facts["parameters"]["params"]["tables"] = 4.into();
+            fs::write(trial.join("trial.json"), facts.to_string()).unwrap();
+        }
+    }
+    let unlike = desk.compare("base", "new").unwrap().unlike_work;
+    let (a, b) = (Some("1".to_owned()), Some("4".to_owned()));
+    assert_eq!(unlike, [Difference { what: "tables".to_owned(), a, b }]);
 }

@@ -1,10 +1,11 @@
 //! Two sides against each other in interleaved pairs.
 
-use super::quantity::{Quantity, middle};
+use super::quantity::Quantity;
 use super::{Turn, draw};
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_plan::lab::Variant;
 use plimsoll_plan::points::LoadPoint;
+use plimsoll_stats::sides::middle;
 
 /// One side of a block.
 #[derive(Clone, Debug, PartialEq)]

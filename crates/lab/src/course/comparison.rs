@@ -1,7 +1,7 @@
 //! Each variant of a grid against the first that does the same work.
 
 use super::grid::points;
-use super::quantity::{Quantity, deciding, middle};
+use super::quantity::{Quantity, deciding};
 use super::summary::cell_risks;
 use super::{Ended, seeks_line};
 use plimsoll_model::comparison::{Design, Metric, Row};
@@ -11,14 +11,12 @@ use plimsoll_model::lab::{TrialOutcome, VariantComparison};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Order, Variant};
 use plimsoll_plan::points::LoadPoint;
-use plimsoll_stats::comparison::{detectable, each_of, noise_floor, paired, pairs_needed, spread, unpaired, verdict};
+use plimsoll_stats::comparison::each_of;
+use plimsoll_stats::sides::{self, Sides, middle};
 
-const METRICS: [Metric; 4] =
+/// What a comparison tells of each load point.
+pub const METRICS: [Metric; 4] =
     [Metric::TransactionsPerSecond, Metric::Nopm, Metric::P99Ms, Metric::ServerCpuUsPerTransaction];
-/// A difference below this share matters to nobody.
-const LEAST: f64 = 0.01;
-/// On no machine is the floor so high that more than this goes for no difference.
-const MOST: f64 = 0.1;
 
 /// Variants of a grid against those that they are [paired](pairs) with, where these share a load point. The intervals of
 /// what decides hold together with 95 % over all comparisons, those of one metric over all comparisons and load points
@@ -28,6 +26,12 @@ pub(super) fn comparisons(plan: &LabPlan, ended: &[Ended]) -> Vec<VariantCompari
     let pairs = pairs(&measured);
     let among = pairs.len();
     pairs.into_iter().filter_map(|(a, b)| Pairing::new(plan, ended, a, b, among)?.comparison()).collect()
+}
+
+/// How many comparisons of variants a plan makes.
+pub fn comparisons_of(plan: &LabPlan) -> usize {
+    let measured: Vec<&Variant> = plan.variants.iter().filter(|variant| !seeks_line(plan, variant)).collect();
+    pairs(&measured).len()
 }
 
 /// Each variant after the one that it is compared with: the first with the same work on the same data; of those whose
@@ -68,12 +72,6 @@ struct Pairing<'a> {
     among: usize,
 }
 
-/// The values of two sides: of the same rounds where they are paired.
-struct Sides {
-    a: Vec<f64>,
-    b: Vec<f64>,
-}
-
 impl<'a> Pairing<'a> {
     fn new(plan: &LabPlan, ended: &'a [Ended], a: &'a Variant, b: &'a Variant, among: usize) -> Option<Pairing<'a>> {
         let mut points = points(&[a]);
@@ -91,8 +89,8 @@ impl<'a> Pairing<'a> {
 
     fn comparison(&self) -> Option<VariantComparison> {
         let of_first = self.values(&self.a.name, &self.points, self.deciding);
-        let floor = noise_floor(&of_first.into_iter().flatten().collect::<Vec<_>>()).ok();
-        let equivalence = floor.as_ref().map_or(LEAST, |floor| floor.value.clamp(LEAST, MOST));
+        let floor = sides::floor(&of_first);
+        let equivalence = sides::equivalence(floor.as_ref());
         let all = self.row(&self.points, self.deciding, each_of(self.among, CONFIDENCE), equivalence)?;
         let confidence = each_of(self.among * self.points.len(), CONFIDENCE);
         let each = METRICS.into_iter().flat_map(|metric| self.points.iter().map(move |point| (metric, point)));
@@ -112,36 +110,10 @@ impl<'a> Pairing<'a> {
 
     /// One metric over some load points together; none if no round has it.
     fn row(&self, points: &[LoadPoint], metric: Metric, confidence: f64, equivalence: f64) -> Option<Row> {
-        let Sides { a, b } = self.sides(points, metric);
-        let pairs: Vec<(f64, f64)> = a.iter().copied().zip(b.iter().copied()).collect();
-        let (change, spread) = match self.design {
-            Design::Paired => (paired(&pairs, confidence).ok()?, spread(&pairs)),
-            Design::Unpaired => (unpaired(&a, &b, confidence).ok()?, None),
-        };
-        let needed = spread.map(|spread| pairs_needed(spread, equivalence));
-        let only = if let [only] = points { Some(*only) } else { None };
-        Some(Row {
-            connections: only.map(|point| point.connections),
-            rate_offered: only.and_then(|point| point.rate),
-            metric,
-            a: middle(&a),
-            b: middle(&b),
-            verdict: verdict(&change, equivalence),
-            change,
-            detectable: spread.and_then(|spread| detectable(spread, pairs.len())),
-            pairs_needed: needed.filter(|needed| *needed < usize::MAX),
-        })
-    }
-
-    fn sides(&self, points: &[LoadPoint], metric: Metric) -> Sides {
         let (a, b) = (self.values(&self.a.name, points, metric), self.values(&self.b.name, points, metric));
-        match self.design {
-            Design::Paired => {
-                let (a, b) = a.into_iter().zip(b).filter_map(|(a, b)| Some((a?, b?))).unzip();
-                Sides { a, b }
-            }
-            Design::Unpaired => Sides { a: a.into_iter().flatten().collect(), b: b.into_iter().flatten().collect() },
-        }
+        let only = if let [only] = points { Some(*only) } else { None };
+        let at = (only.map(|point| point.connections), only.and_then(|point| point.rate));
+        Sides::new(self.design, &a, &b).row(at, metric, confidence, equivalence).ok()
     }
 
     /// By round, the geometric mean over the load points; none if one of these has no value.

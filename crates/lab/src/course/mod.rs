@@ -20,6 +20,9 @@ pub mod summary;
 mod tests;
 mod words;
 
+pub(crate) use comparison::{METRICS, comparisons_of};
+pub(crate) use quantity::Quantity;
+
 use grid::Grid;
 use ladder::Staircase;
 use load_line::Lines;

@@ -78,11 +78,6 @@ pub fn deciding<'a>(points: &[LoadPoint], outcomes: impl Iterator<Item = &'a Tri
     }
 }
 
-/// Geometric mean.
-pub fn middle(values: &[f64]) -> f64 {
-    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
-}
-
 /// Geometric mean of the rounds with the t interval of their logarithms; `None` without rounds.
 pub fn over_rounds(values: &[f64]) -> Option<Estimate> {
     // Each round against 1.

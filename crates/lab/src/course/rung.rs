@@ -17,7 +17,7 @@
 //! there.
 
 use super::block::Block;
-use super::quantity::{Quantity, middle};
+use super::quantity::Quantity;
 use super::words::{change, counted, percent, signed_range};
 use plimsoll_model::comparison::Metric;
 use plimsoll_model::durability::Risks;
@@ -25,6 +25,7 @@ use plimsoll_model::lab::{LadderStep, Proof, ProofVerdict, RungVerdict};
 use plimsoll_model::{Class, Estimate};
 use plimsoll_plan::lab::Rung;
 use plimsoll_stats::comparison::{noise_floor, paired, pairs_needed, spread};
+use plimsoll_stats::sides::middle;
 
 /// Fewest complete pairs that can say anything.
 pub(super) const FEWEST_PAIRS: usize = 3;

@@ -24,6 +24,7 @@ use plimsoll_wire::text::identifier;
 use process::Process;
 use std::collections::BTreeMap;
 use value::Match;
+pub(crate) use value::in_effect;
 
 /// What to ask a connection of the load's own for [`in_the_load`].
 pub const QUESTION: &str = "SHOW SESSION VARIABLES";

@@ -20,6 +20,11 @@ pub(super) enum Match {
     Different,
 }
 
+/// Whether what was asked for is in effect, as the server has it or rounded.
+pub fn in_effect(name: &str, requested: &str, effective: &str) -> bool {
+    compare(name, requested, effective) != Match::Different
+}
+
 /// Compares what was asked for with what a server has, whichever way each is written.
 pub(super) fn compare(name: &str, requested: &str, effective: &str) -> Match {
     if same_value(requested, effective) || aliases(requested, effective) {
@@ -51,6 +56,12 @@ fn includes(requested: &str, effective: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_rounded_is_in_effect() {
+        assert!(in_effect("innodb_buffer_pool_size", "1000M", "1073741824"));
+        assert!(!in_effect("innodb_buffer_pool_size", "300M", "402653184"));
+    }
 
     #[test]
     fn values_are_the_same_rounded_or_different() {

@@ -6,17 +6,20 @@ use crate::figure::bars::{self, Bars};
 use crate::figure::curves::{self, Curves, Line, Place};
 use crate::figure::load_line;
 use crate::figure::staircase::{self, Staircase, Step};
-use crate::format::{counted, load};
+use crate::format::{counted, load, short};
 use crate::interval::Measured;
 use crate::subject::{MeasuredAt, Published, Recorded};
 use plimsoll_model::Estimate;
 use plimsoll_model::comparison::Metric;
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict};
 
+/// Said where printed numbers are left out.
+const FAR: &str = " What was published is left out whole, since some of it is more than 4 times as much or as little: see \
+                   Published and measured here.";
 /// More lines than these cannot be told apart.
 const MOST_LINES: usize = 8;
-/// A printed number that differs by more than this factor is left to the figure of what was published: on one axis with
-/// what was measured it would leave no room for it.
+/// A line, or the bars, of which a printed number differs by more than this factor from what was measured is left out
+/// whole, and that is said: on one axis it would leave no room for it.
 const MOST_APART: f64 = 4.0;
 
 /// What is drawn upwards.
@@ -85,8 +88,9 @@ fn steps(recorded: &Recorded, ladder: &Ladder) -> Staircase {
         caption: format!(
             "The ladder of {}: each rung on top of those that were kept before it. Whether a rung is kept is decided by \
              pairs of trials with and without it, one right after the other; the percents are of these pairs, the bars \
-             of the trials with the rung.",
-            ladder.variant
+             of the trials with the rung.{}",
+            ladder.variant,
+            if together { "" } else { FAR }
         ),
         base_name: ladder.variant.clone(),
         base: bare(ladder.steps.iter().find_map(|step| step.without)),
@@ -97,7 +101,7 @@ fn steps(recorded: &Recorded, ladder: &Ladder) -> Staircase {
 
 /// Whether a printed number may share an axis with a measured one.
 fn is_near(printed: f64, measured: Option<f64>) -> bool {
-    measured.is_some_and(|measured| (printed / measured).max(measured / printed) <= MOST_APART)
+    measured.is_some_and(|measured| apart(printed, measured) <= MOST_APART)
 }
 
 /// A number that the source printed of what was measured here.
@@ -111,8 +115,7 @@ fn printed_of(recorded: &Recorded, cell: &Cell, unit: Unit) -> Option<f64> {
     let is_it = |at: &MeasuredAt| {
         (&at.variant, at.connections, at.rate_offered) == (&cell.variant, cell.connections, cell.rate_offered)
     };
-    let measured = (unit.of)(cell).map(|estimate| estimate.value);
-    printed(recorded, unit.metric, is_it).filter(|printed| is_near(*printed, measured))
+    printed(recorded, unit.metric, is_it)
 }
 
 /// What all variants do: curves if some were measured at several load points, else bars. Variants that were measured at
@@ -126,28 +129,37 @@ fn of_cells(recorded: &Recorded, cells: &[Cell]) -> Vec<Figure> {
         measured.iter().partition(|cell| measured.iter().filter(|other| other.variant == cell.variant).count() > 1);
     let curves = of_lines(recorded, if swept.is_empty() { &measured } else { &swept }, unit, axis);
     let point = |cell: &Cell| (cell.connections, cell.rate_offered);
-    let beside = match (&curves, single.first()) {
-        (None, _) => measured.clone(),
-        (Some(_), Some(first)) if !swept.is_empty() && single.iter().all(|cell| point(cell) == point(first)) => {
+    let beside = match (curves.is_empty(), single.first()) {
+        (true, _) => measured.clone(),
+        (false, Some(first)) if !swept.is_empty() && single.iter().all(|cell| point(cell) == point(first)) => {
             measured.iter().copied().filter(|cell| point(cell) == point(first)).collect()
         }
-        (Some(_), _) => Vec::new(),
+        (false, _) => Vec::new(),
     };
     let means = "Geometric means over the rounds; strokes are 95 % intervals.";
-    let (id, caption) = match single.first().filter(|_| curves.is_some()) {
+    let (id, caption) = match single.first().filter(|_| !curves.is_empty()) {
         Some(at) => {
             ("throughput-beside", format!("All variants at {}. {means}", load(at.connections, at.rate_offered)))
         }
         None => ("throughput", means.to_owned()),
     };
-    let bars = (!beside.is_empty()).then(|| bars::draw(id, &grouped(recorded, &beside, unit), &caption)).flatten();
+    let bars = (!beside.is_empty()).then(|| {
+        let (bars, left_out) = grouped(recorded, &beside, unit);
+        bars::draw(id, &bars, &format!("{caption}{left_out}"))
+    });
+    let bars = bars.flatten();
     curves.into_iter().chain(bars).collect()
 }
 
-/// A line for each variant, if there are not too many and any has several load points.
-fn of_lines(recorded: &Recorded, measured: &[&Cell], unit: Unit, axis: Axis) -> Option<Figure> {
+/// A line for each variant, if there are not too many and any has several load points, with what was published where it
+/// is near; then those that something was published of, each indexed to its own peak.
+fn of_lines(recorded: &Recorded, measured: &[&Cell], unit: Unit, axis: Axis) -> Vec<Figure> {
     let lines = lines(recorded, measured, unit, axis);
-    if (1..=MOST_LINES).contains(&lines.len()) {
+    let published: Vec<Printed> = lines.iter().filter_map(|line| published_line(recorded, line, unit, axis)).collect();
+    let indexed = indexed(&lines, &published, axis);
+    let (near, far): (Vec<Printed>, Vec<Printed>) = published.into_iter().partition(|of| of.apart <= MOST_APART);
+    let lines: Vec<Line> = lines.into_iter().chain(near.into_iter().map(|of| of.line)).collect();
+    let absolute = (1..=MOST_LINES).contains(&lines.len()).then(|| {
         let curves = Curves {
             axis: axis.title().to_owned(),
             what: unit.what.to_owned(),
@@ -157,12 +169,65 @@ fn of_lines(recorded: &Recorded, measured: &[&Cell], unit: Unit, axis: Axis) -> 
         };
         let caption = format!(
             "Throughput and latency over {}, a line for each variant; strokes are 95 % intervals over the rounds, rings \
-             with a line through them knees, and dotted lines fitted models, where there are any.",
-            axis.title()
+             with a line through them knees, and dotted lines fitted models, where there are any.{}",
+            axis.title(),
+            left_out(&far)
         );
-        return curves::draw("throughput", &curves, &caption);
+        curves::draw("throughput", &curves, &caption)
+    });
+    absolute.flatten().into_iter().chain(indexed).collect()
+}
+
+/// Says what is not drawn; empty if all is.
+fn left_out(far: &[Printed]) -> String {
+    let names: Vec<&str> = far.iter().map(|of| of.line.name.as_str()).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        names => format!(
+            " What was published of {} is left out whole, since it is up to {} times as much or as little; the next \
+             figure has it.",
+            names.join(", "),
+            short(far.iter().map(|of| of.apart).fold(1.0, f64::max))
+        ),
     }
-    None
+}
+
+/// Measured and published lines of the variants that have both, each in percent of its own peak: other machines give
+/// other numbers, but shapes can be compared.
+fn indexed(measured: &[Line], published: &[Printed], axis: Axis) -> Option<Figure> {
+    let is_published = |line: &&Line| published.iter().any(|of| of.line.name == line.name);
+    let published = published.iter().map(|of| &of.line);
+    let both: Vec<Line> = measured.iter().filter(is_published).chain(published).filter_map(of_own_peak).collect();
+    let curves = Curves {
+        axis: axis.title().to_owned(),
+        what: "share of its own peak".to_owned(),
+        unit: "%, 100 % = each line’s own peak".to_owned(),
+        lines: both,
+        ..Curves::default()
+    };
+    let caption = "What was measured here and what was published, each line in percent of its own peak: the shapes can be \
+                   compared where the machines cannot. Strokes are 95 % intervals of what was measured.";
+    (1..=MOST_LINES)
+        .contains(&curves.lines.len())
+        .then(|| curves::draw("throughput-indexed", &curves, caption))
+        .flatten()
+}
+
+/// A line in percent of its highest value; none of one that has none.
+fn of_own_peak(line: &Line) -> Option<Line> {
+    let peak = line.places.iter().filter_map(|place| place.throughput.value).fold(0.0, f64::max);
+    let place = |place: &Place| Place {
+        x: place.x,
+        throughput: place.throughput.scaled(100.0 / peak),
+        disturbed: place.disturbed,
+        ..Place::default()
+    };
+    (peak > 0.0).then(|| Line {
+        name: line.name.clone(),
+        places: line.places.iter().map(place).collect(),
+        is_published: line.is_published,
+        ..Line::default()
+    })
 }
 
 /// Over what throughput is drawn.
@@ -188,14 +253,18 @@ impl Axis {
     }
 
     fn x(self, cell: &Cell) -> f64 {
+        self.of_load(cell.connections, cell.rate_offered)
+    }
+
+    fn of_load(self, connections: usize, rate: Option<f64>) -> f64 {
         match self {
-            Axis::Connections => cell.connections as f64,
-            Axis::Rate => cell.rate_offered.unwrap_or(0.0),
+            Axis::Connections => connections as f64,
+            Axis::Rate => rate.unwrap_or(0.0),
         }
     }
 }
 
-/// A line for each variant that has several places, and what the source printed for it.
+/// A line for each variant that has several places.
 fn lines(recorded: &Recorded, cells: &[&Cell], unit: Unit, axis: Axis) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for cell in cells {
@@ -210,32 +279,57 @@ fn lines(recorded: &Recorded, cells: &[&Cell], unit: Unit, axis: Axis) -> Vec<Li
             None => {
                 let scaling = recorded.scaling.iter().find(|of| of.0 == cell.variant && axis == Axis::Connections);
                 let (name, scaling) = (cell.variant.clone(), scaling.map(|of| of.1.clone()));
-                lines.push(Line { name, places: vec![place], scaling, is_published: false });
+                lines.push(Line { name, places: vec![place], scaling, ..Line::default() });
             }
         }
     }
-    let printed: Vec<Line> =
-        lines.iter().filter_map(|line| published_line(recorded, (cells, &line.name), unit, axis)).collect();
-    lines.extend(printed);
     for line in &mut lines {
         line.places.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
     lines
 }
 
-/// What the source printed of several load points of a variant.
-fn published_line(recorded: &Recorded, (cells, name): (&[&Cell], &str), unit: Unit, axis: Axis) -> Option<Line> {
-    let place = |cell: &&Cell| {
-        let value = printed_of(recorded, cell, unit)?;
-        let throughput = Measured { value: Some(value), estimate: None, ..Measured::default() };
-        Some(Place { x: axis.x(cell), throughput, ..Place::default() })
+/// A line that was printed.
+struct Printed {
+    line: Line,
+    /// By which factor it differs from what was measured, at most; from 1.
+    apart: f64,
+}
+
+/// All that the source printed of several load points of a variant, also of those that were not measured here.
+fn published_line(recorded: &Recorded, measured: &Line, unit: Unit, axis: Axis) -> Option<Printed> {
+    let name = measured.name.as_str();
+    let peak = measured.places.iter().filter_map(|place| place.throughput.value).reduce(f64::max)?;
+    let of_it = recorded.published.iter().filter(|of| of.printed.metric == unit.metric && of.printed.kind.is_result());
+    let place = |of: &Published| {
+        let x = match &of.at {
+            Some(at) if at.variant == name => axis.of_load(at.connections, at.rate_offered),
+            None if axis == Axis::Connections && of.printed.variant.as_deref() == Some(name) => {
+                of.printed.connections? as f64
+            }
+            _ => return None,
+        };
+        let throughput = Measured { value: Some(of.printed.value?), ..Measured::default() };
+        let measured = of.measured.as_ref().map_or(peak, |measured| measured.value);
+        Some((Place { x, throughput, ..Place::default() }, apart(of.printed.value?, measured)))
     };
-    let places: Vec<Place> = cells.iter().filter(|cell| cell.variant == name).filter_map(place).collect();
-    (places.len() > 1).then(|| Line { name: name.to_owned(), places, is_published: true, ..Line::default() })
+    let mut places: Vec<(Place, f64)> = of_it.filter_map(place).collect();
+    places.sort_by(|a, b| a.0.x.total_cmp(&b.0.x));
+    places.dedup_by(|a, b| a.0.x == b.0.x);
+    let apart = places.iter().map(|(_, apart)| *apart).fold(1.0, f64::max);
+    let places: Vec<Place> = places.into_iter().map(|(place, _)| place).collect();
+    let line = Line { name: name.to_owned(), places, is_published: true, ..Line::default() };
+    (line.places.len() > 1).then_some(Printed { line, apart })
+}
+
+/// By which factor two numbers differ, from 1.
+fn apart(a: f64, b: f64) -> f64 {
+    (a / b).max(b / a)
 }
 
 /// Variants as bars: `group/member` stand in groups, several load points are members of their variant.
-fn grouped(recorded: &Recorded, cells: &[&Cell], unit: Unit) -> Bars {
+/// With what is to be said of printed numbers that are left out.
+fn grouped(recorded: &Recorded, cells: &[&Cell], unit: Unit) -> (Bars, &'static str) {
     let several =
         cells.iter().any(|cell| cell.connections != cells[0].connections || cell.rate_offered != cells[0].rate_offered);
     let split = |cell: &Cell| match (several, cell.variant.split_once('/')) {
@@ -263,10 +357,16 @@ fn grouped(recorded: &Recorded, cells: &[&Cell], unit: Unit) -> Bars {
         bars.groups.iter().map(|group| bars.members.iter().map(|member| value(group, member)).collect()).collect();
     let published: Vec<Vec<Option<f64>>> =
         bars.groups.iter().map(|group| bars.members.iter().map(|member| source(group, member)).collect()).collect();
-    if published.iter().flatten().any(Option::is_some) {
-        bars.published = published;
+    let near = published.iter().flatten().zip(bars.values.iter().flatten());
+    let near = near.filter_map(|(printed, measured)| Some(is_near((*printed)?, measured.value))).collect::<Vec<bool>>();
+    match (near.is_empty(), near.iter().all(|near| *near)) {
+        (true, _) => (bars, ""),
+        (false, true) => {
+            bars.published = published;
+            (bars, "")
+        }
+        (false, false) => (bars, FAR),
     }
-    bars
 }
 
 fn add(names: &mut Vec<String>, name: String) {

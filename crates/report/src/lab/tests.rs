@@ -1,7 +1,7 @@
 use super::terminal;
 use crate::document::Figure;
 use crate::render::{Format, render};
-use crate::subject::{Environment, Published, Recorded, Series, SettingRow, Subject, Trial};
+use crate::subject::{Environment, MeasuredAt, Published, Recorded, Series, SettingRow, Subject, Trial};
 use crate::terminal::Look;
 use plimsoll_model::comparison::{self, Design, Metric, Row};
 use plimsoll_model::diagnosis::{Bottleneck, Cost, Diagnosis, Verdict};
@@ -463,5 +463,53 @@ fn names_of_a_plan_are_harmless_in_every_format() {
         // Cells of a table are no markup.
         assert!(format == Format::Csv || !text.contains("<script>alert"), "{format:?}");
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{format:?}");
+    }
+}
+
+/// A lab of `fc` at four load points, and what a source printed of them and of one more.
+fn swept(printed: [f64; 5]) -> Recorded {
+    let loads = [2, 8, 32, 64, 128];
+    let at = |connections, transactions| Cell { connections, ..cell("fc", transactions) };
+    let measured = [100.0, 400.0, 1000.0, 900.0];
+    let cells: Vec<Cell> = loads.into_iter().zip(measured).map(|(load, rate)| at(load, rate)).collect();
+    let published = loads.into_iter().zip(printed).enumerate().map(|(place, (connections, value))| {
+        let (metric, variant) = ("transactions_per_second".to_owned(), Some("fc".to_owned()));
+        let printed =
+            Printed { metric, variant, connections: Some(connections), value: Some(value), ..Printed::default() };
+        let here = MeasuredAt { variant: "fc".to_owned(), connections, ..MeasuredAt::default() };
+        let estimate = measured.get(place).map(|rate| estimate(*rate, 0.98 * rate, 1.02 * rate));
+        Published { printed, at: estimate.as_ref().map(|_| here), measured: estimate, ..Published::default() }
+    });
+    let published = published.collect();
+    let summary =
+        LabSummary { cells, ladders: Vec::new(), comparisons: Vec::new(), load_lines: Vec::new(), ..summary() };
+    Recorded { published, ..recorded(summary, rounds("fc", [CPU; 3])) }
+}
+
+/// The cells of the column of what was published in a figure's table.
+fn printed_in(document: &crate::document::Document, id: &str) -> Option<Vec<String>> {
+    let figure = document.figures().find(|figure| figure.id == id).expect("it is drawn");
+    let column = figure.table.columns.iter().find(|column| column.name == "fc, published");
+    column.map(|column| column.cells.clone())
+}
+
+#[test]
+fn a_published_line_is_drawn_whole_or_said_to_be_left_out_whole() {
+    let near = crate::document(&swept([90.0, 410.0, 1200.0, 1100.0, 1000.0]));
+    let drawn = printed_in(&near, "throughput").expect("a line");
+    assert_eq!(drawn, ["90.0", "410.0", "1,200.0", "1,100.0", "1,000.0"], "also where nothing was measured");
+    let far = crate::document(&swept([90.0, 410.0, 5000.0, 1100.0, 1000.0]));
+    assert_eq!(printed_in(&far, "throughput"), None, "not in parts");
+    let figure = far.figures().find(|figure| figure.id == "throughput").expect("it is drawn");
+    assert!(
+        figure.caption.contains("left out whole, since it is up to 5.00 times as much or as little"),
+        "{}",
+        figure.caption
+    );
+    for document in [near, far] {
+        let shares = printed_in(&document, "throughput-indexed").expect("a line");
+        assert!(shares.len() == 5 && shares.iter().any(|share| share.starts_with("100")), "{shares:?}");
+        let figure = document.figures().find(|figure| figure.id == "throughput-indexed").expect("it is drawn");
+        assert!(figure.svg.contains("100 % = each line’s own peak") && figure.svg.contains("line published"));
     }
 }

@@ -1,10 +1,11 @@
 //! What the systems are and what was asked of them, side by side.
 
-use super::System;
+use super::{System, parameters};
 use crate::document::{Block, Section};
 use crate::format::NOTHING;
 use crate::subject::Recorded;
 use crate::table::{Column, Mark, Table};
+use plimsoll_model::comparison::{unlike_in_words, unlike_work};
 
 /// What was asked of each; where that differs, the numbers are not of the same thing.
 pub(super) fn asked(systems: &[System<'_>]) -> Option<Section> {
@@ -46,4 +47,14 @@ fn side_by_side(systems: &[System<'_>], of: fn(&Recorded) -> &Vec<(String, Strin
         |system: &System<'_>| Column::words(&system.name, names.iter().map(|name| value(system, name)).collect());
     let columns = [head].into_iter().chain(systems.iter().map(column)).collect();
     (!names.is_empty()).then_some(Table { columns, marks })
+}
+
+/// ` (table_size 100000 and 250000)`: by what the first system that was asked otherwise differs from the first of all.
+pub(super) fn unlike(systems: &[System<'_>]) -> String {
+    let Some((first, others)) = systems.split_first() else { return String::new() };
+    let of = |other: &System<'_>| {
+        let (a, b) = first.cells.iter().find_map(|cell| Some((cell, other.cells.iter().find(|of| of.is_at(cell))?)))?;
+        Some(unlike_work(&parameters(first, a), &parameters(other, b))).filter(|unlike| !unlike.is_empty())
+    };
+    others.iter().find_map(of).map_or(String::new(), |unlike| format!(" ({})", unlike_in_words(&unlike)))
 }

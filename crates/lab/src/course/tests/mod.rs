@@ -1,5 +1,6 @@
 //! Courses that are run against servers whose truth is known, with noise that is seeded.
 
+mod agreement;
 mod answers;
 mod grid;
 mod headline;

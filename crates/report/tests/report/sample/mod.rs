@@ -369,6 +369,7 @@ fn settings() -> Vec<SettingRow> {
         requested: requested.map(str::to_owned),
         effective: effective.map(str::to_owned),
         origin: origin.to_owned(),
+        differs: name == "innodb_io_capacity",
     })
     .into()
 }
