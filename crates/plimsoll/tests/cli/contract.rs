@@ -251,9 +251,12 @@ fn prints_knee_and_intervals(lab: &Lab) {
     lab.up("");
     lab.does("load oltp_read_only --table-size 2000");
     let done = lab.does("run oltp_read_only --connections 1,2,4 --time 10s --report-interval 0");
-    for part in ["± ", "peak: ", "knee: ", "6 can", "95 % interval "] {
+    for part in ["±", "peak: ", "knee: ", "6 can"] {
         assert!(done.out.contains(part), "no {part}: {done}");
     }
+    // On a machine that others use, an interval may be so wide that it is told in words.
+    let told = ["95 % interval ", "too unsteady to say"].iter().any(|part| done.out.contains(part));
+    assert!(told, "no interval: {done}");
     let written = std::fs::read_to_string(lab.recordings()[0].join("summary.json")).expect("a summary");
     let summary: Value = serde_json::from_str(&written).expect("JSON");
     for point in summary["points"].as_array().expect("a list") {
