@@ -10,6 +10,7 @@
 use super::words::{counted, rate};
 use plimsoll_model::Estimate;
 use plimsoll_model::lab::Tried;
+use plimsoll_report::interval::Measured;
 use plimsoll_stats::search::{Outcome, Search};
 use std::borrow::Cow;
 
@@ -64,7 +65,7 @@ impl<'a> Evidence<'a> {
         let kept = confirmations().filter(|tried| tried.kept && self.counts(tried)).count();
         let at = rate(*lower_end);
         if kept > 0 && 2 * kept >= all - left_out {
-            Ok(line)
+            known_well_enough(line)
         } else if left_out == all {
             Err(format!(
                 "the machine was busy with other work while {at}/s was to be confirmed; a quiet machine would tell"
@@ -81,6 +82,23 @@ impl<'a> Evidence<'a> {
 
     fn left_out<'t>(&self, tried: impl Iterator<Item = &'t Tried>) -> usize {
         tried.filter(|tried| !self.counts(tried)).count()
+    }
+}
+
+/// Whether the interval of a line is narrow enough to name a rate.
+pub(super) fn is_known(line: &Estimate) -> bool {
+    !Measured::from(line).is_unsteady()
+}
+
+/// The line, unless its interval says nothing of it.
+fn known_well_enough(line: Estimate) -> Result<Estimate, String> {
+    match line.interval().filter(|_| !is_known(&line)) {
+        Some((low, high)) => Err(format!(
+            "it lies somewhere between {}/s and {}/s, too wide to name a rate; longer trials would tell",
+            rate(low),
+            rate(high)
+        )),
+        None => Ok(line),
     }
 }
 
@@ -113,9 +131,9 @@ mod tests {
         Evidence::new(&search, all, noisy_host).confirmed_line()
     }
 
-    /// 300/s is missed and 200/s kept, three times each.
+    /// 300/s is missed and 200/s kept, ten times each.
     fn enclosed() -> Vec<Tried> {
-        [tried(200.0, true, false), tried(300.0, false, false)].repeat(3)
+        [tried(200.0, true, false), tried(300.0, false, false)].repeat(10)
     }
 
     #[test]
@@ -126,7 +144,8 @@ mod tests {
         let why = confirmed(&all, false).expect_err("one of both is not the rate's doing");
         assert!(why.starts_with("41.8/s was kept though 12.4/s, far below it, was missed"), "{why}");
         all[1].rate = 30.0;
-        assert!(confirmed(&all, false).is_ok(), "that much is blur");
+        let why = confirmed(&all, false).expect_err("five trials say little");
+        assert!(why.starts_with("it lies somewhere between ") && why.contains("too wide to name a rate"), "{why}");
     }
 
     #[test]
@@ -142,7 +161,7 @@ mod tests {
             tried.disturbed = true;
         }
         let why = confirmed(&all, false).expect_err("nothing is left");
-        assert!(why.starts_with("the machine was busy with other work in 7 of 7 trials"), "{why}");
+        assert!(why.starts_with("the machine was busy with other work in 21 of 21 trials"), "{why}");
         assert_eq!(confirmed(&all, true).expect("with leave").interval(), quiet.interval());
     }
 

@@ -85,9 +85,8 @@ fn load_line(line: &LoadLine) -> String {
     let at = counted(line.connections, "connection");
     match &line.rate {
         Some(rate) => {
-            let (value, ends) = split(&rate_with_interval(rate));
-            let busy = busy(line);
-            format!("With {objective} {variant} carries {value} transactions per second {ends} at {at}{busy}")
+            let (carried, busy) = (rate_with_interval(rate, "transactions per second"), busy(line));
+            format!("With {objective} {variant} carries {carried} at {at}{busy}")
         }
         None => {
             let why = line.why_not.as_deref().unwrap_or("no reason is recorded");
@@ -105,12 +104,6 @@ fn busy(line: &LoadLine) -> String {
         (_, true) => format!(", on a machine that was busy with other work in {busy} of {trials}: it may carry more"),
         (_, false) => format!("; {busy} of {trials} left out, since the machine was busy with other work"),
     }
-}
-
-/// Value and interval apart.
-fn split(text: &str) -> (String, String) {
-    let (value, ends) = text.split_at(text.find(" (").unwrap_or(text.len()));
-    (value.to_owned(), ends.trim_start().to_owned())
 }
 
 fn comparison(summary: &LabSummary, comparison: &VariantComparison) -> String {
@@ -217,7 +210,6 @@ fn best(cells: &[Cell]) -> Option<String> {
     };
     let measured = cells.iter().filter_map(|cell| Some((cell, throughput(cell)?)));
     let (cell, (metric, found)) = measured.max_by(|(_, a), (_, b)| a.1.value.total_cmp(&b.1.value))?;
-    let (value, ends) = split(&rate_with_interval(&found));
-    let at = counted(cell.connections, "connection");
-    Some(format!("At {at} {} does {value} {} {ends}", cell.variant, unit(metric)))
+    let (does, at) = (rate_with_interval(&found, unit(metric)), counted(cell.connections, "connection"));
+    Some(format!("At {at} {} does {does}", cell.variant))
 }

@@ -4,7 +4,7 @@
 //! looked for from 0.7 X on, between X ÷ 100 and 1.5 X. As many trials as the plan has rounds confirm its lower end;
 //! [`Evidence`] says whether all of them show a line.
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, is_known};
 use super::judge::{judge, reached_ms};
 use super::{Stage, Turn};
 use plimsoll_model::lab::{LoadLine, TrialOutcome, TrialStatus, Tried};
@@ -21,8 +21,10 @@ const HIGHEST: f64 = 1.5;
 const LOWEST: f64 = 0.01;
 /// A line is known well enough if its interval is as wide as this share of it.
 const TOLERANCE: f64 = 0.05;
-/// Trials of one search at most, without those that confirm.
+/// Trials of one search, without those that confirm …
 const TRIALS: usize = 12;
+/// … and at most, as long as its interval is too wide to name a rate.
+const MOST_TRIALS: usize = 24;
 
 /// The lines of all variants at all their numbers of connections.
 pub(super) struct Lines {
@@ -150,7 +152,9 @@ impl Line {
     fn searched(&mut self, mut search: Search, rate: f64, measured: Option<&Point>) -> State {
         self.note(&mut search, rate, measured, false);
         // The calibration was one trial more.
-        let more = (self.trials as usize) < TRIALS + 1;
+        let done = self.trials as usize - 1;
+        let is_open = || self.evidence(&search).line().is_ok_and(|line| !is_known(&line));
+        let more = done < TRIALS || done < MOST_TRIALS && is_open();
         if let Some(rate) = search.next().filter(|_| more) {
             return State::Searching { search, rate: three_digits(rate) };
         }
@@ -216,7 +220,7 @@ impl Line {
     fn about(&self) -> usize {
         let done = self.trials as usize;
         match &self.state {
-            State::Calibrating | State::Searching { .. } => 1 + TRIALS + self.confirmations as usize,
+            State::Calibrating | State::Searching { .. } => (1 + TRIALS).max(done + 1) + self.confirmations as usize,
             State::Confirming { left, .. } => done + *left as usize,
             State::Done(_) | State::Impossible(_) => done,
         }
@@ -231,7 +235,7 @@ fn calibrated(measured: Option<&Point>, failure: Option<&str>) -> State {
     };
     let reached = point.transactions.saturating_add(point.rollbacks) as f64 / point.seconds;
     let (start, lowest, highest) = (Some(START * reached), LOWEST * reached, HIGHEST * reached);
-    let search = Search::new(SearchSpec { lowest, highest, start, tolerance: TOLERANCE, trials: TRIALS });
+    let search = Search::new(SearchSpec { lowest, highest, start, tolerance: TOLERANCE, trials: MOST_TRIALS });
     match search.ok().and_then(|search| Some((search.next()?, search))) {
         Some((rate, search)) => State::Searching { search, rate: three_digits(rate) },
         None => {

@@ -45,11 +45,11 @@ pub fn rate(value: f64) -> String {
     short(value)
 }
 
-/// `1,240 (1,190 – 1,300)`, or what is known of the interval: `an unknown number of (too unsteady to say; more rounds would
-/// tell)`.
-pub fn rate_with_interval(estimate: &Estimate) -> String {
+/// `1,240 transactions per second (1,190 – 1,300)`, or what is known of the interval: `an unknown number of transactions
+/// per second (too unsteady to say; more rounds would tell)`.
+pub fn rate_with_interval(estimate: &Estimate, unit: &str) -> String {
     if let Some(unsteady) = Measured::from(estimate).unsteady() {
-        return format!("an unknown number of ({unsteady})");
+        return format!("an unknown number of {unit} ({unsteady})");
     }
     let ends = match (estimate.low, estimate.high) {
         (Some(low), Some(high)) => format!("({} – {})", rate(low), rate(high)),
@@ -57,7 +57,7 @@ pub fn rate_with_interval(estimate: &Estimate) -> String {
         (None, Some(high)) => format!("(at most {})", rate(high)),
         (None, None) => "(no interval)".to_owned(),
     };
-    format!("{} {ends}", rate(estimate.value))
+    format!("{} {unit} {ends}", rate(estimate.value))
 }
 
 /// `1 pair`, `3 pairs`.
@@ -73,10 +73,10 @@ mod tests {
     #[test]
     fn a_rate_that_its_interval_says_nothing_of_is_not_told() {
         let of = |low, high| Estimate::new(2158.0, (low, high), 0.95, 3.0, "geometric mean of 3 rounds".to_owned());
-        assert_eq!(rate_with_interval(&of(2000.0, 2300.0)), "2,158 (2,000 – 2,300)");
+        assert_eq!(rate_with_interval(&of(2000.0, 2300.0), "transactions"), "2,158 transactions (2,000 – 2,300)");
         assert_eq!(
-            rate_with_interval(&of(0.0, 13_264.0)),
-            "an unknown number of (too unsteady to say; more rounds would tell)"
+            rate_with_interval(&of(0.0, 13_264.0), "transactions"),
+            "an unknown number of transactions (too unsteady to say; more rounds would tell)"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Answers of many simulated experiments, on quiet and on noisy machines: none says more than its own table has.
 
 use super::super::summary::summary;
-use super::super::words::{rate, rate_with_interval};
+use super::super::words::rate_with_interval;
 use super::headline::says_each_side_its_own;
 use super::ladder::{ladder_plan, simulated};
 use super::lines::{disturbed, queue, seeking};
@@ -68,7 +68,8 @@ fn holds_of_cells(text: &str, cells: &[Cell]) {
             assert!(text.contains(&told), "{told}\n{text}");
         }
         if text.contains(&format!(" {name} does ")) {
-            let told = format!("At {connections} connections {name} does {} transactions", rate(most.value));
+            let does = rate_with_interval(most, "transactions per second");
+            let told = format!("At {connections} connections {name} does {does}");
             assert!(text.contains(&told), "{told}\n{text}");
         }
     }
@@ -147,7 +148,7 @@ fn holds_of_line(text: &str, line: &LoadLine) {
         assert!(line.why_not.is_some(), "{line:?}");
         return;
     };
-    let told = rate_with_interval(found).replacen(' ', " transactions per second ", 1);
+    let told = rate_with_interval(found, "transactions per second");
     assert!(text.contains(&format!("{start}{told} at {} connections", line.connections)), "{told}\n{text}");
     let counts = || line.tried.iter().filter(|tried| !tried.disturbed);
     let confirmations = counts().filter(|tried| tried.confirmation);
