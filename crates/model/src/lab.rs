@@ -1,7 +1,7 @@
 //! What a lab leaves: of each trial an outcome, of the whole a summary.
 
 use crate::caveat::Caveat;
-use crate::comparison::{Design, Metric, Row};
+use crate::comparison::{Design, Difference, Metric, Row, unlike_in_words};
 use crate::durability::{Class, Risks};
 use crate::estimate::Estimate;
 use crate::samples::Phase;
@@ -141,6 +141,9 @@ pub struct LabSummary {
 pub struct TrialCounts {
     pub done: usize,
     pub failed: usize,
+    /// Those done that something else on the machine disturbed; a search says itself which of its own were.
+    #[serde(default)]
+    pub disturbed: usize,
 }
 
 /// What one way of putting data back took.
@@ -187,6 +190,19 @@ pub struct VariantComparison {
     pub floor: Option<Estimate>,
     /// In words, if the two are not equally safe: then they are not ranked without it.
     pub unlike: Option<String>,
+    /// Parameters of the workload that are not the same: the two did not do the same work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlike_work: Vec<Difference>,
+}
+
+impl VariantComparison {
+    /// `, of other work (table_size 100000 and 250000)`; empty if both did the same.
+    pub fn other_work(&self) -> String {
+        match self.unlike_work.as_slice() {
+            [] => String::new(),
+            all => format!(", of other work ({})", unlike_in_words(all)),
+        }
+    }
 }
 
 /// A staircase: rungs one after the other, each on top of those that were kept.

@@ -4,15 +4,16 @@ use super::grid::points;
 use super::quantity::{Quantity, deciding};
 use super::summary::cell_risks;
 use super::{Ended, seeks_line};
-use plimsoll_model::comparison::{Design, Metric, Row};
+use plimsoll_model::comparison::{Design, Difference, Metric, Row, unlike_work};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{TrialOutcome, VariantComparison};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Order, Variant};
+use plimsoll_plan::lab::{Order, Variant, Workload};
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_stats::comparison::each_of;
 use plimsoll_stats::sides::{self, Sides, middle};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a comparison tells of each load point.
 pub const METRICS: [Metric; 4] =
@@ -105,6 +106,7 @@ impl<'a> Pairing<'a> {
             rows: std::iter::once(all).chain(rows).collect(),
             floor,
             unlike: self.unlike(),
+            unlike_work: self.unlike_work(),
         })
     }
 
@@ -130,6 +132,20 @@ impl<'a> Pairing<'a> {
         let is_wanted =
             |ended: &&Ended| ended.trial.label == label && ended.trial.point == *point && ended.trial.round == round;
         self.ended.iter().find(is_wanted).map(|ended| &ended.outcome)
+    }
+
+    /// In what the work and the data of the two are not the same; a parameter that only one names has its default on the
+    /// other side.
+    fn unlike_work(&self) -> Vec<Difference> {
+        let (a, b) = (&self.a.workload, &self.b.workload);
+        let names: BTreeSet<&String> = a.params.keys().chain(b.params.keys()).collect();
+        let of = |workload: &Workload| -> BTreeMap<String, String> {
+            let value = |name: &str| workload.params.get(name).cloned().unwrap_or_else(|| "its default".to_owned());
+            let params = names.iter().map(|name| (name.replace('-', "_"), value(name)));
+            let dataset = workload.dataset.clone().unwrap_or_else(|| "its own".to_owned());
+            params.chain([("seed".to_owned(), workload.seed.to_string()), ("dataset".to_owned(), dataset)]).collect()
+        };
+        unlike_work(&of(a), &of(b))
     }
 
     /// In words, if not both run the same risks.

@@ -6,8 +6,7 @@ use super::words::{counted, percent, rate_with_interval, signed, signed_range};
 use plimsoll_model::Estimate;
 use plimsoll_model::comparison::{Metric, Row, Verdict};
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict, VariantComparison};
-use plimsoll_model::summary::Point;
-use plimsoll_report::lab::storage;
+use plimsoll_report::lab::{storage, whole};
 use std::collections::BTreeMap;
 
 /// What all trials say together.
@@ -24,22 +23,7 @@ pub(crate) fn headline(summary: &LabSummary, ended: &[Ended]) -> String {
         _ if found.is_empty() => "Nothing was measured".to_owned(),
         _ => found.join(". "),
     };
-    let text = format!("{text}{}", disturbed(summary, ended));
-    match summary.interrupted {
-        true => format!("{text}; interrupted after {}.", counted(ended.len(), "trial")),
-        false => format!("{text}."),
-    }
-}
-
-/// `; other processes disturbed 3 of 12 trials`: they are in the numbers. A load line says so itself.
-fn disturbed(summary: &LabSummary, ended: &[Ended]) -> String {
-    let is_of_line = |ended: &&Ended| summary.load_lines.iter().any(|line| line.variant == ended.trial.label);
-    let others = ended.iter().filter(|ended| !is_of_line(ended));
-    let points: Vec<&Point> = others.filter_map(|ended| ended.outcome.point.as_ref()).collect();
-    match points.iter().filter(|point| point.is_disturbed()).count() {
-        0 => String::new(),
-        disturbed => format!("; other processes disturbed {disturbed} of {}", counted(points.len(), "trial")),
-    }
+    whole(summary, text)
 }
 
 fn nothing(trials: usize, first: &Ended) -> String {
@@ -124,7 +108,7 @@ fn comparison(summary: &LabSummary, comparison: &VariantComparison) -> String {
     let known = comparison.floor.as_ref().filter(|_| row.change.missing.is_none());
     let floor = known.map(|floor| format!(", floor {}", percent(floor.value)));
     let unlike = comparison.unlike.as_ref().map(|unlike| format!(", but they are not equally safe: {unlike}"));
-    format!("{found}{}{}", floor.unwrap_or_default(), unlike.unwrap_or_default())
+    format!("{found}{}{}{}", floor.unwrap_or_default(), comparison.other_work(), unlike.unwrap_or_default())
 }
 
 /// The rounds that both have; none where nobody counted them.

@@ -14,6 +14,7 @@ use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{
     Cell, LabSummary, Restored, Restores, SCHEMA_VERSION, TrialCounts, TrialStatus, VariantComparison,
 };
+use plimsoll_model::summary::Point;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Order, Variant};
 use plimsoll_plan::points::LoadPoint;
@@ -37,7 +38,14 @@ pub fn summary(plan: &LabPlan, prospects: &Prospects, ended: &[Ended]) -> LabSum
         preset: plan.preset.clone(),
         recording: None,
         headline: String::new(),
-        trials: TrialCounts { done: count(ended, TrialStatus::Done), failed: count(ended, TrialStatus::Failed) },
+        trials: TrialCounts {
+            done: count(ended, TrialStatus::Done),
+            failed: count(ended, TrialStatus::Failed),
+            disturbed: ended
+                .iter()
+                .filter(|ended| !seeks_line(plan, &ended.trial.variant) && is_disturbed(ended))
+                .count(),
+        },
         restores: restores(ended),
         cells: measured.flat_map(|variant| cells(variant, ended)).collect(),
         comparisons: if is_grid { comparisons(plan, ended) } else { Vec::new() },
@@ -49,6 +57,10 @@ pub fn summary(plan: &LabPlan, prospects: &Prospects, ended: &[Ended]) -> LabSum
     summary.caveats = caveats(plan, &summary.comparisons, ended);
     summary.headline = headline(&summary, ended);
     summary
+}
+
+fn is_disturbed(ended: &Ended) -> bool {
+    ended.outcome.status == TrialStatus::Done && ended.outcome.point.as_ref().is_some_and(Point::is_disturbed)
 }
 
 fn count(ended: &[Ended], status: TrialStatus) -> usize {

@@ -10,7 +10,7 @@ use crate::section::limit::words;
 use crate::subject::Recorded;
 use crate::text::sentence;
 use plimsoll_model::comparison::{Row, Verdict};
-use plimsoll_model::lab::{LabSummary, VariantComparison};
+use plimsoll_model::lab::{LabSummary, TrialCounts, VariantComparison};
 
 /// More comparisons than these are told as one.
 const MOST_TOLD: usize = 2;
@@ -30,7 +30,7 @@ pub fn answer(summary: &LabSummary) -> String {
     let is_grid = summary.ladders.is_empty() && summary.load_lines.is_empty();
     let is_sure = compared.is_empty() || compared.iter().any(|(_, row)| row.verdict != Verdict::Unclear);
     if let Some(peaks) = peaks::sentence(summary).filter(|_| is_grid && !is_sure) {
-        return interrupted(summary, peaks);
+        return whole(summary, peaks);
     }
     if !is_grid || compared.len() <= MOST_TOLD {
         return summary.headline.clone();
@@ -41,7 +41,7 @@ pub fn answer(summary: &LabSummary) -> String {
         [first, ..] if of_one => format!("Against {}: {}", measured(first), listed(&compared, |of| of.b.as_str())),
         all => of_members(all).unwrap_or_else(|| all.iter().map(change).collect::<Vec<_>>().join("; ")),
     };
-    interrupted(summary, text)
+    whole(summary, text)
 }
 
 /// `fast against slow: +12.0 % (+10.1 % to +14.0 %)`, with what is to be known before that is believed.
@@ -60,7 +60,7 @@ pub(super) fn told((of, row): &Compared<'_>) -> String {
         Verdict::Unclear => ", which may be chance",
     };
     let unlike = of.unlike.as_ref().map(|unlike| format!(", not as safe: {unlike}")).unwrap_or_default();
-    format!("{change}{doubt}{unlike}")
+    format!("{change}{doubt}{}{unlike}", of.other_work())
 }
 
 /// `nfs −16.0 % (…); iscsi −9.0 % (…)`.
@@ -97,15 +97,19 @@ fn group(of: &VariantComparison) -> &str {
     of.a.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// The sentence, with how far it came.
-fn interrupted(summary: &LabSummary, text: String) -> String {
-    match summary.interrupted {
-        true => format!(
-            "{text}; interrupted after {}.",
-            counted((summary.trials.done + summary.trials.failed) as f64, "trial")
-        ),
-        false => format!("{text}."),
-    }
+/// The sentence, with how many trials others disturbed, since they are in its numbers, and how far it came.
+pub fn whole(summary: &LabSummary, text: String) -> String {
+    let TrialCounts { done, failed, disturbed } = summary.trials;
+    let trials = |number: usize| counted(number as f64, "trial");
+    let disturbed = match disturbed {
+        0 => String::new(),
+        disturbed => format!("; other processes disturbed {disturbed} of {}", trials(done)),
+    };
+    let interrupted = match summary.interrupted {
+        true => format!("; interrupted after {}", trials(done + failed)),
+        false => String::new(),
+    };
+    format!("{text}{disturbed}{interrupted}.")
 }
 
 /// The variant that is surely better than the first by most, and what became of the others.
@@ -128,7 +132,8 @@ fn best_of(compared: &[Compared<'_>]) -> String {
         Some((of, row)) => {
             let change = format!("{} ({})", signed_percent(row.change.value), interval_in_full(&row.change));
             let unlike = of.unlike.as_ref().map(|unlike| format!(", but not as safe: {unlike}")).unwrap_or_default();
-            format!("{} is best: {}, {change} against {first}{unlike}; {rest}", of.b, rates(row))
+            let work = of.other_work();
+            format!("{} is best: {}, {change} against {first}{work}{unlike}; {rest}", of.b, rates(row))
         }
         None => format!("No variant is shown to be better than {first}: {rest}"),
     }

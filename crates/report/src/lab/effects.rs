@@ -9,7 +9,7 @@ use crate::figure::cpu_split;
 use crate::format::load;
 use crate::section::left_out;
 use crate::subject::{Recorded, Trial};
-use plimsoll_model::comparison::Design;
+use plimsoll_model::comparison::{Design, unlike_in_words};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{LabSummary, VariantComparison};
 use plimsoll_model::summary::HostShares;
@@ -53,6 +53,8 @@ fn compared((place, comparison): (usize, &VariantComparison)) -> Vec<Block> {
     if rows.iter().any(|row| row.change.confidence > CONFIDENCE) {
         remarks.push("The intervals of one metric hold all at once in 95 % of all cases.".to_owned());
     }
+    let work = unlike_in_words(&comparison.unlike_work);
+    remarks.extend((!work.is_empty()).then(|| format!("Not the same work: {work}.")));
     remarks.extend(comparison.unlike.as_ref().map(|unlike| format!("Not equally safe: {unlike}.")));
     vec![
         Block::subheading(format!("{b} against {a}, {design}")),

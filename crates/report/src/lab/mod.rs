@@ -21,6 +21,6 @@ mod terminal;
 mod tests;
 mod trials;
 
-pub use answer::answer;
+pub use answer::{answer, whole};
 pub use document::document;
 pub use terminal::terminal;

@@ -7,7 +7,7 @@ use crate::format::{counted, short};
 use crate::table::Table;
 use crate::terminal::{BOLD, Look, rows};
 use crate::text::clean;
-use plimsoll_model::comparison::Design;
+use plimsoll_model::comparison::{Design, unlike_in_words};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{LabSummary, Ladder, LoadLine, Restores, VariantComparison};
 
@@ -75,6 +75,9 @@ fn compared(comparison: &VariantComparison, look: Look) -> Vec<String> {
     if rows.iter().any(|row| row.change.confidence > CONFIDENCE) {
         lines.push("The intervals of one metric hold all at once in 95 % of all cases.".to_owned());
     }
+    let work = unlike_in_words(&comparison.unlike_work);
+    let work = (!work.is_empty()).then(|| format!("not the same work: {work}"));
+    lines.extend(work.iter().flat_map(|work| look.wrapped(&clean(work))));
     let unlike = comparison.unlike.as_ref().map(|unlike| format!("not equally safe: {unlike}"));
     lines.extend(unlike.iter().flat_map(|unlike| look.wrapped(&clean(unlike))));
     lines

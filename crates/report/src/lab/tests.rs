@@ -58,6 +58,7 @@ fn comparison() -> VariantComparison {
         rows: vec![row],
         floor: Some(estimate(0.021, 0.01, 0.05)),
         unlike: Some("nfs loses the last second of commits if the machine fails (d1)".to_owned()),
+        unlike_work: Vec::new(),
     }
 }
 
@@ -111,7 +112,7 @@ fn summary() -> LabSummary {
         preset: Some("small".to_owned()),
         recording: Some("/home/r/20261121T193000Z-protocols-1a2b".to_owned()),
         headline: "nfs is 10.0 % slower than fc.".to_owned(),
-        trials: TrialCounts { done: 5, failed: 1 },
+        trials: TrialCounts { done: 5, failed: 1, disturbed: 0 },
         restores: vec![Restores { method: "reflink".to_owned(), trials: 6, seconds: 0.21, bytes: 32_000_000 }],
         cells: vec![cell("fc", 1000.0), cell("nfs", 900.0)],
         comparisons: vec![comparison()],
@@ -183,7 +184,7 @@ fn colour_changes_nothing_else() {
 fn a_lab_that_measured_nothing_has_a_headline() {
     let empty = LabSummary {
         headline: "Nothing was measured.".to_owned(),
-        trials: TrialCounts { done: 0, failed: 1 },
+        trials: TrialCounts { done: 0, failed: 1, disturbed: 0 },
         restores: Vec::new(),
         cells: Vec::new(),
         comparisons: Vec::new(),
@@ -409,6 +410,9 @@ fn of_many_variants_the_best_is_the_answer() {
         "fast is best: 900 against 1,000 transactions/s at 64 connections, +30.0 % (95 % interval +28.0 to \
          +32.0 %) against fc; of 5 others better than fc: 1, worse: 1, equal within 2.1 %: 1, too near to tell: 2."
     );
+    let trials = TrialCounts { done: 9, failed: 0, disturbed: 2 };
+    let disturbed = super::answer(&LabSummary { trials, ..many(comparison::Verdict::Higher) });
+    assert!(disturbed.ends_with("too near to tell: 2; other processes disturbed 2 of 9 trials."), "{disturbed}");
     let none = super::answer(&many(comparison::Verdict::Unclear));
     assert!(none.starts_with("No variant is shown to be better than fc: of 5 others better than fc: 0"), "{none}");
 }

@@ -318,6 +318,7 @@ mod tests {
             rows: vec![Row { connections: None, ..row(None) }, row(Some(300.0)), row(Some(600.0))],
             floor: None,
             unlike: None,
+            unlike_work: Vec::new(),
         };
         let found = |connections| rows(&of, Metric::TransactionsPerSecond, connections).len();
         assert_eq!((found(Some(16)), found(None), found(Some(8))), (2, 1, 0));

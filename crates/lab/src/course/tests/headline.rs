@@ -38,6 +38,7 @@ fn told(row: Row) -> String {
         rows: vec![row],
         floor: None,
         unlike: None,
+        unlike_work: Vec::new(),
     };
     let summary = LabSummary {
         schema_version: SCHEMA_VERSION,
@@ -47,7 +48,7 @@ fn told(row: Row) -> String {
         preset: None,
         recording: None,
         headline: String::new(),
-        trials: TrialCounts { done: 6, failed: 0 },
+        trials: TrialCounts { done: 6, failed: 0, disturbed: 0 },
         restores: Vec::new(),
         cells: Vec::new(),
         comparisons: vec![comparison],

@@ -4,6 +4,7 @@ use super::super::summary::summary;
 use super::*;
 use plimsoll_model::comparison::{Design, Metric, Verdict};
 use plimsoll_model::lab::{LabSummary, Restored, Restores};
+use plimsoll_model::summary::HostShares;
 use plimsoll_model::{Caveat, Class};
 
 fn two(seed: u64, rounds: u32) -> LabPlan {
@@ -45,6 +46,33 @@ fn a_slow_variant_is_found_with_its_size() {
     };
     let inside = (0..200).filter(inside).count();
     assert!(inside >= 182, "{inside} of 200 intervals");
+}
+
+#[test]
+fn work_that_is_not_the_same_is_said_with_the_numbers() {
+    let mut plan = two(3, 8);
+    plan.variants[0].workload.params.insert("table-size".to_owned(), "100000".to_owned());
+    let found = measured(&plan, 0.8, 0.01);
+    assert!(found.headline.contains(", of other work (table_size 100000 and its default)"), "{}", found.headline);
+    plan.variants[1].workload.params.insert("table-size".to_owned(), "100000".to_owned());
+    assert!(!measured(&plan, 0.8, 0.01).headline.contains("other work"));
+    plan.variants[1].workload.seed = 2;
+    assert!(measured(&plan, 1.0, 0.01).headline.contains(", of other work (seed 1 and 2)"));
+}
+
+#[test]
+fn the_headline_counts_trials_that_others_disturbed() {
+    let plan = two(3, 3);
+    let server = |trial: &TrialPlan| {
+        let mut outcome = reached(1000.0, 5.0);
+        let steal = if trial.index == 2 { 0.5 } else { 0.0 };
+        let host = HostShares { cpus: 2, steal, ..HostShares::default() };
+        outcome.point.as_mut().unwrap().host = Some(host);
+        outcome
+    };
+    let found = summary(&plan, &Prospects::new(), &run(&plan, &Prospects::new(), server));
+    assert_eq!(found.trials.disturbed, 1);
+    assert!(found.headline.ends_with("; other processes disturbed 1 of 6 trials."), "{}", found.headline);
 }
 
 #[test]
