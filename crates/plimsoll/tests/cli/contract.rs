@@ -169,7 +169,8 @@ fn point_adds_up(point: &Value) {
 }
 
 /// Fields that are totals of the window or settings of it; every other number of a point is a mean or a percentile.
-const NO_MEANS: [&str; 27] = [
+const NO_MEANS: [&str; 28] = [
+    "trial",
     "connections",
     "rate_offered",
     "seconds",
