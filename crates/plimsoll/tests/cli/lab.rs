@@ -217,6 +217,7 @@ fn an_interrupted_lab_is_resumed() {
 }
 
 #[test]
+#[ignore = "three trials twice; make test-all"]
 fn a_trial_whose_series_were_torn_is_done_again() {
     let Some(lab) = Lab::mariadb() else { return };
     let mut running = lab.begins_lab("torn", &format!("{SMALL}{ROUNDS}"));
