@@ -174,18 +174,18 @@ fn with_marks(sweep: &Sweep<'_>, mut columns: Vec<Column>) -> Table {
     Table { columns, marks }
 }
 
-/// What disturbed each load point; none where nothing did any.
+/// What others than server and load generator took at each load point that they disturbed; none where nothing did any.
 fn disturbances(sweep: &Sweep<'_>) -> Option<Column> {
     let cells: Vec<String> = sweep.points.iter().map(|point| disturbance(point).unwrap_or_default()).collect();
-    sweep.points.iter().any(Point::is_disturbed).then(|| Column::words("disturbed by", cells))
+    sweep.points.iter().any(Point::is_disturbed).then(|| Column::words("others", cells))
 }
 
-/// `others, 1.3 CPUs`, `hypervisor, 5 %`; none of a load point that had the machine for itself.
+/// `1.3 CPUs`, `hypervisor 5 %`; none of a load point that had the machine for itself.
 fn disturbance(point: &Point) -> Option<String> {
     let others = point.cpus_of_others().filter(|cpus| *cpus >= DISTURBED);
-    let others = others.map(|cpus| format!("others, {} CPUs", number(cpus, 1)));
+    let others = others.map(|cpus| format!("{} CPUs", number(cpus, 1)));
     let steal = point.host.map(|host| host.steal).filter(|steal| *steal > STOLEN);
-    let told = [others, steal.map(|steal| format!("hypervisor, {} %", percent(steal)))];
+    let told = [others, steal.map(|steal| format!("hypervisor {} %", percent(steal)))];
     let told = told.into_iter().flatten().collect::<Vec<_>>().join("; ");
     point.is_disturbed().then_some(told)
 }

@@ -220,7 +220,7 @@ impl Watcher for Progress {
             }
             Event::PointRepeats { place, of, point, plan } => {
                 if place == 1 {
-                    note(&format!("others disturbed {}: again", counted(of as f64, "load point")));
+                    note(&format!("others disturbed {}; measuring again", counted(of as f64, "load point")));
                 }
                 (self.seconds, self.view.doing) = (0.0, None);
                 self.view.work = Work::Run(Box::new(RunView::new(plan, place, of, point)));
