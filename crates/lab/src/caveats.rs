@@ -3,7 +3,7 @@
 use crate::estimates::Seconds;
 use crate::target::OpenTarget;
 use hdrhistogram::Histogram;
-use plimsoll_model::summary::{DISTURBED, Finding, Point, STOLEN, TargetFacts};
+use plimsoll_model::summary::{Finding, Point, TargetFacts};
 use plimsoll_model::{Caveat, total};
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_report::format::{counted, load};
@@ -159,11 +159,11 @@ pub fn of_point(point: &Point) -> Vec<PointCaveat> {
     let mut caveats = of_client(point);
     caveats.extend(reconnects(point));
     caveats.extend(of_counts(point));
-    if let Some(others) = point.cpus_of_others().filter(|cpus| *cpus >= DISTURBED) {
+    if let Some(others) = point.disturbing_cpus() {
         let what = (format!("other processes used {others:.1} of the host's CPUs"), format!("{others:.1}"));
         caveats.push(PointCaveat::new(point, "noisy_host", others, what, "repeat when they are gone"));
     }
-    if let Some(steal) = point.host.map(|host| host.steal).filter(|steal| *steal > STOLEN) {
+    if let Some(steal) = point.disturbing_steal() {
         let percent = format!("{:.0} %", 100.0 * steal);
         let what = (format!("the hypervisor took {percent} of the CPU"), percent);
         caveats.push(PointCaveat::new(point, "stolen_cpu", steal, what, "repeat on a quieter machine"));
@@ -173,21 +173,20 @@ pub fn of_point(point: &Point) -> Vec<PointCaveat> {
 
 /// Latencies at the ends of what a histogram holds: `what` they are of, in the plural.
 pub fn of_range(values: &Histogram<u64>, what: &str) -> Option<Caveat> {
-    beyond_range(values, what).map(|told| Caveat::new(RANGE, told))
+    beyond_range(values, what).map(|(told, _)| Caveat::new(RANGE, told))
 }
 
 /// The same of a load point.
 pub fn of_range_at(point: &Point, values: &Histogram<u64>, what: &str) -> Option<PointCaveat> {
-    let told = beyond_range(values, what)?;
-    let (short, long) = at_the_ends(values);
-    let weight = short.saturating_add(long) as f64;
-    Some(PointCaveat::new(point, RANGE, weight, (told.clone(), told), "the other figures hold"))
+    let (told, many) = beyond_range(values, what)?;
+    Some(PointCaveat::new(point, RANGE, many as f64, (told.clone(), told), "the other figures hold"))
 }
 
-/// What lies beyond is counted at the ends, and shown as if it were no more.
-fn beyond_range(values: &Histogram<u64>, what: &str) -> Option<String> {
+/// What lies beyond is counted at the ends, and shown as if it were no more; with how many there are.
+fn beyond_range(values: &Histogram<u64>, what: &str) -> Option<(String, u64)> {
     let (short, long) = at_the_ends(values);
     let all = values.len();
+    let many = total([short, long]);
     let short = (short > 0).then(|| {
         format!(
             "{short} of {all} {what} took 1 µs or less and are shown as 1 µs, so figures of about 1 µs are upper bounds"
@@ -197,7 +196,7 @@ fn beyond_range(values: &Histogram<u64>, what: &str) -> Option<String> {
         format!("{long} of {all} {what} took 1 h or more and are shown as 1 h, so means and the highest figures are lower bounds")
     });
     let told: Vec<String> = short.into_iter().chain(long).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    (many > 0).then(|| (told.join("; "), many))
 }
 
 /// What the seconds of a point's window say: whether its mean is one of a settled state.

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// Shorter latencies are recorded as 1 µs, in a bucket of the histogram that ends here, microseconds.
+pub const SHORTEST_US: f64 = 1.023;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IoSummary {
     pub schema_version: u32,

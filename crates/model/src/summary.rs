@@ -155,6 +155,16 @@ impl Point {
         Some((host.busy * host.cpus as f64 - client - server - storage).max(0.0)).filter(|cpus| cpus.is_finite())
     }
 
+    /// The same, if they are so many that they disturbed it.
+    pub fn disturbing_cpus(&self) -> Option<f64> {
+        self.cpus_of_others().filter(|cpus| *cpus >= DISTURBED)
+    }
+
+    /// The share of all CPU time that a hypervisor took, if it is so much that it disturbed it.
+    pub fn disturbing_steal(&self) -> Option<f64> {
+        self.host.map(|host| host.steal).filter(|steal| *steal > STOLEN)
+    }
+
     /// Errors whatever their code, and connections that were lost without one.
     pub fn error_count(&self) -> u64 {
         total(self.errors.values().copied().chain([self.lost_connections]))
@@ -168,7 +178,7 @@ impl Point {
     /// Whether something outside of what was measured took so much of the machine that the point's numbers are partly
     /// its.
     pub fn is_disturbed(&self) -> bool {
-        self.cpus_of_others().is_some_and(|cpus| cpus >= DISTURBED) || self.host.is_some_and(|host| host.steal > STOLEN)
+        self.disturbing_cpus().is_some() || self.disturbing_steal().is_some()
     }
 }
 

@@ -92,7 +92,7 @@ fn page(figures: Vec<Figure>) -> Document {
 
 /// A printed number, which came without an interval.
 fn printed(value: f64) -> Measured {
-    Measured { value: Some(value), estimate: None, ..Measured::default() }
+    Measured { value: Some(value), ..Measured::default() }
 }
 
 fn protocols(paper: &NetApp) -> Option<Figure> {

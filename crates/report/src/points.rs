@@ -3,9 +3,9 @@
 use crate::format::{NOTHING, column, number, percent};
 use crate::interval::Measured;
 use crate::order_entry;
-use crate::sweep::{Load, Sweep, Unit, error_count, measured_latency, shown_latency};
+use crate::sweep::{Load, Sweep, Unit, measured_latency, shown_latency};
 use crate::table::{Column, Mark, Table};
-use plimsoll_model::summary::{DISTURBED, LatencyMs, Point, STOLEN};
+use plimsoll_model::summary::{LatencyMs, Point};
 use plimsoll_model::total;
 
 /// Which number of a group of them a column shows.
@@ -52,7 +52,7 @@ pub fn load_points(sweep: &Sweep<'_>, room: Room) -> Table {
         }
     });
     columns.extend([
-        Column::numbers("errors", "", counts(sweep, error_count)),
+        Column::numbers("errors", "", counts(sweep, Point::error_count)),
         percent("client CPU", "client.cpu_fraction", |point| point.client.cpu_fraction),
         percent("host CPU", "host.busy", |point| point.host.map(|host| host.busy)),
     ]);
@@ -182,9 +182,9 @@ fn disturbances(sweep: &Sweep<'_>) -> Option<Column> {
 
 /// `1.3 CPUs`, `hypervisor 5 %`; none of a load point that had the machine for itself.
 fn disturbance(point: &Point) -> Option<String> {
-    let others = point.cpus_of_others().filter(|cpus| *cpus >= DISTURBED);
+    let others = point.disturbing_cpus();
     let others = others.map(|cpus| format!("{} CPUs", number(cpus, 1)));
-    let steal = point.host.map(|host| host.steal).filter(|steal| *steal > STOLEN);
+    let steal = point.disturbing_steal();
     let told = [others, steal.map(|steal| format!("hypervisor {} %", percent(steal)))];
     let told = told.into_iter().flatten().collect::<Vec<_>>().join("; ");
     point.is_disturbed().then_some(told)

@@ -7,7 +7,7 @@ use crate::order_entry;
 use crate::run::Run;
 use crate::scaling;
 use crate::section::caveats;
-use crate::sweep::{Sweep, Unit, error_count, shown_latency};
+use crate::sweep::{Sweep, Unit, shown_latency};
 use crate::text::{capitalised, sentence};
 use plimsoll_model::diagnosis::{Bottleneck, Verdict};
 use plimsoll_model::summary::Point;
@@ -18,7 +18,7 @@ pub(crate) fn answer(run: &Run<'_>) -> String {
     let sweep = run.sweep();
     let found = match (sweep.points, sweep.peak()) {
         ([], _) => "Nothing was measured: the run ended before its first load point was complete".to_owned(),
-        (points, None) => nothing_succeeded(total(points.iter().map(error_count))),
+        (points, None) => nothing_succeeded(total(points.iter().map(Point::error_count))),
         ([_], Some(_)) => single_point(&sweep),
         (_, Some(peak)) => several_points(run, &sweep, peak),
     };

@@ -164,11 +164,6 @@ pub fn measured_latency(point: &Point, field: &str, pick: impl Fn(&LatencyMs) ->
     Measured::of(point, &format!("{of}.{field}"), pick(shown_latency(point)))
 }
 
-/// How many errors a point had, whatever their code.
-pub fn error_count(point: &Point) -> u64 {
-    point.error_count()
-}
-
 /// `1213 × 12, 1205 × 1, lost connections × 3`, if there were any.
 pub fn errors_by_code(points: &[Point]) -> Option<String> {
     let mut by_code: BTreeMap<u16, u64> = BTreeMap::new();

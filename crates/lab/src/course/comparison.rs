@@ -23,16 +23,20 @@ pub const METRICS: [Metric; 4] =
 /// what decides hold together with 95 % over all comparisons, those of one metric over all comparisons and load points
 /// (Šidák 1967).
 pub(super) fn comparisons(plan: &LabPlan, ended: &[Ended]) -> Vec<VariantComparison> {
-    let measured: Vec<&Variant> = plan.variants.iter().filter(|variant| !seeks_line(plan, variant)).collect();
-    let pairs = pairs(&measured);
+    let pairs = compared(plan);
     let among = pairs.len();
     pairs.into_iter().filter_map(|(a, b)| Pairing::new(plan, ended, a, b, among)?.comparison()).collect()
 }
 
 /// How many comparisons of variants a plan makes.
 pub fn comparisons_of(plan: &LabPlan) -> usize {
+    compared(plan).len()
+}
+
+/// The variants of a grid, paired.
+fn compared(plan: &LabPlan) -> Vec<(&Variant, &Variant)> {
     let measured: Vec<&Variant> = plan.variants.iter().filter(|variant| !seeks_line(plan, variant)).collect();
-    pairs(&measured).len()
+    pairs(&measured)
 }
 
 /// Each variant after the one that it is compared with: the first with the same work on the same data; of those whose

@@ -157,6 +157,10 @@ impl<'a> Lab<'a> {
         self.journal.event("planned", json!({ "trials": self.ahead, "complete": complete }))?;
         self.tell_so_far(watcher);
         while let Some(trial) = self.course.next() {
+            let before = self.ended.last().and_then(|ended| ended.outcome.point.as_ref());
+            if quiet::is_needed(self.plan) && before.is_some_and(quiet::was_missing) {
+                quiet::wait(bench.options.wait_quiet, watcher)?;
+            }
             let (place, of) = (self.ended.len() + 1, self.course.about().max(self.ended.len() + 1));
             let done = self.ended.len() - done_before;
             let left = match u32::try_from(done) {
@@ -171,10 +175,6 @@ impl<'a> Lab<'a> {
                 "place": place, "of": of, "left_seconds": left.as_secs_f64(),
             });
             self.journal.event("trial_begins", detail)?;
-            let before = self.ended.last().and_then(|ended| ended.outcome.point.as_ref());
-            if quiet::is_needed(self.plan) && before.is_some_and(quiet::was_missing) {
-                quiet::wait(bench.options.wait_quiet, watcher)?;
-            }
             let outcome = bench.trial(&trial, &mut self.journal, watcher)?;
             watcher.tell(Event::Lab(LabEvent::TrialEnds { trial: &trial, outcome: &outcome }));
             let detail = json!({ "trial": trial.index, "status": outcome.status, "why": outcome.why });

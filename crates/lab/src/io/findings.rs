@@ -12,6 +12,7 @@ use plimsoll_storage::probe::Step;
 
 /// Share by which throughput has to fall within a window to be told.
 const FALL: f64 = 0.1;
+
 /// What one measurement says against itself; `rates` are operations per second of its seconds.
 pub(super) fn of_probe(step: &Step, rates: &[f64]) -> Vec<Caveat> {
     let mut caveats = Vec::new();

@@ -48,7 +48,7 @@ What a plan may do without leave: servers that are found or that --server names,
 nor name a path, a few variables of the environment. A refusal names every line that needs --allow-commands.
 
 Exit codes: 0 done; 1 done, but a trial failed (one whose settings are not in effect does, unless the plan says \
-lenient = true: then it is 0 with a caveat), no rate kept the objective, or data were damaged after a crash; 2 a \
+lenient = true: then it is 0 with a caveat), no load line was found, or data were damaged after a crash; 2 a \
 mistake in the plan, nothing was started; 3 the environment failed, others kept the machine busy, or another lab has the \
 plan; 130 interrupted, what was measured is kept.";
 

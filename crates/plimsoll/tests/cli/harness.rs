@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{Read, Seek};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -338,19 +338,32 @@ impl std::fmt::Display for Done {
     }
 }
 
-/// Keeps a CPU busy until it is dropped.
+/// Takes CPU from whatever is measured, until it is dropped.
 pub struct Neighbour(Child);
 
 impl Neighbour {
+    /// Keeps a CPU busy.
     pub fn moves_in() -> Neighbour {
-        Neighbour(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("there is a shell"))
+        Neighbour::doing("while :; do :; done")
+    }
+
+    /// Takes a CPU for 4 s of 16: a search goes on beside it, and has trials that it disturbed.
+    pub fn comes_and_goes() -> Neighbour {
+        Neighbour::doing("while :; do timeout --foreground 4 sh -c 'while :; do :; done'; sleep 12; done")
+    }
+
+    fn doing(script: &str) -> Neighbour {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
+        Neighbour(command.spawn().expect("there is a shell"))
     }
 }
 
 impl Drop for Neighbour {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let group = Pid::from_child(&self.0);
+        kill_process_group(group, Signal::KILL).expect("it is ours");
+        self.0.wait().expect("it has ended");
     }
 }
 

@@ -1,13 +1,10 @@
 //! `plimsoll lab` against what is known: equal variants do not differ, a planted slow one is found with its size, the
 //! rungs of a ladder get the verdicts that they deserve, and the load line of a server of known capacity is found.
 
-use crate::harness::{Lab, Running};
+use crate::harness::{Lab, Neighbour, Running};
 use plimsoll_testkit::servers::{skip, timed_run};
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Longer than any plan here takes.
@@ -280,27 +277,6 @@ fn the_line_of_a_server_of_known_capacity_is_found_on_mariadb() {
 fn the_line_of_a_server_of_known_capacity_is_found_on_mysql() {
     let Some(lab) = Lab::mysql_alone() else { return };
     the_line_is_found(&lab);
-}
-
-/// Ends a process that runs beside a lab, and every process of its own.
-struct Neighbour(Child);
-
-impl Neighbour {
-    /// Takes a CPU for 4 s of 16: a search goes on beside it, and has trials that it disturbed.
-    fn comes_and_goes() -> Neighbour {
-        let script = "while :; do timeout --foreground 4 sh -c 'while :; do :; done'; sleep 12; done";
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
-        Neighbour(command.spawn().expect("a shell"))
-    }
-}
-
-impl Drop for Neighbour {
-    fn drop(&mut self) {
-        let group = Pid::from_child(&self.0);
-        kill_process_group(group, Signal::KILL).expect("it is ours");
-        self.0.wait().expect("it has ended");
-    }
 }
 
 /// Searches at 1 to `most` connections to a server that serves one update at a time on each, in a known time. None may

@@ -107,7 +107,7 @@ mod tests {
         let of = |group: &str, name: &str, value: Option<f64>| Request {
             group: group.to_owned(),
             name: name.to_owned(),
-            value: Measured { value, estimate: None, ..Measured::default() },
+            value: Measured { value, ..Measured::default() },
             published: Some(142.62),
         };
         let all = [of("write-back", "1 thread", Some(9000.0)), of("write-through", "1 thread", Some(140.0))];

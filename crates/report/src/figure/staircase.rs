@@ -288,7 +288,7 @@ mod tests {
     use plimsoll_model::Estimate;
 
     fn staircase(change: Measured, gain: Measured) -> Staircase {
-        let bare = |value| Measured { value: Some(value), estimate: None, ..Measured::default() };
+        let bare = |value| Measured { value: Some(value), ..Measured::default() };
         let step = Step { value: bare(120.0), change, kept: true, ..Step::default() };
         Staircase { base: bare(100.0), steps: vec![step], gain, ..Staircase::default() }
     }

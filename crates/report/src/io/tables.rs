@@ -3,11 +3,8 @@
 use crate::format::{NOTHING, short};
 use crate::interval::Measured;
 use crate::table::{Column, Table};
-use plimsoll_model::io::{DeviceFacts, IoSummary, LatencyUs, Probe};
+use plimsoll_model::io::{DeviceFacts, IoSummary, LatencyUs, Probe, SHORTEST_US};
 use plimsoll_model::summary::Counts;
-
-/// Shorter latencies are recorded as 1 µs, in a bucket that ends here.
-const RECORDED_US: f64 = 1.023;
 
 /// A number of a probe with its estimate.
 pub(crate) fn measured(probe: &Probe, path: &str, value: Option<f64>) -> Measured {
@@ -29,7 +26,7 @@ pub(crate) fn probes(probes: &[&Probe], room: bool) -> Table {
         };
         let mut column = Column::measured(name, "µs", 1, &probes.iter().map(|probe| of(probe)).collect::<Vec<_>>());
         for (cell, probe) in column.cells.iter_mut().zip(probes) {
-            if of(probe).value.is_some_and(|us| us <= RECORDED_US) {
+            if of(probe).value.is_some_and(|us| us <= SHORTEST_US) {
                 *cell = "≤ 1".to_owned();
             }
         }

@@ -67,7 +67,7 @@ fn steps(recorded: &Recorded, ladder: &Ladder) -> Staircase {
         Metric::P99Ms => ("99th percentile", "ms", "p99_ms"),
         Metric::ServerCpuUsPerTransaction => ("server CPU per transaction", "µs", "server_cpu_us_per_transaction"),
     };
-    let bare = |value: Option<f64>| Measured { value, estimate: None, ..Measured::default() };
+    let bare = |value: Option<f64>| Measured { value, ..Measured::default() };
     let source = |step: &LadderStep| {
         let label = format!("{}/{}/with", ladder.variant, step.rung);
         printed(recorded, unit.2, |at| at.variant == label)

@@ -38,7 +38,7 @@ pub fn section(groups: &[(String, Vec<&Trial>)]) -> Option<Section> {
     let column = |name: &str, unit: &str, of: fn(&Rates) -> Option<f64>| {
         let values: Vec<Measured> = all
             .iter()
-            .map(|trials| Measured { value: mean(trials.iter().filter_map(of)), estimate: None, ..Measured::default() })
+            .map(|trials| Measured { value: mean(trials.iter().filter_map(of)), ..Measured::default() })
             .collect();
         let cells = values.iter().map(|of| of.value.map_or(NOTHING.to_owned(), short)).collect();
         Column { of: values, ..Column::numbers(name, unit, cells) }

@@ -24,7 +24,7 @@ pub fn measured(value: f64) -> Measured {
 
 /// A number without an interval.
 pub fn printed(value: f64) -> Measured {
-    Measured { value: Some(value), estimate: None, ..Measured::default() }
+    Measured { value: Some(value), ..Measured::default() }
 }
 
 /// One of each; `name` stands wherever somebody else chooses a name.

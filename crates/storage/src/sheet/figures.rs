@@ -1,7 +1,7 @@
 //! Numbers of the sheet in words: three digits are enough to decide by.
 
 use super::evidence::iops;
-use plimsoll_model::io::Probe;
+use plimsoll_model::io::{Probe, SHORTEST_US};
 
 /// Three significant digits, thousands apart: `21,600`, `438`, `4.38`; a small whole number as it is.
 pub fn short(value: f64) -> String {
@@ -33,13 +33,10 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// Shorter latencies are recorded as 1 µs, in a bucket that ends here (`plimsoll_stats::latency`).
-const RECORDED_US: f64 = 1.023;
-
 /// A latency: `≤ 1 µs`, `46.1 µs`, `4.99 ms`, `1.20 s`.
 pub fn time(us: f64) -> String {
     match us {
-        us if us <= RECORDED_US => "≤ 1 µs".to_owned(),
+        us if us <= SHORTEST_US => "≤ 1 µs".to_owned(),
         us if us < 999.5 => format!("{} µs", short(us)),
         us if us < 999_500.0 => format!("{} ms", short(us / 1e3)),
         us => format!("{} s", short(us / 1e6)),

@@ -402,11 +402,7 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_said_by_a_dash() {
-        let place = |x, value| Place {
-            x,
-            throughput: Measured { value, estimate: None, ..Measured::default() },
-            ..Place::default()
-        };
+        let place = |x, value| Place { x, throughput: Measured { value, ..Measured::default() }, ..Place::default() };
         let line =
             Line { places: vec![place(1.0, Some(5.0)), place(2.0, None), place(4.0, Some(9.0))], ..Line::default() };
         let figure = draw("f", &Curves { lines: vec![line], ..Curves::default() }, "").expect("two places");
