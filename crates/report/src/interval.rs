@@ -132,6 +132,12 @@ impl Measured {
         if self.is_unsteady() { UNSTEADY.to_owned() } else { self.label_with_ends(decimals) }
     }
 
+    /// [`Measured::label`] with its unit, where there is a number that it is the unit of: `981 ± 20 ms`, `too unsteady to say`.
+    pub fn label_in(&self, unit: &str, decimals: usize) -> String {
+        let label = self.label(decimals);
+        if self.is_unsteady() { label } else { format!("{label} {unit}") }
+    }
+
     /// [`Measured::label`] of what [`Measured::told_with_ends`] is for.
     pub fn label_with_ends(&self, decimals: usize) -> String {
         let Some(value) = self.value else { return NOTHING.to_owned() };
@@ -209,6 +215,7 @@ mod tests {
         assert_eq!(estimate(Some(19.0), Some(31.0)).label(0), "26 (19–31)");
         assert_eq!(estimate(Some(20.0), Some(32.0)).label(0), "26 ± 6");
         assert_eq!(estimate(None, None).label(0), "26");
+        assert_eq!(estimate(Some(20.0), Some(32.0)).label_in("ms", 0), "26 ± 6 ms");
         assert_eq!(estimate(Some(19.0), Some(31.0)).in_words("ms"), "26.0 ms (95 % interval 19.0 – 31.0)");
         assert_eq!(estimate(None, None).in_words("ms"), "26.0 ms (no interval: 3 s are too few)");
         assert_eq!(estimate(None, None).spread(0).text, "–");
@@ -224,6 +231,7 @@ mod tests {
         assert_eq!(wide.told(0), "too unsteady to say; a longer window would tell");
         assert_eq!(wide.told_in_full(0), wide.told(0));
         assert_eq!(wide.label(0), "too unsteady to say");
+        assert_eq!(wide.label_in("ms", 0), "too unsteady to say", "a unit says nothing without its number");
         assert_eq!(
             wide.in_words("per second"),
             "an unknown number of per second (too unsteady to say; a longer window would tell)"

@@ -88,8 +88,8 @@ pub fn point(point: &Point) -> String {
             Measured::of(point, "transactions_per_second", rate).in_words("transactions/s")
         }
     };
-    let p95 = Measured::of(point, "latency_ms.p95", point.latency_ms.p95).label(2);
-    format!("        connections: {:>4}  {throughput}  p95 {p95} ms", point.connections)
+    let p95 = Measured::of(point, "latency_ms.p95", point.latency_ms.p95).label_in("ms", 2);
+    format!("        connections: {:>4}  {throughput}  p95 {p95}", point.connections)
 }
 
 /// A second of a measurement of storage.
@@ -110,11 +110,11 @@ pub fn probe(probe: &Probe) -> String {
     };
     let mut line = format!("{:<22} {}", probe.id, probe.name);
     if probe.iops.is_some() {
-        line += &format!("  {} /s", told("iops", probe.iops).label(0));
+        line += &format!("  {}", told("iops", probe.iops).label_in("/s", 0));
     }
     for (kind, latency) in &probe.latency_us {
-        let p99 = told(&format!("latency_us.{kind}.p99"), latency.p99).label(0);
-        line += &format!("  {kind} p99 {p99} µs");
+        let p99 = told(&format!("latency_us.{kind}.p99"), latency.p99).label_in("µs", 0);
+        line += &format!("  {kind} p99 {p99}");
     }
     if let Some(why) = &probe.error {
         line += &format!("  failed: {why}");

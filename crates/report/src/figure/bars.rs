@@ -146,9 +146,9 @@ fn bar(svg: &mut Svg, rows: &Rows, row: f64, x: &Scale, cell: &Cell<'_>, unit: &
     let mut end = x.at(0.0);
     match cell.value.value {
         Some(value) => {
-            let shown = cell.value.label(decimals_for(value));
+            let shown = cell.value.label_in(unit, decimals_for(value));
             let class = format!("bar s{}", cell.member.0 % 8 + 1);
-            rows.bar(svg, row, x, (0.0, value), &class, &format!("{}: {shown} {unit}", cell.member.1));
+            rows.bar(svg, row, x, (0.0, value), &class, &format!("{}: {shown}", cell.member.1));
             rows.whisker(svg, row, x, &cell.value);
             end = x.at(cell.value.ends().1.unwrap_or(value).max(value)).min(rows.right);
             let (number, change) = (short(value), cell.change.map(signed_percent).unwrap_or_default());

@@ -95,8 +95,8 @@ fn host(svg: &mut Svg, panel: &Panel, sweep: &Sweep<'_>) {
             let (top, bottom) = (y.at(100.0 * (below + share)), y.at(100.0 * below));
             svg.rect((x, top), (width, bottom - top), &format!("bar {class}"));
             if sweep.points.iter().filter_map(|point| point.host).any(|host| is_visible(&host)) {
-                let percents = percents.label(percent_decimals(100.0 * share));
-                labels.push((format!("{name} {percents} %"), class, 0.5 * (top + bottom), x + width));
+                let percents = percents.label_in("%", percent_decimals(100.0 * share));
+                labels.push((format!("{name} {percents}"), class, 0.5 * (top + bottom), x + width));
             }
             below += share;
         }

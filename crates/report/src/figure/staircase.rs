@@ -201,7 +201,7 @@ fn column(svg: &mut Svg, panel: &Panel, y: &Scale, (left, pitch): (f64, f64), st
     }
     match stair.value.value {
         Some(value) => {
-            let hint = format!("{}: {} {unit}", stair.name, stair.value.label(decimals_for(value)));
+            let hint = format!("{}: {}", stair.name, stair.value.label_in(unit, decimals_for(value)));
             let foot = stair.level.filter(|_| stair.is_kept()).map_or(0.0, |level| level.min(value));
             let class = if stair.is_kept() { "bar s1" } else { "not-kept" };
             svg.rect((x, y.at(foot)), (width, panel.bottom - y.at(foot)), "below s1");
@@ -265,7 +265,7 @@ fn rows(staircase: &Staircase, stairs: &[Stair<'_>], width: f64) -> String {
 fn stair_row(svg: &mut Svg, rows: &Rows, row: f64, x: &Scale, stair: &Stair<'_>, unit: &str) {
     let y = rows.middle(row);
     let Some(value) = stair.value.value else { return rows.empty(svg, row, x.at(0.0)) };
-    let hint = format!("{}: {} {unit}", stair.name, stair.value.label(decimals_for(value)));
+    let hint = format!("{}: {}", stair.name, stair.value.label_in(unit, decimals_for(value)));
     let foot = stair.level.filter(|_| stair.is_kept()).map_or(0.0, |level| level.min(value));
     rows.bar(svg, row, x, (0.0, foot), "below s1", &hint);
     rows.bar(svg, row, x, (foot, value), if stair.is_kept() { "bar s1" } else { "not-kept" }, &hint);

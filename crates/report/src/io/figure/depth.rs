@@ -74,7 +74,7 @@ fn rates(svg: &mut Svg, lines: &[Line<'_>], x: &Scale) {
         for (probe, place) in line.probes.iter().zip(&places) {
             let rate = iops(probe);
             whisker(svg, &RATE, &y, place.0, &rate, "interval");
-            let hint = format!("{} {} per second at {}", rate.label(0), line.name, short(depth(probe)));
+            let hint = format!("{} at {}: {}", line.name, short(depth(probe)), rate.label_in("per second", 0));
             svg.dot(*place, 3.5, &format!("dot {}", line.class), &hint);
         }
         ends.extend(places.last().map(|place| (line.name.to_owned(), line.class, *place)));
@@ -101,8 +101,12 @@ fn latencies(svg: &mut Svg, lines: &[Line<'_>], x: &Scale) {
             for ((probe, us), place) in known.iter().zip(&places) {
                 let told = measured(probe, &format!("latency_us.{}.{name}", line.kind), Some(*us));
                 whisker(svg, &LATENCY, &y, place.0, &told, &format!("interval {}", line.class));
-                let hint =
-                    format!("{} at {}: {name} {} µs", line.name, short(depth(probe)), told.label(decimals_for(*us)));
+                let hint = format!(
+                    "{} at {}: {name} {}",
+                    line.name,
+                    short(depth(probe)),
+                    told.label_in("µs", decimals_for(*us))
+                );
                 svg.dot(*place, 2.5, &format!("dot {}", line.class), &hint);
             }
             ends.extend(places.last().map(|place| (format!("{} {name}", line.kind), line.class, *place)));
