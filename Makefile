@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help quickstart build test test-all bench coverage fmt
+.PHONY: help quickstart build test test-all bench coverage fmt msrv
 
 # Where cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -72,6 +72,10 @@ coverage: ## how often Plimsoll's intervals contain the truth: seeded simulation
 
 fmt: ## format all code
 	@cargo fmt --all
+
+msrv: ## that all of it builds with the oldest Rust which Cargo.toml promises
+	@scripts/install-packages $(BUILD_PACKAGES)
+	@exec scripts/msrv
 
 # Each recipe is one shell, so that what it exports holds to its end.
 .ONESHELL:
