@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help quickstart build test test-all bench coverage fmt msrv
+.PHONY: help quickstart build test test-all bench coverage fmt msrv deny
 
 # Where cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -76,6 +76,9 @@ fmt: ## format all code
 msrv: ## that all of it builds with the oldest Rust which Cargo.toml promises
 	@scripts/install-packages $(BUILD_PACKAGES)
 	@exec scripts/msrv
+
+deny: ## what is depended on: known holes, licences, sources
+	@exec scripts/deny
 
 # Each recipe is one shell, so that what it exports holds to its end.
 .ONESHELL:
