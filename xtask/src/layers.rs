@@ -32,6 +32,7 @@ const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-live", Ships(5)),
     ("plimsoll", Ships(5)),
     ("plimsoll-testkit", Dev),
+    ("plimsoll-fuzz", Dev),
     ("plimsoll-bench", Dev),
     ("xtask", Dev),
 ];
