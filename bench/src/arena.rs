@@ -4,11 +4,13 @@ use crate::child::{self, Finished, Interrupted};
 use crate::peers::brought::{GO_TPC, SYSBENCH_TPCC};
 use crate::peers::fio;
 use anyhow::{Context, bail};
+use plimsoll_data::target::private_endpoint;
 use plimsoll_engine::Endpoint;
 use plimsoll_engine::control::Control;
-use plimsoll_lab::target::private_endpoint;
+use plimsoll_host::{Home, facts};
+use plimsoll_model::Build;
 use plimsoll_model::statements::{StatementCounts, StatementKind};
-use plimsoll_server::{Build, Home, Opening, PrivateServer, baseline, host};
+use plimsoll_server::{Opening, PrivateServer, baseline};
 use plimsoll_wire::rows::TextRows;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -96,7 +98,7 @@ impl<'t> Arena<'t> {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         });
-        let mut settings = baseline(build, host::memory_bytes());
+        let mut settings = baseline(build, facts::memory_bytes());
         let port = free_port().context("finding a free TCP port")?;
         settings.set("skip_networking", "OFF", ORIGIN)?;
         settings.set("port", &port.to_string(), ORIGIN)?;

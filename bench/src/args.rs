@@ -3,9 +3,10 @@
 use crate::peers::brought::{Brought, GO_TPC, HOW, SYSBENCH_TPCC};
 use crate::peers::{Access, Engine};
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
+use plimsoll_model::Build;
 use plimsoll_model::Flavour;
 use plimsoll_server::find::Selector;
-use plimsoll_server::{Build, ServerError, find};
+use plimsoll_server::{ServerError, find};
 use std::path::PathBuf;
 
 /// Plimsoll against its peers on this machine: medians, spreads, ratios.

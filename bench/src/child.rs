@@ -1,7 +1,7 @@
 //! A contestant as a process: started, watched and measured, the same way whoever it is.
 
 use anyhow::{Context, bail};
-use plimsoll_server::process::{Lifetime, spawn};
+use plimsoll_host::process::{Lifetime, spawn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::{self, File};

@@ -3,8 +3,9 @@
 use crate::arena::Tools;
 use crate::child::{self, Finished, Interrupted};
 use anyhow::Context;
-use plimsoll_server::Home;
-use plimsoll_storage::layout::{self, Allocation, Content, Layout};
+use plimsoll_host::Home;
+use plimsoll_storage::files;
+use plimsoll_storage::layout::{Allocation, Content, Layout};
 use plimsoll_storage::{Place, StorageError};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ impl<'t> Ground<'t> {
             fresh: false,
         };
         let go_on = || !tools.interrupted.load(Ordering::Relaxed);
-        match layout::lay_out(&place, &layout, SEED, &mut |_, _| go_on()) {
+        match files::lay_out(&place, &layout, SEED, &mut |_, _| go_on()) {
             Err(StorageError::Interrupted) => return Err(Interrupted.into()),
             laid_out => laid_out.context("laying out the file")?,
         }

@@ -21,16 +21,22 @@ const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-load", Ships(1)),
     ("plimsoll-plan", Ships(1)),
     ("plimsoll-report", Ships(1)),
+    ("plimsoll-schedule", Ships(2)),
+    ("plimsoll-watch", Ships(2)),
+    ("plimsoll-measures", Ships(3)),
     ("plimsoll-host", Ships(2)),
     ("plimsoll-engine", Ships(3)),
     ("plimsoll-workloads", Ships(3)),
     ("plimsoll-storage", Ships(3)),
-    ("plimsoll-nfs", Ships(3)),
     ("plimsoll-server", Ships(3)),
     ("plimsoll-record", Ships(3)),
-    ("plimsoll-lab", Ships(4)),
-    ("plimsoll-live", Ships(5)),
-    ("plimsoll", Ships(5)),
+    ("plimsoll-lanes", Ships(4)),
+    ("plimsoll-analysis", Ships(5)),
+    ("plimsoll-data", Ships(5)),
+    ("plimsoll-evaluate", Ships(5)),
+    ("plimsoll-lab", Ships(6)),
+    ("plimsoll-live", Ships(6)),
+    ("plimsoll", Ships(7)),
     ("plimsoll-testkit", Dev),
     ("plimsoll-fuzz", Dev),
     ("plimsoll-bench", Dev),
@@ -43,19 +49,23 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("plimsoll-workloads", "plimsoll-engine"),
     // What is recorded and what is read from it is one kind of histogram.
     ("plimsoll-load", "plimsoll-stats"),
-    // The binary puts everything together.
-    ("plimsoll", "plimsoll-live"),
 ];
 
 /// The layers whose crates do nothing but compute: no files, sockets, environment, clock, threads or output.
 const PURE_BELOW: u8 = 2;
+/// The crates above them that do nothing else either.
+const PURE: &[&str] = &["plimsoll-schedule", "plimsoll-watch", "plimsoll-measures"];
+
+/// Which crates must not be reached, by whatever way: those who only read recordings can start nothing.
+const OUT_OF_REACH: &[(&str, &[&str])] = &[("plimsoll-analysis", STARTING), ("plimsoll-live", STARTING)];
+const STARTING: &[&str] = &["plimsoll-engine", "plimsoll-server", "plimsoll-data", "plimsoll-evaluate", "plimsoll-lab"];
 
 fn layer_of(name: &str) -> Option<Layer> {
     LAYERS.iter().find(|(known, _)| *known == name).map(|(_, layer)| *layer)
 }
 
 pub fn is_pure(name: &str) -> bool {
-    matches!(layer_of(name), Some(Ships(layer)) if layer < PURE_BELOW)
+    PURE.contains(&name) || matches!(layer_of(name), Some(Ships(layer)) if layer < PURE_BELOW)
 }
 
 pub fn is_shipped(name: &str) -> bool {
@@ -63,7 +73,30 @@ pub fn is_shipped(name: &str) -> bool {
 }
 
 pub fn check(packages: &[Package]) -> Vec<Finding> {
-    packages.iter().flat_map(|package| check_package(package, packages)).collect()
+    let out_of_reach = OUT_OF_REACH.iter().flat_map(|(from, to)| reached(from, to, packages));
+    packages.iter().flat_map(|package| check_package(package, packages)).chain(out_of_reach).collect()
+}
+
+/// The crates of `unwanted` that `from` needs to be built, with the way to each.
+fn reached(from: &str, unwanted: &[&str], packages: &[Package]) -> Vec<Finding> {
+    let mut ways = vec![vec![from.to_owned()]];
+    let mut seen = vec![from.to_owned()];
+    let mut findings = Vec::new();
+    while let Some(way) = ways.pop() {
+        let last = way.last().map_or("", String::as_str);
+        if unwanted.contains(&last) {
+            findings.push(Finding::new(from, format!("must not reach {last}, and does: {}", way.join(" → "))));
+            continue;
+        }
+        let Some(package) = packages.iter().find(|package| package.name == last) else { continue };
+        for dependency in package.dependencies.iter().filter(|dependency| dependency.ships()) {
+            if !seen.contains(&dependency.name) {
+                seen.push(dependency.name.clone());
+                ways.push([way.clone(), vec![dependency.name.clone()]].concat());
+            }
+        }
+    }
+    findings
 }
 
 fn check_package(package: &Package, packages: &[Package]) -> Vec<Finding> {
@@ -141,8 +174,25 @@ mod tests {
     }
 
     #[test]
-    fn the_two_lowest_layers_are_pure() {
+    fn what_can_start_something_is_out_of_reach_of_readers_by_whatever_way() {
+        let through = package("plimsoll-record", &[("plimsoll-server", None)]);
+        let packages = [package("plimsoll-analysis", &[("plimsoll-record", None)]), through];
+        let found: Vec<String> = check(&packages).iter().map(ToString::to_string).collect();
+        let way = "plimsoll-analysis → plimsoll-record → plimsoll-server";
+        assert!(
+            found.contains(&format!("plimsoll-analysis: must not reach plimsoll-server, and does: {way}")),
+            "{found:?}"
+        );
+        assert!(
+            findings(package("plimsoll-live", &[("plimsoll-analysis", None), ("plimsoll-engine", Some("dev"))]))
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn the_two_lowest_layers_are_pure_and_some_above() {
         assert!(is_pure("plimsoll-model") && is_pure("plimsoll-report"));
+        assert!(is_pure("plimsoll-schedule") && is_pure("plimsoll-measures"));
         assert!(!is_pure("plimsoll-engine") && !is_pure("plimsoll-testkit") && !is_pure("serde"));
     }
 }

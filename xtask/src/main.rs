@@ -8,6 +8,7 @@ mod docs;
 mod identifiers;
 mod layers;
 mod metadata;
+mod modules;
 mod purity;
 mod sizes;
 mod source;
@@ -44,9 +45,10 @@ impl fmt::Display for Finding {
 type Check = fn(&Workspace) -> anyhow::Result<Vec<Finding>>;
 
 /// Every check, cheapest first. `check` runs all of them and shows everything that is wrong, not only the first.
-const CHECKS: [(&str, &str, Check); 7] = [
+const CHECKS: [(&str, &str, Check); 8] = [
     ("fmt", "code is formatted", fmt_check),
     ("layers", "crates depend downwards only, and the pure ones are pure", layer_check),
+    ("modules", "no modules import each other in a circle", module_check),
     ("sizes", "files and functions stay short", size_check),
     ("docs", "each crate begins with what it is", doc_check),
     ("identifiers", "names go into statements by one function", identifier_check),
@@ -107,6 +109,14 @@ fn layer_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         }
     }
     Ok(findings)
+}
+
+fn module_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for package in workspace.packages.iter().filter(|package| layers::is_shipped(&package.name)) {
+        findings.extend(modules::check(&package.name, &Source::of_package(&workspace.root, package)?));
+    }
+    Ok(modules::without_known(findings, modules::KNOWN))
 }
 
 fn size_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {

@@ -5,13 +5,15 @@ use super::{Comparison, Extent, Row, Target, in_turn};
 use crate::arena::Arena;
 use crate::child::Interrupted;
 use anyhow::Context;
-use plimsoll_lab::starting_data::{self, Rigs};
-use plimsoll_lab::{Event, LabError, Watcher};
+use plimsoll_data::DataError;
+use plimsoll_data::starting_data::{self, Rigs};
+use plimsoll_host::{Home, facts};
+use plimsoll_lanes::spec::Spec;
+use plimsoll_lanes::{Lane, Lanes};
 use plimsoll_plan::lab::{Layout, Method, file};
 use plimsoll_server::snapshot::store::Stored;
-use plimsoll_server::{Home, Opening, Rig, baseline, host};
-use plimsoll_storage::lane::spec::Spec;
-use plimsoll_storage::lane::{Lane, Lanes};
+use plimsoll_server::{Opening, Rig, baseline};
+use plimsoll_watch::{Event, Watcher};
 use std::time::{Duration, Instant};
 
 /// Rows of the one table, and the size that they come to with their indexes.
@@ -94,7 +96,7 @@ impl Data<'_> {
         let (layout, mut watcher) = (Layout::default(), Quiet(self.arena));
         let restored = starting_data::restore(self.rigs, &self.stored, &layout, Some(method), &mut watcher);
         let restored = restored.map_err(told)?;
-        let settings = baseline(self.arena.build(), host::memory_bytes());
+        let settings = baseline(self.arena.build(), facts::memory_bytes());
         let begun = Instant::now();
         let server = self.rigs.data.open(self.arena.build(), &settings, Opening::new("plimsoll-bench"))?;
         let start = begun.elapsed().as_secs_f64();
@@ -112,9 +114,9 @@ fn obtain(arena: &Arena, home: &Home, rigs: &Rigs, table_size: u64) -> anyhow::R
     starting_data::obtain(home, rigs, arena.build(), &variant, &mut Quiet(arena)).map_err(told)
 }
 
-fn told(error: LabError) -> anyhow::Error {
+fn told(error: DataError) -> anyhow::Error {
     match error {
-        LabError::Interrupted => Interrupted.into(),
+        DataError::Interrupted => Interrupted.into(),
         other => other.into(),
     }
 }

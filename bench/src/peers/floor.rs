@@ -6,7 +6,7 @@ use crate::arena::Arena;
 use crate::args::FloorArgs;
 use anyhow::{Context, bail};
 use mio::{Events, Interest, Poll, Token};
-use plimsoll_engine::measure::thread_cpu_ns;
+use plimsoll_engine::meter::thread_cpu_ns;
 use plimsoll_engine::scheduling::do_not_preempt;
 use plimsoll_load::seed::Rng;
 use plimsoll_wire::auth::{Authentication, Step, Trust};

@@ -3,10 +3,10 @@
 
 use crate::args::TerminalsArgs;
 use anyhow::{Context, bail};
+use plimsoll_data::target::private_endpoint;
 use plimsoll_engine::workload::Input;
 use plimsoll_engine::{Failure, LoopEvent, Protocol, Run, RunSpec, Session, Statement, Workload};
 use plimsoll_lab::null_server::{Answer, NullServer};
-use plimsoll_lab::target::private_endpoint;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::End;
 use plimsoll_load::seed::Rng;

@@ -4,19 +4,27 @@
 //! it runs but one tally per second. It knows no workload: those are values that implement
 //! [`workload::Workload`]. It never writes a file and never prints.
 //!
-//! Begin with [`measure`], the measuring loop; then [`turns`] (when a connection
+//! Begin with [`measure`], the measuring loop; then [`source`] and [`turns`] (when a connection
 //! has something to do), [`session`] (what a workload sees), [`connection`] (the
 //! protocol on a stream), [`executor`] (how one thread drives thousands of them) and [`run`] (loops as threads).
 
+pub mod catalogue;
 pub mod connection;
+pub mod context;
 pub mod control;
 pub mod endpoint;
 pub mod error;
+pub mod event;
 pub mod executor;
 pub mod measure;
+pub mod meter;
+pub mod password_key;
 pub mod run;
 pub mod scheduling;
 pub mod session;
+pub mod source;
+pub mod spec;
+pub mod statement;
 pub mod stream;
 pub mod tls;
 pub mod trust;
@@ -25,6 +33,9 @@ pub mod workload;
 
 pub use endpoint::{Address, Endpoint};
 pub use error::{Failure, Reason};
-pub use run::{LoopEvent, Run, RunSpec};
-pub use session::{Protocol, Session};
-pub use workload::{Statement, Workload};
+pub use event::LoopEvent;
+pub use run::Run;
+pub use session::Session;
+pub use spec::RunSpec;
+pub use statement::{Protocol, Statement};
+pub use workload::Workload;

@@ -3,20 +3,15 @@
 //! Each connection runs [`drive`]: wait for a turn, run the transaction, retry it if the server asks for that,
 //! count what came of it.
 
+use crate::context::Context;
 use crate::error::{Failure, Reason};
-use crate::executor::{Reactor, Slot};
-use crate::run::{LoopEvent, RunSpec};
-use crate::session::{Catalogue, Session};
-use crate::turns::{Begun, Source, Turn};
+use crate::executor::Slot;
+use crate::session::Session;
+use crate::source::{Begun, Turn};
 use crate::workload::{Input, Workload};
-use plimsoll_load::recorder::{Done, End, Recorder};
+use plimsoll_load::recorder::{Done, End};
 use plimsoll_load::seed::Rng;
-use plimsoll_load::tally::Tally;
-use std::cell::{Cell, RefCell, RefMut};
-use std::collections::VecDeque;
 use std::rc::Rc;
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex};
 
 /// Deadlock, lock wait timeout, record changed since read, refused by group certification.
 const RETRYABLE: [u16; 4] = [1213, 1205, 1020, 3101];
@@ -31,147 +26,6 @@ const BACKOFF_MS_MAX: u64 = 100;
 const RECONNECT_NS: u64 = 100_000_000;
 /// The stream of back-off, apart from those of the transactions.
 const BACKOFF_STREAM: u64 = 1 << 62;
-
-/// The recorder of a loop, and the way its intervals go out.
-pub struct Meter {
-    recorder: RefCell<Option<Recorder>>,
-    reactor: Rc<Reactor>,
-    outbox: Sender<LoopEvent>,
-    recycled: Arc<Mutex<Vec<Tally>>>,
-}
-
-impl Meter {
-    pub fn new(
-        recorder: Recorder,
-        reactor: Rc<Reactor>,
-        outbox: Sender<LoopEvent>,
-        recycled: Arc<Mutex<Vec<Tally>>>,
-    ) -> Meter {
-        Meter { recorder: RefCell::new(Some(recorder)), reactor, outbox, recycled }
-    }
-
-    #[inline]
-    pub fn now_ns(&self) -> u64 {
-        self.reactor.now_ns()
-    }
-
-    /// Notes that a statement has been answered to its end.
-    #[inline]
-    pub fn answered(&self, now_ns: u64) {
-        self.reactor.answered(now_ns);
-    }
-
-    /// The recorder, with all intervals closed that ended by `now`.
-    #[inline]
-    pub fn at(&self, now_ns: u64) -> RefMut<'_, Recorder> {
-        let mut recorder = RefMut::map(self.recorder.borrow_mut(), |recorder| {
-            recorder.as_mut().expect("nothing is counted after the loop has finished")
-        });
-        if now_ns >= recorder.interval_end_ns() {
-            self.close_intervals(&mut recorder, now_ns);
-        }
-        recorder
-    }
-
-    #[cold]
-    fn close_intervals(&self, recorder: &mut Recorder, now_ns: u64) {
-        recorder.lagged(self.reactor.take_lag_ns());
-        if let Ok(mut recycled) = self.recycled.lock() {
-            recycled.drain(..).for_each(|tally| recorder.recycle(tally));
-        }
-        recorder.roll(now_ns, thread_cpu_ns, |tally| self.send(tally));
-    }
-
-    fn send(&self, tally: Tally) {
-        // The controller hangs up only when it no longer wants to know.
-        let _ = self.outbox.send(LoopEvent::Interval(Box::new(tally)));
-    }
-
-    pub fn end_window(&self) {
-        let now = self.now_ns();
-        let mut recorder = self.at(now);
-        recorder.lagged(self.reactor.take_lag_ns());
-        let tally = recorder.end_window(now, thread_cpu_ns());
-        drop(recorder);
-        if let Some(tally) = tally {
-            self.send(tally);
-        }
-    }
-
-    /// Sends what is left and takes the recorder away.
-    pub fn finish(&self) {
-        let now = self.now_ns();
-        self.at(now).lagged(self.reactor.take_lag_ns());
-        if let Some(recorder) = self.recorder.borrow_mut().take() {
-            let (last, totals) = recorder.finish(now, thread_cpu_ns());
-            self.send(last);
-            let _ = self.outbox.send(LoopEvent::Drained(totals));
-        }
-    }
-}
-
-/// CPU time of the calling thread.
-pub fn thread_cpu_ns() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-/// What the tasks of one loop share.
-pub struct Context<W> {
-    pub workload: Arc<W>,
-    pub spec: Arc<RunSpec>,
-    pub catalogue: Rc<Catalogue>,
-    pub meter: Rc<Meter>,
-    pub reactor: Rc<Reactor>,
-    /// Where transactions come from, unless connections send as fast as they are answered.
-    pub source: RefCell<Option<Source>>,
-    /// Slot of the task that wakes connections when something is due.
-    pub pacer: Cell<Option<usize>>,
-    /// Work that transactions have queued.
-    pub queued: RefCell<VecDeque<Turn>>,
-    /// Slots of connections that wait for an arrival.
-    pub idle: RefCell<VecDeque<usize>>,
-    /// Connections, and the pacer, that have not finished.
-    pub driving: Cell<usize>,
-    pub in_flight: Cell<usize>,
-    /// Set when no connection may begin another transaction.
-    pub stopping: Cell<bool>,
-    pub reason: RefCell<Option<Reason>>,
-}
-
-impl<W: Workload> Context<W> {
-    /// Ends the run for a reason; the first one is kept.
-    pub fn give_up(&self, reason: Reason) {
-        self.stopping.set(true);
-        self.reason.borrow_mut().get_or_insert(reason);
-        self.release_idle();
-    }
-
-    /// Ends the run because an exchange failed.
-    fn give_up_for(&self, session: &Session, failure: &Failure) {
-        match failure {
-            // Not an end in itself: the run is over, or another connection has told why.
-            Failure::Cancelled => {}
-            Failure::Server(message) => self.give_up(Reason::Statement {
-                statement: session.last_statement().to_owned(),
-                message: message.to_string(),
-            }),
-            other => self.give_up(Reason::Lost(other.to_string())),
-        }
-    }
-
-    /// From here to [`Context::end_exchange`] a server that keeps silent is noticed.
-    fn begin_exchange(&self, now_ns: u64) {
-        self.in_flight.set(self.in_flight.get() + 1);
-        if self.in_flight.get() == 1 {
-            self.reactor.begin_waiting(now_ns);
-        }
-    }
-
-    fn end_exchange(&self) {
-        self.in_flight.set(self.in_flight.get() - 1);
-    }
-}
 
 /// Runs transactions on one connection until there is none left to begin. `local` is its place in this loop.
 pub async fn drive<W: Workload>(context: &Context<W>, slot: &Rc<Slot>, session: &mut Session, who: Who) {

@@ -4,17 +4,19 @@
 //! [`Run::start`]; every loop reports [`LoopEvent::Drained`], then [`Run::finish`]. Between those the
 //! connections stay open, so that the server can be asked what it counted.
 
-use crate::endpoint::Endpoint;
+use crate::context::Context;
 use crate::error::{Failure, Reason};
+use crate::event::LoopEvent;
 use crate::executor::{Executor, Slot};
-use crate::measure::{self, Context, ENDLESS, Meter, Who, thread_cpu_ns};
+use crate::measure::{self, ENDLESS, Who};
+use crate::meter::{Meter, thread_cpu_ns};
 use crate::scheduling;
-use crate::session::{Catalogue, Protocol};
-use crate::turns::{self, Source};
+use crate::source::Source;
+use crate::spec::RunSpec;
+use crate::turns;
 use crate::workload::Workload;
 use mio::Waker;
-use plimsoll_load::arrivals::Arrivals;
-use plimsoll_load::recorder::{Recorder, Totals};
+use plimsoll_load::recorder::Recorder;
 use plimsoll_load::tally::{Names, Tally};
 use plimsoll_load::window::{Limit, Window};
 use std::cell::{Cell, RefCell};
@@ -35,41 +37,6 @@ const CONNECTING: usize = 32;
 /// Between the order to start and the start, so that all loops hear it before.
 const START_IN_NS: u64 = 5_000_000;
 const NOT_STARTED: u64 = u64::MAX;
-
-/// What to run against what.
-#[derive(Clone, Debug)]
-pub struct RunSpec {
-    pub endpoint: Endpoint,
-    pub connections: usize,
-    pub loops: usize,
-    pub arrivals: Arrivals,
-    pub limit: Limit,
-    pub warmup_ns: u64,
-    pub seed: u64,
-    pub protocol: Protocol,
-    pub outage_limit_ns: u64,
-    pub ignore_errors: Vec<u16>,
-    /// A server of our own: when it is gone the run is over.
-    pub private: bool,
-    /// Asked on the first connection of each loop, once it is set up; its rows come with [`LoopEvent::Ready`].
-    pub ask: Option<&'static str>,
-}
-
-/// What a loop tells its controller.
-#[derive(Debug)]
-pub enum LoopEvent {
-    /// All its connections are made and prepared.
-    Ready {
-        /// The local process that serves them, if it is one.
-        server_pid: Option<u32>,
-        /// The first two columns of what was asked.
-        answer: Vec<(String, String)>,
-    },
-    Interval(Box<Tally>),
-    /// No transaction is under way any more.
-    Drained(Totals),
-    Failed(Reason),
-}
 
 struct Shared {
     start_ns: AtomicU64,
@@ -105,7 +72,7 @@ impl Run {
         });
         let recycled = Arc::new(Mutex::default());
         let (sender, events) = channel();
-        let names = Catalogue::new(workload.as_ref()).names;
+        let names = workload.catalogue().names;
         let threads = (0..loops).map(|index| {
             let (spec, workload, shared, sender) = (spec.clone(), workload.clone(), shared.clone(), sender.clone());
             let recycled = Arc::clone(&recycled);
@@ -220,7 +187,7 @@ impl<W: Workload> EventLoop<W> {
             wakers.push(executor.waker());
         }
         let reactor = executor.reactor();
-        let catalogue = Rc::new(Catalogue::new(workload.as_ref()));
+        let catalogue = Rc::new(workload.catalogue());
         let numbers: Vec<usize> = (index..spec.connections).step_by(spec.loops).collect();
         if numbers.len() >= scheduling::MANY {
             scheduling::do_not_preempt();

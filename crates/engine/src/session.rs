@@ -1,67 +1,19 @@
 //! What a workload sees of a connection: its statements, by number, and what came of them.
 
+use crate::catalogue::Catalogue;
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::error::Failure;
 use crate::executor::{Reactor, Slot};
-use crate::measure::Meter;
-use crate::workload::{Statement, Workload};
+use crate::meter::Meter;
+use crate::statement::Protocol;
 use plimsoll_load::recorder::Effect;
-use plimsoll_load::tally::Names;
 use plimsoll_model::StatementKind;
 use plimsoll_wire::cells::{Cells, Column, Row};
 use plimsoll_wire::response::{Discard, Outcome};
 use plimsoll_wire::rows::TextRows;
-use plimsoll_wire::text::Template;
 use plimsoll_wire::{Value, command};
 use std::rc::Rc;
-
-/// How statements with parameters are sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Protocol {
-    /// COM_STMT_EXECUTE, prepared before the run.
-    #[default]
-    Prepared,
-    /// COM_QUERY with the parameters written into the text.
-    Text,
-}
-
-/// The statements of a workload as all connections of a loop share them.
-pub struct Catalogue {
-    statements: Vec<(Statement, Template)>,
-    /// Statement number to number of its name.
-    operations: Vec<usize>,
-    pub names: Names,
-    rollback: usize,
-    session_setup: Vec<String>,
-}
-
-impl Catalogue {
-    pub fn new<W: Workload>(workload: &W) -> Catalogue {
-        let statements = workload.statements();
-        let mut names: Vec<&'static str> = Vec::new();
-        let mut operation = |name| match names.iter().position(|known| *known == name) {
-            Some(place) => place,
-            None => {
-                names.push(name);
-                names.len() - 1
-            }
-        };
-        let operations = statements.iter().map(|statement| operation(statement.name)).collect();
-        let rollback = operation("rollback");
-        let statements = statements.into_iter().map(|statement| {
-            let template = Template::new(&statement.sql);
-            (statement, template)
-        });
-        let statements = statements.collect();
-        let names = Names { transactions: workload.transactions(), statements: names, counters: workload.counters() };
-        Catalogue { statements, operations, names, rollback, session_setup: workload.session_setup() }
-    }
-
-    pub fn prepared(&self) -> usize {
-        self.statements.iter().filter(|(statement, _)| statement.prepared).count()
-    }
-}
 
 /// A statement as the server knows it on one connection.
 #[derive(Clone, Default)]

@@ -1,7 +1,7 @@
 //! TLS as the client's `ssl-mode` has it.
 
 use crate::error::Failure;
-use crate::trust::{PasswordKey, read_pem};
+use crate::password_key::{PasswordKey, read_pem};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;

@@ -1,133 +1,16 @@
 //! When a connection has something to do: at once after an answer, when an arrival or a terminal is due, or when a
 //! transaction has queued work.
 
+use crate::context::Context;
 use crate::executor::Slot;
-use crate::measure::Context;
-use crate::run::RunSpec;
 use crate::session::Session;
-use crate::workload::{Input, Workload};
-use plimsoll_load::arrivals::{Arrival, Schedule};
-use plimsoll_load::seed::Rng;
-use plimsoll_load::terminals::Terminals;
+use crate::source::{Begun, Source, Turn, pause_ns};
+use crate::workload::Workload;
+use plimsoll_load::arrivals::Arrival;
 use std::rc::Rc;
 
 const LOOK_AGAIN_NS: u64 = 100_000_000;
-/// Streams of warm-up, of queued work and of pauses, apart from those of the measured transactions.
-const WARMUP_STREAM: u64 = 1 << 63;
-const QUEUED_STREAM: u64 = 1 << 61;
-const PAUSE_STREAM: u64 = 1 << 60;
-
-/// One transaction to run.
-#[derive(Clone, Copy, Debug)]
-pub struct Turn {
-    pub due_ns: u64,
-    /// When the turn came, and with it the first statement.
-    pub sent_ns: u64,
-    /// The connection, arrival or terminal that it belongs to.
-    stream: u64,
-    pub number: u64,
-    warmup: bool,
-    queued: bool,
-}
-
-impl Turn {
-    /// What decides its random draws, together with the seed and the number.
-    pub fn random_stream(&self) -> u64 {
-        let flag = |on: bool, bit: u64| if on { bit } else { 0 };
-        self.stream | flag(self.warmup, WARMUP_STREAM) | flag(self.queued, QUEUED_STREAM)
-    }
-
-    /// What the transaction is made from.
-    pub fn input(&self, seed: u64, connection: usize, connections: usize) -> Input {
-        Input {
-            rng: Rng::new(seed, self.random_stream(), self.number),
-            connection,
-            connections,
-            stream: self.stream,
-            number: self.number,
-            queued: self.queued,
-            transaction: 0,
-        }
-    }
-}
-
-/// What a connection has begun so far, by phase.
-#[derive(Default)]
-pub struct Begun {
-    warmup: u64,
-    measured: u64,
-}
-
-/// Where transactions come from that are due at a time of their own.
-pub enum Source {
-    Arrivals(Schedule),
-    Terminals(Terminals),
-}
-
-impl Source {
-    /// `share` is (this loop's index, number of loops). `None` in a closed loop.
-    pub fn new<W: Workload>(workload: &W, spec: &RunSpec, share: (usize, usize), start_ns: u64) -> Option<Source> {
-        let events = spec.limit.events(spec.connections).unwrap_or(u64::MAX);
-        let Some(terminals) = workload.terminals() else {
-            return Schedule::new(spec.arrivals, events, spec.seed, start_ns, share).map(Source::Arrivals);
-        };
-        let first_due_ns = |terminal| start_ns + pause_ns(workload, spec.seed, terminal, None);
-        let events = events.saturating_sub(share.0 as u64).div_ceil(share.1 as u64);
-        Some(Source::Terminals(Terminals::new(terminals, share, events, first_due_ns)))
-    }
-
-    fn advance(&mut self, now_ns: u64, dropped: impl FnMut(Arrival)) {
-        match self {
-            Source::Arrivals(schedule) => schedule.advance(now_ns, dropped),
-            Source::Terminals(terminals) => terminals.advance(now_ns),
-        }
-    }
-
-    fn take(&mut self) -> Option<Arrival> {
-        match self {
-            Source::Arrivals(schedule) => schedule.take(),
-            Source::Terminals(terminals) => terminals.take(),
-        }
-    }
-
-    fn waiting(&self) -> usize {
-        match self {
-            Source::Arrivals(schedule) => schedule.waiting(),
-            Source::Terminals(terminals) => terminals.waiting(),
-        }
-    }
-
-    fn next_due_ns(&self) -> u64 {
-        match self {
-            Source::Arrivals(schedule) => schedule.next_due_ns(),
-            Source::Terminals(terminals) => terminals.next_due_ns(),
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        match self {
-            Source::Arrivals(schedule) => schedule.is_over(),
-            Source::Terminals(terminals) => terminals.is_over(),
-        }
-    }
-}
-
-/// How long a terminal waits before the transaction that follows number `done`; before its first if that is `None`.
-fn pause_ns<W: Workload>(workload: &W, seed: u64, terminal: u64, done: Option<u64>) -> u64 {
-    let next = done.map_or(0, |done| done + 1);
-    let transaction = |number| Rng::new(seed, terminal, number);
-    let mut rng = Rng::new(seed, terminal | PAUSE_STREAM, next);
-    workload.pause_ns(done.map(transaction), transaction(next), &mut rng)
-}
-
 impl<W: Workload> Context<W> {
-    /// Lets idle connections look again.
-    pub fn release_idle(&self) {
-        for id in self.idle.borrow_mut().drain(..) {
-            self.reactor.nudge(id);
-        }
-    }
-
     fn over(&self, now_ns: u64) -> bool {
         self.stopping.get() || self.meter.at(now_ns).window().is_over(now_ns)
     }

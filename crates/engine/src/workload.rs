@@ -1,23 +1,12 @@
 //! What a workload is to the engine.
 
+use crate::catalogue::Catalogue;
 use crate::error::Failure;
 use crate::session::Session;
+use crate::statement::Statement;
 use plimsoll_load::recorder::End;
 use plimsoll_load::seed::Rng;
-use plimsoll_model::StatementKind;
 use std::future::Future;
-
-/// A statement that every connection prepares. Its place in the catalogue is its number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statement {
-    /// What it is called in results; statements on different tables share a name.
-    pub name: &'static str,
-    pub kind: StatementKind,
-    /// With `?` for parameters.
-    pub sql: String,
-    /// False for what is always sent as text, such as BEGIN and COMMIT.
-    pub prepared: bool,
-}
 
 /// What a transaction is made from. The same values give the same statements, whatever the number of loops.
 #[derive(Clone, Debug)]
@@ -57,6 +46,11 @@ pub trait Workload: Send + Sync + 'static {
     /// SET statements that every connection sends before it prepares the others.
     fn session_setup(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Its statements, numbered.
+    fn catalogue(&self) -> Catalogue {
+        Catalogue::new(self.statements(), self.transactions(), self.counters(), self.session_setup())
     }
 
     /// The terminals that pace themselves; `None` where connections send as fast as they are answered, or at a rate.

@@ -1,4 +1,4 @@
-//! What can stand between us and a file.
+//! What can stand between us and a file or a directory of ours.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,19 @@ pub enum HostError {
     #[error("`{}` is not removed: {found}", path.display())]
     NoTree { path: PathBuf, found: &'static str },
 
+    #[error("plimsoll's {what} `{}` cannot be used: {found}; {remedy}", path.display())]
+    Place { what: &'static str, path: PathBuf, found: String, remedy: &'static str },
+
+    /// What is not to be trusted, [`HostError::Untrusted`], is called something here, and another may do.
+    #[error("plimsoll's {what} cannot be used: {source}; or {remedy}")]
+    Ours { what: &'static str, source: Box<HostError>, remedy: &'static str },
+
+    #[error(
+        "the socket path `{}` has {bytes} bytes and 107 is the limit; set XDG_RUNTIME_DIR to a shorter directory",
+        path.display()
+    )]
+    SocketPath { path: PathBuf, bytes: usize },
+
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },
 }
@@ -32,7 +45,18 @@ impl HostError {
             HostError::Untrusted { path, .. }
             | HostError::Mounted { path, .. }
             | HostError::NoTree { path, .. }
+            | HostError::Place { path, .. }
+            | HostError::SocketPath { path, .. }
             | HostError::Io { path, .. } => path,
+            HostError::Ours { source, .. } => source.path(),
+        }
+    }
+
+    /// Says what of plimsoll's is not to be trusted, and what would do in its place.
+    pub fn ours(what: &'static str, remedy: &'static str) -> impl FnOnce(HostError) -> HostError {
+        move |error| match error {
+            HostError::Untrusted { .. } => HostError::Ours { what, source: Box::new(error), remedy },
+            other => other,
         }
     }
 }

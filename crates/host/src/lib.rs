@@ -1,15 +1,23 @@
-//! The machine around us, as far as it decides what may be done to files: what is mounted where, whom a path can be
-//! trusted to, how a tree is removed and a file replaced so that nobody else's is touched.
+//! The machine around us: what it is, what it does, who runs on it, and what may be done to its files.
 //!
-//! Begin with [`remove`], the only remover of trees, and [`owner`], which is asked where trust begins. [`mod@replace`] is
-//! how whole files are written; [`mounts`] reads the kernel's table, [`regular`]
-//! whole files that somebody names.
+//! It knows no database and never opens a connection. Begin with [`home`], where everything of ours lies, and [`process`],
+//! which says who a process is. [`remove`] is the only remover of trees, [`mod@replace`] the only writer of whole files,
+//! [`owner`] is asked where trust begins. [`facts`] and [`sample`] only read `/proc` and `/sys`.
 
 pub mod error;
+pub mod facts;
+pub mod fingerprint;
+pub mod home;
+pub mod limits;
+pub mod lock;
 pub mod mounts;
 pub mod owner;
+pub mod place;
+pub mod process;
 pub mod regular;
 pub mod remove;
 pub mod replace;
+pub mod sample;
 
 pub use error::HostError;
+pub use home::Home;

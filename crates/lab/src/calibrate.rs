@@ -2,18 +2,18 @@
 //! answers every statement with the same row at once.
 
 use crate::error::LabError;
-use crate::estimates::{Around, Seconds};
 use crate::null_server::{Answer, NullServer};
-use crate::target::private_endpoint;
-use crate::watch::Watcher;
 use jiff::Timestamp;
+use plimsoll_data::target::private_endpoint;
 use plimsoll_engine::{LoopEvent, Protocol, Run, RunSpec};
+use plimsoll_host::Home;
+use plimsoll_host::facts::host_facts;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
+use plimsoll_measures::estimates::{Around, Seconds};
 use plimsoll_model::Estimate;
 use plimsoll_model::samples::Phase;
-use plimsoll_server::Home;
-use plimsoll_server::host::host_facts;
+use plimsoll_watch::Watcher;
 use plimsoll_workloads::null::Null;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Commands of the user's own: each runs in a session of its own, and ends with everything that it started there.
 
-use plimsoll_server::process::{Lifetime, scrub, spawn};
+use plimsoll_host::process::{Lifetime, scrub, spawn};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io;
 use std::path::Path;

@@ -1,8 +1,16 @@
 //! Why something was not done, and whose affair that is.
 
+use plimsoll_analysis::AnalysisError;
+use plimsoll_analysis::error::code_of_record;
+use plimsoll_data::DataError;
+use plimsoll_data::error::code_of_server;
 use plimsoll_engine::Failure;
+use plimsoll_evaluate::EvaluateError;
+use plimsoll_host::HostError;
+use plimsoll_lanes::LaneError;
 use plimsoll_plan::PlanError;
-use plimsoll_record::RecordError;
+use plimsoll_plan::lab::Where;
+use plimsoll_record::{EarlyEnd, RecordError};
 use plimsoll_server::ServerError;
 use plimsoll_storage::StorageError;
 
@@ -26,6 +34,69 @@ pub enum LabError {
     Interrupted,
 }
 
+impl From<HostError> for LabError {
+    fn from(error: HostError) -> LabError {
+        LabError::Server(error.into())
+    }
+}
+
+/// By an error that leaves what was measured before it as it is.
+impl From<&LabError> for EarlyEnd {
+    fn from(error: &LabError) -> EarlyEnd {
+        match error {
+            LabError::Interrupted => EarlyEnd::Interrupted,
+            other => EarlyEnd::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<EvaluateError> for LabError {
+    fn from(error: EvaluateError) -> LabError {
+        match error {
+            EvaluateError::Refused(text) => LabError::Refused(text),
+            EvaluateError::Environment(text) => LabError::Environment(text),
+            EvaluateError::Plan(error) => LabError::Plan(error),
+            EvaluateError::Lane(error) => error.into(),
+            EvaluateError::Storage(error) => error.into(),
+            EvaluateError::Record(error) => LabError::Record(error),
+        }
+    }
+}
+
+impl From<DataError> for LabError {
+    fn from(error: DataError) -> LabError {
+        match error {
+            DataError::Refused(text) => LabError::Refused(text),
+            DataError::Plan(error) => LabError::Plan(error),
+            DataError::Workload(error) => LabError::Workload(error),
+            DataError::Environment(text) => LabError::Environment(text),
+            DataError::Server(error) => LabError::Server(error),
+            DataError::Interrupted => LabError::Interrupted,
+        }
+    }
+}
+
+impl From<AnalysisError> for LabError {
+    fn from(error: AnalysisError) -> LabError {
+        match error {
+            AnalysisError::Refused(text) => LabError::Refused(text),
+            AnalysisError::Environment(text) => LabError::Environment(text),
+            AnalysisError::Record(error) => LabError::Record(error),
+        }
+    }
+}
+
+impl From<LaneError> for LabError {
+    fn from(error: LaneError) -> LabError {
+        match error {
+            LaneError::Refused(text) => LabError::Refused(text),
+            LaneError::Interrupted => LabError::Interrupted,
+            LaneError::Storage(error) => error.into(),
+            other => LabError::Environment(other.to_string()),
+        }
+    }
+}
+
 impl From<StorageError> for LabError {
     fn from(error: StorageError) -> LabError {
         match error {
@@ -39,10 +110,7 @@ impl From<StorageError> for LabError {
 impl LabError {
     /// What failed while doing what.
     pub fn sql(what: &str, failure: &Failure) -> LabError {
-        match failure {
-            Failure::Cancelled => LabError::Interrupted,
-            other => LabError::Environment(format!("{what}: {other}")),
-        }
+        DataError::sql(what, failure).into()
     }
 
     /// The exit code: 2 if nothing was started for a fault in the request, 3 if the environment failed, 130 if
@@ -50,15 +118,18 @@ impl LabError {
     pub fn exit_code(&self) -> u8 {
         match self {
             LabError::Refused(_) | LabError::Plan(_) | LabError::Workload(_) => 2,
-            LabError::Server(ServerError::Interrupted { .. }) | LabError::Interrupted => 130,
-            LabError::Server(
-                ServerError::Selector { .. }
-                | ServerError::Name { .. }
-                | ServerError::Setting { .. }
-                | ServerError::DatasetName { .. },
-            ) => 2,
-            LabError::Record(RecordError::ReadOnly { .. }) => 2,
-            LabError::Environment(_) | LabError::Server(_) | LabError::Record(_) => 3,
+            LabError::Server(error) => code_of_server(error),
+            LabError::Record(error) => code_of_record(error),
+            LabError::Environment(_) => 3,
+            LabError::Interrupted => 130,
         }
+    }
+}
+
+/// Something in the plan that cannot be; a default stands in no line.
+pub(crate) fn refused(at: Where, problem: impl Into<String>) -> LabError {
+    match at.line {
+        0 => LabError::Refused(problem.into()),
+        _ => PlanError::File { at, problem: problem.into() }.into(),
     }
 }

@@ -1,43 +1,29 @@
-//! Executes a plan: opens the target, loads data, runs trials, records and sums up what happened.
+//! Executes a plan: trials and their phases, settings applied and proved, telemetry, all of it recorded.
 //!
-//! It tells a [`Watcher`] what happens as it happens and never prints. Begin with [`trial`], one load point from
-//! the first connection to the last answer; then [`run`] (a list of them), [`target`] and [`load`].
+//! It tells a [`plimsoll_watch::Watcher`] what happens as it happens and never prints. Begin with [`trial`], one load point
+//! from the first connection to the last answer; then [`run`], a list of them, and [`procedure`], one trial of a plan.
 
-pub mod analysis;
 pub mod calibrate;
-mod caveats;
-pub mod check;
-pub mod client;
 mod command;
-pub mod compare;
-pub mod course;
-pub mod dataset;
-pub mod datasets;
-pub mod drop;
 pub mod error;
-mod estimates;
 pub mod execute;
-pub mod io;
-pub mod load;
+pub mod journal;
+mod limits;
+pub mod login;
 pub mod null_server;
+pub mod options;
 mod order_entry;
+pub mod own_lanes;
 pub mod preflight;
 pub mod procedure;
 pub mod proof;
 pub mod quiet;
-pub mod recordings;
 pub mod run;
-mod scaling;
 pub mod settings;
-pub mod starting_data;
+mod storage_plan;
 pub mod subject;
-pub mod summarise;
-pub mod target;
 pub mod telemetry;
-pub mod text_file;
 pub mod trial;
-pub mod watch;
+pub mod validate;
 
 pub use error::LabError;
-pub use target::{OpenTarget, TargetSpec};
-pub use watch::{Event, Watcher};

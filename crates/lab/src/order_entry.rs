@@ -1,10 +1,10 @@
 //! Order entry around a load point: the backlog of undelivered orders, the ledger of what clients have committed, and
 //! what the numbers mean.
 
-use crate::client::{self, Conduct, Counts};
 use crate::error::LabError;
-use crate::target::OpenTarget;
 use crate::trial::Outcome;
+use plimsoll_data::client::{self, Conduct, Counts};
+use plimsoll_data::target::OpenTarget;
 use plimsoll_model::summary::Backlog;
 use plimsoll_workloads::tpcc::counters::Counter;
 use plimsoll_workloads::tpcc::load::FAMILY;

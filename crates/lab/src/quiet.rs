@@ -2,12 +2,12 @@
 //! builds the next trial on it.
 
 use crate::error::LabError;
-use crate::watch::{Event, LabEvent, Watcher};
+use plimsoll_host::sample::{Busy, Neighbours};
 use plimsoll_model::summary::Point;
 use plimsoll_model::text::escaped;
 use plimsoll_plan::LabPlan;
 use plimsoll_report::format::duration;
-use plimsoll_server::sample::{Busy, Neighbours};
+use plimsoll_watch::{Event, LabEvent, Watcher};
 use std::collections::VecDeque;
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -1,28 +1,32 @@
 //! A `run`: its load points one after the other, in one recording.
 
 use crate::calibrate;
-use crate::caveats::PointCaveat;
-use crate::check::{self, CONNECTIONS};
-use crate::dataset::{self, Marker, State};
 use crate::error::LabError;
+use crate::limits;
+use crate::settings;
 use crate::subject::{Errand, Subject, with_chosen};
-use crate::target::OpenTarget;
-use crate::trial::{self, Circumstances, Ended};
-use crate::watch::{Event, Watcher};
-use crate::{caveats, preflight, scaling, settings};
+use crate::trial::{self, Circumstances};
 use jiff::Timestamp;
-use plimsoll_engine::session::Catalogue;
+use plimsoll_data::DataError;
+use plimsoll_data::check::{self, CONNECTIONS};
+use plimsoll_data::dataset::{self, Marker, State};
+use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::{Protocol, RunSpec, Workload};
+use plimsoll_host::Home;
+use plimsoll_host::facts::{HostFacts, host_facts};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
+use plimsoll_measures::caveats::PointCaveat;
+use plimsoll_measures::{caveats, scaling};
 use plimsoll_model::Caveat;
 use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
 use plimsoll_plan::RunPlan;
+use plimsoll_plan::knowledge::durability::durability;
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points::LoadPoint;
+use plimsoll_record::EarlyEnd;
 use plimsoll_record::{Manifest, Recording, Setting, Status, TrialFacts, TrialWriter};
-use plimsoll_server::Home;
-use plimsoll_server::host::{HostFacts, host_facts};
+use plimsoll_watch::{Event, Watcher};
 use plimsoll_workloads::chosen::Chosen;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -43,7 +47,7 @@ pub struct Finished {
     pub settings: BTreeMap<String, Setting>,
     pub host: HostFacts,
     /// Why it ended early, if it did.
-    pub ended: Option<Ended>,
+    pub ended: Option<EarlyEnd>,
 }
 
 /// Runs every load point of `plan` with the workload that was chosen; `marker` is that of its data.
@@ -103,12 +107,9 @@ fn run<W: Workload>(
         serde_json::to_value(&host).unwrap_or_default(),
     );
     let recording = Recording::create(&home.recordings(), manifest)?;
-    let facts = TargetFacts {
-        flavour: target.flavour,
-        version: target.version.clone(),
-        durability: settings::durability(&variables),
-    };
-    caveats.extend(caveats::standing(target, &facts));
+    let facts =
+        TargetFacts { flavour: target.flavour, version: target.version.clone(), durability: durability(&variables) };
+    caveats.extend(caveats::standing(target.control.peer_pid().is_some(), &facts));
     let mut points = Points {
         recording,
         begun: Instant::now(),
@@ -148,10 +149,10 @@ pub(crate) fn make_ready<W: Workload>(
     variables: &BTreeMap<String, String>,
 ) -> Result<(), LabError> {
     plan.check()?;
-    preflight::open_files(plan)?;
+    limits::open_files(plan)?;
     let workload = (subject.make)(target)?;
     let changes_data = workload.statements().iter().any(|statement| writes(statement.kind));
-    limits(target, plan, &workload, variables)?;
+    server_limits(target, plan, &workload, variables)?;
     if changes_data {
         mark_driven(target, subject.family)?;
     }
@@ -175,7 +176,7 @@ pub(crate) fn one_point<W: Workload>(
     (subject.before)(target)?;
     let mut outcome = trial::trial(target, spec, workload, point, circumstances, writer, watcher)?;
     if let Err(error) = (subject.after)(target, &mut outcome) {
-        outcome.ended.get_or_insert(Ended::Failed(error.to_string()));
+        outcome.ended.get_or_insert(EarlyEnd::Failed(error.to_string()));
     }
     Ok(outcome)
 }
@@ -193,7 +194,7 @@ fn mark_driven(target: &mut OpenTarget, family: &str) -> Result<(), LabError> {
     Ok(())
 }
 
-fn limits<W: Workload>(
+fn server_limits<W: Workload>(
     target: &mut OpenTarget,
     plan: &RunPlan,
     workload: &W,
@@ -207,9 +208,9 @@ fn limits<W: Workload>(
     let status = rows.pairs().filter_map(number).collect();
     let prepared = match plan.protocol.as_str() {
         "text" => 0,
-        _ => Catalogue::new(workload).prepared() as u64,
+        _ => workload.catalogue().prepared() as u64,
     };
-    preflight::limits(plan, prepared, variables, &status)
+    limits::of_server(plan, prepared, variables, &status)
 }
 
 /// The load points of a run under way.
@@ -222,7 +223,7 @@ struct Points {
     summary: Summary,
     /// The load points so far, and what is to be said against each.
     measured: Vec<(Point, Vec<PointCaveat>)>,
-    ended: Option<Ended>,
+    ended: Option<EarlyEnd>,
     settings: BTreeMap<String, Setting>,
     host: HostFacts,
 }
@@ -242,7 +243,7 @@ impl Points {
             match self.point(target, plan, (index, 1), subject, ceiling, watcher) {
                 Ok((point, caveats)) => self.measured.push((point, caveats)),
                 // What earlier points measured is kept.
-                Err(error) if index > 0 => self.ended = Some(Ended::of(&error)),
+                Err(error) if index > 0 => self.ended = Some(EarlyEnd::from(&error)),
                 Err(error) => {
                     self.recording.fails(&error.to_string());
                     self.recording.finish(Status::Failed, Timestamp::now())?;
@@ -283,7 +284,7 @@ impl Points {
                     repeated.push(point);
                 }
                 Err(error) => {
-                    self.ended = Some(Ended::of(&error));
+                    self.ended = Some(EarlyEnd::from(&error));
                     break;
                 }
             }
@@ -310,7 +311,7 @@ impl Points {
         if let Some(server) = &target.server
             && let Err(error) = writer.error_log(&server.error_log_tail(200))
         {
-            outcome.ended.get_or_insert(Ended::Failed(error.to_string()));
+            outcome.ended.get_or_insert(EarlyEnd::Failed(error.to_string()));
         }
         Ok(self.add(outcome, watcher))
     }
@@ -366,8 +367,8 @@ impl Points {
                 self.summary.caveats.extend(caveats::of_checks(&findings));
                 self.summary.checks = Some(findings);
             }
-            Err(LabError::Interrupted) => self.ended = Some(Ended::Interrupted),
-            Err(error) => self.ended = Some(Ended::Failed(format!("the data could not be checked: {error}"))),
+            Err(DataError::Interrupted) => self.ended = Some(EarlyEnd::Interrupted),
+            Err(error) => self.ended = Some(EarlyEnd::Failed(format!("the data could not be checked: {error}"))),
         }
     }
 
@@ -383,7 +384,7 @@ impl Points {
         self.summary.caveats.extend(caveats::together(found.into_iter().flatten().collect()));
         if let Err(error) = self.close() {
             self.summary.interrupted = true;
-            self.ended.get_or_insert(Ended::Failed(error.to_string()));
+            self.ended.get_or_insert(EarlyEnd::Failed(error.to_string()));
         }
         Finished {
             summary: self.summary,
@@ -395,14 +396,14 @@ impl Points {
     }
 
     fn close(&mut self) -> Result<(), LabError> {
-        if let Some(Ended::Failed(why)) = self.ended.clone() {
+        if let Some(EarlyEnd::Failed(why)) = self.ended.clone() {
             self.recording.fails(&why);
             self.event("failed", serde_json::json!({ "why": why }))?;
         }
         let caveats = serde_json::to_value(&self.summary.caveats).unwrap_or_default();
         self.event("caveats", caveats)?;
         self.recording.summary(&self.summary)?;
-        Ok(self.recording.finish(Ended::status(self.ended.as_ref()), Timestamp::now())?)
+        Ok(self.recording.finish(EarlyEnd::status(self.ended.as_ref()), Timestamp::now())?)
     }
 }
 

@@ -1,22 +1,11 @@
-//! What the running server really has set: read back, compared with what was asked, and its durability.
+//! What the running server really has set: read back, and compared with what was asked.
 
 use crate::error::LabError;
-use crate::proof::in_effect;
-use crate::target::OpenTarget;
+use plimsoll_data::target::OpenTarget;
 use plimsoll_model::Caveat;
+use plimsoll_plan::knowledge::value::in_effect;
 use plimsoll_record::Setting;
 use std::collections::BTreeMap;
-
-/// The settings that decide what a commit survives.
-const DURABILITY: [&str; 7] = [
-    "innodb_flush_log_at_trx_commit",
-    "innodb_doublewrite",
-    "innodb_flush_method",
-    "sync_binlog",
-    "log_bin",
-    "innodb_checksum_algorithm",
-    "rocksdb_flush_log_at_trx_commit",
-];
 
 /// All global variables of the server by name.
 pub fn variables(target: &mut OpenTarget) -> Result<BTreeMap<String, String>, LabError> {
@@ -25,12 +14,6 @@ pub fn variables(target: &mut OpenTarget) -> Result<BTreeMap<String, String>, La
         .rows("SHOW GLOBAL VARIABLES")
         .map_err(|failure| LabError::sql("asking the server for its variables", &failure))?;
     Ok(rows.pairs().map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect())
-}
-
-/// The durability fingerprint.
-pub fn durability(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let known = |name: &&str| variables.get(*name).map(|value| ((*name).to_owned(), value.clone()));
-    DURABILITY.iter().filter_map(known).collect()
 }
 
 /// Every variable with what was requested, if anything was; and a caveat for each request that did not take effect, by

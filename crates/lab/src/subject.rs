@@ -1,11 +1,11 @@
 //! What differs between workloads when they are run: how one is made ready, and what follows from what it counted.
 
-use crate::check::verdict;
-use crate::dataset::{Marker, State};
 use crate::error::LabError;
 use crate::order_entry;
-use crate::target::OpenTarget;
 use crate::trial::Outcome;
+use plimsoll_data::check::verdict;
+use plimsoll_data::dataset::{Marker, State};
+use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::Workload;
 use plimsoll_model::summary::Point;
 use plimsoll_workloads::chosen::Chosen;

@@ -1,29 +1,28 @@
 //! One load point, from the first connection to the last answer: connect and prepare, warm-up, measure, drain,
 //! collect. What the loops count is recorded as it comes and summed up at the end.
 
-pub(crate) mod epitaph;
 mod ready;
 mod round_trip;
 
-use crate::caveats::{self, PointCaveat};
 use crate::error::LabError;
-use crate::estimates::{Around, Seconds};
-use crate::summarise::{self, Assembly, Edge, Measured};
-use crate::target::OpenTarget;
 use crate::telemetry::status::StatusThread;
 use crate::telemetry::storage::{self, StorageThread};
-use crate::watch::{Event, Watcher};
-use epitaph::with_epitaph;
+use plimsoll_data::epitaph::with_epitaph;
+use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::{LoopEvent, Run, RunSpec, Workload};
+use plimsoll_host::sample::{Sample, Sampler, context_switches, cpu_wait, process, process_cpu};
 use plimsoll_load::recorder::{Served, Totals};
 use plimsoll_load::tally::{Names, Tally, add_counts};
 use plimsoll_load::window::Limit;
+use plimsoll_measures::caveats::{self, PointCaveat};
+use plimsoll_measures::estimates::{Around, Seconds};
+use plimsoll_measures::summarise::{self, Assembly, Edge, Measured};
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample, StorageSample};
 use plimsoll_model::statements::{StatementCounts, StatementKind};
 use plimsoll_model::summary::{Counts, Point};
 use plimsoll_plan::points::LoadPoint;
-use plimsoll_record::{RecordError, Status, TrialWriter};
-use plimsoll_server::sample::{Sample, Sampler, context_switches, cpu_wait, process, process_cpu};
+use plimsoll_record::{EarlyEnd, RecordError, TrialWriter};
+use plimsoll_watch::{Event, Watcher};
 use ready::until_ready;
 use round_trip::round_trip;
 use std::collections::BTreeMap;
@@ -34,32 +33,6 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 /// Beyond its own drain limit a loop is given this long to say so.
 const LOOPS_END_WITHIN: Duration = Duration::from_secs(20);
-
-/// Why a trial ended before its plan did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
-    Interrupted,
-    Failed(String),
-}
-
-impl Ended {
-    /// By an error that leaves what was measured before it as it is.
-    pub fn of(error: &LabError) -> Ended {
-        match error {
-            LabError::Interrupted => Ended::Interrupted,
-            other => Ended::Failed(other.to_string()),
-        }
-    }
-
-    /// What a recording says of its end.
-    pub fn status(ended: Option<&Ended>) -> Status {
-        match ended {
-            None => Status::Done,
-            Some(Ended::Interrupted) => Status::Interrupted,
-            Some(Ended::Failed(_)) => Status::Failed,
-        }
-    }
-}
 
 /// What holds around a load point.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,7 +55,7 @@ pub struct Outcome {
     pub caveats: Vec<PointCaveat>,
     /// What one of the load's own connections answered to [`Circumstances::ask`].
     pub answer: BTreeMap<String, String>,
-    pub ended: Option<Ended>,
+    pub ended: Option<EarlyEnd>,
 }
 
 /// What was counted under the workload's own names.
@@ -268,7 +241,7 @@ struct Trial {
     drained: usize,
     /// The recording cannot be written any more.
     unrecorded: bool,
-    ended: Option<Ended>,
+    ended: Option<EarlyEnd>,
 }
 
 impl Trial {
@@ -355,7 +328,7 @@ impl Trial {
                 Some(LoopEvent::Ready { .. }) | None => {}
             }
             if stopping.is_none() && watcher.interrupted() {
-                self.ended.get_or_insert(Ended::Interrupted);
+                self.ended.get_or_insert(EarlyEnd::Interrupted);
             }
             if stopping.is_none() && target.epitaph().is_some() {
                 self.fail(with_epitaph(target, "the server ended during the run".to_owned()));
@@ -380,7 +353,7 @@ impl Trial {
 
     fn fail(&mut self, why: String) {
         // What fails after somebody wanted it to end says nothing of the trial.
-        self.ended.get_or_insert(Ended::Failed(why));
+        self.ended.get_or_insert(EarlyEnd::Failed(why));
     }
 
     fn drained(&mut self, totals: Totals) {
@@ -449,7 +422,7 @@ impl Trial {
         for line in storage {
             writer.storage(line)?;
         }
-        histograms(tally, (self.start_ns, self.before_ns), self.open_loop, writer, names)
+        writer.latencies(tally, names, (self.start_ns, self.before_ns), self.open_loop)
     }
 
     /// CPUs that a network lane used in the measured window.
@@ -470,30 +443,4 @@ impl Trial {
             server_wait: pid.and_then(cpu_wait),
         }
     }
-}
-
-/// Records the latencies of one interval of a load that began at `start_ns`, `before_ns` after its series.
-pub(crate) fn histograms(
-    tally: &Tally,
-    (start_ns, before_ns): (u64, u64),
-    open_loop: bool,
-    writer: &mut TrialWriter,
-    names: &Names,
-) -> Result<(), RecordError> {
-    let at = before_ns + tally.start_ns.saturating_sub(start_ns);
-    let length = tally.end_ns.saturating_sub(tally.start_ns);
-    let mut append = |tag: &str, histogram: &hdrhistogram::Histogram<u64>| match histogram.is_empty() {
-        true => Ok(()),
-        false => writer.append_histogram(tag, at, length, histogram),
-    };
-    for (name, transaction) in names.transactions.iter().zip(&tally.transactions) {
-        append(&format!("txn.{name}.service"), &transaction.service)?;
-        if open_loop {
-            append(&format!("txn.{name}.response"), &transaction.response)?;
-        }
-    }
-    for (name, statement) in names.statements.iter().zip(&tally.statements) {
-        append(&format!("stmt.{name}"), &statement.latency)?;
-    }
-    Ok(())
 }

@@ -1,15 +1,17 @@
 //! Settings on real servers: those that are in effect, those that are not, and the option files of the documents.
 
-use plimsoll_lab::OpenTarget;
+use plimsoll_data::target::OpenTarget;
+use plimsoll_host::Home;
 use plimsoll_lab::proof::{self, Evidence, Proofs, Sight};
 use plimsoll_lab::settings::variables;
+use plimsoll_model::Build;
 use plimsoll_model::Flavour;
 use plimsoll_model::durability::Class;
 use plimsoll_model::lab::{Proof, ProofVerdict};
 use plimsoll_model::statements::StatementCounts;
 use plimsoll_plan::knowledge::translate;
 use plimsoll_plan::lab::{Setting, file};
-use plimsoll_server::{Build, Home, Opening, PrivateServer, baseline, options};
+use plimsoll_server::{Opening, PrivateServer, baseline, options};
 use plimsoll_testkit::servers::{self, SlotGuard};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -102,7 +104,7 @@ fn of<'p>(proofs: &'p Proofs, name: &str) -> &'p Proof {
 
 fn verdicts(binary: Option<PathBuf>) {
     let Some(binary) = binary else { return };
-    let build = Build::inspect(&binary).unwrap();
+    let build = plimsoll_server::find::inspect(&binary).unwrap();
     let config = "innodb_doublewrite = \"OFF\"\ninnodb_flush_log_at_trx_commit = 2\ninnodb_flush_method = \"fsync\"\n\
                   innodb_read_io_threads = 999\nsort_buffer_size = \"512K\"\ntable_open_cache = 100000\n\
                   transaction_isolation = \"READ-COMMITTED\"\ninnodb_io_capacity = 300";
@@ -140,7 +142,7 @@ fn settings_get_their_verdicts_on_mysql() {
 /// What is said to be set, and is not done.
 fn contradicted(binary: Option<PathBuf>) {
     let Some(binary) = binary else { return };
-    let build = Build::inspect(&binary).unwrap();
+    let build = plimsoll_server::find::inspect(&binary).unwrap();
     let mut server = Proved::start(&build, "innodb_flush_log_at_trx_commit = 1\nlarge_pages = true", "");
     let mut proofs = server.read_back();
     // The variable is ON, but this machine has no huge pages set aside.
@@ -175,7 +177,7 @@ fn scaled_down(build: &Build) -> &'static str {
 }
 
 fn starts(binary: &Path, listing: &str, not_here: &[&str]) {
-    let build = Build::inspect(binary).unwrap();
+    let build = plimsoll_server::find::inspect(binary).unwrap();
     let mut server = Proved::start(&build, scaled_down(&build), listing);
     let proofs = server.read_back();
     for proof in proofs.missing() {

@@ -1,16 +1,17 @@
 //! What is watched beside a load, on real servers and with real commands.
 
 use jiff::Timestamp;
+use plimsoll_data::target::{OpenTarget, TargetSpec};
 use plimsoll_engine::endpoint::Password;
+use plimsoll_host::Home;
 use plimsoll_lab::telemetry::Collectors;
 use plimsoll_lab::telemetry::status::StatusReader;
-use plimsoll_lab::{Event, OpenTarget, TargetSpec, Watcher};
 use plimsoll_model::Flavour;
 use plimsoll_plan::Target;
 use plimsoll_plan::lab::{Collector, Where};
 use plimsoll_record::{Manifest, Recording, TrialFacts, TrialWriter, read};
-use plimsoll_server::Home;
 use plimsoll_testkit::servers;
+use plimsoll_watch::{Event, Watcher};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;

@@ -1,9 +1,9 @@
 //! Paced terminals of order entry, on a clock a thousand times too fast, against a server that does nothing: only the
 //! pauses decide how many new orders there are.
 
+use plimsoll_data::target::private_endpoint;
 use plimsoll_engine::endpoint::Resolved;
 use plimsoll_engine::{Endpoint, LoopEvent, Protocol, Run, RunSpec};
-use plimsoll_lab::target::private_endpoint;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::Limit;

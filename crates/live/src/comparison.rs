@@ -4,7 +4,7 @@ use crate::catalogue::{Catalogue, What, moment};
 use crate::documents::generated;
 use crate::page::{Page, Refused};
 use axum::http::StatusCode;
-use plimsoll_lab::compare::{Compared, compare};
+use plimsoll_analysis::compare::{Compared, compare};
 use plimsoll_record::manifest::is_name;
 use plimsoll_record::read::Entry;
 use plimsoll_report::document::Document;

@@ -3,8 +3,7 @@
 use crate::apart::apart;
 use crate::page::Refused;
 use jiff::Timestamp;
-use plimsoll_lab::LabError;
-use plimsoll_lab::analysis::recorded;
+use plimsoll_analysis::{AnalysisError, Parameters, recorded};
 use plimsoll_record::read::{self, Entry};
 use plimsoll_report::document::Document;
 use std::collections::VecDeque;
@@ -34,25 +33,31 @@ struct Kept {
 }
 
 /// The reports that were made last.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Documents {
+    parameters_of: Parameters,
     kept: Arc<Mutex<VecDeque<Kept>>>,
 }
 
 impl Documents {
+    /// `parameters_of` tells what a workload lets one choose.
+    pub fn new(parameters_of: Parameters) -> Documents {
+        Documents { parameters_of, kept: Arc::default() }
+    }
+
     /// The report of a recording. Others wait meanwhile, without a thread: a report takes a core that a measurement may
     /// need, and other pages the threads. It is made to its end even if nobody waits for it any more.
     ///
     /// # Errors
     /// What is wrong with the recording.
     pub async fn of(&self, entry: Entry) -> Result<Arc<Document>, Refused> {
-        let mut kept = self.kept.clone().lock_owned().await;
+        let (mut kept, parameters_of) = (self.kept.clone().lock_owned().await, self.parameters_of);
         apart(move || {
             let key = Key::of(&entry);
             if let Some(known) = kept.iter().find(|known| known.still_is(&key)) {
                 return Ok(known.document.clone());
             }
-            let document = Arc::new(make(&entry).map_err(|error| Refused::failed(&error.to_string()))?);
+            let document = Arc::new(make(&entry, parameters_of).map_err(|error| Refused::failed(&error.to_string()))?);
             kept.retain(|known| known.key.id != key.id);
             kept.push_back(Kept { key, made: Instant::now(), document: document.clone() });
             let surplus = kept.len().saturating_sub(KEPT);
@@ -77,9 +82,9 @@ impl Kept {
     }
 }
 
-fn make(entry: &Entry) -> Result<Document, LabError> {
+fn make(entry: &Entry, parameters_of: Parameters) -> Result<Document, AnalysisError> {
     let view = read::open(&entry.directory)?;
-    Ok(plimsoll_report::document(&recorded(&view, &generated())?))
+    Ok(plimsoll_report::document(&recorded(&view, &generated(), parameters_of)?))
 }
 
 /// When and by what a page was made.

@@ -18,6 +18,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
+use plimsoll_analysis::Parameters;
 use plimsoll_record::read::{Entry, State as Standing};
 use plimsoll_report::document::Document;
 use plimsoll_report::{render, script as report_script, svg};
@@ -48,7 +49,7 @@ pub enum ServeError {
 /// A dashboard that listens, and answers once it runs.
 pub struct Dashboard {
     listener: TcpListener,
-    recordings: PathBuf,
+    sources: Sources,
     guard: Guard,
 }
 
@@ -62,15 +63,21 @@ struct Sources {
 }
 
 impl Dashboard {
-    /// Listens on an address, with a token of its own.
+    /// Listens on an address, with a token of its own; `parameters_of` tells what a workload lets one choose.
     ///
     /// # Errors
     /// [`ServeError::Listen`] if the address is taken or is none of this machine's.
-    pub fn listen(listen: SocketAddr, recordings: PathBuf) -> Result<Dashboard, ServeError> {
+    pub fn listen(listen: SocketAddr, recordings: PathBuf, parameters_of: Parameters) -> Result<Dashboard, ServeError> {
         let listener = TcpListener::bind(listen).map_err(|source| ServeError::Listen { listen, source })?;
         listener.set_nonblocking(true)?;
         let token = Token::new(listener.local_addr()?.port())?;
-        Ok(Dashboard { listener, recordings, guard: Guard { listen: listen.ip(), token } })
+        let sources = Sources {
+            catalogue: Catalogue::new(recordings),
+            documents: Documents::new(parameters_of),
+            followers: Followers::default(),
+            streams: Arc::new(Semaphore::new(STREAMS)),
+        };
+        Ok(Dashboard { listener, sources, guard: Guard { listen: listen.ip(), token } })
     }
 
     /// Where a browser finds it: with the token, which the browser then keeps.
@@ -98,7 +105,7 @@ impl Dashboard {
         let served = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             tokio::select! {
-                () = connections::answer(listener, pages(self.recordings, self.guard)) => {}
+                () = connections::answer(listener, pages(self.sources, self.guard)) => {}
                 () = until(ended) => {}
             }
             Ok(())
@@ -115,13 +122,7 @@ async fn until(ended: impl Fn() -> bool) {
 }
 
 /// All pages, behind the guard.
-fn pages(recordings: PathBuf, guard: Guard) -> Router {
-    let sources = Sources {
-        catalogue: Catalogue::new(recordings),
-        documents: Documents::default(),
-        followers: Followers::default(),
-        streams: Arc::new(Semaphore::new(STREAMS)),
-    };
+fn pages(sources: Sources, guard: Guard) -> Router {
     let style = [svg::STYLE, render::STYLE, page::STYLE].concat();
     Router::new()
         .route("/", get(all))

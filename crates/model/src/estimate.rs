@@ -5,6 +5,8 @@ use std::fmt;
 
 /// Share of all cases in which an interval contains the true value, where nothing else is said.
 pub const CONFIDENCE: f64 = 0.95;
+/// An interval that reaches further than this share of the number says nothing of it.
+pub const MOST_UNSTEADY: f64 = 0.3;
 
 /// A number found from samples. `low` and `high` have the unit of `value`; an end that is not there is unbounded
 /// or unknown, and then `missing` says what would be needed for it.
@@ -47,6 +49,14 @@ impl Estimate {
     /// Both ends, if both are there.
     pub fn interval(&self) -> Option<(f64, f64)> {
         Some((self.low?, self.high?))
+    }
+
+    /// Whether the interval, known on both sides, reaches so far that the number says nothing.
+    pub fn is_unsteady(&self) -> bool {
+        let Some((low, high)) = self.interval().filter(|(low, high)| low.is_finite() && high.is_finite()) else {
+            return false;
+        };
+        (self.value - low).max(high - self.value) > MOST_UNSTEADY * self.value.abs()
     }
 
     /// Half the width of the interval, in the unit of the value.

@@ -3,6 +3,7 @@
 //! Plain data only. This crate never does I/O, never reads a clock and never starts anything.
 //! Begin with [`summary::Summary`], the document that `run --json` prints.
 
+pub mod build;
 pub mod caveat;
 pub mod comparison;
 pub mod device;
@@ -13,6 +14,7 @@ pub mod flavour;
 pub mod io;
 pub mod io_comparison;
 pub mod lab;
+pub mod opening;
 pub mod published;
 pub mod samples;
 pub mod scaling;
@@ -21,8 +23,10 @@ pub mod statements;
 pub mod summary;
 pub mod text;
 
+pub use build::Build;
 pub use caveat::Caveat;
 pub use durability::Class;
 pub use estimate::{Estimate, Refusal};
 pub use flavour::Flavour;
+pub use opening::OpeningStep;
 pub use statements::{StatementCounts, StatementKind, total};

@@ -1,6 +1,6 @@
 //! What can be wrong with what a user asked for.
 
-use crate::lab::Where;
+use crate::origin::Where;
 use plimsoll_model::text::escaped;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,9 +8,11 @@ pub mod error;
 pub mod knowledge;
 pub mod lab;
 pub mod option_file;
+pub mod origin;
 pub mod plan;
 pub mod points;
 pub mod quantity;
+pub mod setting;
 pub mod target;
 
 pub use error::PlanError;

@@ -2,7 +2,7 @@
 //! MariaDB with Option Files"): groups, options, comments, quotes and escapes.
 
 use crate::error::PlanError;
-use crate::lab::Where;
+use crate::origin::Where;
 use plimsoll_model::text::escaped;
 
 /// Groups that a server of either vendor reads.

@@ -1,7 +1,7 @@
 //! What a recording can be. One that comes from elsewhere can hold anything: whatever lies beyond these bounds was
 //! written by no Plimsoll, and is refused before it takes memory.
 
-use crate::recording::Event;
+use crate::event::Event;
 use plimsoll_model::samples::{
     CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
 };

@@ -1,10 +1,28 @@
 //! Why a recording ended before its plan did.
 
+use crate::event::{EVENTS_SCHEMA, Event};
 use crate::lines::read_json_lines;
 use crate::manifest::{Manifest, Status};
 use crate::memory::Allowance;
 use crate::read::{Entry, RecordingView};
-use crate::recording::{EVENTS_SCHEMA, Event};
+
+/// Why something ended before its plan did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EarlyEnd {
+    Interrupted,
+    Failed(String),
+}
+
+impl EarlyEnd {
+    /// What a recording says of its end.
+    pub fn status(ended: Option<&EarlyEnd>) -> Status {
+        match ended {
+            None => Status::Done,
+            Some(EarlyEnd::Interrupted) => Status::Interrupted,
+            Some(EarlyEnd::Failed(_)) => Status::Failed,
+        }
+    }
+}
 
 /// Said where an old recording does not tell.
 const NOT_RECORDED: &str = "it failed; why was not recorded";

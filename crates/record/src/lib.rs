@@ -8,8 +8,10 @@
 //! Begin with [`recording`], then [`trial`]; the file formats are in [`lines`] and [`latency`].
 
 pub mod bounds;
+mod directory;
 mod ended;
 pub mod error;
+pub mod event;
 pub mod file;
 pub mod latency;
 pub mod lines;
@@ -19,8 +21,11 @@ pub mod read;
 pub mod recording;
 mod series;
 pub mod settings;
+pub mod surroundings;
+mod tally;
 pub mod trial;
 
+pub use ended::EarlyEnd;
 pub use error::RecordError;
 pub use manifest::{Manifest, Status};
 pub use recording::Recording;

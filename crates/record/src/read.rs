@@ -3,10 +3,10 @@
 //! A recording can be read while it grows and after its writer was killed: a torn last line, files that are not
 //! there yet and fields that a newer Plimsoll added are all tolerated.
 
+use crate::event::{EVENTS_SCHEMA, Event};
 use crate::lines::{read_json, read_json_lines};
 use crate::manifest::{Manifest, SCHEMA_VERSION, Status, folded};
 use crate::memory::Allowance;
-use crate::recording::{EVENTS_SCHEMA, Event};
 use crate::series;
 use crate::settings::Setting;
 use crate::trial::{

@@ -1,6 +1,8 @@
 //! A recording while it is being written.
 
-use crate::lines::{LineFile, replace_file, replace_json};
+use crate::directory::{attach, make_private};
+use crate::event::{EVENTS_SCHEMA, Event};
+use crate::lines::{LineFile, replace_json};
 use crate::manifest::{Manifest, Status, file_name};
 use crate::read;
 use crate::trial::{TrialFacts, TrialWriter};
@@ -10,7 +12,6 @@ use plimsoll_host::{owner, remove};
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::LabSummary;
 use plimsoll_model::summary::Summary;
-use serde::{Deserialize, Serialize};
 use std::fs::DirBuilder;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -19,19 +20,8 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-pub(crate) const EVENTS_SCHEMA: &str = "plimsoll.events";
-
 /// Whoever asks whether a recording is being written holds a lock on it for a moment; that is waited for.
 const ASKED: Duration = Duration::from_secs(1);
-
-/// One line of `events.ndjson`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Event {
-    /// Monotonic, since the recording's start.
-    pub t_ns: u64,
-    pub kind: String,
-    pub detail: serde_json::Value,
-}
 
 /// A recording that is being written. While it lives, its `events.ndjson` is locked, which is how others know that
 /// it is in use; the lock goes with the process, however that ends.
@@ -158,21 +148,6 @@ fn lock(events: &LineFile) -> rustix::io::Result<()> {
             locked => return locked,
         }
     }
-}
-
-/// Writes a file of text into a directory of a recording.
-pub(crate) fn attach(directory: &Path, name: &str, text: &str) -> Result<PathBuf> {
-    if !name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_')) || name.starts_with('.') {
-        return Err(RecordError::BadName { what: "file of a recording", name: name.to_owned() });
-    }
-    let path = directory.join(name);
-    replace_file(&path, text.as_bytes())?;
-    Ok(path)
-}
-
-/// Makes a directory that only its owner can look into, and those above it that are missing.
-pub(crate) fn make_private(path: &Path) -> Result<()> {
-    DirBuilder::new().mode(0o700).recursive(true).create(path).map_err(RecordError::write(path))
 }
 
 fn make_directory(home_recordings: &Path, started: Timestamp, name: &str) -> Result<PathBuf> {

@@ -1,10 +1,10 @@
 //! One trial of a recording while it is being written.
 
 use crate::Result;
+use crate::directory::{attach, make_private};
 use crate::latency::LatencyLog;
 use crate::lines::{LineFile, replace_file, replace_json};
 use crate::manifest::{SCHEMA_VERSION, file_name};
-use crate::recording::{attach, make_private};
 use crate::series;
 use crate::settings::{Setting, option_file_without_secrets, without_secrets};
 use hdrhistogram::Histogram;

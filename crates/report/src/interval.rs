@@ -3,12 +3,11 @@
 use crate::format::{NOTHING, decimals_for, interval, interval_decimals, number, percent, range};
 use crate::text::clean;
 use plimsoll_model::Estimate;
+use plimsoll_model::estimate::MOST_UNSTEADY;
 use plimsoll_model::summary::Point;
 
 /// Said of numbers that came without an estimate, as those of old recordings do.
 const NOT_RECORDED: &str = "not recorded";
-/// An interval that reaches further than this share of the number says nothing of it.
-const MOST_UNSTEADY: f64 = 0.3;
 /// Said instead.
 pub const UNSTEADY: &str = "too unsteady to say";
 /// The same beside a number in a table, below which it is told in full.

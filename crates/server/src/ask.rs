@@ -1,7 +1,7 @@
 //! Asks a program that may be anything what it is: it has a limited time, its answer a limited length, and nothing that
 //! it started is left when it has answered.
 
-use crate::process::{Lifetime, kill_group, scrub, spawn};
+use plimsoll_host::process::{Lifetime, kill_group, scrub, spawn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::io::Read;

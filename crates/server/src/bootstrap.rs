@@ -6,10 +6,12 @@
 //! changes owner and mode of the system's PAM helper.
 
 use crate::error::During;
-use crate::instance::{Step, Watch};
-use crate::process::{Lifetime, kill_family, scrub, spawn};
-use crate::{Build, ServerError, Setting};
+use crate::opening::Watch;
+use crate::{ServerError, Setting};
+use plimsoll_host::process::{Lifetime, kill_family, scrub, spawn};
+use plimsoll_model::Build;
 use plimsoll_model::Flavour;
+use plimsoll_model::OpeningStep;
 use plimsoll_model::text::clean;
 use rustix::process::geteuid;
 use std::fs::{self, File};
@@ -67,7 +69,7 @@ fn run(command: Command, build: &Build, watch: &mut Watch) -> Result<ExitStatus,
         if let Some(status) = child.try_wait().map_err(|e| failed(build, e.to_string()))? {
             return Ok(status);
         }
-        if let Err(interrupted) = watch.tell(Step::Initialising, begun.elapsed()) {
+        if let Err(interrupted) = watch.tell(OpeningStep::Initialising, begun.elapsed()) {
             kill_family(&mut child);
             return Err(interrupted);
         }

@@ -6,7 +6,7 @@ use crate::ServerError;
 use crate::directory::ServerDirectory;
 use crate::error::During;
 use crate::memory_group::MemoryGroup;
-use crate::process::Identity;
+use plimsoll_host::process::Identity;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::BTreeMap;
@@ -33,12 +33,12 @@ impl Confinement {
     /// Prepares the command of the server of `directory`, which takes the limits upon itself before it becomes the server.
     ///
     /// # Errors
-    /// [`ServerError::Place`] if memory cannot be limited, [`ServerError::Io`] if a control group cannot be joined.
+    /// [`HostError::Place`] if memory cannot be limited, [`HostError::Io`] if a control group cannot be joined.
     pub(crate) fn apply(&self, command: &mut Command, directory: &ServerDirectory) -> Result<(), ServerError> {
         command.envs(&self.env);
         let cpus = self.cpus.as_deref().map(set_of).transpose()?;
         let memory = match self.memory {
-            Some(bytes) => Some(MemoryGroup::make(directory, bytes)?),
+            Some(bytes) => Some(MemoryGroup::make(directory.path(), bytes)?),
             None => None,
         };
         let groups = self.groups.iter().map(PathBuf::as_path).chain(memory.as_ref().map(MemoryGroup::path));
@@ -68,7 +68,7 @@ impl Confinement {
         if let Some(cpus) = self.cpus.as_ref().filter(|cpus| !has(cpus)) {
             return Some(format!("it does not run on CPUs {cpus:?}"));
         }
-        let memory = self.memory.and_then(|_| MemoryGroup::of(directory).ok().flatten());
+        let memory = self.memory.and_then(|_| MemoryGroup::of(directory.path()).ok().flatten());
         if self.memory.is_some() && memory.is_none() {
             return Some("its memory is not limited".to_owned());
         }
@@ -90,7 +90,7 @@ pub fn cpus() -> Vec<usize> {
 /// Finds out whether the memory of a server can be limited here, and changes nothing.
 ///
 /// # Errors
-/// [`ServerError::Place`] saying what is missing: the controller, or the right to make control groups.
+/// [`HostError::Place`] saying what is missing: the controller, or the right to make control groups.
 pub fn memory_can_be_limited() -> Result<(), ServerError> {
     MemoryGroup::possible()
 }

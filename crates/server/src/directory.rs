@@ -10,15 +10,18 @@
 //!   my.cnf  error.log  error.log.1  server.pid  tmp/
 //! ```
 
+use crate::ServerError;
 use crate::error::During;
-use crate::home::real_directory;
 use crate::last_words::first_complaint;
-use crate::lock::Lock;
 use crate::memory_group::MemoryGroup;
-use crate::process::{self, Ending, Identity, find_by_config};
-use crate::{Build, Home, ServerError};
+use crate::process::{self, Ending, find_by_config, runs_with};
+use plimsoll_host::Home;
+use plimsoll_host::home::real_directory;
+use plimsoll_host::lock::Lock;
+use plimsoll_host::process::Identity;
 use plimsoll_host::replace::{is_begun, replace};
 use plimsoll_host::{owner, remove};
+use plimsoll_model::Build;
 use plimsoll_model::text::{clean, escaped};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
@@ -93,7 +96,7 @@ impl ServerDirectory {
     /// Opens or creates the directory of the server `name`, mode 0700.
     ///
     /// # Errors
-    /// [`ServerError::Name`], [`ServerError::Foreign`], [`ServerError::Place`], or [`ServerError::Io`].
+    /// [`ServerError::Name`], [`ServerError::Foreign`], [`HostError::Place`], or [`HostError::Io`].
     pub fn prepare(home: &Home, name: &str) -> Result<ServerDirectory, ServerError> {
         let directory = ServerDirectory::named(home, name)?;
         real_directory("directory of servers", &home.servers(), "move it away")?;
@@ -237,7 +240,7 @@ impl ServerDirectory {
     /// The server that runs on this directory, found by the record, else by its command line.
     pub fn running(&self, record: &Record) -> Option<Identity> {
         let recorded = record.process.as_ref().map(|process| &process.identity);
-        match recorded.filter(|identity| identity.runs_with(&self.my_cnf())) {
+        match recorded.filter(|identity| runs_with(identity, &self.my_cnf())) {
             Some(identity) => Some(identity.clone()),
             None => find_by_config(&self.my_cnf(), &self.data()),
         }
@@ -245,7 +248,7 @@ impl ServerDirectory {
 
     /// The server that `server start` made and that still runs.
     pub fn kept<'r>(&self, record: &'r Record) -> Option<&'r ProcessRecord> {
-        record.process.as_ref().filter(|process| process.kept && process.identity.runs_with(&self.my_cnf()))
+        record.process.as_ref().filter(|process| process.kept && runs_with(&process.identity, &self.my_cnf()))
     }
 
     /// Ends what runs here and removes what it left. Only with the lock held. Nothing is signalled unless
@@ -297,7 +300,7 @@ impl ServerDirectory {
         if remove_tree(&self.half_made_data())? {
             gone.push(self.half_made_data());
         }
-        if let Some(group) = MemoryGroup::of(self)? {
+        if let Some(group) = MemoryGroup::of(self.path())? {
             gone.push(group.remove()?);
         }
         remove_tree(&self.tmp())?;

@@ -16,9 +16,6 @@ pub enum ServerError {
     #[error("`{}` is no MySQL-family server: {found}; give the server binary or a directory that contains one", path.display())]
     NotAServer { path: PathBuf, found: String },
 
-    #[error("plimsoll's {what} `{}` cannot be used: {found}; {remedy}", path.display())]
-    Place { what: &'static str, path: PathBuf, found: String, remedy: &'static str },
-
     #[error(
         "`{name}` cannot name a private server; use 1 to 64 of a-z, 0-9, `.`, `_` and `-`, beginning with a letter or digit"
     )]
@@ -59,9 +56,6 @@ pub enum ServerError {
     #[error("pid {pid} of private server `{name}` could not be stopped for a moment: {found}; it runs on as before")]
     NotStopped { name: String, pid: u32, found: String },
 
-    #[error("the socket path `{}` has {bytes} bytes and 107 is the limit; set XDG_RUNTIME_DIR to a shorter directory", path.display())]
-    SocketPath { path: PathBuf, bytes: usize },
-
     #[error("server setting `{name}` = `{value}` is refused: {found}")]
     Setting { name: String, value: String, found: String },
 
@@ -92,36 +86,19 @@ pub enum ServerError {
     #[error("the copy `{}` differs from its original `{}`: {found}", copy.display(), original.display())]
     NotEqual { original: PathBuf, copy: PathBuf, found: String },
 
-    /// On what was to be removed.
     #[error(transparent)]
-    Mounted(HostError),
-
-    #[error("plimsoll's {what} cannot be used: {source}; or {remedy}")]
-    Untrusted { what: &'static str, source: HostError, remedy: &'static str },
-
-    #[error("cannot {action} `{}`: {source}", path.display())]
-    Io { action: &'static str, path: PathBuf, source: io::Error },
-}
-
-impl ServerError {
-    /// What is not to be trusted is called something here, and another may do.
-    pub(crate) fn untrusted(what: &'static str, remedy: &'static str) -> impl FnOnce(HostError) -> ServerError {
-        move |source| match source {
-            HostError::Untrusted { .. } => ServerError::Untrusted { what, source, remedy },
-            other => other.into(),
-        }
-    }
+    Host(HostError),
 }
 
 impl From<HostError> for ServerError {
     fn from(error: HostError) -> ServerError {
         match error {
-            mounted @ HostError::Mounted { .. } => ServerError::Mounted(mounted),
             HostError::NoTree { path, found } => ServerError::Foreign { path, found: found.to_owned() },
-            HostError::Io { action, path, source } => ServerError::Io { action, path, source },
-            HostError::Untrusted { .. } => {
-                ServerError::untrusted("file or directory", "use another home with PLIMSOLL_HOME")(error)
-            }
+            untrusted @ HostError::Untrusted { .. } => ServerError::Host(HostError::ours(
+                "file or directory",
+                "use another home with PLIMSOLL_HOME",
+            )(untrusted)),
+            other => ServerError::Host(other),
         }
     }
 }
@@ -133,7 +110,7 @@ pub(crate) trait During<T> {
 
 impl<T, E: Into<io::Error>> During<T> for Result<T, E> {
     fn during(self, action: &'static str, path: &Path) -> Result<T, ServerError> {
-        self.map_err(|e| ServerError::Io { action, path: path.to_owned(), source: e.into() })
+        self.map_err(|error| ServerError::Host(HostError::Io { action, path: path.to_owned(), source: error.into() }))
     }
 }
 

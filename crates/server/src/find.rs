@@ -3,8 +3,7 @@
 use crate::ServerError;
 use crate::ask::{Answer, Bounds, ask};
 use crate::error::package_of;
-use plimsoll_model::Flavour;
-use serde::{Deserialize, Serialize};
+use plimsoll_model::{Build, Flavour};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,55 +29,17 @@ const BELOW: [&str; 6] = ["", "bin", "sbin", "usr/sbin", "usr/bin", "libexec"];
 /// What takes longer for `--version`, or prints more, is something else.
 const OF_VERSION: Bounds = Bounds { time: Duration::from_secs(30), bytes: 64 << 10 };
 
-/// One server program on this machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Build {
-    pub flavour: Flavour,
-    /// As the program prints it: `10.11.19-MariaDB-0+deb12u1`, `9.7.4-2`.
-    pub version: String,
-    pub binary: PathBuf,
-}
-
-impl Build {
-    /// Asks `binary` for its version. The program must end within 30 s, and print at most 64 KiB.
-    ///
-    /// # Errors
-    /// [`ServerError::NotAServer`] when it cannot be run or does not answer like a server.
-    pub fn inspect(binary: &Path) -> Result<Build, ServerError> {
-        let refuse = |found: String| ServerError::NotAServer { path: binary.to_owned(), found };
-        let binary = std::path::absolute(binary).map_err(|e| refuse(e.to_string()))?;
-        let text = version_text(&binary).map_err(refuse)?;
-        let (flavour, version) = version_in(&text)
-            .ok_or_else(|| refuse(format!("`--version` printed `{}`", text.lines().next().unwrap_or_default())))?;
-        Ok(Build { flavour, version: version.to_owned(), binary })
-    }
-
-    /// Major, minor, patch; missing parts are 0.
-    pub fn numbers(&self) -> (u32, u32, u32) {
-        let mut parts = self
-            .version
-            .split(|c: char| !c.is_ascii_digit() && c != '.')
-            .next()
-            .unwrap_or_default()
-            .split('.')
-            .map(|part| part.parse().unwrap_or(0));
-        let mut next = || parts.next().unwrap_or(0);
-        (next(), next(), next())
-    }
-
-    /// Whether this build may open data that `data` made: the same series, and not older. Servers upgrade
-    /// data within a series by themselves; nothing else is promised in both directions.
-    pub fn may_open_data_of(&self, data: &Build) -> bool {
-        let (major, minor, patch) = self.numbers();
-        let (data_major, data_minor, data_patch) = data.numbers();
-        self.flavour == data.flavour && (major, minor) == (data_major, data_minor) && patch >= data_patch
-    }
-}
-
-impl fmt::Display for Build {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} (`{}`)", self.flavour, self.version, self.binary.display())
-    }
+/// Asks `binary` for its version. The program must end within 30 s, and print at most 64 KiB.
+///
+/// # Errors
+/// [`ServerError::NotAServer`] when it cannot be run or does not answer like a server.
+pub fn inspect(binary: &Path) -> Result<Build, ServerError> {
+    let refuse = |found: String| ServerError::NotAServer { path: binary.to_owned(), found };
+    let binary = std::path::absolute(binary).map_err(|e| refuse(e.to_string()))?;
+    let text = version_text(&binary).map_err(refuse)?;
+    let (flavour, version) = version_in(&text)
+        .ok_or_else(|| refuse(format!("`--version` printed `{}`", text.lines().next().unwrap_or_default())))?;
+    Ok(Build { flavour, version: version.to_owned(), binary })
 }
 
 /// What the user asked for: `auto`, `mariadb`, `mysql`, or a path.
@@ -168,7 +129,7 @@ fn find_flavour(flavour: Flavour, places: &[PathBuf]) -> Option<Build> {
         .iter()
         .flat_map(|name| places.iter().map(move |place| place.join(name)))
         .filter(|binary| binary.is_file())
-        .filter_map(|binary| Build::inspect(&binary).ok())
+        .filter_map(|binary| inspect(&binary).ok())
         .find(|build| build.flavour == flavour)
 }
 
@@ -176,11 +137,11 @@ fn find_at(path: &Path) -> Result<Build, ServerError> {
     let refuse = |found: &str| ServerError::NotAServer { path: path.to_owned(), found: found.to_owned() };
     let facts = fs::metadata(path).map_err(|e| refuse(&e.to_string()))?;
     if facts.is_file() {
-        return Build::inspect(path);
+        return inspect(path);
     }
     let candidates = BELOW.iter().flat_map(|below| ["mariadbd", "mysqld"].map(|name| path.join(below).join(name)));
     let binary = candidates.into_iter().find(|binary| binary.is_file());
-    Build::inspect(&binary.ok_or_else(|| refuse("neither it nor its bin, sbin, usr/sbin hold `mariadbd` or `mysqld`"))?)
+    inspect(&binary.ok_or_else(|| refuse("neither it nor its bin, sbin, usr/sbin hold `mariadbd` or `mysqld`"))?)
 }
 
 /// The output of `--version`, or why there is none.
@@ -247,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_no_server_is_refused() {
-        let message = Build::inspect(Path::new("/bin/true")).unwrap_err().to_string();
+        let message = inspect(Path::new("/bin/true")).unwrap_err().to_string();
         assert!(message.contains("/bin/true") && message.contains("no MySQL-family server"), "{message}");
     }
 }

@@ -22,8 +22,9 @@
 use crate::ServerError;
 use crate::directory::ServerDirectory;
 use crate::error::During;
-use crate::lock::Lock;
-use crate::process::{self, Identity};
+use crate::process;
+use plimsoll_host::lock::Lock;
+use plimsoll_host::process::Identity;
 use procfs::process::Process;
 use rustix::process::{Signal, pidfd_send_signal, setsid};
 use std::io::{self, Read, Write};
@@ -58,7 +59,7 @@ impl Frozen {
     ///
     /// # Errors
     /// [`ServerError::Locked`] if another Plimsoll has stopped it, [`ServerError::NotStopped`] if it is gone or a
-    /// thread does not stop within 30 s, [`ServerError::Io`]. The server runs on after each of them.
+    /// thread does not stop within 30 s, [`HostError::Io`]. The server runs on after each of them.
     pub fn stop(directory: &ServerDirectory, identity: &Identity, holder: &str) -> Result<Frozen, ServerError> {
         let not_stopped = |found| not_stopped(directory.name(), identity.pid, found);
         let locked = || ServerError::Locked { name: directory.name().to_owned(), holder: "another copy of it".into() };
@@ -93,7 +94,7 @@ impl Frozen {
     ///
     /// # Errors
     /// [`ServerError::NotStopped`] if somebody has let it go on before, so that it may have written meanwhile;
-    /// [`ServerError::Io`] if it cannot be signalled.
+    /// [`HostError::Io`] if it cannot be signalled.
     pub fn resume(self) -> Result<Duration, ServerError> {
         if !is_stopped(self.pid) {
             return Err(not_stopped(&self.name, self.pid, "somebody has ended it or let it go on meanwhile"));
@@ -118,7 +119,7 @@ fn not_stopped(name: &str, pid: u32, found: &str) -> ServerError {
 /// that is being copied now is left alone. Returns the server that had been left.
 ///
 /// # Errors
-/// [`ServerError::Io`], [`ServerError::Foreign`].
+/// [`HostError::Io`], [`ServerError::Foreign`].
 pub fn thaw(directory: &ServerDirectory) -> Result<Option<Identity>, ServerError> {
     let note = directory.path().join(NOTE);
     if !note.is_file() {
@@ -205,9 +206,9 @@ impl Drop for Watchdog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Home;
     use crate::directory::{ProcessRecord, Record};
-    use crate::process::{Lifetime, scrub, spawn};
+    use plimsoll_host::Home;
+    use plimsoll_host::process::{Lifetime, scrub, spawn};
     use plimsoll_model::Flavour;
     use std::process::Child;
 
@@ -220,10 +221,11 @@ mod tests {
         let child = spawn(command, Lifetime::WithPlimsoll).unwrap();
         let identity = Identity::of(child.id()).unwrap();
         // A new process has its command line a moment after its parent goes on.
-        while !identity.runs_with(&directory.my_cnf()) {
+        while !process::runs_with(&identity, &directory.my_cnf()) {
             thread::sleep(POLL);
         }
-        let build = crate::Build { flavour: Flavour::MySql, version: "9.7.0".into(), binary: "/bin/sh".into() };
+        let build =
+            plimsoll_model::Build { flavour: Flavour::MySql, version: "9.7.0".into(), binary: "/bin/sh".into() };
         let process = ProcessRecord {
             identity: identity.clone(),
             build,

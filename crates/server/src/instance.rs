@@ -5,16 +5,19 @@ use crate::confine::Confinement;
 use crate::directory::{ProcessRecord, Record, ServerDirectory, last_lines, remove_tree};
 use crate::error::During;
 use crate::heard::Heard;
-use crate::lock::Lock;
-use crate::process::{self, Ending, Identity, Lifetime, scrub, spawn};
-use crate::{Build, Home, ServerError, Settings, host, sample, template};
+use crate::opening::{Opening, Watch};
+use crate::process::{self, Ending};
+use crate::{ServerError, Settings, template};
+use plimsoll_host::lock::Lock;
+use plimsoll_host::process::{Identity, Lifetime, kill_family, scrub, spawn};
 use plimsoll_host::replace::rename;
-use plimsoll_model::Flavour;
+use plimsoll_host::{Home, facts, sample};
+use plimsoll_model::Build;
 use plimsoll_model::text::clean;
+use plimsoll_model::{Flavour, OpeningStep};
 use rustix::process::geteuid;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
-use std::ops::ControlFlow;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -24,86 +27,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(10);
-/// Long, because a big redo log may have to be recovered; a server that fails ends by itself, at once.
-const READY_WITHIN: Duration = Duration::from_secs(300);
 /// How long a server may flush at the end before it is killed (it would recover).
 const STOPS_WITHIN: Duration = Duration::from_secs(120);
 /// A server that is up greets at once.
 const GREETING_WITHIN: Duration = Duration::from_secs(2);
-
-/// What opening a server is busy with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The build makes its first data directory (kept as a template).
-    Initialising,
-    /// Another Plimsoll is initialising the same build.
-    WaitingForTemplate,
-    Copying,
-    /// The server was started and is not ready yet.
-    Starting,
-    Ready,
-}
-
-type Progress<'a> = Box<dyn FnMut(Step, Duration) -> ControlFlow<()> + 'a>;
-
-/// How to open a server: for whom, how long it lives, whom to tell.
-pub struct Opening<'a> {
-    holder: &'a str,
-    lifetime: Lifetime,
-    ready_within: Duration,
-    confinement: Confinement,
-    progress: Progress<'a>,
-}
-
-impl<'a> Opening<'a> {
-    /// For `holder`, which a second Plimsoll is told (the command line, say); the server dies with us, and
-    /// has 5 minutes to become ready.
-    pub fn new(holder: &'a str) -> Opening<'a> {
-        let progress = Box::new(|_, _| ControlFlow::Continue(()));
-        Opening {
-            holder,
-            lifetime: Lifetime::WithPlimsoll,
-            ready_within: READY_WITHIN,
-            confinement: Confinement::default(),
-            progress,
-        }
-    }
-
-    /// The server stays up until it is stopped (`server start`).
-    pub fn keep_running(self) -> Opening<'a> {
-        Opening { lifetime: Lifetime::UntilStopped, ..self }
-    }
-
-    pub fn ready_within(self, ready_within: Duration) -> Opening<'a> {
-        Opening { ready_within, ..self }
-    }
-
-    /// The server runs within these limits.
-    pub fn confined(self, confinement: Confinement) -> Opening<'a> {
-        Opening { confinement, ..self }
-    }
-
-    /// `progress` is told each step and for how long it has been going on, several times per second;
-    /// `Break` gives up with [`ServerError::Interrupted`] and leaves nothing running.
-    pub fn watched_by(self, progress: impl FnMut(Step, Duration) -> ControlFlow<()> + 'a) -> Opening<'a> {
-        Opening { progress: Box::new(progress), ..self }
-    }
-}
-
-/// Passes progress on and turns the watcher's `Break` into an error.
-pub(crate) struct Watch<'w, 'a> {
-    name: String,
-    progress: &'w mut Progress<'a>,
-}
-
-impl Watch<'_, '_> {
-    pub(crate) fn tell(&mut self, step: Step, since: Duration) -> Result<(), ServerError> {
-        match (self.progress)(step, since) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(ServerError::Interrupted { name: self.name.clone() }),
-        }
-    }
-}
 
 /// A private server that is up and whose lock is ours.
 ///
@@ -270,7 +197,7 @@ impl PrivateServer {
     /// Stops the server, also one that was found running: SIGTERM, then SIGKILL after `patience`.
     ///
     /// # Errors
-    /// [`ServerError::WillNotEnd`], or [`ServerError::Io`] when the record cannot be written.
+    /// [`ServerError::WillNotEnd`], or [`HostError::Io`] when the record cannot be written.
     pub fn stop(mut self, patience: Duration) -> Result<Ending, ServerError> {
         self.kept = true; // nothing is left for Drop to do
         self.bring_down(patience)
@@ -331,7 +258,7 @@ fn make_data(
     watch: &mut Watch,
 ) -> Result<(), ServerError> {
     let template = template::obtain(home, build, settings, watch)?;
-    watch.tell(Step::Copying, Duration::ZERO)?;
+    watch.tell(OpeningStep::Copying, Duration::ZERO)?;
     let half = directory.half_made_data();
     let made = template::copy(&template, &half)
         .and_then(|()| ServerDirectory::mark_data(&half, build))
@@ -387,7 +314,7 @@ impl Start<'_> {
         match self.wait(&mut child, heard.as_ref(), ready_within, watch) {
             Ok(identity) => Ok(Started { child, heard, identity }),
             Err(error) => {
-                process::kill_family(&mut child);
+                kill_family(&mut child);
                 let _ = self.directory.settle(self.socket);
                 Err(error)
             }
@@ -454,7 +381,7 @@ impl Start<'_> {
                     return Err(failed(found, "a limit that was asked for is not in effect".to_owned()));
                 }
                 self.write_down(identity.clone(), self.lifetime == Lifetime::UntilStopped)?;
-                watch.tell(Step::Ready, begun.elapsed())?;
+                watch.tell(OpeningStep::Ready, begun.elapsed())?;
                 return Ok(identity);
             }
             if begun.elapsed() > ready_within {
@@ -462,7 +389,7 @@ impl Start<'_> {
                 let (reason, log) = (self.directory.complaint(), self.directory.error_log());
                 return Err(ServerError::StartTimeout { name: name(), waited: ready_within, reason, log });
             }
-            watch.tell(Step::Starting, begun.elapsed())?;
+            watch.tell(OpeningStep::Starting, begun.elapsed())?;
             thread::sleep(POLL);
         }
     }
@@ -472,7 +399,7 @@ impl Start<'_> {
             identity,
             build: self.build.clone(),
             socket: self.socket.to_owned(),
-            started_at: host::utc_now(),
+            started_at: facts::utc_now(),
             kept,
         };
         self.directory.write_record(&Record { plimsoll_server: 1, process: Some(process) })

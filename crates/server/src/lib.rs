@@ -1,5 +1,5 @@
-//! Private MySQL-family servers: find a build, initialise a data directory, configure, start, stop,
-//! sample, and clean up after a run that was killed.
+//! Private MySQL-family servers: find a build, initialise a data directory, configure, start, stop, and clean up after a
+//! run that was killed.
 //!
 //! Plimsoll may do to a private server what it never does to any other: create, restart, kill. So every
 //! path to a kill or a removal here asks for proof first: the process is named by pid, start time and
@@ -8,7 +8,7 @@
 //!
 //! Begin with [`instance::PrivateServer::open`], then [`directory`] (what lies on disk), [`process`]
 //! (who may be signalled) and [`registry`] (`server list|stop`, `clean`). [`settings`] is the baseline,
-//! [`template`] the cache of fresh data directories, [`sample`] and [`host`] only read `/proc`.
+//! [`template`] the cache of fresh data directories.
 
 mod ask;
 pub mod bootstrap;
@@ -16,32 +16,27 @@ pub mod confine;
 pub mod directory;
 pub mod error;
 pub mod find;
-mod fingerprint;
 pub mod freeze;
 mod heard;
-pub mod home;
-pub mod host;
 pub mod instance;
 mod last_words;
-pub mod lock;
 mod memory_group;
+pub mod opening;
 pub mod options;
-pub mod place;
 mod plan_lock;
 pub mod process;
 pub mod registry;
 pub mod rig;
-pub mod sample;
 pub mod settings;
 pub mod snapshot;
 pub mod template;
 
 pub use confine::{Confinement, Pinned};
 pub use error::ServerError;
-pub use find::{Build, Selector, find};
-pub use home::Home;
-pub use instance::{Opening, PrivateServer, Step};
+pub use find::{Selector, find};
+pub use instance::PrivateServer;
+pub use opening::Opening;
 pub use plan_lock::PlanLock;
-pub use process::{Ending, Lifetime};
+pub use process::Ending;
 pub use rig::Rig;
 pub use settings::{Setting, Settings, baseline};

@@ -5,10 +5,9 @@
 //! finds that after a kill finds the group too.
 
 use crate::ServerError;
-use crate::directory::ServerDirectory;
 use crate::error::During;
-use crate::fingerprint::fingerprint;
-use plimsoll_host::mounts;
+use plimsoll_host::fingerprint::fingerprint;
+use plimsoll_host::{HostError, mounts};
 use rustix::fs::Access;
 use std::fs;
 use std::io;
@@ -37,8 +36,8 @@ impl MemoryGroup {
     /// Makes the group of a server that is down; one that was left is replaced.
     ///
     /// # Errors
-    /// [`ServerError::Place`] without the controller or the right, or if the kernel set another limit.
-    pub(crate) fn make(directory: &ServerDirectory, bytes: u64) -> Result<MemoryGroup, ServerError> {
+    /// [`HostError::Place`] without the controller or the right, or if the kernel set another limit.
+    pub(crate) fn make(directory: &Path, bytes: u64) -> Result<MemoryGroup, ServerError> {
         let controller = Controller::find()?;
         let path = controller.root().join(name(directory)?);
         remove(&path)?;
@@ -53,7 +52,7 @@ impl MemoryGroup {
     }
 
     /// The group of a server, if it has one.
-    pub(crate) fn of(directory: &ServerDirectory) -> Result<Option<MemoryGroup>, ServerError> {
+    pub(crate) fn of(directory: &Path) -> Result<Option<MemoryGroup>, ServerError> {
         // Without a controller nobody has one.
         let Ok(controller) = Controller::find() else { return Ok(None) };
         let path = controller.root().join(name(directory)?);
@@ -140,8 +139,8 @@ impl Controller {
 }
 
 /// Directories of two containers may have one path; they do not have one inode on one device.
-fn name(directory: &ServerDirectory) -> Result<String, ServerError> {
-    let path = directory.path();
+fn name(directory: &Path) -> Result<String, ServerError> {
+    let path = directory;
     let facts = fs::metadata(path).during("look at", path)?;
     let inode = [facts.dev().to_le_bytes(), facts.ino().to_le_bytes()].concat();
     Ok(format!("plimsoll-{:016x}", fingerprint([path.as_os_str().as_bytes(), &inode])))
@@ -161,12 +160,12 @@ fn remove(path: &Path) -> Result<(), ServerError> {
 }
 
 fn refused(path: &Path, found: &str) -> ServerError {
-    ServerError::Place {
+    ServerError::Host(HostError::Place {
         what: "limit of memory",
         path: path.to_owned(),
         found: found.to_owned(),
         remedy: "run as root where control groups can be made, or leave `memory` out",
-    }
+    })
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 //! Servers take other names too: MariaDB takes unique beginnings of names, and ignores names of old with a line in its
 //! error log. Neither stands in the help screen, and neither is accepted here.
 
+use crate::ServerError;
 use crate::ask::{Answer, Bounds, ask};
-use crate::{Build, ServerError};
+use plimsoll_model::Build;
 use std::collections::BTreeSet;
 use std::time::Duration;
 

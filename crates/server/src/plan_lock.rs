@@ -1,8 +1,9 @@
 //! One lab at a time for each plan, whose rigs and recordings two would take from each other.
 
-use crate::home::real_directory;
-use crate::lock::Lock;
-use crate::{Home, ServerError};
+use crate::ServerError;
+use plimsoll_host::Home;
+use plimsoll_host::home::real_directory;
+use plimsoll_host::lock::Lock;
 use std::fs;
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ impl PlanLock {
     /// Takes the lock on `plan` for `holder` (a command, say).
     ///
     /// # Errors
-    /// [`ServerError::PlanLocked`] names who has it; [`ServerError::Place`], [`ServerError::Io`].
+    /// [`ServerError::PlanLocked`] names who has it; [`HostError::Place`], [`HostError::Io`].
     pub fn take(home: &Home, plan: &str, holder: &str) -> Result<PlanLock, ServerError> {
         let directory = real_directory("directory of labs", &home.path().join("labs"), "move it away")?;
         // A name has no underscore of its own, so no two become one.

@@ -1,21 +1,14 @@
-//! Processes: who one is, how ours are started, and the only place that signals one.
+//! The only place that signals a server: which process is one of ours, and how it is ended.
 //!
-//! A pid alone names nobody: it is reused. A process is named by pid, start time and boot, and signalled
-//! through a pidfd that was opened before the name was checked, so that nobody can slip in between.
+//! It is signalled through a pidfd that was opened before its identity was checked, so that nobody can slip in between.
 
 use crate::ServerError;
+use plimsoll_host::HostError;
+use plimsoll_host::process::Identity;
 use procfs::process::Process;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, geteuid, getppid, kill_process_group, pidfd_open, pidfd_send_signal,
-    set_parent_process_death_signal, setsid,
-};
-use serde::{Deserialize, Serialize};
-use std::io;
+use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,32 +16,9 @@ use std::time::{Duration, Instant};
 const VANISHES_WITHIN: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(5);
 
-/// Who a process is, for as long as the machine exists.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    pub pid: u32,
-    /// Start time in clock ticks since boot, field 22 of `/proc/<pid>/stat`.
-    pub start_ticks: u64,
-    /// Ticks begin anew with every boot.
-    pub boot_id: String,
-}
-
-impl Identity {
-    /// Who runs as `pid` now; none when nobody does, or only a zombie.
-    pub fn of(pid: u32) -> Option<Identity> {
-        let stat = Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?;
-        let boot_id = procfs::sys::kernel::random::boot_id().ok()?;
-        (!matches!(stat.state, 'Z' | 'X')).then_some(Identity { pid, start_ticks: stat.starttime, boot_id })
-    }
-
-    pub fn is_alive(&self) -> bool {
-        Identity::of(self.pid).as_ref() == Some(self)
-    }
-
-    /// Whether this very process was started with `--defaults-file=<my_cnf>`.
-    pub fn runs_with(&self, my_cnf: &Path) -> bool {
-        self.is_alive() && named_config(self.pid, my_cnf)
-    }
+/// Whether this very process was started with `--defaults-file=<my_cnf>`.
+pub fn runs_with(identity: &Identity, my_cnf: &Path) -> bool {
+    identity.is_alive() && named_config(identity.pid, my_cnf)
 }
 
 /// Whether `pid` is a process of this user whose command line names `my_cnf`. A server that runs through a
@@ -73,90 +43,6 @@ pub fn find_by_config(my_cnf: &Path, data: &Path) -> Option<Identity> {
         .find_map(Identity::of)
 }
 
-/// How long a child lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Lifetime {
-    /// The kernel kills it when this process ends, however it ends.
-    #[default]
-    WithPlimsoll,
-    /// It stays up when this process ends (`server start`).
-    UntilStopped,
-}
-
-/// Gives a child nothing of our environment but PATH, and nothing to read.
-pub fn scrub(command: &mut Command, home: &Path, tmp: &Path) {
-    command.env_clear().env("HOME", home).env("TMPDIR", tmp).env("LANG", "C").stdin(Stdio::null());
-    if let Some(path) = std::env::var_os("PATH") {
-        command.env("PATH", path);
-    }
-}
-
-type Birth = (Command, Lifetime, mpsc::Sender<io::Result<Child>>);
-
-/// Starts `command` in a session of its own, so that Ctrl-C in the terminal reaches only Plimsoll.
-///
-/// The kernel ties "dies with its parent" to the *thread* that forked. So all children are forked by one
-/// thread that never ends before the process does, and this may be called from any thread.
-///
-/// # Errors
-/// What the operating system says; also when this process died in between.
-pub fn spawn(command: Command, lifetime: Lifetime) -> io::Result<Child> {
-    static NURSERY: OnceLock<mpsc::Sender<Birth>> = OnceLock::new();
-    let closed = || io::Error::other("the thread that starts children has ended");
-    let nursery = NURSERY.get_or_init(|| {
-        let (sender, births) = mpsc::channel::<Birth>();
-        // Where no thread can be had, the receiver is dropped and the send below says so.
-        let _ = thread::Builder::new().name("nursery".into()).spawn(move || {
-            for (command, lifetime, reply) in births {
-                let _ = reply.send(fork(command, lifetime));
-            }
-        });
-        sender
-    });
-    let (reply, child) = mpsc::channel();
-    nursery.send((command, lifetime, reply)).map_err(|_| closed())?;
-    child.recv().map_err(|_| closed())?
-}
-
-fn fork(mut command: Command, lifetime: Lifetime) -> io::Result<Child> {
-    let parent = rustix::process::getpid();
-    let prepare = move || {
-        setsid()?;
-        if lifetime == Lifetime::WithPlimsoll {
-            set_parent_process_death_signal(Some(Signal::KILL))?;
-            // The parent may have died before the line above took effect.
-            if getppid() != Some(parent) {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-        }
-        Ok(())
-    };
-    // SAFETY: between fork and exec the closure makes three system calls and neither allocates nor locks.
-    #[allow(unsafe_code)]
-    unsafe {
-        command.pre_exec(prepare);
-    }
-    command.spawn()
-}
-
-/// Kills a child that [`spawn`] started, and what a launcher that did not `exec` left below it, and waits. A
-/// child that has ended already is left at that: from then on its pid, which is its group's, may be reused.
-pub(crate) fn kill_family(child: &mut Child) {
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    if let (Ok(None), Some(group)) = (child.try_wait(), group) {
-        let _ = kill_process_group(group, Signal::KILL);
-        let _ = child.wait();
-    }
-}
-
-/// Kills everything in the group of a child that [`spawn`] started and that was not waited for yet, ended or not: until
-/// then its number, which is its group's, is its own.
-pub(crate) fn kill_group(child: &Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-}
-
 /// How a server came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -172,7 +58,7 @@ pub enum Ending {
 /// after `patience`. One that stands still (SIGSTOP) goes on for that.
 ///
 /// # Errors
-/// [`ServerError::WillNotEnd`] when it survives even that; [`ServerError::Io`] when it cannot be signalled.
+/// [`ServerError::WillNotEnd`] when it survives even that; [`HostError::Io`] when it cannot be signalled.
 pub fn end(name: &str, identity: &Identity, my_cnf: &Path, patience: Duration) -> Result<Ending, ServerError> {
     let signals = [(Signal::TERM, patience, Ending::Stopped), (Signal::KILL, VANISHES_WITHIN, Ending::Killed)];
     signalled(name, identity, my_cnf, &signals)
@@ -190,20 +76,20 @@ pub fn kill(name: &str, identity: &Identity, my_cnf: &Path) -> Result<Ending, Se
 /// started with `my_cnf`.
 ///
 /// # Errors
-/// [`ServerError::Io`] where there are no pidfds (before Linux 5.3): it is safer to leave a process alone than to signal a
+/// [`HostError::Io`] where there are no pidfds (before Linux 5.3): it is safer to leave a process alone than to signal a
 /// bare pid.
 pub(crate) fn handle(identity: &Identity, my_cnf: &Path) -> Result<Option<OwnedFd>, ServerError> {
     let pid = i32::try_from(identity.pid).ok().and_then(Pid::from_raw);
     let Some(Ok(handle)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else {
         return if identity.is_alive() { Err(unsignalled(my_cnf, rustix::io::Errno::NOSYS)) } else { Ok(None) };
     };
-    Ok(identity.runs_with(my_cnf).then_some(handle))
+    Ok(runs_with(identity, my_cnf).then_some(handle))
 }
 
 /// Sends a signal through a handle; a process that has ended needs none.
 ///
 /// # Errors
-/// [`ServerError::Io`].
+/// [`HostError::Io`].
 pub(crate) fn send(handle: &OwnedFd, my_cnf: &Path, signal: Signal) -> Result<(), ServerError> {
     match pidfd_send_signal(handle, signal) {
         Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
@@ -212,7 +98,7 @@ pub(crate) fn send(handle: &OwnedFd, my_cnf: &Path, signal: Signal) -> Result<()
 }
 
 fn unsignalled(my_cnf: &Path, errno: rustix::io::Errno) -> ServerError {
-    ServerError::Io { action: "signal the server of", path: my_cnf.to_owned(), source: errno.into() }
+    HostError::Io { action: "signal the server of", path: my_cnf.to_owned(), source: errno.into() }.into()
 }
 
 fn signalled(
@@ -240,14 +126,13 @@ fn signalled(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_host::process::{Lifetime, scrub, spawn};
+    use std::process::Command;
 
     #[test]
-    fn a_reused_pid_is_somebody_else() {
+    fn a_process_without_the_file_is_not_its_server() {
         let us = Identity::of(std::process::id()).unwrap();
-        assert!(us.is_alive());
-        assert!(!Identity { start_ticks: us.start_ticks + 1, ..us.clone() }.is_alive());
-        assert!(!Identity { boot_id: "another boot".into(), ..us.clone() }.is_alive());
-        assert!(!us.runs_with(Path::new("/nowhere/my.cnf")));
+        assert!(!runs_with(&us, Path::new("/nowhere/my.cnf")));
     }
 
     #[test]
@@ -279,16 +164,5 @@ mod tests {
         let ending = end("x", &Identity::of(pid).unwrap(), Path::new("/nowhere/my.cnf"), Duration::from_secs(60));
         assert_eq!(ending.unwrap(), Ending::Stopped);
         child.wait().unwrap();
-    }
-
-    #[test]
-    fn children_have_a_scrubbed_environment_and_outlive_the_thread_that_asked() {
-        let mut command = Command::new("sh");
-        scrub(&mut command, Path::new("/h"), Path::new("/t"));
-        command.args(["-c", "sleep 0.1; echo $HOME $TMPDIR $LANG ${CARGO-none}"]).stdout(Stdio::piped());
-        let child = thread::spawn(move || spawn(command, Lifetime::WithPlimsoll).unwrap()).join().unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success());
-        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "/h /t C none");
     }
 }

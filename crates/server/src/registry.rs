@@ -4,7 +4,9 @@ use crate::directory::ServerDirectory;
 use crate::error::During;
 use crate::process::Ending;
 use crate::snapshot::store;
-use crate::{Build, Home, ServerError, freeze, template};
+use crate::{ServerError, freeze, template};
+use plimsoll_host::Home;
+use plimsoll_model::Build;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -53,7 +55,7 @@ pub struct ServerInfo {
 /// All private servers of `home` by name, then those of its places. What is not Plimsoll's is passed over.
 ///
 /// # Errors
-/// [`ServerError::Io`] when a directory of servers cannot be read.
+/// [`HostError::Io`] when a directory of servers cannot be read.
 pub fn list(home: &Home) -> Result<Vec<ServerInfo>, ServerError> {
     let mut all = Vec::new();
     for home in home.with_places()? {
@@ -157,7 +159,7 @@ pub fn clean(home: &Home) -> Cleaning {
         cleaning.cleaned.extend(gone.into_iter().map(Cleaned::Path));
         cleaning.left.extend(left);
     }
-    for removed in [template::remove_half_built(home), home.forget_places()] {
+    for removed in [template::remove_half_built(home), home.forget_places().map_err(ServerError::from)] {
         match removed {
             Ok(paths) => cleaning.cleaned.extend(paths.into_iter().map(Cleaned::Path)),
             Err(error) => cleaning.left.push(error),
@@ -169,7 +171,7 @@ pub fn clean(home: &Home) -> Cleaning {
 /// The home and its places; the home alone if its notes cannot be read, or not be trusted.
 fn homes(home: &Home, left: &mut Vec<ServerError>) -> Vec<Home> {
     home.with_places().unwrap_or_else(|error| {
-        left.push(error);
+        left.push(error.into());
         vec![home.clone()]
     })
 }

@@ -2,12 +2,15 @@
 
 use crate::directory::{ServerDirectory, remove_tree};
 use crate::error::During;
-use crate::fingerprint::fingerprint;
-use crate::instance::{Opening, PrivateServer};
-use crate::lock::Lock;
-use crate::{Build, Home, ServerError, Settings};
+use crate::instance::PrivateServer;
+use crate::opening::Opening;
+use crate::{ServerError, Settings};
+use plimsoll_host::Home;
+use plimsoll_host::fingerprint::fingerprint;
+use plimsoll_host::lock::Lock;
 use plimsoll_host::remove::must_hold_no_mount;
 use plimsoll_host::replace::rename;
+use plimsoll_model::Build;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,7 +80,7 @@ impl Rig {
     /// Marks a data directory as made by `build`, which a server has to be told before it may be started on it.
     ///
     /// # Errors
-    /// [`ServerError::Io`].
+    /// [`HostError::Io`].
     pub fn mark_data(data: &Path, build: &Build) -> Result<(), ServerError> {
         ServerDirectory::mark_data(data, build)
     }
@@ -121,7 +124,7 @@ impl Rig {
     /// Removes the data and all parts. The server must be down.
     ///
     /// # Errors
-    /// [`ServerError::Io`].
+    /// [`HostError::Io`].
     pub fn clear(&self) -> Result<(), ServerError> {
         self.directory.clear()
     }
@@ -129,7 +132,7 @@ impl Rig {
     /// Removes the directory with all that is in it. The server must be down.
     ///
     /// # Errors
-    /// [`ServerError::Io`].
+    /// [`HostError::Io`].
     pub fn remove(self) -> Result<(), ServerError> {
         self.directory.remove(self.lock)
     }

@@ -1,9 +1,11 @@
 //! Server settings with their origins: the baseline, overrides, the text of `my.cnf`, what to read back.
 
-use crate::{Build, ServerError};
+use crate::ServerError;
+use plimsoll_model::Build;
 use plimsoll_model::Flavour;
 use plimsoll_model::text::{clean, escaped};
 use plimsoll_plan::knowledge::number;
+use plimsoll_plan::knowledge::value::truth;
 use serde::{Deserialize, Serialize};
 
 /// The origin of the baseline's settings.
@@ -116,7 +118,7 @@ impl Settings {
     }
 
     /// What to ask the running server: each setting under the name and with the value that
-    /// `SHOW GLOBAL VARIABLES` should show. Compare with [`same_value`].
+    /// `SHOW GLOBAL VARIABLES` should show. Compare with [`plimsoll_plan::knowledge::value`].
     pub fn variables_to_verify(&self) -> Vec<Setting> {
         let asked = self.settings.iter().filter(|s| variable_of(&s.name) != "mysqlx");
         asked
@@ -183,57 +185,6 @@ fn pool_bytes(memory_bytes: u64) -> u64 {
     let wanted = (memory_bytes / 4).min(4 * GIB);
     let step = if wanted >= GIB { GIB } else { 128 * MIB };
     (wanted / step * step).max(128 * MIB)
-}
-
-/// Whether the server made `effective` of `requested`: knows `1` and `ON`, `1G` and `1073741824`, a closing
-/// slash, and lists in another order.
-pub fn same_value(requested: &str, effective: &str) -> bool {
-    let normal = |text: &str| {
-        let mut parts: Vec<String> = text.split(',').map(|part| scalar(part.trim())).collect();
-        parts.sort();
-        parts
-    };
-    normal(requested) == normal(effective)
-}
-
-fn scalar(text: &str) -> String {
-    if let Some(truth) = truth(text) {
-        return u8::from(truth).to_string();
-    }
-    if let Some(bytes) = bytes(text) {
-        return bytes.to_string();
-    }
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => number.to_string(),
-        _ => match text.trim_end_matches('/') {
-            "" => text.to_owned(),
-            path => path.to_ascii_lowercase(),
-        },
-    }
-}
-
-fn truth(text: &str) -> Option<bool> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "on" | "true" | "1" => Some(true),
-        "off" | "false" | "0" => Some(false),
-        _ => None,
-    }
-}
-
-/// `128M` → 134217728; the suffixes that servers know, 1024-based.
-fn bytes(text: &str) -> Option<u128> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let shift = match &text[digits.len()..] {
-        "" => 0,
-        "k" | "K" => 10,
-        "m" | "M" => 20,
-        "g" | "G" => 30,
-        "t" | "T" => 40,
-        "p" | "P" => 50,
-        "e" | "E" => 60,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok().map(|number| u128::from(number) << shift)
 }
 
 /// The variable behind an option: `loose_x` sets `x`.
@@ -317,28 +268,5 @@ mod tests {
             assert!(matches!(error, ServerError::Setting { .. }), "{name}");
         }
         assert_eq!(settings.iter().count(), 0);
-    }
-
-    #[test]
-    fn values_are_compared_by_meaning() {
-        for (requested, effective) in [
-            ("1", "ON"),
-            ("off", "OFF"),
-            ("1G", "1073741824"),
-            ("128m", "134217728"),
-            ("0.5", "0.500000"),
-            ("/var/tmp", "/var/tmp/"),
-            ("ansi_quotes,STRICT_ALL_TABLES", "STRICT_ALL_TABLES,ANSI_QUOTES"),
-            ("O_DIRECT", "o_direct"),
-            ("", ""),
-            ("/", "/"),
-        ] {
-            assert!(same_value(requested, effective), "{requested} {effective}");
-        }
-        for (requested, effective) in
-            [("1", "2"), ("ON", "OFF"), ("1G", "1G1"), ("1G", "1073741825"), ("O_DIRECT", "fsync"), ("", "x")]
-        {
-            assert!(!same_value(requested, effective), "{requested} {effective}");
-        }
     }
 }

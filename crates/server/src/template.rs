@@ -5,12 +5,15 @@
 
 use crate::directory::remove_tree;
 use crate::error::During;
-use crate::fingerprint::fingerprint;
-use crate::instance::{Step, Watch};
-use crate::lock::Lock;
-use crate::{Build, Home, ServerError, Setting, Settings, bootstrap};
+use crate::opening::Watch;
+use crate::{ServerError, Setting, Settings, bootstrap};
+use plimsoll_host::fingerprint::fingerprint;
+use plimsoll_host::lock::Lock;
 use plimsoll_host::owner;
 use plimsoll_host::replace::rename;
+use plimsoll_host::{Home, HostError};
+use plimsoll_model::Build;
+use plimsoll_model::OpeningStep;
 use rustix::fs::ioctl_ficlone;
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -27,7 +30,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// The template for `build` and those `settings` that are fixed when data are made; made now if missing.
 ///
 /// # Errors
-/// [`ServerError::InitialiseFailed`], [`ServerError::Interrupted`], or [`ServerError::Io`].
+/// [`ServerError::InitialiseFailed`], [`ServerError::Interrupted`], or [`HostError::Io`].
 pub(crate) fn obtain(
     home: &Home,
     build: &Build,
@@ -61,13 +64,13 @@ pub(crate) fn obtain(
 
 /// What others can write to the cache, they can make every new server of ours run on.
 fn must_be_ours(cache: &Path) -> Result<(), ServerError> {
-    owner::check(cache).map_err(ServerError::untrusted(CACHE, "set XDG_CACHE_HOME to a directory of your own"))
+    Ok(owner::check(cache).map_err(HostError::ours(CACHE, "set XDG_CACHE_HOME to a directory of your own"))?)
 }
 
 /// Whether a template is there, and ours.
 fn is_whole(template: &Path) -> Result<bool, ServerError> {
     match template.is_dir() {
-        true => owner::itself(template).map_err(ServerError::untrusted(CACHE, "remove it")).map(|()| true),
+        true => Ok(owner::itself(template).map_err(HostError::ours(CACHE, "remove it")).map(|()| true)?),
         false => Ok(false),
     }
 }
@@ -89,7 +92,7 @@ fn wait_for_lock(path: &Path, watch: &mut Watch) -> Result<Lock, ServerError> {
         if let Some(lock) = Lock::try_take(path, "initialising a data directory")? {
             return Ok(lock);
         }
-        watch.tell(Step::WaitingForTemplate, begun.elapsed())?;
+        watch.tell(OpeningStep::WaitingForTemplate, begun.elapsed())?;
         thread::sleep(POLL);
     }
 }

@@ -1,6 +1,6 @@
 //! The knee of a sweep: the load from which more load brings hardly more throughput.
 
-use crate::scaling::{REMEDY, Spread, TAIL, by_load, merged};
+use crate::spread::{REMEDY, Spread, TAIL, by_load, merged};
 use plimsoll_model::estimate::{CONFIDENCE, Estimate, Refusal};
 use plimsoll_model::scaling::{Knee, Sample};
 

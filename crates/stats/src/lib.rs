@@ -24,6 +24,7 @@ pub mod saturation;
 pub mod scaling;
 pub mod search;
 pub mod sides;
+mod spread;
 pub mod stalls;
 pub mod steady;
 

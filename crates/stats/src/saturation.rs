@@ -6,7 +6,7 @@
 mod least_squares;
 
 use crate::distribution::{f_quantile, t_two_sided};
-use crate::scaling::{Spread, by_load};
+use crate::spread::{Spread, by_load};
 use least_squares::{COUNT, Fit, curve, fit};
 use plimsoll_model::estimate::{CONFIDENCE, Estimate, Refusal};
 use plimsoll_model::scaling::{ModelPeak, Sample, Saturation};

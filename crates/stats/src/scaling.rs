@@ -1,15 +1,11 @@
 //! What a sweep over loads tells: its knee, its Universal Scalability fit, and what each load brought against the
 //! smallest.
 
-use crate::batch_means::mean;
-use crate::distribution::{t_quantile, t_two_sided};
 use crate::knee::knee;
 use crate::saturation::saturation;
+use crate::spread::{REMEDY, Spread, TAIL, by_load, merged};
 use plimsoll_model::estimate::{CONFIDENCE, Estimate, Refusal};
 use plimsoll_model::scaling::{Delta, Sample, Scaling};
-
-/// Probability that a true value lies beyond one end of its interval.
-pub(crate) const TAIL: f64 = (1.0 - CONFIDENCE) / 2.0;
 
 /// All that a sweep tells; `metric` names what throughput is counted in. What could not be told is in `refusals`.
 pub fn scaling(metric: &str, samples: &[Sample]) -> Scaling {
@@ -47,92 +43,6 @@ fn change(base: &Sample, sample: &Sample) -> Estimate {
     let ends = (ratio / reach - 1.0, ratio * reach - 1.0);
     let method = "ratio of means, Welch t interval".to_owned();
     Estimate::new(ratio - 1.0, ends, CONFIDENCE, effective_n, method).with_degrees(both.degrees)
-}
-
-/// What gives a load point an interval.
-pub(crate) const REMEDY: &str = "measure 10 s or longer, or several rounds";
-
-/// The usable samples, smallest load first: loads above 0, and throughputs of 0 or above.
-pub(crate) fn by_load(samples: &[Sample]) -> Vec<&Sample> {
-    let usable = |load: f64, throughput: f64| load > 0.0 && throughput >= 0.0 && (load + throughput).is_finite();
-    let mut samples: Vec<&Sample> =
-        samples.iter().filter(|sample| usable(sample.load, sample.throughput.value)).collect();
-    samples.sort_by(|a, b| a.load.total_cmp(&b.load));
-    samples
-}
-
-/// One sample of each load, of samples in order of load.
-pub(crate) fn merged(samples: &[&Sample]) -> Vec<Sample> {
-    samples.chunk_by(|a, b| a.load == b.load).map(together).collect()
-}
-
-/// The mean of samples of one load, as independent of each other; without an interval where one of them has none.
-fn together(same: &[&Sample]) -> Sample {
-    if let [only] = same {
-        return (*only).clone();
-    }
-    let count = same.len() as f64;
-    let value = mean(&same.iter().map(|sample| sample.throughput.value).collect::<Vec<f64>>());
-    let effective_n = same.iter().map(|sample| sample.throughput.effective_n).sum();
-    let method = format!("mean of {count} measurements");
-    let spreads: Option<Vec<Spread>> = same.iter().map(|sample| Spread::absolute(&sample.throughput)).collect();
-    let throughput = match spreads.and_then(|spreads| spreads.into_iter().reduce(Spread::and)) {
-        Some(Spread { error, degrees }) => {
-            let margin = error / count * t_two_sided(CONFIDENCE, degrees);
-            let ends = ((value - margin).max(0.0), value + margin);
-            Estimate::new(value, ends, CONFIDENCE, effective_n, format!("{method}, t interval")).with_degrees(degrees)
-        }
-        None => Estimate::bare(value, effective_n, method, format!("not all of them have an interval: {REMEDY}")),
-    };
-    Sample { load: same[0].load, throughput }
-}
-
-/// Degrees of freedom that the interval of an estimate without them is taken to have at least, those of 5 rounds. Its
-/// effective n may be smaller; too few degrees would make a small error of a wide interval.
-const LEAST_DEGREES: f64 = 4.0;
-
-/// How far the logarithm of a mean, where nothing else is said, can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Spread {
-    /// Standard error of the logarithm, which is that of the mean relative to it.
-    pub error: f64,
-    /// Degrees of freedom that the error was found with.
-    pub degrees: f64,
-}
-
-impl Spread {
-    /// Of what is known exactly.
-    pub const NONE: Spread = Spread { error: 0.0, degrees: LEAST_DEGREES };
-
-    /// What the interval of a mean above 0 says; `None` without an interval.
-    pub fn of(mean: &Estimate) -> Option<Spread> {
-        let Spread { error, degrees } = Spread::absolute(mean)?;
-        Some(Spread { error: error / mean.value, degrees })
-    }
-
-    /// The same of the mean itself, in its unit. Its interval is taken as a t interval, with `effective_n` − 1 degrees
-    /// of freedom where it does not say. Its upper half counts, since the lower one may be cut at 0.
-    fn absolute(mean: &Estimate) -> Option<Spread> {
-        let (_, high) = mean.interval()?;
-        let degrees = mean.degrees.unwrap_or((mean.effective_n - 1.0).max(LEAST_DEGREES));
-        Some(Spread { error: (high - mean.value) / t_two_sided(mean.confidence, degrees), degrees })
-    }
-
-    /// Of the sum or difference of two, with the degrees of freedom of Welch (1947).
-    pub fn and(self, other: Spread) -> Spread {
-        let (own, others) = (self.error.powi(2), other.error.powi(2));
-        let variance = own + others;
-        let degrees = match variance > 0.0 {
-            true => variance.powi(2) / (own.powi(2) / self.degrees + others.powi(2) / other.degrees),
-            false => self.degrees + other.degrees,
-        };
-        Spread { error: variance.sqrt(), degrees }
-    }
-
-    /// How far from the estimate, in logarithms, the true value lies on one side with a probability of only `tail`.
-    pub fn reach(self, tail: f64) -> f64 {
-        self.error * t_quantile(1.0 - tail, self.degrees)
-    }
 }
 
 #[cfg(test)]

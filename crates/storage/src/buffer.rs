@@ -1,7 +1,7 @@
 //! Memory for direct I/O: O_DIRECT wants memory, offset and length at multiples of the device's logical block (open(2)).
 
-use crate::engine::Direction;
 use crate::layout::Content;
+use crate::op::Direction;
 use plimsoll_load::seed::Rng;
 
 /// The largest logical block of disks in use; memory at its multiples suits every one of them.

@@ -12,7 +12,7 @@
 use crate::buffer::{Buffers, Payload};
 use crate::clock::now_ns;
 use crate::error::{During, StorageError};
-use crate::layout::FileSet;
+use crate::files::FileSet;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What can go wrong with files, devices and lanes.
+//! What can go wrong with files and devices.
 
 use plimsoll_host::HostError;
 use std::io;

@@ -1,4 +1,4 @@
-//! Will this storage do for MySQL? File I/O engines, the probes of an evaluation, and storage lanes.
+//! Will this storage do for MySQL? File I/O engines and the probes of an evaluation.
 //!
 //! Works only below a directory that it creates itself, and never opens a device or an existing file for writing.
 //! It never connects to a server and never prints.
@@ -7,7 +7,7 @@
 //! values. [`run`] runs it as threads around the one measuring loop of [`measure`]; [`engine`] has the ways to do an
 //! operation, [`stream`] decides which comes next. A [`probe::Step`] is a job with the number of the probe it
 //! belongs to, [`suite`] the order of steps, [`mod@sheet`] what a DBA reads out of what they found. [`place`] and
-//! [`layout`] make files and remove them, [`device`] reads what the kernel counts, [`lane`] builds storage paths.
+//! [`layout`] make files and remove them, [`device`] reads what the kernel counts.
 
 pub mod buffer;
 pub mod clock;
@@ -16,8 +16,8 @@ pub mod device;
 pub mod disturbance;
 pub mod engine;
 pub mod error;
+pub mod files;
 pub mod job;
-pub mod lane;
 pub mod layout;
 pub mod measure;
 pub mod op;
@@ -25,6 +25,8 @@ pub mod percona;
 pub mod place;
 pub mod probe;
 pub mod run;
+pub mod sector;
+pub mod share;
 pub mod sheet;
 pub mod stream;
 pub mod suite;
@@ -34,4 +36,5 @@ pub mod verify;
 pub use error::StorageError;
 pub use job::Job;
 pub use place::Place;
-pub use run::{Run, RunEvent};
+pub use run::Run;
+pub use share::RunEvent;

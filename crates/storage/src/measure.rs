@@ -1,10 +1,11 @@
 //! The measuring loop: begins operations when their turn comes, and records what came of them.
 
 use crate::clock::{now_ns, sleep_until, thread_cpu_ns};
-use crate::engine::{Completed, Direction, Engine};
-use crate::layout::FileSet;
+use crate::engine::{Completed, Engine};
+use crate::files::FileSet;
+use crate::op::Direction;
 use crate::op::{Kind, Op};
-use crate::run::{RunEvent, Shared};
+use crate::share::{RunEvent, Shared};
 use crate::stream::Stream;
 use crate::turns::{Turn, Turns};
 use crate::verify::Verifier;

@@ -1,5 +1,15 @@
 //! One operation on a file.
 
+/// Bytes of a page: the default of `innodb_page_size`.
+pub const PAGE: u32 = 16 * 1024;
+
+/// Which of a slot's two buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Read,
+    Write,
+}
+
 /// What is counted apart: each kind has its own histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -9,8 +9,9 @@
 
 use crate::job::{Access, Engine, Job, Places, Syncs};
 use crate::layout::{Layout, Open};
+use crate::op::PAGE;
 use crate::op::SyncMode;
-use crate::probe::{Extent, PAGE, Step};
+use crate::probe::{Extent, Step};
 use serde_json::json;
 
 const MIB: u64 = 1 << 20;

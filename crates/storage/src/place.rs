@@ -125,7 +125,7 @@ fn unusable(directory: &Path, error: &io::Error) -> String {
 }
 
 /// 16 hexadecimal digits that nobody has had before: by process and time.
-pub(crate) fn fresh_name() -> String {
+pub fn fresh_name() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{:016x}", Rng::new(now.as_secs(), now.subsec_nanos().into(), std::process::id().into()).next_u64())
 }

@@ -14,22 +14,23 @@ use crate::engine::threads::Threads;
 use crate::engine::uring::{self, Uring};
 use crate::engine::{self, fit};
 use crate::error::{During, StorageError};
+use crate::files::FileSet;
 use crate::job::{Access, Engine, Job};
-use crate::layout::FileSet;
 use crate::measure::{COUNTERS, Meter, Worker};
-use crate::op::{Kind, SyncMode};
+use crate::op::Kind;
+use crate::share::{RunEvent, Shared, Stage};
 use crate::stream::{self, Stream, streams};
 use crate::turns::Turns;
-use crate::verify::{Mismatch, Verifier};
+use crate::verify::Verifier;
 use plimsoll_load::arrivals::Schedule;
-use plimsoll_load::recorder::{Recorder, Totals};
+use plimsoll_load::recorder::Recorder;
 use plimsoll_load::tally::{Names, Tally};
 use plimsoll_load::window::{Limit, Window};
 use std::cell::Cell;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -41,66 +42,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const GRACE_NS: u64 = 50_000_000;
 /// Between the order to start and the start, so that all loops hear it before.
 const START_IN_NS: u64 = 5_000_000;
-
-/// What a loop tells.
-#[derive(Debug)]
-pub enum RunEvent {
-    Interval(Box<Tally>),
-    /// The last that a loop tells: it is over, whether it failed or not.
-    Drained(Totals),
-    /// An operation failed: which, on which file, and why. [`RunEvent::Drained`] follows.
-    Failed(String),
-    /// Everything that a verified job wrote has been read back; told once, by the loop that was the last.
-    ReadBack,
-    /// Something else was read than had been written. The loop goes on.
-    Mismatch(Mismatch),
-}
-
-/// What the loops of a run have in common.
-#[derive(Debug)]
-pub struct Shared {
-    pub stop: AtomicBool,
-    /// Loops that may still begin operations.
-    pub working: AtomicUsize,
-    /// Loops that still have the files in use.
-    pub holding: AtomicUsize,
-    /// All files are synced when the last loop has ended its window.
-    pub sync_at_end: Option<SyncMode>,
-    stage: Mutex<Stage>,
-    moved: Condvar,
-}
-
-#[derive(Clone, Debug)]
-enum Stage {
-    Waiting,
-    Started { start_ns: u64, schedule: Option<Arc<Mutex<Schedule>>> },
-    Leaving,
-}
-
-impl Shared {
-    fn new(job: &Job, loops: usize) -> Shared {
-        Shared {
-            stop: AtomicBool::new(false),
-            working: AtomicUsize::new(loops),
-            holding: AtomicUsize::new(loops),
-            sync_at_end: job.syncs_at_end(),
-            stage: Mutex::new(Stage::Waiting),
-            moved: Condvar::new(),
-        }
-    }
-
-    /// Waits for a stage.
-    fn until(&self, reached: impl Fn(&Stage) -> bool) -> Stage {
-        let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-        let stage = self.moved.wait_while(stage, |stage| !reached(stage));
-        stage.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn enter(&self, stage: Stage) {
-        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
-        self.moved.notify_all();
-    }
-}
 
 /// A job that is under way.
 #[derive(Debug)]
@@ -353,6 +294,7 @@ mod tests {
     use crate::op::{Durable, Op};
     use plimsoll_load::arrivals::Arrivals;
     use plimsoll_testkit::servers::wait_until;
+    use std::sync::atomic::AtomicBool;
 
     /// Its operations come back when they are released.
     struct Held {

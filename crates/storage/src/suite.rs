@@ -1,7 +1,8 @@
 //! Which probes an evaluation consists of, in their order, and how much space and time they may take.
 
+use crate::op::PAGE;
 use crate::percona;
-use crate::probe::{self, Extent, PAGE, Step};
+use crate::probe::{self, Extent, Step};
 use plimsoll_load::window::SECOND_NS;
 use plimsoll_model::io::DeviceFacts;
 

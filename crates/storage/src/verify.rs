@@ -6,19 +6,15 @@
 //! can be laid out before the size of the blocks is known, and a block of which only a part was written is noticed.
 
 use crate::error::{During, StorageError};
-use crate::layout::{Allocation, FileSet, Layout, Told, scramble};
+use crate::files::{FileSet, Told};
+use crate::layout::{Allocation, Layout};
+use crate::sector::{BODY, SECTOR, TRAILER, stamp};
 use memmap2::MmapMut;
-use plimsoll_load::seed::Rng;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// The smallest block that can be verified, bytes.
-pub const SECTOR: usize = 512;
-const TRAILER: usize = 24;
-const BODY: usize = SECTOR - TRAILER;
 
 /// An operation of ours is under way on the block.
 const BUSY: u32 = 1 << 31;
@@ -212,22 +208,6 @@ impl Trailer {
     }
 }
 
-/// Fills a buffer with the sectors of write `generation` at `offset`; what is left over at the end becomes zeros.
-pub(crate) fn stamp(seed: u64, file: u32, offset: u64, generation: u32, buffer: &mut [u8]) {
-    let mut sectors = buffer.chunks_exact_mut(SECTOR);
-    for (sector, at) in (&mut sectors).zip((offset..).step_by(SECTOR)) {
-        let stream = u64::from(file) << 32 | u64::from(generation);
-        scramble(&mut Rng::new(seed, stream, at), &mut sector[..BODY]);
-        sector[BODY..BODY + 4].copy_from_slice(&file.to_le_bytes());
-        sector[BODY + 4..BODY + 8].copy_from_slice(&generation.to_le_bytes());
-        sector[BODY + 8..BODY + 16].copy_from_slice(&at.to_le_bytes());
-        sector[BODY + 16..BODY + 20].copy_from_slice(&(seed as u32).to_le_bytes());
-        let sum = crc32fast::hash(&sector[..SECTOR - 4]);
-        sector[SECTOR - 4..].copy_from_slice(&sum.to_le_bytes());
-    }
-    sectors.into_remainder().fill(0);
-}
-
 /// Reads a file past the page cache where that can be done.
 struct Reader {
     buffered: File,
@@ -265,7 +245,8 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::{Content, Open, lay_out, open};
+    use crate::files::{lay_out, open};
+    use crate::layout::{Content, Open};
     use crate::place::Place;
 
     const BLOCK: u32 = 4096;

@@ -11,3 +11,4 @@ pub mod groups;
 pub mod programs;
 pub mod proxy;
 pub mod servers;
+pub mod simulated;

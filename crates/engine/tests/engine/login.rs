@@ -2,8 +2,8 @@
 
 use crate::real::{Real, as_user, log_in, on_each_server, with_key, with_tls};
 use plimsoll_engine::control::Control;
+use plimsoll_engine::password_key::PasswordKey;
 use plimsoll_engine::tls::Mode;
-use plimsoll_engine::trust::PasswordKey;
 use plimsoll_engine::{Endpoint, Failure};
 use plimsoll_testkit::servers;
 

@@ -3,8 +3,8 @@
 use crate::conduct::{at, tcp};
 use crate::real::{Real, as_user, log_in, with_key, with_tls};
 use plimsoll_engine::control::Control;
+use plimsoll_engine::password_key::PasswordKey;
 use plimsoll_engine::tls::Mode;
-use plimsoll_engine::trust::PasswordKey;
 use plimsoll_engine::{Endpoint, Failure};
 use plimsoll_testkit::fake::{Fake, STRANGERS_KEY, Talk};
 use plimsoll_wire::auth::PublicKey;

@@ -3,11 +3,12 @@
 use crate::conduct;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::endpoint::Password;
+use plimsoll_engine::password_key::PasswordKey;
 use plimsoll_engine::tls::{Mode, Tls};
-use plimsoll_engine::trust::PasswordKey;
 use plimsoll_engine::{Endpoint, Failure};
+use plimsoll_host::Home;
 use plimsoll_model::Flavour;
-use plimsoll_server::{Build, Home, Opening, PrivateServer, baseline};
+use plimsoll_server::{Opening, PrivateServer, baseline};
 use plimsoll_testkit::servers::{self, SlotGuard};
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -55,7 +56,7 @@ impl Real {
         let slot = servers::slot();
         let home = servers::home();
         let address = SocketAddr::from((servers::loopback(), 33_060));
-        let build = Build::inspect(binary).expect("a server");
+        let build = plimsoll_server::find::inspect(binary).expect("a server");
         let mut all = baseline(&build, 0);
         let (host, port) = (address.ip().to_string(), address.port().to_string());
         let redo = if build.flavour == Flavour::MariaDb { "innodb_log_file_size" } else { "innodb_redo_log_capacity" };

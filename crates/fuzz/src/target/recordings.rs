@@ -4,7 +4,7 @@ use super::Target;
 use crate::change;
 use crate::corpus::{self, Entry};
 use anyhow::Context;
-use plimsoll_lab::analysis;
+
 use plimsoll_load::seed::Rng;
 use plimsoll_record::read;
 use plimsoll_report::render::{Format, render};
@@ -108,7 +108,7 @@ fn shown(recording: &Path) -> Result<bool, String> {
         Err(error) if error.path().is_some_and(|path| path.starts_with(recording)) => return Ok(false),
         Err(error) => return Err(format!("refused by the name of no file of it: {error}")),
     };
-    let Ok(recorded) = analysis::recorded(&view, "now") else { return Ok(false) };
+    let Ok(recorded) = plimsoll_analysis::recorded(&view, "now", |_| Vec::new()) else { return Ok(false) };
     let document = plimsoll_report::document(&recorded);
     for format in FORMATS {
         // One that has nothing to draw has no figure.

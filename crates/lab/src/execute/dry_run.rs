@@ -1,20 +1,18 @@
 //! What a plan would do, without doing any of it: its trials in order, how long they take, how much disk they need, and
 //! every setting with its origin.
 
-use super::preflight::{Machine, Prepared, data_bytes, settings_anywhere};
-use crate::course::{self, Ended, Prospect, Prospects};
 use crate::error::LabError;
-use crate::io;
-use crate::procedure::storage;
+use crate::preflight::{Machine, Prepared, data_bytes, settings_anywhere};
+use crate::storage_plan;
 use plimsoll_model::durability::Class;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::class;
 use plimsoll_plan::lab::leave::{Ask, Asked, Given};
-use plimsoll_plan::lab::{Procedure, Restore, Rung, Storage, Variant, WarmUp};
+use plimsoll_plan::lab::{PlannedTrial, Procedure, Restore, Rung, Storage, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
-use plimsoll_plan::points::LoadPoint;
+use plimsoll_schedule::{EndedTrial, Prospect, Prospects};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -34,7 +32,7 @@ pub struct DryRun {
     pub seed: u64,
     pub estimate: Estimate,
     /// In their order: all, or the first if later ones depend on what these find.
-    pub trials: Vec<Planned>,
+    pub trials: Vec<PlannedTrial>,
     /// Whether `trials` are all.
     pub complete: bool,
     pub variants: Vec<VariantPlan>,
@@ -64,18 +62,6 @@ pub struct Estimate {
     pub phases: Vec<(Phase, f64)>,
     /// Data directories and datasets on all storage paths together.
     pub bytes: u64,
-}
-
-/// One trial.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Planned {
-    pub index: u32,
-    pub variant: String,
-    /// As a recording calls it.
-    pub point: String,
-    #[serde(skip)]
-    pub load: LoadPoint,
-    pub round: u32,
 }
 
 /// One variant with everything that it sets.
@@ -147,7 +133,7 @@ fn action(Asked { at, of, what }: Asked) -> ActionPlan {
 /// # Errors
 /// As those of the workloads' parameters.
 pub fn estimate(plan: &LabPlan, prospects: &Prospects) -> Result<Estimate, LabError> {
-    let trials = course::of(plan, prospects).about();
+    let trials = plimsoll_schedule::of(plan, prospects).about();
     // Data by storage path, and each dataset once.
     let (mut places, mut datasets) = (BTreeMap::new(), BTreeMap::new());
     let mut measured = 0.0;
@@ -184,7 +170,7 @@ fn kept(plan: &LabPlan, variant: &Variant) -> bool {
 fn work(procedure: &Procedure, variant: &Variant) -> Result<(u64, f64), LabError> {
     if variant.workload.kind == "io" {
         // Each probe of the evaluation, and the files that it lays out first.
-        return io::about(&storage::plan(variant, 0, Path::new(""))?);
+        return Ok(plimsoll_evaluate::about(&storage_plan::plan(variant, 0, Path::new(""))?)?);
     }
     let seconds = match procedure.measure {
         Measure::Seconds(seconds) => seconds,
@@ -218,24 +204,18 @@ fn phases(procedure: &Procedure, bytes: u64, measured: f64) -> Vec<(Phase, f64)>
 }
 
 /// The trials as far as they are known before any has ended, and whether that is all of them.
-pub(super) fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<Planned>, bool) {
-    let mut course = course::of(plan, prospects);
+pub(super) fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<PlannedTrial>, bool) {
+    let mut schedule = plimsoll_schedule::of(plan, prospects);
     let mut trials = Vec::new();
     // A ladder begins with pairs of its base against itself, whatever comes of them.
     let most = if plan.rungs.is_empty() { usize::MAX } else { 2 * plan.procedure.rounds as usize };
-    while let Some(trial) = course.next() {
+    while let Some(trial) = schedule.next() {
         let depends = trial.variant.load.find.is_some() || trials.len() + 1 >= most;
-        trials.push(Planned {
-            index: trial.index,
-            variant: trial.label.clone(),
-            point: trial.point.label(),
-            load: trial.point,
-            round: trial.round,
-        });
+        trials.push(PlannedTrial::from(&trial));
         if depends {
             return (trials, false);
         }
-        course.tell(Ended { trial, outcome: unknown() });
+        schedule.tell(EndedTrial { trial, outcome: unknown() });
     }
     (trials, true)
 }

@@ -1,62 +1,38 @@
 //! Executes a plan: what is to be checked before anything starts, then trial after trial, recorded as they come.
 
 pub mod dry_run;
-mod journal;
-pub mod login;
-pub mod own_lanes;
-pub mod preflight;
 pub mod resume;
 
-use crate::course::summary::summary;
-use crate::course::{self, Course, Prospect, Prospects};
 use crate::error::LabError;
+use crate::journal::Journal;
+use crate::options::Options;
+use crate::preflight::{Machine, leave};
 use crate::procedure::Bench;
 use crate::quiet;
-use crate::trial::Ended;
-use crate::watch::{Event, LabEvent, Watcher};
-use dry_run::{Estimate, Planned};
+use dry_run::Estimate;
 use jiff::Timestamp;
-pub use journal::Journal;
-use login::Login;
+use plimsoll_host::Home;
+use plimsoll_host::facts::host_facts;
+use plimsoll_measures::lab::summary;
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::{LabSummary, TrialStatus};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::TrialPlan;
-use plimsoll_plan::lab::leave::Given;
+use plimsoll_plan::lab::{PlannedTrial, TrialPlan};
+use plimsoll_record::EarlyEnd;
 use plimsoll_record::{Manifest, Recording};
-use plimsoll_server::host::host_facts;
-use plimsoll_server::{Home, PlanLock};
-use preflight::{Machine, leave};
+use plimsoll_schedule::{EndedTrial, Prospect, Prospects, Schedule};
+use plimsoll_server::PlanLock;
+use plimsoll_watch::{Event, LabEvent, Watcher};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// How a plan is executed.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Whatever the plan asks for may be done: [`LabPlan::asks`].
-    pub allow_commands: bool,
-    /// What the command line says that no plan can say.
-    pub given: Given,
-    /// The password of servers that are not ours, and whose it is.
-    pub login: Login,
-    /// A recording to go on with.
-    pub resume: Option<PathBuf>,
-    /// Who we are, for another Plimsoll that finds a server in use: the command line.
-    pub holder: String,
-    pub tool_version: String,
-    /// Connections that load data.
-    pub threads: usize,
-    /// How long a search or a ladder waits for others to leave the machine alone.
-    pub wait_quiet: Duration,
-}
 
 /// A plan that came to an end, whichever.
 #[derive(Debug)]
 pub struct Finished {
     pub summary: LabSummary,
     pub recording: PathBuf,
-    pub ended: Option<Ended>,
+    pub ended: Option<EarlyEnd>,
     /// The trials that failed, and the first line of why.
     pub failed: Vec<(TrialPlan, String)>,
     /// The trials whose data were damaged after a crash, and what does not hold any more.
@@ -104,12 +80,12 @@ pub fn execute(
 struct Lab<'a> {
     plan: &'a LabPlan,
     prospects: Prospects,
-    course: Box<dyn Course>,
+    schedule: Box<dyn Schedule>,
     estimate: Estimate,
     /// The trials that are known before any has ended.
-    ahead: Vec<Planned>,
+    ahead: Vec<PlannedTrial>,
     journal: Journal,
-    ended: Vec<course::Ended>,
+    ended: Vec<EndedTrial>,
     caveats: Vec<Caveat>,
 }
 
@@ -122,22 +98,22 @@ impl<'a> Lab<'a> {
         options: &Options,
         (prospects, estimate): (Prospects, Estimate),
     ) -> Result<Lab<'a>, LabError> {
-        let mut course = course::of(plan, &prospects);
+        let mut schedule = plimsoll_schedule::of(plan, &prospects);
         let (ahead, _) = dry_run::trials(plan, &prospects);
         let host = serde_json::to_value(host_facts(home.path())).unwrap_or_default();
         let (journal, ended, caveats) = match &options.resume {
             Some(directory) => {
-                let resumed = resume::resume(directory, options, &host, (machine, plan), course.as_mut())?;
+                let resumed = resume::resume(directory, options, &host, (machine, plan), schedule.as_mut())?;
                 (resumed.journal, resumed.ended, resumed.caveats)
             }
             None => (begun(recording(home, plan, options, host)?, &prospects)?, Vec::new(), Vec::new()),
         };
-        Ok(Lab { plan, prospects, course, estimate, ahead, journal, ended, caveats })
+        Ok(Lab { plan, prospects, schedule, estimate, ahead, journal, ended, caveats })
     }
 
     /// What lies ahead: of what the whole plan takes, what was not done before.
     fn planned(&self) -> LabEvent<'a> {
-        let trials = self.course.about().saturating_sub(self.ended.len());
+        let trials = self.schedule.about().saturating_sub(self.ended.len());
         LabEvent::Planned { plan: self.plan, trials, seconds: self.each() * trials as f64, bytes: self.estimate.bytes }
     }
 
@@ -153,15 +129,15 @@ impl<'a> Lab<'a> {
     fn all(&mut self, bench: &mut Bench<'_>, watcher: &mut dyn Watcher) -> Result<(), LabError> {
         let (begun, done_before) = (Instant::now(), self.ended.len());
         // For whoever follows the recording: what comes next.
-        let complete = self.ahead.len() >= self.course.about();
+        let complete = self.ahead.len() >= self.schedule.about();
         self.journal.event("planned", json!({ "trials": self.ahead, "complete": complete }))?;
         self.tell_so_far(watcher);
-        while let Some(trial) = self.course.next() {
+        while let Some(trial) = self.schedule.next() {
             let before = self.ended.last().and_then(|ended| ended.outcome.point.as_ref());
             if quiet::is_needed(self.plan) && before.is_some_and(quiet::was_missing) {
                 quiet::wait(bench.options.wait_quiet, watcher)?;
             }
-            let (place, of) = (self.ended.len() + 1, self.course.about().max(self.ended.len() + 1));
+            let (place, of) = (self.ended.len() + 1, self.schedule.about().max(self.ended.len() + 1));
             let done = self.ended.len() - done_before;
             let left = match u32::try_from(done) {
                 Ok(done) if done > 0 => begun.elapsed() / done,
@@ -182,8 +158,8 @@ impl<'a> Lab<'a> {
             if outcome.status == TrialStatus::Interrupted {
                 return Err(LabError::Interrupted);
             }
-            let ended = course::Ended { trial, outcome };
-            self.course.tell(ended.clone());
+            let ended = EndedTrial { trial, outcome };
+            self.schedule.tell(ended.clone());
             self.ended.push(ended);
             self.tell_so_far(watcher);
             if watcher.interrupted() {
@@ -202,17 +178,17 @@ impl<'a> Lab<'a> {
 
     /// Sums up and closes the recording. What cannot be written any more does not take the summary with it.
     fn finish(mut self, ended: Result<(), LabError>) -> Finished {
-        let mut ended = ended.err().map(|error| Ended::of(&error));
+        let mut ended = ended.err().map(|error| EarlyEnd::from(&error));
         let directory = self.journal.recording.directory().to_owned();
         let mut summary = summary(self.plan, &self.prospects, &self.ended);
         // A ladder of which no rung can be tried here has none, and that is its answer.
         if ended.is_none() && summary.trials.done == 0 && summary.trials.failed > 0 {
-            ended = Some(Ended::Failed("no trial came to its end".to_owned()));
+            ended = Some(EarlyEnd::Failed("no trial came to its end".to_owned()));
         }
         summary.recording = Some(directory.display().to_string());
         summary.caveats.append(&mut self.caveats);
         if let Err(error) = self.close(&summary, ended.as_ref()) {
-            ended.get_or_insert(Ended::Failed(error.to_string()));
+            ended.get_or_insert(EarlyEnd::Failed(error.to_string()));
         }
         Finished {
             summary,
@@ -220,30 +196,30 @@ impl<'a> Lab<'a> {
             ended,
             failed: self.ended.iter().filter_map(failure).collect(),
             broken: self.ended.iter().filter_map(damage).collect(),
-            goes_on: self.course.next().is_some(),
+            goes_on: self.schedule.next().is_some(),
         }
     }
 
-    fn close(&mut self, summary: &LabSummary, ended: Option<&Ended>) -> Result<(), LabError> {
-        if let Some(Ended::Failed(why)) = ended {
+    fn close(&mut self, summary: &LabSummary, ended: Option<&EarlyEnd>) -> Result<(), LabError> {
+        if let Some(EarlyEnd::Failed(why)) = ended {
             self.journal.recording.fails(why);
             self.journal.event("failed", json!({ "why": why }))?;
         }
         self.journal.event("caveats", serde_json::to_value(&summary.caveats).unwrap_or_default())?;
         self.journal.recording.lab_summary(summary)?;
-        Ok(self.journal.finish(Ended::status(ended))?)
+        Ok(self.journal.finish(EarlyEnd::status(ended))?)
     }
 }
 
 /// A trial that failed, and the first line of why.
-fn failure(ended: &course::Ended) -> Option<(TrialPlan, String)> {
-    let course::Ended { trial, outcome } = ended;
+fn failure(ended: &EndedTrial) -> Option<(TrialPlan, String)> {
+    let EndedTrial { trial, outcome } = ended;
     let why = outcome.why.as_ref().and_then(|why| why.lines().next()).unwrap_or_default();
     (outcome.status == TrialStatus::Failed).then(|| (trial.clone(), why.to_owned()))
 }
 
 /// A trial whose data were damaged after a crash, and what does not hold any more.
-fn damage(ended: &course::Ended) -> Option<(TrialPlan, String)> {
+fn damage(ended: &EndedTrial) -> Option<(TrialPlan, String)> {
     let broken = &ended.outcome.recovery.as_ref()?.broken;
     (!broken.is_empty()).then(|| (ended.trial.clone(), broken.join("; ")))
 }

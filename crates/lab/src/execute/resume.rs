@@ -1,19 +1,19 @@
-//! Going on with a lab that was killed or interrupted: what it recorded is told to a new course, which then asks for
+//! Going on with a lab that was killed or interrupted: what it recorded is told to a new schedule, which then asks for
 //! exactly the trial that was under way.
 
-use super::Options;
-use super::journal::Journal;
-use super::preflight::Machine;
-use super::preflight::surroundings::Surroundings;
-use crate::course::{Course, Ended};
 use crate::error::LabError;
-use crate::procedure::STORAGE;
+use crate::journal::Journal;
+use crate::options::Options;
+use crate::preflight::Machine;
+use crate::storage_plan::STORAGE;
+use plimsoll_analysis::replay::{has_ended, is_of};
 use plimsoll_model::Caveat;
-use plimsoll_model::lab::TrialStatus;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Restore, TrialPlan, Variant, file};
 use plimsoll_record::read::{self, RecordingView, TrialView};
+use plimsoll_record::surroundings::Surroundings;
 use plimsoll_record::{Manifest, Recording, Status};
+use plimsoll_schedule::{EndedTrial, Schedule};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,7 +22,7 @@ use std::path::Path;
 const OF_THE_MACHINE: [&str; 5] = ["identity", "cpu_model", "cpus", "memory_bytes", "machine"];
 
 /// The plan of a recording that can be gone on with: one that a file could have made. What it may do without leave,
-/// [`super::preflight::leave::check`] decides, as for a file.
+/// [`crate::preflight::leave::check`] decides, as for a file.
 ///
 /// # Errors
 /// [`LabError::Refused`] if it is being written, is done, or is not of a lab; [`LabError::Record`] if it cannot be
@@ -47,11 +47,11 @@ pub fn plan_of(directory: &Path) -> Result<LabPlan, LabError> {
 pub struct Resumed {
     pub journal: Journal,
     /// The trials that came to their end, in their order.
-    pub ended: Vec<Ended>,
+    pub ended: Vec<EndedTrial>,
     pub caveats: Vec<Caveat>,
 }
 
-/// Tells the course of the trials that came to their end, looks whether what they had around them is still there, and
+/// Tells the schedule of the trials that came to their end, looks whether what they had around them is still there, and
 /// only then opens the recording and removes trials that did not.
 ///
 /// # Errors
@@ -62,17 +62,17 @@ pub fn resume(
     options: &Options,
     host: &Value,
     (machine, plan): (&mut Machine<'_>, &LabPlan),
-    course: &mut dyn Course,
+    schedule: &mut dyn Schedule,
 ) -> Result<Resumed, LabError> {
     let view = read::open(directory)?;
     let mut caveats = changes(&view.manifest, options, host);
     caveats.extend(torn(&view.trials));
-    // A course is told of its trials in their order: what came after a torn one is done again with it.
+    // A schedule is told of its trials in their order: what came after a torn one is done again with it.
     let whole: Vec<&TrialView> =
         view.trials.iter().take_while(|trial| has_ended(trial) && trial.torn.is_none()).collect();
-    let ended = replay(&view, &whole, course)?;
+    let ended = replay(&view, &whole, schedule)?;
     caveats.extend(other_servers(directory, &whole, &ended, (machine, plan))?);
-    caveats.extend(course.next().and_then(|next| fresh_data(plan, &next)));
+    caveats.extend(schedule.next().and_then(|next| fresh_data(plan, &next)));
     let recording = Recording::reopen(directory)?;
     for unfinished in read::trial_directories(directory)? {
         if !whole.iter().any(|trial| trial.directory == unfinished) {
@@ -85,10 +85,14 @@ pub fn resume(
     Ok(Resumed { journal, ended, caveats })
 }
 
-fn replay(view: &RecordingView, whole: &[&TrialView], course: &mut dyn Course) -> Result<Vec<Ended>, LabError> {
+fn replay(
+    view: &RecordingView,
+    whole: &[&TrialView],
+    schedule: &mut dyn Schedule,
+) -> Result<Vec<EndedTrial>, LabError> {
     let mut ended = Vec::new();
     for recorded in whole {
-        let expected = course.next().filter(|trial| is_of(trial, recorded)).ok_or_else(|| {
+        let expected = schedule.next().filter(|trial| is_of(trial, recorded)).ok_or_else(|| {
             LabError::Refused(format!(
                 "{} cannot be resumed: the plan does not have {} here, so another version of Plimsoll wrote it",
                 view.directory.display(),
@@ -96,8 +100,8 @@ fn replay(view: &RecordingView, whole: &[&TrialView], course: &mut dyn Course) -
             ))
         })?;
         let Some(outcome) = recorded.outcome.clone() else { continue };
-        let told = Ended { trial: expected, outcome };
-        course.tell(told.clone());
+        let told = EndedTrial { trial: expected, outcome };
+        schedule.tell(told.clone());
         ended.push(told);
     }
     Ok(ended)
@@ -107,11 +111,11 @@ fn replay(view: &RecordingView, whole: &[&TrialView], course: &mut dyn Course) -
 fn other_servers(
     directory: &Path,
     whole: &[&TrialView],
-    ended: &[Ended],
+    ended: &[EndedTrial],
     (machine, plan): (&mut Machine<'_>, &LabPlan),
 ) -> Result<Option<Caveat>, LabError> {
     let mut differing = BTreeSet::new();
-    for (recorded, Ended { trial, .. }) in whole.iter().zip(ended) {
+    for (recorded, EndedTrial { trial, .. }) in whole.iter().zip(ended) {
         let before: Surroundings = serde_json::from_value(recorded.facts.parameters.clone()).unwrap_or_default();
         let now = machine.surroundings(plan, &trial.variant)?;
         if let (Some(had), Some(has)) = (&before.dataset, &now.dataset)
@@ -149,24 +153,12 @@ fn fresh_data(plan: &LabPlan, next: &TrialPlan) -> Option<Caveat> {
     })
 }
 
-/// Whether a trial came to its end by itself.
-pub(crate) fn has_ended(trial: &TrialView) -> bool {
-    trial.outcome.as_ref().is_some_and(|outcome| outcome.status != TrialStatus::Interrupted)
-}
-
 /// From which trial on they are done again though they have outcomes: a power cut, or a copy, took something of it.
 fn torn(trials: &[TrialView]) -> Option<Caveat> {
     let first = trials.iter().find(|trial| trial.torn.is_some())?;
     let (name, why) = (first.directory.file_name()?.to_string_lossy(), first.torn.as_ref()?);
     let message = format!("trial {name} and those after it were done again: {why}, as after a power cut");
     Some(Caveat::new("torn_series", message))
-}
-
-/// Whether this is what was recorded there.
-pub(crate) fn is_of(trial: &TrialPlan, recorded: &TrialView) -> bool {
-    let facts = &recorded.facts;
-    (facts.index, &facts.variant, &facts.point, facts.round)
-        == (trial.index, &trial.label, &trial.point.label(), trial.round)
 }
 
 /// What is not as it was when the recording began.

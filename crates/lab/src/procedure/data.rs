@@ -3,17 +3,18 @@
 
 use super::UnderWay;
 use super::limits;
-use crate::dataset;
-use crate::drop::drop as drop_data;
 use crate::error::LabError;
-use crate::load::load;
-use crate::starting_data::{Rigs, checksums};
-use crate::target::OpenTarget;
+use plimsoll_data::dataset;
+use plimsoll_data::drop::drop as drop_data;
+use plimsoll_data::load::load;
+use plimsoll_data::starting_data::{Rigs, checksums};
+use plimsoll_data::target::OpenTarget;
+use plimsoll_model::Build;
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::Restored;
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::lab::Restore;
-use plimsoll_server::{Build, Rig};
+use plimsoll_server::Rig;
 use plimsoll_workloads::chosen::Chosen;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -102,6 +103,6 @@ impl UnderWay<'_> {
         let tables = chosen.dataset(self.trial.variant.workload.seed).tables();
         let names: Vec<String> = tables.into_iter().map(|table| table.name).collect();
         target.control.set_limit(limits::of(&self.plan.procedure, Phase::Verify));
-        checksums(&mut target.control, &names)
+        Ok(checksums(&mut target.control, &names)?)
     }
 }

@@ -1,34 +1,32 @@
 //! The load of a trial: warm-up, measured window, drain.
 
+use super::innodb_status::innodb_status;
 use super::limits;
 use super::recovery::{self, Crash};
 use super::{Stand, UnderWay};
-use crate::caveats;
 use crate::error::LabError;
 use crate::proof::{self, Evidence, Sight};
 use crate::run::{make_ready, one_point};
 use crate::subject::{Errand, Subject};
-use crate::target::OpenTarget;
-use crate::trial::{self, Circumstances, Ended, Outcome};
-use crate::watch::{Event, Watcher};
-use plimsoll_engine::control::Control;
+use crate::trial::{Circumstances, Outcome};
+use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::{Endpoint, Workload};
+use plimsoll_measures::caveats;
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::lab::WarmUp;
 use plimsoll_plan::plan::Measure;
+use plimsoll_record::EarlyEnd;
 use plimsoll_server::Pinned;
 use plimsoll_stats::steady::{self, warm_up_end};
+use plimsoll_watch::{Event, Watcher};
 use plimsoll_workloads::chosen::Chosen;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 /// Told apart from the measured load by another seed, so that it does not ask for the same rows in the same order.
 const OF_THE_WARM_UP: u64 = 0x5ca1_ab1e;
-/// A server that takes longer to say how InnoDB is has not said it.
-const STATUS_WITHIN: Duration = Duration::from_secs(5);
 /// The last second of a phase may be told as so much shorter than it was.
 const SHORT_SECONDS: f64 = 0.5;
 
@@ -95,7 +93,7 @@ fn warm_up<W: Workload>(
     });
     match outcome.ended {
         // It was told to end by what it was waiting for.
-        Some(Ended::Interrupted) if settled => Ok(()),
+        Some(EarlyEnd::Interrupted) if settled => Ok(()),
         ended => stopped(ended),
     }
 }
@@ -165,11 +163,11 @@ fn measure<W: Workload>(
 }
 
 /// What ended a load early, as an error.
-fn stopped(ended: Option<Ended>) -> Result<(), LabError> {
+fn stopped(ended: Option<EarlyEnd>) -> Result<(), LabError> {
     match ended {
         None => Ok(()),
-        Some(trial::Ended::Interrupted) => Err(LabError::Interrupted),
-        Some(trial::Ended::Failed(why)) => Err(LabError::Environment(why)),
+        Some(EarlyEnd::Interrupted) => Err(LabError::Interrupted),
+        Some(EarlyEnd::Failed(why)) => Err(LabError::Environment(why)),
     }
 }
 
@@ -234,12 +232,4 @@ impl Watcher for Edges<'_> {
     fn interrupted(&self) -> bool {
         self.inner.interrupted()
     }
-}
-
-/// What SHOW ENGINE INNODB STATUS prints, over a connection of its own; none if it is refused or the server is gone.
-pub(super) fn innodb_status(endpoint: &Endpoint) -> Option<String> {
-    let mut control = Control::open(endpoint).ok()?;
-    control.set_limit(STATUS_WITHIN);
-    let rows = control.rows("SHOW ENGINE INNODB STATUS").ok()?;
-    rows.rows.into_iter().next()?.into_iter().next_back().flatten()
 }

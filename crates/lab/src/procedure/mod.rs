@@ -6,6 +6,7 @@
 mod action;
 mod data;
 mod drive;
+mod innodb_status;
 pub mod limits;
 mod recovery;
 mod server;
@@ -14,31 +15,32 @@ mod watch;
 mod watchdog;
 
 use crate::error::LabError;
-use crate::execute::preflight::surroundings::Surroundings;
-use crate::execute::preflight::{Machine, Prepared, confinement, settings};
-use crate::execute::{Journal, Options};
+use crate::journal::Journal;
+use crate::options::Options;
+use crate::preflight::{Machine, Prepared, confinement, settings};
 use crate::proof::Proofs;
-use crate::starting_data::{self, Rigs};
-use crate::target::DATABASE;
-use crate::watch::Watcher;
+use crate::storage_plan;
 use jiff::Timestamp;
+use plimsoll_data::starting_data::{self, Rigs};
+use plimsoll_data::target::DATABASE;
+use plimsoll_host::Home;
+use plimsoll_model::Build;
 use plimsoll_model::Caveat;
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{SCHEMA_VERSION, TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Restore, TrialPlan, Variant};
+use plimsoll_record::surroundings::Surroundings;
 use plimsoll_record::{TrialFacts, TrialWriter};
+use plimsoll_server::ServerError;
 use plimsoll_server::snapshot::store::Stored;
-use plimsoll_server::{Build, Home, ServerError};
+use plimsoll_watch::Watcher;
 use plimsoll_workloads::chosen::Chosen;
 use serde_json::{Value, json};
 use server::Stand;
 use std::time::Duration;
 use watch::Watch;
-
-/// The workload of trials that measure storage and need no server.
-pub const STORAGE: &str = "io";
 
 /// What the trials of a plan are done with, one after the other.
 pub struct Bench<'a> {
@@ -100,7 +102,7 @@ impl<'a> Bench<'a> {
     fn all_phases(&mut self, now: &mut UnderWay) -> Result<(), LabError> {
         let (trial, pause) = (now.trial, Duration::try_from_secs_f64(now.plan.procedure.pause_seconds));
         let done = now.actions(&trial.variant.before, "before", None).and_then(|()| match &trial.variant {
-            variant if variant.workload.kind == STORAGE => storage::evaluate(self, now),
+            variant if variant.workload.kind == storage_plan::STORAGE => storage::evaluate(self, now),
             variant if variant.target.is_some() => now.on_external(self.home, self.options),
             _ => self.on_private(now),
         });

@@ -1,20 +1,20 @@
 //! A crash under load, and the time until the server answers again.
 
-use super::drive::innodb_status;
+use super::innodb_status::innodb_status;
 use super::watchdog::Victim;
 use super::{Stand, UnderWay, limits};
-use crate::check::{self, CONNECTIONS};
 use crate::error::LabError;
 use crate::run::one_point;
 use crate::subject::Subject;
-use crate::target::OpenTarget;
-use crate::watch::{Event, Watcher};
+use plimsoll_data::check::{self, CONNECTIONS};
+use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::{Endpoint, Workload};
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::Recovery;
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::Measure;
+use plimsoll_watch::{Event, Watcher};
 use plimsoll_workloads::chosen::Chosen;
 
 /// The load goes on for so many seconds before the server is killed under it.

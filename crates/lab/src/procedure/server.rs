@@ -6,23 +6,27 @@ use super::limits;
 use super::watch::Watch;
 use super::watchdog::Victim;
 use crate::error::LabError;
-use crate::execute::Options;
-use crate::load::put_back;
-use crate::starting_data::{self, Rigs};
+use crate::options::Options;
 use crate::subject::{look_at_tables, with_chosen};
-use crate::target::{OpenTarget, TargetSpec};
 use crate::telemetry::Collectors;
-use crate::watch::{Event, Watcher};
-use crate::{caveats, dataset, proof, settings};
+use crate::{proof, settings};
+use plimsoll_data::dataset;
+use plimsoll_data::instance::put_back;
+use plimsoll_data::starting_data::{self, Rigs};
+use plimsoll_data::target::{OpenTarget, TargetSpec};
+use plimsoll_host::Home;
+use plimsoll_measures::caveats;
+use plimsoll_model::Build;
 use plimsoll_model::Caveat;
+use plimsoll_model::OpeningStep;
 use plimsoll_model::lab::{Proof, ProofVerdict};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::lab::{Restore, Setting};
 use plimsoll_plan::{Target, knowledge};
 use plimsoll_server::directory::ServerDirectory;
-use plimsoll_server::instance::Step;
 use plimsoll_server::snapshot::store::Stored;
-use plimsoll_server::{Build, Confinement, Ending, Home, Opening, Settings};
+use plimsoll_server::{Confinement, Ending, Opening, Settings};
+use plimsoll_watch::{Event, Watcher};
 use plimsoll_workloads::chosen::Chosen;
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,7 +61,7 @@ impl Stand<'_> {
         let mut since = None;
         let opening = Opening::new(self.holder).ready_within(limit).confined(self.confinement.clone()).watched_by(
             |step, elapsed| {
-                if step == Step::Starting {
+                if step == OpeningStep::Starting {
                     since.get_or_insert_with(|| Instant::now() - elapsed);
                 }
                 watch.tell(Event::Server { step, since: elapsed });
@@ -90,7 +94,9 @@ impl UnderWay<'_> {
     /// Everything between the start of a server and its stop.
     pub fn on_server(&mut self, target: &mut OpenTarget, stand: Option<&Stand>) -> Result<(), LabError> {
         put_back(target)?;
-        if let Some(caveat) = target.lane.as_ref().and_then(caveats::of_lane) {
+        if let Some(caveat) =
+            target.lane.as_ref().filter(|lane| lane.is_on_a_network()).map(|lane| caveats::of_network_lane(&lane.name))
+        {
             self.caveat(caveat);
         }
         if matches!(self.plan.procedure.restore, Restore::Reload | Restore::None) {

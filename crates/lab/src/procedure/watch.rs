@@ -3,12 +3,12 @@
 use super::limits;
 use super::watchdog::Watchdog;
 use crate::error::LabError;
-use crate::execute::Journal;
-use crate::watch::{Event, LabEvent, Watcher};
+use crate::journal::Journal;
 use plimsoll_model::lab::PhaseSpan;
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_plan::lab::Procedure;
 use plimsoll_record::RecordError;
+use plimsoll_watch::{Event, LabEvent, Watcher};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 

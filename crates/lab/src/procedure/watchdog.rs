@@ -1,8 +1,9 @@
 //! Bounds every phase: when its time is over the server is killed, so that whatever waits for it fails.
 
+use plimsoll_host::process::Identity;
 use plimsoll_model::samples::Phase;
 use plimsoll_server::PrivateServer;
-use plimsoll_server::process::{self, Identity};
+use plimsoll_server::process;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -130,7 +131,7 @@ pub fn name(phase: Phase) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_server::process::{Lifetime, spawn};
+    use plimsoll_host::process::{Lifetime, spawn};
     use std::process::Command;
 
     #[test]
@@ -140,7 +141,7 @@ mod tests {
         command.args(["-c", "sleep 60; true"]).arg(format!("--defaults-file={}", my_cnf.display()));
         let mut child = spawn(command, Lifetime::WithPlimsoll).unwrap();
         // Until it is the program that was asked for.
-        while !Identity::of(child.id()).is_some_and(|found| found.runs_with(&my_cnf)) {
+        while !Identity::of(child.id()).is_some_and(|found| plimsoll_server::process::runs_with(&found, &my_cnf)) {
             thread::sleep(Duration::from_millis(1));
         }
         let identity = Identity::of(child.id()).unwrap();

@@ -1,9 +1,9 @@
 //! What the server's counters show of its settings, from before the load to after it.
 
 use crate::error::LabError;
-use crate::target::OpenTarget;
+use plimsoll_data::target::OpenTarget;
 use plimsoll_model::statements::StatementCounts;
-use plimsoll_server::settings::same_value;
+use plimsoll_plan::knowledge::value::same_value;
 use std::collections::BTreeMap;
 
 /// A sync of the redo log serves at most the commits of all connections. With so many times fewer syncs than that,

@@ -6,25 +6,23 @@
 mod behaviour;
 mod error_log;
 mod process;
-mod value;
 
 use crate::error::LabError;
-use crate::target::OpenTarget;
 use behaviour::Shown;
 pub use behaviour::{Evidence, Sight};
 use error_log::Said;
+use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::Failure;
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{Proof, ProofVerdict};
 use plimsoll_model::{Caveat, Flavour};
 use plimsoll_plan::knowledge;
+use plimsoll_plan::knowledge::value::{self, Match};
 use plimsoll_plan::lab::Setting;
 use plimsoll_server::settings::ORIGIN;
 use plimsoll_wire::text::identifier;
 use process::Process;
 use std::collections::BTreeMap;
-use value::Match;
-pub(crate) use value::in_effect;
 
 /// What to ask a connection of the load's own for [`in_the_load`].
 pub const QUESTION: &str = "SHOW SESSION VARIABLES";

@@ -1,7 +1,7 @@
 //! What a server's process shows of its settings, in `/proc` (proc(5)).
 
 use super::behaviour::Shown;
-use plimsoll_server::settings::same_value;
+use plimsoll_plan::knowledge::value::same_value;
 use rustix::fs::OFlags;
 use std::fs;
 use std::path::{Path, PathBuf};

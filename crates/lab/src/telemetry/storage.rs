@@ -1,8 +1,8 @@
 //! The two sides of a network lane, once a second, while a load runs on it.
 
+use plimsoll_lanes::Lane;
+use plimsoll_lanes::sample::StorageSampler;
 use plimsoll_model::samples::StorageSample;
-use plimsoll_storage::lane::Lane;
-use plimsoll_storage::lane::sample::StorageSampler;
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
@@ -79,7 +79,7 @@ pub(crate) fn cpus(samples: &[StorageSample], window: &Range<u64>) -> Option<f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_storage::lane::{Part, Side};
+    use plimsoll_lanes::{Part, Side};
 
     fn lane(parts: Vec<Part>) -> Lane {
         Lane {

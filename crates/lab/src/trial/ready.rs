@@ -1,11 +1,11 @@
 //! From the start of the loops to the last of their connections.
 
 use super::LOOK;
-use super::epitaph::with_epitaph;
 use crate::error::LabError;
-use crate::target::OpenTarget;
-use crate::watch::Watcher;
+use plimsoll_data::epitaph::with_epitaph;
+use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::{LoopEvent, Run};
+use plimsoll_watch::Watcher;
 use std::collections::BTreeMap;
 
 /// What the loops say once they have all their connections.

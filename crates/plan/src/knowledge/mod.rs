@@ -1,15 +1,18 @@
 //! What is known about server settings: what a name has become, by vendor and version, and what a value costs in
 //! safety.
 //!
-//! [`table`] has the names, [`classes`] the values, [`number`] which numbers there are, [`allowed`] what a plan may set without leave. [`translate()`] makes of the settings of a plan those that a server
+//! [`table`] has the names, [`classes`] the values, [`number`] which numbers there are, [`allowed`] what a plan may set
+//! without leave, [`value`] when two values are the same. [`translate()`] makes of the settings of a plan those that a server
 //! of today takes. What a build accepts, only the build knows; what is here says what to do about a name that it does
 //! not accept.
 
 pub mod allowed;
 pub mod classes;
+pub mod durability;
 pub mod number;
 mod table;
 pub mod translate;
+pub mod value;
 
 pub use allowed::is_allowed;
 pub use classes::{class, classes, risks, risks_by_variable};

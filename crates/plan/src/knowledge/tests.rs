@@ -1,5 +1,6 @@
 use super::*;
-use crate::lab::{Setting, Where};
+use crate::origin::Where;
+use crate::setting::Setting;
 use plimsoll_model::Class;
 use std::collections::BTreeMap;
 

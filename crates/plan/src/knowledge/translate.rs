@@ -5,7 +5,8 @@
 
 use super::{Standing, Version, normal, standing, times, vendor};
 use crate::error::PlanError;
-use crate::lab::{Setting, Where};
+use crate::origin::Where;
+use crate::setting::Setting;
 use plimsoll_model::Flavour;
 
 /// Files of a redo log where an option file does not say how many: two, on every server that had several.

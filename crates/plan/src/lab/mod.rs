@@ -9,34 +9,21 @@ pub mod file;
 pub mod leave;
 pub mod trial;
 
+pub use crate::origin::Where;
 use crate::plan::{Measure, Spread};
 use crate::points::LoadPoint;
+pub use crate::setting::Setting;
 pub use change::Change;
 use plimsoll_model::Class;
 pub use plimsoll_model::published::{Published, PublishedKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
-pub use trial::TrialPlan;
+pub use trial::{PlannedTrial, TrialPlan};
 
 /// More than these nobody waits for: a month and more of trials of half a minute.
 pub const MOST_TRIALS: usize = 100_000;
-
-/// A line of a file that a person wrote.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Where {
-    pub file: String,
-    /// From 1.
-    pub line: usize,
-}
-
-impl fmt::Display for Where {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, line {}", self.file, self.line)
-    }
-}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabPlan {
@@ -207,17 +194,6 @@ impl Variant {
     fn names_its_build(&self) -> bool {
         self.lines.contains_key("build") && self.lines.get("build") != self.lines.get("server.build")
     }
-}
-
-/// A server setting as requested.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
-    /// In the form of a server variable: lower case, underscores.
-    pub name: String,
-    pub value: String,
-    pub at: Where,
-    /// From a `config_file`: a name that the server does not have any more is left out, and said.
-    pub from_file: bool,
 }
 
 /// Where the data of a private server lie.

@@ -20,6 +20,30 @@ pub struct TrialPlan {
     pub seed: u64,
 }
 
+/// A trial as it is told of before it begins.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlannedTrial {
+    pub index: u32,
+    pub variant: String,
+    /// As a recording calls it.
+    pub point: String,
+    #[serde(skip)]
+    pub load: LoadPoint,
+    pub round: u32,
+}
+
+impl From<&TrialPlan> for PlannedTrial {
+    fn from(trial: &TrialPlan) -> PlannedTrial {
+        PlannedTrial {
+            index: trial.index,
+            variant: trial.label.clone(),
+            point: trial.point.label(),
+            load: trial.point,
+            round: trial.round,
+        }
+    }
+}
+
 impl TrialPlan {
     /// What the trial asks of the load generator. `protocol` is the workload's own where none was given.
     pub fn run_plan(&self, procedure: &Procedure, warmup_seconds: f64, protocol: &str) -> RunPlan {

@@ -1,7 +1,7 @@
 //! What `plimsoll datasets` was given.
 
 use clap::{Args, Subcommand, ValueHint};
-use plimsoll_lab::datasets::{Choice, Method};
+use plimsoll_data::datasets::{Choice, Method};
 use plimsoll_plan::PlanError;
 use std::path::PathBuf;
 

@@ -3,10 +3,10 @@
 use super::DONE;
 use crate::args::CalibrateArgs;
 use crate::terminal::{self, Progress};
+use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::calibrate::calibrate;
 use plimsoll_report::interval::Measured;
-use plimsoll_server::Home;
 
 pub fn run(args: CalibrateArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;

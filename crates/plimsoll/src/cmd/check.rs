@@ -3,11 +3,14 @@
 use super::{CHECK_FAILED, DONE, chosen, target};
 use crate::args::CheckArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_lab::check;
-use plimsoll_lab::load::put_back;
-use plimsoll_lab::{LabError, OpenTarget, dataset};
+use plimsoll_data::DataError;
+use plimsoll_data::check;
+use plimsoll_data::dataset;
+use plimsoll_data::instance::put_back;
+use plimsoll_data::target::OpenTarget;
+use plimsoll_host::Home;
+use plimsoll_lab::LabError;
 use plimsoll_model::summary::Finding;
-use plimsoll_server::Home;
 use plimsoll_workloads::chosen::Chosen;
 
 pub fn run(args: CheckArgs) -> anyhow::Result<u8> {
@@ -33,7 +36,7 @@ pub fn findings(
     chosen: &Chosen,
     threads: usize,
     progress: &mut Progress,
-) -> Result<Vec<Finding>, LabError> {
+) -> Result<Vec<Finding>, DataError> {
     let findings = check::findings(target, chosen, threads, progress);
     progress.clear();
     findings

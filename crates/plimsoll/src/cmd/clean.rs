@@ -3,10 +3,11 @@
 use super::{DONE, ENVIRONMENT};
 use crate::args::CleanArgs;
 use crate::terminal;
+use plimsoll_host::Home;
 use plimsoll_lab::LabError;
-use plimsoll_lab::execute::own_lanes;
-use plimsoll_server::{Home, registry};
-use plimsoll_storage::lane::Lanes;
+use plimsoll_lab::own_lanes;
+use plimsoll_lanes::Lanes;
+use plimsoll_server::registry;
 use plimsoll_storage::place;
 
 pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
@@ -20,7 +21,8 @@ pub fn run(_args: CleanArgs) -> anyhow::Result<u8> {
     cleaned.extend(of_labs.iter().map(|name| format!("took down the lane {name}, which a lab had built")));
     cleaned.extend(lanes.iter().map(|name| format!("took down what was left of the lane {name}")));
     let mut left: Vec<String> = servers.left.iter().map(ToString::to_string).collect();
-    left.extend(unremoved.iter().chain(&standing).map(ToString::to_string));
+    left.extend(unremoved.iter().map(ToString::to_string));
+    left.extend(standing.iter().map(ToString::to_string));
     left.extend(in_use.iter().map(ToString::to_string));
     cleaned.iter().try_for_each(|done| terminal::result(done))?;
     left.iter().for_each(|why| terminal::note(&format!("left alone: {why}")));

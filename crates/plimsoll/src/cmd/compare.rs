@@ -3,16 +3,16 @@
 use super::{CHECK_FAILED, DONE, UNDECIDED};
 use crate::args::CompareArgs;
 use crate::terminal;
+use plimsoll_analysis::compare::{Compared, compare};
+use plimsoll_host::Home;
 use plimsoll_lab::LabError;
-use plimsoll_lab::compare::{Compared, compare};
 use plimsoll_model::io_comparison::IoComparison;
 use plimsoll_report::comparison::Decision;
 use plimsoll_report::{comparison, io};
-use plimsoll_server::Home;
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
-    let found = match compare(&home.recordings(), &args.a, &args.b, args.equivalent)? {
+    let found = match compare(&home.recordings(), &args.a, &args.b, args.equivalent).map_err(LabError::from)? {
         Compared::Runs(found) => found,
         Compared::Storage(found) => return storage(args, &found),
     };

@@ -3,9 +3,10 @@
 use super::{DONE, target};
 use crate::args::DropArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_lab::drop::{Dropped, drop};
-use plimsoll_lab::{LabError, OpenTarget};
-use plimsoll_server::Home;
+use plimsoll_data::drop::{Dropped, drop};
+use plimsoll_data::target::OpenTarget;
+use plimsoll_host::Home;
+use plimsoll_lab::LabError;
 
 /// Tables that are named; there may be a hundred thousand.
 const SHOWN: usize = 50;

@@ -5,15 +5,16 @@ use super::run::random_seed;
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED};
 use crate::args::IoArgs;
 use crate::terminal::{self, Progress};
+use plimsoll_evaluate::{Finished, IoPlan, What, evaluate};
+use plimsoll_host::Home;
 use plimsoll_lab::LabError;
-use plimsoll_lab::io::{Finished, IoPlan, What, evaluate};
-use plimsoll_lab::trial::Ended;
+use plimsoll_lab::validate::Servers;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_model::io::{IoSummary, Probe};
+use plimsoll_record::EarlyEnd;
 use plimsoll_report::io as report;
 use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_report::text::clean;
-use plimsoll_server::Home;
 use plimsoll_storage::op::SyncMode;
 use plimsoll_storage::probe::test::{IoMode, TestMode, TestOptions, listing, step};
 use plimsoll_storage::sheet::is_refused;
@@ -25,11 +26,12 @@ pub fn run(args: &IoArgs) -> anyhow::Result<u8> {
     let test = test(args);
     let plan = plan(args, test.as_ref())?;
     let home = Home::from_env().map_err(LabError::from)?;
+    let mut servers = Servers::find(&plan.validate)?;
     let mut progress = Progress::new(0)?;
     terminal::note(&clean(&format!("evaluating {}, seed {}", plan.directory.display(), plan.seed)));
-    let finished = evaluate(&home, &plan, env!("CARGO_PKG_VERSION"), &mut progress);
+    let finished = evaluate(&home, &plan, env!("CARGO_PKG_VERSION"), &mut servers, &mut progress);
     progress.clear();
-    show(args, test.as_ref(), finished?)
+    show(args, test.as_ref(), finished.map_err(LabError::from)?)
 }
 
 fn plan(args: &IoArgs, test: Option<&TestOptions>) -> anyhow::Result<IoPlan> {
@@ -103,8 +105,8 @@ fn show(args: &IoArgs, test: Option<&TestOptions>, finished: Finished) -> anyhow
         (false, _, _) => terminal::styled(&report::terminal(&summary, terminal::look()))?,
     }
     match &ended {
-        Some(Ended::Failed(why)) => terminal::note(&clean(&format!("plimsoll: the evaluation ended early: {why}"))),
-        Some(Ended::Interrupted) => terminal::note("interrupted; what was measured is kept"),
+        Some(EarlyEnd::Failed(why)) => terminal::note(&clean(&format!("plimsoll: the evaluation ended early: {why}"))),
+        Some(EarlyEnd::Interrupted) => terminal::note("interrupted; what was measured is kept"),
         None => {}
     }
     tell_failures(&summary);
@@ -145,11 +147,11 @@ fn tell_failures(summary: &IoSummary) {
     }
 }
 
-fn code(summary: &IoSummary, ended: Option<&Ended>) -> u8 {
+fn code(summary: &IoSummary, ended: Option<&EarlyEnd>) -> u8 {
     let mismatch = |probe: &Probe| probe.found.get("mismatches").is_some_and(|mismatches| *mismatches > 0.0);
     match ended {
-        Some(Ended::Interrupted) => INTERRUPTED,
-        Some(Ended::Failed(_)) => ENVIRONMENT,
+        Some(EarlyEnd::Interrupted) => INTERRUPTED,
+        Some(EarlyEnd::Failed(_)) => ENVIRONMENT,
         None if summary.probes.iter().any(mismatch) => CHECK_FAILED,
         None if summary.probes.iter().all(failed) => ENVIRONMENT,
         None if summary.probes.iter().any(failed) => CHECK_FAILED,
@@ -199,7 +201,7 @@ mod tests {
         assert_eq!(code(&summary(vec![good.clone(), failed.clone()]), None), CHECK_FAILED);
         assert_eq!(code(&summary(vec![failed]), None), ENVIRONMENT);
         assert_eq!(code(&summary(vec![corrupt]), None), CHECK_FAILED);
-        assert_eq!(code(&summary(vec![good]), Some(&Ended::Interrupted)), INTERRUPTED);
+        assert_eq!(code(&summary(vec![good]), Some(&EarlyEnd::Interrupted)), INTERRUPTED);
     }
 
     const EMPTY: &str = r#"{"schema_version": 1, "directory": "/x", "suite": "quick", "seed": 1,

@@ -6,19 +6,20 @@ use super::run::random_seed;
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target};
 use crate::args::LabArgs;
 use crate::terminal::{self, Progress};
+use plimsoll_data::text_file;
+use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::execute::dry_run::dry_run;
-use plimsoll_lab::execute::preflight::Machine;
 use plimsoll_lab::execute::resume::plan_of;
-use plimsoll_lab::execute::{Finished, Options, execute};
-use plimsoll_lab::text_file;
-use plimsoll_lab::trial::Ended;
+use plimsoll_lab::execute::{Finished, execute};
+use plimsoll_lab::options::Options;
+use plimsoll_lab::preflight::Machine;
 use plimsoll_model::text::{escaped, shell_word};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::leave::Given;
 use plimsoll_plan::lab::{TrialPlan, file};
+use plimsoll_record::EarlyEnd;
 use plimsoll_report::lab;
-use plimsoll_server::Home;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -146,11 +147,11 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
     let code = match &ended {
         None if failed.is_empty() && broken.is_empty() && !missed => DONE,
         None => CHECK_FAILED,
-        Some(Ended::Interrupted) => {
+        Some(EarlyEnd::Interrupted) => {
             terminal::note(&format!("interrupted; what was measured is kept{goes_on}"));
             INTERRUPTED
         }
-        Some(Ended::Failed(why)) => {
+        Some(EarlyEnd::Failed(why)) => {
             terminal::note(&format!("plimsoll: the lab ended early: {why}{goes_on}"));
             ENVIRONMENT
         }

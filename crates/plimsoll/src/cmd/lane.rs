@@ -3,14 +3,14 @@
 use super::{CHECK_FAILED, DONE};
 use crate::args::{LaneAction, LaneArgs};
 use crate::terminal;
+use plimsoll_host::Home;
 use plimsoll_lab::LabError;
+use plimsoll_lanes::check::{Finding, is_sound};
+use plimsoll_lanes::journal::State;
+use plimsoll_lanes::spec::{Kind, Spec};
+use plimsoll_lanes::transport::Transport;
+use plimsoll_lanes::{Lane, Lanes, Listed, tool};
 use plimsoll_model::text::shell_word;
-use plimsoll_server::Home;
-use plimsoll_storage::lane::check::{Finding, is_sound};
-use plimsoll_storage::lane::journal::State;
-use plimsoll_storage::lane::spec::{Kind, Spec};
-use plimsoll_storage::lane::transport::Transport;
-use plimsoll_storage::lane::{Lane, Lanes, Listed, tool};
 use serde_json::json;
 use std::sync::atomic::Ordering;
 

@@ -3,8 +3,8 @@
 use super::DONE;
 use crate::args::{LanePart, LanePartArgs, NfsArgs};
 use plimsoll_lab::LabError;
-use plimsoll_nfs::Options;
-use plimsoll_storage::lane::link::{self, Link};
+use plimsoll_lanes::link::{self, Link};
+use plimsoll_lanes::nfs::Options;
 
 pub fn run(args: LanePartArgs) -> anyhow::Result<u8> {
     match args.part {
@@ -12,7 +12,7 @@ pub fn run(args: LanePartArgs) -> anyhow::Result<u8> {
             let link = Link { listen: args.listen, server: args.server, ports: args.ports, delay: args.delay };
             link::run(&link).map_err(LabError::from)?;
         }
-        LanePart::Nfs(args) => plimsoll_nfs::serve(&options(args))?,
+        LanePart::Nfs(args) => plimsoll_lanes::nfs::serve(&options(args))?,
     }
     Ok(DONE)
 }
@@ -34,8 +34,8 @@ fn options(args: NfsArgs) -> Options {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_nfs::TRANSFER;
-    use plimsoll_storage::lane::transport::nfs_files::{LONGEST, SHORTEST};
+    use plimsoll_lanes::nfs::TRANSFER;
+    use plimsoll_lanes::transport::nfs_files::{LONGEST, SHORTEST};
 
     #[test]
     fn the_name_of_a_lane_and_its_client_accept_the_same_sizes() {

@@ -3,9 +3,11 @@
 use super::{DONE, chosen, target};
 use crate::args::LoadArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_lab::load::load;
-use plimsoll_lab::{LabError, OpenTarget};
-use plimsoll_server::Home;
+use plimsoll_data::DataError;
+use plimsoll_data::load::load;
+use plimsoll_data::target::OpenTarget;
+use plimsoll_host::Home;
+use plimsoll_lab::LabError;
 
 pub fn run(args: LoadArgs) -> anyhow::Result<u8> {
     let chosen = chosen(&args.workload, &args.params.0, None)?;
@@ -17,9 +19,9 @@ pub fn run(args: LoadArgs) -> anyhow::Result<u8> {
     let loaded = load(&mut target, data.as_ref(), usize::from(args.threads), &mut progress);
     progress.clear();
     let loaded = match loaded {
-        Err(LabError::Interrupted) => {
+        Err(DataError::Interrupted) => {
             terminal::note("interrupted; the same command goes on where it stopped");
-            return Err(LabError::Interrupted.into());
+            return Err(DataError::Interrupted.into());
         }
         other => other?,
     };

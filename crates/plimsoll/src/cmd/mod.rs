@@ -21,8 +21,10 @@ pub mod server;
 pub mod target;
 pub mod workloads;
 
+use plimsoll_analysis::AnalysisError;
+use plimsoll_data::DataError;
+use plimsoll_data::dataset::Marker;
 use plimsoll_lab::LabError;
-use plimsoll_lab::dataset::Marker;
 use plimsoll_plan::PlanError;
 use plimsoll_workloads::chosen::Chosen;
 
@@ -37,6 +39,12 @@ pub const INTERRUPTED: u8 = 130;
 /// What an error that reached the top means to the caller.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(error) = error.downcast_ref::<LabError>() {
+        return error.exit_code();
+    }
+    if let Some(error) = error.downcast_ref::<DataError>() {
+        return error.exit_code();
+    }
+    if let Some(error) = error.downcast_ref::<AnalysisError>() {
         return error.exit_code();
     }
     let usage = error.is::<PlanError>() || error.is::<plimsoll_workloads::Error>();

@@ -4,18 +4,20 @@ use super::report::write_page;
 use super::{DONE, ENVIRONMENT, INTERRUPTED};
 use crate::args::QuickstartArgs;
 use crate::terminal::{self, Progress};
+use plimsoll_data::dataset;
+use plimsoll_data::dataset::Marker;
+use plimsoll_data::drop::drop as drop_data;
+use plimsoll_data::load::load;
+use plimsoll_data::target::{OpenTarget, TargetSpec};
 use plimsoll_engine::endpoint::Password;
-use plimsoll_lab::dataset::Marker;
-use plimsoll_lab::drop::drop as drop_data;
-use plimsoll_lab::load::load;
+use plimsoll_host::Home;
+use plimsoll_lab::LabError;
 use plimsoll_lab::run::{Finished, Naming, run_chosen};
-use plimsoll_lab::trial::Ended;
-use plimsoll_lab::{LabError, OpenTarget, TargetSpec, dataset};
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points::cross;
 use plimsoll_plan::{RunPlan, Target};
+use plimsoll_record::EarlyEnd;
 use plimsoll_report::subject::Recorded;
-use plimsoll_server::Home;
 use plimsoll_workloads::chosen::Chosen;
 use std::path::Path;
 
@@ -115,15 +117,15 @@ fn show(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<u8> {
     let recorded = Recorded { title: "quickstart".to_owned(), ..recorded };
     terminal::styled(&plimsoll_report::terminal(&recorded, terminal::look()))?;
     match &finished.ended {
-        Some(Ended::Failed(why)) => terminal::note(&format!("plimsoll: the sweep ended early: {why}")),
-        Some(Ended::Interrupted) => terminal::note("interrupted; what was measured is kept"),
+        Some(EarlyEnd::Failed(why)) => terminal::note(&format!("plimsoll: the sweep ended early: {why}")),
+        Some(EarlyEnd::Interrupted) => terminal::note("interrupted; what was measured is kept"),
         None => {}
     }
     let path = write_page(&directory, &recorded)?;
     terminal::result(&path.display().to_string())?;
     Ok(match &finished.ended {
         None => DONE,
-        Some(Ended::Interrupted) => INTERRUPTED,
-        Some(Ended::Failed(_)) => ENVIRONMENT,
+        Some(EarlyEnd::Interrupted) => INTERRUPTED,
+        Some(EarlyEnd::Failed(_)) => ENVIRONMENT,
     })
 }

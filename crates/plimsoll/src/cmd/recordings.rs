@@ -4,12 +4,13 @@ use super::DONE;
 use super::report::recorded;
 use crate::args::{RecordingsAction, RecordingsArgs};
 use crate::terminal;
-use plimsoll_lab::{LabError, recordings};
+use plimsoll_analysis::{AnalysisError, find};
+use plimsoll_host::Home;
+use plimsoll_lab::LabError;
 use plimsoll_record::read::{self, Entry, Listing, State};
 use plimsoll_report::subject::Subject;
 use plimsoll_report::table::{Column, Table};
 use plimsoll_report::terminal::table;
-use plimsoll_server::Home;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -72,7 +73,7 @@ fn row(entry: &Entry) -> Value {
 }
 
 fn show(listing: &Listing, text: &str) -> anyhow::Result<u8> {
-    let directory = recordings::latest(listing, text)?;
+    let directory = find::latest(listing, text).map_err(LabError::from)?;
     let recorded = recorded(&directory)?;
     terminal::styled(&plimsoll_report::terminal(&recorded, terminal::look()))?;
     if matches!(recorded.subject, Subject::Lab(_)) {
@@ -84,7 +85,11 @@ fn show(listing: &Listing, text: &str) -> anyhow::Result<u8> {
 
 fn remove(listing: &Listing, texts: &[String]) -> anyhow::Result<u8> {
     // All of them are found before one is removed.
-    let found = texts.iter().map(|text| recordings::only(listing, text)).collect::<Result<Vec<PathBuf>, LabError>>()?;
+    let found = texts
+        .iter()
+        .map(|text| find::only(listing, text))
+        .collect::<Result<Vec<PathBuf>, AnalysisError>>()
+        .map_err(LabError::from)?;
     if let Some(directory) = found.iter().find(|directory| read::is_being_written(directory)) {
         return Err(LabError::Refused(format!(
             "{} is still being written by a running Plimsoll; stop that one first",

@@ -6,12 +6,13 @@ use crate::terminal;
 use anyhow::Context;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use plimsoll_lab::{LabError, analysis, recordings};
+use plimsoll_analysis::{AnalysisError, find};
+use plimsoll_host::Home;
+use plimsoll_lab::LabError;
 use plimsoll_record::read;
 use plimsoll_report::document::Document;
 use plimsoll_report::render::{Format, render};
 use plimsoll_report::subject::Recorded;
-use plimsoll_server::Home;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     let listing = read::list(&home.recordings()).map_err(LabError::from)?;
     // All of them are found before one is read.
-    let found = args.recordings.iter().map(|text| recordings::latest(&listing, text));
-    let found = found.collect::<Result<Vec<PathBuf>, LabError>>()?;
+    let found = args.recordings.iter().map(|text| find::latest(&listing, text));
+    let found = found.collect::<Result<Vec<PathBuf>, AnalysisError>>().map_err(LabError::from)?;
     let recorded = found.iter().map(|directory| recorded(directory)).collect::<anyhow::Result<Vec<Recorded>>>()?;
     let text = text(&document(&recorded), args, format)?;
     match (&args.output, format) {
@@ -98,7 +99,12 @@ fn document(recorded: &[Recorded]) -> Document {
 /// If it cannot be read.
 pub fn recorded(directory: &Path) -> anyhow::Result<Recorded> {
     let view = read::open(directory).map_err(LabError::from)?;
-    Ok(analysis::recorded(&view, &generated())?)
+    Ok(plimsoll_analysis::recorded(&view, &generated(), parameters_of).map_err(LabError::from)?)
+}
+
+/// What a workload lets one choose; nothing if there is none of that name.
+pub fn parameters_of(workload: &str) -> Vec<&'static str> {
+    plimsoll_workloads::chosen::parameters_of(workload).unwrap_or_default()
 }
 
 /// When and by what.

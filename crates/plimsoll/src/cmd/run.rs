@@ -3,17 +3,19 @@
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, chosen, target};
 use crate::args::RunArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_lab::load::put_back;
+use plimsoll_data::dataset;
+use plimsoll_data::instance::put_back;
+use plimsoll_data::target::OpenTarget;
+use plimsoll_host::Home;
+use plimsoll_lab::LabError;
 use plimsoll_lab::run::{Finished, Naming, run_chosen};
 use plimsoll_lab::subject::look_at_tables;
-use plimsoll_lab::trial::Ended;
-use plimsoll_lab::{LabError, OpenTarget, dataset};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::{Measure, Spread};
 use plimsoll_plan::points;
+use plimsoll_record::EarlyEnd;
 use plimsoll_record::manifest::name_of;
 use plimsoll_report::subject::{Recorded, Subject};
-use plimsoll_server::Home;
 use plimsoll_workloads::chosen::Chosen;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -96,8 +98,8 @@ fn show(args: &RunArgs, finished: Finished) -> anyhow::Result<u8> {
     let code = match &finished.ended {
         None if broken => CHECK_FAILED,
         None => DONE,
-        Some(Ended::Interrupted) => INTERRUPTED,
-        Some(Ended::Failed(_)) => ENVIRONMENT,
+        Some(EarlyEnd::Interrupted) => INTERRUPTED,
+        Some(EarlyEnd::Failed(_)) => ENVIRONMENT,
     };
     let summary = &finished.summary;
     let shown = recorded(&finished).unwrap_or_else(|| Recorded::of_run(&summary.workload, summary.clone()));
@@ -110,8 +112,8 @@ fn show(args: &RunArgs, finished: Finished) -> anyhow::Result<u8> {
         }
     }
     match &finished.ended {
-        Some(Ended::Failed(why)) => terminal::note(&format!("plimsoll: the run ended early: {why}")),
-        Some(Ended::Interrupted) => terminal::note("interrupted; what was measured is kept"),
+        Some(EarlyEnd::Failed(why)) => terminal::note(&format!("plimsoll: the run ended early: {why}")),
+        Some(EarlyEnd::Interrupted) => terminal::note("interrupted; what was measured is kept"),
         None => {}
     }
     if args.json {

@@ -3,15 +3,15 @@
 use super::DONE;
 use crate::args::ServeArgs;
 use crate::terminal;
+use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_live::Dashboard;
-use plimsoll_server::Home;
 use std::sync::atomic::Ordering;
 
 pub fn run(args: &ServeArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     let interrupted = terminal::interrupt_flag()?;
-    let dashboard = Dashboard::listen(args.listen, home.recordings())?;
+    let dashboard = Dashboard::listen(args.listen, home.recordings(), super::report::parameters_of)?;
     terminal::note(&format!("the dashboard is at {} (Ctrl-C ends it)", dashboard.url()?));
     terminal::note("open that link: without its token nobody gets in, other users of this machine included");
     if !args.listen.ip().is_loopback() {

@@ -3,11 +3,13 @@
 use super::DONE;
 use crate::args::{ServerAction, ServerArgs};
 use crate::terminal::{self, Progress};
-use plimsoll_lab::target::private_server;
-use plimsoll_lab::{Event, LabError, Watcher};
+use plimsoll_data::target::private_server;
+use plimsoll_host::{Home, facts};
+use plimsoll_lab::LabError;
 use plimsoll_plan::PlanError;
 use plimsoll_server::registry::{self, ServerInfo, State};
-use plimsoll_server::{Home, Opening, PrivateServer, baseline, host};
+use plimsoll_server::{Opening, PrivateServer, baseline};
+use plimsoll_watch::{Event, Watcher};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -26,7 +28,7 @@ pub fn run(args: ServerArgs) -> anyhow::Result<u8> {
 fn start(home: &Home, name: Option<String>, choice: &str, set: &[String]) -> anyhow::Result<u8> {
     let (build, default_name) = private_server(choice)?;
     let name = name.unwrap_or(default_name);
-    let mut settings = baseline(&build, host::memory_bytes());
+    let mut settings = baseline(&build, facts::memory_bytes());
     for pair in set {
         let (variable, value) = pair.split_once('=').ok_or_else(|| PlanError::value("--set", pair, "NAME=VALUE"))?;
         settings.set(variable.trim(), value.trim(), "user").map_err(LabError::from)?;

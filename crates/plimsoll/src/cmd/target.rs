@@ -2,11 +2,11 @@
 
 use crate::args::{LabArgs, TargetArgs};
 use anyhow::Context;
+use plimsoll_data::target::TargetSpec;
+use plimsoll_data::text_file;
 use plimsoll_engine::endpoint::Password;
-use plimsoll_lab::TargetSpec;
 use plimsoll_lab::error::LabError;
-use plimsoll_lab::execute::login::Login;
-use plimsoll_lab::text_file;
+use plimsoll_lab::login::Login;
 use plimsoll_plan::defaults::{self, Client};
 use plimsoll_plan::{Target, Url, target};
 use std::path::Path;

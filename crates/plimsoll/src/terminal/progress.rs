@@ -4,14 +4,14 @@ use super::screen::SCREEN;
 use super::view::{Doing, LabView, Loading, RunView, Step as Measurement, View, Work};
 use super::words;
 use super::{interrupt_flag, note};
-use plimsoll_lab::watch::{IoEvent, LabEvent, LoadProgress};
-use plimsoll_lab::{Event, Watcher};
+use plimsoll_model::OpeningStep;
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::text::escaped;
 use plimsoll_plan::points::LoadPoint;
 use plimsoll_report::format::{counted, duration};
 use plimsoll_report::text::clean;
-use plimsoll_server::Step;
+use plimsoll_watch::{Event, Watcher};
+use plimsoll_watch::{IoEvent, LabEvent, LoadProgress};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{QueueSelector, tcflush};
@@ -31,7 +31,7 @@ pub struct Progress {
     /// Seconds between interval lines; 0 for none.
     every: u64,
     seconds: f64,
-    said: Option<Step>,
+    said: Option<OpeningStep>,
     load_line: Duration,
     /// What is shown in place. It is kept without a terminal as well, so that there is one way to follow what happens.
     view: View,
@@ -54,13 +54,13 @@ impl Progress {
         SCREEN.show(None);
     }
 
-    fn server(&mut self, step: Step, since: Duration) {
+    fn server(&mut self, step: OpeningStep, since: Duration) {
         let text = match step {
-            Step::Initialising => "initialising a data directory (once per server build)",
-            Step::WaitingForTemplate => "waiting for another Plimsoll to initialise a data directory",
-            Step::Copying => "copying the data directory",
-            Step::Starting => "starting the server",
-            Step::Ready => return self.view.doing = None,
+            OpeningStep::Initialising => "initialising a data directory (once per server build)",
+            OpeningStep::WaitingForTemplate => "waiting for another Plimsoll to initialise a data directory",
+            OpeningStep::Copying => "copying the data directory",
+            OpeningStep::Starting => "starting the server",
+            OpeningStep::Ready => return self.view.doing = None,
         };
         if since < WORTH_A_WORD || self.said == Some(step) {
             return;

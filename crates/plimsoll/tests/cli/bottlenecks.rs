@@ -21,7 +21,7 @@ const SELECTS: &str = "oltp_point_select --tables 1 --table-size 10000";
 #[track_caller]
 pub fn diagnosed(recording: &Path) -> Diagnosis {
     let view = plimsoll_record::read::open(recording).expect("the recording can be read");
-    let recorded = plimsoll_lab::analysis::recorded(&view, "").expect("the recording can be shown");
+    let recorded = plimsoll_analysis::recorded(&view, "", |_| Vec::new()).expect("the recording can be shown");
     let trial = recorded.trials.into_iter().next().expect("there is a trial");
     let found = trial.diagnosis.expect("it was measured");
     let shares: Vec<String> = found.candidates.iter().map(|c| format!("{:?} {:.2}", c.bottleneck, c.share)).collect();

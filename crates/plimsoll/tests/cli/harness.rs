@@ -1,8 +1,8 @@
 //! A home with the binary and one private server in it, as a user at a terminal has them.
 
 use crate::remote::Remote;
+use plimsoll_data::target::private_endpoint;
 use plimsoll_engine::control::Control;
-use plimsoll_lab::target::private_endpoint;
 use plimsoll_testkit::servers::{self, SlotGuard, wait_until};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;

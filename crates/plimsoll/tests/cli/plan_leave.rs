@@ -278,7 +278,7 @@ fn is_held_against(lab: &Lab, texts: &str) {
     let wrong: Vec<_> = wrong.into_iter().filter(|name| !words.iter().any(|word| name.starts_with(word))).collect();
     assert!(wrong.is_empty(), "take out {wrong:?}");
 
-    let build = plimsoll_server::Build::inspect(lab.server()).expect("a server");
+    let build = plimsoll_server::find::inspect(lab.server()).expect("a server");
     let known = plimsoll_server::options::known(&build, &[]).expect("its options");
     let known: BTreeSet<&str> = known.iter().collect();
     let beside = |name: &&&str| !listed.contains(**name) && !["log_bin"].contains(*name);

@@ -23,7 +23,7 @@ pub struct Contents {
 /// Reads all files below `tree`: what they hold, by their path in it. `go_on` is asked before each one.
 ///
 /// # Errors
-/// [`ServerError::Io`] naming the file; [`ServerError::Interrupted`].
+/// [`HostError::Io`] naming the file; [`ServerError::Interrupted`].
 pub fn of(tree: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<BTreeMap<String, Contents>, ServerError> {
     let mut all = BTreeMap::new();
     for (name, _) in tree::files(tree)? {

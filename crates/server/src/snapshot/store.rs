@@ -8,14 +8,16 @@ use super::{
     digest,
     tree::{self, Way},
 };
+use crate::ServerError;
 use crate::directory::write_json;
 use crate::error::During;
-use crate::home::real_directory;
-use crate::lock::Lock;
-use crate::{Build, Home, ServerError};
+use plimsoll_host::home::real_directory;
+use plimsoll_host::lock::Lock;
 use plimsoll_host::owner;
 use plimsoll_host::remove::must_hold_no_mount;
 use plimsoll_host::replace::rename;
+use plimsoll_host::{Home, HostError};
+use plimsoll_model::Build;
 use plimsoll_model::text::escaped;
 use rustix::fs::syncfs;
 use serde::{Deserialize, Serialize};
@@ -98,7 +100,7 @@ impl Stored {
 /// All datasets of a home and its places, by id.
 ///
 /// # Errors
-/// [`ServerError::Io`] if a directory cannot be read.
+/// [`HostError::Io`] if a directory cannot be read.
 pub fn list(home: &Home) -> Result<Vec<Stored>, ServerError> {
     let mut all = Vec::new();
     for home in home.with_places()? {
@@ -123,7 +125,7 @@ pub fn find(home: &Home, id: &str) -> Result<Option<Stored>, ServerError> {
         Ok(facts) if !facts.is_dir() => return foreign("it is a symbolic link or no directory".to_owned()),
         facts => facts.during("look at", &directory)?,
     };
-    owner::itself(&directory).map_err(ServerError::untrusted("dataset", "remove it"))?;
+    owner::itself(&directory).map_err(HostError::ours("dataset", "remove it"))?;
     let described = fs::read_to_string(directory.join(DESCRIPTION)).and_then(|text| Ok(serde_json::from_str(&text)?));
     match described {
         Ok(Description { plimsoll_dataset: FORMAT, .. }) if !directory.join("data").is_dir() => {
@@ -198,7 +200,7 @@ impl Making {
     /// Names it, once everything is on disk.
     ///
     /// # Errors
-    /// [`ServerError::Io`]; it is removed then.
+    /// [`HostError::Io`]; it is removed then.
     pub fn finish(mut self, description: &Description) -> Result<Stored, ServerError> {
         let place = place_of(&self.home, &self.id)?;
         write_json(&self.half.join(DESCRIPTION), &Description { id: self.id.clone(), ..description.clone() })?;
@@ -338,8 +340,14 @@ fn had(home: &Home, id: &str, lock: Option<Lock>) -> Result<Lock, ServerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::home::temporary as home;
     use plimsoll_model::Flavour;
+
+    /// A home of a test's own, which goes with the directory.
+    fn home() -> (tempfile::TempDir, Home) {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| directory.path().into())).unwrap();
+        (directory, home)
+    }
 
     fn description(id: &str) -> Description {
         let build = Build { flavour: Flavour::MariaDb, version: "10.11.6".to_owned(), binary: "/mariadbd".into() };

@@ -8,7 +8,8 @@
 use crate::ServerError;
 use crate::directory::remove_tree;
 use crate::error::During;
-use crate::process::{Lifetime, scrub, spawn};
+use plimsoll_host::HostError;
+use plimsoll_host::process::{Lifetime, scrub, spawn};
 use plimsoll_host::replace::rename;
 use rustix::fs::{
     Advice, FallocateFlags, Mode, OFlags, SeekFrom, fadvise, fallocate, ioctl_ficlone, seek, statfs, syncfs,
@@ -113,7 +114,7 @@ fn first_file(directory: &Path) -> Option<PathBuf> {
 /// taken.
 ///
 /// # Errors
-/// [`ServerError::Io`] if it cannot be made, above all if it is there.
+/// [`HostError::Io`] if it cannot be made, above all if it is there.
 pub fn create(path: &Path) -> Result<(), ServerError> {
     if path.parent().is_some_and(is_on_btrfs) && btrfs(&["create".as_ref(), path]).is_ok() {
         return fs::set_permissions(path, fs::Permissions::from_mode(0o700)).during("restrict the mode of", path);
@@ -137,7 +138,7 @@ pub fn take_in(from: &Path, to: &Path, go_on: &mut dyn FnMut() -> bool) -> Resul
 /// Copies the tree `from` to the new directory `to`. `go_on` is asked after each file and each 64 MiB.
 ///
 /// # Errors
-/// [`ServerError::Io`] naming the file; [`ServerError::Interrupted`]. What was made is removed again.
+/// [`HostError::Io`] naming the file; [`ServerError::Interrupted`]. What was made is removed again.
 pub fn copy(from: &Path, to: &Path, way: Way, go_on: &mut dyn FnMut() -> bool) -> Result<Copied, ServerError> {
     copy_part(from, to, way, &|_| true, go_on)
 }
@@ -192,7 +193,7 @@ pub fn share(from: &Path, to: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<
 /// 4.18). Links in it are removed, never followed. Nothing there is success.
 ///
 /// # Errors
-/// [`ServerError::Io`]; [`ServerError::Foreign`] if a link is in its place.
+/// [`HostError::Io`]; [`ServerError::Foreign`] if a link is in its place.
 pub fn remove(path: &Path) -> Result<(), ServerError> {
     remove_tree(path).map(drop)
 }
@@ -200,7 +201,7 @@ pub fn remove(path: &Path) -> Result<(), ServerError> {
 /// All regular files below `directory`: their paths in it, sorted, and their sizes.
 ///
 /// # Errors
-/// [`ServerError::Io`]; also for a symbolic link, since a copy of it would not be a copy of the data.
+/// [`HostError::Io`]; also for a symbolic link, since a copy of it would not be a copy of the data.
 pub fn files(directory: &Path) -> Result<Vec<(PathBuf, u64)>, ServerError> {
     let mut found = Vec::new();
     gather(directory, Path::new(""), &mut found)?;
@@ -227,7 +228,7 @@ fn gather(root: &Path, below: &Path, found: &mut Vec<(PathBuf, u64)>) -> Result<
 
 fn link(path: &Path) -> ServerError {
     let source = io::Error::other("it is a symbolic link, and what it points to would not be copied with it");
-    ServerError::Io { action: "copy", path: path.to_owned(), source }
+    ServerError::Host(HostError::Io { action: "copy", path: path.to_owned(), source })
 }
 
 /// Removes from a snapshot what is not wanted of it.

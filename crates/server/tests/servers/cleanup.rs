@@ -1,5 +1,5 @@
 use crate::place::{NAME, home_with_cache, on_each_server, on_one_server};
-use plimsoll_server::process::Identity;
+use plimsoll_host::process::Identity;
 use plimsoll_server::registry::{self, Cleaned, State};
 use plimsoll_server::{Opening, ServerError};
 use plimsoll_testkit::servers;

@@ -1,7 +1,9 @@
 use crate::place::{NAME, Place, on_each_server, on_one_server};
-use plimsoll_server::process::Identity;
+use plimsoll_host::process::Identity;
+use plimsoll_host::sample;
+use plimsoll_model::OpeningStep;
 use plimsoll_server::registry::{self, State};
-use plimsoll_server::{Ending, Opening, ServerError, Step, sample};
+use plimsoll_server::{Ending, Opening, ServerError};
 use plimsoll_testkit::servers::wait_until;
 use std::fs;
 use std::ops::ControlFlow;
@@ -28,8 +30,8 @@ fn a_server_starts_serves_and_ends_with_its_owner() {
             ControlFlow::Continue(())
         });
         let server = place.open(opening).unwrap();
-        assert_eq!(steps.last(), Some(&Step::Ready));
-        assert!(steps.contains(&Step::Copying) && steps.contains(&Step::Starting), "{steps:?}");
+        assert_eq!(steps.last(), Some(&OpeningStep::Ready));
+        assert!(steps.contains(&OpeningStep::Copying) && steps.contains(&OpeningStep::Starting), "{steps:?}");
         assert!(server.is_alive() && server.started_here() && server.settings_applied());
         let stream = UnixStream::connect(server.socket()).unwrap();
         assert_eq!(sample::local_server_pid(&stream), Some(server.pid()));
@@ -57,7 +59,7 @@ fn data_persist_and_are_not_initialised_twice() {
         let first = id(place);
         let mut copied = false;
         let opening = Opening::new("second").watched_by(|step, _| {
-            copied |= step == Step::Copying;
+            copied |= step == OpeningStep::Copying;
             ControlFlow::Continue(())
         });
         drop(place.open(opening).unwrap());
@@ -164,7 +166,7 @@ fn a_killed_server_is_noticed_and_its_log_is_at_hand() {
 fn giving_up_leaves_nothing_running() {
     on_one_server(|place| {
         let opening = Opening::new("impatient").watched_by(|step, _| match step {
-            Step::Starting => ControlFlow::Break(()),
+            OpeningStep::Starting => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         });
         assert!(matches!(place.open(opening), Err(ServerError::Interrupted { .. })));

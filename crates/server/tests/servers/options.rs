@@ -1,13 +1,14 @@
 //! What builds say that they know.
 
+use plimsoll_model::Build;
 use plimsoll_model::Flavour;
-use plimsoll_server::{Build, ServerError, options};
+use plimsoll_server::{ServerError, options};
 use plimsoll_testkit::servers;
 use std::path::{Path, PathBuf};
 
 fn known(binary: Option<PathBuf>) {
     let Some(binary) = binary else { return };
-    let build = Build::inspect(&binary).unwrap();
+    let build = plimsoll_server::find::inspect(&binary).unwrap();
     let options = options::known(&build, &[]).unwrap();
     assert!(options.iter().count() > 600);
     for name in

@@ -1,7 +1,8 @@
 //! A home of its own for a test, and other processes that own a server in it.
 
-use plimsoll_server::find::Build;
-use plimsoll_server::{Confinement, Home, Opening, PrivateServer, Rig, ServerError, Settings, baseline, confine};
+use plimsoll_host::Home;
+use plimsoll_model::Build;
+use plimsoll_server::{Confinement, Opening, PrivateServer, Rig, ServerError, Settings, baseline, confine};
 use plimsoll_testkit::servers;
 use std::env;
 use std::ffi::OsString;
@@ -37,7 +38,7 @@ impl Place {
     /// The home in which another process of ours was told to work.
     fn given() -> Place {
         let base = PathBuf::from(env::var_os(BASE).unwrap());
-        let build = Build::inspect(Path::new(&env::var_os(BINARY).unwrap())).unwrap();
+        let build = plimsoll_server::find::inspect(Path::new(&env::var_os(BINARY).unwrap())).unwrap();
         Place { home: home_at(&base), build, base, _keep: None }
     }
 
@@ -101,7 +102,7 @@ pub fn limits() -> Confinement {
 #[track_caller]
 pub fn on_each_server(test: impl Fn(&Place)) {
     for binary in [servers::mariadb(), servers::mysql()].into_iter().flatten() {
-        test(&Place::new(Build::inspect(&binary).unwrap()));
+        test(&Place::new(plimsoll_server::find::inspect(&binary).unwrap()));
     }
 }
 
@@ -109,7 +110,7 @@ pub fn on_each_server(test: impl Fn(&Place)) {
 #[track_caller]
 pub fn on_one_server(test: impl Fn(&Place)) {
     if let Some(binary) = servers::mariadb() {
-        test(&Place::new(Build::inspect(&binary).unwrap()));
+        test(&Place::new(plimsoll_server::find::inspect(&binary).unwrap()));
     }
 }
 

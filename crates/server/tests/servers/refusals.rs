@@ -1,7 +1,8 @@
 use crate::place::{NAME, home_at, on_each_server, on_one_server};
+use plimsoll_host::sample;
+use plimsoll_model::Build;
 use plimsoll_model::Flavour;
-use plimsoll_server::find::Build;
-use plimsoll_server::{Opening, PrivateServer, Selector, ServerError, find, registry, sample};
+use plimsoll_server::{Opening, PrivateServer, Selector, ServerError, find, registry};
 use plimsoll_testkit::programs::write_script;
 use plimsoll_testkit::servers;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Directories of labs: locked, emptied, removed, also after a kill; and the places that they lie in.
 
 use crate::place::{NAME, Place, home_at, on_each_server, on_one_server};
-use plimsoll_server::process::Identity;
+use plimsoll_host::process::Identity;
 use plimsoll_server::registry::{self, Cleaned, State};
 use plimsoll_server::{Opening, Rig, ServerError};
 use plimsoll_testkit::servers::{self, wait_until};

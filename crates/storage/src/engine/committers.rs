@@ -9,7 +9,7 @@ use super::{Completed, Engine};
 use crate::clock::{now_ns, thread_cpu_ns};
 use crate::commit::{BinlogFile, Flushed, Log, RedoFile, Tail, WORK_NS};
 use crate::error::StorageError;
-use crate::layout::FileSet;
+use crate::files::FileSet;
 use crate::op::{Kind, Op};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

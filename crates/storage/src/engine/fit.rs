@@ -4,8 +4,8 @@ use super::uring::MOST_DEPTH;
 use crate::error::StorageError;
 use crate::job::{Access, Doublewrite, Engine, Job, Mix, Syncs};
 use crate::layout::{Allocation, Content};
+use crate::op::PAGE;
 use crate::op::{Durable, Kind};
-use crate::probe::PAGE;
 
 /// # Errors
 /// [`StorageError::Refused`] for a job that its engine cannot do, saying what can.

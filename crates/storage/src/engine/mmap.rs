@@ -3,10 +3,11 @@
 //! An error of the device, and a full one, reach a mapping as SIGBUS and not as an error; so files must be allocated
 //! before.
 
-use super::{Completed, Direction, Engine};
+use super::{Completed, Engine};
 use crate::buffer::Buffers;
 use crate::clock::now_ns;
-use crate::layout::FileSet;
+use crate::files::FileSet;
+use crate::op::Direction;
 use crate::op::Op;
 use memmap2::MmapRaw;
 use std::io;

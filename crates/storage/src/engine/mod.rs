@@ -10,7 +10,7 @@ pub mod null;
 pub mod threads;
 pub mod uring;
 
-use crate::op::{Kind, Op};
+use crate::op::{Direction, Kind, Op};
 use std::io;
 
 /// One loop's way to do operations. An engine belongs to one thread.
@@ -37,13 +37,6 @@ pub trait Engine {
     fn buffer(&mut self, _slot: usize, _direction: Direction) -> &mut [u8] {
         &mut []
     }
-}
-
-/// Which of a slot's two buffers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    Read,
-    Write,
 }
 
 /// An operation that is done.

@@ -1,10 +1,11 @@
 //! One operation at a time with the system calls that block: pread(2), pwritev2(2), fdatasync(2), fallocate(2).
 
-use super::{Completed, Direction, Engine, whole};
+use super::{Completed, Engine, whole};
 use crate::buffer::Buffers;
 use crate::clock::now_ns;
+use crate::files::FileSet;
 use crate::job::Access;
-use crate::layout::FileSet;
+use crate::op::Direction;
 use crate::op::{Durable, Op, SyncMode};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::{ReadWriteFlags, pread, pwrite, pwritev2};

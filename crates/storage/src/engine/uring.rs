@@ -1,10 +1,11 @@
 //! io_uring(7): one ring per loop with many operations under way. Each is submitted as soon as it is begun: what waited for
 //! others to be prepared would be late. What is done is reaped together.
 
-use super::{Completed, Direction, Engine, threads, whole};
+use super::{Completed, Engine, threads, whole};
 use crate::buffer::Buffers;
 use crate::clock::now_ns;
-use crate::layout::FileSet;
+use crate::files::FileSet;
+use crate::op::Direction;
 use crate::op::{Durable, Op, SyncMode};
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};

@@ -3,7 +3,8 @@
 //! take is reported by the step that fails.
 
 use crate::job::{Access, Engine, Job};
-use crate::probe::{Extent, PAGE, Step};
+use crate::op::PAGE;
+use crate::probe::{Extent, Step};
 use serde_json::json;
 
 /// Block, and bytes off its alignment: sectors up to pages, then a page that lies across one more block than it fills.

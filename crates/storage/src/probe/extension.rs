@@ -3,7 +3,8 @@
 
 use crate::job::{Access, Engine, Job};
 use crate::layout::{Allocation, Content, Layout};
-use crate::probe::{Extent, PAGE, Step, size};
+use crate::op::PAGE;
+use crate::probe::{Extent, Step, size};
 use serde_json::json;
 
 /// An extent of 64 pages, which a small tablespace grows by, and four of them, by which a large one does.

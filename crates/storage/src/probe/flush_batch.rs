@@ -3,7 +3,8 @@
 
 use crate::job::{Access, Doublewrite, Engine, Job};
 use crate::layout::Layout;
-use crate::probe::{Extent, PAGE, Step};
+use crate::op::PAGE;
+use crate::probe::{Extent, Step};
 use serde_json::json;
 
 /// Pages of a batch: what one write to the doublewrite area holds (MySQL by trace: up to 2 MiB).

@@ -24,13 +24,12 @@ pub mod test;
 use crate::job::{Access, Engine, Job, Mix, Places, Syncs};
 use crate::layout::{Allocation, Content, Layout, Open};
 use crate::op::Durable;
+use crate::op::PAGE;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::{Limit, SECOND_NS};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Bytes of a page: the default of `innodb_page_size`.
-pub const PAGE: u32 = 16 * 1024;
 /// A load beside a measurement is stopped when that is over; longer than any measurement lasts.
 const UNTIL_STOPPED_NS: u64 = 24 * 3600 * SECOND_NS;
 
@@ -132,6 +131,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// What is done before, what goes on beside, what is measured.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.before.iter().chain(&self.beside).chain([&self.job])
+    }
+
     /// A step with nothing beside it or before it; its id is `<probe>.<slug>`, with hyphens for underscores.
     pub fn new<const N: usize>(
         probe: u8,

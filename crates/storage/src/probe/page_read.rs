@@ -2,7 +2,8 @@
 //! most. The depth from which more reads under way bring nothing is what `innodb_read_io_threads` and sessions can use.
 
 use crate::job::{Access, Engine, Places};
-use crate::probe::{Extent, PAGE, Step};
+use crate::op::PAGE;
+use crate::probe::{Extent, Step};
 use serde_json::json;
 
 const DEPTHS_QUICK: [u32; 3] = [1, 16, 64];

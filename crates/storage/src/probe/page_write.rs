@@ -3,7 +3,8 @@
 
 use super::page_read::DEPTHS_FULL;
 use crate::job::{Access, Job, Places, Syncs};
-use crate::probe::{Extent, PAGE, Step};
+use crate::op::PAGE;
+use crate::probe::{Extent, Step};
 use serde_json::json;
 
 const DEPTHS_QUICK: [u32; 3] = [1, 16, 64];

@@ -7,7 +7,7 @@ use crate::probe::{Extent, Step};
 use serde_json::json;
 
 /// An extent of 64 pages, what InnoDB reads ahead and allocates at once.
-const BLOCK: u32 = 64 * super::PAGE;
+const BLOCK: u32 = 64 * crate::op::PAGE;
 const DIRECT: [u32; 4] = [1, 2, 4, 8];
 const BUFFERED: [u32; 2] = [1, 8];
 

@@ -8,7 +8,7 @@ use crate::job::{Access, Engine, Job, Mix, Places, Syncs};
 use crate::layout::{Allocation, Content, Layout, Open};
 use crate::op::{Durable, SyncMode};
 use crate::run;
-use crate::verify::SECTOR;
+use crate::sector::SECTOR;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::{Limit, SECOND_NS};
 use plimsoll_model::io::{LatencyUs, Probe};

@@ -4,8 +4,8 @@ use super::blocks::Blocks;
 use super::{Stream, Worker};
 use crate::job::Doublewrite;
 use crate::layout::Layout;
+use crate::op::PAGE;
 use crate::op::{Durable, Op, SyncMode};
-use crate::probe::PAGE;
 use plimsoll_load::seed::Rng;
 
 /// The doublewrite area is file 0 of the layout, the pages lie in the others. MySQL writes the area and goes on, MariaDB

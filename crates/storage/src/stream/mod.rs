@@ -18,7 +18,7 @@ use crate::error::StorageError;
 use crate::job::{Access, Doublewrite, Job, Mix};
 use crate::layout::{Allocation, Layout};
 use crate::op::Op;
-use crate::probe::PAGE;
+use crate::op::PAGE;
 use blocks::{BlockStream, Blocks, Requests, Scan};
 use flush_batch::{FlushBatch, batch_bytes};
 use growth::{Commits, Extension, Metadata};

@@ -3,7 +3,8 @@
 use plimsoll_engine::endpoint::Password;
 use plimsoll_engine::tls::Tls;
 use plimsoll_engine::{Address, Endpoint};
-use plimsoll_server::{Build, Home, Opening, PrivateServer, baseline};
+use plimsoll_host::Home;
+use plimsoll_server::{Opening, PrivateServer, baseline};
 use plimsoll_testkit::servers;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 #[track_caller]
 pub fn with_server(binary: &Path, buffer_pool: &str, test: impl FnOnce(Endpoint)) {
     let (_slot, home) = (servers::slot(), servers::home());
-    let build = Build::inspect(binary).expect("a server");
+    let build = plimsoll_server::find::inspect(binary).expect("a server");
     let mut settings = baseline(&build, 0);
     for (name, value) in [
         ("performance_schema", "OFF"),

@@ -1,7 +1,7 @@
 //! What a plan would do, for a person.
 
 use plimsoll_lab::execute::dry_run::{ActionPlan, DryRun, SettingPlan, VariantPlan};
-use plimsoll_lab::execute::preflight::leave::words;
+use plimsoll_lab::preflight::leave::words;
 use plimsoll_model::samples::Phase;
 use plimsoll_model::text::escaped;
 use plimsoll_report::format::{counted, duration};

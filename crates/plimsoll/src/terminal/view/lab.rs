@@ -7,11 +7,10 @@ use super::pulse::Pulse;
 use super::run::phase_line;
 use super::so_far::SoFar;
 use crate::terminal::words::load;
-use plimsoll_lab::execute::dry_run::Planned;
 use plimsoll_model::lab::LabSummary;
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Procedure, TrialPlan, WarmUp};
+use plimsoll_plan::lab::{PlannedTrial, Procedure, TrialPlan, WarmUp};
 use plimsoll_plan::plan::Measure;
 use plimsoll_report::format::duration;
 use std::time::{Duration, Instant};
@@ -65,7 +64,13 @@ impl LabView {
         }
     }
 
-    pub fn begin(&mut self, (place, of): (usize, usize), trial: &TrialPlan, left: Duration, next: Option<&Planned>) {
+    pub fn begin(
+        &mut self,
+        (place, of): (usize, usize),
+        trial: &TrialPlan,
+        left: Duration,
+        next: Option<&PlannedTrial>,
+    ) {
         let next = match next {
             Some(next) => format!("{}  {}  round {}", next.variant, load(next.load), next.round),
             None if place >= of => "the summary".to_owned(),

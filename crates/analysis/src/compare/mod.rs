@@ -1,0 +1,241 @@
+//! `compare`: two sides, each some recordings, set against each other round by round.
+//!
+//! Everything is found from what the trials wrote. [`sides`] says which recordings a side is, [`rounds`] what was
+//! measured in each of its rounds, [`pairing`] whether the rounds of the two sides belong together, [`facts`] what
+//! else differs; the statistics are in [`plimsoll_stats::comparison`].
+
+mod caveats;
+mod facts;
+mod io;
+mod pairing;
+mod rounds;
+mod sides;
+#[cfg(test)]
+mod tests;
+
+use crate::AnalysisError;
+use facts::Facts;
+use plimsoll_measures::lab::{METRICS, comparisons_of};
+use plimsoll_model::Estimate;
+use plimsoll_model::comparison::{Comparison, Design, Metric, Row, SCHEMA_VERSION, Side};
+use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::io_comparison::IoComparison;
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_record::{RecordError, read};
+use plimsoll_stats::comparison::each_of;
+use plimsoll_stats::sides::{Sides, equivalence as of_floor, floor, middle};
+use rounds::Round;
+use serde::Deserialize;
+use sides::Chosen;
+use std::path::Path;
+
+/// One side with what its rounds measured.
+struct Group {
+    chosen: Chosen,
+    facts: Facts,
+    /// In the order in which they began.
+    rounds: Vec<Round>,
+    /// Also those that have no partner: what two of them differ by without any reason is told by all.
+    all: Vec<Round>,
+}
+
+/// A change within this share is none between storage evaluations, which have no rounds to take it from.
+const EQUIVALENT: f64 = 0.02;
+
+/// What two sides are found to be.
+#[derive(Debug)]
+pub enum Compared {
+    Runs(Box<Comparison>),
+    Storage(Box<IoComparison>),
+}
+
+/// Compares the sides that `a` and `b` name: recordings below `recordings` or elsewhere, as [`sides`] reads them. A
+/// change within `equivalence`, a share, counts as no difference; where none is given, one within the noise floor of `a`.
+///
+/// # Errors
+/// [`AnalysisError::Refused`] if a side is not to be found or the two cannot be compared, [`AnalysisError::Record`] if a
+/// recording cannot be read.
+pub fn compare(recordings: &Path, a: &str, b: &str, equivalence: Option<f64>) -> Result<Compared, AnalysisError> {
+    let listing = read::list(recordings)?;
+    let (mut of_a, mut of_b) = (Chosen::find(&listing, a)?, Chosen::find(&listing, b)?);
+    of_a.must_not_share(&of_b)?;
+    if of_a.name == of_b.name {
+        (of_a.name, of_b.name) = (a.to_owned(), b.to_owned());
+    }
+    match (of_a.is_storage()?, of_b.is_storage()?) {
+        (true, true) => Ok(Compared::Storage(Box::new(io::compare(
+            of_a,
+            of_b,
+            equivalence.unwrap_or(EQUIVALENT),
+            &listing.unreadable,
+        )?))),
+        (false, false) => Ok(Compared::Runs(Box::new(runs(of_a, of_b, equivalence, &listing.unreadable)?))),
+        (storage, _) => {
+            let (evaluated, run) = if storage { (of_a.name, of_b.name) } else { (of_b.name, of_a.name) };
+            Err(AnalysisError::Refused(format!(
+                "{evaluated} is a storage evaluation and {run} is a run of a workload; compare recordings of one kind"
+            )))
+        }
+    }
+}
+
+fn runs(
+    a: Chosen,
+    b: Chosen,
+    equivalence: Option<f64>,
+    unreadable: &[RecordError],
+) -> Result<Comparison, AnalysisError> {
+    let (mut a, mut b) = (Group::measure(a)?, Group::measure(b)?);
+    pairing::align(&mut a, &mut b);
+    let workload = rounds::workload(&a, &b)?;
+    let (common, left_out) = rounds::load_points(&a, &b);
+    if common.is_empty() {
+        return Err(rounds::nothing_in_common(&a, &b));
+    }
+    let unpaired_because = pairing::obstacle(&a, &b);
+    let design = if unpaired_because.is_none() { Design::Paired } else { Design::Unpaired };
+    let mut table = Table { a: &a, b: &b, common: &common, design, equivalence: 0.0, among: among(&a, &b) };
+    let deciding = table.deciding()?;
+    table.equivalence = equivalence.unwrap_or_else(|| of_floor(a.floor(&common, deciding).as_ref()));
+    let headline = table.headline(deciding)?;
+    Ok(Comparison {
+        schema_version: SCHEMA_VERSION,
+        workload,
+        design,
+        unpaired_because,
+        equivalence: table.equivalence,
+        rows: table.rows()?,
+        a: a.side(&common, headline.metric),
+        b: b.side(&common, headline.metric),
+        headline,
+        unlike_work: a.facts.unlike_work(&b.facts),
+        differences: a.facts.differences(&b.facts),
+        caveats: caveats::all(&a, &b, design, &left_out, unreadable),
+    })
+}
+
+impl Group {
+    fn measure(chosen: Chosen) -> Result<Group, AnalysisError> {
+        let rounds = rounds::rounds(&chosen)?;
+        Ok(Group { facts: Facts::of(&chosen), chosen, all: rounds.clone(), rounds })
+    }
+
+    /// The metric of each round at a load point; `None` if a round has none.
+    fn at(&self, point: LoadPoint, metric: Metric) -> Option<Vec<Option<f64>>> {
+        self.over(&[point], metric)
+    }
+
+    /// The geometric mean over the load points, of each round.
+    fn over(&self, points: &[LoadPoint], metric: Metric) -> Option<Vec<Option<f64>>> {
+        // All rounds have it, or none is told.
+        self.rounds.iter().map(|round| over(round, points, metric).map(Some)).collect()
+    }
+
+    /// What two of its rounds differ by without any reason.
+    fn floor(&self, points: &[LoadPoint], metric: Metric) -> Option<Estimate> {
+        floor(&self.all.iter().map(|round| over(round, points, metric)).collect::<Vec<_>>())
+    }
+
+    fn side(&self, points: &[LoadPoint], metric: Metric) -> Side {
+        Side {
+            name: self.chosen.name.clone(),
+            variant: self.chosen.variant.clone(),
+            recordings: self.chosen.recordings.iter().map(|view| view.directory.display().to_string()).collect(),
+            rounds: self.rounds.len(),
+            noise_floor: self.floor(points, metric),
+        }
+    }
+}
+
+/// The geometric mean over the load points; none if one of these has no value.
+fn over(round: &Round, points: &[LoadPoint], metric: Metric) -> Option<f64> {
+    let values: Option<Vec<f64>> = points.iter().map(|point| round.value(*point, metric)).collect();
+    values.map(|values| middle(&values))
+}
+
+/// What the rows of a comparison are made from.
+struct Table<'a> {
+    a: &'a Group,
+    b: &'a Group,
+    common: &'a [LoadPoint],
+    design: Design,
+    equivalence: f64,
+    /// How many comparisons hold together.
+    among: usize,
+}
+
+impl Table<'_> {
+    /// What decides. At a set rate throughput is what was offered, so there it is p99.
+    fn deciding(&self) -> Result<Metric, AnalysisError> {
+        let at_set_rates = self.common.iter().all(|point| point.rate.is_some());
+        let throughput = [Metric::Nopm, Metric::TransactionsPerSecond];
+        let candidates = if at_set_rates { &[Metric::P99Ms][..] } else { &throughput };
+        let both = |metric: &&Metric| {
+            self.a.over(self.common, **metric).is_some() && self.b.over(self.common, **metric).is_some()
+        };
+        candidates.iter().find(both).copied().ok_or_else(|| self.incomplete(candidates))
+    }
+
+    /// What decides, over all load points together.
+    fn headline(&self, deciding: Metric) -> Result<Row, AnalysisError> {
+        let both = self.a.over(self.common, deciding).zip(self.b.over(self.common, deciding));
+        let point = match self.common {
+            [only] => Some(*only),
+            _ => None,
+        };
+        let (a, b) = both.ok_or_else(|| self.incomplete(&[deciding]))?;
+        self.row(point, deciding, (&a, &b), each_of(self.among, CONFIDENCE))
+    }
+
+    /// Which round has none of the figures that could decide.
+    fn incomplete(&self, candidates: &[Metric]) -> AnalysisError {
+        let rounds = self.a.rounds.iter().chain(&self.b.rounds);
+        let mut figures = rounds.flat_map(|round| self.common.iter().map(move |point| (round, *point)));
+        let lacks = |(round, point): &(&Round, LoadPoint)| candidates.iter().all(|m| round.value(*point, *m).is_none());
+        let figure = if candidates == [Metric::P99Ms] { "response times" } else { "completed transactions" };
+        AnalysisError::Refused(match figures.find(lacks) {
+            Some((round, point)) => format!(
+                "{} has no {figure} at {}; name the recordings without it",
+                round.directory.display(),
+                point.label()
+            ),
+            None => "some rounds have new orders per minute and others only transactions; compare rounds of one kind"
+                .to_owned(),
+        })
+    }
+
+    fn rows(&self) -> Result<Vec<Row>, AnalysisError> {
+        let confidence = each_of(self.among * self.common.len(), CONFIDENCE);
+        let mut rows = Vec::new();
+        for metric in METRICS {
+            for point in self.common {
+                if let (Some(a), Some(b)) = (self.a.at(*point, metric), self.b.at(*point, metric)) {
+                    rows.push(self.row(Some(*point), metric, (&a, &b), confidence)?);
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    fn row(
+        &self,
+        point: Option<LoadPoint>,
+        metric: Metric,
+        (a, b): (&[Option<f64>], &[Option<f64>]),
+        confidence: f64,
+    ) -> Result<Row, AnalysisError> {
+        let at = (point.map(|point| point.connections), point.and_then(|point| point.rate));
+        let row = Sides::new(self.design, a, b).row(at, metric, confidence, self.equivalence);
+        row.map_err(|refusal| AnalysisError::Refused(refusal.to_string()))
+    }
+}
+
+/// How many comparisons there are: of two variants of one lab those that the lab makes, so that both say the same.
+fn among(a: &Group, b: &Group) -> usize {
+    let plan = match (a.chosen.recordings.as_slice(), b.chosen.recordings.as_slice()) {
+        ([one], [other]) if one.directory == other.directory => LabPlan::deserialize(&one.manifest.plan).ok(),
+        _ => None,
+    };
+    plan.map_or(1, |plan| comparisons_of(&plan).max(1))
+}

@@ -1,0 +1,216 @@
+//! What was measured in each round of a side: all trials of one recording and round.
+
+use super::Group;
+use super::sides::Chosen;
+use crate::AnalysisError;
+use hdrhistogram::Histogram;
+use jiff::{SignedDuration, Timestamp};
+use plimsoll_measures::lab::METRICS;
+use plimsoll_model::comparison::Metric;
+use plimsoll_model::samples::{Interval, Phase};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_record::read::TrialView;
+use plimsoll_schedule::Quantity;
+use plimsoll_stats::latency::{latency_ms, new_histogram};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug)]
+pub struct Round {
+    /// The recording's.
+    pub directory: PathBuf,
+    /// Within the recording, from 1.
+    pub number: u32,
+    pub started: Timestamp,
+    pub ended: Timestamp,
+    /// By load point, in the order of the plan.
+    pub points: Vec<(LoadPoint, BTreeMap<Metric, f64>)>,
+}
+
+impl Round {
+    pub fn value(&self, point: LoadPoint, metric: Metric) -> Option<f64> {
+        self.points.iter().find(|(of, _)| *of == point)?.1.get(&metric).copied()
+    }
+}
+
+/// The rounds of a side by the time at which they began.
+pub fn rounds(chosen: &Chosen) -> Result<Vec<Round>, AnalysisError> {
+    let mut rounds = Vec::new();
+    for recording in &chosen.recordings {
+        let of_variant = || recording.trials.iter().filter(|trial| trial.facts.variant == chosen.variant);
+        let numbers: BTreeSet<u32> = of_variant().map(|trial| trial.facts.round).collect();
+        for number in numbers {
+            let trials: Vec<&TrialView> = of_variant().filter(|trial| trial.facts.round == number).collect();
+            rounds.push(round(&recording.directory, number, &trials)?);
+        }
+    }
+    rounds.sort_by_key(|round| round.started);
+    Ok(rounds)
+}
+
+fn round(directory: &Path, number: u32, trials: &[&TrialView]) -> Result<Round, AnalysisError> {
+    let mut points: Vec<(LoadPoint, Sum)> = Vec::new();
+    for trial in trials {
+        let point = load_point(trial)?;
+        let place = points.iter().position(|(known, _)| *known == point).unwrap_or_else(|| {
+            points.push((point, Sum::default()));
+            points.len() - 1
+        });
+        points[place].1.add(trial)?;
+    }
+    let ended = |trial: &&TrialView| {
+        let ns = trial.intervals.iter().map(end_ns).max().unwrap_or(0);
+        trial.facts.started.checked_add(SignedDuration::from_nanos(ns as i64)).unwrap_or(trial.facts.started)
+    };
+    Ok(Round {
+        directory: directory.to_owned(),
+        number,
+        started: trials.iter().map(|trial| trial.facts.started).min().unwrap_or_default(),
+        ended: trials.iter().map(ended).max().unwrap_or_default(),
+        points: points.into_iter().map(|(point, sum)| (point, summed(trials, point, &sum))).collect(),
+    })
+}
+
+/// What was measured at a load point: what the lab has summed up where it has, so that both say the same of a trial.
+fn summed(trials: &[&TrialView], point: LoadPoint, sum: &Sum) -> BTreeMap<Metric, f64> {
+    let mut of_lab = trials.iter().filter(|trial| load_point(trial).is_ok_and(|of| of == point));
+    let outcome = match (of_lab.next(), of_lab.next()) {
+        (Some(only), None) => only.outcome.as_ref().filter(|outcome| outcome.point.is_some()),
+        _ => None,
+    };
+    let Some(outcome) = outcome else { return sum.figures() };
+    METRICS.iter().filter_map(|metric| Some((*metric, Quantity::Of(*metric).value(outcome)?))).collect()
+}
+
+fn load_point(trial: &TrialView) -> Result<LoadPoint, AnalysisError> {
+    serde_json::from_value(trial.facts.parameters["point"].clone()).map_err(|_| {
+        AnalysisError::Refused(format!("{} does not say at what load it was measured", trial.directory.display()))
+    })
+}
+
+fn end_ns(interval: &Interval) -> u64 {
+    interval.t_ns.saturating_add((interval.seconds * 1e9).round() as u64)
+}
+
+/// What the measured phases of the trials at one load point counted.
+#[derive(Default)]
+struct Sum {
+    seconds: f64,
+    transactions: u64,
+    new_orders: u64,
+    service: Option<Histogram<u64>>,
+    response: Option<Histogram<u64>>,
+    /// CPU of the server, microseconds, and the transactions that ended meanwhile.
+    server: Option<(u64, u64)>,
+}
+
+impl Sum {
+    fn add(&mut self, trial: &TrialView) -> Result<(), AnalysisError> {
+        let measured: Vec<&Interval> =
+            trial.intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+        let (Some(first), Some(last)) = (measured.first(), measured.last()) else { return Ok(()) };
+        let window = first.t_ns..end_ns(last);
+        for interval in &measured {
+            self.seconds += interval.seconds;
+            // A damaged line must not end in a panic.
+            self.transactions = self.transactions.saturating_add(interval.transactions);
+            let new_orders = interval.committed.get("new_order").copied().unwrap_or(0);
+            self.new_orders = self.new_orders.saturating_add(new_orders);
+        }
+        if let Some((cpu_us, ended)) = server_cpu(trial, &measured, &window) {
+            let (cpu_before, ended_before) = self.server.unwrap_or_default();
+            self.server = Some((cpu_before.saturating_add(cpu_us), ended_before.saturating_add(ended)));
+        }
+        for (tag, values) in trial.latency(window)? {
+            let sum = match tag.strip_prefix("txn.").and_then(|name| name.rsplit_once('.')) {
+                Some((_, "service")) => &mut self.service,
+                Some((_, "response")) => &mut self.response,
+                _ => continue,
+            };
+            // What lies outside the range of our histograms was never in one of them.
+            sum.get_or_insert_with(new_histogram).add(&values).map_err(|error| {
+                AnalysisError::Refused(format!(
+                    "{}: a latency histogram is not ours: {error}",
+                    trial.directory.display()
+                ))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Only those above 0: of others there is no ratio.
+    fn figures(&self) -> BTreeMap<Metric, f64> {
+        let per_second = |count: u64| count as f64 / self.seconds;
+        let throughput = match self.new_orders {
+            0 => (Metric::TransactionsPerSecond, per_second(self.transactions)),
+            new_orders => (Metric::Nopm, 60.0 * per_second(new_orders)),
+        };
+        let latencies = self.response.as_ref().or(self.service.as_ref());
+        let p99 = latencies.and_then(|values| Some((Metric::P99Ms, latency_ms(values).p99?)));
+        let cpu = self.server.map(|(cpu_us, ended)| (Metric::ServerCpuUsPerTransaction, cpu_us as f64 / ended as f64));
+        let all = [Some(throughput), p99, cpu].into_iter().flatten();
+        all.filter(|(_, value)| *value > 0.0 && value.is_finite()).collect()
+    }
+}
+
+/// CPU that the server used between the first and the last look at it in the measured phase, and the transactions that
+/// ended between them. It is looked at when an interval ends, so without a warm-up the first second is left out.
+fn server_cpu(trial: &TrialView, measured: &[&Interval], window: &Range<u64>) -> Option<(u64, u64)> {
+    let before = trial.server.iter().rfind(|sample| sample.t_ns <= window.start);
+    let first = before.or_else(|| trial.server.iter().find(|sample| window.contains(&sample.t_ns)))?;
+    let last = trial.server.iter().rfind(|sample| sample.t_ns > first.t_ns && sample.t_ns <= window.end)?;
+    let between = measured.iter().filter(|interval| interval.t_ns >= first.t_ns && end_ns(interval) <= last.t_ns);
+    let counts = between.flat_map(|interval| [interval.transactions, interval.rollbacks]);
+    let ended = counts.fold(0, u64::saturating_add);
+    Some((last.cpu_us().checked_sub(first.cpu_us())?, ended))
+}
+
+/// The one workload of both sides.
+pub fn workload(a: &Group, b: &Group) -> Result<String, AnalysisError> {
+    let of = |group: &Group| -> BTreeSet<String> {
+        let trials = group.chosen.recordings.iter().flat_map(|view| &view.trials);
+        let named = trials.filter_map(|trial| trial.facts.parameters["workload"].as_str());
+        named.map(str::to_owned).collect()
+    };
+    let (of_a, of_b) = (of(a), of(b));
+    let mut all = of_a.union(&of_b);
+    match (all.next(), all.next()) {
+        (Some(only), None) => Ok(only.clone()),
+        _ => {
+            let list = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(", ");
+            Err(AnalysisError::Refused(format!(
+                "different workloads cannot be compared: {} is {}, {} is {}",
+                a.chosen.name,
+                list(of_a),
+                b.chosen.name,
+                list(of_b)
+            )))
+        }
+    }
+}
+
+/// The load points that every round of both sides has, and those that only some have.
+pub fn load_points(a: &Group, b: &Group) -> (Vec<LoadPoint>, Vec<LoadPoint>) {
+    let rounds: Vec<&Round> = a.rounds.iter().chain(&b.rounds).collect();
+    let mut all: Vec<LoadPoint> = rounds.iter().flat_map(|round| &round.points).map(|(point, _)| *point).collect();
+    all.sort_by(|a, b| a.connections.cmp(&b.connections).then(a.rate.unwrap_or(0.0).total_cmp(&b.rate.unwrap_or(0.0))));
+    all.dedup();
+    let everywhere =
+        |point: &LoadPoint| rounds.iter().all(|round| round.points.iter().any(|(known, _)| known == point));
+    all.into_iter().partition(everywhere)
+}
+
+pub fn nothing_in_common(a: &Group, b: &Group) -> AnalysisError {
+    let of = |group: &Group| {
+        let points = group.rounds.iter().flat_map(|round| &round.points).map(|(point, _)| point.label());
+        points.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+    };
+    AnalysisError::Refused(format!(
+        "no load point is in all rounds: {} has {}, {} has {}",
+        a.chosen.name,
+        of(a),
+        b.chosen.name,
+        of(b)
+    ))
+}

@@ -1,0 +1,27 @@
+//! From recordings to what a report shows, and to comparisons. It reads files and can start nothing.
+//!
+//! Begin with [`recorded()`], everything that a report shows of one recording. [`mod@compare`] sets the trials of two
+//! against each other, [`find`] says which recording somebody means. [`replay`] tells a schedule what was recorded.
+
+mod asked;
+pub mod compare;
+mod environment;
+pub mod error;
+pub mod find;
+mod found;
+mod latency;
+mod missing;
+mod plan;
+mod published;
+mod recorded;
+mod repeat;
+pub mod replay;
+mod run;
+mod scaling;
+mod storage;
+pub mod trial;
+mod unfinished;
+
+pub use error::AnalysisError;
+pub use recorded::recorded;
+pub use repeat::Parameters;

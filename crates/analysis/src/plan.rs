@@ -1,0 +1,153 @@
+//! A lab: its summary, or what can be summed up of one that has none.
+
+use crate::found::Found;
+use crate::replay::{has_ended, prospects, replayed};
+use crate::{repeat, trial, unfinished};
+use plimsoll_diagnosis::cost::corroborate;
+use plimsoll_measures::lab::{headline, summary};
+use plimsoll_model::comparison::{Row, Verdict};
+use plimsoll_model::lab::{LabSummary, Ladder, LadderStep, RungVerdict, TrialStatus, VariantComparison};
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::TrialPlan;
+use plimsoll_plan::plan::Measure;
+use plimsoll_record::read::{RecordingView, TrialView};
+use plimsoll_report::section::mean_cost;
+use plimsoll_report::subject::{Corroboration, Subject, Trial};
+use plimsoll_schedule::{EndedTrial, Prospects};
+
+/// What was recorded of a lab, and its trials.
+pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
+    let prospects = prospects(view);
+    let mut schedule = plimsoll_schedule::of(plan, &prospects);
+    let whole: Vec<&TrialView> = view.trials.iter().filter(|trial| has_ended(trial)).collect();
+    let ended = replayed(&whole, schedule.as_mut());
+    let mut missing: Vec<String> = view.trials.iter().filter_map(torn).collect();
+    if let Some(unknown) = whole.get(ended.len()) {
+        missing.push(format!(
+            "The plan does not have {} here, so another version of Plimsoll wrote it: trials from that one on are not \
+             summed up",
+            unknown.directory.display()
+        ));
+    }
+    let summary = match &view.lab {
+        Some(summary) => summary.clone(),
+        None => summed_up(view, plan, (&prospects, &ended)),
+    };
+    if view.lab.is_none() && !view.being_written {
+        missing.push("lab.json is not there: what is said here was summed up again from the trials".to_owned());
+    }
+    let next = schedule.next();
+    if !view.being_written {
+        missing.extend(cut(view, plan));
+        missing.extend(next.as_ref().and_then(|next| not_run(schedule.about(), ended.len(), next)));
+    }
+    let trials = view.trials.iter().map(|view| {
+        let point = trial::readable(trial::point(view), &mut missing);
+        trial::trial(view, point, trial::end(view.outcome.as_ref()), &mut missing)
+    });
+    let trials = trials.collect();
+    let found = Found {
+        title: plan.title.clone().unwrap_or_else(|| plan.name.clone()),
+        subject: Subject::Lab(Box::new(summary)),
+        state: view.being_written.then(|| state(view, schedule.about())),
+        missing,
+        how_to_repeat: repeat::lab(plan),
+    };
+    (found, trials)
+}
+
+fn summed_up(view: &RecordingView, plan: &LabPlan, (prospects, ended): (&Prospects, &[EndedTrial])) -> LabSummary {
+    let mut found = summary(plan, prospects, ended);
+    if view.being_written {
+        found.interrupted = false;
+        found.headline = headline(&found, ended);
+    }
+    found
+}
+
+/// `still running: trial 5 of 12`.
+fn state(view: &RecordingView, about: usize) -> String {
+    match view.trials.len() {
+        0 => "still running: no trial has begun".to_owned(),
+        begun => format!("still running: trial {begun} of {}", about.max(begun)),
+    }
+}
+
+/// A trial whose series lost something since its outcome was written.
+fn torn(trial: &TrialView) -> Option<String> {
+    Some(format!("{}: {}, as after a power cut", trial.directory.display(), trial.torn.as_ref()?))
+}
+
+/// The trial that was under way, and how far it came.
+fn cut(view: &RecordingView, plan: &LabPlan) -> Option<String> {
+    let last = view.trials.last().filter(|trial| !has_ended(trial))?;
+    let place = format!("Trial {} ({}, round {})", last.facts.index, last.facts.variant, last.facts.round);
+    let how = match plan.procedure.measure {
+        Measure::Seconds(wanted) => unfinished::ended_in(last, wanted),
+        Measure::Events(_) | Measure::EventsPerConnection(_) => None,
+    };
+    let how = how.unwrap_or_else(|| "it ended after it was measured, before all was collected".to_owned());
+    Some(format!("{place} did not come to its end and is left out of the estimates: {how}"))
+}
+
+/// `7 of 12 trials were not run; the next would have been nfs, 64 connections, round 2`.
+fn not_run(about: usize, done: usize, next: &TrialPlan) -> Option<String> {
+    let left = about.saturating_sub(done);
+    let point = unfinished::in_words(&next.point);
+    let next = format!("the next would have been {}, {point}, round {}", next.label, next.round);
+    (left > 0).then(|| format!("{left} of about {about} trials were not run; {next}"))
+}
+
+/// What the costs of a transaction say to each comparison and each rung that was kept.
+pub fn corroboration(summary: &LabSummary, trials: &[Trial]) -> Vec<Corroboration> {
+    let rungs = summary.ladders.iter().flat_map(|ladder| {
+        let kept = ladder.steps.iter().filter(|step| step.verdict == RungVerdict::Kept);
+        kept.filter_map(move |step| of_rung(ladder, step, trials))
+    });
+    summary.comparisons.iter().filter_map(|compared| of_variants(compared, trials)).chain(rungs).collect()
+}
+
+/// At the load point with the most transactions among those where throughput is shown to differ: what is not shown needs
+/// no explanation.
+fn of_variants(compared: &VariantComparison, trials: &[Trial]) -> Option<Corroboration> {
+    let is_shown = |row: &&Row| row.metric.more_is_better() && matches!(row.verdict, Verdict::Higher | Verdict::Lower);
+    let of_points = compared.rows.iter().filter(is_shown).filter(|row| row.connections.is_some());
+    let row = of_points.max_by(|a, b| a.a.total_cmp(&b.a))?;
+    let is_there = |trial: &Trial| (row.connections, row.rate_offered) == (Some(trial.connections), trial.rate_offered);
+    let sides = Sides { names: (&compared.a, &compared.b), labels: (&compared.a, &compared.b) };
+    sides.corroboration(row.change.value, trials, is_there)
+}
+
+fn of_rung(ladder: &Ladder, step: &LadderStep, trials: &[Trial]) -> Option<Corroboration> {
+    let change = step.change.as_ref().filter(|_| ladder.metric.more_is_better())?;
+    let label = |side: &str| format!("{}/{}/{side}", ladder.variant, step.rung);
+    let (without, with) = (label("without"), label("with"));
+    let sides = Sides { names: (&ladder.variant, &step.rung), labels: (&without, &with) };
+    sides.corroboration(change.value, trials, |_| true)
+}
+
+/// Two sides whose costs are set against each other.
+struct Sides<'a> {
+    names: (&'a str, &'a str),
+    /// Of their trials.
+    labels: (&'a str, &'a str),
+}
+
+impl Sides<'_> {
+    fn corroboration(&self, change: f64, trials: &[Trial], is_there: impl Fn(&Trial) -> bool) -> Option<Corroboration> {
+        let of = |label: &str| -> Vec<&Trial> {
+            let done = trials.iter().filter(|trial| trial.status == TrialStatus::Done && is_there(trial));
+            done.filter(|trial| trial.variant == label).collect()
+        };
+        let (before, after) = (of(self.labels.0), of(self.labels.1));
+        let (first, found) = (before.first()?, corroborate(change, &mean_cost(&before), &mean_cost(&after))?);
+        Some(Corroboration {
+            a: self.names.0.to_owned(),
+            b: self.names.1.to_owned(),
+            connections: first.connections,
+            rate_offered: first.rate_offered,
+            corroborated: found.corroborated,
+            sentence: found.sentence,
+        })
+    }
+}

@@ -1,0 +1,245 @@
+//! The command line that does the same again.
+
+use plimsoll_model::text::shell_word;
+use plimsoll_plan::plan::{Measure, Spread};
+use plimsoll_plan::{LabPlan, RunPlan};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What a recording of `plimsoll quickstart` is called.
+const QUICKSTART: &str = "quickstart";
+/// What `--outage-limit` is where it is not given.
+const OUTAGE_LIMIT_SECONDS: f64 = 30.0;
+
+/// What a workload of this name lets one choose; nothing if there is none.
+pub type Parameters = fn(&str) -> Vec<&'static str>;
+
+/// Of a run; `name` is that of its recording.
+pub fn run(name: &str, plan: &RunPlan, parameters_of: Parameters) -> String {
+    let known = parameters_of(&plan.workload);
+    let mut words = vec!["plimsoll".to_owned()];
+    let mut option = |name: &str, value: String| words.push(option(name, &value));
+    let connections = listed(plan.points.iter().map(|point| point.connections));
+    let rates = listed(plan.points.iter().filter_map(|point| Some(point.rate?.to_string())));
+    let is_quickstart = is_quickstart(name, plan);
+    if is_quickstart {
+        option("server", plan.target.strip_prefix("private:").unwrap_or("auto").to_owned());
+    } else {
+        option("target", plan.target.clone());
+    }
+    option("connections", connections);
+    if !rates.is_empty() {
+        option("rate", rates);
+    }
+    if plan.points.iter().any(|point| point.rate.is_some()) && plan.arrivals == Spread::Constant {
+        option("arrivals", "constant".to_owned());
+    }
+    if plan.warmup_seconds > 0.0 && !is_quickstart {
+        option("warmup", format!("{}s", plan.warmup_seconds));
+    }
+    match plan.measure {
+        Measure::Seconds(seconds) => option("time", format!("{seconds}s")),
+        Measure::Events(events) => option("events", events.to_string()),
+        Measure::EventsPerConnection(events) => option("events-per-connection", events.to_string()),
+    }
+    if plan.loops != 1 {
+        option("loops", plan.loops.to_string());
+    }
+    if is_quickstart {
+        // The number of tables is its own.
+        params(plan, &known)
+            .filter(|(name, _)| name != "tables")
+            .for_each(|(name, value)| option(&name, value.clone()));
+    } else {
+        option("protocol", plan.protocol.clone());
+        if plan.outage_limit_seconds != OUTAGE_LIMIT_SECONDS {
+            option("outage-limit", format!("{}s", plan.outage_limit_seconds));
+        }
+        if !plan.ignore_errors.is_empty() {
+            option("ignore-errors", listed(plan.ignore_errors.iter()));
+        }
+        option("seed", plan.seed.to_string());
+        params(plan, &known).for_each(|(name, value)| option(&name, value.clone()));
+    }
+    if plan.check {
+        words.push("--check".to_owned());
+    }
+    let command =
+        if is_quickstart { vec![QUICKSTART.to_owned()] } else { vec!["run".to_owned(), operand(&plan.workload)] };
+    words.splice(1..1, command);
+    words.join(" ")
+}
+
+/// Those of its parameters that the workload has, as options are called: the recording may be of anybody.
+fn params<'a>(plan: &'a RunPlan, known: &'a [&'static str]) -> impl Iterator<Item = (String, &'a String)> {
+    let named = plan.params.iter().map(|(name, value)| (name.replace('_', "-"), value));
+    named.filter(move |(name, _)| known.contains(&name.as_str()))
+}
+
+/// An option with its value; in one word, if the value could be taken for another option.
+fn option(name: &str, value: &str) -> String {
+    match value.starts_with('-') {
+        true => shell_word(&format!("--{name}={value}")),
+        false => format!("--{name} {}", shell_word(value)),
+    }
+}
+
+/// A word that is no option, whatever it begins with. Of what this leaves, only paths mean the same.
+fn operand(text: &str) -> String {
+    if text.starts_with('-') { shell_word(&format!("./{text}")) } else { shell_word(text) }
+}
+
+/// A recording of `plimsoll run` may have the same name, but not the same plan.
+fn is_quickstart(name: &str, plan: &RunPlan) -> bool {
+    let params: Vec<&str> = plan.params.keys().map(String::as_str).collect();
+    name == QUICKSTART && params == ["table_size", "tables"] && plan.report_interval_seconds == 0 && is_private(plan)
+}
+
+fn is_private(plan: &RunPlan) -> bool {
+    plan.target == "private" || plan.target.starts_with("private:")
+}
+
+/// Of a lab; its plan need not be where it was.
+pub fn lab(plan: &LabPlan) -> String {
+    let mut words = vec![format!("plimsoll lab {}", operand(&plan.file))];
+    words.extend(plan.preset.as_ref().map(|preset| option("preset", preset)));
+    words.extend(plan.server.as_ref().map(|server| option("server", server)));
+    words.push(format!("--seed {}", plan.seed));
+    let command = words.join(" ");
+    format!("# manifest.json of the recording holds the plan as it was resolved\n{command}")
+}
+
+/// Of a storage evaluation, from the plan of its manifest. That of a single test is not all there.
+pub fn storage(plan: &Value) -> String {
+    let directory = operand(plan["directory"].as_str().unwrap_or_default());
+    let mut words = vec![format!("plimsoll io {directory}")];
+    let suite = plan["suite"].as_str().unwrap_or_default();
+    if suite == "test" {
+        words.push("--test …".to_owned());
+    } else {
+        words.push(option("suite", suite));
+    }
+    let probes = listed(plan["probes"].as_array().into_iter().flatten().filter_map(Value::as_u64));
+    words.extend((!probes.is_empty()).then(|| option("probes", &probes)));
+    words.extend(plan["data_bytes"].as_u64().map(|bytes| format!("--size {bytes}")));
+    words.extend(plan["window_seconds"].as_f64().map(|seconds| format!("--time {seconds}s")));
+    words.extend(plan["seed"].as_u64().map(|seed| format!("--seed {seed}")));
+    words.join(" ")
+}
+
+/// `1,8,64`, each once, in their order.
+fn listed<T: ToString>(values: impl Iterator<Item = T>) -> String {
+    let mut seen = BTreeSet::new();
+    let texts = values.map(|value| value.to_string()).filter(|text| seen.insert(text.clone()));
+    texts.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use plimsoll_plan::points::LoadPoint;
+    use serde_json::json;
+    use std::process::Command;
+
+    /// As if these were the parameters of a workload, and there were no others.
+    fn of(name: &str, plan: &RunPlan) -> String {
+        run(name, plan, |workload| match workload {
+            "oltp_read_write" => vec!["tables", "table-size", "mysql-storage-engine"],
+            _ => Vec::new(),
+        })
+    }
+
+    fn plan(target: &str) -> RunPlan {
+        RunPlan {
+            workload: "oltp_read_write".to_owned(),
+            params: [("tables", "4"), ("table_size", "100")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            target: target.to_owned(),
+            points: [1, 8].map(|connections| LoadPoint { connections, rate: None }).to_vec(),
+            arrivals: Spread::Poisson,
+            warmup_seconds: 2.0,
+            measure: Measure::Seconds(10.0),
+            seed: 7,
+            loops: 1,
+            protocol: "prepared".to_owned(),
+            outage_limit_seconds: 30.0,
+            ignore_errors: Vec::new(),
+            report_interval_seconds: 1,
+            check: false,
+            repeat_disturbed: false,
+        }
+    }
+
+    #[test]
+    fn a_run_is_repeated_with_what_was_asked() {
+        let line = of("first", &plan("mysql://u@h/db?socket=/tmp/my sock"));
+        assert_eq!(
+            line,
+            "plimsoll run oltp_read_write --target 'mysql://u@h/db?socket=/tmp/my sock' --connections 1,8 --warmup 2s \
+             --time 10s --protocol prepared --seed 7 --table-size 100 --tables 4"
+        );
+        let odd = RunPlan { outage_limit_seconds: 5.0, ignore_errors: vec![1062, 1213], ..plan("private:mysql") };
+        let line = of("quickstart", &odd);
+        assert!(
+            line.starts_with("plimsoll run ") && line.contains("--outage-limit 5s --ignore-errors 1062,1213"),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn a_quickstart_is_a_quickstart() {
+        let line = of("quickstart", &RunPlan { report_interval_seconds: 0, ..plan("private:mysql") });
+        assert_eq!(line, "plimsoll quickstart --server mysql --connections 1,8 --time 10s --table-size 100");
+    }
+
+    /// The words that a shell makes of a line.
+    fn words(line: &str) -> Vec<String> {
+        let script = line.replacen("plimsoll", "printf '%s\\0'", 1);
+        let out = Command::new("sh").args(["-c", &script]).current_dir("/").output().expect("a shell");
+        assert!(out.status.success() && out.stderr.is_empty(), "{line}: {out:?}");
+        let text = String::from_utf8(out.stdout).expect("text");
+        text.split_terminator('\0').map(str::to_owned).collect()
+    }
+
+    const EVIL: [&str; 6] =
+        ["a'; touch /tmp/x; '", "$(id)`id`", "--allow-commands", "", "two\nlines \u{1b}[2J\u{202e}", "*~!#&|<>\"\\"];
+
+    #[test]
+    fn a_shell_gives_every_recorded_word_back() {
+        for evil in EVIL {
+            let mut of_run = plan(evil);
+            of_run.protocol = evil.to_owned();
+            of_run.params.insert("mysql_storage_engine".to_owned(), evil.to_owned());
+            let expected = |name: &str| match evil.starts_with('-') {
+                true => vec![format!("--{name}={evil}")],
+                false => vec![format!("--{name}"), evil.to_owned()],
+            };
+            let found = words(&of("first", &of_run));
+            for name in ["target", "protocol", "mysql-storage-engine"] {
+                assert!(found.windows(expected(name).len()).any(|words| words == expected(name)), "{name}: {found:?}");
+            }
+            let options = found.iter().filter(|word| word.starts_with("--")).count();
+            assert_eq!(options, 9, "nothing else is an option: {found:?}");
+            let found = words(&storage(&json!({ "directory": evil, "suite": evil, "probes": [evil, 3, 4] })));
+            let operand = if evil.starts_with('-') { format!("./{evil}") } else { evil.to_owned() };
+            assert_eq!(found[..2], ["io".to_owned(), operand], "{found:?}");
+            assert!(found.windows(expected("suite").len()).any(|words| words == expected("suite")), "{found:?}");
+            assert_eq!(found[found.len() - 2..], ["--probes", "3,4"]);
+        }
+    }
+
+    #[test]
+    fn only_parameters_of_the_workload_are_pasted() {
+        for evil in ["x; touch /tmp/x", "$(id)", "allow-commands", "warehouses", "tables=1 --target x", ""] {
+            let mut forged = plan("private");
+            forged.params.insert(evil.to_owned(), "1".to_owned());
+            assert_eq!(of("first", &forged), of("first", &plan("private")), "{evil}");
+            let unknown = RunPlan { workload: evil.to_owned(), ..forged };
+            let found = words(&of("first", &unknown));
+            assert_eq!(found[..2], ["run", evil]);
+            assert!(!found.iter().any(|word| word.starts_with("--table")), "{found:?}");
+        }
+    }
+}

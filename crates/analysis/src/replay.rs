@@ -1,0 +1,43 @@
+//! A schedule that is told what was recorded.
+
+use plimsoll_model::lab::TrialStatus;
+use plimsoll_plan::lab::TrialPlan;
+use plimsoll_record::read::{RecordingView, TrialView};
+use plimsoll_schedule::{EndedTrial, Prospect, Prospects, Schedule};
+
+/// Tells the schedule of the trials that came to their end, up to the first that it did not ask for.
+pub fn replayed(whole: &[&TrialView], schedule: &mut dyn Schedule) -> Vec<EndedTrial> {
+    let mut ended = Vec::new();
+    for recorded in whole {
+        let trial = schedule.next().filter(|trial| is_of(trial, recorded));
+        let Some((trial, outcome)) = trial.zip(recorded.outcome.clone()) else { break };
+        let told = EndedTrial { trial, outcome };
+        schedule.tell(told.clone());
+        ended.push(told);
+    }
+    ended
+}
+
+/// What was known of the rungs before they were tried, as the lab wrote it down when it began.
+pub fn prospects(view: &RecordingView) -> Prospects {
+    let rungs = view.events.iter().filter(|event| event.kind == "rung_left_out");
+    let prospect = |detail: &serde_json::Value| {
+        let text = |key: &str| detail[key].as_str().map(str::to_owned);
+        let why = text("why")?;
+        let prospect = if detail["removed"] == true { Prospect::Removed(why) } else { Prospect::Unsafe(why) };
+        Some(((text("variant")?, text("rung")?), prospect))
+    };
+    rungs.filter_map(|event| prospect(&event.detail)).collect()
+}
+
+/// Whether a trial came to its end by itself.
+pub fn has_ended(trial: &TrialView) -> bool {
+    trial.outcome.as_ref().is_some_and(|outcome| outcome.status != TrialStatus::Interrupted)
+}
+
+/// Whether this is what was recorded there.
+pub fn is_of(trial: &TrialPlan, recorded: &TrialView) -> bool {
+    let facts = &recorded.facts;
+    (facts.index, &facts.variant, &facts.point, facts.round)
+        == (trial.index, &trial.label, &trial.point.label(), trial.round)
+}

@@ -1,0 +1,207 @@
+//! One trial of a recording, judged: what it measured, what limited it, what a transaction cost.
+
+use crate::{asked, latency, unfinished};
+use plimsoll_diagnosis::Observed;
+use plimsoll_model::diagnosis::{Cost, Diagnosis, StorageUse};
+use plimsoll_model::lab::{PhaseSpan, TrialOutcome, TrialStatus};
+use plimsoll_model::summary::Point;
+use plimsoll_model::{Caveat, Flavour};
+use plimsoll_plan::knowledge;
+use plimsoll_plan::knowledge::durability::durability;
+use plimsoll_plan::knowledge::value::in_effect;
+use plimsoll_record::read::TrialView;
+use plimsoll_record::{RecordError, Setting};
+use plimsoll_report::SettingRow;
+use plimsoll_report::subject::{Durable, Series, Trial};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What limited a trial, of a run or of a lab; none if it did not come to be measured, or cannot be read.
+pub fn diagnosis(trial: &TrialView) -> Option<Diagnosis> {
+    let point = point(trial).ok()??;
+    Some(judge(trial, &point).diagnosis)
+}
+
+/// What a trial measured: as it summed it up itself, else from its seconds.
+///
+/// # Errors
+/// If the histograms cannot be read.
+pub fn point(trial: &TrialView) -> Result<Option<Point>, RecordError> {
+    match trial.outcome.as_ref().and_then(|outcome| outcome.point.clone()) {
+        Some(point) => Ok(Some(point)),
+        None => unfinished::point(trial, loops(trial)),
+    }
+}
+
+/// What follows from the samples of a trial.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    pub diagnosis: Diagnosis,
+    /// Of one transaction.
+    pub cost: Cost,
+    /// Of a network lane.
+    pub storage: Option<StorageUse>,
+    /// Beside those that the trial found itself.
+    pub caveats: Vec<Caveat>,
+}
+
+/// What limited `point`, which `trial` measured, what a transaction of it cost, and what its samples say against it.
+pub fn judge(trial: &TrialView, point: &Point) -> Judged {
+    let settings = effective(trial);
+    let observed = Observed {
+        point,
+        intervals: &trial.intervals,
+        host: &trial.host,
+        server: &trial.server,
+        status: &trial.status,
+        storage: &trial.storage,
+        settings: &settings,
+    };
+    let diagnosis = plimsoll_diagnosis::diagnose(&observed);
+    let caveats = plimsoll_diagnosis::caveats::caveats(&observed, &diagnosis);
+    let (cost, storage) = (plimsoll_diagnosis::cost::cost(&observed), plimsoll_diagnosis::storage_use(&observed));
+    Judged { diagnosis, cost, storage, caveats }
+}
+
+/// How a trial ended, and why if it is not done.
+pub(super) type End = (TrialStatus, Option<String>);
+
+/// What was read of histograms; where that failed nothing, and why is `missing`.
+pub(super) fn readable<T>(found: Result<Option<T>, RecordError>, missing: &mut Vec<String>) -> Option<T> {
+    found.unwrap_or_else(|error| {
+        let why = format!("{error}: what the histograms of this trial tell is left out");
+        if !missing.contains(&why) {
+            missing.push(why);
+        }
+        None
+    })
+}
+
+/// The trial with everything that a report shows of it. `point` is what it measured; what cannot be read is told to
+/// `missing`.
+pub(super) fn trial(view: &TrialView, point: Option<Point>, (status, why): End, missing: &mut Vec<String>) -> Trial {
+    let asked = unfinished::asked(view);
+    let judged = point.as_ref().map(|point| judge(view, point));
+    let (diagnosis, cost, storage, found) = match judged {
+        Some(judged) => (Some(judged.diagnosis), judged.cost, judged.storage, judged.caveats),
+        None => (None, Cost::default(), None, Vec::new()),
+    };
+    let open_loop = point.as_ref().is_some_and(|point| point.response_ms.is_some());
+    let outcome = view.outcome.as_ref();
+    let latency =
+        unfinished::window(view).and_then(|window| readable(latency::latency(view, window, open_loop), missing));
+    Trial {
+        index: view.facts.index,
+        variant: view.facts.variant.clone(),
+        base: base(view).to_owned(),
+        workload: view.facts.parameters["workload"].as_str().unwrap_or_default().to_owned(),
+        parameters: parameters(view),
+        cpus: view.facts.parameters["trial"]["variant"]["cpus"].as_array().map(Vec::len),
+        connections: asked.connections,
+        rate_offered: asked.rate,
+        round: view.facts.round,
+        status,
+        why,
+        caveats: outcome.iter().flat_map(|outcome| &outcome.caveats).cloned().chain(found).collect(),
+        latency,
+        point,
+        io: view.io.clone().map(Box::new),
+        diagnosis,
+        cost,
+        storage,
+        phases: outcome.map_or_else(|| phases(view), |outcome| outcome.phases.clone()),
+        restored: outcome.and_then(|outcome| outcome.restored.clone()),
+        recovery_seconds: outcome.and_then(|outcome| Some(outcome.recovery.as_ref()?.seconds)),
+        proofs: outcome.map(|outcome| outcome.proofs.clone()).unwrap_or_default(),
+        settings: settings(view),
+        durability: durable(view),
+        series: series(view),
+    }
+}
+
+fn parameters(view: &TrialView) -> BTreeMap<String, String> {
+    let params = view.facts.parameters["params"].as_object().into_iter().flatten();
+    params.map(|(name, value)| (name.clone(), asked::shown(value))).collect()
+}
+
+/// The variant of the plan that a trial belongs to: `fc` of `fc/pool-6g/with`.
+pub(super) fn base(view: &TrialView) -> &str {
+    view.facts.parameters["trial"]["variant"]["name"].as_str().unwrap_or(&view.facts.variant)
+}
+
+/// How a trial of a lab ended; one without an outcome was under way when the recording ends.
+pub(super) fn end(outcome: Option<&TrialOutcome>) -> End {
+    match outcome {
+        Some(outcome) => (outcome.status, outcome.why.clone()),
+        None => (TrialStatus::Interrupted, Some("the recording ends in the midst of it".to_owned())),
+    }
+}
+
+/// Phases as the intervals tell them, where nobody wrote them down.
+fn phases(view: &TrialView) -> Vec<PhaseSpan> {
+    let mut spans: Vec<PhaseSpan> = Vec::new();
+    for interval in &view.intervals {
+        match spans.last_mut().filter(|span| span.phase == interval.phase) {
+            Some(span) => span.seconds += interval.seconds,
+            None => spans.push(PhaseSpan { phase: interval.phase, t_ns: interval.t_ns, seconds: interval.seconds }),
+        }
+    }
+    spans
+}
+
+fn series(view: &TrialView) -> Series {
+    Series {
+        intervals: view.intervals.clone(),
+        host: view.host.clone(),
+        server: view.server.clone(),
+        status: view.status.clone(),
+        storage: view.storage.clone(),
+        collectors: view.collectors.clone(),
+    }
+}
+
+/// Values of the running server by name.
+pub(super) fn effective(view: &TrialView) -> BTreeMap<String, String> {
+    let value = |(name, setting): (&String, &Setting)| Some((name.clone(), setting.effective.clone()?));
+    view.settings.iter().filter_map(value).collect()
+}
+
+/// Settings that decide what a commit survives, and what their values cost.
+fn durable(view: &TrialView) -> BTreeMap<String, Durable> {
+    let variables = effective(view);
+    let flavour = Flavour::from_version_text(variables.get("version").map_or("", String::as_str));
+    let mut costly = knowledge::risks_by_variable(&variables, flavour);
+    let mut names: BTreeSet<String> = durability(&variables).into_keys().collect();
+    names.extend(costly.keys().cloned());
+    let value = |name: &str| variables.get(name).cloned().unwrap_or_default();
+    names
+        .into_iter()
+        .map(|name| {
+            let durable = Durable { value: value(&name), risks: costly.remove(&name).unwrap_or_default() };
+            (name, durable)
+        })
+        .collect()
+}
+
+/// Settings that somebody asked for, and those that decide what a commit survives.
+fn settings(view: &TrialView) -> Vec<SettingRow> {
+    let durable = durability(&effective(view));
+    let shown = |(name, setting): &(&String, &Setting)| setting.requested.is_some() || durable.contains_key(*name);
+    let row = |(name, setting): (&String, &Setting)| SettingRow {
+        name: name.clone(),
+        requested: setting.requested.clone(),
+        effective: setting.effective.clone(),
+        origin: setting.origin.clone(),
+        differs: setting
+            .requested
+            .as_ref()
+            .zip(setting.effective.as_ref())
+            .is_some_and(|(wanted, has)| !in_effect(name, wanted, has)),
+    };
+    view.settings.iter().filter(shown).map(row).collect()
+}
+
+/// Threads of the load generator.
+fn loops(trial: &TrialView) -> usize {
+    let asked = trial.facts.parameters["trial"]["variant"]["load"]["loops"].as_u64();
+    asked.and_then(|loops| usize::try_from(loops).ok()).unwrap_or(1)
+}

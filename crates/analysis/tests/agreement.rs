@@ -1,0 +1,124 @@
+//! The page of a lab and `plimsoll compare` say the same of two of its variants.
+
+use jiff::{SignedDuration, Timestamp};
+use plimsoll_analysis::compare::{Compared, compare};
+use plimsoll_measures::lab::summary;
+use plimsoll_model::Estimate;
+use plimsoll_model::comparison::{Comparison, Design, Row, Verdict};
+use plimsoll_model::lab::LabSummary;
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::{Order, TrialPlan};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_record::{Manifest, Recording, Status, TrialFacts};
+use plimsoll_schedule::{EndedTrial, Prospects};
+use plimsoll_testkit::servers;
+use plimsoll_testkit::simulated::*;
+use serde_json::json;
+
+/// What both say of the same trials, `other` against `base`.
+fn both(plan: &LabPlan, all: &[EndedTrial], equivalence: Option<f64>) -> (LabSummary, Comparison) {
+    let home = servers::home();
+    let start: Timestamp = "2026-11-21T19:30:00Z".parse().unwrap();
+    let manifest =
+        Manifest::new("simulated", "0.1.0", start, 1, serde_json::to_value(plan).unwrap(), json!({"cpus": 2}));
+    let mut recording = Recording::create(home.path(), manifest).unwrap();
+    for EndedTrial { trial, outcome } in all {
+        let facts = TrialFacts {
+            index: trial.index,
+            variant: trial.label.clone(),
+            point: trial.point.label(),
+            round: trial.round,
+            started: start + SignedDuration::from_secs(20 * i64::from(trial.index)),
+            parameters: json!({"workload": "tpcc", "params": {}, "point": trial.point}),
+        };
+        recording.trial(&facts).unwrap().outcome(outcome).unwrap();
+    }
+    let found = summary(plan, &Prospects::new(), all);
+    recording.lab_summary(&found).unwrap();
+    recording.finish(Status::Done, start + SignedDuration::from_secs(10_000)).unwrap();
+    drop(recording);
+    match compare(home.path(), "simulated:base", "simulated:other", equivalence).unwrap() {
+        Compared::Runs(compared) => (found, *compared),
+        Compared::Storage(found) => panic!("trials were taken for storage: {found:?}"),
+    }
+}
+
+#[track_caller]
+fn near(a: Option<f64>, b: Option<f64>) {
+    match (a, b) {
+        (Some(a), Some(b)) => assert!((a - b).abs() <= 1e-9 * a.abs().max(1.0), "{a} and {b}"),
+        (a, b) => assert_eq!(a, b),
+    }
+}
+
+#[track_caller]
+fn same(a: &Estimate, b: &Estimate) {
+    near(Some(a.value), Some(b.value));
+    near(a.low, b.low);
+    near(a.high, b.high);
+    near(Some(a.confidence), Some(b.confidence));
+    assert_eq!(a.method, b.method);
+}
+
+#[track_caller]
+fn same_row(a: &Row, b: &Row) {
+    assert_eq!((a.connections, a.metric, a.verdict), (b.connections, b.metric, b.verdict));
+    assert_eq!(a.pairs_needed, b.pairs_needed);
+    near(Some(a.a), Some(b.a));
+    near(Some(a.b), Some(b.b));
+    near(a.detectable, b.detectable);
+    same(&a.change, &b.change);
+}
+
+#[track_caller]
+fn agree(plan: &LabPlan, all: &[EndedTrial]) -> Verdict {
+    let (lab, compared) = both(plan, all, None);
+    let of_lab = &lab.comparisons[0];
+    assert_eq!((of_lab.a.as_str(), of_lab.b.as_str(), of_lab.design), ("base", "other", compared.design));
+    near(Some(of_lab.equivalence), Some(compared.equivalence));
+    same(of_lab.floor.as_ref().unwrap(), compared.a.noise_floor.as_ref().unwrap());
+    same_row(&of_lab.rows[0], &compared.headline);
+    for row in &compared.rows {
+        let known = |of: &&Row| (of.connections, of.metric) == (row.connections, row.metric);
+        same_row(of_lab.rows.iter().find(known).expect("the lab has it as well"), row);
+    }
+    compared.headline.verdict
+}
+
+#[test]
+fn a_lab_and_a_comparison_of_its_variants_agree() {
+    let points = [CLOSED, LoadPoint { connections: 32, rate: None }];
+    let mut verdicts = Vec::new();
+    for (seed, factor, order, names) in [
+        (3, 0.8, Order::Interleaved, &["base", "other"][..]),
+        (4, 1.0, Order::Interleaved, &["base", "other", "third", "fourth"]),
+        (5, 0.96, Order::Interleaved, &["base", "other", "third", "fourth"]),
+        (6, 1.04, Order::Sequential, &["base", "other"]),
+        (7, 1.0, Order::Sequential, &["base", "other"]),
+    ] {
+        for points in [&points[..1], &points[..]] {
+            let mut plan = plan(seed, 6, names.iter().map(|name| variant(name, points)).collect());
+            plan.procedure.order = order;
+            let server = |trial: &TrialPlan| match (trial.label.as_str(), trial.round) {
+                // One that failed takes its partner with it, in both.
+                ("other", 2) if seed == 5 => failed("the server died"),
+                (label, _) => {
+                    let factor = if label == "other" { factor } else { 1.0 };
+                    reached(1000.0 * factor * noise(seed, trial, 0.02), 5.0 * noise(seed + 50, trial, 0.05))
+                }
+            };
+            let all = run(&plan, &Prospects::new(), server);
+            verdicts.push(agree(&plan, &all));
+            let design = if order == Order::Sequential { Design::Unpaired } else { Design::Paired };
+            assert_eq!(both(&plan, &all, None).1.design, design);
+        }
+    }
+    assert!(verdicts.contains(&Verdict::Lower) && verdicts.iter().any(|of| *of != Verdict::Lower), "{verdicts:?}");
+}
+
+#[test]
+fn a_bound_that_somebody_gave_is_taken() {
+    let plan = plan(3, 6, vec![variant("base", &[CLOSED]), variant("other", &[CLOSED])]);
+    let all = run(&plan, &Prospects::new(), |trial| reached(1000.0 * noise(3, trial, 0.02), 5.0));
+    assert_eq!(both(&plan, &all, Some(0.3)).1.equivalence, 0.3);
+}

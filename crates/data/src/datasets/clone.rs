@@ -1,0 +1,104 @@
+//! MySQL's own copy of a running server: the clone plugin.
+
+use super::source::{Source, connect};
+use crate::DataError;
+use crate::dataset::literal;
+use plimsoll_engine::Failure;
+use plimsoll_engine::control::Control;
+use plimsoll_watch::Watcher;
+use std::path::Path;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::Duration;
+
+const LIBRARY: &str = "mysql_clone.so";
+/// Large data take a while.
+const COPIED_WITHIN: Duration = Duration::from_secs(24 * 3600);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What keeps the server from cloning itself; none if nothing does.
+///
+/// # Errors
+/// [`DataError::Environment`] if it does not answer.
+pub fn lacks(control: &mut Control) -> Result<Option<String>, DataError> {
+    if is_installed(control)? {
+        return Ok(None);
+    }
+    let rows = control.rows("SELECT @@plugin_dir").map_err(|failure| sql(&failure))?;
+    let directory = rows.single().unwrap_or_default();
+    let there = Path::new(directory).join(LIBRARY).is_file();
+    Ok((!there).then(|| {
+        format!("`{LIBRARY}` is not in `{directory}`; MySQL has it since 8.0.17, in the package `mysql-server-core`")
+    }))
+}
+
+/// Makes the new directory `to` a copy of the data of `source`. Returns whether the plugin was installed for it: then
+/// the copy says so too, though the server has been rid of it again.
+///
+/// # Errors
+/// [`DataError::Environment`] with the server's words; [`DataError::Interrupted`].
+pub fn copy(source: &mut Source, to: &Path, watcher: &mut dyn Watcher) -> Result<bool, DataError> {
+    let installed = !is_installed(&mut source.control)?;
+    if installed {
+        let install = format!("INSTALL PLUGIN clone SONAME '{LIBRARY}'");
+        source.control.run(&install).map_err(|failure| sql(&failure))?;
+    }
+    let copied = run(source, to, watcher);
+    let removed = match installed {
+        true => uninstall(&mut source.control),
+        false => Ok(()),
+    };
+    copied.and(removed).map(|()| installed)
+}
+
+/// Takes the plugin out of a server.
+///
+/// # Errors
+/// [`DataError::Environment`] with the server's words.
+pub fn uninstall(control: &mut Control) -> Result<(), DataError> {
+    control.run("UNINSTALL PLUGIN clone").map(drop).map_err(|failure| sql(&failure))
+}
+
+fn is_installed(control: &mut Control) -> Result<bool, DataError> {
+    let query =
+        "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name = 'clone' AND plugin_status = 'ACTIVE'";
+    let rows = control.rows(query).map_err(|failure| sql(&failure))?;
+    Ok(rows.single() == Some("1"))
+}
+
+/// The statement goes over a connection of its own, so that it can be ended.
+fn run(source: &mut Source, to: &Path, watcher: &mut dyn Watcher) -> Result<(), DataError> {
+    let (connected, id) = mpsc::channel();
+    let copied = thread::scope(|scope| {
+        let cloning = scope.spawn(|| execute(&source.socket, to, connected));
+        let id = id.recv().ok();
+        while !cloning.is_finished() {
+            if let Some(id) = id.as_ref().filter(|_| watcher.interrupted()) {
+                // One that has ended needs no killing.
+                let _ = source.control.run(&format!("KILL QUERY {id}"));
+            }
+            thread::sleep(LOOK);
+        }
+        cloning.join()
+    });
+    match copied {
+        _ if watcher.interrupted() => Err(DataError::Interrupted),
+        Ok(copied) => copied,
+        Err(_) => Err(DataError::Environment("the thread that clones died; this is a bug".to_owned())),
+    }
+}
+
+/// Clones, and tells the connection's number before.
+fn execute(socket: &Path, to: &Path, connected: Sender<String>) -> Result<(), DataError> {
+    let mut control = connect(socket)?;
+    control.set_limit(COPIED_WITHIN);
+    let rows = control.rows("SELECT CONNECTION_ID()").map_err(|failure| sql(&failure))?;
+    // Whoever listens waits for it.
+    let _ = connected.send(rows.single().unwrap_or_default().to_owned());
+    let statement = format!("CLONE LOCAL DATA DIRECTORY = {}", literal(&to.to_string_lossy()));
+    control.run(&statement).map(drop).map_err(|failure| sql(&failure))
+}
+
+fn sql(failure: &Failure) -> DataError {
+    DataError::sql("copying with MySQL's clone plugin", failure)
+}

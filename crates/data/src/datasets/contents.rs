@@ -1,0 +1,74 @@
+//! What a server holds of Plimsoll's making: the datasets of all its databases, by their markers.
+
+use crate::DataError;
+use crate::dataset::{Marker, State, TABLE, markers};
+use plimsoll_engine::control::Control;
+use plimsoll_server::snapshot::store::Content;
+use plimsoll_wire::text::identifier;
+use plimsoll_workloads::chosen::{Chosen, of_family};
+
+/// A dataset of a family, in a database.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    pub database: String,
+    pub marker: Marker,
+}
+
+/// The parameters of data that a workload loads otherwise by itself, by name and with their values.
+///
+/// All of them if this version of Plimsoll has no such workload.
+pub fn chosen_parameters(content: &Content) -> Vec<(&str, &serde_json::Value)> {
+    let defaults = of_family(&content.family).and_then(|name| Chosen::new(name, &[], None).ok());
+    let defaults = defaults.map(|chosen| chosen.dataset(content.seed).parameters()).unwrap_or_default();
+    let all = content.parameters.iter();
+    all.filter(|(name, value)| defaults.get(*name) != Some(value)).map(|(name, value)| (name.as_str(), value)).collect()
+}
+
+impl Found {
+    /// As the store describes it.
+    pub fn content(&self) -> Content {
+        let description = &self.marker.description;
+        Content {
+            database: self.database.clone(),
+            family: self.marker.family.clone(),
+            parameters: description.parameters.clone(),
+            seed: description.seed,
+        }
+    }
+
+    /// A workload of its family, over all of its data.
+    ///
+    /// # Errors
+    /// [`DataError::Environment`] if this version of Plimsoll has none; [`DataError::Workload`] if the parameters are not
+    /// accepted.
+    pub fn workload(&self) -> Result<Chosen, DataError> {
+        let unknown = || DataError::Environment(format!("no workload has data of the family `{}`", self.marker.family));
+        let name = of_family(&self.marker.family).ok_or_else(unknown)?;
+        let loaded = || self.marker.description.loaded();
+        Ok(Chosen::new(name, &[], Some(loaded()))?.over_all(loaded())?)
+    }
+}
+
+/// All datasets of all databases.
+///
+/// # Errors
+/// [`DataError::Refused`] if one of them is still being loaded, [`DataError::Environment`] if the server does not answer.
+pub fn found(control: &mut Control) -> Result<Vec<Found>, DataError> {
+    let query = format!("SELECT table_schema FROM information_schema.tables WHERE table_name = '{TABLE}' ORDER BY 1");
+    let failed = |failure| DataError::sql("looking for data", &failure);
+    let databases = control.rows(&query).map_err(failed)?;
+    let mut all = Vec::new();
+    for database in databases.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
+        control.run(&format!("USE {}", identifier(&database))).map_err(failed)?;
+        for marker in markers(control)? {
+            if marker.state == State::Loading {
+                return Err(DataError::Refused(format!(
+                    "the load of `{}` in the database `{database}` has not ended; a copy of it could not be checked",
+                    marker.family
+                )));
+            }
+            all.push(Found { database: database.clone(), marker });
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,154 @@
+//! Loads a dataset: tables, then rows in chunks by several connections, then indexes, then foreign keys. Each chunk
+//! and its mark are one transaction, so a load that was killed goes on where it stopped.
+
+mod prepare;
+mod work;
+mod worker;
+
+use crate::DataError;
+use crate::dataset::{self, State};
+use crate::instance::{self, put_back};
+use crate::target::OpenTarget;
+use plimsoll_watch::{Event, LoadProgress, Watcher};
+use plimsoll_wire::text::identifiers;
+use plimsoll_workloads::dataset::Dataset;
+use prepare::{Prepared, prepare};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use work::Work;
+use worker::Shared;
+
+const TICK: Duration = Duration::from_millis(100);
+/// "Duplicate key name": an index that was built before a kill and not marked.
+const INDEX_EXISTS: u16 = 1061;
+
+/// What a load did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// Rows that are there now.
+    pub rows: u64,
+    /// Those of them that an earlier load left; about, where rows are made several at once.
+    pub rows_before: u64,
+    pub elapsed: Duration,
+    pub resumed: bool,
+    /// `LOAD DATA LOCAL`, or `INSERT` where the server refuses that.
+    pub method: &'static str,
+    /// Why the stored procedures are missing, in the server's words, where it refused to make them.
+    pub without_routines: Option<String>,
+}
+
+impl Loaded {
+    /// Rows of this load per second, indexes included.
+    pub fn rows_per_second(&self) -> f64 {
+        (self.rows - self.rows_before) as f64 / self.elapsed.as_secs_f64().max(1e-3)
+    }
+}
+
+/// Loads `dataset` over `threads` connections. A private server has other settings meanwhile.
+///
+/// # Errors
+/// [`DataError::Refused`] if the data, or tables of others, are there already; [`DataError::Environment`] if the
+/// server fails, the disk is too small or a setting cannot be put back; [`DataError::Interrupted`], and then the next
+/// load goes on.
+pub fn load(
+    target: &mut OpenTarget,
+    dataset: &dyn Dataset,
+    threads: usize,
+    watcher: &mut dyn Watcher,
+) -> Result<Loaded, DataError> {
+    let started = Instant::now();
+    put_back(target)?;
+    let prepared = prepare(target, dataset)?;
+    let loaded = match instance::change(target, dataset.family()) {
+        Ok(()) => fill(target, dataset, threads, prepared, started, watcher),
+        Err(error) => Err(error),
+    };
+    let loaded = match (loaded, put_back(target)) {
+        (Err(DataError::Environment(text)), _) if target.epitaph().is_some() => return Err(explained(target, text)),
+        (Err(DataError::Environment(text)), Err(error)) => Err(DataError::Environment(format!("{text}; and {error}"))),
+        (_, Err(error)) => Err(error),
+        (loaded, Ok(())) => loaded,
+    }?;
+    analyze(target, dataset)?;
+    dataset::set_state(&mut target.control, dataset.family(), State::Loaded)?;
+    Ok(Loaded { elapsed: started.elapsed(), ..loaded })
+}
+
+/// Fresh statistics of all tables, so that plans do not depend on how far the server's own sampling has come.
+fn analyze(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<(), DataError> {
+    let names = dataset.tables().into_iter().map(|table| table.name);
+    let statement = format!("ANALYZE TABLE {}", identifiers(names));
+    target.control.rows(&statement).map_err(|failure| DataError::sql("making statistics of the tables", &failure))?;
+    Ok(())
+}
+
+fn fill(
+    target: &OpenTarget,
+    dataset: &dyn Dataset,
+    threads: usize,
+    prepared: Prepared,
+    started: Instant,
+    watcher: &mut dyn Watcher,
+) -> Result<Loaded, DataError> {
+    let tables = dataset.tables();
+    let after_all = dataset.after_all();
+    let work = Work::new(&tables, after_all.len(), &prepared.done);
+    let (rows_before, rows_total) = (work.rows_done, tables.iter().map(|table| table.rows).sum());
+    let shared = Shared {
+        dataset,
+        tables: &tables,
+        after_all,
+        endpoint: target.load_endpoint(),
+        rows: AtomicU64::new(rows_before),
+        work: Mutex::new(work),
+        stop: AtomicBool::new(false),
+        inserts: AtomicBool::new(false),
+        resumed: prepared.resumed,
+    };
+    let failure = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(|| shared.worker())).collect();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            std::thread::sleep(TICK);
+            if watcher.interrupted() {
+                shared.stop.store(true, Ordering::Relaxed);
+            }
+            let doing = shared.work.lock().map_or("rows", |work| work.doing());
+            // What was there before is an estimate.
+            let rows = shared.rows.load(Ordering::Relaxed).min(rows_total);
+            watcher.tell(Event::Load(LoadProgress {
+                doing,
+                rows,
+                rows_before,
+                rows_total,
+                elapsed: started.elapsed(),
+            }));
+        }
+        let ends = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err(died())));
+        // All are joined before the first failure is looked at.
+        ends.collect::<Vec<_>>().into_iter().find_map(Result::err)
+    });
+    match failure {
+        Some(error) => Err(error),
+        None if watcher.interrupted() => Err(DataError::Interrupted),
+        None => Ok(Loaded {
+            rows: shared.rows.into_inner(),
+            rows_before,
+            elapsed: started.elapsed(),
+            resumed: prepared.resumed,
+            method: if shared.inserts.into_inner() { "INSERT" } else { "LOAD DATA LOCAL" },
+            without_routines: prepared.without_routines,
+        }),
+    }
+}
+
+fn died() -> DataError {
+    DataError::Environment("a loading thread died; this is a bug".to_owned())
+}
+
+fn explained(target: &OpenTarget, text: String) -> DataError {
+    match target.epitaph() {
+        Some(words) => DataError::Environment(format!("{text}; the server is gone; {words}")),
+        None => DataError::Environment(text),
+    }
+}

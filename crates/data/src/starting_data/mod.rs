@@ -1,0 +1,251 @@
+//! Identical starting data: a dataset is built once, kept, copied to where variants work, and restored before each
+//! trial.
+//!
+//! [`recipe`] is all that decides what a dataset holds, and so its name; [`build`] makes one, [`mod@restore`] puts it
+//! where the server of a trial will find it, [`layout`] knows which files lie elsewhere then and which settings the
+//! server needs to find them; [`server`] is where one is made and checked.
+
+mod build;
+mod copy;
+mod image;
+pub mod layout;
+pub mod recipe;
+mod restore;
+pub(crate) mod server;
+pub(crate) mod small_redo;
+
+use crate::DataError;
+pub use layout::layout_settings;
+use plimsoll_host::Home;
+use plimsoll_lanes::Lane;
+use plimsoll_model::Build;
+use plimsoll_plan::lab::{Setting, Variant};
+use plimsoll_plan::quantity;
+use plimsoll_server::snapshot::store::{self, BUILT, Description, Stored};
+use plimsoll_server::{Rig, ServerError};
+use plimsoll_watch::{Event, Watcher};
+use recipe::Recipe;
+pub use restore::restore;
+pub use server::checksums;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The rigs of a trial: one for the data, and one on each path of the layout, by that path.
+#[derive(Debug)]
+pub struct Rigs {
+    pub data: Rig,
+    pub apart: Vec<(PathBuf, Rig)>,
+    /// The lane that the data lie on, if they do.
+    pub lane: Option<Lane>,
+    /// Whether a lab has built that lane for itself: then nobody else keeps anything on it.
+    pub lane_is_ours: bool,
+}
+
+impl Rigs {
+    /// The rig on a path of the layout; on one that has none, the data's.
+    fn on(&self, path: &Path) -> &Rig {
+        self.apart.iter().find(|(on, _)| on == path).map_or(&self.data, |(_, rig)| rig)
+    }
+
+    /// Removes what a trial has left. The server must be down.
+    ///
+    /// # Errors
+    /// [`ServerError::Io`].
+    pub fn clear(&self) -> Result<(), ServerError> {
+        std::iter::once(&self.data).chain(self.apart.iter().map(|(_, rig)| rig)).try_for_each(Rig::clear)
+    }
+}
+
+/// The dataset that `variant` starts from, in the home or place where it works: found, copied there from elsewhere and
+/// proved equal, or built. `build` is the variant's server. No server may run in the rigs.
+///
+/// # Errors
+/// [`DataError::Refused`] if there is no dataset of the name that the plan gives, another build made it, or its settings
+/// are not the plan's; also if two are called so; else as those of servers and loads. What was half made is removed.
+pub fn obtain(
+    home: &Home,
+    rigs: &Rigs,
+    build: &Build,
+    variant: &Variant,
+    watcher: &mut dyn Watcher,
+) -> Result<Stored, DataError> {
+    let place = rigs.data.home();
+    match &variant.workload.dataset {
+        Some(name) => {
+            let stored = at_hand(home, place, name, watcher)?.ok_or_else(|| {
+                DataError::Refused(format!("{}: there is no dataset `{name}`", variant.at("workload.dataset")))
+            })?;
+            must_open(build, &stored)?;
+            fixed(&stored, &variant.config)?;
+            Ok(stored)
+        }
+        None => {
+            let recipe = Recipe::of(build, variant)?;
+            match at_hand(home, place, &recipe.id(), watcher)? {
+                Some(stored) => Ok(stored),
+                None => build::build(rigs, &recipe, watcher),
+            }
+        }
+    }
+}
+
+/// The dataset `id` in `place`, copied there if the home or another place has it.
+fn at_hand(home: &Home, place: &Home, id: &str, watcher: &mut dyn Watcher) -> Result<Option<Stored>, DataError> {
+    let here = store::find(place, id)?;
+    let copies: Vec<Stored> = store::list(home)?.into_iter().filter(|stored| stored.description.id == id).collect();
+    must_be_one(&copies)?;
+    match (here, copies.first()) {
+        (Some(stored), _) => Ok(Some(stored)),
+        (None, None) => Ok(None),
+        (None, Some(original)) => {
+            watcher.tell(Event::Doing(&format!("copying the dataset {id} to {}", place.path().display())));
+            stopped(store::duplicate(original, place, &mut || !watcher.interrupted())).map(|(copy, _)| Some(copy))
+        }
+    }
+}
+
+/// That what has one name is one dataset. The name of one that was built says all that decides what it holds, so it may
+/// have been built twice.
+fn must_be_one(copies: &[Stored]) -> Result<(), DataError> {
+    let [first, others @ ..] = copies else { return Ok(()) };
+    let made = |stored: &Stored| match stored.description.origin.as_str() {
+        BUILT => None,
+        _ => Some(stored.description.made.clone()),
+    };
+    let tells = |stored: &Stored| (made(stored), stored.description.checksums.clone());
+    match others.iter().find(|other| tells(other) != tells(first)) {
+        None => Ok(()),
+        Some(other) => Err(DataError::Refused(format!(
+            "two datasets are called `{}`, {} and {}, and they are not the same; save them under two names, or remove \
+             both with `plimsoll datasets rm`",
+            first.description.id,
+            first.directory.display(),
+            other.directory.display()
+        ))),
+    }
+}
+
+/// The settings that are fixed with the data of a dataset, as far as they are not `requested`.
+///
+/// # Errors
+/// [`DataError::Refused`] if another value is requested: no server would start with it.
+pub fn fixed(stored: &Stored, requested: &[Setting]) -> Result<Vec<(String, String)>, DataError> {
+    let mut settings = Vec::new();
+    for (name, value) in &stored.description.fixed {
+        match requested.iter().find(|setting| setting.name == *name) {
+            None => settings.push((name.clone(), value.clone())),
+            Some(asked) if same(&asked.value, value) => {}
+            Some(Setting { value: asked, at, .. }) => {
+                return Err(DataError::Refused(format!(
+                    "{at}: {name}: found {asked}; accepted is {value}, with which the dataset `{}` was made",
+                    stored.description.id
+                )));
+            }
+        }
+    }
+    Ok(settings)
+}
+
+/// `16K` is `16384`.
+fn same(asked: &str, value: &str) -> bool {
+    let size = |text: &str| quantity::size(text).ok();
+    asked.eq_ignore_ascii_case(value) || (size(asked).is_some() && size(asked) == size(value))
+}
+
+/// Which table of a trial is not as in the dataset that it started from, by `checksums` of `database.table`; none if
+/// all are, or none can be compared.
+pub fn unlike(stored: &Stored, checksums: &BTreeMap<String, String>) -> Option<String> {
+    let Description { id, checksums: kept, .. } = &stored.description;
+    let differing = |(table, sum): (&String, &String)| {
+        let expected = kept.get(table).filter(|expected| *expected != sum)?;
+        Some(format!("the table {table} has the checksum {sum}; in the dataset `{id}` it has {expected}"))
+    };
+    checksums.iter().find_map(differing)
+}
+
+fn must_open(build: &Build, stored: &Stored) -> Result<(), DataError> {
+    let made_by = &stored.description.build;
+    match build.may_open_data_of(made_by) {
+        true => Ok(()),
+        false => Err(DataError::Refused(format!(
+            "the dataset `{}` was made by {made_by}, and {build} may not open it; name the first as the build of the variant",
+            stored.description.id
+        ))),
+    }
+}
+
+/// A copy that somebody stopped was interrupted like everything else.
+fn stopped<T>(result: Result<T, ServerError>) -> Result<T, DataError> {
+    result.map_err(|error| match error {
+        ServerError::Interrupted { .. } => DataError::Interrupted,
+        other => DataError::Server(other),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::Flavour;
+    use plimsoll_plan::lab::Where;
+
+    fn stored(home: &Home, origin: &str, made: &str, sum: &str) -> Stored {
+        let build = Build { flavour: Flavour::MySql, version: "9.7.0".to_owned(), binary: "/bin/true".into() };
+        let description = Description {
+            plimsoll_dataset: 1,
+            id: "monday".to_owned(),
+            build,
+            fixed: [("innodb_page_size".to_owned(), "16384".to_owned())].into(),
+            contents: Vec::new(),
+            checksums: [("sbtest.sbtest1".to_owned(), sum.to_owned())].into(),
+            bytes: 1,
+            made: made.to_owned(),
+            origin: origin.to_owned(),
+        };
+        Stored { home: home.clone(), directory: home.datasets().join(made), description }
+    }
+
+    fn home() -> (tempfile::TempDir, Home) {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::resolve(|name| (name == "PLIMSOLL_HOME").then(|| directory.path().into())).unwrap();
+        (directory, home)
+    }
+
+    #[test]
+    fn two_datasets_of_one_name_are_told_apart() {
+        let (_directory, home) = home();
+        let copies = |origin: &str, (made, sum)| {
+            must_be_one(&[stored(&home, origin, "8:00", "1"), stored(&home, origin, made, sum)])
+        };
+        copies("clone", ("8:00", "1")).unwrap();
+        copies(BUILT, ("9:00", "1")).unwrap();
+        for (origin, other) in [("clone", ("9:00", "1")), ("clone", ("8:00", "2")), (BUILT, ("9:00", "2"))] {
+            let refused = copies(origin, other).unwrap_err().to_string();
+            assert!(refused.contains(&format!("datasets/{}", other.0)), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_is_fixed_with_the_data_is_set_and_nothing_else_is_accepted() {
+        let (_directory, home) = home();
+        let stored = stored(&home, "clone", "8:00", "1");
+        let asked = |value: &str| {
+            let (name, value) = ("innodb_page_size".to_owned(), value.to_owned());
+            fixed(&stored, &[Setting { name, value, at: Where::default(), from_file: false }])
+        };
+        assert_eq!(fixed(&stored, &[]).unwrap(), [("innodb_page_size".to_owned(), "16384".to_owned())]);
+        assert!(asked("16K").unwrap().is_empty());
+        let refused = asked("4K").unwrap_err().to_string();
+        assert!(refused.contains("4K") && refused.contains("16384") && refused.contains("monday"), "{refused}");
+    }
+
+    #[test]
+    fn a_table_that_is_not_as_it_was_is_named() {
+        let (_directory, home) = home();
+        let stored = stored(&home, "clone", "8:00", "1");
+        let sums = |table: &str, sum: &str| [(table.to_owned(), sum.to_owned())].into();
+        assert_eq!(unlike(&stored, &sums("sbtest.sbtest1", "1")), None);
+        assert_eq!(unlike(&stored, &sums("sbtest.other", "2")), None, "the dataset does not know it");
+        let found = unlike(&stored, &sums("sbtest.sbtest1", "2")).unwrap();
+        assert!(found.contains("sbtest.sbtest1") && found.contains("monday"), "{found}");
+    }
+}

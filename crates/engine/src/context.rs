@@ -1,0 +1,78 @@
+//! What the tasks of one loop share, and how they end it.
+
+use crate::catalogue::Catalogue;
+use crate::error::{Failure, Reason};
+use crate::executor::Reactor;
+use crate::meter::Meter;
+use crate::session::Session;
+use crate::source::{Source, Turn};
+use crate::spec::RunSpec;
+use crate::workload::Workload;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What the tasks of one loop share.
+pub struct Context<W> {
+    pub workload: Arc<W>,
+    pub spec: Arc<RunSpec>,
+    pub catalogue: Rc<Catalogue>,
+    pub meter: Rc<Meter>,
+    pub reactor: Rc<Reactor>,
+    /// Where transactions come from, unless connections send as fast as they are answered.
+    pub source: RefCell<Option<Source>>,
+    /// Slot of the task that wakes connections when something is due.
+    pub pacer: Cell<Option<usize>>,
+    /// Work that transactions have queued.
+    pub queued: RefCell<VecDeque<Turn>>,
+    /// Slots of connections that wait for an arrival.
+    pub idle: RefCell<VecDeque<usize>>,
+    /// Connections, and the pacer, that have not finished.
+    pub driving: Cell<usize>,
+    pub in_flight: Cell<usize>,
+    /// Set when no connection may begin another transaction.
+    pub stopping: Cell<bool>,
+    pub reason: RefCell<Option<Reason>>,
+}
+
+impl<W: Workload> Context<W> {
+    /// Ends the run for a reason; the first one is kept.
+    pub fn give_up(&self, reason: Reason) {
+        self.stopping.set(true);
+        self.reason.borrow_mut().get_or_insert(reason);
+        self.release_idle();
+    }
+
+    /// Ends the run because an exchange failed.
+    pub fn give_up_for(&self, session: &Session, failure: &Failure) {
+        match failure {
+            // Not an end in itself: the run is over, or another connection has told why.
+            Failure::Cancelled => {}
+            Failure::Server(message) => self.give_up(Reason::Statement {
+                statement: session.last_statement().to_owned(),
+                message: message.to_string(),
+            }),
+            other => self.give_up(Reason::Lost(other.to_string())),
+        }
+    }
+
+    /// From here to [`Context::end_exchange`] a server that keeps silent is noticed.
+    pub fn begin_exchange(&self, now_ns: u64) {
+        self.in_flight.set(self.in_flight.get() + 1);
+        if self.in_flight.get() == 1 {
+            self.reactor.begin_waiting(now_ns);
+        }
+    }
+
+    pub fn end_exchange(&self) {
+        self.in_flight.set(self.in_flight.get() - 1);
+    }
+
+    /// Lets idle connections look again.
+    pub fn release_idle(&self) {
+        for id in self.idle.borrow_mut().drain(..) {
+            self.reactor.nudge(id);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What to run against what.
+
+use crate::endpoint::Endpoint;
+use crate::statement::Protocol;
+use plimsoll_load::arrivals::Arrivals;
+use plimsoll_load::window::Limit;
+
+/// A run as a value.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    pub endpoint: Endpoint,
+    pub connections: usize,
+    pub loops: usize,
+    pub arrivals: Arrivals,
+    pub limit: Limit,
+    pub warmup_ns: u64,
+    pub seed: u64,
+    pub protocol: Protocol,
+    pub outage_limit_ns: u64,
+    pub ignore_errors: Vec<u16>,
+    /// A server of our own: when it is gone the run is over.
+    pub private: bool,
+    /// Asked on the first connection of each loop, once it is set up; its rows come with [`LoopEvent::Ready`].
+    pub ask: Option<&'static str>,
+}

@@ -1,0 +1,439 @@
+//! The seconds of one measurement, and the probe that they add up to. No mean or percentile stands alone: each is made
+//! by an estimator that gives its interval too, or says why there is none.
+
+use crate::counting::Counting;
+use crate::telemetry::Look;
+use hdrhistogram::Histogram;
+use plimsoll_load::tally::{Names, Tally};
+use plimsoll_measures::caveats::of_range;
+use plimsoll_model::Estimate;
+use plimsoll_model::io::{LatencyUs, Probe, Second};
+use plimsoll_model::samples::{DeviceSample, HostSample, StorageSample};
+use plimsoll_stats::batch_means::{Piece, ratio};
+use plimsoll_stats::latency::latency_ms;
+use plimsoll_stats::percentile::Clusters;
+use plimsoll_storage::measure::{READ_BYTES, WRITTEN_BYTES};
+use plimsoll_storage::op::Kind;
+use plimsoll_storage::probe::Step;
+use std::collections::BTreeMap;
+
+const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+const US_PER_NS: f64 = 1e-3;
+/// Buckets of the histograms by octave of the latency.
+const BUCKETS_PER_OCTAVE: f64 = 8.0;
+
+/// What is counted of the measured window so far.
+pub struct Seconds {
+    counting: Counting,
+    /// CPUs of the host.
+    cpus: f64,
+    /// Operations have a due time, so their response counts from it.
+    open_loop: bool,
+    /// Sum of the seconds.
+    window: Option<Tally>,
+    series: Vec<Second>,
+    /// By the path of the field of a [`Probe`] that is their ratio.
+    pieces: BTreeMap<String, Vec<Piece>>,
+    /// By kind of operation, in the order of [`Kind::ALL`].
+    service: Vec<Clusters>,
+    response: Vec<Clusters>,
+}
+
+impl Seconds {
+    pub fn new(counting: Counting, open_loop: bool, cpus: usize) -> Seconds {
+        Seconds {
+            counting,
+            cpus: cpus as f64,
+            open_loop,
+            window: None,
+            series: Vec::new(),
+            pieces: BTreeMap::new(),
+            service: Vec::new(),
+            response: Vec::new(),
+        }
+    }
+
+    /// Adds a second of the window, and what the machine did meanwhile.
+    pub fn add(&mut self, tally: &Tally, names: &Names, look: &Look) {
+        let seconds = tally.end_ns.saturating_sub(tally.start_ns) as f64 / 1e9;
+        let operations = self.counting.count(tally) as f64;
+        let counted = |counter: usize| tally.counted.get(counter).copied().unwrap_or(0) as f64;
+        let megabytes = (counted(READ_BYTES) + counted(WRITTEN_BYTES)) / 1e6;
+        self.piece("iops", operations, seconds);
+        self.piece("mb_per_second", megabytes, seconds);
+        self.piece("process_cpu_us_per_op", look.process_cpu.as_secs_f64() * 1e6, operations);
+        if let Some(host) = &look.host {
+            self.host(host, look, operations);
+        }
+        if let Some(device) = &look.device {
+            self.device(device, operations);
+        }
+        if let Some(storage) = &look.storage {
+            self.storage(storage, look.device.as_ref(), operations);
+        }
+        self.latencies(tally, names);
+        self.second(tally, seconds, operations);
+        match &mut self.window {
+            Some(window) => window.add(tally),
+            None => self.window = Some(tally.clone()),
+        }
+    }
+
+    /// Operations per second, second by second.
+    pub fn rates(&self) -> Vec<f64> {
+        self.series.iter().map(|second| second.iops).collect()
+    }
+
+    fn piece(&mut self, path: &str, numerator: f64, denominator: f64) {
+        let piece = Piece { numerator, denominator };
+        match self.pieces.get_mut(path) {
+            Some(pieces) => pieces.push(piece),
+            None => drop(self.pieces.insert(path.to_owned(), vec![piece])),
+        }
+    }
+
+    /// What a network lane took: requests to its storage server, which are those of the protocol where they are counted,
+    /// else reads and writes of the client's device, among which the kernel counts flushes that come alone; and CPU of
+    /// either side.
+    fn storage(&mut self, storage: &StorageSample, device: Option<&DeviceSample>, operations: f64) {
+        let counted = storage.operations.as_ref().map(|kinds| kinds.values().sum::<u64>());
+        let of_device = || device.map(|device| device.reads + device.writes);
+        if let Some(requests) = counted.or_else(of_device) {
+            self.piece("found.storage_requests_per_op", requests as f64, operations);
+        }
+        // Where there are files and no device, the storage server's disk is what has to be told of a sync.
+        let flushes = storage.server_device.and_then(|disk| disk.flushes).filter(|_| device.is_none());
+        if let Some(flushes) = flushes {
+            self.piece("flushes_per_op", flushes as f64, operations);
+        }
+        for (name, cpus) in [
+            ("storage_server_cpu_us_per_op", storage.server_cpu),
+            ("storage_client_cpu_us_per_op", storage.client_cpu),
+            ("storage_link_cpu_us_per_op", storage.link_cpu),
+        ] {
+            if let Some(cpus) = cpus {
+                self.piece(&format!("found.{name}"), 1e6 * cpus * storage.seconds, operations);
+            }
+        }
+    }
+
+    fn host(&mut self, host: &HostSample, look: &Look, operations: f64) {
+        let seconds = look.seconds;
+        let busy = (host.user + host.system) * self.cpus * seconds;
+        let lane = look.storage.as_ref().map_or(0.0, cpu_seconds);
+        self.piece("cpu_us_per_op", busy * 1e6, operations);
+        for (name, counted, of) in [
+            ("interrupts_per_second", host.interrupts as f64, seconds),
+            ("context_switches_per_second", host.context_switches as f64, seconds),
+            ("blocked", f64::from(host.processes_blocked), 1.0),
+            ("runnable", f64::from(host.processes_running), 1.0),
+            ("user_percent", 100.0 * host.user, 1.0),
+            ("system_percent", 100.0 * host.system, 1.0),
+            ("idle_percent", 100.0 * host.idle, 1.0),
+            ("iowait_percent", 100.0 * host.iowait, 1.0),
+            ("steal_percent", 100.0 * host.steal, 1.0),
+            // Ticks of the host and our own clock need not agree on a short piece.
+            ("cpus_of_others", (busy - look.process_cpu.as_secs_f64() - lane).max(0.0), seconds),
+        ] {
+            self.piece(&format!("found.{name}"), counted, of);
+        }
+    }
+
+    fn device(&mut self, device: &DeviceSample, operations: f64) {
+        if let Some(flushes) = device.flushes {
+            self.piece("flushes_per_op", flushes as f64, operations);
+        }
+        self.piece("device_bytes_per_op", (device.read_bytes + device.written_bytes) as f64, operations);
+        let requests = (device.reads + device.writes) as f64;
+        for (name, counted, of) in [
+            ("read_kb_per_second", device.read_bytes as f64 / 1e3, device.seconds),
+            ("written_kb_per_second", device.written_bytes as f64 / 1e3, device.seconds),
+            ("device_await_ms", device.await_ms.unwrap_or(0.0) * requests, requests),
+            ("device_in_flight", device.in_flight as f64, 1.0),
+            ("device_busy_percent", 100.0 * device.busy, 1.0),
+        ] {
+            self.piece(&format!("found.{name}"), counted, of);
+        }
+    }
+
+    fn latencies(&mut self, tally: &Tally, names: &Names) {
+        self.service.resize_with(names.transactions.len(), Clusters::default);
+        self.response.resize_with(names.transactions.len(), Clusters::default);
+        for (place, (name, kind)) in names.transactions.iter().zip(&tally.transactions).enumerate() {
+            self.latency(&format!("latency_us.{name}.mean"), &kind.service);
+            self.service[place].add(&kind.service);
+            if self.open_loop {
+                self.latency(&format!("response_us.{name}.mean"), &kind.response);
+                self.response[place].add(&kind.response);
+            }
+        }
+    }
+
+    fn latency(&mut self, path: &str, values: &Histogram<u64>) {
+        let count = values.len() as f64;
+        let sum_us = if values.is_empty() { 0.0 } else { values.mean() * count * US_PER_NS };
+        self.piece(path, sum_us, count);
+    }
+
+    fn second(&mut self, tally: &Tally, seconds: f64, operations: f64) {
+        let w0_ns = self.window.as_ref().map_or(tally.start_ns, |window| window.start_ns);
+        let latency = latency_ms(&self.counting.latency(tally));
+        let us = |ms: Option<f64>| ms.map(|ms| ms * 1e3);
+        self.series.push(Second {
+            t: tally.start_ns.saturating_sub(w0_ns) as f64 / 1e9,
+            iops: if seconds > 0.0 { operations / seconds } else { 0.0 },
+            p50_us: us(latency.p50),
+            p99_us: us(latency.p99),
+            max_us: us(latency.max),
+        });
+    }
+
+    /// The window as a probe; one without numbers if nothing was measured.
+    pub fn probe(&self, step: &Step) -> Probe {
+        let mut probe = unmeasured(step);
+        let Some(window) = &self.window else { return probe };
+        probe.seconds = window.end_ns.saturating_sub(window.start_ns) as f64 / 1e9;
+        probe.series.clone_from(&self.series);
+        for (place, kind) in window.transactions.iter().enumerate() {
+            let name = Kind::NAMES[place];
+            if kind.service.is_empty() {
+                continue;
+            }
+            probe.operations.insert(name.to_owned(), kind.service.len());
+            probe.latency_us.insert(name.to_owned(), latency_us(&kind.service));
+            probe.histogram.insert(name.to_owned(), buckets(&kind.service));
+            probe.caveats.extend(of_range(&kind.service, &format!("latencies of {name} in {}", step.id)));
+            probe.estimates.extend(percentiles(&format!("latency_us.{name}"), &self.service[place]));
+            if !kind.response.is_empty() {
+                probe.response_us.insert(name.to_owned(), latency_us(&kind.response));
+                probe.estimates.extend(percentiles(&format!("response_us.{name}"), &self.response[place]));
+            }
+        }
+        self.means(&mut probe);
+        probe
+    }
+
+    /// Each mean is the value of its estimate.
+    fn means(&self, probe: &mut Probe) {
+        let known = self.pieces.iter().filter_map(|(path, pieces)| Some((path.clone(), ratio(pieces).ok()?)));
+        probe.estimates.extend(known);
+        let mean = |path: &str| probe.estimates.get(path).map(|estimate| estimate.value);
+        probe.iops = mean("iops");
+        probe.mb_per_second = mean("mb_per_second");
+        probe.flushes_per_op = mean("flushes_per_op");
+        probe.device_bytes_per_op = mean("device_bytes_per_op");
+        probe.cpu_us_per_op = mean("cpu_us_per_op");
+        probe.process_cpu_us_per_op = mean("process_cpu_us_per_op");
+        let of_machine = |(path, estimate): (&String, &Estimate)| {
+            path.strip_prefix("found.").map(|name| (name.to_owned(), estimate.value))
+        };
+        probe.found.extend(probe.estimates.iter().filter_map(of_machine));
+    }
+}
+
+/// A probe of which nothing is known yet.
+pub fn unmeasured(step: &Step) -> Probe {
+    Probe {
+        probe: step.probe,
+        id: step.id.clone(),
+        name: step.name.to_owned(),
+        params: step.params.clone(),
+        ..Probe::default()
+    }
+}
+
+fn latency_us(values: &Histogram<u64>) -> LatencyUs {
+    let ms = latency_ms(values);
+    let us = |ms: Option<f64>| ms.map(|ms| ms * 1e3);
+    LatencyUs {
+        count: values.len(),
+        min: us(ms.min),
+        mean: us(ms.mean),
+        p50: us(ms.p50),
+        p90: us(ms.p90),
+        p95: us(ms.p95),
+        p99: us(ms.p99),
+        p999: us(ms.p999),
+        max: us(ms.max),
+    }
+}
+
+fn percentiles(field: &str, clusters: &Clusters) -> Vec<(String, Estimate)> {
+    let known = |(name, quantile): (&str, f64)| {
+        let found = clusters.percentile(quantile).ok()?;
+        Some((format!("{field}.{name}"), found.scaled(US_PER_NS)))
+    };
+    PERCENTILES.into_iter().filter_map(known).collect()
+}
+
+/// Counts by the upper ends of their buckets, microseconds; empty buckets are left out.
+fn buckets(values: &Histogram<u64>) -> Vec<(f64, u64)> {
+    let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
+    for at in values.iter_recorded() {
+        let us = at.value_iterated_to().min(values.max()) as f64 * US_PER_NS;
+        *counts.entry((us.log2() * BUCKETS_PER_OCTAVE).ceil() as i32).or_default() += at.count_at_value();
+    }
+    counts.into_iter().map(|(bucket, count)| ((f64::from(bucket) / BUCKETS_PER_OCTAVE).exp2(), count)).collect()
+}
+
+/// CPU time of a network lane's programs.
+fn cpu_seconds(storage: &StorageSample) -> f64 {
+    let sides = [storage.server_cpu, storage.client_cpu, storage.link_cpu];
+    storage.seconds * sides.into_iter().flatten().sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_load::tally::record;
+    use plimsoll_load::window::SECOND_NS;
+    use plimsoll_storage::probe::{Extent, page_read};
+    use std::time::Duration;
+
+    const NAMES: &[&str] = &["read", "write", "sync"];
+
+    fn step() -> Step {
+        let extent = Extent {
+            data_bytes: 64 << 20,
+            most_bytes: 64 << 20,
+            window_ns: SECOND_NS,
+            advising_ns: SECOND_NS,
+            full: false,
+            io_uring: true,
+            direct: true,
+            atomic: false,
+        };
+        page_read::steps(&extent).into_iter().next().expect("page reads have steps")
+    }
+
+    /// A second in which 100 reads took 200 µs each and 50 writes 400 µs each.
+    fn second(number: u64, names: &Names) -> Tally {
+        let mut tally = Tally::new(names.shape());
+        (tally.start_ns, tally.end_ns) = ((7 + number) * SECOND_NS, (8 + number) * SECOND_NS);
+        for (kind, count, ns) in [(Kind::Read, 100, 200_000), (Kind::Write, 50, 400_000)] {
+            for _ in 0..count {
+                record(&mut tally.transactions[kind as usize].service, ns);
+                record(&mut tally.transactions[kind as usize].response, ns + 1_000_000);
+            }
+        }
+        tally.counted = vec![100 * 16384, 50 * 16384];
+        tally
+    }
+
+    fn look() -> Look {
+        let host = HostSample { user: 0.25, system: 0.25, idle: 0.5, interrupts: 900, ..HostSample::default() };
+        let device =
+            DeviceSample { seconds: 1.0, reads: 100, flushes: Some(30), await_ms: Some(2.0), ..Default::default() };
+        let device = DeviceSample { read_bytes: 100 * 16384, written_bytes: 50 * 16384, ..device };
+        Look {
+            seconds: 1.0,
+            host: Some(host),
+            device: Some(device),
+            storage: None,
+            process_cpu: Duration::from_millis(15),
+        }
+    }
+
+    #[test]
+    fn a_network_lane_is_nobody_else_and_its_requests_are_counted() {
+        let disk = DeviceSample { seconds: 1.0, flushes: Some(40), ..Default::default() };
+        let storage = StorageSample {
+            seconds: 1.0,
+            server_cpu: Some(0.25),
+            client_cpu: Some(0.5),
+            server_device: Some(disk),
+            ..Default::default()
+        };
+        let with = |device: bool, operations: Option<u64>| {
+            let operations = operations.map(|count| [("WRITE".to_owned(), count)].into());
+            let storage = Some(StorageSample { operations, ..storage.clone() });
+            let look = look();
+            probe(4, Look { device: look.device.filter(|_| device), storage, ..look })
+        };
+        let (alone, block, files) = (probe(4, look()), with(true, None), with(false, Some(600)));
+        let others = |probe: &Probe| probe.found["cpus_of_others"];
+        assert!((others(&alone) - others(&block) - 0.75).abs() < 1e-9, "{:?}", block.found);
+        let (block_requests, file_requests) =
+            (block.found["storage_requests_per_op"], files.found["storage_requests_per_op"]);
+        assert!((file_requests / block_requests - 600.0 / 100.0).abs() < 1e-9, "reads and writes, or operations");
+        assert_eq!(files.flushes_per_op.map(|flushes| flushes > 0.0), Some(true), "those of the storage server's disk");
+        assert!(
+            !alone.found.contains_key("storage_requests_per_op")
+                && !block.found.contains_key("storage_link_cpu_us_per_op")
+        );
+    }
+
+    fn probe(seconds: u64, look: Look) -> Probe {
+        let names = Names { transactions: NAMES, statements: Vec::new(), counters: &["read_bytes", "written_bytes"] };
+        let step = step();
+        let mut measured = Seconds::new(Counting::of(&step.job.access), true, 2);
+        (0..seconds).for_each(|number| measured.add(&second(number, &names), &names, &look));
+        measured.probe(&step)
+    }
+
+    #[test]
+    fn a_probe_is_the_sum_of_its_seconds() {
+        let probe = probe(12, look());
+        assert_eq!((probe.seconds, probe.iops), (12.0, Some(150.0)));
+        assert_eq!(
+            probe.operations,
+            [("read".to_owned(), 1200), ("write".to_owned(), 600)].into(),
+            "no sync, no entry"
+        );
+        assert!((probe.mb_per_second.unwrap() - 150.0 * 0.016384).abs() < 1e-9);
+        assert_eq!((probe.flushes_per_op, probe.device_bytes_per_op), (Some(0.2), Some(16384.0)));
+        // One CPU of two was busy, for 150 operations a second.
+        assert!((probe.cpu_us_per_op.unwrap() - 1e6 / 150.0).abs() < 1e-6);
+        assert_eq!(probe.process_cpu_us_per_op, Some(100.0));
+        assert!((probe.found["cpus_of_others"] - 0.985).abs() < 1e-9, "{:?}", probe.found);
+        assert_eq!((probe.found["interrupts_per_second"], probe.found["device_await_ms"]), (900.0, 2.0));
+        let read = probe.latency_us["read"];
+        assert!(read.count == 1200 && (read.p99.unwrap() / 200.0 - 1.0).abs() < 1e-2, "{read:?}");
+        assert!((probe.response_us["write"].mean.unwrap() / 1400.0 - 1.0).abs() < 1e-2);
+        assert_eq!(probe.series.len(), 12);
+        assert_eq!((probe.series[3].t, probe.series[3].iops), (3.0, 150.0));
+    }
+
+    #[test]
+    fn no_mean_and_no_percentile_stands_alone() {
+        for seconds in [1, 12] {
+            let probe = probe(seconds, look());
+            let latencies = [("latency_us", &probe.latency_us), ("response_us", &probe.response_us)];
+            let of_kinds = latencies.iter().flat_map(|(field, kinds)| {
+                kinds.keys().flat_map(move |kind| {
+                    let names = ["mean"].into_iter().chain(PERCENTILES.map(|(name, _)| name));
+                    names.map(move |name| format!("{field}.{kind}.{name}"))
+                })
+            });
+            let fields = ["iops", "mb_per_second", "flushes_per_op", "device_bytes_per_op", "cpu_us_per_op"];
+            let fields = fields.iter().map(|field| (*field).to_owned()).chain(of_kinds);
+            for path in fields.chain(probe.found.keys().map(|name| format!("found.{name}"))) {
+                let estimate = probe.estimates.get(&path).unwrap_or_else(|| panic!("{path} stands alone"));
+                assert!(estimate.interval().is_some() || estimate.missing.is_some(), "{path}: {estimate:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_absent() {
+        let nothing = probe(0, look());
+        assert_eq!((nothing.iops, nothing.seconds, nothing.latency_us.len()), (None, 0.0, 0));
+        let blind = probe(3, Look::default());
+        assert_eq!((blind.flushes_per_op, blind.cpu_us_per_op, blind.found.len()), (None, None, 0));
+        assert_eq!(blind.iops, Some(150.0));
+        let uncounted = DeviceSample { flushes: None, ..look().device.unwrap() };
+        let probe = probe(3, Look { device: Some(uncounted), ..look() });
+        assert_eq!((probe.flushes_per_op, probe.device_bytes_per_op), (None, Some(16384.0)), "not 0 flushes");
+    }
+
+    #[test]
+    fn buckets_grow_by_an_eighth_of_an_octave_and_lose_nothing() {
+        let mut values = plimsoll_stats::latency::new_histogram();
+        [1_000, 2_000, 2_001_000, 64_000_000].iter().for_each(|ns| record(&mut values, *ns));
+        let found = buckets(&values);
+        assert_eq!(found.iter().map(|(_, count)| count).sum::<u64>(), 4);
+        assert!(found.windows(2).all(|pair| pair[0].0 < pair[1].0), "{found:?}");
+        let grows = |(upper, _): &(f64, u64)| ((upper.log2() * 8.0).round() - upper.log2() * 8.0).abs() < 1e-9;
+        assert!(found.iter().all(grows), "{found:?}");
+    }
+}

@@ -1,0 +1,87 @@
+//! The lock on a directory of ours, which names who has it.
+
+use crate::error::{During, HostError};
+use plimsoll_model::text::clean;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// The lock on a server or a template; released when dropped, also by a kill.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+}
+
+/// A process that is being started has our files open for an instant, so that closing them would not be enough.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+impl Lock {
+    /// Takes the lock file at `path` unless somebody has it, and writes down who we are.
+    pub fn try_take(path: &Path, holder: &str) -> Result<Option<Lock>, HostError> {
+        Lock::attempt(path, holder, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// The same, which others may share.
+    pub fn try_share(path: &Path, holder: &str) -> Result<Option<Lock>, HostError> {
+        Lock::attempt(path, holder, FlockOperation::NonBlockingLockShared)
+    }
+
+    fn attempt(path: &Path, holder: &str, operation: FlockOperation) -> Result<Option<Lock>, HostError> {
+        let mut file = Lock::file(path).during("open the lock", path)?;
+        // Whoever held it may have removed the file, and then it locks nothing.
+        if !taken(&file, operation).during("lock", path)? || !is_still_there(&file, path).during("look at", path)? {
+            return Ok(None);
+        }
+        let text = format!("{} (pid {})\n", clean(holder), std::process::id());
+        file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).during("write the lock", path)?;
+        Ok(Some(Lock { file }))
+    }
+
+    /// Who has written down that the lock at `path` is theirs.
+    pub fn holder(path: &Path) -> String {
+        let mut text = String::new();
+        let read = File::open(path).and_then(|file| file.take(200).read_to_string(&mut text));
+        match (read, clean(text.trim())) {
+            (Ok(_), named) if !named.is_empty() => named,
+            _ => "another plimsoll".to_owned(),
+        }
+    }
+
+    /// Whether the lock is free, without leaving a trace.
+    pub fn try_peek(path: &Path) -> io::Result<bool> {
+        match File::open(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(true),
+            Err(e) => Err(e),
+            Ok(file) => {
+                let lock = taken(&file, FlockOperation::NonBlockingLockExclusive)?.then(|| Lock { file });
+                Ok(lock.is_some())
+            }
+        }
+    }
+
+    fn file(path: &Path) -> io::Result<File> {
+        let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(no_follow);
+        options.open(path)
+    }
+}
+
+fn is_still_there(file: &File, path: &Path) -> io::Result<bool> {
+    let inode = file.metadata()?.ino();
+    Ok(fs::symlink_metadata(path).is_ok_and(|facts| facts.ino() == inode))
+}
+
+fn taken(file: &File, operation: FlockOperation) -> io::Result<bool> {
+    match flock(file, operation) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}

@@ -1,0 +1,164 @@
+//! Lanes that a lab built for itself: they go with it. Those that were up before stay up.
+//!
+//! `<home>/lanes-of-labs/<name of the lane's directory>` is locked while its lab lives, and made before the lane: one
+//! that nobody has locked is left from a lab that was killed, and is taken on by the lab that goes on, or by `plimsoll
+//! clean`.
+
+use crate::error::LabError;
+use plimsoll_host::owner;
+use plimsoll_lanes::LaneError;
+use plimsoll_lanes::check::Verdict;
+use plimsoll_lanes::journal::State;
+use plimsoll_lanes::spec::Spec;
+use plimsoll_lanes::{Built, Lane, Lanes};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// The lanes of a lab that lives; dropped, they are taken down.
+#[derive(Debug)]
+pub(crate) struct OwnLanes {
+    home: PathBuf,
+    own: Vec<(Spec, PathBuf, File)>,
+}
+
+impl OwnLanes {
+    pub fn of(home: &Path) -> OwnLanes {
+        OwnLanes { home: home.to_owned(), own: Vec::new() }
+    }
+
+    /// The lane of this name if it is up, and may be used.
+    ///
+    /// # Errors
+    /// [`LabError::Environment`] if it is of another lab that lives: it goes down with that one.
+    pub fn free(&self, name: &str) -> Result<Option<Lane>, LabError> {
+        let note = notes(&self.home).join(Spec::parse(name)?.directory_name());
+        let up = self.up(name)?;
+        match up.is_some() && note.exists() && !self.has(name) && locked(&note)?.is_none() {
+            true => Err(of_another(name)),
+            false => Ok(up),
+        }
+    }
+
+    /// The lane of this name if it is up.
+    fn up(&self, name: &str) -> Result<Option<Lane>, LabError> {
+        let listed = Lanes::of(&self.home).list()?;
+        Ok(listed.into_iter().find_map(|listed| match listed.state {
+            State::Up(lane) if listed.name == name => Some(lane),
+            _ => None,
+        }))
+    }
+
+    /// Whether this lab has built the lane of this name, or taken it on from a lab that had.
+    pub fn has(&self, name: &str) -> bool {
+        self.own.iter().any(|(spec, ..)| spec.name() == name)
+    }
+
+    /// The lane of this name, built and checked if it is not up. `told` is told each step, and says whether to go on.
+    pub fn take(&mut self, name: &str, told: &mut dyn FnMut(&str) -> bool) -> Result<Lane, LabError> {
+        let spec = Spec::parse(name)?;
+        let note = notes(&self.home).join(spec.directory_name());
+        if let Some(lane) = self.up(name)? {
+            if note.exists() && !self.has(name) {
+                // One that a killed lab has left is ours now.
+                let lock = locked(&note)?.ok_or_else(|| of_another(name))?;
+                self.own.push((spec, note, lock));
+            }
+            return Ok(lane);
+        }
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(notes(&self.home))
+            .map_err(|error| failed(&note, &error))?;
+        must_be_ours(&self.home)?;
+        let lock = locked(&note)?.ok_or_else(|| of_another(name))?;
+        let built = Lanes::of(&self.home).up(&spec, None, true, told).map_err(LabError::from);
+        let lane = built.and_then(|built| if built.is_sound() { Ok(built.lane) } else { Err(unsound(name, &built)) });
+        match lane {
+            Ok(_) => self.own.push((spec, note, lock)),
+            // It is down again, and the next trial may try it anew. If the note stays, `clean` removes it.
+            Err(_) => drop(fs::remove_file(&note)),
+        }
+        lane
+    }
+}
+
+fn unsound(name: &str, built: &Built) -> LabError {
+    let refused = built.findings.iter().filter(|finding| finding.verdict == Verdict::Refused);
+    let found: Vec<String> = refused.map(|finding| format!("{}: {}", finding.check, finding.found)).collect();
+    LabError::Environment(format!("the lane {name} must not be measured: its check found {}", found.join("; ")))
+}
+
+fn of_another(name: &str) -> LabError {
+    LabError::Environment(format!(
+        "the lane {name} is of another lab that is under way, and goes down with it; wait for that to end"
+    ))
+}
+
+impl Drop for OwnLanes {
+    fn drop(&mut self) {
+        for (spec, note, _lock) in &self.own {
+            // What does not go is found by `clean`; there is nobody here to tell.
+            let _ = take_down(&self.home, spec, note);
+        }
+    }
+}
+
+/// Takes down the lanes of labs that were killed: their names, and what was left alone and why.
+///
+/// # Errors
+/// If the notes cannot be read.
+pub fn clean(home: &Path) -> Result<(Vec<String>, Vec<LabError>), LabError> {
+    let entries = match fs::read_dir(notes(home)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Default::default()),
+        entries => entries.map_err(|error| failed(&notes(home), &error))?,
+    };
+    if let Err(error) = must_be_ours(home) {
+        return Ok((Vec::new(), vec![error]));
+    }
+    let (mut cleaned, mut left) = (Vec::new(), Vec::new());
+    for note in entries.flatten().map(|entry| entry.path()) {
+        let name = note.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let Ok(spec) = Spec::of_directory_name(&name) else { continue };
+        let Some(_lock) = locked(&note)? else { continue };
+        match take_down(home, &spec, &note) {
+            Ok(()) => cleaned.push(spec.name().to_owned()),
+            Err(error) => left.push(error),
+        }
+    }
+    Ok((cleaned, left))
+}
+
+fn take_down(home: &Path, spec: &Spec, note: &Path) -> Result<(), LabError> {
+    match Lanes::of(home).down(spec) {
+        // It was never up.
+        Ok(()) | Err(LaneError::Refused(_)) => fs::remove_file(note).map_err(|error| failed(note, &error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn notes(home: &Path) -> PathBuf {
+    home.join("lanes-of-labs")
+}
+
+/// Who can write notes decides which lanes are taken down.
+fn must_be_ours(home: &Path) -> Result<(), LabError> {
+    owner::check(&notes(home)).map_err(|error| LabError::Environment(error.to_string()))
+}
+
+/// The lock on a note, unless its lab lives.
+fn locked(note: &Path) -> Result<Option<File>, LabError> {
+    let file = File::options().create(true).append(true).open(note).map_err(|error| failed(note, &error))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(failed(note, &error.into())),
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> LabError {
+    LabError::Environment(format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,174 @@
+//! The servers of a plan: found and asked for their options once, and what they make of the plan's settings.
+
+use super::Prepared;
+use crate::error::LabError;
+use crate::error::refused;
+use plimsoll_model::Build;
+use plimsoll_model::secrets::is_secret;
+use plimsoll_plan::knowledge::{Consequence, Line, Translated, translate};
+use plimsoll_plan::lab::leave::Given;
+use plimsoll_plan::lab::{Setting, Variant};
+use plimsoll_server::ServerError;
+use plimsoll_server::find::{self, Selector};
+use plimsoll_server::options::{self, Options};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Parts of a layout, and the option that places each.
+const PLACED_BY: [(&str, &str); 4] = [
+    ("redo", "innodb_log_group_home_dir"),
+    ("doublewrite", "innodb_doublewrite_dir"),
+    ("undo", "innodb_undo_directory"),
+    ("tmp", "tmpdir"),
+];
+
+#[derive(Default)]
+pub(super) struct Builds {
+    /// In a dry run what the command line says, and nothing else that the plan names is run; without one everything is.
+    dry: Option<Given>,
+    /// By what the plan calls them.
+    found: BTreeMap<String, Build>,
+    /// By binary and plugins.
+    options: BTreeMap<(PathBuf, Vec<String>), Options>,
+}
+
+impl Builds {
+    /// Builds that are only looked at where that runs nothing of the plan's.
+    pub fn dry(given: &Given) -> Builds {
+        Builds { dry: Some(given.clone()), ..Builds::default() }
+    }
+
+    /// Whether a variant has a server of ours that must not be run to be looked at.
+    pub fn is_unseen(&self, variant: &Variant) -> bool {
+        let foreign = self.dry.as_ref().is_some_and(|given| !given.may_run(&variant.build));
+        foreign && variant.target.is_none() && variant.workload.kind != "io"
+    }
+
+    /// The build of a variant; none if its server is not ours, or it has none, or it is not looked at.
+    pub fn of(&mut self, variant: &Variant) -> Result<Option<Build>, LabError> {
+        if variant.target.is_some() || variant.workload.kind == "io" || self.is_unseen(variant) {
+            return Ok(None);
+        }
+        if let Some(build) = self.found.get(&variant.build) {
+            return Ok(Some(build.clone()));
+        }
+        let found = variant.build.parse::<Selector>().and_then(|selector| find::find(&selector));
+        let build = found.map_err(|error| match error {
+            ServerError::NoBuild { .. } if variant.at("build").line > 0 => {
+                LabError::Environment(format!("{}: {error}; in a plan `build` is that path", variant.at("build")))
+            }
+            ServerError::NoBuild { .. } => error.into(),
+            mistaken => refused(variant.at("build"), format!("build: {mistaken}")),
+        })?;
+        self.found.insert(variant.build.clone(), build.clone());
+        Ok(Some(build))
+    }
+
+    /// What a server of today makes of the variant's settings, mistakes included.
+    pub fn translated(build: &Build, variant: &Variant) -> Translated {
+        translate(&variant.config, build.flavour, build.numbers())
+    }
+
+    /// The variant's settings as its server takes them.
+    pub fn prepare(&mut self, build: Build, variant: &Variant) -> Result<Prepared, LabError> {
+        let (secrets, config): (Vec<Setting>, _) = variant.config.iter().cloned().partition(is_left_out);
+        let translated = Builds::translated(&build, &Variant { config, ..variant.clone() });
+        if let Some(mistake) = translated.mistake() {
+            return Err(mistake.into());
+        }
+        let mut notes: Vec<String> = translated.lines.iter().map(note).collect();
+        notes.extend(secrets.iter().map(|Setting { at, name, .. }| {
+            format!("{at}: {name}: by its name this is a secret, and plans stand in recordings: left out")
+        }));
+        if self.dry.is_some() && loads_plugins(variant) {
+            notes.push(
+                "plugins of the plan are not loaded in a dry run: settings may be theirs, and are not checked"
+                    .to_owned(),
+            );
+        }
+        let mut requested = Vec::new();
+        for setting in translated.settings {
+            match (self.accepts(&build, variant, &setting)?, setting.from_file) {
+                (true, _) => requested.push(setting),
+                (false, true) => {
+                    let Setting { name, at, .. } = setting;
+                    notes.push(format!("{at}: {name}: {} {} does not know it: left out", build.flavour, build.version));
+                }
+                (false, false) => return Err(refused(setting.at.clone(), self.unknown(&build, variant, &setting)?)),
+            }
+        }
+        Ok(Prepared { build: Some(build), requested, notes })
+    }
+
+    /// Whether this server would start with a setting.
+    fn accepts(&mut self, build: &Build, variant: &Variant, setting: &Setting) -> Result<bool, LabError> {
+        // What a plugin knows, only the plugin can say.
+        let unsaid = self.dry.is_some() && loads_plugins(variant);
+        Ok(self.options(build, variant)?.accepts(&setting.name) || unsaid)
+    }
+
+    /// That it has no such option, and which ones may have been meant.
+    fn unknown(&mut self, build: &Build, variant: &Variant, setting: &Setting) -> Result<String, LabError> {
+        let options = self.options(build, variant)?;
+        let meant = match &options.nearest(&setting.name)[..] {
+            [] => String::new(),
+            names => format!("; did you mean {}?", names.join(" or ")),
+        };
+        Ok(format!("{}: {} {} has no such setting{meant}", setting.name, build.flavour, build.version))
+    }
+
+    /// The options of a build with the plugins that the variant loads.
+    fn options(&mut self, build: &Build, variant: &Variant) -> Result<&Options, LabError> {
+        let plugins: Vec<String> = match self.dry {
+            Some(_) => Vec::new(),
+            None => plugins(variant).map(|plugin| plugin.trim().to_owned()).collect(),
+        };
+        let key = (build.binary.clone(), plugins);
+        if !self.options.contains_key(&key) {
+            let names: Vec<&str> = key.1.iter().map(String::as_str).collect();
+            self.options.insert(key.clone(), options::known(build, &names)?);
+        }
+        Ok(&self.options[&key])
+    }
+
+    /// Refuses parts of the layout that this server cannot have elsewhere.
+    pub fn has_places_for(&mut self, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
+        let Some(build) = &prepared.build else { return Ok(()) };
+        for (part, option) in PLACED_BY {
+            let is_asked = variant.layout.directories().any(|(name, _)| name == part);
+            if is_asked && !self.options(build, variant)?.accepts(option) {
+                let problem = format!(
+                    "layout.{part}: {} {} has no setting ({option}) for it; leave it out",
+                    build.flavour, build.version
+                );
+                return Err(refused(variant.at(&format!("layout.{part}")), problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The plugins that the settings of a variant load.
+fn plugins(variant: &Variant) -> impl Iterator<Item = &str> {
+    let loads = |setting: &&Setting| ["plugin_load", "plugin_load_add"].contains(&setting.name.as_str());
+    variant.config.iter().filter(loads).flat_map(|setting| setting.value.split(';'))
+}
+
+fn loads_plugins(variant: &Variant) -> bool {
+    plugins(variant).next().is_some()
+}
+
+fn note(Line { at, name, what, .. }: &Line) -> String {
+    format!("{at}: {name}: {what}")
+}
+
+/// A secret of an option file, of which the plan has no value.
+fn is_left_out(setting: &Setting) -> bool {
+    setting.from_file && is_secret(&setting.name)
+}
+
+/// What a server has no more of what is written between these lines, if anything.
+pub(super) fn removed<'t>(translated: &'t Translated, within: &[Setting]) -> Option<&'t Line> {
+    let of_these = |line: &&Line| within.iter().any(|setting| setting.at == line.at);
+    translated.lines.iter().filter(|line| line.consequence == Consequence::Removed).find(of_these)
+}

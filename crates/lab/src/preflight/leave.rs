@@ -1,0 +1,68 @@
+//! What only a person may allow, as [`LabPlan::asks`] lists it; and what only a person can do.
+
+use crate::error::LabError;
+use crate::error::refused;
+use crate::options::Options;
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::leave::{Ask, Asked};
+use std::io::IsTerminal;
+
+/// So many lines of what is asked for are shown before the rest is counted.
+const SHOWN: usize = 200;
+/// Characters of a value that are shown: who gives leave has to see all of a command, but nobody reads a book here.
+const WIDEST: usize = 2_000;
+
+/// Refuses what needs leave and has none, and prompts without anybody to answer them. It judges a plan by its values,
+/// wherever they were read, so a recording that is gone on with passes the same check as a file.
+///
+/// # Errors
+/// [`LabError::Refused`] with a line for everything that leave is asked for; [`LabError::Plan`] with the line of the
+/// first prompt.
+pub fn check(plan: &LabPlan, options: &Options) -> Result<(), LabError> {
+    let asked = plan.asks(&options.given);
+    let leave: Vec<&Asked> = asked.iter().filter(|asked| asked.what.needs_leave()).collect();
+    if !leave.is_empty() && !options.allow_commands {
+        return Err(LabError::Refused(all_of(&leave)));
+    }
+    match asked.iter().find(|asked| !asked.what.needs_leave() && !std::io::stdin().is_terminal()) {
+        Some(Asked { at, of, .. }) => {
+            let problem = format!("{of} waits for a person, and standard input is no terminal; start it in one");
+            Err(refused(at.clone(), problem))
+        }
+        None => Ok(()),
+    }
+}
+
+fn all_of(leave: &[&Asked]) -> String {
+    let things = if leave.len() == 1 { "1 thing" } else { &format!("{} things", leave.len()) };
+    let mut text =
+        format!("the plan wants {things} that no plan does without leave; read them, then say --allow-commands");
+    for asked in leave.iter().take(SHOWN) {
+        text += &format!("\n  {}", line(asked));
+    }
+    if leave.len() > SHOWN {
+        text += &format!("\n  and {} more, which --dry-run lists", leave.len() - SHOWN);
+    }
+    text
+}
+
+/// `plan.toml, line 7: collector `array` runs with sh -c: read-array`.
+fn line(Asked { at, of, what }: &Asked) -> String {
+    let (words, value) = words(what);
+    let mut shown: String = value.escape_debug().take(WIDEST).collect();
+    if value.escape_debug().nth(WIDEST).is_some() {
+        shown.push_str("… and more, which --dry-run shows");
+    }
+    format!("{at}: {of} {words}: {shown}")
+}
+
+/// What is done with what.
+pub fn words(what: &Ask) -> (&'static str, &str) {
+    match what {
+        Ask::Command(text) => ("runs with `sh -c`", text),
+        Ask::Prompt(text) => ("waits for a person", text),
+        Ask::Program(path) => ("runs as a server this program, which --server does not name", path),
+        Ask::Variable(text) => ("puts into the environment of a server", text),
+        Ask::Setting(text) => ("gets a setting that may load code or name a path", text),
+    }
+}

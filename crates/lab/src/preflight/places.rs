@@ -1,0 +1,159 @@
+//! Where servers may work: directories that are there and can be written, lanes that can be built, room for the data.
+
+use super::rigs::left_bytes;
+use super::work::nearest;
+use super::{Prepared, data_bytes};
+use crate::error::LabError;
+use crate::error::refused;
+use crate::own_lanes::OwnLanes;
+use plimsoll_data::starting_data::recipe::Recipe;
+use plimsoll_host::Home;
+use plimsoll_lanes::spec::{Kind, Spec, not_for_timing};
+use plimsoll_lanes::tool;
+use plimsoll_model::Build;
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::{Method, Restore, Storage, Variant};
+use plimsoll_server::snapshot::{store, tree};
+use rustix::fs::{Access, access, statfs, statvfs};
+use rustix::process::geteuid;
+use std::fs;
+use std::path::Path;
+
+/// `f_type` of file systems on which a copy shares its blocks with the original: Btrfs, XFS (statfs(2)).
+const SHARING: [i64; 2] = [0x9123_683e, 0x5846_5342];
+
+/// Refuses paths where no server can work, and lanes that cannot be built.
+pub(super) fn check(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
+    let path = match &variant.storage {
+        Storage::Lane(name) => {
+            lane(home, name, variant)?;
+            None
+        }
+        Storage::Home => Some((home.path(), home.clone())),
+        Storage::Directory(path) => {
+            directory(path, "datadir", variant)?;
+            Some((path.as_path(), home.place_below(path)?))
+        }
+    };
+    can_restore(home, plan, variant)?;
+    if let (Some((path, place)), Some(build)) = (path, &prepared.build) {
+        let asked = Variant { config: prepared.requested.clone(), ..variant.clone() };
+        let kept = plan.procedure.restore.copies() && !is_stored(&place, build, &asked)?;
+        has_room(path, kept, left_bytes(&place, plan), variant)?;
+    }
+    let mut elsewhere = variant.layout.parts().filter(|(_, path)| path.is_absolute());
+    elsewhere.try_for_each(|(key, path)| directory(path, &key, variant))
+}
+
+/// Whether the dataset of a variant is in the store of the home or place where it works.
+fn is_stored(place: &Home, build: &Build, variant: &Variant) -> Result<bool, LabError> {
+    let id = match &variant.workload.dataset {
+        Some(name) => name.clone(),
+        None => Recipe::of(build, variant)?.id(),
+    };
+    Ok(store::find(place, &id)?.is_some())
+}
+
+/// Refuses ways of restoring that the file system of the data does not have.
+fn can_restore(home: &Home, plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
+    let Restore::Snapshot(Some(method)) = plan.procedure.restore else { return Ok(()) };
+    let path = match &variant.storage {
+        Storage::Lane(name) => return lane_can_restore(name, method, variant),
+        Storage::Home => home.path(),
+        Storage::Directory(path) => path,
+    };
+    let can = match method {
+        Method::Reflink => tree::can_share(path),
+        Method::BtrfsSnapshot => tree::is_btrfs(path),
+        Method::ImageClone | Method::Copy => true,
+    };
+    if can { Ok(()) } else { cannot_restore(method, &path.display().to_string(), variant) }
+}
+
+fn lane_can_restore(name: &str, method: Method, variant: &Variant) -> Result<(), LabError> {
+    let spec = Spec::parse(name)?;
+    let can = match method {
+        // What a server shows of its file system is not what the file system can do.
+        Method::Reflink | Method::BtrfsSnapshot if spec.transport.serves_files() => false,
+        Method::Reflink => !matches!(spec.kind, Kind::Tmpfs | Kind::Overlay | Kind::Ext4),
+        Method::BtrfsSnapshot => matches!(spec.kind, Kind::Root | Kind::Btrfs | Kind::BtrfsNocow),
+        Method::ImageClone => spec.has_image(),
+        Method::Copy => true,
+    };
+    if can { Ok(()) } else { cannot_restore(method, &format!("the lane {name}"), variant) }
+}
+
+fn cannot_restore(method: Method, what: &str, variant: &Variant) -> Result<(), LabError> {
+    let problem = format!(
+        "restore: {what}, where the data of `{}` lie, has no {}; accepted is \"snapshot\", the fastest way that it has",
+        variant.name,
+        method.name()
+    );
+    Err(refused(variant.at("procedure.restore"), problem))
+}
+
+fn directory(path: &Path, key: &str, variant: &Variant) -> Result<(), LabError> {
+    let refuse = |found: &str| {
+        let problem =
+            format!("{key}: `{}` {found}; accepted is a directory that this user can write to", path.display());
+        Err(refused(variant.at(key), problem))
+    };
+    match fs::metadata(path) {
+        Err(error) => refuse(&format!("cannot be used: {error}")),
+        Ok(facts) if !facts.is_dir() => refuse("is no directory"),
+        Ok(_) => match access(path, Access::WRITE_OK | Access::EXEC_OK) {
+            Ok(()) => Ok(()),
+            Err(error) => refuse(&format!("cannot be written: {error}")),
+        },
+    }
+}
+
+/// Refuses what would fill the disk, of which so many bytes will be `freed` first. Data of which a dataset is `kept`
+/// take room twice, unless the two share blocks.
+fn has_room(path: &Path, kept: bool, freed: u64, variant: &Variant) -> Result<(), LabError> {
+    let (Ok(facts), Ok(kind)) = (statvfs(path), statfs(path)) else { return Ok(()) };
+    let shares = SHARING.contains(&kind.f_type);
+    let twice = kept && !shares;
+    // What shares its blocks frees little when it goes.
+    let freed = if shares { 0 } else { freed };
+    let free = facts.f_bavail.saturating_mul(facts.f_frsize).saturating_add(freed);
+    let wanted = data_bytes(variant)?.saturating_mul(if twice { 2 } else { 1 });
+    if wanted <= free {
+        return Ok(());
+    }
+    let mega = |bytes: u64| bytes / 1_000_000;
+    let problem = format!(
+        "the data of `{}` take about {} MB{}, and {} has {} MB free; make room, or make `workload` smaller",
+        variant.name,
+        mega(wanted),
+        if twice { " with the copy that is kept" } else { "" },
+        path.display(),
+        mega(free)
+    );
+    Err(refused(nearest(variant, &["datadir", "workload.kind"]), problem))
+}
+
+fn lane(home: &Home, name: &str, variant: &Variant) -> Result<(), LabError> {
+    let spec = Spec::parse(name).map_err(|error| refused(variant.at("lane"), format!("lane: {error}")))?;
+    if let Some(why) = not_for_timing(name) {
+        return Err(refused(variant.at("lane"), why));
+    }
+    if OwnLanes::of(home.path()).free(name)?.is_some() {
+        return Ok(());
+    }
+    let missing = tool::missing_for(&spec);
+    if !missing.is_empty() {
+        let install = tool::install_line(&missing);
+        return Err(LabError::Environment(format!("{}: the lane {name} needs: {install}", variant.at("lane"))));
+    }
+    let plain = spec.kind == Kind::Root && !spec.is_throttled();
+    match plain || geteuid().is_root() {
+        true => Ok(()),
+        false => {
+            let at = variant.at("lane");
+            Err(LabError::Environment(format!(
+                "{at}: only root can build the lane {name}; run as root, or name a datadir"
+            )))
+        }
+    }
+}

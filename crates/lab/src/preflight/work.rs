@@ -1,0 +1,89 @@
+//! What is asked of servers: workloads that there are, with parameters that they take, on data that there are.
+
+use crate::error::LabError;
+use crate::error::refused;
+use crate::storage_plan;
+use plimsoll_host::Home;
+use plimsoll_plan::lab::{Variant, Where};
+use plimsoll_server::snapshot::store;
+use plimsoll_workloads::chosen::Chosen;
+use std::path::Path;
+
+/// Of a data directory beside the tables: system tables, undo, temporary tablespaces. About.
+const DIRECTORY_BYTES: u64 = 150 << 20;
+
+/// Refuses workloads, parameters and datasets that there are not.
+pub(super) fn check(home: &Home, variant: &Variant) -> Result<(), LabError> {
+    let Some(chosen) = chosen(variant)? else {
+        return storage_plan::plan(variant, 0, Path::new("")).map(|_| ());
+    };
+    let open = variant.load.find.is_some() || variant.load.points.iter().any(|point| point.rate.is_some());
+    let protocol = variant.load.protocol.as_deref().unwrap_or_else(|| chosen.default_protocol());
+    let key = if variant.load.protocol.is_some() { "load.protocol" } else { "load.rate" };
+    chosen
+        .goes_with(protocol, open)
+        .map_err(|error| refused(nearest(variant, &[key, "load", "workload.kind"]), error.to_string()))?;
+    tables(variant, &chosen)?;
+    dataset(home, variant)
+}
+
+/// The workload of a variant; none where storage is measured.
+fn chosen(variant: &Variant) -> Result<Option<Chosen>, LabError> {
+    let workload = &variant.workload;
+    if workload.kind == "io" {
+        return Ok(None);
+    }
+    Chosen::before_data(&workload.kind, &workload.typed()).map(Some).map_err(|error| {
+        let text = error.to_string();
+        let parameter = workload.params.keys().find(|name| text.contains(&format!("'{name}'")));
+        let key = parameter.map_or("workload.kind".to_owned(), |name| format!("workload.{name}"));
+        refused(nearest(variant, &[&key, "workload.kind", "workload"]), text)
+    })
+}
+
+/// About how many bytes the data of a variant take in one data directory.
+///
+/// # Errors
+/// As those of the workload's parameters.
+pub fn data_bytes(variant: &Variant) -> Result<u64, LabError> {
+    let Some(chosen) = chosen(variant)? else { return Ok(0) };
+    let tables = chosen.dataset(variant.workload.seed).tables();
+    Ok(tables.iter().map(|table| table.bytes).sum::<u64>() + DIRECTORY_BYTES)
+}
+
+/// Refuses tables of the layout that the workload does not have.
+fn tables(variant: &Variant, chosen: &Chosen) -> Result<(), LabError> {
+    let there: Vec<String> =
+        chosen.dataset(variant.workload.seed).tables().into_iter().map(|table| table.name).collect();
+    let missing = variant.layout.tables.keys().find(|name| !there.contains(name));
+    match missing {
+        Some(name) => {
+            let problem = format!(
+                "layout.tables: {} has no table `{name}`; it has {}",
+                chosen.name(),
+                there.iter().take(20).cloned().collect::<Vec<_>>().join(", ")
+            );
+            Err(refused(variant.at(&format!("layout.tables.{name}")), problem))
+        }
+        None => Ok(()),
+    }
+}
+
+fn dataset(home: &Home, variant: &Variant) -> Result<(), LabError> {
+    let Some(wanted) = &variant.workload.dataset else { return Ok(()) };
+    let stored = store::list(home)?;
+    if stored.iter().any(|stored| stored.description.id == *wanted) {
+        return Ok(());
+    }
+    let saved = stored.iter().map(|stored| stored.description.id.as_str()).collect::<Vec<_>>().join(", ");
+    let problem = match saved.is_empty() {
+        true => format!("there is no dataset `{wanted}`; `plimsoll datasets save` makes one"),
+        false => format!("there is no dataset `{wanted}`; there are {saved}"),
+    };
+    Err(refused(variant.at("workload.dataset"), problem))
+}
+
+/// The first of these keys that stands somewhere.
+pub(super) fn nearest(variant: &Variant, keys: &[&str]) -> Where {
+    keys.iter().map(|key| variant.at(key)).find(|at| at.line > 0).unwrap_or_default()
+}

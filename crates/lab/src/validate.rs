@@ -1,0 +1,374 @@
+//! Is the sheet right? A private server on the same directory commits and reads, beside what the probes predict.
+
+use crate::error::LabError;
+use crate::run::{Naming, run_chosen};
+use plimsoll_data::dataset;
+use plimsoll_data::drop::drop as drop_data;
+use plimsoll_data::load::load;
+use plimsoll_data::target::{OpenTarget, TargetSpec, private_server};
+use plimsoll_engine::endpoint::Password;
+use plimsoll_evaluate::Validator;
+use plimsoll_host::Home;
+use plimsoll_model::io::{IoSummary, Probe, Validated};
+use plimsoll_model::summary::Point;
+use plimsoll_plan::plan::{Measure, Spread};
+use plimsoll_plan::points::cross;
+use plimsoll_plan::{RunPlan, Target};
+use plimsoll_record::EarlyEnd;
+use plimsoll_server::{ServerError, Settings};
+use plimsoll_storage::Place;
+use plimsoll_watch::{Event, Watcher};
+use plimsoll_workloads::chosen::Chosen;
+use serde_json::Value;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const DATABASE: &str = "validation";
+/// Where a setting of this server comes from.
+const ORIGIN: &str = "plimsoll io --validate";
+/// The probes that predict: group commit, and page reads. What was not probed is not validated.
+const COMMITS: u8 = 2;
+const READS: u8 = 6;
+/// Sessions whose commits are compared, as in probe 2.
+const COMMITTING: [usize; 3] = [1, 8, 64];
+/// Sessions that read, as many as a depth of probe 6.
+const READING: usize = 16;
+/// A table that takes its commits without reading pages first.
+const SMALL_ROWS: u64 = 10_000;
+/// About 100 MB of rows, three times the buffer pool.
+const LARGE_ROWS: u64 = 400_000;
+const SECONDS: f64 = 8.0;
+/// Until the pages of the small table are in the buffer pool.
+const WARM_UP_SECONDS: f64 = 2.0;
+const LOAD_THREADS: usize = 2;
+const SEED: u64 = 1;
+/// Above this share a CPU counts as busy.
+const BUSY: f64 = 0.9;
+/// A clean shutdown writes every page that is dirty, one after the other on a slow device.
+const STOPS_WITHIN: Duration = Duration::from_secs(300);
+/// Bytes of a redo log that are copied at once.
+const PIECE: usize = 1 << 20;
+
+/// Servers whose commits and reads are measured beside what is predicted: `auto`, a path.
+pub struct Servers<'a>(&'a [String]);
+
+impl Servers<'_> {
+    /// # Errors
+    /// If one of them is not there.
+    pub fn find(choices: &[String]) -> Result<Servers<'_>, LabError> {
+        choices.iter().try_for_each(|choice| private_server(choice).map(drop))?;
+        Ok(Servers(choices))
+    }
+}
+
+impl Validator for Servers<'_> {
+    /// What others reached before the server that cannot be measured is kept.
+    fn validate(&mut self, place: &Place, summary: &mut IoSummary, watcher: &mut dyn Watcher) -> Result<(), EarlyEnd> {
+        for choice in self.0 {
+            watcher.tell(Event::Doing(&format!("validating with a private server ({choice})")));
+            let done = with_server(choice, place, &summary.probes, &mut summary.validation, watcher);
+            done.map_err(|error| match error {
+                LabError::Interrupted => EarlyEnd::Interrupted,
+                other => EarlyEnd::Failed(format!("validating with {choice}: {other}")),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn with_server(
+    choice: &str,
+    place: &Place,
+    probes: &[Probe],
+    found: &mut Vec<Validated>,
+    watcher: &mut dyn Watcher,
+) -> Result<(), LabError> {
+    // A home within the place: whatever the server leaves goes with it.
+    let inside = OsString::from(place.path().join("validation"));
+    let home = Home::resolve(|name| match name {
+        "PLIMSOLL_HOME" => Some(inside.clone()),
+        other => std::env::var_os(other),
+    })?;
+    let spec = TargetSpec {
+        target: Target::Private(choice.to_owned()),
+        password: Password::default(),
+        default_user: "root".to_owned(),
+        database: Some(DATABASE.to_owned()),
+        holder: ORIGIN.to_owned(),
+    };
+    let is_predicted = |number| probes.iter().any(|probe| probe.probe == number);
+    let mut server = Server { target: OpenTarget::open_with(&spec, &home, roomy, watcher)?, home };
+    if is_predicted(COMMITS) {
+        server.load("oltp_insert", SMALL_ROWS, watcher)?;
+        server = server.settled(&spec, roomy, watcher)?;
+        server.commits(probes, found, watcher)?;
+    }
+    if is_predicted(READS) {
+        server.load("oltp_point_select", LARGE_ROWS, watcher)?;
+        server.settled(&spec, tight, watcher)?.reads(probes, found, watcher)?;
+    }
+    Ok(())
+}
+
+/// A buffer pool that need not flush while commits are measured: a small one writes pages to have free ones, and the log
+/// waits behind them.
+fn roomy(settings: &mut Settings) -> Result<(), ServerError> {
+    with_pool(settings, "256M")
+}
+
+/// A buffer pool that holds little, so that reads reach the storage.
+fn tight(settings: &mut Settings) -> Result<(), ServerError> {
+    with_pool(settings, "32M")
+}
+
+/// With logs that a small lane has room for.
+fn with_pool(settings: &mut Settings, bytes: &str) -> Result<(), ServerError> {
+    for name in ["innodb_log_file_size", "innodb_redo_log_capacity"] {
+        if settings.get(name).is_some() {
+            settings.set(name, "128M", ORIGIN)?;
+        }
+    }
+    settings.set("innodb_buffer_pool_size", bytes, ORIGIN)?;
+    settings.set("innodb_flush_method", "O_DIRECT", ORIGIN)
+}
+
+/// What a server's settings are changed to.
+type Change = fn(&mut Settings) -> Result<(), ServerError>;
+
+struct Server {
+    target: OpenTarget,
+    home: Home,
+}
+
+impl Server {
+    /// The same server with these settings, as it is in the long run: nothing is left to flush, and its redo log went
+    /// round once.
+    fn settled(mut self, spec: &TargetSpec, change: Change, watcher: &mut dyn Watcher) -> Result<Server, LabError> {
+        if let Some(server) = self.target.server.take() {
+            let data = server.directory().data();
+            server.stop(STOPS_WITHIN)?;
+            go_round(&data).map_err(|error| {
+                LabError::Environment(format!("writing the redo log below {} anew: {error}", data.display()))
+            })?;
+        }
+        let mut target = OpenTarget::open_with(spec, &self.home, change, watcher)?;
+        target.enter_database()?;
+        Ok(Server { target, home: self.home })
+    }
+
+    fn commits(
+        &mut self,
+        probes: &[Probe],
+        found: &mut Vec<Validated>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), LabError> {
+        let flavour = self.target.flavour.name();
+        for point in self.run("oltp_insert", SMALL_ROWS, (&COMMITTING, WARM_UP_SECONDS), watcher)? {
+            let sessions = point.connections;
+            let predicting = probes.iter().find(|probe| {
+                let is = |param: &str, value: Value| probe.params.get(param) == Some(&value);
+                probe.probe == COMMITS && is("server", flavour.into()) && is("committers", sessions.into())
+            });
+            let what = format!("commits at {sessions} session{}", if sessions == 1 { "" } else { "s" });
+            found.push(self.beside(what, predicting, (point.transactions_per_second, "1/s"), &point));
+        }
+        Ok(())
+    }
+
+    /// Point selects of which most miss the buffer pool; what counts are the pages that the server reads for them.
+    fn reads(
+        &mut self,
+        probes: &[Probe],
+        found: &mut Vec<Validated>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), LabError> {
+        // No warm-up: its pages would count too.
+        let before = self.pages_read()?;
+        let points = self.run("oltp_point_select", LARGE_ROWS, (&[READING], 0.0), watcher)?;
+        let pages = self.pages_read()?.saturating_sub(before) as f64;
+        for point in points {
+            let is_it = |probe: &&Probe| probe.params.get("depth") == Some(&Value::from(READING));
+            let predicting = probes.iter().filter(|probe| probe.probe == READS).find(is_it);
+            let reached = (point.seconds > 0.0).then(|| pages / point.seconds);
+            let what = format!("page reads at {READING} sessions");
+            found.push(self.beside(what, predicting, (reached, "pages/s"), &point));
+        }
+        Ok(())
+    }
+
+    fn pages_read(&mut self) -> Result<u64, LabError> {
+        let rows = self.target.control.rows("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_reads'");
+        let rows = rows.map_err(|failure| LabError::sql("asking the server for its page reads", &failure))?;
+        Ok(rows.pairs().find_map(|(_, value)| value.parse().ok()).unwrap_or(0))
+    }
+
+    /// New data in place of what is there.
+    fn load(&mut self, workload: &str, rows: u64, watcher: &mut dyn Watcher) -> Result<(), LabError> {
+        let chosen = Chosen::new(workload, &parameters(rows), None)?;
+        if self.target.enter_database()? && dataset::marker(&mut self.target.control, chosen.family())?.is_some() {
+            drop_data(&mut self.target, chosen.family())?;
+        }
+        load(&mut self.target, chosen.dataset(SEED).as_ref(), LOAD_THREADS, watcher)?;
+        Ok(())
+    }
+
+    /// Each number of sessions for some seconds, after so many to warm up.
+    fn run(
+        &mut self,
+        workload: &str,
+        rows: u64,
+        (sessions, warmup_seconds): (&[usize], f64),
+        watcher: &mut dyn Watcher,
+    ) -> Result<Vec<Point>, LabError> {
+        let chosen = Chosen::new(workload, &parameters(rows), None)?;
+        let marker = dataset::marker(&mut self.target.control, chosen.family())?;
+        let plan = RunPlan {
+            workload: workload.to_owned(),
+            params: parameters(rows).into_iter().collect(),
+            target: self.target.describe().to_owned(),
+            points: cross(sessions, &[]),
+            arrivals: Spread::Poisson,
+            warmup_seconds,
+            measure: Measure::Seconds(SECONDS),
+            seed: SEED,
+            loops: 1,
+            protocol: "prepared".to_owned(),
+            outage_limit_seconds: 30.0,
+            ignore_errors: Vec::new(),
+            report_interval_seconds: 0,
+            check: false,
+            repeat_disturbed: false,
+        };
+        let naming = Naming { recording: "validation", tool_version: env!("CARGO_PKG_VERSION") };
+        let ready = (&chosen, marker.as_ref());
+        let finished = run_chosen(&mut self.target, &self.home, &plan, ready, &naming, watcher)?;
+        match finished.ended {
+            Some(EarlyEnd::Failed(why)) => Err(LabError::Environment(why)),
+            Some(EarlyEnd::Interrupted) => Err(LabError::Interrupted),
+            None => Ok(finished.summary.points),
+        }
+    }
+
+    fn beside(
+        &self,
+        what: String,
+        predicting: Option<&Probe>,
+        (reached, unit): (Option<f64>, &str),
+        point: &Point,
+    ) -> Validated {
+        let predicted = predicting.and_then(|probe| probe.iops);
+        let cpu_bound = is_cpu_bound(point);
+        Validated {
+            what,
+            server: format!("{} {}", self.target.flavour, self.target.version),
+            sessions: point.connections,
+            predicted,
+            reached,
+            unit: unit.to_owned(),
+            cpu_bound,
+            remark: remark(predicted, reached, cpu_bound),
+            probes: predicting.iter().map(|probe| probe.id.clone()).collect(),
+        }
+    }
+}
+
+/// Writes all blocks of a stopped server's redo log, as its first round would. Servers allocate them with fallocate(2);
+/// the first write to such a block changes the file's extents, so that its fdatasync commits the file system's journal
+/// too: more I/Os per commit than the server ever issues again.
+fn go_round(data: &Path) -> io::Result<()> {
+    for path in redo_logs(data)? {
+        let written = data.join("redo.new");
+        copy(&path, &written)?;
+        fs::rename(&written, &path)?;
+    }
+    Ok(rustix::fs::syncfs(File::open(data)?)?)
+}
+
+/// `ib_logfile0`, and all in `#innodb_redo` since MySQL 8.0.30.
+fn redo_logs(data: &Path) -> io::Result<Vec<PathBuf>> {
+    let directory = data.join("#innodb_redo");
+    let (within, prefix) = if directory.is_dir() { (directory.as_path(), "#ib_redo") } else { (data, "ib_logfile") };
+    let entries = fs::read_dir(within)?.collect::<io::Result<Vec<_>>>()?;
+    let is_log = |name: &OsString| name.to_string_lossy().starts_with(prefix);
+    Ok(entries.iter().filter(|entry| is_log(&entry.file_name())).map(|entry| entry.path()).collect())
+}
+
+/// Byte by byte: what copies faster may share blocks, or leave them unwritten.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let (mut source, mut target) = (File::open(from)?, File::create_new(to)?);
+    target.set_permissions(source.metadata()?.permissions())?;
+    let mut piece = vec![0; PIECE];
+    loop {
+        match source.read(&mut piece)? {
+            0 => return target.sync_all(),
+            bytes => target.write_all(&piece[..bytes])?,
+        }
+    }
+}
+
+fn parameters(rows: u64) -> Vec<(String, String)> {
+    [("tables", "1".to_owned()), ("table-size", rows.to_string()), ("rand-type", "uniform".to_owned())]
+        .map(|(name, text)| (name.to_owned(), text))
+        .into()
+}
+
+/// Whether the CPUs of the host were the limit.
+fn is_cpu_bound(point: &Point) -> bool {
+    let server = point.server.as_ref().and_then(|server| server.cpus_busy);
+    point.host.is_some_and(|host| host.busy > BUSY || server.is_some_and(|busy| busy > BUSY * host.cpus as f64))
+}
+
+fn remark(predicted: Option<f64>, reached: Option<f64>, cpu_bound: bool) -> String {
+    let (Some(predicted), Some(reached)) = (predicted.filter(|rate| *rate > 0.0), reached) else {
+        return "no probe predicts it: run its probes too".to_owned();
+    };
+    let percent = 100.0 * reached / predicted;
+    let why = match (cpu_bound, reached < predicted) {
+        (true, _) => ": the CPUs were the limit, not the storage",
+        (false, true) => ", which is an upper bound",
+        (false, false) => ", which ought to be an upper bound",
+    };
+    format!("reached {percent:.0} % of what is predicted{why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::summary::HostShares;
+
+    #[test]
+    fn what_limited_a_server_is_said_in_words() {
+        assert_eq!(
+            remark(Some(200.0), Some(180.0), false),
+            "reached 90 % of what is predicted, which is an upper bound"
+        );
+        assert!(remark(Some(20_000.0), Some(5_000.0), true).ends_with("the CPUs were the limit, not the storage"));
+        assert!(remark(None, Some(1.0), false).starts_with("no probe predicts it"));
+    }
+
+    #[test]
+    fn a_redo_log_that_went_round_holds_what_it_held_in_blocks_of_its_own() {
+        let data = tempfile::tempdir().unwrap();
+        let log = data.path().join("ib_logfile0");
+        let mut file = File::create(&log).unwrap();
+        file.write_all(b"begins").unwrap();
+        file.set_len(3 << 20).unwrap();
+        let before = fs::read(&log).unwrap();
+        let blocks = |path: &Path| std::os::unix::fs::MetadataExt::blocks(&fs::metadata(path).unwrap());
+        assert!(blocks(&log) * 512 < 3 << 20);
+        go_round(data.path()).unwrap();
+        assert_eq!(fs::read(&log).unwrap(), before);
+        assert!(blocks(&log) * 512 >= 3 << 20, "{} blocks", blocks(&log));
+        assert_eq!(fs::read_dir(data.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_busy_host_binds() {
+        let host = |busy| Some(HostShares { cpus: 2, busy, user: busy, system: 0.0, iowait: 0.0, steal: 0.0 });
+        assert!(is_cpu_bound(&Point { host: host(0.95), ..Point::default() }));
+        assert!(!is_cpu_bound(&Point { host: host(0.5), ..Point::default() }));
+    }
+}

@@ -1,0 +1,301 @@
+//! How a lane comes up: step after step, each written into the journal before it is done.
+
+use super::journal::{Journal, Undo};
+use super::site::Site;
+use super::spec::{Kind, Spec};
+use super::{Lane, Told, loops, served, throttle, tool};
+use crate::LaneError;
+use crate::error::During;
+use plimsoll_storage::device::Device;
+use rustix::fs::statvfs;
+use rustix::process::geteuid;
+use rustix::system::sysinfo;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// Size of a lane where none is given and there is room for it, bytes.
+const USUAL_BYTES: u64 = 4 << 30;
+/// What file systems without a device are mounted from: a word that shows whose they are.
+pub(super) const SOURCE: &str = "plimsoll";
+
+/// Finds out whether a lane can be had at all, before anything is made: its size in bytes, 0 where it has none.
+///
+/// # Errors
+/// [`LaneError::Environment`] if rights, packages or the kernel are not there; [`LaneError::Refused`] for a size.
+pub fn ready(site: &Site, spec: &Spec, asked: Option<u64>, home: &Path) -> Result<u64, LaneError> {
+    let missing = tool::missing_for(spec);
+    if !missing.is_empty() {
+        let (packages, line) = (missing.join(", "), tool::install_line(&missing));
+        return Err(LaneError::Environment(format!("{} needs {packages}; install: {line}", spec.name())));
+    }
+    if !geteuid().is_root() && (spec.kind != Kind::Root || spec.is_throttled()) {
+        return Err(LaneError::Environment(format!(
+            "{} needs root, to mount and to set limits; only the lane root can be had without",
+            spec.name()
+        )));
+    }
+    if spec.is_served() || spec.is_network() {
+        // The one with the longest name.
+        site.control()?;
+    }
+    if spec.is_throttled() {
+        throttle::fresh_group()?;
+    }
+    size(spec, asked, home)
+}
+
+fn size(spec: &Spec, asked: Option<u64>, home: &Path) -> Result<u64, LaneError> {
+    let name = spec.name();
+    if matches!(spec.kind, Kind::Root | Kind::Overlay) || spec.nbd.is_some() {
+        return match asked {
+            Some(_) => Err(LaneError::Refused(format!("{name} has no size of its own; leave --size out"))),
+            None => Ok(0),
+        };
+    }
+    let (room, what) = match spec.kind {
+        Kind::Tmpfs => (memory_bytes(), "memory"),
+        _ => (free_bytes(home)?, "free space below Plimsoll's home"),
+    };
+    let (least, bytes) = (spec.least_bytes(), asked.unwrap_or(USUAL_BYTES.min(room / 2)));
+    if bytes < least || bytes > room {
+        let [bytes, least, room] = [bytes, least, room].map(|bytes| bytes >> 20);
+        return Err(LaneError::Refused(format!(
+            "{name} cannot have {bytes} MiB; accepted is {least} MiB up to the {what}, {room} MiB"
+        )));
+    }
+    Ok(bytes)
+}
+
+fn free_bytes(directory: &Path) -> Result<u64, LaneError> {
+    let facts = statvfs(directory).during("ask for the free space of", directory)?;
+    Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
+}
+
+fn memory_bytes() -> u64 {
+    let facts = sysinfo();
+    facts.totalram.saturating_mul(u64::from(facts.mem_unit))
+}
+
+/// A lane that is being built.
+pub struct Builder<'a> {
+    pub site: &'a Site,
+    pub spec: &'a Spec,
+    /// Of the image or the tmpfs.
+    pub bytes: u64,
+    pub journal: &'a mut Journal,
+    pub told: Told<'a>,
+}
+
+impl Builder<'_> {
+    /// Does all steps but the last, which is to say in the journal that the lane is up.
+    ///
+    /// # Errors
+    /// Of the step that failed; what was done is to be undone.
+    pub fn build(&mut self) -> Result<Lane, LaneError> {
+        let mount = self.site.mount();
+        fs::create_dir(&mount).during("make", &mount)?;
+        if self.spec.is_network() {
+            return self.network();
+        }
+        let device = match self.spec.kind {
+            Kind::Root => None,
+            Kind::Tmpfs => self.tmpfs()?,
+            Kind::Overlay => self.overlay()?,
+            _ => Some(self.device()?),
+        };
+        let group = match self.spec.is_throttled() {
+            true => Some(self.throttle(device.as_deref())?),
+            false => None,
+        };
+        let trigger = self.spec.error.is_some().then(|| self.site.trigger());
+        Ok(Lane { device, group, trigger, ..self.lane() })
+    }
+
+    pub(super) fn step(&mut self, text: &str) -> Result<(), LaneError> {
+        if (self.told)(text) { Ok(()) } else { Err(LaneError::Interrupted) }
+    }
+
+    /// A lane that has no more than a directory.
+    pub(super) fn lane(&self) -> Lane {
+        Lane {
+            name: self.spec.name().to_owned(),
+            directory: self.site.mount(),
+            device: None,
+            group: None,
+            trigger: None,
+            parts: Vec::new(),
+            server_device: None,
+            operations: None,
+        }
+    }
+
+    fn tmpfs(&mut self) -> Result<Option<String>, LaneError> {
+        let mut options = vec![format!("size={}", self.bytes), "mode=0700".to_owned()];
+        options.extend(self.spec.options.iter().cloned());
+        self.mount("tmpfs", SOURCE, &options).map(|()| None)
+    }
+
+    /// Its parts are named from its own directory: a lane's name may hold the commas that separate mount options.
+    fn overlay(&mut self) -> Result<Option<String>, LaneError> {
+        for part in ["lower", "upper", "work"] {
+            let path = self.site.root().join(part);
+            fs::create_dir(&path).during("make", &path)?;
+        }
+        let options = ["lowerdir=lower", "upperdir=upper", "workdir=work"].map(str::to_owned);
+        self.mount("overlay", SOURCE, &options).map(|()| None)
+    }
+
+    /// A file system on a loop device; the device's name.
+    fn device(&mut self) -> Result<String, LaneError> {
+        if self.spec.nbd.is_none() {
+            self.image()?;
+        }
+        if self.spec.is_served() {
+            self.serve()?;
+        }
+        self.file_system()
+    }
+
+    /// The image of the lane, sparse.
+    pub(super) fn image(&self) -> Result<(), LaneError> {
+        let image = self.site.image();
+        let made = File::create_new(&image).and_then(|file| file.set_len(self.bytes));
+        made.during("make the image", &image)
+    }
+
+    /// Makes the file system on what is the lane's disk, and mounts it; the device's name.
+    pub(super) fn file_system(&mut self) -> Result<String, LaneError> {
+        let disk = self.site.disk(self.spec);
+        self.step("making the file system")?;
+        let (program, mut arguments) = mkfs(self.spec);
+        arguments.push(disk.display().to_string());
+        tool::run(program, &arguments)?;
+        self.step("attaching a loop device")?;
+        self.journal.before(Undo::Loop { backing: disk.clone() })?;
+        let name = loops::attach(&disk, self.spec.sector)?;
+        if let Some(scheduler) = self.spec.scheduler {
+            self.journal.before(Undo::Scheduler { backing: disk.clone(), before: loops::scheduler(&name)? })?;
+            loops::schedule(&disk, scheduler.name())?;
+        }
+        self.step("mounting")?;
+        let source = format!("/dev/{name}");
+        self.journal.before(Undo::Mount { point: self.site.mount(), source: source.clone() })?;
+        mount(self.site, self.spec, &source)?;
+        if self.spec.kind == Kind::BtrfsNocow {
+            // Inherited by every file that is made there.
+            tool::run("chattr", &["+C".as_ref(), self.site.mount().as_os_str()])?;
+        }
+        Ok(name)
+    }
+
+    fn serve(&mut self) -> Result<(), LaneError> {
+        self.step("starting the server of the device")?;
+        self.journal.before(Undo::Process { program: "nbdkit".to_owned() })?;
+        served::start(self.site, self.spec)?;
+        self.journal.before(Undo::Mount { point: self.site.fuse(), source: SOURCE.to_owned() })?;
+        // Undone before its mount: a mount without its process can go, a process may be about to mount.
+        self.journal.before(Undo::Process { program: "nbdfuse".to_owned() })?;
+        served::export(self.site, SOURCE)
+    }
+
+    fn mount(&mut self, filesystem: &str, source: &str, options: &[String]) -> Result<(), LaneError> {
+        self.journal.before(Undo::Mount { point: self.site.mount(), source: source.to_owned() })?;
+        mount_as(self.site, filesystem, source, options)
+    }
+
+    /// Limits the lane's device, or the one that the home lies on, for a group of its own.
+    pub(super) fn throttle(&mut self, device: Option<&str>) -> Result<PathBuf, LaneError> {
+        self.step("setting limits")?;
+        let below =
+            device.map(str::to_owned).or_else(|| Device::find(self.site.root(), None).map(|device| device.name));
+        let below = below.ok_or_else(|| {
+            let name = self.spec.name();
+            LaneError::Environment(format!("{name}: Plimsoll's home lies on no block device that could be limited"))
+        })?;
+        if let Some(root) = throttle::to_hand_down()? {
+            self.journal.before(Undo::Controller { root })?;
+        }
+        let group = throttle::fresh_group()?;
+        self.journal.before(Undo::Cgroup { path: group.clone() })?;
+        throttle::make(&group, &loops::numbers(&below)?, self.spec)?;
+        Ok(group)
+    }
+}
+
+/// Mounts the file system of a lane's device with the options that its spec names.
+pub(super) fn mount(site: &Site, spec: &Spec, device: &str) -> Result<(), LaneError> {
+    let (filesystem, mut options) = match spec.kind {
+        // Else the kernel initialises inode tables in the background for minutes, beside what is measured.
+        Kind::Ext4 => ("ext4", vec!["noinit_itable".to_owned()]),
+        Kind::Xfs | Kind::Xfs16k => ("xfs", Vec::new()),
+        _ => ("btrfs", Vec::new()),
+    };
+    options.extend(spec.options.iter().cloned());
+    mount_as(site, filesystem, device, &options)
+}
+
+fn mount_as(site: &Site, filesystem: &str, source: &str, options: &[String]) -> Result<(), LaneError> {
+    mount_at(site, &site.mount(), filesystem, source, options)
+}
+
+/// Mounts a file system at a place of the lane, with options of mount(8).
+pub(super) fn mount_at(
+    site: &Site,
+    point: &Path,
+    filesystem: &str,
+    source: &str,
+    options: &[String],
+) -> Result<(), LaneError> {
+    let mut arguments = vec!["--types".to_owned(), filesystem.to_owned()];
+    if !options.is_empty() {
+        arguments.extend(["--options".to_owned(), options.join(",")]);
+    }
+    arguments.extend([source.to_owned(), point.display().to_string()]);
+    tool::run_in(site.root(), "mount", &arguments).map(drop)
+}
+
+/// The program that makes the file system, and its options. Blocks of 4 KiB or more, so that each block of a file is
+/// one of the image, where a check looks for it.
+fn mkfs(spec: &Spec) -> (&'static str, Vec<String>) {
+    let (program, mut options) = match spec.kind {
+        Kind::Ext4 => ("mkfs.ext4", vec!["-q", "-F", "-b", "4096"]),
+        Kind::Xfs => ("mkfs.xfs", vec!["-q", "-f"]),
+        Kind::Xfs16k => ("mkfs.xfs", vec!["-q", "-f", "-b", "size=16384"]),
+        _ => ("mkfs.btrfs", vec!["-q", "-f"]),
+    };
+    if program == "mkfs.xfs" && spec.sector == Some(4096) {
+        options.extend(["-s", "size=4096"]);
+    }
+    if spec.is_network() {
+        // A new disk has nothing to discard, which some servers need a minute for.
+        options.extend(if program == "mkfs.ext4" { vec!["-E", "nodiscard"] } else { vec!["-K"] });
+    }
+    (program, options.into_iter().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sized(name: &str, asked: Option<u64>) -> Result<u64, String> {
+        size(&Spec::parse(name).unwrap(), asked, Path::new("/tmp")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_size_that_cannot_be_is_refused() {
+        assert_eq!(sized("root", None), Ok(0));
+        assert!(sized("overlay", Some(1 << 30)).unwrap_err().contains("no size of its own"));
+        assert!(sized("ext4,nbd=unix:/a", Some(1 << 30)).unwrap_err().contains("no size of its own"));
+        assert_eq!(sized("ext4", Some(128 << 20)), Ok(128 << 20));
+        assert!(sized("xfs", Some(128 << 20)).unwrap_err().contains("320 MiB"));
+        assert!(sized("ext4", Some(1 << 60)).unwrap_err().contains("free space"));
+    }
+
+    #[test]
+    fn an_xfs_has_the_sectors_of_its_device() {
+        let options = |name: &str| mkfs(&Spec::parse(name).unwrap()).1.join(" ");
+        assert!(options("xfs,sector=4096").contains("-s size=4096"));
+        assert!(options("xfs-16k").contains("-b size=16384") && !options("xfs").contains("-s"));
+        assert!(options("iscsi").ends_with("-K") && options("iscsi,fs=ext4").ends_with("-E nodiscard"));
+    }
+}

@@ -1,0 +1,297 @@
+//! What undoes a lane, written down step by step before each step is done, so that a kill at any point leaves nothing
+//! that cannot be found again.
+
+use super::site::Site;
+use super::spec::Spec;
+use super::{Lane, loops, mounts, namespace, process, throttle, tool};
+use crate::LaneError;
+use crate::error::During;
+use plimsoll_host::owner;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+/// One line of a journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    /// How the next step is undone.
+    Undo(Undo),
+    /// All steps were done. The last line, until the lane is taken down.
+    Up(Lane),
+}
+
+/// How one step is undone; done twice, or without the step, it does no harm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Undo {
+    /// The directory of the lane, with the image and the journal itself.
+    Directory,
+    /// A server of the lane, found by its command line, which names the lane's directory.
+    Process {
+        program: String,
+    },
+    /// All that runs in one of the lane's network namespaces.
+    Processes {
+        namespace: PathBuf,
+    },
+    /// A network namespace of the lane, with all that runs in it.
+    Namespace {
+        kept_by: PathBuf,
+    },
+    /// A device is found by its file, never by its number.
+    Loop {
+        backing: PathBuf,
+    },
+    /// The device that is attached to this file had another scheduler, which outlives the file.
+    Scheduler {
+        backing: PathBuf,
+        before: String,
+    },
+    Mount {
+        point: PathBuf,
+        source: String,
+    },
+    Cgroup {
+        path: PathBuf,
+    },
+    /// The children of this control group were given the I/O controller for the lane.
+    Controller {
+        root: PathBuf,
+    },
+}
+
+impl Undo {
+    fn undo(&self, site: &Site) -> Result<(), LaneError> {
+        match self {
+            Undo::Directory => site.remove(),
+            Undo::Process { program } => process::end(program, site),
+            Undo::Processes { namespace } => process::end_all_in(namespace),
+            Undo::Namespace { kept_by } => {
+                process::end_all_in(kept_by).and_then(|()| mounts::unmount(kept_by, namespace::FILE_SYSTEM))
+            }
+            Undo::Loop { backing } => loops::detach(backing),
+            Undo::Scheduler { backing, before } => loops::schedule(backing, before),
+            Undo::Mount { point, source } => mounts::unmount(point, source),
+            Undo::Cgroup { path } => throttle::remove(path),
+            Undo::Controller { root } => throttle::take_back(root),
+        }
+    }
+}
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+impl Journal {
+    /// Begins the journal of a lane whose directory is locked and has none.
+    ///
+    /// # Errors
+    /// [`LaneError::Refused`] if there is one: the lane is up, or was left behind.
+    pub fn begin(site: &Site, spec: &Spec) -> Result<Journal, LaneError> {
+        let path = site.journal();
+        let file = match OpenOptions::new().append(true).create_new(true).open(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let name = spec.name();
+                return Err(LaneError::Refused(match state(site)? {
+                    State::Up(_) => format!("the lane {name} is up already; `plimsoll lane down {name}` takes it down"),
+                    _ => format!("the lane {name} was left half built; `plimsoll clean` removes what is left of it"),
+                }));
+            }
+            opened => opened.during("begin the journal", &path)?,
+        };
+        let mut journal = Journal { file, path };
+        journal.write(&Line::Undo(Undo::Directory))?;
+        Ok(journal)
+    }
+
+    /// Opens the journal of a locked lane that is up. From now on it is not, until [`Journal::up`] says so again.
+    ///
+    /// # Errors
+    /// [`LaneError::Io`].
+    pub fn reopen(site: &Site) -> Result<Journal, LaneError> {
+        withdraw(site)?;
+        let path = site.journal();
+        let file = OpenOptions::new().append(true).open(&path).during("open the journal", &path)?;
+        Ok(Journal { file, path })
+    }
+
+    /// Writes down how the next step is undone; the step may be done once this has returned.
+    pub fn before(&mut self, undo: Undo) -> Result<(), LaneError> {
+        self.write(&Line::Undo(undo))
+    }
+
+    /// Writes down that the lane is up.
+    pub fn up(&mut self, lane: &Lane) -> Result<(), LaneError> {
+        self.write(&Line::Up(lane.clone()))
+    }
+
+    fn write(&mut self, line: &Line) -> Result<(), LaneError> {
+        let mut text = serde_json::to_vec(line).map_err(std::io::Error::from).during("write", &self.path)?;
+        text.push(b'\n');
+        self.file.write_all(&text).and_then(|()| self.file.sync_data()).during("write", &self.path)
+    }
+}
+
+/// The lines of a lane's journal; none where there is no journal.
+///
+/// # Errors
+/// [`LaneError::Io`] if it cannot be read.
+pub fn read(site: &Site) -> Result<Vec<Line>, LaneError> {
+    let lines = whole_lines(site)?.lines().map(serde_json::from_str).collect::<Result<_, _>>();
+    lines.map_err(std::io::Error::from).during("understand the journal", &site.journal())
+}
+
+/// The text of a journal without a line that a kill cut short: its step was not begun.
+fn whole_lines(site: &Site) -> Result<String, LaneError> {
+    let path = site.journal();
+    // It says what is ended, unmounted and removed.
+    owner::check_if_there(&path)?;
+    let mut text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        text => text.during("read", &path)?,
+    };
+    text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+    Ok(text)
+}
+
+/// Cuts off that the lane is up, and a line that was cut short already: from now on it is being taken down. There is
+/// room for that on a disk that is full.
+fn withdraw(site: &Site) -> Result<(), LaneError> {
+    let text = whole_lines(site)?;
+    let steps = text.split_inclusive('\n').filter(|line| !matches!(serde_json::from_str(line), Ok(Line::Up(_))));
+    let bytes = steps.map(str::len).sum::<usize>() as u64;
+    let path = site.journal();
+    let opened = OpenOptions::new().write(true).open(&path);
+    opened.and_then(|file| file.set_len(bytes).and_then(|()| file.sync_all())).during("shorten", &path)
+}
+
+/// What has become of a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It can be used.
+    Up(Lane),
+    /// It was not finished, not taken down to the end, or a restart of the machine took it apart.
+    Left,
+}
+
+/// # Errors
+/// [`LaneError::Io`] if the journal cannot be read.
+pub fn state(site: &Site) -> Result<State, LaneError> {
+    let lines = read(site)?;
+    let Some(Line::Up(lane)) = lines.last() else { return Ok(State::Left) };
+    let mut whole = lane.directory.is_dir() && lane.group.as_ref().is_none_or(|group| group.is_dir());
+    for line in &lines {
+        whole &= match line {
+            Line::Undo(Undo::Mount { point, source }) => {
+                mounts::at(point)?.is_some_and(|mount| mount.source == *source)
+            }
+            Line::Undo(Undo::Namespace { kept_by }) => namespace::is_kept(kept_by),
+            _ => true,
+        };
+    }
+    Ok(if whole { State::Up(lane.clone()) } else { State::Left })
+}
+
+/// Undoes what the journal of a locked lane says, the last step first, and removes its directory.
+///
+/// # Errors
+/// Of the first step that cannot be undone; asked again, it goes on from there.
+pub fn undo(site: &Site) -> Result<(), LaneError> {
+    let lines = read(site)?;
+    if lines.is_empty() {
+        return site.remove_empty();
+    }
+    withdraw(site)?;
+    // What was under way when Plimsoll was killed may still be finished by a program that was not.
+    if end_brief(site).is_err() {
+        // One that waits for an answer of a server ends with the server, whose lane was never up.
+        lines.iter().try_for_each(|line| match line {
+            Line::Undo(Undo::Processes { namespace }) => process::end_all_in(namespace),
+            _ => Ok(()),
+        })?;
+        end_brief(site)?;
+    }
+    lines.iter().rev().try_for_each(|line| match line {
+        Line::Undo(undo) => undo.undo(site),
+        Line::Up(_) => Ok(()),
+    })
+}
+
+fn end_brief(site: &Site) -> Result<(), LaneError> {
+    tool::BRIEF.iter().try_for_each(|program| process::end(program, site))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn begun(lanes: &Path) -> (Site, Journal) {
+        let spec = Spec::parse("ext4").unwrap();
+        let site = Site::of(lanes, &spec);
+        drop(site.create().unwrap());
+        let journal = Journal::begin(&site, &spec).unwrap();
+        (site, journal)
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_undone() {
+        let lanes = tempfile::tempdir().unwrap();
+        let (site, mut journal) = begun(lanes.path());
+        let step = Undo::Mount { point: site.mount(), source: "none".to_owned() };
+        journal.before(step.clone()).unwrap();
+        journal.before(Undo::Loop { backing: site.image() }).unwrap();
+        let lines = read(&site).unwrap();
+        assert_eq!((lines.len(), &lines[1]), (3, &Line::Undo(step)));
+        assert_eq!(state(&site).unwrap(), State::Left);
+        fs::write(site.image(), "x").unwrap();
+        undo(&site).unwrap();
+        assert!(!site.root().exists());
+        undo(&site).unwrap();
+    }
+
+    #[test]
+    fn a_line_that_was_cut_short_is_no_step() {
+        let lanes = tempfile::tempdir().unwrap();
+        let (site, mut journal) = begun(lanes.path());
+        journal.file.write_all(b"{\"undo\":{\"loo").unwrap();
+        assert_eq!(read(&site).unwrap(), [Line::Undo(Undo::Directory)]);
+        withdraw(&site).unwrap();
+        assert_eq!(fs::read_to_string(site.journal()).unwrap(), "{\"undo\":\"directory\"}\n");
+        undo(&site).unwrap();
+        assert!(!site.root().exists());
+    }
+
+    #[test]
+    fn a_lane_is_not_begun_twice_and_one_without_its_mount_is_not_up() {
+        let lanes = tempfile::tempdir().unwrap();
+        let (site, mut journal) = begun(lanes.path());
+        let spec = Spec::parse("ext4").unwrap();
+        assert!(Journal::begin(&site, &spec).unwrap_err().to_string().contains("plimsoll clean"));
+        fs::create_dir(site.mount()).unwrap();
+        let lane = Lane {
+            name: "ext4".to_owned(),
+            directory: site.mount(),
+            device: None,
+            group: None,
+            trigger: None,
+            parts: Vec::new(),
+            server_device: None,
+            operations: None,
+        };
+        journal.up(&lane).unwrap();
+        assert_eq!(state(&site).unwrap(), State::Up(lane.clone()));
+        assert!(Journal::begin(&site, &spec).unwrap_err().to_string().contains("is up already"));
+        withdraw(&site).unwrap();
+        assert_eq!(state(&site).unwrap(), State::Left);
+        journal.before(Undo::Mount { point: site.mount(), source: "gone".to_owned() }).unwrap();
+        journal.up(&lane).unwrap();
+        assert_eq!((read(&site).unwrap().len(), state(&site).unwrap()), (3, State::Left));
+        undo(&site).unwrap();
+    }
+}

@@ -1,0 +1,303 @@
+//! Storage lanes: a medium, a file system, its options, a throttle and injected latency, as one mounted directory.
+//!
+//! A lane lies in `<home>/lanes/<name>/`; its files are read and written in `mount` there. What undoes it is in its
+//! [`journal`], written before each step, so that [`Lanes::down`] and [`Lanes::clean`] work after a kill at any point.
+//! Begin with [`spec::Spec`], what a name means, then [`build`], how it comes up. [`check`] finds out whether a lane
+//! may be measured at all; [`image`] keeps what is on one and puts it back. [`site`] is its directory; [`loops`],
+//! [`mounts`], [`served`], [`throttle`], [`process`] and [`tool`] are what it is made of.
+//!
+//! A network lane has a server and a client with a protocol between them, all in user space: [`network`] builds it of
+//! the programs that its [`transport`] names, each a [`daemon`], in two network [`namespace`]s, with a [`link`] that
+//! delays.
+
+pub mod build;
+pub mod check;
+pub mod daemon;
+pub mod error;
+pub mod image;
+pub mod journal;
+pub mod link;
+pub mod loops;
+pub mod mounts;
+pub mod namespace;
+pub mod network;
+#[cfg(feature = "nfs")]
+pub mod nfs;
+pub mod process;
+pub mod sample;
+pub mod served;
+pub mod site;
+pub mod spec;
+pub mod throttle;
+pub mod tool;
+pub mod transport;
+
+use build::Builder;
+use check::Finding;
+use error::During;
+pub use error::LaneError;
+use journal::{Journal, State};
+use serde::{Deserialize, Serialize};
+use site::Site;
+use spec::Spec;
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder};
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Told of each step before it is done; false ends with [`LaneError::Interrupted`] and undoes what was done.
+pub type Told<'a> = &'a mut dyn FnMut(&str) -> bool;
+
+/// A lane that is up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lane {
+    pub name: String,
+    /// Where to work.
+    pub directory: PathBuf,
+    /// `loop3`, where it has a device of its own.
+    pub device: Option<String>,
+    /// The control group that is limited; processes have to [`join`] it.
+    pub group: Option<PathBuf>,
+    /// Reads and writes fail while this file exists.
+    pub trigger: Option<PathBuf>,
+    /// The processes that a network lane consists of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    /// The loop device that the server of a network lane keeps its data on, as in `loop4`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_device: Option<String>,
+    /// A Unix socket that answers each connection with one line of JSON: how many operations of each kind there were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<PathBuf>,
+}
+
+/// On which side of the network a process works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    Client,
+    /// Between the two: what delays.
+    Link,
+    Server,
+}
+
+/// A process of a network lane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    pub side: Side,
+    pub program: String,
+    pub pid: u32,
+}
+
+impl Lane {
+    /// Whether a storage server is a part of it.
+    pub fn is_on_a_network(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
+    /// Which of its processes have ended although the lane is up: what a server then reads and writes fails or hangs.
+    pub fn dead_parts(&self) -> Vec<&Part> {
+        self.parts.iter().filter(|part| !part.is_alive()).collect()
+    }
+}
+
+impl Part {
+    /// One that only waits to be reaped has ended.
+    fn is_alive(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        // The state follows the name, which is in parentheses and may hold any character.
+        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+        state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+    }
+}
+
+/// A lane and what has become of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub name: String,
+    pub state: State,
+}
+
+/// A lane that was built, and what the check says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    pub lane: Lane,
+    /// Empty if no check was asked for. If one did not pass, the lane is down again.
+    pub findings: Vec<Finding>,
+}
+
+impl Built {
+    pub fn is_sound(&self) -> bool {
+        check::is_sound(&self.findings)
+    }
+}
+
+/// All lanes of a home.
+#[derive(Clone, Debug)]
+pub struct Lanes {
+    home: PathBuf,
+    root: PathBuf,
+}
+
+impl Lanes {
+    /// `home` must be canonical: mounts and loop devices are found by their paths.
+    pub fn of(home: &Path) -> Lanes {
+        Lanes { home: home.to_owned(), root: home.join("lanes") }
+    }
+
+    /// # Errors
+    /// [`LaneError::Io`] if a journal cannot be read.
+    pub fn list(&self) -> Result<Vec<Listed>, LaneError> {
+        let listed = self.specs()?.into_iter().map(|spec| {
+            let state = journal::state(&Site::of(&self.root, &spec))?;
+            Ok(Listed { name: spec.name().to_owned(), state })
+        });
+        listed.collect()
+    }
+
+    /// Builds a lane, sparse and of `bytes` if its kind has a size, and checks it if asked to. Whatever goes wrong,
+    /// what was done is undone.
+    ///
+    /// # Errors
+    /// [`LaneError::Refused`] for what cannot be, or a lane that is up; [`LaneError::Environment`] for missing
+    /// packages, rights and devices, and for programs that fail.
+    pub fn up(&self, spec: &Spec, bytes: Option<u64>, checked: bool, told: Told<'_>) -> Result<Built, LaneError> {
+        let site = Site::of(&self.root, spec);
+        let bytes = build::ready(&site, spec, bytes, &self.home)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.root).during("make", &self.root)?;
+        let _lock = site.create()?;
+        let mut journal = Journal::begin(&site, spec)?;
+        let built = Builder { site: &site, spec, bytes, journal: &mut journal, told: &mut *told }.build();
+        let built = built.and_then(|lane| {
+            let findings = match checked {
+                false => Vec::new(),
+                true if told("checking") => check::check(&site, spec, &lane),
+                true => return Err(LaneError::Interrupted),
+            };
+            let built = Built { lane, findings };
+            match built.is_sound() {
+                true if told("done") => journal.up(&built.lane).map(|()| built),
+                true => Err(LaneError::Interrupted),
+                false => Ok(built),
+            }
+        });
+        match built {
+            Ok(built) if built.is_sound() => Ok(built),
+            built => taken_down(&site, built, told),
+        }
+    }
+
+    /// Checks a lane that is up.
+    ///
+    /// # Errors
+    /// [`LaneError::Refused`] if it is not up.
+    pub fn check(&self, spec: &Spec) -> Result<Vec<Finding>, LaneError> {
+        let site = Site::of(&self.root, spec);
+        let _lock = site.lock()?;
+        match journal::state(&site)? {
+            State::Up(lane) => Ok(check::check(&site, spec, &lane)),
+            State::Left => Err(not_up(spec)),
+        }
+    }
+
+    /// Takes a lane down, and removes all that is on it.
+    ///
+    /// # Errors
+    /// [`LaneError::Refused`] if there is none; [`LaneError::Environment`] while it is in use.
+    pub fn down(&self, spec: &Spec) -> Result<(), LaneError> {
+        let site = Site::of(&self.root, spec);
+        let Some(_lock) = site.lock()? else { return Err(not_up(spec)) };
+        journal::undo(&site)
+    }
+
+    /// Removes lanes that were not finished or not taken down to the end: their names, and what was left alone and why.
+    /// Lanes that are up stay up.
+    ///
+    /// # Errors
+    /// [`LaneError::Io`] if the directory of the lanes cannot be read.
+    pub fn clean(&self) -> Result<(Vec<String>, Vec<LaneError>), LaneError> {
+        let (mut cleaned, mut left) = (Vec::new(), Vec::new());
+        for spec in self.specs()? {
+            match clean(&Site::of(&self.root, &spec)) {
+                Ok(true) => cleaned.push(spec.name().to_owned()),
+                Ok(false) => {}
+                Err(error) => left.push(error),
+            }
+        }
+        Ok((cleaned, left))
+    }
+
+    /// What lies in the directory of the lanes. What is not named like a lane is not ours.
+    fn specs(&self) -> Result<Vec<Spec>, LaneError> {
+        let entries = match fs::read_dir(&self.root) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.during("list", &self.root)?,
+        };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut specs: Vec<Spec> = names.filter_map(|name| Spec::of_directory_name(&name).ok()).collect();
+        specs.sort_by(|one, other| one.name().cmp(other.name()));
+        Ok(specs)
+    }
+}
+
+/// Undoes a lane that did not come up; if that fails, too, both are told. What failed after Ctrl-C failed for that.
+fn taken_down(site: &Site, built: Result<Built, LaneError>, told: Told<'_>) -> Result<Built, LaneError> {
+    let interrupted = !told("taking it down again");
+    journal::undo(site).map_err(|error| {
+        let why = built.as_ref().err().map_or("the check refused it".to_owned(), ToString::to_string);
+        LaneError::Environment(format!("{why}; then it could not be undone, `plimsoll clean` tries again: {error}"))
+    })?;
+    if interrupted { Err(LaneError::Interrupted) } else { built }
+}
+
+/// The words that run a part of a lane that is this very program: `plimsoll lane-part`.
+fn own_program(part: &str) -> Result<Vec<String>, LaneError> {
+    let path = std::env::current_exe().during("find", Path::new("/proc/self/exe"))?;
+    Ok(vec![path.display().to_string(), "lane-part".to_owned(), part.to_owned()])
+}
+
+fn not_up(spec: &Spec) -> LaneError {
+    let name = spec.name();
+    LaneError::Refused(format!("the lane {name} is not up; `plimsoll lane up {name}` builds it"))
+}
+
+/// Whether there was something to remove.
+fn clean(site: &Site) -> Result<bool, LaneError> {
+    let Some(_lock) = site.lock()? else { return Ok(false) };
+    if journal::state(site)? != State::Left {
+        return Ok(false);
+    }
+    journal::undo(site).map(|()| true)
+}
+
+/// The lane that a directory lies on, if there is one and it is up. A directory that is not there lies on none.
+///
+/// # Errors
+/// [`LaneError::Io`] if the lane's journal cannot be read.
+pub fn below(home: &Path, directory: &Path) -> Result<Option<Lane>, LaneError> {
+    let Ok(directory) = directory.canonicalize() else { return Ok(None) };
+    let root = home.join("lanes");
+    let Some(name) = directory.strip_prefix(&root).ok().and_then(|below| below.iter().next()).and_then(OsStr::to_str)
+    else {
+        return Ok(None);
+    };
+    let Ok(spec) = Spec::of_directory_name(name) else { return Ok(None) };
+    match journal::state(&Site::of(&root, &spec))? {
+        State::Up(lane) => Ok(Some(lane)),
+        State::Left => Ok(None),
+    }
+}
+
+/// Puts this process into the control group of the lane that a directory lies on, so that the lane's limits hold for it
+/// and for all that it starts. The lane, if there is one that is limited.
+///
+/// # Errors
+/// [`LaneError::Io`], above all without root.
+pub fn join(home: &Path, directory: &Path) -> Result<Option<Lane>, LaneError> {
+    let limited = below(home, directory)?.filter(|lane| lane.group.is_some());
+    if let Some(group) = limited.as_ref().and_then(|lane| lane.group.as_deref()) {
+        throttle::enter(group)?;
+    }
+    Ok(limited)
+}

@@ -1,0 +1,59 @@
+//! What is mounted where, and how that ends.
+
+use super::tool;
+use crate::LaneError;
+use plimsoll_host::mounts;
+pub use plimsoll_host::mounts::Mount;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a file system may be busy with what has just ended.
+const PATIENCE: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(50);
+
+/// As [`plimsoll_host::mounts::all`].
+pub fn all() -> Result<Vec<Mount>, LaneError> {
+    Ok(mounts::all()?)
+}
+
+/// As [`plimsoll_host::mounts::at`].
+pub fn at(point: &Path) -> Result<Option<Mount>, LaneError> {
+    Ok(mounts::at(point)?)
+}
+
+/// Unmounts what we mounted here, which `source` tells from anything else. Nothing mounted is success.
+///
+/// # Errors
+/// [`LaneError::Environment`] if something else is mounted here, or while it is in use.
+pub fn unmount(point: &Path, source: &str) -> Result<(), LaneError> {
+    let deadline = Instant::now() + PATIENCE;
+    while let Some(mount) = at(point)? {
+        if mount.source != source {
+            let (place, found) = (point.display(), mount.source);
+            return Err(LaneError::Environment(format!("{place} holds a mount of {found}, not the lane's {source}")));
+        }
+        match tool::run("umount", &[point]) {
+            Ok(_) => {}
+            Err(_) if Instant::now() < deadline => thread::sleep(POLL),
+            Err(LaneError::Environment(why)) => {
+                return Err(LaneError::Environment(format!("{why}; end what works in {} first", point.display())));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_mounted_and_a_new_directory_is_not() {
+        assert!(at(Path::new("/")).unwrap().is_some());
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(at(directory.path()).unwrap(), None);
+        unmount(directory.path(), "anything").unwrap();
+    }
+}

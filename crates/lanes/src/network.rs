@@ -1,0 +1,153 @@
+//! How a network lane comes up: the server's disk, two namespaces, the programs of the server, the link, those of the
+//! client, and the client's file system.
+
+use super::build::{self, Builder, SOURCE};
+use super::daemon::{Daemon, Ready};
+use super::journal::Undo;
+use super::transport::{Transport, nfs_files};
+use super::{Lane, Side, loops, namespace, own_program, throttle, tool};
+use crate::LaneError;
+use crate::error::During;
+use std::fs::{self, File};
+use std::time::Duration;
+
+/// The source of a FUSE export of qemu-storage-daemon in the list of mounts.
+const QEMU_SOURCE: &str = "/dev/fuse";
+
+impl Builder<'_> {
+    /// Does all steps of a network lane.
+    ///
+    /// # Errors
+    /// Of the step that failed.
+    pub(super) fn network(&mut self) -> Result<Lane, LaneError> {
+        self.namespaces()?;
+        let disk = self.server_disk()?;
+        let mut lane = Lane { server_device: Some(disk.clone()), ..self.lane() };
+        self.processes_of(Side::Server)?;
+        for daemon in self.spec.transport.server(self.site, self.spec, &disk)? {
+            self.start(&daemon, &mut lane)?;
+        }
+        if self.spec.is_throttled() {
+            // Whoever works on the lane sends its server requests; the server is who reads and writes.
+            let group = self.throttle(Some(&disk))?;
+            lane.parts.iter().try_for_each(|part| throttle::put(&group, part.pid))?;
+        }
+        self.client(&mut lane)?;
+        Ok(lane)
+    }
+
+    fn namespaces(&mut self) -> Result<(), LaneError> {
+        self.step("making the network")?;
+        for side in [Side::Server, Side::Client] {
+            let kept_by = self.site.namespace(side);
+            File::create(&kept_by).during("make", &kept_by)?;
+            self.journal.before(Undo::Namespace { kept_by: kept_by.clone() })?;
+            namespace::make(&kept_by)?;
+        }
+        namespace::join(self.site, self.spec.mtu)
+    }
+
+    /// The server's disk: a loop device of its own, so that the kernel counts what the server reads, writes and
+    /// flushes; with a file system if it serves files.
+    fn server_disk(&mut self) -> Result<String, LaneError> {
+        self.step("attaching the server's disk")?;
+        let image = self.site.image();
+        self.image()?;
+        let has_files = self.spec.transport.has_served_files();
+        if has_files {
+            tool::run("mkfs.xfs", &["-q".as_ref(), "-f".as_ref(), image.as_os_str()])?;
+        }
+        self.journal.before(Undo::Loop { backing: image.clone() })?;
+        let disk = loops::attach(&image, None)?;
+        if has_files {
+            let (served, source) = (self.site.served(), format!("/dev/{disk}"));
+            fs::create_dir(&served).during("make", &served)?;
+            self.journal.before(Undo::Mount { point: served.clone(), source: source.clone() })?;
+            build::mount_at(self.site, &served, "xfs", &source, &self.server_options()?)?;
+        }
+        Ok(disk)
+    }
+
+    /// Options of mount for the server's file system.
+    fn server_options(&self) -> Result<Vec<String>, LaneError> {
+        match self.spec.transport {
+            Transport::NfsFiles => Ok(nfs_files::Options::of(self.spec).map_err(LaneError::Refused)?.server),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The link, and what the client mounts.
+    fn client(&mut self, lane: &mut Lane) -> Result<(), LaneError> {
+        let (point, source) = match (self.spec.has_device(), self.spec.fuse_export) {
+            (false, _) => (self.site.mount(), SOURCE),
+            (true, false) => (self.site.fuse(), SOURCE),
+            (true, true) => (self.site.export(), QEMU_SOURCE),
+        };
+        let mount = Undo::Mount { point, source: source.to_owned() };
+        // Undone once more after its processes: one of them may have been about to mount.
+        self.journal.before(mount.clone())?;
+        self.processes_of(Side::Client)?;
+        // Undone before its processes: while it is in use, they go on.
+        self.journal.before(mount)?;
+        if let Some(delay) = self.spec.delay {
+            self.start(&link(self.spec.transport, delay)?, lane)?;
+        }
+        if self.spec.has_device() {
+            let fuse = self.site.fuse();
+            fs::create_dir(&fuse).during("make", &fuse)?;
+        }
+        for daemon in self.spec.transport.client(self.site, self.spec)? {
+            self.start(&daemon, lane)?;
+        }
+        match self.spec.has_device() {
+            true => lane.device = Some(self.file_system().map_err(|error| self.mixed_up(error))?),
+            false if self.spec.transport == Transport::NfsFiles => lane.operations = Some(self.site.operations()?),
+            false => {}
+        }
+        Ok(())
+    }
+
+    /// A file system may fail before the check can: by what its own tools wrote, and a known fault changed.
+    fn mixed_up(&self, error: LaneError) -> LaneError {
+        match self.spec.fuse_export {
+            false => error,
+            true => LaneError::Environment(format!(
+                "{} must not be measured: its export=fuse mixes up concurrent writes, which the file system did not \
+                 survive: {error}",
+                self.spec.name()
+            )),
+        }
+    }
+
+    fn processes_of(&mut self, side: Side) -> Result<(), LaneError> {
+        self.journal.before(Undo::Processes { namespace: self.site.namespace(side) })
+    }
+
+    fn start(&mut self, daemon: &Daemon, lane: &mut Lane) -> Result<(), LaneError> {
+        self.step(&format!("starting {}", daemon.program))?;
+        lane.parts.push(daemon.start(self.site)?);
+        Ok(())
+    }
+}
+
+/// The link, which listens where the server would in the client's namespace.
+fn link(transport: Transport, delay: Duration) -> Result<Daemon, LaneError> {
+    let mut words = own_program("link")?;
+    words.extend(["--listen", namespace::LINK, "--server", namespace::SERVER].map(str::to_owned));
+    words.extend(transport.ports().iter().map(|port| format!("--port={port}")));
+    words.push(format!("--delay={}us", delay.as_micros()));
+    Ok(Daemon::new(Side::Link, "link", words, Ready::Ports(transport.ports())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_link_has_all_ports_of_the_server() {
+        let link = link(Transport::NfsImage, Duration::from_micros(1500)).unwrap();
+        let line = link.words.join(" ");
+        assert!(line.ends_with("--port=111 --port=20048 --port=2049 --delay=1500us"), "{line}");
+        assert_eq!(link.ready, Ready::Ports(&[111, 20048, 2049]));
+    }
+}

@@ -1,0 +1,224 @@
+//! Processes that were started for a lane: found by a word of their command lines that no other program has, or by the
+//! network namespace of the lane that they run in, and ended.
+
+use super::site::Site;
+use super::{Side, namespace};
+use crate::LaneError;
+use crate::error::During;
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a process may take to end in order before it is killed, and then to vanish.
+const PATIENCE: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(10);
+
+/// Ends every process of this program that was started for the lane in this directory, and waits until they are gone.
+///
+/// # Errors
+/// [`LaneError::Environment`] if one survives SIGKILL.
+pub fn end(program: &str, site: &Site) -> Result<(), LaneError> {
+    let sought = Sought::of(program, site);
+    for signal in [Signal::TERM, Signal::KILL] {
+        let deadline = Instant::now() + PATIENCE;
+        signal_all(&sought, site, signal)?;
+        while !sought.find().is_empty() {
+            if Instant::now() >= deadline {
+                break;
+            }
+            thread::sleep(POLL);
+        }
+    }
+    match sought.find().first() {
+        None => Ok(()),
+        Some(pid) => {
+            let lane = site.root().display();
+            Err(LaneError::Environment(format!("{program}, pid {pid}, of {lane} will not end")))
+        }
+    }
+}
+
+/// What tells a lane's own process from all others.
+struct Sought<'a> {
+    program: &'a str,
+    /// One of them stands alone in its command line. A file *on* the lane is none of them.
+    words: Vec<String>,
+    /// The same path is another directory in another container.
+    namespace: Option<PathBuf>,
+}
+
+impl Sought<'_> {
+    /// A server listens on the lane's socket, as only one process can; every other program is given one of the paths
+    /// that it works on.
+    fn of<'a>(program: &'a str, site: &Site) -> Sought<'a> {
+        let words = match program {
+            "nbdkit" => site.socket().ok().map(|socket| socket_word(&socket)).into_iter().collect(),
+            "unshare" | "nsenter" => {
+                [Side::Client, Side::Server].map(|side| namespace::net_word(&site.namespace(side))).to_vec()
+            }
+            _ => site.worked_on().iter().map(|path| path.display().to_string()).collect(),
+        };
+        Sought { program, words, namespace: mount_namespace("self") }
+    }
+
+    /// The pids of all that there are.
+    fn find(&self) -> Vec<i32> {
+        pids().filter(|pid| self.fits(*pid)).collect()
+    }
+
+    /// Whether this process is ours. The command line of one that only waits to be reaped is empty.
+    fn fits(&self, pid: i32) -> bool {
+        let directory = format!("/proc/{pid}");
+        let same_user = fs::metadata(&directory).is_ok_and(|facts| facts.uid() == geteuid().as_raw());
+        let line = fs::read(format!("{directory}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line);
+        let mut words = line.split('\0');
+        let runs = words.next().and_then(|word| Path::new(word).file_name()).is_some_and(|name| name == self.program);
+        let named = words.any(|word| self.words.iter().any(|own| own == word));
+        same_user && runs && named && mount_namespace(&pid.to_string()) == self.namespace
+    }
+}
+
+/// Of all processes.
+fn pids() -> impl Iterator<Item = i32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// Kills all that runs in the network namespace that this file keeps, but for ourselves, and waits until it is gone.
+/// They need no time to end in order: what they were told to write, the kernel has. No namespace is success.
+///
+/// # Errors
+/// [`LaneError::Environment`] if a process survives.
+pub fn end_all_in(kept_by: &Path) -> Result<(), LaneError> {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()));
+    let Some(ours) = identity(kept_by).filter(|_| namespace::is_kept(kept_by)) else { return Ok(()) };
+    let runs_in_it = |pid: i32| identity(Path::new(&format!("/proc/{pid}/ns/net"))) == Some(ours);
+    let others = || pids().filter(|pid| pid.unsigned_abs() != std::process::id()).find(|pid| runs_in_it(*pid));
+    let deadline = Instant::now() + PATIENCE;
+    while let Some(pid) = others() {
+        if Instant::now() >= deadline {
+            let place = kept_by.display();
+            return Err(LaneError::Environment(format!("pid {pid}, in the network namespace {place}, will not end")));
+        }
+        pids().filter(|pid| pid.unsigned_abs() != std::process::id()).for_each(|pid| kill_if(pid, || runs_in_it(pid)));
+        thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+/// Kills a process of which this holds. One that cannot be killed is seen again.
+fn kill_if(pid: i32, holds: impl Fn() -> bool) {
+    if !holds() {
+        return;
+    }
+    let handle = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    // Asked again now that the pid cannot be given to another.
+    if let Some(handle) = handle.filter(|_| holds()) {
+        let _ = pidfd_send_signal(&handle, Signal::KILL);
+    }
+}
+
+/// How nbdkit is told where to listen.
+pub fn socket_word(socket: &Path) -> String {
+    format!("--unix={}", socket.display())
+}
+
+/// The mounts that a process sees, as a name to compare (namespaces(7)).
+fn mount_namespace(process: &str) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/ns/mnt")).ok()
+}
+
+fn signal_all(sought: &Sought<'_>, site: &Site, signal: Signal) -> Result<(), LaneError> {
+    for pid in sought.find() {
+        let Some(handle) = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
+            continue;
+        };
+        // Asked again now that the pid cannot be given to another.
+        if !sought.fits(pid) {
+            continue;
+        }
+        match pidfd_send_signal(&handle, signal) {
+            Ok(()) | Err(Errno::SRCH) => {}
+            Err(error) => return Err(error).during("end a process of the lane", site.root()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Spec;
+    use plimsoll_testkit::servers::wait_until;
+    use std::ffi::OsStr;
+    use std::process::{Child, Command, Stdio};
+
+    /// A harmless process with this word in its command line: a shell ignores further words.
+    struct Marked(Child);
+
+    impl Marked {
+        fn with(word: impl AsRef<OsStr>) -> Marked {
+            let mut command = Command::new("sh");
+            command.args(["-c", "read x", "x"]).arg(word).stdin(Stdio::piped());
+            Marked(command.spawn().unwrap())
+        }
+
+        fn pid(&self) -> i32 {
+            self.0.id() as i32
+        }
+
+        fn lives(&mut self) -> bool {
+            self.0.try_wait().unwrap().is_none()
+        }
+    }
+
+    impl Drop for Marked {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn site(lanes: &Path, name: &str) -> Site {
+        Site::of(lanes, &Spec::parse(name).unwrap())
+    }
+
+    #[test]
+    fn only_a_process_that_works_on_the_lane_itself_is_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let lanes = directory.path();
+        let ours = site(lanes, "ext4");
+        // A home below another whose path ends in the same words.
+        let behind = lanes.join(lanes.strip_prefix("/").unwrap());
+        let others = [
+            site(lanes, "ext4,delay=2ms").image(),
+            site(&behind, "ext4").image(),
+            ours.mount().join("users.img"),
+            ours.root().join("disk.img.old"),
+            PathBuf::from(format!("file={}", ours.image().display())),
+        ];
+        let mut own = Marked::with(ours.image());
+        let mut others = others.map(Marked::with);
+        // The kernel shows a command line a moment after the program was started.
+        let sought = Sought::of("sh", &ours);
+        let shown =
+            |child: &Marked| fs::read(format!("/proc/{}/cmdline", child.pid())).is_ok_and(|line| line.len() > 20);
+        assert!(wait_until(PATIENCE, || sought.find() == [own.pid()] && others.iter().all(shown)));
+        assert!(Sought::of("mount", &ours).find().is_empty(), "another program");
+        end("sh", &ours).unwrap();
+        assert!(!own.lives(), "it was ended");
+        assert!(others.iter_mut().all(Marked::lives), "they are not the lane's");
+    }
+
+    #[test]
+    fn a_server_is_known_by_its_socket_alone() {
+        let ours = site(Path::new("/h/lanes"), "ext4,delay=2ms");
+        assert_eq!(Sought::of("nbdkit", &ours).words, ["--unix=/h/lanes/ext4,delay=2ms/nbd.sock"]);
+        assert!(Sought::of("nbdfuse", &ours).words.contains(&"/h/lanes/ext4,delay=2ms/fuse/disk".to_owned()));
+    }
+}

@@ -1,0 +1,272 @@
+//! The directory of one lane: what lies where in it, who may change it, and how it goes.
+
+use super::Side;
+use super::spec::Spec;
+use crate::LaneError;
+use crate::error::During;
+use plimsoll_host::{owner, remove};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use std::fs::{self, DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// The longest path that fits into `sockaddr_un` with its closing zero.
+const SOCKET_PATH_LIMIT: usize = 107;
+
+/// Where the parts of a lane lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    root: PathBuf,
+}
+
+impl Site {
+    /// The place of a lane below the directory of all lanes; it need not exist.
+    pub fn of(lanes: &Path, spec: &Spec) -> Site {
+        Site { root: lanes.join(spec.directory_name()) }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.root.join("journal.ndjson")
+    }
+
+    pub fn mount(&self) -> PathBuf {
+        self.root.join("mount")
+    }
+
+    pub fn image(&self) -> PathBuf {
+        self.root.join("disk.img")
+    }
+
+    /// A clone of an image that is being made.
+    pub fn half_clone(&self) -> PathBuf {
+        self.root.join("clone.img")
+    }
+
+    /// Keeps the network namespace of one side of a network lane; the link is in the client's.
+    pub fn namespace(&self, side: Side) -> PathBuf {
+        self.root.join(if side == Side::Server { "server.net" } else { "client.net" })
+    }
+
+    /// Where the server of a network lane has its file system mounted, if it needs one.
+    pub fn served(&self) -> PathBuf {
+        self.root.join("served")
+    }
+
+    /// The file of the server that is the client's device.
+    pub fn served_image(&self) -> PathBuf {
+        self.served().join("disk.img")
+    }
+
+    /// The files that the server shows its client.
+    pub fn served_files(&self) -> PathBuf {
+        self.served().join("files")
+    }
+
+    /// Where a server's export becomes a file.
+    pub fn fuse(&self) -> PathBuf {
+        self.root.join("fuse")
+    }
+
+    /// The server's export as a file.
+    pub fn export(&self) -> PathBuf {
+        self.fuse().join("disk")
+    }
+
+    /// What the loop device of the mounted file system is attached to: the image, or what stands in front of it.
+    pub fn disk(&self, spec: &Spec) -> PathBuf {
+        if spec.is_served() || spec.is_network() { self.export() } else { self.image() }
+    }
+
+    /// What the programs that build and undo the lane are given as words of their own.
+    pub fn worked_on(&self) -> [PathBuf; 6] {
+        [self.image(), self.half_clone(), self.export(), self.fuse(), self.served(), self.mount()]
+    }
+
+    /// While this file exists, a lane with `error=` fails reads and writes.
+    pub fn trigger(&self) -> PathBuf {
+        self.root.join("fail")
+    }
+
+    /// A named pipe into which the server says what it does; nobody listens but a check.
+    pub fn log(&self) -> PathBuf {
+        self.root.join("log")
+    }
+
+    /// Where nbdkit listens, or the client of a network lane shows its device.
+    ///
+    /// # Errors
+    /// [`LaneError::Refused`] if no socket can have so long a name.
+    pub fn socket(&self) -> Result<PathBuf, LaneError> {
+        self.socket_named("nbd.sock", "")
+    }
+
+    /// Where the iSCSI target is told what to do; it appends `.0`.
+    ///
+    /// # Errors
+    /// As [`Site::socket`].
+    pub fn control(&self) -> Result<PathBuf, LaneError> {
+        self.socket_named("tgtd.sock", ".0")
+    }
+
+    /// Where the NFS client says how many operations of each kind there were.
+    ///
+    /// # Errors
+    /// As [`Site::socket`].
+    pub fn operations(&self) -> Result<PathBuf, LaneError> {
+        self.socket_named("ops.sock", "")
+    }
+
+    fn socket_named(&self, name: &str, appended: &str) -> Result<PathBuf, LaneError> {
+        let path = self.root.join(name);
+        match path.as_os_str().len() + appended.len() {
+            0..=SOCKET_PATH_LIMIT => Ok(path),
+            bytes => Err(LaneError::Refused(format!(
+                "the lane's socket {} has {bytes} bytes; {SOCKET_PATH_LIMIT} is the limit: set PLIMSOLL_HOME to a \
+                 shorter path",
+                path.display()
+            ))),
+        }
+    }
+
+    /// Makes the directory, mode 0700, and locks it.
+    ///
+    /// # Errors
+    /// As [`Site::lock`]; [`LaneError::Io`].
+    pub fn create(&self) -> Result<Lock, LaneError> {
+        loop {
+            match DirBuilder::new().mode(0o700).create(&self.root) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(error).during("make the directory of the lane", &self.root);
+                }
+                _ => {}
+            }
+            // None: a `down` has removed it in between.
+            if let Some(lock) = self.lock()? {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// Keeps others from changing the lane; `None` if it is not there.
+    ///
+    /// # Errors
+    /// [`LaneError::Environment`] while another Plimsoll works on it; [`LaneError::Io`] if it is no real
+    /// directory; [`LaneError::Host`] if others own it or can write to it or to what is above it.
+    pub fn lock(&self) -> Result<Option<Lock>, LaneError> {
+        let above = self.root.parent().unwrap_or(&self.root);
+        owner::check_if_there(above)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let directory = match open(&self.root, flags, Mode::empty()) {
+            Ok(directory) => File::from(directory),
+            Err(rustix::io::Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(error).during("open the directory of the lane", &self.root),
+        };
+        if flock(&directory, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let place = self.root.display();
+            return Err(LaneError::Environment(format!("another Plimsoll is working on the lane in {place}")));
+        }
+        let locked = directory.metadata().during("look at", &self.root)?.ino();
+        let there = fs::symlink_metadata(&self.root).is_ok_and(|facts| facts.ino() == locked);
+        let lock = Lock { directory };
+        match there {
+            true => Ok(owner::itself(&self.root).map(|()| Some(lock))?),
+            false => Ok(None),
+        }
+    }
+
+    /// Removes the directory with all that is in it, the journal last. Nothing there is success.
+    ///
+    /// # Errors
+    /// [`LaneError::Host`] if something is mounted below it.
+    pub fn remove(&self) -> Result<(), LaneError> {
+        remove::must_hold_no_mount(&self.root)?;
+        let journal = self.journal();
+        let entries = match fs::read_dir(&self.root) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            entries => entries.during("list", &self.root)?,
+        };
+        for entry in entries {
+            let path = entry.during("list", &self.root)?.path();
+            if path != journal {
+                remove::entry(&path)?;
+            }
+        }
+        self.remove_empty()
+    }
+
+    /// Removes the directory if nothing but a journal is in it: Plimsoll was killed before the first step, or just
+    /// before the end of [`Site::remove`]. Nothing there is success.
+    ///
+    /// # Errors
+    /// [`LaneError::Io`] if there is more.
+    pub fn remove_empty(&self) -> Result<(), LaneError> {
+        remove::entry(&self.journal())?;
+        missing_is_fine(fs::remove_dir(&self.root)).during("remove", &self.root)
+    }
+}
+
+fn missing_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// The right to change a lane, for as long as this lives. The kernel takes it back from a process that was killed.
+#[derive(Debug)]
+pub struct Lock {
+    directory: File,
+}
+
+/// A process that is being started has our files open for an instant, so that closing them would not be enough.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = flock(&self.directory, FlockOperation::Unlock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(lanes: &Path) -> Site {
+        Site::of(lanes, &Spec::parse("ext4").unwrap())
+    }
+
+    #[test]
+    fn one_at_a_time_and_nothing_to_lock_where_nothing_is() {
+        let lanes = tempfile::tempdir().unwrap();
+        let site = site(lanes.path());
+        assert!(site.lock().unwrap().is_none());
+        let lock = site.create().unwrap();
+        assert!(site.create().unwrap_err().to_string().contains("another Plimsoll"));
+        drop(lock);
+        drop(site.create().unwrap());
+    }
+
+    #[test]
+    fn nothing_is_followed_out_of_the_directory() {
+        let lanes = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("kept"), "").unwrap();
+        let site = site(lanes.path());
+        drop(site.create().unwrap());
+        std::os::unix::fs::symlink(outside.path(), site.mount()).unwrap();
+        site.remove().unwrap();
+        assert!(outside.path().join("kept").exists() && !site.root().exists());
+        std::os::unix::fs::symlink(outside.path(), site.root()).unwrap();
+        assert!(site.create().is_err(), "a link is no directory of ours");
+    }
+
+    #[test]
+    fn a_socket_has_room_or_is_refused() {
+        let deep = PathBuf::from("/").join("x".repeat(100));
+        assert!(site(&deep).socket().unwrap_err().to_string().contains("PLIMSOLL_HOME"));
+        assert!(site(Path::new("/home/user")).socket().is_ok());
+    }
+}

@@ -1,0 +1,12 @@
+//! What was counted becomes numbers here, and nowhere else: tallies and samples → points, outcomes → the summary of a lab.
+//!
+//! It does no I/O. Begin with [`summarise`], a load point out of the tallies of its window; [`estimates`] says how far
+//! each number can be trusted, [`caveats`] why it should not be trusted fully. [`lab`] sums up all trials of a plan,
+//! [`metric`] finds what a printed number of a storage measurement speaks of.
+
+pub mod caveats;
+pub mod estimates;
+pub mod lab;
+pub mod metric;
+pub mod scaling;
+pub mod summarise;

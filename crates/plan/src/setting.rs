@@ -1,0 +1,15 @@
+//! A setting that a plan asks for.
+
+use crate::origin::Where;
+use serde::{Deserialize, Serialize};
+
+/// A server setting as requested.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// In the form of a server variable: lower case, underscores.
+    pub name: String,
+    pub value: String,
+    pub at: Where,
+    /// From a `config_file`: a name that the server does not have any more is left out, and said.
+    pub from_file: bool,
+}

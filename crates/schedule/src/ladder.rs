@@ -1,0 +1,235 @@
+//! Rung by rung, each against the best so far.
+
+use crate::block::{Block, Side};
+use crate::quantity::{Quantity, deciding};
+use crate::rung::{Evidence, FEWEST_PAIRS, Pairs, Reason, Step, misapplied};
+use crate::stage::{Stage, Turn};
+use crate::trial::{Prospect, Prospects};
+use plimsoll_model::Estimate;
+use plimsoll_model::comparison::Metric;
+use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::lab::{RungVerdict, TrialOutcome};
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::{Procedure, Rung, Variant};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_stats::comparison::{each_of, noise_floor, paired};
+
+/// What the ladder of one variant has found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Climbed {
+    pub variant: String,
+    /// What decides; a guard metric can only keep a rung from being kept.
+    pub metric: Metric,
+    /// Share by which two equal trials differ here by chance in 19 of 20 cases: pairs of the base against itself.
+    pub floor: Option<Estimate>,
+    pub steps: Vec<Step>,
+    /// All kept rungs together against the base, as a share.
+    pub gain: Option<Estimate>,
+}
+
+/// The ladder of one variant. First the base against itself, which shows what chance does; then each rung that can be
+/// tried against everything that was kept before it; at the end, if two or more are kept, everything that was kept
+/// against everything but one of them, and against the base.
+pub(crate) struct Staircase {
+    base: Variant,
+    rungs: Vec<(Rung, Prospect)>,
+    procedure: Procedure,
+    seed: u64,
+    points: Vec<LoadPoint>,
+    /// In the order in which they are run; the last ones may not have begun.
+    parts: Vec<(Part, Block)>,
+    /// Of the first rungs.
+    steps: Vec<Step>,
+}
+
+/// What a block of pairs is for. Rungs by their place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Floor,
+    Rung(usize),
+    Worth(usize),
+    Gain,
+}
+
+impl Staircase {
+    pub fn new(plan: &LabPlan, base: &Variant, prospects: &Prospects) -> Staircase {
+        let prospect = |rung: &Rung| prospects.get(&(base.name.clone(), rung.name.clone())).cloned();
+        let of_rung = |rung: &Rung| (rung.clone(), prospect(rung).unwrap_or(Prospect::Possible));
+        let mut staircase = Staircase {
+            base: base.clone(),
+            rungs: plan.rungs.iter().map(of_rung).collect(),
+            procedure: plan.procedure.clone(),
+            seed: plan.seed,
+            points: base.load.points.clone(),
+            parts: Vec::new(),
+            steps: Vec::new(),
+        };
+        match staircase.possible() {
+            0 => staircase.proceed(),
+            _ => staircase.begin(Part::Floor, ("floor/a", &[]), ("floor/b", &[])),
+        }
+        staircase
+    }
+
+    /// What the trials so far say.
+    pub fn found(&self) -> Climbed {
+        let kept = self.kept();
+        let worth = |place: usize| match kept.as_slice() {
+            [only] if *only == place => self.steps[place].change.clone(),
+            _ => self.change(Part::Worth(place), each_of(kept.len(), CONFIDENCE)),
+        };
+        let step = |(place, step): (usize, &Step)| Step { worth: worth(place), ..step.clone() };
+        Climbed {
+            variant: self.base.name.clone(),
+            metric: self.deciding(),
+            floor: self.floor(),
+            steps: self.steps.iter().enumerate().map(step).collect(),
+            gain: match kept.as_slice() {
+                [only] => self.steps[*only].change.clone(),
+                _ => self.change(Part::Gain, CONFIDENCE),
+            },
+        }
+    }
+
+    /// Rungs that can be tried.
+    fn possible(&self) -> usize {
+        self.rungs.iter().filter(|(_, prospect)| *prospect == Prospect::Possible).count()
+    }
+
+    /// Pairs of each block; a plan of fewer rounds could not show anything.
+    fn pairs(&self) -> u32 {
+        self.procedure.rounds.max(FEWEST_PAIRS as u32)
+    }
+
+    /// Places of the rungs that were kept so far.
+    fn kept(&self) -> Vec<usize> {
+        let steps = self.steps.iter().enumerate();
+        steps.filter(|(_, step)| step.verdict == RungVerdict::Kept).map(|(place, _)| place).collect()
+    }
+
+    fn block(&self, part: Part) -> Option<&Block> {
+        self.parts.iter().find(|(of, _)| *of == part).map(|(_, block)| block)
+    }
+
+    fn deciding(&self) -> Metric {
+        deciding(&self.points, self.block(Part::Floor).into_iter().flat_map(Block::outcomes))
+    }
+
+    fn floor(&self) -> Option<Estimate> {
+        noise_floor(&self.block(Part::Floor)?.rounds(Quantity::Of(self.deciding()))).ok()
+    }
+
+    fn change(&self, part: Part, confidence: f64) -> Option<Estimate> {
+        paired(&self.block(part)?.pairs(Quantity::Of(self.deciding())), confidence).ok()
+    }
+
+    /// Adds the pairs of two sides, each with the name that its label ends in and the rungs that it has.
+    fn begin(&mut self, part: Part, a: (&str, &[usize]), b: (&str, &[usize])) {
+        let side = |(name, rungs): (&str, &[usize])| {
+            let on_top = |variant: Variant, place: &usize| variant.with(&self.base.name, &self.rungs[*place].0.change);
+            Side { label: format!("{}/{name}", self.base.name), variant: rungs.iter().fold(self.base.clone(), on_top) }
+        };
+        let block = Block::new(side(a), side(b), &self.points, self.pairs(), self.seed);
+        self.parts.push((part, block));
+    }
+
+    /// Settles rungs without trials until there is one to be tried; after the last one, asks what each is worth.
+    fn proceed(&mut self) {
+        while let Some((rung, prospect)) = self.rungs.get(self.steps.len()) {
+            let (verdict, reason) = match prospect {
+                Prospect::Removed(remark) => (RungVerdict::RemovedOnThisServer, Reason::Known(remark.clone())),
+                Prospect::Unsafe(cost) => (RungVerdict::RefusedForSafety, Reason::Known(cost.clone())),
+                Prospect::Possible => match self.without_floor() {
+                    Some(pairs) => (RungVerdict::NotMeasurableHere, Reason::NoFloor(pairs)),
+                    None => return self.begin_rung(),
+                },
+            };
+            self.steps.push(Step::untried(&rung.name, verdict, reason));
+        }
+        let kept = self.kept();
+        if kept.len() > 1 {
+            self.begin_worth(&kept);
+        }
+    }
+
+    /// The pairs of the base against itself, if so few of them are complete that nothing can be measured.
+    fn without_floor(&self) -> Option<Pairs> {
+        Pairs::too_few(self.block(Part::Floor)?, self.deciding())
+    }
+
+    fn begin_rung(&mut self) {
+        let place = self.steps.len();
+        let before = self.kept();
+        let with = with(&before, place);
+        let name = self.rungs[place].0.name.clone();
+        self.begin(Part::Rung(place), (&format!("{name}/without"), &before), (&format!("{name}/with"), &with));
+    }
+
+    fn begin_worth(&mut self, kept: &[usize]) {
+        for place in kept {
+            let others: Vec<usize> = kept.iter().copied().filter(|other| other != place).collect();
+            let name = format!("worth/{}", self.rungs[*place].0.name);
+            self.begin(Part::Worth(*place), (&format!("{name}/without"), &others), (&format!("{name}/with"), kept));
+        }
+        self.begin(Part::Gain, ("gain/without", &[]), ("gain/with", kept));
+    }
+
+    fn judged(&self, place: usize) -> Option<Step> {
+        let evidence = Evidence {
+            rung: &self.rungs[place].0,
+            block: self.block(Part::Rung(place))?,
+            floor: self.block(Part::Floor)?,
+            deciding: self.deciding(),
+            recovery: self.procedure.recovery,
+            confidence: each_of(self.possible(), CONFIDENCE),
+            allow: &self.procedure.allow,
+        };
+        Some(evidence.step())
+    }
+}
+
+impl Stage for Staircase {
+    fn next(&self) -> Option<Turn> {
+        self.parts.iter().find_map(|(_, block)| block.next()).cloned()
+    }
+
+    fn tell(&mut self, outcome: &TrialOutcome) {
+        let Some((part, block)) = self.parts.iter_mut().find(|(_, block)| block.next().is_some()) else { return };
+        let part = *part;
+        block.tell(outcome);
+        // What is not in effect is not measured any further.
+        if let Part::Rung(place) = part
+            && block.of_b().any(|outcome| misapplied(&self.rungs[place].0, &outcome.proofs).is_some())
+        {
+            block.end();
+        }
+        if block.next().is_some() {
+            return;
+        }
+        match part {
+            Part::Floor => self.proceed(),
+            Part::Rung(place) => {
+                self.steps.extend(self.judged(place));
+                self.proceed();
+            }
+            Part::Worth(_) | Part::Gain => {}
+        }
+    }
+
+    /// As if every rung were kept whose verdict is open.
+    fn about(&self) -> usize {
+        let whole = 2 * self.pairs() as usize * self.points.len();
+        let begun: usize = self.parts.iter().map(|(_, block)| block.trials()).sum();
+        let place = self.steps.len();
+        let open = self.rungs[place..].iter().filter(|(_, prospect)| *prospect == Prospect::Possible).count();
+        let under_way = usize::from(self.block(Part::Rung(place)).is_some());
+        let kept = self.kept().len() + open;
+        let attributed = if kept > 1 && self.block(Part::Gain).is_none() { kept + 1 } else { 0 };
+        begun + whole * (open - under_way + attributed)
+    }
+}
+
+/// `before` and `place`, in the order of the plan.
+fn with(before: &[usize], place: usize) -> Vec<usize> {
+    before.iter().copied().chain([place]).collect()
+}

@@ -1,0 +1,131 @@
+//! Which trial comes next, told only by outcomes: so a lab that was killed is resumed by telling its schedule what is
+//! recorded. It does no I/O and writes no sentence; reasons are values.
+//!
+//! [`grid`], [`ladder`] and [`load_line`] are the three kinds of experiment; a plan may have several, which follow one
+//! another. Begin with [`Schedule`].
+
+mod block;
+mod draw;
+pub mod evidence;
+pub mod grid;
+mod judge;
+pub mod ladder;
+pub mod load_line;
+pub mod quantity;
+pub mod rung;
+mod stage;
+mod trial;
+
+pub use quantity::Quantity;
+pub use trial::{EndedTrial, Prospect, Prospects};
+
+use grid::Grid;
+use ladder::{Climbed, Staircase};
+use load_line::{Lines, Sought};
+use plimsoll_model::lab::TrialStatus;
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::{TrialPlan, Variant};
+use stage::{Stage, Turn};
+
+/// The trials of a plan, one after the other.
+pub trait Schedule {
+    /// The next trial; none if all are done. The same until it was told what came of it.
+    fn next(&mut self) -> Option<TrialPlan>;
+
+    /// What came of a trial. One that was interrupted came to no end and is run again; one that is not the next is not
+    /// of this schedule and is passed over.
+    fn tell(&mut self, ended: EndedTrial);
+
+    /// About how many trials there are in all, those that are done included. What depends on outcomes counts as if it
+    /// took the most.
+    fn about(&self) -> usize;
+
+    /// What the trials so far say, where the schedule itself depends on it.
+    fn found(&self) -> Found;
+}
+
+/// What ladders and searches have found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// One for each variant of a plan with rungs.
+    pub ladders: Vec<Climbed>,
+    pub lines: Vec<Sought>,
+}
+
+/// The schedule of a plan.
+pub fn of(plan: &LabPlan, prospects: &Prospects) -> Box<dyn Schedule> {
+    Box::new(PlanSchedule::new(plan, prospects))
+}
+
+/// Whether the trials of a variant look for its load line. Then what a closed loop reaches is no answer of its own.
+pub fn seeks_line(plan: &LabPlan, variant: &Variant) -> bool {
+    plan.rungs.is_empty() && variant.load.find.is_some()
+}
+
+/// Everything that a plan asks for: with rungs a staircase for each variant; without, load lines of the variants that
+/// look for one and a grid of the others.
+struct PlanSchedule {
+    seed: u64,
+    /// Trials that came to their end.
+    ended: u32,
+    grid: Grid,
+    staircases: Vec<Staircase>,
+    lines: Lines,
+}
+
+impl PlanSchedule {
+    fn new(plan: &LabPlan, prospects: &Prospects) -> PlanSchedule {
+        let climb = |variant: &Variant| Staircase::new(plan, variant, prospects);
+        let (seeking, measured): (Vec<&Variant>, Vec<&Variant>) = match plan.rungs.is_empty() {
+            true => plan.variants.iter().partition(|variant| seeks_line(plan, variant)),
+            false => (Vec::new(), Vec::new()),
+        };
+        let climbing = if plan.rungs.is_empty() { &[][..] } else { &plan.variants };
+        PlanSchedule {
+            seed: plan.seed,
+            ended: 0,
+            grid: Grid::new(plan, &measured),
+            staircases: climbing.iter().map(climb).collect(),
+            lines: Lines::new(plan, &seeking),
+        }
+    }
+
+    /// In the order in which they are run.
+    fn stages(&self) -> impl Iterator<Item = &dyn Stage> {
+        let stairs = self.staircases.iter().map(|staircase| staircase as &dyn Stage);
+        std::iter::once(&self.grid as &dyn Stage).chain(stairs).chain(std::iter::once(&self.lines as &dyn Stage))
+    }
+
+    fn stages_mut(&mut self) -> impl Iterator<Item = &mut dyn Stage> {
+        let stairs = self.staircases.iter_mut().map(|staircase| staircase as &mut dyn Stage);
+        let (first, last) = (&mut self.grid as &mut dyn Stage, &mut self.lines as &mut dyn Stage);
+        std::iter::once(first).chain(stairs).chain(std::iter::once(last))
+    }
+}
+
+impl Schedule for PlanSchedule {
+    fn next(&mut self) -> Option<TrialPlan> {
+        let Turn { label, variant, point, round } = self.stages().find_map(Stage::next)?;
+        let seed = draw::seed(self.seed, round);
+        Some(TrialPlan { index: self.ended + 1, label, variant, point, round, seed })
+    }
+
+    fn tell(&mut self, ended: EndedTrial) {
+        if ended.outcome.status == TrialStatus::Interrupted {
+            return;
+        }
+        let current = self.stages_mut().find_map(|stage| stage.next().map(|turn| (stage, turn)));
+        if let Some((stage, _)) = current.filter(|(_, turn)| turn.is(&ended.trial)) {
+            stage.tell(&ended.outcome);
+            self.ended += 1;
+        }
+    }
+
+    fn about(&self) -> usize {
+        self.stages().map(Stage::about).sum()
+    }
+
+    fn found(&self) -> Found {
+        Found { ladders: self.staircases.iter().map(Staircase::found).collect(), lines: self.lines.found() }
+    }
+}

@@ -1,0 +1,83 @@
+//! What a trial is judged by.
+
+use plimsoll_model::Estimate;
+use plimsoll_model::comparison::Metric;
+use plimsoll_model::lab::{TrialOutcome, TrialStatus};
+use plimsoll_plan::points::LoadPoint;
+use plimsoll_stats::comparison::paired;
+
+/// One number of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    Of(Metric),
+    /// Share of what was offered that was neither dropped nor failed.
+    Answered,
+    RecoverySeconds,
+}
+
+impl Quantity {
+    /// Of a trial that is done, and only if it is above 0: of anything else there is no ratio.
+    pub fn value(self, outcome: &TrialOutcome) -> Option<f64> {
+        let point = outcome.point.as_ref().filter(|_| outcome.status == TrialStatus::Done)?;
+        let value = match self {
+            Quantity::Of(Metric::TransactionsPerSecond) => point.transactions_per_second,
+            Quantity::Of(Metric::Nopm) => point.nopm,
+            Quantity::Of(Metric::P99Ms) => point.response_ms.unwrap_or(point.latency_ms).p99,
+            Quantity::Of(Metric::ServerCpuUsPerTransaction) => {
+                point.server.and_then(|cost| cost.cpu_us_per_transaction)
+            }
+            Quantity::Answered => {
+                let counts = &point.counts;
+                let lost = counts.failed.saturating_add(counts.dropped);
+                Some(1.0 - lost as f64 / counts.offered.max(1) as f64)
+            }
+            Quantity::RecoverySeconds => outcome.recovery.as_ref().map(|recovery| recovery.seconds),
+        };
+        value.filter(|value| *value > 0.0 && value.is_finite())
+    }
+
+    pub fn more_is_better(self) -> bool {
+        match self {
+            Quantity::Of(metric) => metric.more_is_better(),
+            Quantity::Answered => true,
+            Quantity::RecoverySeconds => false,
+        }
+    }
+
+    /// A change below this share matters to nobody, however certain it is.
+    pub fn least(self) -> f64 {
+        match self {
+            Quantity::Answered => 0.001,
+            _ => 0.01,
+        }
+    }
+}
+
+/// The metric that decides. At set rates throughput is what was offered, so there it is the 99th percentile; where
+/// every trial that is done has new orders, these.
+pub fn deciding<'a>(points: &[LoadPoint], outcomes: impl Iterator<Item = &'a TrialOutcome>) -> Metric {
+    let mut done = outcomes.filter(|outcome| outcome.status == TrialStatus::Done).peekable();
+    if points.iter().all(|point| point.rate.is_some()) {
+        Metric::P99Ms
+    } else if done.peek().is_some() && done.all(|outcome| Quantity::Of(Metric::Nopm).value(outcome).is_some()) {
+        Metric::Nopm
+    } else {
+        Metric::TransactionsPerSecond
+    }
+}
+
+/// Geometric mean of the rounds with the t interval of their logarithms; `None` without rounds.
+pub fn over_rounds(values: &[f64]) -> Option<Estimate> {
+    // Each round against 1.
+    let against_one: Vec<(f64, f64)> = values.iter().map(|value| (1.0, *value)).collect();
+    let ratio = paired(&against_one, plimsoll_model::estimate::CONFIDENCE).ok()?;
+    let rounds = if values.len() == 1 { "round" } else { "rounds" };
+    Some(Estimate {
+        value: 1.0 + ratio.value,
+        low: ratio.low.map(|low| 1.0 + low),
+        high: ratio.high.map(|high| 1.0 + high),
+        method: format!("geometric mean of {} {rounds}", values.len()),
+        missing: ratio.missing.map(|_| format!("{} {rounds} cannot have an interval; 3 can", values.len())),
+        ..ratio
+    })
+}

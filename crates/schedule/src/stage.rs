@@ -1,0 +1,31 @@
+//! A part of a schedule, and the trial that it asks for next.
+
+use plimsoll_model::lab::TrialOutcome;
+use plimsoll_plan::lab::{TrialPlan, Variant};
+use plimsoll_plan::points::LoadPoint;
+
+/// A trial before it has its place among all trials and its seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    pub label: String,
+    pub variant: Variant,
+    pub point: LoadPoint,
+    /// From 1.
+    pub round: u32,
+}
+
+impl Turn {
+    pub fn is(&self, trial: &TrialPlan) -> bool {
+        (&self.label, self.point, self.round) == (&trial.label, trial.point, trial.round)
+    }
+}
+
+/// A part of a schedule.
+pub trait Stage {
+    fn next(&self) -> Option<Turn>;
+
+    /// What came of the turn that is next.
+    fn tell(&mut self, outcome: &TrialOutcome);
+
+    fn about(&self) -> usize;
+}

@@ -1,0 +1,72 @@
+//! How a server is opened, and who is told.
+
+use crate::ServerError;
+use crate::confine::Confinement;
+use plimsoll_host::process::Lifetime;
+use plimsoll_model::OpeningStep;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// Long, because a big redo log may have to be recovered; a server that fails ends by itself, at once.
+const READY_WITHIN: Duration = Duration::from_secs(300);
+
+pub(crate) type Progress<'a> = Box<dyn FnMut(OpeningStep, Duration) -> ControlFlow<()> + 'a>;
+
+/// How to open a server: for whom, how long it lives, whom to tell.
+pub struct Opening<'a> {
+    pub(crate) holder: &'a str,
+    pub(crate) lifetime: Lifetime,
+    pub(crate) ready_within: Duration,
+    pub(crate) confinement: Confinement,
+    pub(crate) progress: Progress<'a>,
+}
+
+impl<'a> Opening<'a> {
+    /// For `holder`, which a second Plimsoll is told (the command line, say); the server dies with us, and
+    /// has 5 minutes to become ready.
+    pub fn new(holder: &'a str) -> Opening<'a> {
+        let progress = Box::new(|_, _| ControlFlow::Continue(()));
+        Opening {
+            holder,
+            lifetime: Lifetime::WithPlimsoll,
+            ready_within: READY_WITHIN,
+            confinement: Confinement::default(),
+            progress,
+        }
+    }
+
+    /// The server stays up until it is stopped (`server start`).
+    pub fn keep_running(self) -> Opening<'a> {
+        Opening { lifetime: Lifetime::UntilStopped, ..self }
+    }
+
+    pub fn ready_within(self, ready_within: Duration) -> Opening<'a> {
+        Opening { ready_within, ..self }
+    }
+
+    /// The server runs within these limits.
+    pub fn confined(self, confinement: Confinement) -> Opening<'a> {
+        Opening { confinement, ..self }
+    }
+
+    /// `progress` is told each step and for how long it has been going on, several times per second;
+    /// `Break` gives up with [`ServerError::Interrupted`] and leaves nothing running.
+    pub fn watched_by(self, progress: impl FnMut(OpeningStep, Duration) -> ControlFlow<()> + 'a) -> Opening<'a> {
+        Opening { progress: Box::new(progress), ..self }
+    }
+}
+
+/// Passes progress on and turns the watcher's `Break` into an error.
+pub(crate) struct Watch<'w, 'a> {
+    pub name: String,
+    pub progress: &'w mut Progress<'a>,
+}
+
+impl Watch<'_, '_> {
+    pub(crate) fn tell(&mut self, step: OpeningStep, since: Duration) -> Result<(), ServerError> {
+        match (self.progress)(step, since) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(ServerError::Interrupted { name: self.name.clone() }),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! No module imports one that imports it, on whatever way round: a circle cannot be read from its beginning.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::visit::{self, Visit};
+use syn::{ItemUse, UseTree};
+
+use crate::Finding;
+use crate::source::Source;
+
+/// A module by the names on the way to it; the root of a crate has none.
+type Module = Vec<String>;
+/// Which of its siblings a module imports, by the module that they lie in.
+type Siblings = BTreeMap<Module, BTreeMap<String, BTreeSet<String>>>;
+
+/// The circles among the modules of one crate, of which these are all the sources. Modules below two siblings count as
+/// these siblings.
+pub fn check(package: &str, sources: &[Source]) -> Vec<Finding> {
+    let shipped: Vec<(Module, &Source)> = sources
+        .iter()
+        .filter(|source| !source.is_test)
+        .filter_map(|source| Some((module(&source.path)?, source)))
+        .collect();
+    let known: BTreeSet<&Module> = shipped.iter().map(|(module, _)| module).collect();
+    let mut siblings = Siblings::new();
+    for (from, source) in &shipped {
+        for path in imports(source, from) {
+            let mut to = path.as_slice();
+            while !to.is_empty() && !known.contains(&to.to_vec()) {
+                to = &to[..to.len() - 1];
+            }
+            note(&mut siblings, from, to);
+        }
+    }
+    let finding = |(parent, graph): (&Module, &BTreeMap<String, BTreeSet<String>>)| {
+        let place = [&[package.to_owned()], parent.as_slice()].concat().join("::");
+        circles(graph).into_iter().map(move |circle| {
+            Finding::new(&place, format!("these modules import each other in a circle: {}", circle.join(", ")))
+        })
+    };
+    siblings.iter().flat_map(finding).collect()
+}
+
+/// `crates/lab/src/io/plan.rs` → io, plan. None for what is no module of the library or program itself.
+fn module(path: &str) -> Option<Module> {
+    let (_, inside) = path.split_once("src/")?;
+    let mut names: Module = inside.strip_suffix(".rs")?.split('/').map(str::to_owned).collect();
+    if matches!(names.last().map(String::as_str), Some("mod" | "lib" | "main")) {
+        names.pop();
+    }
+    Some(names)
+}
+
+/// Notes the import where the ways to the two modules part. A module and what lies below it are one.
+fn note(siblings: &mut Siblings, from: &Module, to: &[String]) {
+    let common = from.iter().zip(to).take_while(|(one, other)| one == other).count();
+    if let (Some(one), Some(other)) = (from.get(common), to.get(common)) {
+        let graph = siblings.entry(from[..common].to_vec()).or_default();
+        graph.entry(one.clone()).or_default().insert(other.clone());
+    }
+}
+
+/// Every path of this crate that the module names outside tests, from the root of the crate.
+fn imports(source: &Source, module: &Module) -> Vec<Module> {
+    let mut paths = Paths { source, module, found: Vec::new() };
+    paths.visit_file(&source.file);
+    paths.found
+}
+
+struct Paths<'a> {
+    source: &'a Source,
+    module: &'a Module,
+    found: Vec<Module>,
+}
+
+impl Paths<'_> {
+    /// `names` as they stand in the code, which begin with `crate`, `self` or `super` if they are of this crate.
+    fn add(&mut self, names: &[String], line: usize) {
+        if self.source.is_test_line(line) {
+            return;
+        }
+        let ups = names.iter().take_while(|name| *name == "super").count();
+        let rooted = match names.first().map(String::as_str) {
+            Some("crate") => names[1..].to_vec(),
+            Some("self") => [self.module, &names[1..]].concat(),
+            Some("super") if ups <= self.module.len() => {
+                [&self.module[..self.module.len() - ups], &names[ups..]].concat()
+            }
+            _ => return,
+        };
+        self.found.push(rooted);
+    }
+
+    fn follow(&mut self, tree: &UseTree, before: &[String]) {
+        let (ident, rest) = match tree {
+            UseTree::Path(path) => (&path.ident, Some(&path.tree)),
+            UseTree::Name(name) => (&name.ident, None),
+            UseTree::Rename(rename) => (&rename.ident, None),
+            UseTree::Group(group) => return group.items.iter().for_each(|tree| self.follow(tree, before)),
+            UseTree::Glob(_) => return,
+        };
+        let names = [before, &[ident.to_string()]].concat();
+        match rest {
+            Some(rest) => self.follow(rest, &names),
+            None => self.add(&names, ident.span().start().line),
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Paths<'_> {
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        self.follow(&item.tree, &[]);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let line = path.segments.first().map_or(0, |segment| segment.ident.span().start().line);
+        self.add(&names, line);
+        visit::visit_path(self, path);
+    }
+}
+
+/// Sets of nodes that can all be reached from each other, each sorted; those of one node are no circle.
+fn circles(graph: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String>> {
+    let reached: BTreeMap<&String, BTreeSet<&String>> =
+        graph.keys().map(|node| (node, reached_from(graph, node))).collect();
+    let is_mutual = |one: &String, other: &String| reached[one].contains(other) && reached[other].contains(one);
+    let circle_of = |node: &&String| -> Vec<String> {
+        graph.keys().filter(|other| *other == *node || is_mutual(node, other)).cloned().collect()
+    };
+    graph.keys().map(|node| circle_of(&node)).filter(|circle| circle.len() > 1).collect()
+}
+
+fn reached_from<'g>(graph: &'g BTreeMap<String, BTreeSet<String>>, node: &'g String) -> BTreeSet<&'g String> {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![node]);
+    while let Some(next) = open.pop() {
+        open.extend(graph.get(next).into_iter().flatten().filter(|other| seen.insert(*other)));
+    }
+    seen
+}
+
+/// The circles that are still there, as they are found. Nothing is added here; one that is gone is a finding.
+pub const KNOWN: &[&str] = &[
+    "plimsoll-lanes: these modules import each other in a circle: build, daemon, journal, loops, mounts, \
+     namespace, process, served, site, spec, throttle, tool, transport",
+    "plimsoll-storage::sheet: these modules import each other in a circle: evidence, figures",
+    "plimsoll-report: these modules import each other in a circle: comparison, document, figure, run, \
+     section, sentence, terminal",
+    "plimsoll-workloads::oltp: these modules import each other in a circle: parameters, schema, statements",
+    "plimsoll-workloads::tpcc: these modules import each other in a circle: aliases, parameters",
+    "plimsoll-workloads::tpcc: these modules import each other in a circle: procedures, schema, \
+     statements, texts",
+    "plimsoll-live: these modules import each other in a circle: followers, live",
+];
+
+/// The findings that are not known, and what is known and not found.
+pub fn without_known(findings: Vec<Finding>, known: &[&str]) -> Vec<Finding> {
+    let gone = known.iter().filter(|known| findings.iter().all(|finding| finding.to_string() != **known));
+    let gone: Vec<Finding> = gone.map(|known| Finding::new(known, "is gone; remove it from KNOWN")).collect();
+    findings.into_iter().filter(|finding| !known.contains(&finding.to_string().as_str())).chain(gone).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(files: &[(&str, &str)]) -> Vec<String> {
+        let parse = |(path, text): &(&str, &str)| Source::parse(format!("crates/x/src/{path}"), *text, false).unwrap();
+        let sources: Vec<Source> = files.iter().map(parse).collect();
+        check("x", &sources).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_circle_is_found_however_it_is_written() {
+        for (one, other) in [
+            ("use crate::b::B;", "use crate::a::A;"),
+            ("use crate::{b::{self, B}, c};", "use super::a;"),
+            ("fn f() -> super::b::B { todo!() }", "fn g() { crate::a::deeper::h() }"),
+        ] {
+            let found = findings(&[("lib.rs", "mod a; mod b;"), ("a.rs", one), ("b.rs", other), ("c.rs", "")]);
+            assert_eq!(found, ["x: these modules import each other in a circle: a, b"], "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_longer_circle_and_one_further_down_are_found() {
+        let long = [("a.rs", "use crate::b;"), ("b/mod.rs", "use crate::c;"), ("c.rs", "use crate::a::A;")];
+        assert_eq!(findings(&long), ["x: these modules import each other in a circle: a, b, c"]);
+        let deep = [("io/plan.rs", "use super::limits;"), ("io/limits.rs", "use super::plan::P;")];
+        assert_eq!(findings(&deep), ["x::io: these modules import each other in a circle: limits, plan"]);
+        let beside =
+            [("io/plan.rs", "use crate::run::R;"), ("run.rs", "use crate::io::limits::L;"), ("io/limits.rs", "")];
+        assert_eq!(findings(&beside), ["x: these modules import each other in a circle: io, run"]);
+    }
+
+    #[test]
+    fn what_is_known_passes_and_is_found_when_it_is_gone() {
+        let one = || vec![Finding::new("x", "a, b")];
+        assert!(without_known(one(), &["x: a, b"]).is_empty());
+        assert_eq!(without_known(Vec::new(), &["x: a, b"])[0].to_string(), "x: a, b: is gone; remove it from KNOWN");
+        assert_eq!(without_known(one(), &[]).len(), 1);
+    }
+
+    #[test]
+    fn one_direction_a_module_with_its_parts_and_tests_pass() {
+        let tests = "use crate::b;\n#[cfg(test)]\nmod tests {\n    use crate::c::C;\n}\n";
+        let files = [("a.rs", tests), ("b.rs", "use crate::c;"), ("c.rs", "fn f() {}")];
+        assert!(findings(&files).is_empty(), "{:?}", findings(&files));
+        let nested = [("a/mod.rs", "mod b;\nuse b::B;"), ("a/b.rs", "use super::A;\nuse crate::a::C;")];
+        assert!(findings(&nested).is_empty(), "{:?}", findings(&nested));
+        let in_tests = [("a.rs", "use crate::b;"), ("b.rs", "#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}\n")];
+        assert!(findings(&in_tests).is_empty(), "{:?}", findings(&in_tests));
+    }
+}
