@@ -140,18 +140,7 @@ fn reached_from<'g>(graph: &'g BTreeMap<String, BTreeSet<String>>, node: &'g Str
 }
 
 /// The circles that are still there, as they are found. Nothing is added here; one that is gone is a finding.
-pub const KNOWN: &[&str] = &[
-    "plimsoll-lanes: these modules import each other in a circle: build, daemon, journal, loops, mounts, \
-     namespace, process, served, site, spec, throttle, tool, transport",
-    "plimsoll-storage::sheet: these modules import each other in a circle: evidence, figures",
-    "plimsoll-report: these modules import each other in a circle: comparison, document, figure, run, \
-     section, sentence, terminal",
-    "plimsoll-workloads::oltp: these modules import each other in a circle: parameters, schema, statements",
-    "plimsoll-workloads::tpcc: these modules import each other in a circle: aliases, parameters",
-    "plimsoll-workloads::tpcc: these modules import each other in a circle: procedures, schema, \
-     statements, texts",
-    "plimsoll-live: these modules import each other in a circle: followers, live",
-];
+pub const KNOWN: &[&str] = &[];
 
 /// The findings that are not known, and what is known and not found.
 pub fn without_known(findings: Vec<Finding>, known: &[&str]) -> Vec<Finding> {

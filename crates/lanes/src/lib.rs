@@ -16,6 +16,7 @@ pub mod daemon;
 pub mod error;
 pub mod image;
 pub mod journal;
+pub mod kind;
 pub mod link;
 pub mod loops;
 pub mod mounts;
@@ -23,6 +24,7 @@ pub mod namespace;
 pub mod network;
 #[cfg(feature = "nfs")]
 pub mod nfs;
+pub mod nfs_options;
 pub mod process;
 pub mod sample;
 pub mod served;

@@ -4,7 +4,8 @@
 use super::build::{self, Builder, SOURCE};
 use super::daemon::{Daemon, Ready};
 use super::journal::Undo;
-use super::transport::{Transport, nfs_files};
+use super::kind::Transport;
+use super::nfs_options::NfsOptions;
 use super::{Lane, Side, loops, namespace, own_program, throttle, tool};
 use crate::LaneError;
 use crate::error::During;
@@ -71,7 +72,7 @@ impl Builder<'_> {
     /// Options of mount for the server's file system.
     fn server_options(&self) -> Result<Vec<String>, LaneError> {
         match self.spec.transport {
-            Transport::NfsFiles => Ok(nfs_files::Options::of(self.spec).map_err(LaneError::Refused)?.server),
+            Transport::NfsFiles => Ok(NfsOptions::of(&self.spec.options).map_err(LaneError::Refused)?.server),
             _ => Ok(Vec::new()),
         }
     }

@@ -1,7 +1,8 @@
 //! What a lane is, as its name says it: `ext4,delay=2ms,options=noatime` or `iscsi,fs=xfs,delay=1ms`. Nothing is made
 //! or asked for here.
 
-use super::transport::{Transport, nfs_files};
+use super::kind::Transport;
+use super::nfs_options::NfsOptions;
 use crate::LaneError;
 use plimsoll_plan::quantity;
 use std::path::PathBuf;
@@ -258,7 +259,7 @@ impl Spec {
             _ if matches!(self.cache, Some(Cache::Bytes(_))) => {
                 Err("'cache=SIZE' goes with lanes without a network alone; accepted is cache=unsafe".to_owned())
             }
-            Transport::NfsFiles => nfs_files::Options::of(self).map(drop),
+            Transport::NfsFiles => NfsOptions::of(&self.options).map(drop),
             _ => Ok(()),
         }
     }

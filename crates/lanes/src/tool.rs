@@ -143,7 +143,7 @@ pub fn finish(program: &str, mut command: Command) -> Result<String, LaneError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::Transport;
+    use crate::kind::Transport;
 
     #[test]
     fn what_a_lane_needs_has_a_package() {

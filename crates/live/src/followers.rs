@@ -7,6 +7,7 @@ use crate::apart::apart;
 use crate::follow::Follower;
 use crate::live;
 use crate::page::Refused;
+use crate::shown::{Shown, Watched};
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use plimsoll_record::read::Entry;
@@ -21,19 +22,6 @@ const LOOK: Duration = Duration::from_secs(1);
 const LINGERING: u32 = 20;
 /// Recordings that are followed at a time.
 const MOST: usize = 8;
-
-/// A recording's state as its viewers see it.
-#[derive(Debug, Default)]
-pub struct Shown {
-    pub title: String,
-    /// Parts of the page, by the ids of their elements.
-    pub parts: Vec<(&'static str, String)>,
-    /// Nothing will change any more.
-    pub over: bool,
-}
-
-/// The latest state, again and again.
-pub type Watched = watch::Receiver<Arc<Shown>>;
 
 /// All followers that look.
 #[derive(Clone, Debug, Default)]

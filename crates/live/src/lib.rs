@@ -21,6 +21,7 @@ mod page;
 mod recording;
 mod script;
 mod server;
+mod shown;
 mod token;
 
 pub use server::{Dashboard, ServeError};

@@ -4,8 +4,8 @@
 use crate::catalogue::counted;
 use crate::chart::{Line, Panel};
 use crate::follow::{Follower, Measured, PhaseNow, Turn};
-use crate::followers::{Shown, Watched};
 use crate::page::Page;
+use crate::shown::{Shown, Watched};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;

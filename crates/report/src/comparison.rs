@@ -1,7 +1,7 @@
 //! Two sides compared: one sentence that can be pasted into a pull request, and the table below it.
 
 use crate::document::{Block, Document, Finding, Item, Section};
-use crate::format::{self, NOTHING, counted, number, range, short, tick};
+use crate::format::{self, NOTHING, counted, number, range, share_decimals, short, signed, signed_percent, tick};
 use crate::interval::Measured;
 use crate::section::caveats;
 use crate::table::{Column, Table};
@@ -253,7 +253,7 @@ pub(crate) fn rows_table(a: &str, b: &str, shown: &[&Row]) -> Table {
 
 /// In percent; its interval has a column beside it for people, and stands with the number for programs.
 fn change(shown: &[&Row]) -> Column {
-    let cell = |row: &&Row| signed(row.change.value, decimals(row.change.value));
+    let cell = |row: &&Row| signed(row.change.value, share_decimals(row.change.value));
     let of = shown.iter().map(|row| Measured::from(&row.change).scaled(100.0)).collect();
     Column { of, ..Column::numbers("change", "%", shown.iter().map(cell).collect()) }
 }
@@ -285,7 +285,7 @@ fn verdict(row: &Row) -> &'static str {
 
 fn noise(side: &Side) -> Option<String> {
     let floor = side.noise_floor.as_ref()?;
-    let shown = Measured::from(floor).scaled(100.0).told_with_ends(decimals(floor.value));
+    let shown = Measured::from(floor).scaled(100.0).told_with_ends(share_decimals(floor.value));
     let value = percent(floor.value);
     let text =
         format!("noise: two neighbouring rounds of {} differ by up to {value} in 19 of 20 cases ({shown})", side.name);
@@ -304,7 +304,7 @@ fn differences(comparison: &Comparison) -> String {
 
 /// `15.2 %`.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{} %", number(100.0 * share, decimals(share)))
+    format!("{} %", number(100.0 * share, share_decimals(share)))
 }
 
 /// `2 %`, `0.5 %`: as somebody typed it.
@@ -317,20 +317,6 @@ fn rounded_bound(share: f64) -> String {
     bound((1000.0 * share).round() / 1000.0)
 }
 
-/// `−15.2 %`, `+3.1 %`.
-pub(crate) fn signed_percent(share: f64) -> String {
-    format!("{} %", signed(share, decimals(share)))
-}
-
-fn signed(share: f64, decimals: usize) -> String {
-    let plus = if share > 0.0 { "+" } else { "" };
-    format!("{plus}{}", number(100.0 * share, decimals))
-}
-
-fn decimals(share: f64) -> usize {
-    usize::from(share.abs() < 0.9995)
-}
-
 /// `95 % interval −2.0 % to +8.5 %`.
 pub(crate) fn interval_in_full(change: &Estimate) -> String {
     format!("{} % interval {}", confidence(change), interval_cell(change))
@@ -339,7 +325,7 @@ pub(crate) fn interval_in_full(change: &Estimate) -> String {
 /// `−2.0 to +8.5 %`; the interval of a change that is certain has one sign.
 pub(crate) fn interval_cell(change: &Estimate) -> String {
     match change.interval() {
-        Some((low, high)) => format!("{} to {}", signed(low, decimals(low)), signed_percent(high)),
+        Some((low, high)) => format!("{} to {}", signed(low, share_decimals(low)), signed_percent(high)),
         None => NOTHING.to_owned(),
     }
 }
@@ -348,7 +334,7 @@ pub(crate) fn interval_cell(change: &Estimate) -> String {
 fn one_way(change: &Estimate) -> String {
     let (low, high) = change.interval().unwrap_or_default();
     let (least, most) = if change.value < 0.0 { (-high, -low) } else { (low, high) };
-    format!("{} % interval {} %", confidence(change), range(100.0 * least, 100.0 * most, decimals(most)))
+    format!("{} % interval {} %", confidence(change), range(100.0 * least, 100.0 * most, share_decimals(most)))
 }
 
 /// `95`, `99.3`.

@@ -1,13 +1,17 @@
 //! What every rendering shows: a title, the answer, and sections of blocks. Texts are raw here; each rendering cleans
 //! and escapes them for itself.
 
-use crate::figure;
 use crate::svg::says_beyond;
 use crate::table::Table;
 use crate::text::sentence;
 use plimsoll_model::Caveat;
 use serde::Serialize;
 use std::fmt;
+
+/// Width of every figure, CSS pixels.
+pub const WIDTH: f64 = 760.0;
+/// Width of a figure that is drawn for a phone, CSS pixels.
+pub const NARROW: f64 = 360.0;
 
 /// A report, whatever it is of and however it is rendered.
 #[derive(Clone, Debug, Default)]
@@ -206,7 +210,7 @@ impl Figure {
     /// A figure that is drawn for a page and for a phone: `draw` is handed the width, CSS pixels. The caption also says
     /// what an arrow is, if there is one.
     pub fn drawn(id: &str, caption: &str, table: Table, draw: impl Fn(f64) -> String) -> Figure {
-        let (svg, narrow) = (draw(figure::WIDTH), Some(draw(figure::NARROW)));
+        let (svg, narrow) = (draw(WIDTH), Some(draw(NARROW)));
         let arrow = if says_beyond(&svg) { " An arrow ends an interval that goes on beyond the axis." } else { "" };
         let caption = format!("{caption}{arrow}");
         Figure { id: id.to_owned(), svg, narrow, caption, table, chart: None }

@@ -150,6 +150,22 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// `−15.2 %`, `+3.1 %`.
+pub fn signed_percent(share: f64) -> String {
+    format!("{} %", signed(share, share_decimals(share)))
+}
+
+/// `+3.1`, of a share.
+pub fn signed(share: f64, decimals: usize) -> String {
+    let plus = if share > 0.0 { "+" } else { "" };
+    format!("{plus}{}", number(100.0 * share, decimals))
+}
+
+/// Decimals of a share in percent.
+pub fn share_decimals(share: f64) -> usize {
+    usize::from(share.abs() < 0.9995)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,6 +21,7 @@ pub mod order_entry;
 pub mod points;
 pub mod render;
 pub mod run;
+mod run_view;
 pub mod scale;
 pub mod scaling;
 pub mod script;
@@ -60,7 +61,7 @@ fn ended_early(recorded: &Recorded) -> Option<Finding> {
 /// The answer alone, for a list.
 pub fn answer(recorded: &Recorded) -> String {
     match &recorded.subject {
-        Subject::Run(summary) => sentence::answer(&run::Run { summary, recorded }),
+        Subject::Run(summary) => sentence::answer(&run_view::Run { summary, recorded }),
         Subject::Lab(summary) => lab::answer(summary),
         Subject::Storage(summary) => io::answer::answer(summary),
     }

@@ -4,7 +4,7 @@ use crate::document::Finding;
 use crate::format::{counted, decimals_for, number, short, tick};
 use crate::interval::Measured;
 use crate::order_entry;
-use crate::run::Run;
+use crate::run_view::Run;
 use crate::scaling;
 use crate::section::caveats;
 use crate::sweep::{Sweep, Unit, shown_latency};

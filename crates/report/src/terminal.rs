@@ -2,7 +2,7 @@
 
 use crate::format::percent;
 use crate::points::{ORIGINAL_REMARK, Room, load_points};
-use crate::run::Run;
+use crate::run_view::Run;
 use crate::sentence::answer;
 use crate::subject::Recorded;
 use crate::sweep::{Sweep, errors_by_code};

@@ -53,11 +53,11 @@ impl Chosen {
             return alone;
         }
         // The profile may be inherited from the data.
-        let inherited = |profile: tpcc::parameters::Profile| {
+        let inherited = |profile: tpcc::choices::Profile| {
             let profile = ("profile".to_owned(), profile.name().to_owned());
             Chosen::new(name, &[&[profile], typed].concat(), None).ok()
         };
-        tpcc::parameters::Profile::ALL.into_iter().find_map(inherited).map_or(alone, Ok)
+        tpcc::choices::Profile::ALL.into_iter().find_map(inherited).map_or(alone, Ok)
     }
 
     pub fn name(&self) -> &'static str {
@@ -98,7 +98,7 @@ impl Chosen {
     pub fn names(&self) -> Names {
         match self {
             Chosen::Oltp(kind, parameters) => oltp::schema::names(*kind, parameters),
-            Chosen::OrderEntry(parameters) => tpcc::schema::names(parameters),
+            Chosen::OrderEntry(parameters) => tpcc::names::names(parameters),
             Chosen::Smack(..) => smack::schema::names(),
         }
     }
@@ -153,7 +153,7 @@ impl Chosen {
         if parameters.requires_text() && protocol != "text" {
             return refuse("protocol prepared with fidelity compat", "the original sends text: leave --protocol out");
         }
-        if parameters.pacing == tpcc::parameters::Pacing::Spec && rate {
+        if parameters.pacing == tpcc::choices::Pacing::Spec && rate {
             return refuse("a --rate with pacing spec", "terminals pace themselves: use one or the other");
         }
         Ok(())

@@ -8,52 +8,8 @@ use super::super::{Side, build, own_program};
 use super::nfs;
 use crate::LaneError;
 use crate::error::During;
+use crate::nfs_options::NfsOptions;
 use std::fs;
-
-/// What `actimeo=` is where it is not given: `acregmin` of nfs(5), seconds.
-const ATTRIBUTE_SECONDS: u32 = 3;
-/// The longest and the shortest read and write that the client can be told to ask for, bytes; `lane-part nfs` has the
-/// same limits.
-pub const LONGEST: u32 = 1 << 20;
-pub const SHORTEST: u32 = 4096;
-
-/// What the lane's `options=` say: those of the NFS client, which are named as in nfs(5), and those of the server's
-/// file system.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// How long attributes are believed, seconds.
-    pub attribute_seconds: u32,
-    /// Of one READ and one WRITE, bytes.
-    pub rsize: u32,
-    pub wsize: u32,
-    /// Of mount(8).
-    pub server: Vec<String>,
-}
-
-impl Options {
-    /// # Errors
-    /// What is wrong and what is accepted.
-    pub fn of(spec: &Spec) -> Result<Options, String> {
-        let (rsize, wsize) = (LONGEST, LONGEST);
-        let mut options = Options { attribute_seconds: ATTRIBUTE_SECONDS, rsize, wsize, server: Vec::new() };
-        for option in &spec.options {
-            let size = |value: &str| {
-                let bytes = value.parse().ok().filter(|bytes| (SHORTEST..=LONGEST).contains(bytes));
-                bytes.ok_or_else(|| format!("'options={option}'; accepted is {SHORTEST} to {LONGEST} bytes"))
-            };
-            match option.split_once('=') {
-                Some(("actimeo", value)) => {
-                    let wrong = || format!("'options={option}'; accepted is actimeo=N, seconds");
-                    options.attribute_seconds = value.parse().map_err(|_| wrong())?;
-                }
-                Some(("rsize", value)) => options.rsize = size(value)?,
-                Some(("wsize", value)) => options.wsize = size(value)?,
-                _ => options.server.push(option.clone()),
-            }
-        }
-        Ok(options)
-    }
-}
 
 pub(super) fn server(site: &Site) -> Result<Vec<Daemon>, LaneError> {
     let files = site.served_files();
@@ -63,7 +19,7 @@ pub(super) fn server(site: &Site) -> Result<Vec<Daemon>, LaneError> {
 
 pub(super) fn client(site: &Site, spec: &Spec) -> Result<Vec<Daemon>, LaneError> {
     let address = super::address(spec);
-    let options = Options::of(spec).map_err(LaneError::Refused)?;
+    let options = NfsOptions::of(&spec.options).map_err(LaneError::Refused)?;
     let mut words = own_program("nfs")?;
     let mut add = |option: &str, value: String| words.extend([format!("--{option}"), value]);
     add("nfs", format!("{address}:{}", nfs::PORT));
@@ -87,7 +43,7 @@ mod tests {
     #[test]
     fn options_are_of_the_client_or_of_the_server() {
         let (_, spec) = of("nfs-files,options=noatime+actimeo=30+rsize=65536");
-        let options = Options::of(&spec).unwrap();
+        let options = NfsOptions::of(&spec.options).unwrap();
         assert_eq!((options.attribute_seconds, options.rsize, options.wsize), (30, 65536, 1 << 20));
         assert_eq!(options.server, ["noatime"]);
     }

@@ -35,7 +35,7 @@ fn options(args: NfsArgs) -> Options {
 #[cfg(test)]
 mod tests {
     use plimsoll_lanes::nfs::TRANSFER;
-    use plimsoll_lanes::transport::nfs_files::{LONGEST, SHORTEST};
+    use plimsoll_lanes::nfs_options::{LONGEST, SHORTEST};
 
     #[test]
     fn the_name_of_a_lane_and_its_client_accept_the_same_sizes() {

@@ -2,8 +2,8 @@
 
 use super::label::{Swatch, key, width_of};
 use super::rows::Rows;
-use crate::comparison::signed_percent;
 use crate::document::Figure;
+use crate::format::signed_percent;
 use crate::format::{NOTHING, decimals_for, short};
 use crate::interval::Measured;
 use crate::scale::Scale;

@@ -1,9 +1,9 @@
 //! Published beside measured.
 
-use super::NARROW;
 use super::label::{Swatch, key, shortened};
 use super::rows::Rows;
 use crate::document::Figure;
+use crate::document::NARROW;
 use crate::format::{NOTHING, counted, fine_decimals, number, short, tick};
 use crate::interval::Measured;
 use crate::scale::Scale;

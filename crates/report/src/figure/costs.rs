@@ -1,8 +1,8 @@
 //! What a transaction cost, a group of bars for each kind of cost.
 
-use super::NARROW;
 use super::label::{LINE, shortened, widest};
 use crate::document::Figure;
+use crate::document::NARROW;
 use crate::format::{NOTHING, short};
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};

@@ -1,7 +1,8 @@
 //! Where the CPU time went: the host's by kind, and the load generator's own.
 
-use super::{LEFT, NARROW, Panel, thinned, whisker};
+use super::{LEFT, Panel, thinned, whisker};
 use crate::document::Figure;
+use crate::document::NARROW;
 use crate::format::{percent, percent_decimals, tick};
 use crate::interval::Measured;
 use crate::scale::{Scale, spread};

@@ -1,8 +1,8 @@
 //! The test environment as boxes: where load comes from, where it goes, where data lie.
 
-use super::NARROW;
 use super::label::{LINE, wrapped};
 use crate::document::Figure;
+use crate::document::NARROW;
 use crate::subject::Diagram;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};

@@ -1,6 +1,7 @@
 //! Labels: how much room they take, and what is done where there is too little.
 
-use super::{LEFT, NARROW};
+use super::LEFT;
+use crate::document::NARROW;
 use crate::format::number;
 use crate::scale::spread;
 use crate::svg::{Anchor, Svg};

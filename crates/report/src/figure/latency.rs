@@ -1,8 +1,9 @@
 //! How long transactions took: the curve of percentiles, and by second.
 
 use super::label::{End, Swatch, axis_room, key, names, widest};
-use super::{NARROW, Panel, thinned};
+use super::{Panel, thinned};
 use crate::document::Figure;
+use crate::document::NARROW;
 use crate::format::{NOTHING, number, short, tick};
 use crate::scale::Scale;
 use crate::subject::Latency;

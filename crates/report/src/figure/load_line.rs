@@ -1,8 +1,9 @@
 //! What a search for a load line tried: the objective's percentile over the rate, with the limit that it has to keep.
 
 use super::label::{Swatch, axis_room, key};
-use super::{NARROW, Panel, is_logarithmic, thinned};
+use super::{Panel, is_logarithmic, thinned};
 use crate::document::Figure;
+use crate::document::NARROW;
 use crate::format::{NOTHING, counted, short, tick};
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};

@@ -27,12 +27,6 @@ use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::Column;
 
-/// Width of every figure, CSS pixels.
-pub const WIDTH: f64 = 760.0;
-
-/// Width of a figure that is drawn for a phone, CSS pixels.
-pub const NARROW: f64 = 360.0;
-
 /// Where panels begin: left of it is room for tick labels.
 pub(crate) const LEFT: f64 = 74.0;
 

@@ -1,8 +1,9 @@
 //! Latency of each operation at one load point: a line from the median to the 99th percentile.
 
 use super::label::shortened;
-use super::{NARROW, Panel, thinned};
+use super::{Panel, thinned};
 use crate::document::Figure;
+use crate::document::NARROW;
 use crate::format::{short, tick};
 use crate::points;
 use crate::scale::{Scale, spread};

@@ -1,7 +1,8 @@
 //! Rows of horizontal bars: names at the left where there is room, above their bars where there is not.
 
+use super::CAP;
 use super::label::{LINE, shortened, widest};
-use super::{CAP, NARROW};
+use crate::document::NARROW;
 use crate::format::tick;
 use crate::interval::Measured;
 use crate::scale::Scale;

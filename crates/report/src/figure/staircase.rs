@@ -4,9 +4,10 @@
 
 use super::label::{LINE, Swatch, axis_room, key, width_of, wrapped};
 use super::rows::Rows;
-use super::{NARROW, Panel, whisker};
-use crate::comparison::signed_percent;
+use super::{Panel, whisker};
 use crate::document::Figure;
+use crate::document::NARROW;
+use crate::format::signed_percent;
 use crate::format::{NOTHING, decimals_for, range, short};
 use crate::interval::Measured;
 use crate::scale::Scale;

@@ -2,8 +2,9 @@
 
 use super::peaks;
 use super::places::{self, Agreed, agreed};
-use crate::comparison::{interval_in_full, metric, percent, signed_percent};
+use crate::comparison::{interval_in_full, metric, percent};
 use crate::document::Finding;
+use crate::format::signed_percent;
 use crate::format::{counted, load, short};
 use crate::section::caveats;
 use crate::section::limit::words;

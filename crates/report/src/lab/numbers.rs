@@ -1,8 +1,9 @@
 //! The tables that the answer stands on, with intervals.
 
 use super::tables;
-use crate::comparison::{interval_in_full, percent, signed_percent};
+use crate::comparison::{interval_in_full, percent};
 use crate::document::{Block, Item, Section};
+use crate::format::signed_percent;
 use plimsoll_model::lab::{LabSummary, Ladder, LoadLine};
 
 /// Variants and load points, then ladders and load lines.

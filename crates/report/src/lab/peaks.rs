@@ -1,6 +1,6 @@
 //! Where each variant carries most over its load points, and what is left of it at the last: the shape of a sweep.
 
-use crate::comparison::signed_percent;
+use crate::format::signed_percent;
 use crate::format::{counted, short};
 use plimsoll_model::lab::{Cell, LabSummary};
 

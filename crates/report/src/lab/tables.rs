@@ -1,6 +1,7 @@
 //! The tables of a lab.
 
-use crate::comparison::{self, interval_cell, metric, rows_table, signed_percent};
+use crate::comparison::{self, interval_cell, metric, rows_table};
+use crate::format::signed_percent;
 use crate::format::{NOTHING, short};
 use crate::interval::Measured;
 use crate::table::{Column, Table};

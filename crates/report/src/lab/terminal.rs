@@ -2,7 +2,8 @@
 
 use super::answer::answer;
 use super::tables;
-use crate::comparison::{interval_in_full, percent, signed_percent};
+use crate::comparison::{interval_in_full, percent};
+use crate::format::signed_percent;
 use crate::format::{counted, short};
 use crate::table::Table;
 use crate::terminal::{BOLD, Look, rows};

@@ -1,8 +1,8 @@
 //! The sweep as lines over its load points.
 
-use super::Run;
 use crate::figure::curves::{Curves, Line, Place};
 use crate::format::short;
+use crate::run_view::Run;
 use crate::sweep::{Sweep, Unit, measured_latency};
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_model::summary::Point;

@@ -1,8 +1,8 @@
 //! The section about order entry: its transactions against their limits, and whether its input was what it has to be.
 
-use super::Run;
 use crate::document::{Block, Item, Section};
 use crate::order_entry::{self, audit, backlog, cost, new_orders, retries, skew, transactions};
+use crate::run_view::Run;
 use crate::text::sentence;
 use plimsoll_model::summary::{OrderEntry, Point};
 

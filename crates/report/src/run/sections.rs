@@ -1,10 +1,10 @@
 //! The sections that only a run has, and what it adds to those that labs have too.
 
-use super::Run;
 use crate::document::{Block, Figure, Item, Section};
 use crate::figure::{cpu, curves as figure_of_curves, operations};
 use crate::interval::Measured;
 use crate::points::{self, Per, Room};
+use crate::run_view::Run;
 use crate::scaling;
 use crate::section::{cost as shared_cost, latency as shared_latency, limit as shared_limit, timeline};
 use crate::sweep::{Unit, errors_by_code};

@@ -1,6 +1,7 @@
 //! Which sets a cache answers, and how long it takes writes: probe 13.
 
-use super::evidence::{Evidence, Measured, P50, has, iops, latency, number};
+use super::evidence::{Evidence, Measured, P50, has, latency, number};
+use super::figures::iops;
 use super::figures::{bytes, short, time, times};
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, Second, SheetLine};

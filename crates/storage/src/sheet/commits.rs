@@ -1,7 +1,8 @@
 //! How many commits per second, for how many sessions: probes 1, 2 and 3.
 
 use super::durability::{self, Verdict};
-use super::evidence::{Evidence, P50, P99, has, iops, latency, number};
+use super::evidence::{Evidence, P50, P99, has, latency, number};
+use super::figures::iops;
 use super::figures::{counted, percent, rate, short, time, times};
 use super::line;
 use plimsoll_model::io::{Probe, SheetLine};

@@ -1,6 +1,7 @@
 //! Whether the storage treats what is written to it as special: probe 20.
 
-use super::evidence::{Evidence, Measured, has, iops};
+use super::evidence::{Evidence, Measured, has};
+use super::figures::iops;
 use super::figures::{rate, times};
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};

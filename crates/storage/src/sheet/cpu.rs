@@ -1,6 +1,7 @@
 //! What an I/O takes from the CPUs that the server shares: probe 21.
 
-use super::evidence::{Evidence, has, iops};
+use super::evidence::{Evidence, has};
+use super::figures::iops;
 use super::figures::{percent, short};
 use super::line;
 use plimsoll_model::io::{Probe, SheetLine};

@@ -1,6 +1,7 @@
 //! What guarding against torn pages costs: probe 8.
 
-use super::evidence::{Evidence, Measured, iops};
+use super::evidence::{Evidence, Measured};
+use super::figures::iops;
 use super::figures::{bytes, percent, short};
 use super::line;
 use plimsoll_model::io::{DeviceFacts, Probe, SheetLine};

@@ -1,6 +1,6 @@
 //! What the sheet is made from, and how a topic finds the probes it is about.
 
-use super::figures::{percent, short, times};
+use super::figures::{iops, percent, short, times};
 use crate::disturbance;
 use plimsoll_model::Estimate;
 use plimsoll_model::io::{DeviceFacts, LatencyUs, Probe};
@@ -161,11 +161,6 @@ pub fn has(probe: &Probe, wanted: &[(&str, Value)]) -> bool {
 /// A parameter that is a number; 0 if it is not there.
 pub fn number(probe: &Probe, name: &str) -> f64 {
     probe.number(name).unwrap_or(0.0)
-}
-
-/// What was done per second; 0 if nothing was, or no number.
-pub fn iops(probe: &Probe) -> f64 {
-    probe.iops.filter(|iops| iops.is_finite()).unwrap_or(0.0)
 }
 
 /// One percentile of a kind of operation, microseconds.

@@ -1,7 +1,11 @@
 //! Numbers of the sheet in words: three digits are enough to decide by.
 
-use super::evidence::iops;
 use plimsoll_model::io::{Probe, SHORTEST_US};
+
+/// What was done per second; 0 if nothing was, or no number.
+pub fn iops(probe: &Probe) -> f64 {
+    probe.iops.filter(|iops| iops.is_finite()).unwrap_or(0.0)
+}
 
 /// Three significant digits, thousands apart: `21,600`, `438`, `4.38`; a small whole number as it is.
 pub fn short(value: f64) -> String {

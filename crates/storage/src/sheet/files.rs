@@ -3,7 +3,8 @@
 //! A file system may let only one direct write at a time into a file, by the lock of its inode; ext4 does so for writes
 //! that allocate blocks (Linux, `fs/ext4/file.c`).
 
-use super::evidence::{Evidence, Measured, has, iops, number};
+use super::evidence::{Evidence, Measured, has, number};
+use super::figures::iops;
 use super::figures::{counted, rate, times};
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};

@@ -1,6 +1,7 @@
 //! Which flush method the servers should use: direct support, and probe 4.
 
-use super::evidence::{Evidence, Measured, has, iops};
+use super::evidence::{Evidence, Measured, has};
+use super::figures::iops;
 use super::figures::{percent, short};
 use super::line;
 use plimsoll_model::io::{Probe, SheetLine};

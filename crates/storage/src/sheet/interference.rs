@@ -1,6 +1,7 @@
 //! What disturbs what: reads while pages are flushed (probe 10), commits while pages are written (probe 11).
 
-use super::evidence::{Evidence, Measured, P99, find_pair, iops, response};
+use super::evidence::{Evidence, Measured, P99, find_pair, response};
+use super::figures::iops;
 use super::figures::{percent, rate, time, times};
 use super::{line, warning_if};
 use plimsoll_model::io::SheetLine;

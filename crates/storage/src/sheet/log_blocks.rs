@@ -1,6 +1,7 @@
 //! The smallest block that is rewritten in place without reading around it: probe 17.
 
-use super::evidence::{Evidence, Measured, P50, iops, latency, number};
+use super::evidence::{Evidence, Measured, P50, latency, number};
+use super::figures::iops;
 use super::figures::{bytes, time};
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};

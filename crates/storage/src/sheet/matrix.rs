@@ -1,7 +1,8 @@
 //! What the article of 2008 read out of its matrix: what more threads bring, whether one file takes one write at a
 //! time, and whether the blocks that the system counts agree with the requests that were made.
 
-use super::evidence::{Evidence, has, iops, number};
+use super::evidence::{Evidence, has, number};
+use super::figures::iops;
 use super::figures::{rate, short, times};
 use super::{line, warning_if};
 use crate::percona;

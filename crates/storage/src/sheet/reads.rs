@@ -1,6 +1,7 @@
 //! How fast pages are read that are not in the buffer pool: probes 6 and 12.
 
-use super::evidence::{Evidence, P50, P99, has, iops, latency, number};
+use super::evidence::{Evidence, P50, P99, has, latency, number};
+use super::figures::iops;
 use super::figures::{bytes, counted, percent, rate, short, time};
 use super::line;
 use plimsoll_model::Estimate;

@@ -6,7 +6,8 @@
 //! log live on the other half. Of several rates the lowest counts: one with the doublewrite buffer writes each page twice.
 
 use super::doublewrite;
-use super::evidence::{Evidence, P99, iops, latency, number};
+use super::evidence::{Evidence, P99, latency, number};
+use super::figures::iops;
 use super::figures::{bytes, percent, rate, short, time};
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};

@@ -2,9 +2,9 @@
 
 use super::Kind;
 use super::load::{PAD_OF_0_4, rows_per_table};
-use super::parameters::{Layout, Parameters};
 use super::schema::{Column, Schema};
 use super::statements::PAD_OF_0_4_INSERTS;
+use super::values::{Layout, Parameters};
 use crate::check::{Check, Expectation, Moment, cells};
 
 /// That the tables are there and have the columns that `kind` needs: to be asked before a run, too.

@@ -1,7 +1,8 @@
 //! What one workload does, for a person who asks.
 
-use super::parameters::{Layout, Parameters, parameters};
+use super::parameters::parameters;
 use super::statements::{Catalogue, Step, steps};
+use super::values::{Layout, Parameters};
 use super::{Kind, load, schema::Schema};
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
 //! The rows: each a pure function of (seed, table, id), so that any chunk can be made anew after a kill, by any thread.
 
 use super::Kind;
-use super::parameters::{Layout, Parameters};
 use super::schema::{Schema, table_name};
+use super::values::{Layout, Parameters};
 use crate::dataset::{Dataset, Table};
 use crate::digits::{append_c, append_integer, append_pad};
 use crate::distribution::Sampler;

@@ -11,9 +11,10 @@ pub mod parameters;
 pub mod schema;
 pub mod statements;
 pub mod tx;
+pub mod values;
 
-pub use parameters::{Layout, Parameters};
 pub use tx::Oltp;
+pub use values::{Layout, Parameters};
 
 /// The workloads of the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

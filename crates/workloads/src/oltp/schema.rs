@@ -1,7 +1,7 @@
 //! The tables: their names, their DDL and the columns by which `check` recognises them.
 
 use super::Kind;
-use super::parameters::{Layout, Parameters};
+use super::values::{Layout, Parameters};
 use crate::dataset::Names;
 
 /// A column as `information_schema.columns` shows it on every server of the family.

@@ -4,8 +4,8 @@
 //! the list of texts to prepare: one per role and table, roles in order of first use.
 
 use super::Kind;
-use super::parameters::{Layout, Parameters};
 use super::schema::table_name;
+use super::values::{Layout, Parameters};
 use plimsoll_engine::Statement;
 use plimsoll_model::{StatementCounts, StatementKind};
 use std::iter::repeat_n;

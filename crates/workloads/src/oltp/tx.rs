@@ -4,9 +4,9 @@
 //! the kinds that choose new ids keep a count from one transaction to the next; all others depend on their input alone.
 
 use super::Kind;
-use super::parameters::{Layout, Parameters};
 use super::schema::table_name;
 use super::statements::{Catalogue, Role, Step, per_transaction, steps};
+use super::values::{Layout, Parameters};
 use crate::digits::{C_BYTES, PAD_BYTES, append_c, append_integer, append_pad};
 use crate::distribution::Sampler;
 use crate::unique::Unique;

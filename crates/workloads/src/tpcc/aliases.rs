@@ -1,6 +1,6 @@
 //! sysbench-tpcc's own spellings, accepted with profile `sysbench`.
 
-use super::parameters::{NAME, Profile, refuse};
+use super::choices::{NAME, Profile, refuse};
 use crate::error::Error;
 use plimsoll_model::text::escaped;
 
@@ -68,7 +68,8 @@ fn spell_out(name: String, text: String, profile: Profile) -> Result<(String, St
 
 #[cfg(test)]
 mod tests {
-    use super::super::parameters::{ForeignKeys, HistoryPk, Isolation, Parameters};
+    use super::super::choices::{ForeignKeys, HistoryPk, Isolation};
+    use super::super::parameters::Parameters;
     use super::*;
 
     fn parse(pairs: &[(&str, &str)]) -> Result<Parameters, String> {

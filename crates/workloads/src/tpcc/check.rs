@@ -4,7 +4,8 @@
 //! Every query is about one table set and one warehouse, so that many can be asked at once; only history without an
 //! index has to be read as a whole. Empty queues and customers without delivered lines are nothing special.
 
-use super::parameters::{Fidelity, Parameters, Profile};
+use super::choices::{Fidelity, Profile};
+use super::parameters::Parameters;
 use super::schema::{Entity, Schema};
 use crate::check::{Check, Expectation, Ledger, Moment, cells};
 use part::{CLIENT_PAYMENTS, CONDITIONS, DELIVERIES, PAYMENTS, Part, STOCK_ORDERS, STOCK_REMOTE, STOCK_YTD};

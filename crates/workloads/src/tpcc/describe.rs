@@ -1,7 +1,8 @@
 //! What the workload does, for a person who asks.
 
+use super::choices::{CallStyle, Delivery, Fidelity, Profile};
 use super::counters::Counter;
-use super::parameters::{CallStyle, Delivery, Fidelity, Parameters, Profile, TABLE};
+use super::parameters::{Parameters, TABLE};
 use super::schema::{Entity, Schema};
 use super::statements::{Catalogue, Kind, kinds, steps};
 use super::{aliases, load, summary};
@@ -10,7 +11,7 @@ use std::fmt::Write;
 
 /// What the workload does, its profiles, every transaction with its statements in order, the data, and every parameter.
 pub fn describe() -> String {
-    let mut text = format!("{}\n\n{}\n", super::parameters::NAME, summary());
+    let mut text = format!("{}\n\n{}\n", super::choices::NAME, summary());
     text.push_str("\nIt follows TPC-C revision 5.11 and is not it: results are NOPM and TPC-C-like.\n");
     profiles(&mut text);
     let spec = Parameters::default();
@@ -96,7 +97,7 @@ fn parameters(text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::statements::Role;
+    use super::super::roles::Role;
     use super::*;
 
     #[test]

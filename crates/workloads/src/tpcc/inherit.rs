@@ -1,6 +1,8 @@
 //! How the parameters of a run stand on what the data were loaded with.
 
-use super::parameters::{self, NAME, Parameters, refuse};
+use super::choices::NAME;
+use super::choices::refuse;
+use super::parameters::{self, Parameters};
 use crate::dataset::Loaded;
 use crate::error::Error;
 use crate::parameter;
@@ -88,7 +90,7 @@ impl Parameters {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parameters::{Fidelity, ForeignKeys, HistoryPk, Profile};
+    use super::super::choices::{Fidelity, ForeignKeys, HistoryPk, Profile};
     use super::*;
 
     /// Parameters of a run with `typed` on data that were loaded with `loaded`.

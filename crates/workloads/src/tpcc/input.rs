@@ -1,9 +1,11 @@
 //! What a transaction is made from: drawn before its first statement, from its generator alone, so that a retry repeats
 //! it. Clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1 and 2.8.1.
 
-use super::parameters::{Affinity, Fidelity, Mix, Parameters};
+use super::choices::{Affinity, Fidelity};
+use super::parameters::{Mix, Parameters};
 use super::random::{Constants, ITEMS, NuRand};
-use super::statements::{DISTRICTS, Kind, LINES_MAX};
+use super::roles::{DISTRICTS, LINES_MAX};
+use super::statements::Kind;
 use plimsoll_engine::workload::Input;
 use plimsoll_load::seed::Rng;
 

@@ -1,7 +1,8 @@
 //! The rows as clause 4.3.3.1 has them: each a pure function of (seed, table set, table, id, load date), so that any chunk
 //! can be made anew after a kill, by any thread.
 
-use super::parameters::{Parameters, Profile};
+use super::choices::Profile;
+use super::parameters::Parameters;
 use super::procedures;
 use super::random::{Constants, ITEMS, NAMES, NuRand, Permutation, append_last_name};
 use super::schema::{Entity, Schema};

@@ -6,24 +6,29 @@
 
 pub mod aliases;
 pub mod check;
+pub mod choices;
 pub mod counters;
 pub mod dates;
 pub mod describe;
+mod fragments;
 mod inherit;
 pub mod input;
 pub mod load;
+pub mod names;
 pub mod pacing;
 pub mod parameters;
 pub mod procedures;
 pub mod random;
 pub mod result;
+pub mod roles;
 pub mod schema;
 pub mod statements;
 pub mod strings;
 mod texts;
 pub mod tx;
 
-pub use parameters::{NAME, Parameters};
+pub use choices::NAME;
+pub use parameters::Parameters;
 pub use tx::Tpcc;
 
 /// What it does, in one sentence.

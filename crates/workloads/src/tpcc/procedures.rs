@@ -2,10 +2,11 @@
 //! last result of each is one row that says what came of it. Payment locks the warehouse last, which is the hottest row:
 //! the order of statements within a transaction is free.
 
-use super::parameters::{Parameters, Profile};
+use super::choices::Profile;
+use super::fragments::{listed, now};
+use super::parameters::Parameters;
+use super::roles::{DISTRICTS, LINES_MAX, Role};
 use super::schema::{Entity, table_name};
-use super::statements::{DISTRICTS, LINES_MAX, Role};
-use super::texts::{listed, now};
 use crate::dataset::Routine;
 
 /// The roles that call a procedure.

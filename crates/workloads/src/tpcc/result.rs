@@ -1,8 +1,9 @@
 //! What an order-entry run says beside latency and throughput: NOPM, the limits on the 90th percentile, and whether what
 //! was drawn is what the specification wants drawn.
 
+use super::choices::{Delivery, Fidelity, Pacing};
 use super::counters::{CLASSES, Counter};
-use super::parameters::{Delivery, Fidelity, Pacing, Parameters};
+use super::parameters::Parameters;
 use super::random::{Constants, HOTTEST, NuRand};
 use super::statements::Kind;
 use plimsoll_model::summary::{

@@ -1,9 +1,8 @@
 //! The nine tables (clause 1.3): their names, columns, keys and partitions, in two layouts. Profiles `spec` and `dbt2` share
 //! one; profile `sysbench` has the columns of sysbench-tpcc, so that data loaded by either tool are driven by the other.
 
-use super::parameters::{HistoryPk, Parameters, Profile};
-use super::procedures;
-use crate::dataset::Names;
+use super::choices::{HistoryPk, Profile};
+use super::parameters::Parameters;
 use crate::oltp::schema::Column;
 
 /// A table of every set, in the order in which they are loaded.
@@ -329,14 +328,6 @@ impl Schema {
     fn number(&self, set: u64) -> String {
         if self.profile == Profile::Sysbench { set.to_string() } else { String::new() }
     }
-}
-
-/// What the data of these parameters consist of.
-pub fn names(parameters: &Parameters) -> Names {
-    let sets = || 1..=parameters.tables;
-    let tables = sets().flat_map(|set| Entity::ALL.map(|entity| table_name(parameters.profile, entity, set)));
-    let routines = sets().flat_map(|set| procedures::names(parameters.profile, set));
-    Names { tables: tables.collect(), routines: routines.collect() }
 }
 
 /// The name of a table of a set: numbered in profile `sysbench` only, where there can be several sets.

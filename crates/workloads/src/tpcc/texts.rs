@@ -1,11 +1,12 @@
 //! The text of every statement, with `?` for its parameters. Compat sends what sysbench-tpcc sends; strict locks what it
 //! reads before it writes, and keeps all counters.
 
-use super::parameters::{CallStyle, Fidelity, Isolation, Parameters, Profile};
+use super::choices::{CallStyle, Fidelity, Isolation};
+use super::fragments::{listed, now};
+use super::parameters::Parameters;
 use super::procedures;
+use super::roles::{DISTRICTS, Pick, Role};
 use super::schema::{Entity, table_name};
-use super::statements::{DISTRICTS, Pick, Role};
-use std::iter::repeat_n;
 
 /// What the terminal shows of a customer who pays (clause 2.5.3.3).
 const CUSTOMER: &str = "c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_credit, \
@@ -26,11 +27,6 @@ pub struct Texts<'a> {
     /// What makes a read a locking one, where strict needs it and the original has none.
     lock: &'static str,
     now: &'static str,
-}
-
-/// So many times `part`.
-pub fn listed(part: &str, separator: &str, times: usize) -> String {
-    repeat_n(part, times).collect::<Vec<_>>().join(separator)
 }
 
 impl Texts<'_> {
@@ -290,14 +286,6 @@ impl Texts<'_> {
     }
 }
 
-/// The time as the columns of a profile keep it.
-pub const fn now(profile: Profile) -> &'static str {
-    match profile {
-        Profile::Sysbench => "NOW()",
-        Profile::Spec | Profile::Dbt2 => "NOW(6)",
-    }
-}
-
 /// SET statements of every session.
 pub fn session_setup(parameters: &Parameters) -> Vec<String> {
     let level = match parameters.isolation {
@@ -306,7 +294,7 @@ pub fn session_setup(parameters: &Parameters) -> Vec<String> {
         Isolation::Serializable => "SERIALIZABLE",
     };
     let mut setup = vec![format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")];
-    if parameters.fk == super::parameters::ForeignKeys::Declared {
+    if parameters.fk == super::choices::ForeignKeys::Declared {
         // As sysbench-tpcc does: its foreign keys cost nothing.
         setup.push("SET SESSION foreign_key_checks = 0".to_owned());
     }

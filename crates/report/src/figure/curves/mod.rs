@@ -3,8 +3,9 @@
 mod chart;
 
 use super::label::{End, Swatch, axis_room, key, names, widest, width_of};
-use super::{NARROW, Panel, WIDTH, is_logarithmic, thinned, whisker};
+use super::{Panel, is_logarithmic, thinned, whisker};
 use crate::document::Figure;
+use crate::document::{NARROW, WIDTH};
 use crate::format::{decimals_for, number, tick};
 use crate::interval::Measured;
 use crate::scale::Scale;

@@ -4,7 +4,8 @@ mod columns;
 mod tracks;
 
 use super::label::{End, axis_room, names, shortened};
-use super::{NARROW, Panel, thinned};
+use super::{Panel, thinned};
+use crate::document::NARROW;
 use crate::document::{Axis, Band, Chart, ChartLine, ChartPanel, Figure};
 use crate::format::{NOTHING, counted, short, tick};
 use crate::scale::Scale;

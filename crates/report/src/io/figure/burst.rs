@@ -1,7 +1,8 @@
 //! Writes second by second: how long a burst lasts.
 
 use crate::document::Figure;
-use crate::figure::{LEFT, Panel, WIDTH, thinned};
+use crate::document::WIDTH;
+use crate::figure::{LEFT, Panel, thinned};
 use crate::format::{short, tick};
 use crate::scale::Scale;
 use crate::svg::Svg;

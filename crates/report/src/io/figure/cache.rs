@@ -2,7 +2,8 @@
 
 use super::{logarithmic, names, positive, size};
 use crate::document::Figure;
-use crate::figure::{LEFT, Panel, WIDTH, thinned};
+use crate::document::WIDTH;
+use crate::figure::{LEFT, Panel, thinned};
 use crate::format::short;
 use crate::io::tables;
 use crate::scale::Scale;

@@ -1,7 +1,8 @@
 //! Histograms of commit latency by how many commit at once, a figure for each server.
 
 use crate::document::Figure;
-use crate::figure::{LEFT, Panel, WIDTH, thinned};
+use crate::document::WIDTH;
+use crate::figure::{LEFT, Panel, thinned};
 use crate::format::{counted, short, tick};
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};

@@ -2,7 +2,8 @@
 
 use super::{logarithmic, names, positive};
 use crate::document::Figure;
-use crate::figure::{LEFT, Panel, WIDTH, thinned, whisker};
+use crate::document::WIDTH;
+use crate::figure::{LEFT, Panel, thinned, whisker};
 use crate::format::{decimals_for, short, tick};
 use crate::io::tables::{self, iops, measured};
 use crate::scale::Scale;

@@ -6,10 +6,10 @@
 
 use super::desk::{Cents, Desk, List, values};
 use super::{State, Tpcc};
+use crate::tpcc::choices::CallStyle;
 use crate::tpcc::counters::Counter;
 use crate::tpcc::input::{Delivery, Home};
-use crate::tpcc::parameters::CallStyle;
-use crate::tpcc::statements::{DISTRICTS, Role};
+use crate::tpcc::roles::{DISTRICTS, Role};
 use plimsoll_engine::Failure;
 use plimsoll_load::recorder::End;
 

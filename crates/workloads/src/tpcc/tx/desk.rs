@@ -1,6 +1,7 @@
 //! A session as a transaction uses it: statements by role, on the tables of one set.
 
-use super::super::statements::{Catalogue, Pick, Role};
+use super::super::roles::{Pick, Role};
+use super::super::statements::Catalogue;
 use plimsoll_engine::{Failure, Session};
 use plimsoll_load::recorder::End;
 use plimsoll_wire::Value;

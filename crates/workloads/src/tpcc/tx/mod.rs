@@ -9,10 +9,11 @@ mod payment;
 mod purge;
 mod stock_level;
 
+use super::choices::{CallStyle, Delivery, Fidelity, Pacing};
 use super::counters::{Counter, Counts};
 use super::input::{Customer, Home, Inputs};
 use super::pacing::Pauses;
-use super::parameters::{CallStyle, Delivery, Fidelity, Pacing, Parameters};
+use super::parameters::Parameters;
 use super::random::{Constants, Hotness, NAME_BYTES, append_last_name};
 use super::statements::{Catalogue, Kind};
 use super::texts::session_setup;

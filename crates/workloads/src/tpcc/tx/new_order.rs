@@ -6,10 +6,10 @@
 
 use super::desk::{Cents, Desk, List, Text, values};
 use super::{State, Tpcc};
+use crate::tpcc::choices::CallStyle;
 use crate::tpcc::counters::Counter;
 use crate::tpcc::input::{Home, Line, NewOrder, UNUSED_ITEM};
-use crate::tpcc::parameters::CallStyle;
-use crate::tpcc::statements::{LINES_MAX, Role};
+use crate::tpcc::roles::{LINES_MAX, Role};
 use crate::tpcc::strings::ORIGINAL;
 use plimsoll_engine::Failure;
 use plimsoll_load::recorder::End;

@@ -2,10 +2,10 @@
 
 use super::desk::{Desk, values};
 use super::{State, Tpcc};
+use crate::tpcc::choices::CallStyle;
 use crate::tpcc::counters::Counter;
 use crate::tpcc::input::{Customer, Home, OrderStatus};
-use crate::tpcc::parameters::CallStyle;
-use crate::tpcc::statements::Role;
+use crate::tpcc::roles::Role;
 use plimsoll_engine::Failure;
 use plimsoll_load::recorder::End;
 

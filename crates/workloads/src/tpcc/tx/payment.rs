@@ -3,10 +3,10 @@
 
 use super::desk::{Cents, Desk, Text, values};
 use super::{State, Tpcc};
+use crate::tpcc::choices::CallStyle;
 use crate::tpcc::counters::Counter;
 use crate::tpcc::input::{Customer, Home, Payment};
-use crate::tpcc::parameters::CallStyle;
-use crate::tpcc::statements::Role;
+use crate::tpcc::roles::Role;
 use crate::tpcc::texts::{C_BALANCE, C_CREDIT, C_ID, C_YTD_PAYMENT};
 use plimsoll_engine::Failure;
 use plimsoll_load::recorder::End;

@@ -5,7 +5,7 @@ use super::desk::{Desk, values};
 use super::{State, Tpcc};
 use crate::tpcc::counters::Counter;
 use crate::tpcc::input::Home;
-use crate::tpcc::statements::Role;
+use crate::tpcc::roles::Role;
 use plimsoll_engine::Failure;
 use plimsoll_load::recorder::End;
 

@@ -1,0 +1,17 @@
+//! What viewers of a recording are shown, again and again.
+
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// A recording's state as its viewers see it.
+#[derive(Debug, Default)]
+pub struct Shown {
+    pub title: String,
+    /// Parts of the page, by the ids of their elements.
+    pub parts: Vec<(&'static str, String)>,
+    /// Nothing will change any more.
+    pub over: bool,
+}
+
+/// The latest state, again and again.
+pub type Watched = watch::Receiver<Arc<Shown>>;

@@ -1,0 +1,30 @@
+//! A run as its report and its table in the terminal show it.
+
+use crate::subject::{Recorded, Trial};
+use crate::sweep::Sweep;
+use plimsoll_model::diagnosis::Diagnosis;
+use plimsoll_model::summary::{Point, Summary};
+
+/// A run as its report shows it: the summary, and what was recorded of its load points.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run<'a> {
+    pub summary: &'a Summary,
+    pub recorded: &'a Recorded,
+}
+
+impl<'a> Run<'a> {
+    pub fn sweep(&self) -> Sweep<'a> {
+        Sweep::new(self.summary)
+    }
+
+    /// The trial of a load point; none where nothing but the summary was kept.
+    pub fn trial(&self, point: &Point) -> Option<&'a Trial> {
+        let at = self.summary.points.iter().position(|other| std::ptr::eq(other, point))?;
+        self.recorded.trials.get(at).filter(|trial| trial.connections == point.connections)
+    }
+
+    /// What limited a load point, if that was judged.
+    pub fn diagnosis(&self, point: &Point) -> Option<&'a Diagnosis> {
+        self.trial(point)?.diagnosis.as_ref()
+    }
+}
