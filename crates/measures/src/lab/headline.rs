@@ -68,13 +68,23 @@ fn load_line(line: &LoadLine) -> String {
     let at = counted(line.connections, "connection");
     match &line.rate {
         Some(rate) => {
-            let (carried, busy) = (rate_with_interval(rate, "transactions per second"), busy(line));
-            format!("With {objective} {variant} carries {carried} at {at}{busy}")
+            format!("With {objective} {variant} carries {} at {at}{}", carried(rate), busy(line))
         }
         None => {
             let why = line.why_not.as_deref().unwrap_or("no reason is recorded");
             format!("No load line found for {variant} with {objective} at {at}: {why}")
         }
+    }
+}
+
+/// `1,240 transactions per second (1,190 – 1,300)`; of a line that was not enclosed, only what is known: `at least 1,190
+/// transactions per second`.
+fn carried(rate: &Estimate) -> String {
+    const UNIT: &str = "transactions per second";
+    match (rate.low, rate.high) {
+        (Some(low), None) => format!("at least {} {UNIT}", super::words::rate(low)),
+        (None, Some(high)) => format!("at most {} {UNIT}", super::words::rate(high)),
+        _ => rate_with_interval(rate, UNIT),
     }
 }
 

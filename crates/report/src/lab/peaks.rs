@@ -2,6 +2,8 @@
 
 use crate::format::signed_percent;
 use crate::format::{counted, short};
+use crate::interval::UNSTEADY;
+use plimsoll_model::Estimate;
 use plimsoll_model::lab::{Cell, LabSummary};
 
 /// Fewer load points make no sweep.
@@ -15,25 +17,30 @@ pub fn sentence(summary: &LabSummary) -> Option<String> {
 }
 
 fn peak(cells: &[Cell]) -> Option<String> {
-    let rate = |cell: &Cell| cell.transactions_per_second.as_ref().map(|rate| rate.value);
-    let measured: Vec<(usize, f64)> = cells.iter().filter_map(|cell| Some((cell.connections, rate(cell)?))).collect();
+    let measured: Vec<(usize, &Estimate)> =
+        cells.iter().filter_map(|cell| Some((cell.connections, cell.transactions_per_second.as_ref()?))).collect();
     let (last, at_last) = *measured.iter().max_by_key(|(connections, _)| *connections)?;
-    let (best, most) = measured.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, most)| *most > 0.0)?;
+    let by_rate = measured.iter().copied().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    let (best, most) = by_rate.filter(|(_, most)| most.value > 0.0)?;
     if measured.len() < FEWEST_POINTS {
         return None;
     }
+    let name = &cells[0].variant;
+    if most.is_unsteady() {
+        return Some(format!("{name}: {UNSTEADY} where it carries most"));
+    }
+    let (at_last, most) = (at_last.value, most.value);
     let rest = match best == last {
         true => ", the most that were tried".to_owned(),
         false => format!("; {} at {}", signed_percent(at_last / most - 1.0), short(last as f64)),
     };
     let at = counted(best as f64, "connection");
-    Some(format!("{} carries most at {at} ({} transactions/s{rest})", cells[0].variant, short(most)))
+    Some(format!("{name} carries most at {at} ({} transactions/s{rest})", short(most)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::Estimate;
 
     fn cells(rates: &[(usize, f64)]) -> Vec<Cell> {
         let cell = |(connections, rate): &(usize, f64)| Cell {
@@ -62,5 +69,13 @@ mod tests {
         let told = peak(&cells(&[(8, 500.0), (16, 700.0), (64, 900.0), (128, 1000.0)]));
         assert!(told.is_some_and(|told| told.ends_with("1,000 transactions/s, the most that were tried)")));
         assert_eq!(peak(&cells(&[(8, 500.0), (16, 700.0)])), None, "two load points are no sweep");
+    }
+
+    #[test]
+    fn a_peak_that_is_too_unsteady_is_no_answer() {
+        let mut sweep = cells(&[(8, 500.0), (16, 1000.0), (64, 900.0), (1024, 400.0)]);
+        let wide = Estimate::new(1000.0, (600.0, 1600.0), 0.95, 3.0, "geometric mean of 3 rounds".to_owned());
+        sweep[1].transactions_per_second = Some(wide);
+        assert_eq!(peak(&sweep).as_deref(), Some("base: too unsteady to say where it carries most"));
     }
 }
