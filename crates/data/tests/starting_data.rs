@@ -279,6 +279,7 @@ impl Drop for Raised<'_> {
 }
 
 fn on_a_lane(name: &str, method: Option<Method>, expected: Method) {
+    let _lanes = servers::lanes();
     for binary in binaries() {
         let (desk, _slot) = (Desk::new(&binary), servers::slot());
         let Some(raised) = Raised::new(&desk, name) else { return };
@@ -345,6 +346,7 @@ fn victim() {
 #[ignore = "mounts, kills; make test-all"]
 fn whatever_a_kill_leaves_is_cleaned() {
     let Some(binary) = servers::mariadb() else { return };
+    let _lanes = servers::lanes();
     let (desk, _slot) = (Desk::new(&binary), servers::slot());
     if Raised::new(&desk, "ext4").is_none() {
         return;

@@ -30,6 +30,14 @@ impl Identity {
         (!matches!(stat.state, 'Z' | 'X')).then_some(Identity { pid, start_ticks: stat.starttime, boot_id })
     }
 
+    /// Who this process is.
+    ///
+    /// # Errors
+    /// Where `/proc` does not say it.
+    pub fn of_this_process() -> io::Result<Identity> {
+        Identity::of(std::process::id()).ok_or_else(|| io::Error::other("/proc does not say who this process is"))
+    }
+
     pub fn is_alive(&self) -> bool {
         Identity::of(self.pid).as_ref() == Some(self)
     }
@@ -125,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_reused_pid_is_somebody_else() {
-        let us = Identity::of(std::process::id()).unwrap();
+        let us = Identity::of_this_process().unwrap();
         assert!(us.is_alive());
         assert!(!Identity { start_ticks: us.start_ticks + 1, ..us.clone() }.is_alive());
         assert!(!Identity { boot_id: "another boot".into(), ..us.clone() }.is_alive());

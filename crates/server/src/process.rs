@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_process_without_the_file_is_not_its_server() {
-        let us = Identity::of(std::process::id()).unwrap();
+        let us = Identity::of_this_process().unwrap();
         assert!(!runs_with(&us, Path::new("/nowhere/my.cnf")));
     }
 

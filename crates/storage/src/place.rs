@@ -10,6 +10,7 @@
 use crate::error::{During, StorageError};
 use crate::layout::Layout;
 use plimsoll_host::replace::replace;
+use plimsoll_host::process::Identity;
 use plimsoll_host::{owner, remove};
 use plimsoll_load::seed::Rng;
 use rustix::fs::{FlockOperation, OFlags, StatVfsMountFlags, flock};
@@ -46,7 +47,7 @@ impl Place {
         let name = fresh_name();
         let path = directory.join(format!("{PREFIX}{name}"));
         let journal = journals(home).join(format!("{name}.json"));
-        note(&journal, &Entry { path: path.clone(), owner: Owner::this_process() })?;
+        note(&journal, &Entry { path: path.clone(), owner: Identity::of_this_process().during("identify", &path)? })?;
         match make(&path) {
             Ok(lock) => Ok(Place { path, journal, keep: false, layouts: Mutex::default(), _lock: lock }),
             Err(error) => {
@@ -150,37 +151,7 @@ fn marker(path: &Path) -> PathBuf {
 struct Entry {
     path: PathBuf,
     #[serde(flatten)]
-    owner: Owner,
-}
-
-/// Who a process is: a pid alone is reused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Owner {
-    pub pid: u32,
-    /// Clock ticks since boot: field 22 of `/proc/PID/stat` (proc_pid_stat(5)).
-    pub start_ticks: u64,
-    pub boot_id: String,
-}
-
-impl Owner {
-    pub fn this_process() -> Owner {
-        let pid = std::process::id();
-        Owner { pid, start_ticks: start_ticks(pid).unwrap_or(0), boot_id: boot_id() }
-    }
-
-    pub fn is_alive(&self) -> bool {
-        start_ticks(self.pid) == Some(self.start_ticks) && boot_id() == self.boot_id
-    }
-}
-
-fn start_ticks(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command may hold anything, also parentheses; the state (field 3) comes after the last one.
-    stat[stat.rfind(')')? + 1..].split_whitespace().nth(19)?.parse().ok()
-}
-
-fn boot_id() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+    owner: Identity,
 }
 
 fn journals(home: &Path) -> PathBuf {
@@ -322,7 +293,7 @@ mod tests {
         /// The journal of an evaluation whose process is gone; nothing else of it.
         fn leftover(&self) -> PathBuf {
             let path = self.directory.join("plimsoll-io-00000000000000ff");
-            let owner = Owner { boot_id: "another boot".to_owned(), ..Owner::this_process() };
+            let owner = Identity { boot_id: "another boot".to_owned(), ..Identity::of_this_process().unwrap() };
             note(&journals(&self.home).join("00000000000000ff.json"), &Entry { path: path.clone(), owner }).unwrap();
             path
         }
@@ -383,7 +354,7 @@ mod tests {
         let place = Place::create(&fixture.home, &fixture.directory).unwrap();
         assert!(fixture.left_alone().contains(&format!("process {}", std::process::id())));
         // Seen from another boot, or another container, only the lock tells.
-        let owner = Owner { boot_id: "another boot".to_owned(), ..Owner::this_process() };
+        let owner = Identity { boot_id: "another boot".to_owned(), ..Identity::of_this_process().unwrap() };
         note(&place.journal, &Entry { path: place.path().to_owned(), owner }).unwrap();
         assert!(fixture.left_alone().contains("its lock is held"));
         assert!(place.path().is_dir());
@@ -451,7 +422,7 @@ mod tests {
         let fixture = Fixture::new();
         let path = fixture.directory.join("precious");
         fs::create_dir(&path).unwrap();
-        let owner = Owner { boot_id: "another boot".to_owned(), ..Owner::this_process() };
+        let owner = Identity { boot_id: "another boot".to_owned(), ..Identity::of_this_process().unwrap() };
         note(&journals(&fixture.home).join("ff.json"), &Entry { path: path.clone(), owner }).unwrap();
         assert!(fixture.left_alone().contains("which no evaluation makes"));
         assert!(path.is_dir());

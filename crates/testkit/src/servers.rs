@@ -28,13 +28,18 @@ pub fn all() -> bool {
     env::var_os("PLIMSOLL_TEST_ALL").is_some_and(|value| value == "1")
 }
 
-/// Says on the real standard error, which `cargo test` does not capture, that the calling test did not run.
+/// Says that the calling test did not run: on the real standard error, and in the file that `PLIMSOLL_TEST_SKIPPED`
+/// names, since a runner may keep to itself what a test that passes has said.
 #[track_caller]
 pub fn skip(reason: &str) {
     let place = std::panic::Location::caller();
     let test = thread::current().name().unwrap_or("?").to_owned();
+    let line = format!("SKIPPED: {test} ({}:{}): {reason}\n", place.file(), place.line());
     // Nothing useful can be done where even this cannot be written.
-    let _ = writeln!(io::stderr(), "SKIPPED: {test} ({}:{}): {reason}", place.file(), place.line());
+    let _ = io::stderr().write_all(line.as_bytes());
+    if let Some(path) = env::var_os("PLIMSOLL_TEST_SKIPPED") {
+        let _ = File::options().create(true).append(true).open(path).and_then(|mut file| file.write_all(line.as_bytes()));
+    }
 }
 
 /// MariaDB of this machine: `PLIMSOLL_TEST_MARIADB`, else the installed `mariadbd`. `None` was said with [`skip`].
@@ -121,6 +126,17 @@ pub struct TimedGuard {
 /// Waits until nobody else measures. Take slots first: the other way round two tests can wait for each other.
 pub fn timed_run() -> TimedGuard {
     TimedGuard { _lock: lock(&lock_directory().join("timed")) }
+}
+
+/// The right to be the one test that builds storage lanes; given back when dropped.
+#[must_use = "others may build lanes as soon as this is dropped"]
+pub struct LanesGuard {
+    _lock: File,
+}
+
+/// Waits until nobody else builds lanes: there are few loop devices.
+pub fn lanes() -> LanesGuard {
+    LanesGuard { _lock: lock(&lock_directory().join("lanes")) }
 }
 
 struct Slots {

@@ -1,18 +1,14 @@
 //! Storage lanes: real mounts that come up, are checked, and leave nothing behind, killed at whatever point.
 
 use crate::harness::{Done, Running, begin, run};
-use plimsoll_testkit::servers::{self, skip};
+use plimsoll_testkit::servers::{self, LanesGuard, skip};
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-
-/// There are few loop devices: one lane at a time.
-static ALONE: Mutex<()> = Mutex::new(());
 
 /// The kinds with a network.
 pub const NETWORK: [&str; 5] = ["nbd", "iscsi", "nfs-image", "nfs-files", "sshfs"];
@@ -20,7 +16,7 @@ pub const NETWORK: [&str; 5] = ["nbd", "iscsi", "nfs-image", "nfs-files", "sshfs
 /// A home to build lanes in.
 pub struct Shore {
     home: TempDir,
-    _alone: MutexGuard<'static, ()>,
+    _alone: LanesGuard,
 }
 
 impl Shore {
@@ -45,8 +41,7 @@ impl Shore {
 
     #[track_caller]
     fn with_all_but(left_out: &[&str]) -> Option<Shore> {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let shore = Shore { home: servers::home(), _alone: alone };
+        let shore = Shore { home: servers::home(), _alone: servers::lanes() };
         if !rustix::process::geteuid().is_root() {
             skip("lanes are mounted; run as root");
             return None;
