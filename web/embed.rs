@@ -1,5 +1,5 @@
-//! Embeds a script that `scripts/build-web` made, if it did: what the build scripts of the report and of the dashboard
-//! share. Without the script there is nothing to embed, and cargo builds all the same: it never runs Node.
+//! Embeds a script that `scripts/build-web` has built, if it has. The build scripts of the report and of the dashboard
+//! share this code. Without the script there is nothing to embed, and cargo builds anyway: it never runs Node.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,12 +12,12 @@ use std::{env, fs};
 /// is not set.
 ///
 /// # Panics
-/// If the copy cannot be written, or the script holds what would end the element that it stands in.
+/// If the copy cannot be written, or the script contains what would end the element around it.
 pub fn embed(name: &str, prepare: fn(&str) -> String) {
     let built = root().join("web/dist");
     let source = built.join(name);
     let script = fs::read_to_string(&source).ok();
-    // A file that is missing would make cargo build anew each time; its folder is always there.
+    // A missing file would make cargo rebuild each time; its folder always exists.
     let watched = if script.is_some() { &source } else { &built };
     println!("cargo::rerun-if-changed={}", watched.display());
 

@@ -1,6 +1,6 @@
 //! The private server on which contestants meet, and what they need to reach it.
 
-use crate::child::{self, Finished, Interrupted};
+use crate::child::{self, FinishedProcess, Interrupted};
 use crate::peers::brought::{GO_TPC, SYSBENCH_TPCC};
 use crate::peers::fio;
 use anyhow::{Context, bail};
@@ -251,12 +251,17 @@ impl<'t> Arena<'t> {
     }
 
     /// Runs a contestant that should take no longer than `patience`.
-    pub fn run(&self, command: Command, patience: Duration) -> anyhow::Result<Finished> {
+    pub fn run(&self, command: Command, patience: Duration) -> anyhow::Result<FinishedProcess> {
         self.run_on(command, None, patience)
     }
 
     /// The same, with its standard error on a terminal if there is one.
-    pub fn run_on(&self, command: Command, terminal: Option<OwnedFd>, patience: Duration) -> anyhow::Result<Finished> {
+    pub fn run_on(
+        &self,
+        command: Command,
+        terminal: Option<OwnedFd>,
+        patience: Duration,
+    ) -> anyhow::Result<FinishedProcess> {
         let finished = child::run(command, terminal, self.scratch(), patience, &self.tools.interrupted);
         if finished.is_err() && !self.server.is_alive() {
             eprintln!("the server is gone; its error log ends with:\n{}", self.server.error_log_tail(12));

@@ -1,7 +1,7 @@
 //! What can be typed.
 
 use crate::peers::brought::{Brought, GO_TPC, HOW, SYSBENCH_TPCC};
-use crate::peers::{Access, Engine};
+use crate::peers::{AccessPattern, IoEngine};
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use plimsoll_model::Build;
 use plimsoll_model::Flavour;
@@ -21,7 +21,7 @@ pub struct Args {
     pub server: Vec<Selector>,
     /// Only these comparisons; a list, or repeated.
     #[arg(long, value_delimiter = ',', value_enum, value_name = "NAME")]
-    pub only: Vec<Suite>,
+    pub only: Vec<BenchSuite>,
     /// How often each contestant runs.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     pub pairs: u32,
@@ -41,11 +41,11 @@ pub struct Args {
     #[arg(long)]
     pub check: bool,
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<BenchCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum BenchCommand {
     /// The bare loop, which runs as a process of its own to be measured like the others.
     #[command(hide = true)]
     Floor(FloorArgs),
@@ -82,9 +82,9 @@ pub struct EnginesArgs {
     #[arg(long)]
     pub bytes: u64,
     #[arg(long, value_enum)]
-    pub access: Access,
+    pub access: AccessPattern,
     #[arg(long, value_enum)]
-    pub engine: Engine,
+    pub engine: IoEngine,
     #[arg(long)]
     pub depth: u32,
     #[arg(long)]
@@ -95,7 +95,7 @@ pub struct EnginesArgs {
 
 /// What is run together, because one run answers several questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Suite {
+pub enum BenchSuite {
     #[value(aliases = ["point-select-cpu", "point-select-throughput"])]
     PointSelect,
     #[value(alias = "read-write-throughput")]
@@ -116,69 +116,73 @@ pub enum Suite {
     IoNull,
 }
 
-impl Suite {
-    pub const ALL: [Suite; 15] = [
-        Suite::PointSelect,
-        Suite::ReadWrite,
-        Suite::Connections,
-        Suite::Load,
-        Suite::Restore,
-        Suite::Telemetry,
-        Suite::Lab,
-        Suite::Live,
-        Suite::TpccLoad,
-        Suite::TpccSysbench,
-        Suite::TpccGo,
-        Suite::TpccTerminals,
-        Suite::IoFio,
-        Suite::IoSysbench,
-        Suite::IoNull,
+impl BenchSuite {
+    pub const ALL: [BenchSuite; 15] = [
+        BenchSuite::PointSelect,
+        BenchSuite::ReadWrite,
+        BenchSuite::Connections,
+        BenchSuite::Load,
+        BenchSuite::Restore,
+        BenchSuite::Telemetry,
+        BenchSuite::Lab,
+        BenchSuite::Live,
+        BenchSuite::TpccLoad,
+        BenchSuite::TpccSysbench,
+        BenchSuite::TpccGo,
+        BenchSuite::TpccTerminals,
+        BenchSuite::IoFio,
+        BenchSuite::IoSysbench,
+        BenchSuite::IoNull,
     ];
 
     pub fn name(self) -> &'static str {
         match self {
-            Suite::PointSelect => "point-select",
-            Suite::ReadWrite => "read-write",
-            Suite::Connections => "connections-2000",
-            Suite::Load => "load",
-            Suite::Restore => "restore",
-            Suite::Telemetry => "telemetry",
-            Suite::Lab => "lab",
-            Suite::Live => "live",
-            Suite::TpccLoad => "tpcc-load",
-            Suite::TpccSysbench => "tpcc-sysbench",
-            Suite::TpccGo => "tpcc-go",
-            Suite::TpccTerminals => "tpcc-terminals",
-            Suite::IoFio => "io-fio",
-            Suite::IoSysbench => "io-sysbench",
-            Suite::IoNull => "io-null",
+            BenchSuite::PointSelect => "point-select",
+            BenchSuite::ReadWrite => "read-write",
+            BenchSuite::Connections => "connections-2000",
+            BenchSuite::Load => "load",
+            BenchSuite::Restore => "restore",
+            BenchSuite::Telemetry => "telemetry",
+            BenchSuite::Lab => "lab",
+            BenchSuite::Live => "live",
+            BenchSuite::TpccLoad => "tpcc-load",
+            BenchSuite::TpccSysbench => "tpcc-sysbench",
+            BenchSuite::TpccGo => "tpcc-go",
+            BenchSuite::TpccTerminals => "tpcc-terminals",
+            BenchSuite::IoFio => "io-fio",
+            BenchSuite::IoSysbench => "io-sysbench",
+            BenchSuite::IoNull => "io-null",
         }
     }
 
     /// Whether it is with this peer.
     pub fn needs(self, peer: &Brought) -> bool {
         match self {
-            Suite::TpccLoad => true,
-            Suite::TpccSysbench => *peer == SYSBENCH_TPCC,
-            Suite::TpccGo => *peer == GO_TPC,
-            Suite::PointSelect | Suite::ReadWrite | Suite::Connections | Suite::Load => false,
-            Suite::Lab | Suite::Live | Suite::Restore | Suite::Telemetry | Suite::TpccTerminals => false,
-            Suite::IoFio | Suite::IoSysbench | Suite::IoNull => false,
+            BenchSuite::TpccLoad => true,
+            BenchSuite::TpccSysbench => *peer == SYSBENCH_TPCC,
+            BenchSuite::TpccGo => *peer == GO_TPC,
+            BenchSuite::PointSelect | BenchSuite::ReadWrite | BenchSuite::Connections | BenchSuite::Load => false,
+            BenchSuite::Lab
+            | BenchSuite::Live
+            | BenchSuite::Restore
+            | BenchSuite::Telemetry
+            | BenchSuite::TpccTerminals => false,
+            BenchSuite::IoFio | BenchSuite::IoSysbench | BenchSuite::IoNull => false,
         }
     }
 
     /// Whether it is of files rather than of a server.
     pub fn is_storage(self) -> bool {
-        matches!(self, Suite::IoFio | Suite::IoSysbench | Suite::IoNull)
+        matches!(self, BenchSuite::IoFio | BenchSuite::IoSysbench | BenchSuite::IoNull)
     }
 
     /// Whether its ratio depends on the flavour of the server.
     pub fn depends_on_server(self) -> bool {
-        matches!(self, Suite::PointSelect | Suite::ReadWrite | Suite::Load | Suite::Telemetry)
+        matches!(self, BenchSuite::PointSelect | BenchSuite::ReadWrite | BenchSuite::Load | BenchSuite::Telemetry)
     }
 
     pub fn needs_fio(self) -> bool {
-        matches!(self, Suite::IoFio | Suite::IoNull)
+        matches!(self, BenchSuite::IoFio | BenchSuite::IoNull)
     }
 }
 
@@ -233,7 +237,7 @@ mod tests {
     #[test]
     fn a_criterion_names_the_comparison_that_answers_it() {
         let args = Args::try_parse_from(["bench", "--only", "point-select-cpu,load", "--server", "mysql"]).unwrap();
-        assert_eq!(args.only, [Suite::PointSelect, Suite::Load]);
+        assert_eq!(args.only, [BenchSuite::PointSelect, BenchSuite::Load]);
         assert_eq!(args.server, [Selector::Flavour(Flavour::MySql)]);
     }
 }

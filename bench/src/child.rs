@@ -26,7 +26,7 @@ pub struct Interrupted;
 
 /// A process that has ended well.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedProcess {
     pub stdout: String,
     /// User and system time of the whole process, from its first instruction to its last.
     pub cpu: Duration,
@@ -46,7 +46,7 @@ pub fn run(
     scratch: &Path,
     patience: Duration,
     interrupted: &AtomicBool,
-) -> anyhow::Result<Finished> {
+) -> anyhow::Result<FinishedProcess> {
     let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (stdout, stderr) = (scratch.join("stdout"), scratch.join("stderr"));
     let said_to = File::create(&stderr)?;
@@ -68,7 +68,7 @@ pub fn run(
         let lines: Vec<&str> = all.lines().filter(|line| !line.trim().is_empty()).collect();
         bail!("{name} failed ({status}): {}", lines[lines.len().saturating_sub(TAIL)..].join("\n"));
     }
-    Ok(Finished { stdout: output, cpu, wall, resident_bytes })
+    Ok(FinishedProcess { stdout: output, cpu, wall, resident_bytes })
 }
 
 /// Waits until the process has ended, without reaping it; returns its largest resident memory, bytes.
@@ -122,7 +122,7 @@ fn reap(child: &mut Child) -> io::Result<(ExitStatus, Duration)> {
 mod tests {
     use super::*;
 
-    fn sh(script: &str, patience: Duration) -> anyhow::Result<Finished> {
+    fn sh(script: &str, patience: Duration) -> anyhow::Result<FinishedProcess> {
         let scratch = tempfile::tempdir().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", script]);

@@ -1,12 +1,12 @@
 //! The file on which the contestants of storage meet, as [`crate::arena`] is the server of the others.
 
 use crate::arena::Tools;
-use crate::child::{self, Finished, Interrupted};
+use crate::child::{self, FinishedProcess, Interrupted};
 use anyhow::Context;
 use plimsoll_host::Home;
 use plimsoll_storage::files;
-use plimsoll_storage::layout::{Allocation, Content, Layout};
-use plimsoll_storage::{Place, StorageError};
+use plimsoll_storage::layout::{Allocation, Content, FileLayout};
+use plimsoll_storage::{EvaluationDirectory, StorageError};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,11 +20,11 @@ const SEED: u64 = 1;
 
 /// A file, written in full; dropping this removes it.
 pub struct Ground<'t> {
-    place: Place,
+    place: EvaluationDirectory,
     // What contestants print; removed with it.
     scratch: tempfile::TempDir,
     tools: &'t Tools,
-    layout: Layout,
+    layout: FileLayout,
     runs: Cell<u64>,
 }
 
@@ -32,8 +32,8 @@ impl<'t> Ground<'t> {
     /// Lays the file out below the home.
     pub fn open(home: &Home, tools: &'t Tools) -> anyhow::Result<Ground<'t>> {
         eprintln!("writing a file of {} MiB", FILE_BYTES >> 20);
-        let place = Place::create(home.path(), home.path())?;
-        let layout = Layout {
+        let place = EvaluationDirectory::create(home.path(), home.path())?;
+        let layout = FileLayout {
             // As sysbench calls its files; the first of them gets `.0`.
             name: "test_file".to_owned(),
             files: 1,
@@ -75,7 +75,7 @@ impl<'t> Ground<'t> {
     }
 
     /// Runs a contestant that should take no longer than `patience`.
-    pub fn run(&self, command: Command, patience: Duration) -> anyhow::Result<Finished> {
+    pub fn run(&self, command: Command, patience: Duration) -> anyhow::Result<FinishedProcess> {
         child::run(command, None, self.scratch.path(), patience, &self.tools.interrupted)
     }
 }

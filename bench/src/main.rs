@@ -20,9 +20,9 @@ mod stats;
 
 use anyhow::{Context, bail};
 use arena::{Arena, Tools};
-use args::{Args, Command, Suite};
+use args::{Args, BenchCommand, BenchSuite};
 use clap::Parser;
-use compare::{Comparison, Extent};
+use compare::{BenchExtent, PeerComparison};
 use ground::Ground;
 use peers::brought::{GO_TPC, SYSBENCH_TPCC};
 use plimsoll_host::Home;
@@ -43,9 +43,9 @@ const INTERRUPTED: u8 = 130;
 fn main() -> ExitCode {
     let args = Args::parse();
     let done = match &args.command {
-        Some(Command::Floor(floor)) => peers::floor::serve(floor).map(|()| true),
-        Some(Command::Terminals(terminals)) => peers::terminals::serve(terminals).map(|()| true),
-        Some(Command::Engines(engines)) => peers::engines::serve(engines).map(|()| true),
+        Some(BenchCommand::Floor(floor)) => peers::floor::serve(floor).map(|()| true),
+        Some(BenchCommand::Terminals(terminals)) => peers::terminals::serve(terminals).map(|()| true),
+        Some(BenchCommand::Engines(engines)) => peers::engines::serve(engines).map(|()| true),
         None => bench(&args),
     };
     match done {
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
 /// Runs the comparisons. False if `--check` was asked for and a target is missed.
 fn bench(args: &Args) -> anyhow::Result<bool> {
     let tools = Tools::find(interruption()?)?;
-    let storage = wanted(args, Suite::is_storage);
+    let storage = wanted(args, BenchSuite::is_storage);
     if tools.fio.is_none() && storage.iter().any(|suite| suite.needs_fio()) {
         bail!(
             "FIO IS MISSING: install the package `fio` (Debian, Ubuntu: `apt install fio`), or leave it out by --only"
@@ -75,7 +75,7 @@ fn bench(args: &Args) -> anyhow::Result<bool> {
     announce(args, &storage, &stages, &tools);
     allow_many_files();
     let (home, _temporary) = home(args, &tools)?;
-    let extent = Extent { pairs: args.pairs, load_pairs: args.load_pairs, seconds: args.seconds };
+    let extent = BenchExtent { pairs: args.pairs, load_pairs: args.load_pairs, seconds: args.seconds };
     show(&about(args, &tools))?;
     // First of all, while no server has anything left to flush.
     let mut comparisons = compare_storage(&storage, &home, &tools, &extent, args.markdown)?;
@@ -95,12 +95,12 @@ fn bench(args: &Args) -> anyhow::Result<bool> {
 
 /// Makes the comparisons that need a file rather than a server.
 fn compare_storage(
-    suites: &[Suite],
+    suites: &[BenchSuite],
     home: &Home,
     tools: &Tools,
-    extent: &Extent,
+    extent: &BenchExtent,
     markdown: bool,
-) -> anyhow::Result<Vec<Comparison>> {
+) -> anyhow::Result<Vec<PeerComparison>> {
     let parts: Vec<_> = suites.iter().flat_map(|suite| compare::io::parts(*suite, extent.seconds)).collect();
     if parts.is_empty() {
         return Ok(Vec::new());
@@ -147,14 +147,14 @@ fn about(args: &Args, tools: &Tools) -> String {
 }
 
 /// The suites that were asked for, of one sort.
-fn wanted(args: &Args, sort: impl Fn(Suite) -> bool) -> Vec<Suite> {
-    let is_wanted = |suite: &Suite| sort(*suite) && (args.only.is_empty() || args.only.contains(suite));
-    Suite::ALL.into_iter().filter(is_wanted).collect()
+fn wanted(args: &Args, sort: impl Fn(BenchSuite) -> bool) -> Vec<BenchSuite> {
+    let is_wanted = |suite: &BenchSuite| sort(*suite) && (args.only.is_empty() || args.only.contains(suite));
+    BenchSuite::ALL.into_iter().filter(is_wanted).collect()
 }
 
 /// Which server is put through which comparisons. Unless told otherwise: the first that is found through all, and
 /// the other flavour through those whose ratio depends on the server.
-fn stages(args: &Args) -> anyhow::Result<Vec<(Build, Vec<Suite>)>> {
+fn stages(args: &Args) -> anyhow::Result<Vec<(Build, Vec<BenchSuite>)>> {
     let suites = wanted(args, |suite| !suite.is_storage());
     if suites.is_empty() {
         return Ok(Vec::new());
@@ -167,18 +167,18 @@ fn stages(args: &Args) -> anyhow::Result<Vec<(Build, Vec<Suite>)>> {
     let second = args::other_flavour(first.flavour);
     let mut stages = vec![(first, suites)];
     match second {
-        Some(build) => stages.push((build, wanted(args, Suite::depends_on_server))),
+        Some(build) => stages.push((build, wanted(args, BenchSuite::depends_on_server))),
         None => eprintln!("only one flavour of server is found, and runs everything; see --server"),
     }
     stages.retain(|(_, suites)| !suites.is_empty());
     Ok(stages)
 }
 
-fn announce(args: &Args, storage: &[Suite], stages: &[(Build, Vec<Suite>)], tools: &Tools) {
+fn announce(args: &Args, storage: &[BenchSuite], stages: &[(Build, Vec<BenchSuite>)], tools: &Tools) {
     let suites = || stages.iter().flat_map(|(_, suites)| suites);
     let seconds: u64 = storage.iter().chain(suites()).map(|suite| compare::expected_seconds(*suite, args)).sum();
     eprintln!("expected to take about {} minutes; Ctrl-C stops everything", seconds.div_ceil(60).max(1));
-    let names = |suites: &[Suite]| suites.iter().map(|suite| suite.name()).collect::<Vec<_>>().join(", ");
+    let names = |suites: &[BenchSuite]| suites.iter().map(|suite| suite.name()).collect::<Vec<_>>().join(", ");
     if !storage.is_empty() {
         eprintln!("  files: {}", names(storage));
     }

@@ -1,9 +1,9 @@
 //! Comparisons as tables, in plain text or Markdown.
 
-use crate::compare::{Comparison, Row};
+use crate::compare::{BenchRow, PeerComparison};
 
 /// One comparison: every quantity with its spread, its target and whether that is met.
-pub fn comparison(comparison: &Comparison, markdown: bool) -> String {
+pub fn comparison(comparison: &PeerComparison, markdown: bool) -> String {
     let header = ["", "median", "quartiles", "min – max", "target", ""];
     let rows: Vec<_> = comparison.rows.iter().map(cells).collect();
     // A comparison that was left out has nothing but its notes.
@@ -14,7 +14,7 @@ pub fn comparison(comparison: &Comparison, markdown: bool) -> String {
 }
 
 /// What it all comes to.
-pub fn summary(comparisons: &[Comparison], markdown: bool) -> String {
+pub fn summary(comparisons: &[PeerComparison], markdown: bool) -> String {
     let header = ["criterion", "on", "median (quartiles)", "target", ""];
     let findings = comparisons.iter().flat_map(|comparison| &comparison.findings);
     let rows: Vec<_> = findings
@@ -27,7 +27,7 @@ pub fn summary(comparisons: &[Comparison], markdown: bool) -> String {
     format!("\n{heading}\n\n{}", table(&header.map(str::to_owned), &rows, markdown))
 }
 
-fn cells(row: &Row) -> [String; 6] {
+fn cells(row: &BenchRow) -> [String; 6] {
     let what = row.what.clone();
     let target = row.target.map(|target| target.to_string()).unwrap_or_default();
     let met = if row.target.is_some() { verdict(row.met()) } else { String::new() };

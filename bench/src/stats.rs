@@ -2,7 +2,7 @@
 
 /// How samples lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct SampleSpread {
     pub min: f64,
     pub lower_quartile: f64,
     pub median: f64,
@@ -10,9 +10,9 @@ pub struct Spread {
     pub max: f64,
 }
 
-impl Spread {
+impl SampleSpread {
     /// `None` without samples. Quartiles interpolate linearly between order statistics (Hyndman and Fan 1996, type 7).
-    pub fn of(samples: &[f64]) -> Option<Spread> {
+    pub fn of(samples: &[f64]) -> Option<SampleSpread> {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
         let last = sorted.len().checked_sub(1)?;
@@ -21,7 +21,7 @@ impl Spread {
             let below = place.floor() as usize;
             sorted[below] + (sorted[(below + 1).min(last)] - sorted[below]) * place.fract()
         };
-        Some(Spread {
+        Some(SampleSpread {
             min: sorted[0],
             lower_quartile: at(0.25),
             median: at(0.5),
@@ -42,11 +42,11 @@ mod tests {
 
     #[test]
     fn quartiles_interpolate() {
-        assert_eq!(Spread::of(&[]), None);
-        let spread = Spread::of(&[4.0, 1.0, 3.0, 2.0]).unwrap();
-        let expected = Spread { min: 1.0, lower_quartile: 1.75, median: 2.5, upper_quartile: 3.25, max: 4.0 };
+        assert_eq!(SampleSpread::of(&[]), None);
+        let spread = SampleSpread::of(&[4.0, 1.0, 3.0, 2.0]).unwrap();
+        let expected = SampleSpread { min: 1.0, lower_quartile: 1.75, median: 2.5, upper_quartile: 3.25, max: 4.0 };
         assert_eq!(spread, expected);
-        assert_eq!(Spread::of(&[7.0]).unwrap().upper_quartile, 7.0);
+        assert_eq!(SampleSpread::of(&[7.0]).unwrap().upper_quartile, 7.0);
     }
 
     #[test]

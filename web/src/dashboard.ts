@@ -1,4 +1,4 @@
-// The dashboard's script: what the pages of `plimsoll serve` can do beyond what they do without it.
+// The dashboard's script: what it adds to the pages of `plimsoll serve`.
 
 import { follow } from "./dashboard/follow";
 import { watchPicks } from "./dashboard/picking";

@@ -2,10 +2,10 @@ import type { Chart } from "./chart/contract";
 import { SharedAxis } from "./chart/shared";
 import { ChartView } from "./chart/view";
 
-/** Charts are drawn when they come so near to what is seen: a long report opens at once. */
+/** Charts are drawn when they come this near to the visible part, so that a long report opens at once. */
 const AHEAD = "800px";
 
-/** Puts a chart in the place of a figure's drawing, which stays what is printed. */
+/** Replaces a figure's drawing by a chart; the drawing is still what is printed. */
 function draw(figure: Element): void {
   const data = figure.querySelector("script.chart");
   const drawing = figure.querySelector(".drawing");

@@ -1,7 +1,7 @@
 //! No statement has a name in quotes of its own: a name that others chose would get out of them.
 
 use crate::Finding;
-use crate::source::Source;
+use crate::source::SourceFile;
 
 /// What stands before a name in a statement, as statements are written here.
 const BEFORE_NAMES: [&str; 12] = [
@@ -20,7 +20,7 @@ const BEFORE_NAMES: [&str; 12] = [
 ];
 
 /// Names in statements of shipped code that are put between backticks by hand.
-pub fn check(source: &Source) -> Vec<Finding> {
+pub fn check(source: &SourceFile) -> Vec<Finding> {
     let quoted = |line: &str| {
         let places = line.match_indices("`{");
         places.into_iter().any(|(at, _)| BEFORE_NAMES.iter().any(|word| line[..at].ends_with(word)))
@@ -48,11 +48,11 @@ mod tests {
             ["USE `{database}`", "DROP TABLE IF EXISTS `{table}`", "SELECT * FROM `{}`.t", "`a`.`{name}`", "`{}`"]
         {
             let text = format!("fn f() -> String {{\n    format!(\"{statement}\")\n}}\n");
-            let found = check(&Source::parse("a.rs", text.as_str(), false).expect("Rust"));
+            let found = check(&SourceFile::parse("a.rs", text.as_str(), false).expect("Rust"));
             assert_eq!(found.len(), 1, "{statement}");
-            assert!(check(&Source::parse("a.rs", text, true).expect("Rust")).is_empty(), "tests may");
+            assert!(check(&SourceFile::parse("a.rs", text, true).expect("Rust")).is_empty(), "tests may");
         }
         let message = "fn f() -> String {\n    format!(\"there is no table `{name}`, of `{other}`\")\n}\n";
-        assert!(check(&Source::parse("a.rs", message, false).expect("Rust")).is_empty());
+        assert!(check(&SourceFile::parse("a.rs", message, false).expect("Rust")).is_empty());
     }
 }

@@ -4,7 +4,7 @@ use crate::Finding;
 use crate::metadata::Package;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layer {
+pub enum Layer {
     /// What ships. A crate may depend on those of a lower number.
     Ships(u8),
     /// Tools and tests: may depend on everything, and nothing that ships may depend on them.
@@ -13,7 +13,7 @@ enum Layer {
 use Layer::{Dev, Ships};
 
 /// Every crate of the workspace. One that is not here has not been thought about yet, and that is a finding.
-const LAYERS: &[(&str, Layer)] = &[
+pub const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-model", Ships(0)),
     ("plimsoll-diagnosis", Ships(1)),
     ("plimsoll-stats", Ships(1)),
@@ -30,6 +30,7 @@ const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-storage", Ships(3)),
     ("plimsoll-server", Ships(3)),
     ("plimsoll-record", Ships(3)),
+    ("plimsoll-follow", Ships(4)),
     ("plimsoll-lanes", Ships(4)),
     ("plimsoll-analysis", Ships(5)),
     ("plimsoll-data", Ships(5)),
@@ -44,7 +45,7 @@ const LAYERS: &[(&str, Layer)] = &[
 ];
 
 /// The edges within one layer that were agreed on.
-const SIDEWAYS: &[(&str, &str)] = &[
+pub const SIDEWAYS: &[(&str, &str)] = &[
     // Transactions are written against the engine's session.
     ("plimsoll-workloads", "plimsoll-engine"),
     // What is recorded and what is read from it is one kind of histogram.

@@ -4,14 +4,21 @@
 //! a check that cannot fail is worthless. This program only reads; `make fmt` is the one that changes files.
 //! Begin with [`CHECKS`], then `layers.rs`, which holds the table of crates.
 
+mod arguments;
 mod docs;
+mod documents;
 mod identifiers;
+mod items;
+mod known;
 mod layers;
 mod metadata;
 mod modules;
+mod names;
 mod purity;
 mod sizes;
 mod source;
+mod table;
+mod tree;
 mod words;
 
 use std::fmt;
@@ -20,8 +27,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Context;
 
+use items::Declared;
 use metadata::Workspace;
-use source::Source;
 
 /// One thing that is wrong, and where.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,12 +52,16 @@ impl fmt::Display for Finding {
 type Check = fn(&Workspace) -> anyhow::Result<Vec<Finding>>;
 
 /// Every check, cheapest first. `check` runs all of them and shows everything that is wrong, not only the first.
-const CHECKS: [(&str, &str, Check); 8] = [
+const CHECKS: [(&str, &str, Check); 12] = [
     ("fmt", "code is formatted", fmt_check),
     ("layers", "crates depend downwards only, and the pure ones are pure", layer_check),
+    ("table", "ARCHITECTURE.md has every crate in its layer", table_check),
     ("modules", "no modules import each other in a circle", module_check),
-    ("sizes", "files and functions stay short", size_check),
+    ("names", "no two public types have the same name", name_check),
+    ("arguments", "no function hides its arguments in a tuple", argument_check),
+    ("sizes", "files, functions and crates stay short", size_check),
     ("docs", "each crate begins with what it is", doc_check),
+    ("documents", "what documents name exists", document_check),
     ("identifiers", "names go into statements by one function", identifier_check),
     ("words", "no file names a place that only its author has", word_check),
     ("clippy", "no warnings", clippy_check),
@@ -102,53 +113,61 @@ fn cargo(root: &Path, arguments: &[&str], complaint: &str) -> anyhow::Result<Vec
 }
 
 fn layer_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let mut findings = layers::check(&workspace.packages);
-    for package in workspace.packages.iter().filter(|package| layers::is_pure(&package.name)) {
-        for source in Source::of_package(&workspace.root, package)? {
-            findings.extend(purity::check(&source));
-        }
-    }
-    Ok(findings)
+    let pure = workspace.sources()?.filter(|(package, _)| layers::is_pure(&package.name));
+    let impure = pure.flat_map(|(_, sources)| sources).flat_map(purity::check);
+    Ok(layers::check(&workspace.packages).into_iter().chain(impure).collect())
+}
+
+fn table_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
+    let text = std::fs::read_to_string(workspace.root.join(table::DOCUMENT));
+    Ok(table::check(&text.with_context(|| format!("cannot read {}", table::DOCUMENT))?))
 }
 
 fn module_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    for package in workspace.packages.iter().filter(|package| layers::is_shipped(&package.name)) {
-        findings.extend(modules::check(&package.name, &Source::of_package(&workspace.root, package)?));
-    }
-    Ok(modules::without_known(findings, modules::KNOWN))
+    let shipped = workspace.shipped_sources()?;
+    let findings = shipped.flat_map(|(package, sources)| modules::check(&package.name, sources)).collect();
+    Ok(known::without_known(findings, modules::KNOWN))
+}
+
+fn name_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
+    Ok(known::without_known(names::check(&declared(workspace)?), names::KNOWN))
+}
+
+fn argument_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
+    let findings = workspace.sources()?.flat_map(|(_, sources)| sources).flat_map(arguments::check).collect();
+    Ok(known::without_known(findings, arguments::KNOWN))
 }
 
 fn size_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let mut sources = Vec::new();
-    for package in &workspace.packages {
-        sources.extend(Source::of_package(&workspace.root, package)?);
-    }
-    Ok(sizes::check(&sources, sizes::ALLOWED))
+    Ok(sizes::check(workspace.sources()?.flat_map(|(_, sources)| sources), sizes::ALLOWED))
 }
 
 fn identifier_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    for package in workspace.packages.iter().filter(|package| layers::is_shipped(&package.name)) {
-        for source in Source::of_package(&workspace.root, package)? {
-            findings.extend(identifiers::check(&source));
-        }
-    }
-    Ok(findings)
+    Ok(workspace.shipped_sources()?.flat_map(|(_, sources)| sources).flat_map(identifiers::check).collect())
 }
 
 fn doc_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    for package in &workspace.packages {
-        for path in ["src/lib.rs", "src/main.rs"].map(|file| package.dir.join(file)).iter().filter(|path| path.exists())
-        {
-            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            findings.extend(docs::check(&workspace.relative(path), &text));
-        }
-    }
-    Ok(findings)
+    let is_root = |path: &str| path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
+    let sources = workspace.sources()?.flat_map(|(_, sources)| sources);
+    let roots = sources.filter(|source| is_root(&source.path));
+    Ok(roots.flat_map(|source| docs::check(&source.path, &source.text)).collect())
+}
+
+fn document_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
+    let files = tree::files(&workspace.root)?;
+    let packages = workspace.packages.iter().map(|package| package.name.as_str());
+    let known = documents::Known::new(&files, &declared(workspace)?, packages);
+    let documents = files.iter().filter(|file| file.path.ends_with(".md"));
+    Ok(documents.flat_map(|document| documents::check(document, &known)).collect())
 }
 
 fn word_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    words::check_tree(&workspace.root)
+    let files = tree::files(&workspace.root)?;
+    let texts = files.iter().filter_map(|file| Some((&file.path, file.text.as_ref()?)));
+    Ok(texts.flat_map(|(path, text)| words::check(path, text)).collect())
+}
+
+/// All that the workspace declares.
+fn declared(workspace: &Workspace) -> anyhow::Result<Vec<Declared>> {
+    Ok(workspace.sources()?.flat_map(|(package, sources)| items::of_package(&package.name, sources)).collect())
 }

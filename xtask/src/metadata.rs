@@ -1,14 +1,20 @@
 //! What cargo knows of this workspace: its packages, where they are, and what each depends on.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
 use serde::Deserialize;
 
+use crate::layers;
+use crate::source::SourceFile;
+
 pub struct Workspace {
     pub root: PathBuf,
     pub packages: Vec<Package>,
+    /// Those of each package, once they were asked for.
+    sources: OnceCell<Vec<Vec<SourceFile>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -67,12 +73,24 @@ impl Workspace {
             let dir = raw.manifest_path.parent().unwrap_or(Path::new("")).to_path_buf();
             Package { name: raw.name, dir, dependencies: raw.dependencies }
         };
-        Ok(Self { root: metadata.workspace_root, packages: metadata.packages.into_iter().map(package).collect() })
+        let packages = metadata.packages.into_iter().map(package).collect();
+        Ok(Self { root: metadata.workspace_root, packages, sources: OnceCell::new() })
     }
 
-    /// The path as people write it: from the root of the repository.
-    pub fn relative(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    /// Every package with its Rust files, which are read once.
+    pub fn sources(&self) -> anyhow::Result<impl Iterator<Item = (&Package, &[SourceFile])> + Clone> {
+        if self.sources.get().is_none() {
+            let read: anyhow::Result<Vec<_>> =
+                self.packages.iter().map(|package| SourceFile::of_package(&self.root, package)).collect();
+            drop(self.sources.set(read?));
+        }
+        let sources = self.sources.get().into_iter().flatten();
+        Ok(self.packages.iter().zip(sources.map(Vec::as_slice)))
+    }
+
+    /// The packages that ship, each with its Rust files.
+    pub fn shipped_sources(&self) -> anyhow::Result<impl Iterator<Item = (&Package, &[SourceFile])> + Clone> {
+        Ok(self.sources()?.filter(|(package, _)| layers::is_shipped(&package.name)))
     }
 }
 
@@ -86,7 +104,7 @@ mod tests {
             "dependencies":[{"name":"b","kind":null},{"name":"c","kind":"dev"}]}]}"#;
         let workspace = Workspace::parse(json).unwrap();
         let package = &workspace.packages[0];
-        assert_eq!(workspace.relative(&package.dir), "crates/a");
+        assert_eq!(package.dir, Path::new("/r/crates/a"));
         assert_eq!(package.dependencies.iter().map(Dependency::ships).collect::<Vec<_>>(), [true, false]);
     }
 

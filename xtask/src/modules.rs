@@ -6,7 +6,7 @@ use syn::visit::{self, Visit};
 use syn::{ItemUse, UseTree};
 
 use crate::Finding;
-use crate::source::Source;
+use crate::source::SourceFile;
 
 /// A module by the names on the way to it; the root of a crate has none.
 type Module = Vec<String>;
@@ -15,8 +15,8 @@ type Siblings = BTreeMap<Module, BTreeMap<String, BTreeSet<String>>>;
 
 /// The circles among the modules of one crate, of which these are all the sources. Modules below two siblings count as
 /// these siblings.
-pub fn check(package: &str, sources: &[Source]) -> Vec<Finding> {
-    let shipped: Vec<(Module, &Source)> = sources
+pub fn check(package: &str, sources: &[SourceFile]) -> Vec<Finding> {
+    let shipped: Vec<(Module, &SourceFile)> = sources
         .iter()
         .filter(|source| !source.is_test)
         .filter_map(|source| Some((module(&source.path)?, source)))
@@ -35,14 +35,14 @@ pub fn check(package: &str, sources: &[Source]) -> Vec<Finding> {
     let finding = |(parent, graph): (&Module, &BTreeMap<String, BTreeSet<String>>)| {
         let place = [&[package.to_owned()], parent.as_slice()].concat().join("::");
         circles(graph).into_iter().map(move |circle| {
-            Finding::new(&place, format!("these modules import each other in a circle: {}", circle.join(", ")))
+            Finding::new(format!("{place}: {}", circle.join(", ")), "these modules import each other in a circle")
         })
     };
     siblings.iter().flat_map(finding).collect()
 }
 
 /// `crates/lab/src/io/plan.rs` → io, plan. None for what is no module of the library or program itself.
-fn module(path: &str) -> Option<Module> {
+pub fn module(path: &str) -> Option<Module> {
     let (_, inside) = path.split_once("src/")?;
     let mut names: Module = inside.strip_suffix(".rs")?.split('/').map(str::to_owned).collect();
     if matches!(names.last().map(String::as_str), Some("mod" | "lib" | "main")) {
@@ -61,14 +61,14 @@ fn note(siblings: &mut Siblings, from: &Module, to: &[String]) {
 }
 
 /// Every path of this crate that the module names outside tests, from the root of the crate.
-fn imports(source: &Source, module: &Module) -> Vec<Module> {
+fn imports(source: &SourceFile, module: &Module) -> Vec<Module> {
     let mut paths = Paths { source, module, found: Vec::new() };
     paths.visit_file(&source.file);
     paths.found
 }
 
 struct Paths<'a> {
-    source: &'a Source,
+    source: &'a SourceFile,
     module: &'a Module,
     found: Vec<Module>,
 }
@@ -142,20 +142,14 @@ fn reached_from<'g>(graph: &'g BTreeMap<String, BTreeSet<String>>, node: &'g Str
 /// The circles that are still there, as they are found. Nothing is added here; one that is gone is a finding.
 pub const KNOWN: &[&str] = &[];
 
-/// The findings that are not known, and what is known and not found.
-pub fn without_known(findings: Vec<Finding>, known: &[&str]) -> Vec<Finding> {
-    let gone = known.iter().filter(|known| findings.iter().all(|finding| finding.to_string() != **known));
-    let gone: Vec<Finding> = gone.map(|known| Finding::new(known, "is gone; remove it from KNOWN")).collect();
-    findings.into_iter().filter(|finding| !known.contains(&finding.to_string().as_str())).chain(gone).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn findings(files: &[(&str, &str)]) -> Vec<String> {
-        let parse = |(path, text): &(&str, &str)| Source::parse(format!("crates/x/src/{path}"), *text, false).unwrap();
-        let sources: Vec<Source> = files.iter().map(parse).collect();
+        let parse =
+            |(path, text): &(&str, &str)| SourceFile::parse(format!("crates/x/src/{path}"), *text, false).unwrap();
+        let sources: Vec<SourceFile> = files.iter().map(parse).collect();
         check("x", &sources).iter().map(ToString::to_string).collect()
     }
 
@@ -167,27 +161,19 @@ mod tests {
             ("fn f() -> super::b::B { todo!() }", "fn g() { crate::a::deeper::h() }"),
         ] {
             let found = findings(&[("lib.rs", "mod a; mod b;"), ("a.rs", one), ("b.rs", other), ("c.rs", "")]);
-            assert_eq!(found, ["x: these modules import each other in a circle: a, b"], "{one} {other}");
+            assert_eq!(found, ["x: a, b: these modules import each other in a circle"], "{one} {other}");
         }
     }
 
     #[test]
     fn a_longer_circle_and_one_further_down_are_found() {
         let long = [("a.rs", "use crate::b;"), ("b/mod.rs", "use crate::c;"), ("c.rs", "use crate::a::A;")];
-        assert_eq!(findings(&long), ["x: these modules import each other in a circle: a, b, c"]);
+        assert_eq!(findings(&long), ["x: a, b, c: these modules import each other in a circle"]);
         let deep = [("io/plan.rs", "use super::limits;"), ("io/limits.rs", "use super::plan::P;")];
-        assert_eq!(findings(&deep), ["x::io: these modules import each other in a circle: limits, plan"]);
+        assert_eq!(findings(&deep), ["x::io: limits, plan: these modules import each other in a circle"]);
         let beside =
             [("io/plan.rs", "use crate::run::R;"), ("run.rs", "use crate::io::limits::L;"), ("io/limits.rs", "")];
-        assert_eq!(findings(&beside), ["x: these modules import each other in a circle: io, run"]);
-    }
-
-    #[test]
-    fn what_is_known_passes_and_is_found_when_it_is_gone() {
-        let one = || vec![Finding::new("x", "a, b")];
-        assert!(without_known(one(), &["x: a, b"]).is_empty());
-        assert_eq!(without_known(Vec::new(), &["x: a, b"])[0].to_string(), "x: a, b: is gone; remove it from KNOWN");
-        assert_eq!(without_known(one(), &[]).len(), 1);
+        assert_eq!(findings(&beside), ["x: io, run: these modules import each other in a circle"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use syn::visit::Visit;
 use syn::{ItemUse, UseTree};
 
 use crate::Finding;
-use crate::source::Source;
+use crate::source::SourceFile;
 
 /// Paths that reach outside. A path is found wherever these names follow each other.
 const PATHS: &[&[&str]] = &[
@@ -22,7 +22,7 @@ const PATHS: &[&[&str]] = &[
 ];
 const MACROS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 
-pub fn check(source: &Source) -> Vec<Finding> {
+pub fn check(source: &SourceFile) -> Vec<Finding> {
     let mut found = BTreeSet::new();
     // Tokens rather than the syntax tree: they also show what stands in the arguments of macros.
     let tokens = source.text.parse::<TokenStream>().map(flatten).unwrap_or_default();
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn findings(text: &str) -> Vec<String> {
-        check(&Source::parse("a.rs", text, false).unwrap()).iter().map(ToString::to_string).collect()
+        check(&SourceFile::parse("a.rs", text, false).unwrap()).iter().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -1,11 +1,13 @@
-//! Files and functions stay short enough to be read in one go.
+//! Files and functions stay short enough to be read in one go, and crates small enough to be known.
+
+use std::collections::BTreeMap;
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Block, Signature};
 
 use crate::Finding;
-use crate::source::Source;
+use crate::source::SourceFile;
 
 /// Lines of code that ships in one file.
 const FILE_LINES: usize = 500;
@@ -13,6 +15,8 @@ const FILE_LINES: usize = 500;
 const TEST_FILE_LINES: usize = 700;
 /// Lines of one function from its `fn` to its closing brace; tests may be longer.
 const FUNCTION_LINES: usize = 60;
+/// Lines of code that ships in one crate: all of `src`, comments and empty lines too, but not the tests in it.
+const CRATE_LINES: usize = 12_000;
 
 /// A file (`crates/a/src/b.rs`) or function (`crates/a/src/b.rs: name`) that may be longer, and why.
 pub struct Allowed {
@@ -23,8 +27,9 @@ pub struct Allowed {
 /// An entry that is no longer needed is a finding too.
 pub const ALLOWED: &[Allowed] = &[];
 
-pub fn check(sources: &[Source], allowed: &[Allowed]) -> Vec<Finding> {
-    let mut findings: Vec<_> = sources.iter().flat_map(check_source).collect();
+pub fn check<'a>(sources: impl Iterator<Item = &'a SourceFile> + Clone, allowed: &[Allowed]) -> Vec<Finding> {
+    let mut findings: Vec<_> = sources.clone().flat_map(check_source).collect();
+    findings.extend(check_crates(sources));
     for Allowed { place, reason } in allowed {
         let before = findings.len();
         findings.retain(|finding| finding.place != *place);
@@ -35,10 +40,10 @@ pub fn check(sources: &[Source], allowed: &[Allowed]) -> Vec<Finding> {
     findings
 }
 
-fn check_source(source: &Source) -> Vec<Finding> {
+fn check_source(source: &SourceFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     let lines = source.text.lines().count();
-    let shipped = (1..=lines).filter(|line| !source.is_test_line(*line)).count();
+    let shipped = shipped_lines(source);
     if shipped > FILE_LINES {
         findings
             .push(Finding::new(&source.path, format!("has {shipped} lines without tests; {FILE_LINES} are enough")));
@@ -51,8 +56,27 @@ fn check_source(source: &Source) -> Vec<Finding> {
     functions.findings
 }
 
+/// How many lines of the file are no test code.
+fn shipped_lines(source: &SourceFile) -> usize {
+    (1..=source.text.lines().count()).filter(|line| !source.is_test_line(*line)).count()
+}
+
+fn check_crates<'a>(sources: impl Iterator<Item = &'a SourceFile>) -> Vec<Finding> {
+    let mut crates: BTreeMap<&str, usize> = BTreeMap::new();
+    for source in sources {
+        if let Some((package, _)) = source.path.split_once("/src/") {
+            *crates.entry(package).or_default() += shipped_lines(source);
+        }
+    }
+    let too_long = crates.into_iter().filter(|(_, lines)| *lines > CRATE_LINES);
+    let finding = |(package, lines)| {
+        Finding::new(package, format!("has {lines} lines without tests; {CRATE_LINES} are enough for a crate"))
+    };
+    too_long.map(finding).collect()
+}
+
 struct Functions<'a> {
-    source: &'a Source,
+    source: &'a SourceFile,
     findings: Vec<Finding>,
 }
 
@@ -92,8 +116,8 @@ mod tests {
     use super::*;
 
     fn findings(text: &str, is_test: bool, allowed: &[Allowed]) -> Vec<String> {
-        let source = Source::parse("a.rs", text, is_test).unwrap();
-        check(&[source], allowed).iter().map(ToString::to_string).collect()
+        let source = SourceFile::parse("a.rs", text, is_test).unwrap();
+        check([source].iter(), allowed).iter().map(ToString::to_string).collect()
     }
 
     /// A function of exactly so many lines.
@@ -134,6 +158,21 @@ mod tests {
         let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "// line\n".repeat(197));
         assert!(findings(&("// line\n".repeat(500) + &tests), false, &[]).is_empty());
         assert_eq!(findings(&("// line\n".repeat(501) + &tests), false, &[]).len(), 1);
+    }
+
+    #[test]
+    fn a_crate_is_too_long_from_12001_lines_on_without_its_tests() {
+        let found = |files: usize, more: &str| -> Vec<String> {
+            let file = |at: usize| (format!("crates/a/src/f{at}.rs"), "// line\n".repeat(500));
+            let tests = ("crates/a/tests/it.rs".to_owned(), "// line\n".repeat(600));
+            let more = ("crates/a/src/more.rs".to_owned(), more.to_owned());
+            let files = (0..files).map(file).chain([tests, more]);
+            let parse = |(path, text): (String, String)| SourceFile::parse(path, text, false).unwrap();
+            check_crates(files.map(parse).collect::<Vec<_>>().iter()).iter().map(ToString::to_string).collect()
+        };
+        assert!(found(24, "#[cfg(test)]\nmod tests {\n    fn f() {}\n}\n").is_empty());
+        let message = "crates/a: has 12001 lines without tests; 12000 are enough for a crate";
+        assert_eq!(found(24, "// line\n"), [message]);
     }
 
     #[test]

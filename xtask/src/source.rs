@@ -12,7 +12,7 @@ use syn::{Attribute, Item, Meta};
 
 use crate::metadata::Package;
 
-pub struct Source {
+pub struct SourceFile {
     /// From the root of the repository.
     pub path: String,
     pub text: String,
@@ -22,7 +22,7 @@ pub struct Source {
     test_lines: Vec<RangeInclusive<usize>>,
 }
 
-impl Source {
+impl SourceFile {
     pub fn parse(path: impl Into<String>, text: impl Into<String>, is_test: bool) -> anyhow::Result<Self> {
         let (path, text) = (path.into(), text.into());
         let file = syn::parse_file(&text).with_context(|| format!("{path} is no valid Rust"))?;
@@ -35,7 +35,7 @@ impl Source {
     /// Every Rust file of the package, in the order of their paths.
     pub fn of_package(root: &Path, package: &Package) -> anyhow::Result<Vec<Self>> {
         let mut paths = BTreeSet::new();
-        collect(&package.dir, &mut paths)?;
+        collect(&package.dir, &package.dir.join("target"), &mut paths)?;
         let mut test_modules = Vec::new();
         let mut sources = Vec::new();
         for path in paths {
@@ -70,12 +70,12 @@ impl Source {
 }
 
 /// All `.rs` files below, without what cargo built.
-fn collect(directory: &Path, paths: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
+fn collect(directory: &Path, built: &Path, paths: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
     let entries = fs::read_dir(directory).with_context(|| format!("cannot list {}", directory.display()))?;
     for entry in entries {
         let path = entry?.path();
-        if path.is_dir() && !path.ends_with("target") {
-            collect(&path, paths)?;
+        if path.is_dir() && path != built {
+            collect(&path, built, paths)?;
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             paths.insert(path);
         }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn knows_test_code_from_code() {
         let text = "fn ships() {}\n#[cfg(test)]\nmod tests {\n    fn helper() {}\n}\n#[test]\nfn alone() {}\n#[cfg(not(test))]\nfn also_ships() {}\n";
-        let source = Source::parse("a.rs", text, false).unwrap();
+        let source = SourceFile::parse("a.rs", text, false).unwrap();
         let test_lines: Vec<_> = (1..=9).filter(|line| source.is_test_line(*line)).collect();
         assert_eq!(test_lines, [2, 3, 4, 5, 6, 7]);
     }
@@ -167,7 +167,7 @@ mod tests {
             ("all(unix, not(test))", true),
             ("any(test, unix)", true),
         ] {
-            let source = Source::parse("a.rs", format!("#[cfg({condition})]\nfn f() {{}}\n"), false).unwrap();
+            let source = SourceFile::parse("a.rs", format!("#[cfg({condition})]\nfn f() {{}}\n"), false).unwrap();
             assert_eq!(source.is_test_line(2), !ships, "{condition}");
         }
     }
@@ -183,6 +183,7 @@ mod tests {
             ("src/shipped.rs", "#[cfg(test)]\nmod tests;\n"),
             ("src/shipped/tests.rs", "fn c() {}\n"),
             ("tests/it.rs", "fn d() {}\n"),
+            ("src/target/mod.rs", "fn e() {}\n"),
             ("target/generated.rs", "not Rust at all"),
         ] {
             let path = dir.join(path);
@@ -190,9 +191,9 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let package = Package { name: "a".into(), dir, dependencies: Vec::new() };
-        let sources = Source::of_package(root.path(), &package).unwrap();
+        let sources = SourceFile::of_package(root.path(), &package).unwrap();
         let shipped: Vec<_> = sources.iter().filter(|source| !source.is_test).map(|source| &*source.path).collect();
-        assert_eq!(shipped, ["crates/a/src/lib.rs", "crates/a/src/shipped.rs"]);
-        assert_eq!(sources.len(), 6);
+        assert_eq!(shipped, ["crates/a/src/lib.rs", "crates/a/src/shipped.rs", "crates/a/src/target/mod.rs"]);
+        assert_eq!(sources.len(), 7);
     }
 }

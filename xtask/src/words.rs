@@ -1,46 +1,14 @@
 //! No file names a place that only its author has, and no module has a name that says nothing.
 
-use std::fs;
-use std::path::Path;
-
-use anyhow::Context;
-
 use crate::Finding;
 
 /// What no file may contain. Each is put together here so that this file does not contain it either.
 const FORBIDDEN: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("deb.deb", "ian.org"), concat!("snapshot.deb", "ian.org")];
 const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "helpers"];
-/// What git, cargo and npm keep for themselves, and what they built.
-const SKIPPED: &[&str] = &[".git", "target", "node_modules", "web/dist"];
 
-/// Looks at every text file below `root`.
-pub fn check_tree(root: &Path) -> anyhow::Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    walk(root, root, &mut findings)?;
-    Ok(findings)
-}
-
-fn walk(root: &Path, directory: &Path, findings: &mut Vec<Finding>) -> anyhow::Result<()> {
-    let entries = fs::read_dir(directory).with_context(|| format!("cannot list {}", directory.display()))?;
-    for entry in entries {
-        let entry = entry?;
-        let path = entry.path();
-        if SKIPPED.iter().any(|name| path.ends_with(name)) || entry.file_type()?.is_symlink() {
-            continue;
-        }
-        let place = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        if path.is_dir() {
-            walk(root, &path, findings)?;
-        } else {
-            let bytes = fs::read(&path).with_context(|| format!("cannot read {place}"))?;
-            findings.extend(String::from_utf8(bytes).map(|text| check(&place, &text)).unwrap_or_default());
-        }
-    }
-    Ok(())
-}
-
-fn check(path: &str, text: &str) -> Vec<Finding> {
+/// What is wrong with one file, by its path and its text.
+pub fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (number, line) in text.lines().enumerate() {
         for word in FORBIDDEN.iter().filter(|word| contains(line, word)) {
@@ -92,19 +60,5 @@ mod tests {
         assert_eq!(check("crates/a/tests/common/mod.rs", "").len(), 1);
         assert!(check("crates/a/src/commonly.rs", "").is_empty());
         assert!(check("docs/common.md", "").is_empty());
-    }
-
-    #[test]
-    fn walks_the_tree_but_not_what_was_built() {
-        let root = tempfile::tempdir().unwrap();
-        for directory in ["docs/deep", "target/debug", ".git", ".ci"] {
-            let directory = root.path().join(directory);
-            fs::create_dir_all(&directory).unwrap();
-            fs::write(directory.join("file"), FORBIDDEN[0]).unwrap();
-            fs::write(directory.join("binary"), [0xff, 0xfe]).unwrap();
-        }
-        let mut places: Vec<_> = check_tree(root.path()).unwrap().into_iter().map(|finding| finding.place).collect();
-        places.sort();
-        assert_eq!(places, [".ci/file:1", "docs/deep/file:1"]);
     }
 }

@@ -1,6 +1,6 @@
 //! What a lab costs beside its phases: from the start of one trial to the start of the next, less what the phases took.
 
-use super::{Comparison, Extent, Row};
+use super::{BenchExtent, BenchRow, PeerComparison};
 use crate::arena::Arena;
 use anyhow::Context;
 use plimsoll_model::lab::{LabSummary, TrialOutcome};
@@ -20,7 +20,7 @@ pub fn expected_seconds(pairs: u32) -> u64 {
     30 + u64::from(pairs) * 2 * 8
 }
 
-pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
+pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     let title = format!("lab on {}: a trial beside its phases", arena.label());
     eprintln!("{title}");
     let plan = arena.home()?.path().join("lab.toml");
@@ -31,21 +31,21 @@ pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
     let summary: LabSummary = serde_json::from_str(&finished.stdout).context("the summary of plimsoll lab")?;
     let recording = summary.recording.context("the summary names no recording")?;
     let trials = read::open(Path::new(&recording))?.trials;
-    let beside = Row::new("a trial beside its phases: ms", 1, trials.windows(2).filter_map(beside_ms));
+    let beside = BenchRow::new("a trial beside its phases: ms", 1, trials.windows(2).filter_map(beside_ms));
     let phases =
-        Row::new("its phases: ms", 0, trials.iter().filter_map(|trial| Some(phases_ms(trial.outcome.as_ref()?))));
+        BenchRow::new("its phases: ms", 0, trials.iter().filter_map(|trial| Some(phases_ms(trial.outcome.as_ref()?))));
     let share = beside.spread().zip(phases.spread()).map(|(beside, phases)| 100.0 * beside.median / phases.median);
-    let share = Row::new("beside ÷ phases: %", 2, share);
+    let share = BenchRow::new("beside ÷ phases: %", 2, share);
     let findings = vec![beside.finding("lab-overhead", arena)];
     let notes = vec!["the phases are those of the shortest sensible trial: 1 s of measurement, no warm-up".to_owned()];
-    Ok(Comparison { title, rows: vec![phases, beside, share], findings, notes })
+    Ok(PeerComparison { title, rows: vec![phases, beside, share], findings, notes })
 }
 
-fn text(extent: &Extent) -> String {
+fn text(extent: &BenchExtent) -> String {
     let variants = VARIANTS.map(|name| format!("[[variant]]\nname = \"{name}\"\n")).concat();
     format!(
         "name = \"bench\"\n[workload]\nkind = \"oltp_point_select\"\ntables = 1\n\
-         table_size = {TABLE_SIZE}\n[load]\nconnections = [8]\n[procedure]\nwarmup = \"0s\"\nmeasure = \"1s\"\n\
+         table_size = {TABLE_SIZE}\n[load]\nconnections = [8]\n[trials]\nwarmup = \"0s\"\nmeasure = \"1s\"\n\
          rounds = {}\n{variants}",
         extent.pairs
     )

@@ -13,51 +13,51 @@ mod telemetry;
 mod tpcc;
 
 use crate::arena::Arena;
-use crate::args::{Args, Suite};
-use crate::stats::Spread;
+use crate::args::{Args, BenchSuite};
+use crate::stats::SampleSpread;
 use anyhow::bail;
 use std::fmt;
 
 /// How much to measure.
-pub struct Extent {
+pub struct BenchExtent {
     pub pairs: u32,
     pub load_pairs: Option<u32>,
     pub seconds: u32,
 }
 
 /// A comparison that was made.
-pub struct Comparison {
+pub struct PeerComparison {
     pub title: String,
-    pub rows: Vec<Row>,
-    pub findings: Vec<Finding>,
+    pub rows: Vec<BenchRow>,
+    pub findings: Vec<BenchFinding>,
     pub notes: Vec<String>,
 }
 
 /// One quantity, round by round.
-pub struct Row {
+pub struct BenchRow {
     pub what: String,
     pub samples: Vec<f64>,
     /// Decimals that are worth printing.
     pub digits: usize,
-    pub target: Option<Target>,
+    pub target: Option<BenchTarget>,
 }
 
-impl Row {
-    fn new(what: impl Into<String>, digits: usize, samples: impl IntoIterator<Item = f64>) -> Row {
-        Row { what: what.into(), samples: samples.into_iter().collect(), digits, target: None }
+impl BenchRow {
+    fn new(what: impl Into<String>, digits: usize, samples: impl IntoIterator<Item = f64>) -> BenchRow {
+        BenchRow { what: what.into(), samples: samples.into_iter().collect(), digits, target: None }
     }
 
     /// One contestant over another, pair by pair.
-    fn ratio(what: impl Into<String>, over: &Row, under: &Row) -> Row {
-        Row::new(what, 2, crate::stats::ratios(&over.samples, &under.samples))
+    fn ratio(what: impl Into<String>, over: &BenchRow, under: &BenchRow) -> BenchRow {
+        BenchRow::new(what, 2, crate::stats::ratios(&over.samples, &under.samples))
     }
 
-    fn with_target(self, target: Target) -> Row {
-        Row { target: Some(target), ..self }
+    fn with_target(self, target: BenchTarget) -> BenchRow {
+        BenchRow { target: Some(target), ..self }
     }
 
-    pub fn spread(&self) -> Option<Spread> {
-        Spread::of(&self.samples)
+    pub fn spread(&self) -> Option<SampleSpread> {
+        SampleSpread::of(&self.samples)
     }
 
     /// Whether the median meets the target; `None` without target or samples.
@@ -69,18 +69,18 @@ impl Row {
     pub fn in_short(&self) -> String {
         self.spread().map_or("–".to_owned(), |spread| {
             let digits = self.digits;
-            let Spread { lower_quartile, median, upper_quartile, .. } = spread;
+            let SampleSpread { lower_quartile, median, upper_quartile, .. } = spread;
             format!("{median:.digits$} ({lower_quartile:.digits$} – {upper_quartile:.digits$})")
         })
     }
 
     /// This row as a finding of the summary.
-    fn finding(&self, name: &'static str, arena: &Arena) -> Finding {
+    fn finding(&self, name: &'static str, arena: &Arena) -> BenchFinding {
         self.finding_on(name, arena.label())
     }
 
-    fn finding_on(&self, name: &'static str, on: &str) -> Finding {
-        Finding {
+    fn finding_on(&self, name: &'static str, on: &str) -> BenchFinding {
+        BenchFinding {
             name,
             on: on.to_owned(),
             value: self.in_short(),
@@ -91,36 +91,36 @@ impl Row {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Target {
+pub enum BenchTarget {
     AtMost(f64),
     AtLeast(f64),
     /// From … to.
     Within(f64, f64),
 }
 
-impl Target {
+impl BenchTarget {
     fn met_by(self, value: f64) -> bool {
         match self {
-            Target::AtMost(limit) => value <= limit,
-            Target::AtLeast(limit) => value >= limit,
-            Target::Within(low, high) => (low..=high).contains(&value),
+            BenchTarget::AtMost(limit) => value <= limit,
+            BenchTarget::AtLeast(limit) => value >= limit,
+            BenchTarget::Within(low, high) => (low..=high).contains(&value),
         }
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for BenchTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = |limit: f64| if limit < 10.0 { 2 } else { 0 };
         match *self {
-            Target::AtMost(limit) => write!(f, "≤ {limit:.*}", digits(limit)),
-            Target::AtLeast(limit) => write!(f, "≥ {limit:.*}", digits(limit)),
-            Target::Within(low, high) => write!(f, "{low:.*} – {high:.*}", digits(low), digits(high)),
+            BenchTarget::AtMost(limit) => write!(f, "≤ {limit:.*}", digits(limit)),
+            BenchTarget::AtLeast(limit) => write!(f, "≥ {limit:.*}", digits(limit)),
+            BenchTarget::Within(low, high) => write!(f, "{low:.*} – {high:.*}", digits(low), digits(high)),
         }
     }
 }
 
 /// One line of the summary.
-pub struct Finding {
+pub struct BenchFinding {
     pub name: &'static str,
     /// The server, or which reads and writes.
     pub on: String,
@@ -131,43 +131,45 @@ pub struct Finding {
 }
 
 /// Makes the comparison of a suite that is of a server; see [`io`] for the others.
-pub fn run(suite: Suite, arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
+pub fn run(suite: BenchSuite, arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     match suite {
-        Suite::PointSelect => point_select::compare(arena, extent),
-        Suite::ReadWrite => read_write::compare(arena, extent),
-        Suite::Connections => connections::compare(arena, extent),
-        Suite::Load => load::compare(arena, extent),
-        Suite::Telemetry => telemetry::compare(arena, extent),
-        Suite::Lab => lab::compare(arena, extent),
-        Suite::Live => live::compare(arena, extent),
-        Suite::Restore => restore::compare(arena, extent),
-        Suite::TpccLoad => tpcc::load::compare(arena, extent),
-        Suite::TpccSysbench => tpcc::sysbench::compare(arena, extent),
-        Suite::TpccGo => tpcc::go::compare(arena, extent),
-        Suite::TpccTerminals => tpcc::terminals::compare(arena, extent),
-        Suite::IoFio | Suite::IoSysbench | Suite::IoNull => bail!("{} is of files, not of a server", suite.name()),
+        BenchSuite::PointSelect => point_select::compare(arena, extent),
+        BenchSuite::ReadWrite => read_write::compare(arena, extent),
+        BenchSuite::Connections => connections::compare(arena, extent),
+        BenchSuite::Load => load::compare(arena, extent),
+        BenchSuite::Telemetry => telemetry::compare(arena, extent),
+        BenchSuite::Lab => lab::compare(arena, extent),
+        BenchSuite::Live => live::compare(arena, extent),
+        BenchSuite::Restore => restore::compare(arena, extent),
+        BenchSuite::TpccLoad => tpcc::load::compare(arena, extent),
+        BenchSuite::TpccSysbench => tpcc::sysbench::compare(arena, extent),
+        BenchSuite::TpccGo => tpcc::go::compare(arena, extent),
+        BenchSuite::TpccTerminals => tpcc::terminals::compare(arena, extent),
+        BenchSuite::IoFio | BenchSuite::IoSysbench | BenchSuite::IoNull => {
+            bail!("{} is of files, not of a server", suite.name())
+        }
     }
 }
 
 /// A guess, to be said before it begins.
-pub fn expected_seconds(suite: Suite, args: &Args) -> u64 {
+pub fn expected_seconds(suite: BenchSuite, args: &Args) -> u64 {
     let (pairs, seconds) = (u64::from(args.pairs), u64::from(args.seconds) + 1);
     match suite {
-        Suite::PointSelect => (pairs + 1) * 3 * seconds,
-        Suite::ReadWrite => (pairs + 1) * 2 * seconds,
-        Suite::Connections => {
+        BenchSuite::PointSelect => (pairs + 1) * 3 * seconds,
+        BenchSuite::ReadWrite => (pairs + 1) * 2 * seconds,
+        BenchSuite::Connections => {
             connections::rounds(args.pairs) as u64 * 2 * (u64::from(connections::seconds(args.seconds)) + 6)
         }
-        Suite::Load => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 20 + 10,
-        Suite::Telemetry => telemetry::expected_seconds(args.pairs, seconds),
-        Suite::Lab => lab::expected_seconds(args.pairs),
-        Suite::Live => live::expected_seconds(pairs, seconds),
-        Suite::Restore => restore::expected_seconds(args.pairs),
-        Suite::TpccLoad => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 120 + 20,
-        Suite::TpccSysbench => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 80,
-        Suite::TpccGo => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 60,
-        Suite::TpccTerminals => tpcc::terminals::expected_seconds(args.pairs),
-        Suite::IoFio | Suite::IoSysbench | Suite::IoNull => {
+        BenchSuite::Load => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 20 + 10,
+        BenchSuite::Telemetry => telemetry::expected_seconds(args.pairs, seconds),
+        BenchSuite::Lab => lab::expected_seconds(args.pairs),
+        BenchSuite::Live => live::expected_seconds(pairs, seconds),
+        BenchSuite::Restore => restore::expected_seconds(args.pairs),
+        BenchSuite::TpccLoad => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 120 + 20,
+        BenchSuite::TpccSysbench => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 80,
+        BenchSuite::TpccGo => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 60,
+        BenchSuite::TpccTerminals => tpcc::terminals::expected_seconds(args.pairs),
+        BenchSuite::IoFio | BenchSuite::IoSysbench | BenchSuite::IoNull => {
             io::parts(suite, args.seconds).len() as u64 * pairs * 2 * seconds
         }
     }
@@ -232,11 +234,11 @@ mod tests {
 
     #[test]
     fn the_median_is_judged() {
-        let row = Row::new("x", 2, [0.52, 0.59, 0.92]);
+        let row = BenchRow::new("x", 2, [0.52, 0.59, 0.92]);
         assert_eq!(row.met(), None);
-        let row = row.with_target(Target::AtMost(0.6));
+        let row = row.with_target(BenchTarget::AtMost(0.6));
         assert_eq!((row.met(), row.in_short().as_str()), (Some(true), "0.59 (0.55 – 0.76)"));
-        assert_eq!(row.with_target(Target::AtLeast(0.6)).met(), Some(false));
-        assert_eq!(Row::new("x", 2, []).with_target(Target::AtMost(1.0)).met(), None);
+        assert_eq!(row.with_target(BenchTarget::AtLeast(0.6)).met(), Some(false));
+        assert_eq!(BenchRow::new("x", 2, []).with_target(BenchTarget::AtMost(1.0)).met(), None);
     }
 }

@@ -1,18 +1,18 @@
 //! Restoring a dataset before a trial: by reflinks on an XFS lane and by copying beside it, over the size of the data, next
 //! to the server's own start on what was restored.
 
-use super::{Comparison, Extent, Row, Target, in_turn};
+use super::{BenchExtent, BenchRow, BenchTarget, PeerComparison, in_turn};
 use crate::arena::Arena;
 use crate::child::Interrupted;
 use anyhow::Context;
 use plimsoll_data::DataError;
-use plimsoll_data::starting_data::{self, Rigs};
+use plimsoll_data::starting_data::{self, TrialDirectories};
 use plimsoll_host::{Home, facts};
 use plimsoll_lanes::spec::Spec;
 use plimsoll_lanes::{Lane, Lanes};
 use plimsoll_plan::lab::{Layout, Method, file};
 use plimsoll_server::snapshot::store::Stored;
-use plimsoll_server::{Opening, Rig, baseline};
+use plimsoll_server::{Opening, TrialDirectory, baseline};
 use plimsoll_watch::{Event, Watcher};
 use std::time::{Duration, Instant};
 
@@ -24,9 +24,9 @@ const LANE: &str = "xfs";
 const MOST_ROUNDS: u32 = 5;
 const STOPS_WITHIN: Duration = Duration::from_secs(120);
 /// Of 1 GB by reflinks, seconds.
-const REFLINK: Target = Target::AtMost(2.0);
+const REFLINK: BenchTarget = BenchTarget::AtMost(2.0);
 
-pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
+pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     let home = arena.home()?;
     let (lanes, spec) = (Lanes::of(home.path()), Spec::parse(LANE)?);
     let lane = lanes.up(&spec, Some(LANE_BYTES), false, &mut |_| true).context("building the lane")?.lane;
@@ -42,18 +42,18 @@ pub fn expected_seconds(pairs: u32) -> u64 {
     240 + u64::from(pairs.min(MOST_ROUNDS)) * 60
 }
 
-fn compare_on(arena: &Arena, home: &Home, lane: &Lane, extent: &Extent) -> anyhow::Result<Comparison> {
+fn compare_on(arena: &Arena, home: &Home, lane: &Lane, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     let title = format!("restoring data of {} on an XFS lane", arena.label());
     let place = home.below(&lane.directory)?;
-    let rigs = Rigs {
-        data: Rig::take(&place, "bench-restore", "plimsoll-bench")?,
+    let directories = TrialDirectories {
+        data: TrialDirectory::take(&place, "bench-restore", "plimsoll-bench")?,
         apart: Vec::new(),
         lane: Some(lane.clone()),
         lane_is_ours: true,
     };
     let (mut rows, mut findings) = (Vec::new(), Vec::new());
     for (table_size, size) in SIZES {
-        let data = Data { arena, rigs: &rigs, stored: obtain(arena, home, &rigs, table_size)? };
+        let data = Data { arena, directories: &directories, stored: obtain(arena, home, &directories, table_size)? };
         let rounds = extent.pairs.min(MOST_ROUNDS) as usize;
         let [reflinks, copies] = in_turn(
             &format!("{title}: {size}"),
@@ -62,7 +62,7 @@ fn compare_on(arena: &Arena, home: &Home, lane: &Lane, extent: &Extent) -> anyho
             |round: &Round| format!("{:.2} s, then a start of {:.2} s", round.restore, round.start),
         )?;
         let row = |what: &str, all: &[Round], of: fn(&Round) -> f64| {
-            Row::new(format!("{size}: {what}: s"), 2, all.iter().map(of))
+            BenchRow::new(format!("{size}: {what}: s"), 2, all.iter().map(of))
         };
         let by_reflink = row("restored by reflink", &reflinks, |round| round.restore).with_target(REFLINK);
         findings.push(by_reflink.finding("restore-reflink", arena));
@@ -73,9 +73,9 @@ fn compare_on(arena: &Arena, home: &Home, lane: &Lane, extent: &Extent) -> anyho
             row("server's start after a copy", &copies, |round| round.start),
         ]);
     }
-    rigs.data.remove()?;
+    directories.data.remove()?;
     let notes = vec!["sizes are those of the tables; the server makes its redo log of 1 GiB when it starts".to_owned()];
-    Ok(Comparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes })
 }
 
 /// Seconds.
@@ -86,7 +86,7 @@ struct Round {
 
 struct Data<'a> {
     arena: &'a Arena<'a>,
-    rigs: &'a Rigs,
+    directories: &'a TrialDirectories,
     stored: Stored,
 }
 
@@ -94,24 +94,24 @@ impl Data<'_> {
     fn round(&self, method: Method) -> anyhow::Result<Round> {
         self.arena.go_on()?;
         let (layout, mut watcher) = (Layout::default(), Quiet(self.arena));
-        let restored = starting_data::restore(self.rigs, &self.stored, &layout, Some(method), &mut watcher);
+        let restored = starting_data::restore(self.directories, &self.stored, &layout, Some(method), &mut watcher);
         let restored = restored.map_err(told)?;
         let settings = baseline(self.arena.build(), facts::memory_bytes());
         let begun = Instant::now();
-        let server = self.rigs.data.open(self.arena.build(), &settings, Opening::new("plimsoll-bench"))?;
+        let server = self.directories.data.open(self.arena.build(), &settings, Opening::new("plimsoll-bench"))?;
         let start = begun.elapsed().as_secs_f64();
         server.stop(STOPS_WITHIN)?;
         Ok(Round { restore: restored.seconds, start })
     }
 }
 
-fn obtain(arena: &Arena, home: &Home, rigs: &Rigs, table_size: u64) -> anyhow::Result<Stored> {
+fn obtain(arena: &Arena, home: &Home, directories: &TrialDirectories, table_size: u64) -> anyhow::Result<Stored> {
     eprintln!("building a dataset of {table_size} rows");
     let plan =
         format!("name = \"restore\"\n[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = {table_size}\n");
     let mut plan = file::read("restore", &plan, None, 1, &|path| Err(format!("there is no {path}")))?;
     let variant = plan.variants.remove(0);
-    starting_data::obtain(home, rigs, arena.build(), &variant, &mut Quiet(arena)).map_err(told)
+    starting_data::obtain(home, directories, arena.build(), &variant, &mut Quiet(arena)).map_err(told)
 }
 
 fn told(error: DataError) -> anyhow::Error {

@@ -1,9 +1,9 @@
 //! What watching costs: the CPU time of one second's look at the host, the processes and the server's status, with few
 //! and with many connections; and what a run loses if it is watched once more.
 
-use super::{Comparison, Extent, Row, Target, in_turn};
+use super::{BenchExtent, BenchRow, BenchTarget, PeerComparison, in_turn};
 use crate::arena::Arena;
-use crate::peers::{DATABASE, Load, Measured, plimsoll};
+use crate::peers::{DATABASE, PeerLoad, PeerMeasurement, plimsoll};
 use anyhow::Context;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::meter::thread_cpu_ns;
@@ -20,7 +20,7 @@ const LOOKS: u32 = 200;
 /// In a run there is one look a second.
 const EVERY: Duration = Duration::from_secs(1);
 /// Percent of one core.
-const COST: Target = Target::AtMost(1.0);
+const COST: BenchTarget = BenchTarget::AtMost(1.0);
 
 pub fn expected_seconds(pairs: u32, seconds: u64) -> u64 {
     u64::from(pairs) * (2 * seconds + 8) + 10
@@ -43,7 +43,7 @@ impl Cost {
     }
 }
 
-pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
+pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     let title = format!("telemetry on {}: one look a second", arena.label());
     plimsoll::prepare(arena)?;
     let costs = |connections| move || cost(arena, connections);
@@ -55,34 +55,40 @@ pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
         [("1 connection", &costs(FEW)), ("1,000 connections", &costs(MANY))],
         describe,
     )?;
-    let load = Load { workload: "oltp_point_select", connections: 16, seconds: extent.seconds };
+    let load = PeerLoad { workload: "oltp_point_select", connections: 16, seconds: extent.seconds };
     let [once, twice] = in_turn(
         "point-select, watched once and twice",
         extent.pairs as usize,
         [("once", &|| plimsoll::run(arena, &load)), ("twice", &|| watched(arena, &load))],
-        Measured::to_string,
+        PeerMeasurement::to_string,
     )?;
-    let rate = |who: &str, all: &[Measured]| {
-        Row::new(format!("queries/s, watched {who}"), 0, all.iter().map(|measured| measured.transactions_per_second))
+    let rate = |who: &str, all: &[PeerMeasurement]| {
+        BenchRow::new(
+            format!("queries/s, watched {who}"),
+            0,
+            all.iter().map(|measured| measured.transactions_per_second),
+        )
     };
     let (once, twice) = (rate("once", &once), rate("twice", &twice));
-    let percent = |who: &str, all: &[Cost]| Row::new(format!("% of one core, {who}"), 3, all.iter().map(Cost::percent));
+    let percent =
+        |who: &str, all: &[Cost]| BenchRow::new(format!("% of one core, {who}"), 3, all.iter().map(Cost::percent));
     let (few_percent, many_percent) = (percent("1 connection", &few), percent("1,000", &many).with_target(COST));
     let findings = vec![many_percent.finding("telemetry-cost", arena)];
     let mut rows = Vec::new();
     for (who, all) in [("1 connection", &few), ("1,000 connections", &many)] {
-        let row = |what: &str, of: fn(&Cost) -> f64| Row::new(format!("{what}, {who}: CPU µs"), 0, all.iter().map(of));
+        let row =
+            |what: &str, of: fn(&Cost) -> f64| BenchRow::new(format!("{what}, {who}: CPU µs"), 0, all.iter().map(of));
         rows.push(row("host and processes", |cost| cost.sampling));
         rows.push(row("status, asking", |cost| cost.asking));
         rows.push(row("status, answering", |cost| cost.answering));
     }
-    let ratio = Row::ratio("queries/s: watched twice ÷ once", &twice, &once);
+    let ratio = BenchRow::ratio("queries/s: watched twice ÷ once", &twice, &once);
     rows.extend([few_percent, many_percent, once, twice, ratio]);
     let notes = vec![
         "every run is watched; the cost of it shows in what one more watcher of the same kind takes away".to_owned(),
         "the context switches of the server's threads, at the edges of a window only, are not in it".to_owned(),
     ];
-    Ok(Comparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes })
 }
 
 /// Looks again and again while so many connections are open.
@@ -115,7 +121,7 @@ fn cost(arena: &Arena, connections: usize) -> anyhow::Result<Cost> {
 }
 
 /// A run with a second watcher beside its own.
-fn watched(arena: &Arena, load: &Load) -> anyhow::Result<Measured> {
+fn watched(arena: &Arena, load: &PeerLoad) -> anyhow::Result<PeerMeasurement> {
     let (stop, stopped) = mpsc::channel::<()>();
     let mut sampler = Sampler::new(Some(arena.pid()));
     let endpoint = arena.endpoint(DATABASE);

@@ -1,7 +1,7 @@
 //! Plimsoll's engines of file I/O with their measuring loop, in a process of their own on the file that their peers take.
 //! The command `plimsoll io` never opens a file that it did not make, and would be charged with writing its own.
 
-use super::{Access, BLOCK, Engine, FileLoad, Transfers};
+use super::{AccessPattern, BLOCK, FileLoad, IoEngine, Transfers};
 use crate::args::EnginesArgs;
 use crate::ground::Ground;
 use anyhow::{Context, bail};
@@ -11,9 +11,9 @@ use plimsoll_load::window::Limit;
 use plimsoll_model::samples::Phase;
 use plimsoll_storage::files::FileSet;
 use plimsoll_storage::job::{self, Mix, Places, Syncs};
-use plimsoll_storage::layout::{Allocation, Content, Layout, Open};
-use plimsoll_storage::op::{Durable, Kind};
-use plimsoll_storage::{Job, Run, RunEvent};
+use plimsoll_storage::layout::{Allocation, Content, FileLayout, Open};
+use plimsoll_storage::op::{Durable, OpKind};
+use plimsoll_storage::{Job, JobRun, RunEvent};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -60,14 +60,14 @@ pub fn run(ground: &Ground, load: &FileLoad) -> anyhow::Result<Transfers> {
 pub fn serve(args: &EnginesArgs) -> anyhow::Result<()> {
     let job = job(args)?;
     let files = open(&args.file, &job)?;
-    let run = Run::begin(&job, Arc::new(files), args.seed)?;
+    let run = JobRun::begin(&job, Arc::new(files), args.seed)?;
     run.start();
     let measured = measure(&run);
     run.finish();
     let measured = measured?;
     let kind = match args.access {
-        Access::Read => Kind::Read,
-        Access::Write => Kind::Write,
+        AccessPattern::Read => OpKind::Read,
+        AccessPattern::Write => OpKind::Write,
     };
     let done = measured.transactions.get(kind as usize).context("nothing of the kind was measured")?;
     let microseconds = |share| done.service.value_at_quantile(share) as f64 / 1e3;
@@ -88,7 +88,7 @@ fn job(args: &EnginesArgs) -> anyhow::Result<Job> {
     let name = args.file.file_stem().and_then(|name| name.to_str()).context("the file needs a name in UTF-8")?;
     let depth = args.depth;
     Ok(Job {
-        layout: Layout {
+        layout: FileLayout {
             name: name.to_owned(),
             files: 1,
             bytes_per_file: args.bytes,
@@ -101,16 +101,16 @@ fn job(args: &EnginesArgs) -> anyhow::Result<Job> {
             block: BLOCK,
             places: Places::Anywhere,
             mix: match args.access {
-                Access::Read => Mix::Reads,
-                Access::Write => Mix::Writes,
+                AccessPattern::Read => Mix::Reads,
+                AccessPattern::Write => Mix::Writes,
             },
             syncs: Syncs::NEVER,
             durable: Durable::No,
         },
         engine: match args.engine {
-            Engine::Threads => job::Engine::Threads { workers: depth },
-            Engine::IoUring => job::Engine::Uring { loops: 1, depth },
-            Engine::Null => job::Engine::Null { workers: depth },
+            IoEngine::Threads => job::JobEngine::Threads { workers: depth },
+            IoEngine::IoUring => job::JobEngine::Uring { loops: 1, depth },
+            IoEngine::Null => job::JobEngine::Null { workers: depth },
         },
         arrivals: Arrivals::Closed,
         limit: Limit::Time(u64::from(args.seconds) * 1_000_000_000),
@@ -133,10 +133,10 @@ fn open(path: &Path, job: &Job) -> anyhow::Result<FileSet> {
 }
 
 /// What all loops counted.
-fn measure(run: &Run) -> anyhow::Result<Tally> {
+fn measure(run: &JobRun) -> anyhow::Result<Tally> {
     let mut sum: Option<Box<Tally>> = None;
     let mut drained = 0;
-    while drained < run.loops {
+    while drained < run.facts.loops {
         match run.next(LOOK) {
             Some(RunEvent::Interval(tally)) if tally.phase == Phase::Measure => match &mut sum {
                 Some(sum) => {
@@ -149,7 +149,7 @@ fn measure(run: &Run) -> anyhow::Result<Tally> {
             Some(RunEvent::Drained(_)) => drained += 1,
             Some(RunEvent::Failed(reason)) => bail!("{reason}"),
             Some(RunEvent::Mismatch(mismatch)) => bail!("{mismatch}"),
-            None if run.ended() == run.loops => bail!("the loops ended by themselves"),
+            None if run.ended() == run.facts.loops => bail!("the loops ended by themselves"),
             Some(RunEvent::ReadBack) | None => {}
         }
     }

@@ -1,6 +1,6 @@
 //! fio 3: one process per job, whose engines have the names of the system calls.
 
-use super::{Access, BLOCK, Engine, FileLoad, Transfers};
+use super::{AccessPattern, BLOCK, FileLoad, IoEngine, Transfers};
 use crate::ground::Ground;
 use anyhow::{Context, bail};
 use serde::Deserialize;
@@ -47,19 +47,19 @@ pub fn run(ground: &Ground, load: &FileLoad) -> anyhow::Result<Transfers> {
     })
 }
 
-fn pattern(access: Access) -> &'static str {
+fn pattern(access: AccessPattern) -> &'static str {
     match access {
-        Access::Read => "randread",
-        Access::Write => "randwrite",
+        AccessPattern::Read => "randread",
+        AccessPattern::Write => "randwrite",
     }
 }
 
 /// Its engine, the depth of each job, and how many jobs.
 fn engine(load: &FileLoad) -> (&'static str, u32, u32) {
     match load.engine {
-        Engine::Threads => ("psync", 1, load.depth),
-        Engine::IoUring => ("io_uring", load.depth, 1),
-        Engine::Null => ("null", load.depth, 1),
+        IoEngine::Threads => ("psync", 1, load.depth),
+        IoEngine::IoUring => ("io_uring", load.depth, 1),
+        IoEngine::Null => ("null", load.depth, 1),
     }
 }
 
@@ -108,14 +108,14 @@ struct Latency {
 
 impl Said {
     /// Reads its JSON. Notes for people may come before it on the same stream.
-    fn read(output: &str, access: Access) -> anyhow::Result<Said> {
+    fn read(output: &str, access: AccessPattern) -> anyhow::Result<Said> {
         let whole = || format!("fio printed:\n{output}");
         let json = output.find('{').map(|start| &output[start..]).with_context(whole)?;
         let report: Report = serde_json::from_str(json).with_context(whole)?;
         let job = report.jobs.first().with_context(whole)?;
         let done = match access {
-            Access::Read => &job.read,
-            Access::Write => &job.write,
+            AccessPattern::Read => &job.read,
+            AccessPattern::Write => &job.write,
         };
         if job.error != 0 || done.total_ios == 0 {
             bail!("fio finished {} operations, its error is {}", done.total_ios, job.error);
@@ -181,19 +181,19 @@ mod tests {
             p50_us: Some(790.528),
             p99_us: Some(9371.648),
         };
-        assert_eq!(Said::read(REPORT, Access::Write).unwrap(), expected);
-        let error = Said::read(REPORT, Access::Read).unwrap_err().to_string();
+        assert_eq!(Said::read(REPORT, AccessPattern::Write).unwrap(), expected);
+        let error = Said::read(REPORT, AccessPattern::Read).unwrap_err().to_string();
         assert!(error.contains("0 operations"), "{error}");
         let failed = REPORT.replace(r#""error" : 0"#, r#""error" : 5"#);
-        assert!(Said::read(&failed, Access::Write).is_err());
-        let error = Said::read("fio: no such engine", Access::Read).unwrap_err().to_string();
+        assert!(Said::read(&failed, AccessPattern::Write).is_err());
+        let error = Said::read("fio: no such engine", AccessPattern::Read).unwrap_err().to_string();
         assert!(error.contains("no such engine"), "{error}");
     }
 
     #[test]
     fn synchronous_calls_are_deep_by_jobs() {
-        let load = |engine| FileLoad { access: Access::Read, engine, depth: 16, seconds: 1 };
-        assert_eq!(engine(&load(Engine::Threads)), ("psync", 1, 16));
-        assert_eq!(engine(&load(Engine::IoUring)), ("io_uring", 16, 1));
+        let load = |engine| FileLoad { access: AccessPattern::Read, engine, depth: 16, seconds: 1 };
+        assert_eq!(engine(&load(IoEngine::Threads)), ("psync", 1, 16));
+        assert_eq!(engine(&load(IoEngine::IoUring)), ("io_uring", 16, 1));
     }
 }

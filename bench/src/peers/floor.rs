@@ -1,7 +1,7 @@
 //! The floor: the least that a client of one thread can do. Statements are encoded beforehand, answers are only
 //! looked at for where they end; there are no tasks, no histograms, no clock but the one that says when to stop.
 
-use super::{DATABASE, Load, Measured, TABLE_SIZE, TABLES};
+use super::{DATABASE, PeerLoad, PeerMeasurement, TABLE_SIZE, TABLES};
 use crate::arena::Arena;
 use crate::args::FloorArgs;
 use anyhow::{Context, bail};
@@ -9,11 +9,11 @@ use mio::{Events, Interest, Poll, Token};
 use plimsoll_engine::meter::thread_cpu_ns;
 use plimsoll_engine::scheduling::do_not_preempt;
 use plimsoll_load::seed::Rng;
-use plimsoll_wire::auth::{Authentication, Step, Trust};
-use plimsoll_wire::handshake::{self, Asked};
+use plimsoll_wire::auth::{AuthStep, Authentication, Trust};
+use plimsoll_wire::handshake::{self, HandshakeOptions};
 use plimsoll_wire::response::{Answer, Discard, ResponseReader};
 use plimsoll_wire::{Value, command, frame};
-use plimsoll_workloads::oltp::Parameters;
+use plimsoll_workloads::oltp::OltpParameters;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -34,23 +34,23 @@ struct Said {
 }
 
 /// Runs this program in the role of the floor.
-pub fn run(arena: &Arena, load: &Load) -> anyhow::Result<Measured> {
+pub fn run(arena: &Arena, load: &PeerLoad) -> anyhow::Result<PeerMeasurement> {
     let mut command = arena.own();
     command.arg("floor").arg("--socket").arg(arena.socket());
     command.args([format!("--connections={}", load.connections), format!("--seconds={}", load.seconds)]);
     let finished = arena.run(command, load.patience())?;
     let said: Said = serde_json::from_str(&finished.stdout).context("the report of the floor")?;
     let queries = said.queries as f64;
-    Ok(Measured {
+    Ok(PeerMeasurement {
         loop_us_per_query: Some(said.loop_cpu_us / queries),
-        ..Measured::new(&finished, queries / said.seconds, queries)
+        ..PeerMeasurement::new(&finished, queries / said.seconds, queries)
     })
 }
 
 /// That role: point selects on every connection until the time is over, then one line of JSON.
 pub fn serve(args: &FloorArgs) -> anyhow::Result<()> {
     do_not_preempt();
-    let sampler = Parameters::default().distribution().over(1, TABLE_SIZE);
+    let sampler = OltpParameters::default().distribution().over(1, TABLE_SIZE);
     let mut rng = Rng::new(1, 0, 0);
     let ids: Vec<[u8; 8]> = (0..IDS).map(|_| (sampler.draw(&mut rng) as i64).to_le_bytes()).collect();
     let mut poll = Poll::new()?;
@@ -168,22 +168,23 @@ fn log_in(socket: &mut UnixStream) -> anyhow::Result<u64> {
         Ok(greeting) => greeting,
         Err(message) => bail!("{message}"),
     };
-    let agreed = handshake::negotiate(&greeting, &Asked { database: Some(DATABASE), ..Asked::default() });
+    let agreed =
+        handshake::negotiate(&greeting, &HandshakeOptions { database: Some(DATABASE), ..HandshakeOptions::default() });
     let mut authentication = Authentication::new(b"", Trust::Private, &greeting.plugin, &greeting.scramble);
-    let proof = authentication.first_proof()?;
+    let verification = authentication.first_proof()?;
     let plugin = authentication.plugin().to_owned();
     let mut output = Vec::new();
     let sequence = sequence.wrapping_add(1);
-    handshake::put_login(&mut output, &agreed, sequence, "root", &plugin, &proof);
+    handshake::put_login(&mut output, &agreed, sequence, "root", &plugin, &verification);
     loop {
         socket.write_all(&output)?;
         output.clear();
         let (sequence, payload) = packet(socket)?;
         match authentication.step(&payload)? {
-            Step::Accepted => return Ok(agreed.capabilities()),
-            Step::Refused(message) => bail!("{message}"),
-            Step::Wait => {}
-            Step::Send(answer) => {
+            AuthStep::Accepted => return Ok(agreed.capabilities()),
+            AuthStep::Refused(message) => bail!("{message}"),
+            AuthStep::Wait => {}
+            AuthStep::Send(answer) => {
                 let start = frame::begin(&mut output);
                 output.extend_from_slice(&answer);
                 frame::finish(&mut output, start, sequence.wrapping_add(1));

@@ -3,7 +3,7 @@
 //! It knows no Unix sockets, asks for TLS where a server has it, and prints each error and each worker that ends; TLS
 //! and the printing are turned off, and a deadlock, which would end a worker for good, is ignored.
 
-use super::{LOAD_PATIENCE, OrderEntry, OrderLoad, WAREHOUSES};
+use super::{LOAD_PATIENCE, OrderEntryRun, OrderLoad, WAREHOUSES};
 use crate::arena::{Arena, USER};
 use anyhow::Context;
 use std::path::Path;
@@ -25,13 +25,13 @@ pub fn load(arena: &Arena, program: &Path, database: &str, threads: usize) -> an
     arena.run(command, LOAD_PATIENCE).map(|finished| finished.wall)
 }
 
-pub fn run(arena: &Arena, program: &Path, load: &OrderLoad) -> anyhow::Result<OrderEntry> {
+pub fn run(arena: &Arena, program: &Path, load: &OrderLoad) -> anyhow::Result<OrderEntryRun> {
     let mut command = command(arena, program, load.database, load.connections);
     command.args(["run", "--weight=45,43,4,4,4", "--ignore-error", "--silence", "--interval=24h"]);
     command.arg(format!("--time={}s", load.seconds));
     let finished = arena.run(command, load.patience())?;
     let said = Said::read(&finished.stdout).with_context(|| format!("go-tpc printed:\n{}", finished.stdout))?;
-    Ok(OrderEntry { transactions: said.transactions, queries: None, seconds: said.seconds, cpu: finished.cpu })
+    Ok(OrderEntryRun { transactions: said.transactions, queries: None, seconds: said.seconds, cpu: finished.cpu })
 }
 
 /// The numbers in its summary.

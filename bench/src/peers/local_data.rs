@@ -5,7 +5,7 @@ use crate::arena::Arena;
 use anyhow::Context;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::{Endpoint, Failure};
-use plimsoll_workloads::dataset::{Dataset, Table};
+use plimsoll_workloads::dataset::{Dataset, DatasetTable};
 use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
@@ -23,8 +23,8 @@ const TRIES: u32 = 20;
 const PARTS: u64 = 2;
 
 /// Tables with the files of each; one file is one transaction. Whole tables at once are slower on MariaDB.
-pub struct Files {
-    tables: Vec<(Table, Vec<PathBuf>)>,
+pub struct TableFiles {
+    tables: Vec<(DatasetTable, Vec<PathBuf>)>,
     after_all: Vec<String>,
 }
 
@@ -34,10 +34,10 @@ struct Part<'f> {
     files: &'f [PathBuf],
 }
 
-impl Files {
+impl TableFiles {
     /// Writes the files, with the very rows that Plimsoll loads.
-    pub fn make(arena: &Arena, dataset: &dyn Dataset) -> anyhow::Result<Files> {
-        let write = |(number, table): (usize, Table)| {
+    pub fn make(arena: &Arena, dataset: &dyn Dataset) -> anyhow::Result<TableFiles> {
+        let write = |(number, table): (usize, DatasetTable)| {
             let mut paths = Vec::new();
             for first in (1..=table.ids).step_by(table.chunk as usize) {
                 arena.go_on()?;
@@ -58,7 +58,7 @@ impl Files {
         let mut tables = tables.context("writing the files")?;
         // The largest first, so that nobody is left alone with it.
         tables.sort_by_key(|(table, _)| Reverse(table.bytes));
-        Ok(Files { tables, after_all: dataset.after_all() })
+        Ok(TableFiles { tables, after_all: dataset.after_all() })
     }
 
     /// Loads them into `database`, which is empty; how long it took from the first connection on.
@@ -90,7 +90,7 @@ impl Files {
 
     fn parts(&self, threads: u64) -> Vec<Part<'_>> {
         let bytes: u64 = self.tables.iter().map(|(table, _)| table.bytes).sum();
-        let of_table = |(number, (table, files)): (usize, &'_ (Table, Vec<PathBuf>))| {
+        let of_table = |(number, (table, files)): (usize, &'_ (DatasetTable, Vec<PathBuf>))| {
             let parts = (table.bytes * threads * PARTS).div_ceil(bytes.max(1)).max(1) as usize;
             (number, files.len().div_ceil(parts).max(1))
         };

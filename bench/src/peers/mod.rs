@@ -12,7 +12,7 @@ pub mod sysbench_fileio;
 pub mod sysbench_tpcc;
 pub mod terminals;
 
-use crate::child::Finished;
+use crate::child::FinishedProcess;
 use clap::ValueEnum;
 use std::fmt;
 use std::time::Duration;
@@ -35,13 +35,13 @@ const LOAD_PATIENCE: Duration = Duration::from_secs(1200);
 
 /// What to run against the tables.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct PeerLoad {
     pub workload: &'static str,
     pub connections: usize,
     pub seconds: u32,
 }
 
-impl Load {
+impl PeerLoad {
     fn patience(&self) -> Duration {
         Duration::from_secs(self.seconds.into()) + AROUND_A_RUN
     }
@@ -63,7 +63,7 @@ impl OrderLoad {
 
 /// What a contestant says of a run of order entry, and what its process cost.
 #[derive(Clone, Debug)]
-pub struct OrderEntry {
+pub struct OrderEntryRun {
     /// Finished, of all types; new orders that were rolled back as they should be are among them.
     pub transactions: f64,
     /// Statements, where it tells.
@@ -74,7 +74,7 @@ pub struct OrderEntry {
     pub cpu: Duration,
 }
 
-impl OrderEntry {
+impl OrderEntryRun {
     pub fn transactions_per_second(&self) -> f64 {
         self.transactions / self.seconds
     }
@@ -90,7 +90,7 @@ impl OrderEntry {
 
 /// What a contestant did in one run, and what that cost.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct PeerMeasurement {
     pub transactions_per_second: f64,
     /// User and system time of its whole process per query: connecting, preparing and reporting included.
     pub process_us_per_query: f64,
@@ -101,9 +101,9 @@ pub struct Measured {
     pub events_min: Option<u64>,
 }
 
-impl Measured {
-    fn new(finished: &Finished, transactions_per_second: f64, queries: f64) -> Measured {
-        Measured {
+impl PeerMeasurement {
+    fn new(finished: &FinishedProcess, transactions_per_second: f64, queries: f64) -> PeerMeasurement {
+        PeerMeasurement {
             transactions_per_second,
             process_us_per_query: finished.cpu.as_secs_f64() * 1e6 / queries,
             loop_us_per_query: None,
@@ -113,9 +113,9 @@ impl Measured {
     }
 }
 
-impl fmt::Display for Measured {
+impl fmt::Display for PeerMeasurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Measured { transactions_per_second, process_us_per_query, .. } = self;
+        let PeerMeasurement { transactions_per_second, process_us_per_query, .. } = self;
         write!(f, "{transactions_per_second:.0}/s, {process_us_per_query:.1} µs CPU per query")
     }
 }
@@ -123,8 +123,8 @@ impl fmt::Display for Measured {
 /// Reads or writes at random places of a file, to run past the page cache.
 #[derive(Clone, Copy, Debug)]
 pub struct FileLoad {
-    pub access: Access,
-    pub engine: Engine,
+    pub access: AccessPattern,
+    pub engine: IoEngine,
     /// Operations that are under way at once.
     pub depth: u32,
     pub seconds: u32,
@@ -143,23 +143,23 @@ impl fmt::Display for FileLoad {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Access {
+pub enum AccessPattern {
     Read,
     Write,
 }
 
-impl Access {
+impl AccessPattern {
     pub fn name(self) -> &'static str {
         match self {
-            Access::Read => "read",
-            Access::Write => "write",
+            AccessPattern::Read => "read",
+            AccessPattern::Write => "write",
         }
     }
 }
 
 /// The way in which operations are done, whoever does them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
+pub enum IoEngine {
     /// pread(2) and pwrite(2), a thread for each operation under way.
     Threads,
     IoUring,
@@ -167,12 +167,12 @@ pub enum Engine {
     Null,
 }
 
-impl Engine {
+impl IoEngine {
     pub fn name(self) -> &'static str {
         match self {
-            Engine::Threads => "threads",
-            Engine::IoUring => "io-uring",
-            Engine::Null => "null",
+            IoEngine::Threads => "threads",
+            IoEngine::IoUring => "io-uring",
+            IoEngine::Null => "null",
         }
     }
 }

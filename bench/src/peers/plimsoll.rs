@@ -1,8 +1,10 @@
 //! Plimsoll itself, as a user would run it: the release binary, its JSON summary.
 
-use super::{DATABASE, LOAD_PATIENCE, Load, Measured, OrderEntry, OrderLoad, TABLE_SIZE, TABLES, WAREHOUSES};
+use super::{
+    DATABASE, LOAD_PATIENCE, OrderEntryRun, OrderLoad, PeerLoad, PeerMeasurement, TABLE_SIZE, TABLES, WAREHOUSES,
+};
 use crate::arena::Arena;
-use crate::child::Finished;
+use crate::child::FinishedProcess;
 use anyhow::Context;
 use plimsoll_model::summary::{Point, Summary};
 use std::os::fd::OwnedFd;
@@ -21,36 +23,36 @@ pub fn prepare(arena: &Arena) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub fn run(arena: &Arena, load: &Load) -> anyhow::Result<Measured> {
+pub fn run(arena: &Arena, load: &PeerLoad) -> anyhow::Result<PeerMeasurement> {
     measured(&arena.run(command(arena, load), load.patience())?)
 }
 
 /// The same in front of a terminal, on which it shows its live view.
-pub fn run_on(arena: &Arena, load: &Load, terminal: OwnedFd) -> anyhow::Result<Measured> {
+pub fn run_on(arena: &Arena, load: &PeerLoad, terminal: OwnedFd) -> anyhow::Result<PeerMeasurement> {
     let mut command = command(arena, load);
     command.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
     measured(&arena.run_on(command, Some(terminal), load.patience())?)
 }
 
-fn command(arena: &Arena, load: &Load) -> Command {
+fn command(arena: &Arena, load: &PeerLoad) -> Command {
     let mut command = arena.plimsoll("run", load.workload, &arena.socket_target(DATABASE));
     command.args(["--json", "--report-interval=0"]);
     command.args([format!("--connections={}", load.connections), format!("--time={}s", load.seconds)]);
     command
 }
 
-fn measured(finished: &Finished) -> anyhow::Result<Measured> {
+fn measured(finished: &FinishedProcess) -> anyhow::Result<PeerMeasurement> {
     let point = point(finished)?;
     let rate = point.transactions_per_second.context("plimsoll finished no transaction")?;
-    Ok(Measured {
+    Ok(PeerMeasurement {
         loop_us_per_query: point.client.cpu_us_per_query,
         events_min: point.fairness.events_min,
-        ..Measured::new(finished, rate, point.queries as f64)
+        ..PeerMeasurement::new(finished, rate, point.queries as f64)
     })
 }
 
 /// The one load point of a run.
-fn point(finished: &Finished) -> anyhow::Result<Point> {
+fn point(finished: &FinishedProcess) -> anyhow::Result<Point> {
     let summary: Summary = serde_json::from_str(&finished.stdout).context("the summary of plimsoll")?;
     summary.points.into_iter().next().context("the summary of plimsoll has no point")
 }
@@ -70,7 +72,7 @@ pub fn load_orders(arena: &Arena, target: &str, profile: &[&str], threads: usize
 }
 
 /// Runs order entry with the options of `profile` against the database of `target`.
-pub fn run_orders(arena: &Arena, target: &str, profile: &[&str], load: &OrderLoad) -> anyhow::Result<OrderEntry> {
+pub fn run_orders(arena: &Arena, target: &str, profile: &[&str], load: &OrderLoad) -> anyhow::Result<OrderEntryRun> {
     let mut command = arena.plimsoll("run", "tpcc", target);
     command.args(profile).args([format!("--connections={}", load.connections), format!("--time={}s", load.seconds)]);
     finish_orders(arena, command, load.patience())
@@ -83,17 +85,17 @@ pub fn run_one_type(
     profile: &[&str],
     mix: &str,
     events: u64,
-) -> anyhow::Result<OrderEntry> {
+) -> anyhow::Result<OrderEntryRun> {
     let mut command = arena.plimsoll("run", "tpcc", target);
     command.args(profile).args(["--connections=1".to_owned(), format!("--mix={mix}"), format!("--events={events}")]);
     finish_orders(arena, command, LOAD_PATIENCE)
 }
 
-fn finish_orders(arena: &Arena, mut command: Command, patience: Duration) -> anyhow::Result<OrderEntry> {
+fn finish_orders(arena: &Arena, mut command: Command, patience: Duration) -> anyhow::Result<OrderEntryRun> {
     command.args([format!("--warehouses={WAREHOUSES}")]).args(["--json", "--report-interval=0"]);
     let finished = arena.run(command, patience)?;
     let point = point(&finished)?;
-    Ok(OrderEntry {
+    Ok(OrderEntryRun {
         transactions: (point.transactions + point.rollbacks) as f64,
         queries: Some(point.queries as f64),
         seconds: point.seconds,

@@ -1,18 +1,19 @@
 //! sysbench 1.0: a thread per connection, LuaJIT, the client library of MariaDB.
 
-use super::{DATABASE, LOAD_PATIENCE, Load, Measured, TABLE_SIZE, TABLES};
+use super::{DATABASE, LOAD_PATIENCE, PeerLoad, PeerMeasurement, TABLE_SIZE, TABLES};
 use crate::arena::Arena;
 use anyhow::Context;
 use std::time::Duration;
 
-pub fn run(arena: &Arena, load: &Load) -> anyhow::Result<Measured> {
+pub fn run(arena: &Arena, load: &PeerLoad) -> anyhow::Result<PeerMeasurement> {
     let mut command = arena.sysbench(load.workload, DATABASE);
     command.args([format!("--tables={TABLES}"), format!("--table-size={TABLE_SIZE}")]);
     command.args([format!("--threads={}", load.connections), format!("--time={}", load.seconds)]);
     command.args(["--db-ps-mode=auto", "--rand-type=special", "--report-interval=0", "run"]);
     let finished = arena.run(command, load.patience())?;
-    let said = Said::read(&finished.stdout).with_context(|| format!("sysbench printed:\n{}", finished.stdout))?;
-    Ok(Measured::new(&finished, said.transactions / said.seconds, said.queries))
+    let said =
+        SysbenchReport::read(&finished.stdout).with_context(|| format!("sysbench printed:\n{}", finished.stdout))?;
+    Ok(PeerMeasurement::new(&finished, said.transactions / said.seconds, said.queries))
 }
 
 /// Loads the tables of `sbtest` into `database`; how long the whole command took.
@@ -25,20 +26,20 @@ pub fn load(arena: &Arena, database: &str, tables: u64, rows: u64, threads: usiz
 
 /// The numbers in its report.
 #[derive(Debug, PartialEq)]
-pub struct Said {
+pub struct SysbenchReport {
     pub transactions: f64,
     pub queries: f64,
     pub seconds: f64,
 }
 
-impl Said {
-    pub fn read(report: &str) -> Option<Said> {
+impl SysbenchReport {
+    pub fn read(report: &str) -> Option<SysbenchReport> {
         let number = |label: &str| {
             let rest = report.lines().find_map(|line| line.trim_start().strip_prefix(label))?;
             let number = rest.split_whitespace().next()?;
             number.trim_end_matches('s').parse::<f64>().ok().filter(|number| *number > 0.0)
         };
-        Some(Said {
+        Some(SysbenchReport {
             transactions: number("transactions:")?,
             queries: number("queries:")?,
             seconds: number("total time:")?,
@@ -65,7 +66,10 @@ General statistics:
     total time:                          1.0166s
     total number of events:              9
 ";
-        assert_eq!(Said::read(report), Some(Said { transactions: 9.0, queries: 180.0, seconds: 1.0166 }));
-        assert_eq!(Said::read(&report.replace(" 180 ", " 0 ")), None, "nothing was done");
+        assert_eq!(
+            SysbenchReport::read(report),
+            Some(SysbenchReport { transactions: 9.0, queries: 180.0, seconds: 1.0166 })
+        );
+        assert_eq!(SysbenchReport::read(&report.replace(" 180 ", " 0 ")), None, "nothing was done");
     }
 }

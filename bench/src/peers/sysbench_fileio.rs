@@ -1,6 +1,6 @@
 //! sysbench's fileio: a thread per operation under way, pread(2) and pwrite(2), one percentile per run.
 
-use super::{Access, BLOCK, FileLoad, Transfers};
+use super::{AccessPattern, BLOCK, FileLoad, Transfers};
 use crate::ground::Ground;
 use anyhow::Context;
 use std::process::Command;
@@ -27,10 +27,10 @@ pub fn run(ground: &Ground, load: &FileLoad) -> anyhow::Result<Transfers> {
     })
 }
 
-fn mode(access: Access) -> &'static str {
+fn mode(access: AccessPattern) -> &'static str {
     match access {
-        Access::Read => "rndrd",
-        Access::Write => "rndwr",
+        AccessPattern::Read => "rndrd",
+        AccessPattern::Write => "rndwr",
     }
 }
 

@@ -1,6 +1,6 @@
 //! sysbench-tpcc: order entry as scripts for sysbench, text statements only, one for each row.
 
-use super::{LOAD_PATIENCE, OrderEntry, OrderLoad, WAREHOUSES, sysbench};
+use super::{LOAD_PATIENCE, OrderEntryRun, OrderLoad, WAREHOUSES, sysbench};
 use crate::arena::Arena;
 use anyhow::Context;
 use std::fs;
@@ -26,7 +26,7 @@ pub fn load(arena: &Arena, scripts: &Path, database: &str, threads: usize) -> an
     arena.run(command, LOAD_PATIENCE).map(|finished| finished.wall)
 }
 
-pub fn run(arena: &Arena, scripts: &Path, load: &OrderLoad) -> anyhow::Result<OrderEntry> {
+pub fn run(arena: &Arena, scripts: &Path, load: &OrderLoad) -> anyhow::Result<OrderEntryRun> {
     let mut command = command(arena, scripts, &scripts.join("tpcc.lua"), load.database, load.connections);
     command.args(["--use_fk=0", "--report-interval=0", "run"]).arg(format!("--time={}", load.seconds));
     finish(arena, command, load.patience())
@@ -39,7 +39,7 @@ pub fn run_one_type(
     database: &str,
     function: &str,
     events: u64,
-) -> anyhow::Result<OrderEntry> {
+) -> anyhow::Result<OrderEntryRun> {
     let script = arena.scratch().join(format!("{function}.lua"));
     fs::write(&script, format!("require(\"tpcc\")\nfunction event() {function}() end\n"))?;
     let mut command = command(arena, scripts, &script, database, 1);
@@ -47,11 +47,11 @@ pub fn run_one_type(
     finish(arena, command, LOAD_PATIENCE)
 }
 
-fn finish(arena: &Arena, command: Command, patience: Duration) -> anyhow::Result<OrderEntry> {
+fn finish(arena: &Arena, command: Command, patience: Duration) -> anyhow::Result<OrderEntryRun> {
     let finished = arena.run(command, patience)?;
-    let said =
-        sysbench::Said::read(&finished.stdout).with_context(|| format!("sysbench printed:\n{}", finished.stdout))?;
-    Ok(OrderEntry {
+    let said = sysbench::SysbenchReport::read(&finished.stdout)
+        .with_context(|| format!("sysbench printed:\n{}", finished.stdout))?;
+    Ok(OrderEntryRun {
         transactions: said.transactions,
         queries: Some(said.queries),
         seconds: said.seconds,

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use plimsoll_data::target::private_endpoint;
 use plimsoll_engine::workload::Input;
 use plimsoll_engine::{Failure, LoopEvent, Protocol, Run, RunSpec, Session, Statement, Workload};
-use plimsoll_lab::null_server::{Answer, NullServer};
+use plimsoll_lab::null_server::{NullAnswer, NullServer};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::End;
 use plimsoll_load::seed::Rng;
@@ -14,7 +14,7 @@ use plimsoll_load::tally::Tally;
 use plimsoll_load::window::Limit;
 use plimsoll_model::samples::Phase;
 use plimsoll_workloads::null::Null;
-use plimsoll_workloads::tpcc::{Parameters, Tpcc};
+use plimsoll_workloads::tpcc::{Tpcc, TpccParameters};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::sync::Arc;
@@ -26,11 +26,11 @@ const LOOK: Duration = Duration::from_millis(50);
 
 const SEED: u64 = 1;
 const PER_WAREHOUSE: u64 = 10;
-const ANSWER: Answer = Answer { columns: 1, text: b"1" };
+const ANSWER: NullAnswer = NullAnswer { columns: 1, text: b"1" };
 
 /// What a run comes to.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Said {
+pub struct TerminalReport {
     pub transactions_per_second: f64,
     /// From due to answered, 99th percentile.
     pub response_ms: f64,
@@ -69,7 +69,7 @@ pub fn serve(args: &TerminalsArgs) -> anyhow::Result<()> {
     let milliseconds = |ns: u64| ns as f64 / 1e6;
     let seconds = (measured.end_ns - measured.start_ns) as f64 / 1e9;
     let transactions = measured.counters.transactions as f64;
-    let said = Said {
+    let said = TerminalReport {
         transactions_per_second: transactions / seconds,
         response_ms: milliseconds(measured.response().value_at_quantile(0.99)),
         service_ms: milliseconds(measured.service().value_at_quantile(0.99)),
@@ -85,7 +85,7 @@ fn measure(run: &Run) -> anyhow::Result<Tally> {
     let mut sum: Option<Box<Tally>> = None;
     loop {
         match run.next(LOOK) {
-            Some(LoopEvent::Ready { .. }) => {
+            Some(LoopEvent::Ready(_)) => {
                 run.start();
             }
             Some(LoopEvent::Interval(tally)) if tally.phase == Phase::Measure => match &mut sum {
@@ -108,7 +108,7 @@ struct Paced(Tpcc);
 impl Paced {
     fn new(terminals: u64) -> anyhow::Result<Paced> {
         let warehouses = terminals.div_ceil(PER_WAREHOUSE).to_string();
-        let parameters = Parameters::parse([("warehouses", warehouses.as_str()), ("pacing", "spec")])?;
+        let parameters = TpccParameters::parse([("warehouses", warehouses.as_str()), ("pacing", "spec")])?;
         Ok(Paced(Tpcc::new(&parameters, None, SEED)))
     }
 }

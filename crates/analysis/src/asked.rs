@@ -1,21 +1,19 @@
 //! What was asked for, in the words of a command line and of a plan.
 
-use plimsoll_plan::lab::{Order, Procedure, Restore, Variant, WarmUp};
+use plimsoll_model::load_point::list_in_words;
+use plimsoll_plan::lab::{Order, Restore, TrialRules, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
-use plimsoll_plan::points::LoadPoint;
-use plimsoll_plan::{LabPlan, RunPlan};
+use plimsoll_plan::{LabPlan, Plan, RunPlan, StoragePlan};
 use plimsoll_record::read::RecordingView;
-use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What, and what it was. Empty for a plan that is not known.
-pub fn asked(view: &RecordingView, lab: Option<&LabPlan>) -> Vec<(String, String)> {
-    let plan = &view.manifest.plan;
-    let mut all = match (lab, RunPlan::deserialize(plan)) {
-        (Some(lab), _) => of_lab(lab),
-        (None, Ok(run)) => of_run(&run),
-        (None, Err(_)) => of_storage(plan),
+/// What, and what it was.
+pub fn asked(view: &RecordingView) -> Vec<(String, String)> {
+    let mut all = match &view.manifest.plan {
+        Plan::Lab(plan) => of_lab(plan),
+        Plan::Run(plan) | Plan::Quickstart(plan) => of_run(plan),
+        Plan::Storage(plan) => of_storage(plan),
     };
     let at = all.len().min(1);
     all.splice(at..at, parameters(view));
@@ -25,8 +23,7 @@ pub fn asked(view: &RecordingView, lab: Option<&LabPlan>) -> Vec<(String, String
 /// With every default filled in, where a trial has them; of trials with several workloads, the values of each.
 fn parameters(view: &RecordingView) -> Vec<(String, String)> {
     let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    let all = view.trials.iter().filter_map(|trial| trial.facts.parameters["params"].as_object());
-    for (name, value) in all.flatten() {
+    for (name, value) in view.trials.iter().filter_map(|trial| trial.facts.load()).flat_map(|load| &load.params) {
         values.entry(name).or_default().insert(shown(value));
     }
     let joined = |values: BTreeSet<String>| values.into_iter().collect::<Vec<_>>().join("; ");
@@ -36,7 +33,7 @@ fn parameters(view: &RecordingView) -> Vec<(String, String)> {
 fn of_run(plan: &RunPlan) -> Vec<(String, String)> {
     vec![
         fact("Workload", &plan.workload),
-        fact("Load points", load_points(&plan.points)),
+        fact("Load points", list_in_words(&plan.points)),
         fact("Warm-up", duration(plan.warmup_seconds)),
         fact("Measured", measured(plan.measure)),
         fact("Protocol", &plan.protocol),
@@ -45,7 +42,7 @@ fn of_run(plan: &RunPlan) -> Vec<(String, String)> {
 }
 
 fn of_lab(plan: &LabPlan) -> Vec<(String, String)> {
-    let Procedure { restore, warmup, measure, pause_seconds, rounds, order, recovery, .. } = &plan.procedure;
+    let TrialRules { restore, warmup, measure, pause_seconds, rounds, order, recovery, .. } = &plan.trials;
     let each = |of: fn(&Variant) -> String| {
         let mut values: Vec<String> = Vec::new();
         for value in plan.variants.iter().map(of) {
@@ -57,7 +54,7 @@ fn of_lab(plan: &LabPlan) -> Vec<(String, String)> {
     };
     let mut all = vec![
         fact("Workload", each(|variant| variant.workload.kind.clone())),
-        fact("Load points", each(|variant| load_points(&variant.load.points))),
+        fact("Load points", each(|variant| list_in_words(&variant.load.points))),
         fact("Data before each trial", restored(restore)),
         fact("Warm-up", warm_up(*warmup)),
         fact("Measured", measured(*measure)),
@@ -71,28 +68,14 @@ fn of_lab(plan: &LabPlan) -> Vec<(String, String)> {
     all
 }
 
-fn of_storage(plan: &Value) -> Vec<(String, String)> {
-    let named = [("Suite", "suite"), ("Directory", "directory"), ("Bytes of page files", "data_bytes")];
-    let given = named.into_iter().filter(|(_, key)| !plan[*key].is_null());
-    given.map(|(name, key)| fact(name, shown(&plan[key]))).collect()
+fn of_storage(plan: &StoragePlan) -> Vec<(String, String)> {
+    let mut all = vec![fact("Suite", &plan.suite), fact("Directory", plan.directory.display().to_string())];
+    all.extend(plan.data_bytes.map(|bytes| fact("Bytes of page files", bytes.to_string())));
+    all
 }
 
 fn fact(name: &str, value: impl Into<String>) -> (String, String) {
     (name.to_owned(), value.into())
-}
-
-/// `1, 8, 64 connections`, with the rates where there are any.
-pub fn load_points(points: &[LoadPoint]) -> String {
-    let mut connections: Vec<String> = points.iter().map(|point| point.connections.to_string()).collect();
-    connections.dedup();
-    let mut rates: Vec<String> = points.iter().filter_map(|point| Some(point.rate?.to_string())).collect();
-    rates.dedup();
-    let plural = if connections == ["1"] { "" } else { "s" };
-    let connections = format!("{} connection{plural}", connections.join(", "));
-    match rates.is_empty() {
-        true => connections,
-        false => format!("{connections}, {} arrivals per second", rates.join(", ")),
-    }
 }
 
 /// `10 s`, `none`.
@@ -117,9 +100,9 @@ fn measured(measure: Measure) -> String {
 
 fn restored(restore: &Restore) -> String {
     match restore {
-        Restore::None => "what the trial before has left".to_owned(),
+        Restore::None => "what the previous trial left".to_owned(),
         Restore::Once => {
-            "a copy of the dataset for the first trial of a variant, then what the one before has left".to_owned()
+            "a copy of the dataset for the first trial of a variant, then what the previous trial left".to_owned()
         }
         Restore::Snapshot(Some(method)) => format!("a copy of the dataset ({})", method.name()),
         Restore::Snapshot(None) => "a copy of the dataset".to_owned(),

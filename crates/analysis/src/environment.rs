@@ -9,7 +9,7 @@ use plimsoll_lanes::spec::Spec;
 use plimsoll_model::Flavour;
 use plimsoll_plan::LabPlan;
 use plimsoll_record::read::{RecordingView, TrialView};
-use plimsoll_record::surroundings::{Place, Surroundings};
+use plimsoll_record::surroundings::Place;
 use plimsoll_report::subject::{Environment, Subject};
 use serde_json::Value;
 use std::path::Path;
@@ -18,18 +18,18 @@ const GIB: f64 = (1u64 << 30) as f64;
 
 /// What is recorded of where it was measured. A fact that nobody wrote down is left out.
 pub fn environment(view: &RecordingView, lab: Option<&LabPlan>, subject: &Subject) -> Environment {
-    let host = serde_json::from_value::<HostFacts>(view.manifest.host.clone()).ok();
-    let places = places(view, host.as_ref());
+    let host = &view.manifest.host;
+    let places = places(view, host);
     let servers = servers(view, subject);
     let mut facts: Vec<(String, String)> = servers.iter().map(|server| fact("Server", server)).collect();
-    facts.extend(host.iter().flat_map(machine));
+    facts.extend(machine(host));
     facts.extend(places.iter().flat_map(storage));
     facts.push(fact("Load generator", format!("Plimsoll {}", view.manifest.tool_version)));
     Environment {
         facts,
         described: lab.map(described).unwrap_or_default(),
         variants: lab.map(variants::variants).unwrap_or_default(),
-        diagram: diagram::diagram(view, lab, (&servers, &places)),
+        diagram: diagram::diagram(view, lab, &servers, &places),
     }
 }
 
@@ -42,8 +42,8 @@ fn servers(view: &RecordingView, subject: &Subject) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for trial in &view.trials {
         let told = trial.settings.get("version").and_then(|setting| setting.effective.clone());
-        let build = || serde_json::from_value::<Surroundings>(trial.facts.parameters.clone()).ok()?.build;
-        let version = told.or_else(|| build().map(|build| build.version));
+        let build = || trial.facts.load()?.surroundings.build.as_ref();
+        let version = told.or_else(|| build().map(|build| build.version.clone()));
         found.extend(version.map(|version| named(Flavour::from_version_text(&version), &version)));
     }
     if let Subject::Run(summary) = subject {
@@ -101,7 +101,7 @@ struct Stored {
 }
 
 /// The paths of all trials, those that are alike once; else what the manifest says of the home.
-fn places(view: &RecordingView, host: Option<&HostFacts>) -> Vec<Stored> {
+fn places(view: &RecordingView, host: &HostFacts) -> Vec<Stored> {
     let mut all: Vec<Stored> = Vec::new();
     for trial in &view.trials {
         let variant = trial::base(trial).to_owned();
@@ -121,7 +121,7 @@ fn places(view: &RecordingView, host: Option<&HostFacts>) -> Vec<Stored> {
         }
     }
     if all.is_empty() {
-        let facts = host.and_then(|host| host.storage.clone());
+        let facts = host.storage.clone();
         let place = Place { key: "datadir".to_owned(), lane: None, facts };
         all.extend(place.facts.is_some().then_some(Stored { place, variants: Vec::new() }));
     }
@@ -129,7 +129,7 @@ fn places(view: &RecordingView, host: Option<&HostFacts>) -> Vec<Stored> {
 }
 
 fn of_trial(trial: &TrialView) -> Vec<Place> {
-    serde_json::from_value::<Surroundings>(trial.facts.parameters.clone()).map(|of| of.storage).unwrap_or_default()
+    trial.facts.load().map(|load| load.surroundings.storage.clone()).unwrap_or_default()
 }
 
 /// File system, mount and device of a path.

@@ -3,7 +3,7 @@
 
 use crate::AnalysisError;
 use plimsoll_model::text::escaped;
-use plimsoll_record::read::{Entry, Found, Listing, is_begun, manifest};
+use plimsoll_record::read::{Entry, FoundRecording, Listing, is_begun, manifest};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -43,10 +43,10 @@ fn find<'a>(
         return Ok(directory.to_owned());
     }
     match listing.find(text.trim_end_matches('/')) {
-        Found::Directory(entry) => Ok(entry.directory.clone()),
-        Found::Name(entries) => choose(&entries).map(|entry| entry.directory.clone()),
-        Found::Several(entries) => Err(several(text, &entries)),
-        Found::Nothing => Err(nothing(listing, text)),
+        FoundRecording::Directory(entry) => Ok(entry.directory.clone()),
+        FoundRecording::Name(entries) => choose(&entries).map(|entry| entry.directory.clone()),
+        FoundRecording::Several(entries) => Err(several(text, &entries)),
+        FoundRecording::Nothing => Err(nothing(listing, text)),
     }
 }
 
@@ -57,10 +57,7 @@ pub(crate) fn is_recording(directory: &Path) -> bool {
 /// The refusal of a text that several recordings may be meant by.
 pub(crate) fn several(text: &str, entries: &[&Entry]) -> AnalysisError {
     let candidates = listed(entries.iter().map(|entry| entry.id()));
-    AnalysisError::Refused(format!(
-        "`{}` may be any of {candidates}; write more of the one that is meant",
-        escaped(text)
-    ))
+    AnalysisError::Refused(format!("`{}` may be any of {candidates}; give more of its name", escaped(text)))
 }
 
 /// The refusal of a text that no recording is meant by.

@@ -24,4 +24,4 @@ mod unfinished;
 
 pub use error::AnalysisError;
 pub use recorded::recorded;
-pub use repeat::Parameters;
+pub use repeat::ParametersOf;

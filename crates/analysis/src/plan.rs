@@ -12,7 +12,7 @@ use plimsoll_plan::lab::TrialPlan;
 use plimsoll_plan::plan::Measure;
 use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_report::section::mean_cost;
-use plimsoll_report::subject::{Corroboration, Subject, Trial};
+use plimsoll_report::subject::{CostCorroboration, Subject, Trial};
 use plimsoll_schedule::{EndedTrial, Prospects};
 
 /// What was recorded of a lab, and its trials.
@@ -31,10 +31,10 @@ pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
     }
     let summary = match &view.lab {
         Some(summary) => summary.clone(),
-        None => summed_up(view, plan, (&prospects, &ended)),
+        None => summed_up(view, plan, &prospects, &ended),
     };
     if view.lab.is_none() && !view.being_written {
-        missing.push("lab.json is not there: what is said here was summed up again from the trials".to_owned());
+        missing.push("lab.json is not there: this page was summed up again from the trials".to_owned());
     }
     let next = schedule.next();
     if !view.being_written {
@@ -56,7 +56,7 @@ pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
     (found, trials)
 }
 
-fn summed_up(view: &RecordingView, plan: &LabPlan, (prospects, ended): (&Prospects, &[EndedTrial])) -> LabSummary {
+fn summed_up(view: &RecordingView, plan: &LabPlan, prospects: &Prospects, ended: &[EndedTrial]) -> LabSummary {
     let mut found = summary(plan, prospects, ended);
     if view.being_written {
         found.interrupted = false;
@@ -82,24 +82,23 @@ fn torn(trial: &TrialView) -> Option<String> {
 fn cut(view: &RecordingView, plan: &LabPlan) -> Option<String> {
     let last = view.trials.last().filter(|trial| !has_ended(trial))?;
     let place = format!("Trial {} ({}, round {})", last.facts.index, last.facts.variant, last.facts.round);
-    let how = match plan.procedure.measure {
+    let how = match plan.trials.measure {
         Measure::Seconds(wanted) => unfinished::ended_in(last, wanted),
         Measure::Events(_) | Measure::EventsPerConnection(_) => None,
     };
     let how = how.unwrap_or_else(|| "it ended after it was measured, before all was collected".to_owned());
-    Some(format!("{place} did not come to its end and is left out of the estimates: {how}"))
+    Some(format!("{place} did not finish and is left out of the estimates: {how}"))
 }
 
 /// `7 of 12 trials were not run; the next would have been nfs, 64 connections, round 2`.
 fn not_run(about: usize, done: usize, next: &TrialPlan) -> Option<String> {
     let left = about.saturating_sub(done);
-    let point = unfinished::in_words(&next.point);
-    let next = format!("the next would have been {}, {point}, round {}", next.label, next.round);
+    let next = format!("the next would have been {}, {}, round {}", next.label, next.point, next.round);
     (left > 0).then(|| format!("{left} of about {about} trials were not run; {next}"))
 }
 
 /// What the costs of a transaction say to each comparison and each rung that was kept.
-pub fn corroboration(summary: &LabSummary, trials: &[Trial]) -> Vec<Corroboration> {
+pub fn corroboration(summary: &LabSummary, trials: &[Trial]) -> Vec<CostCorroboration> {
     let rungs = summary.ladders.iter().flat_map(|ladder| {
         let kept = ladder.steps.iter().filter(|step| step.verdict == RungVerdict::Kept);
         kept.filter_map(move |step| of_rung(ladder, step, trials))
@@ -109,16 +108,16 @@ pub fn corroboration(summary: &LabSummary, trials: &[Trial]) -> Vec<Corroboratio
 
 /// At the load point with the most transactions among those where throughput is shown to differ: what is not shown needs
 /// no explanation.
-fn of_variants(compared: &VariantComparison, trials: &[Trial]) -> Option<Corroboration> {
+fn of_variants(compared: &VariantComparison, trials: &[Trial]) -> Option<CostCorroboration> {
     let is_shown = |row: &&Row| row.metric.more_is_better() && matches!(row.verdict, Verdict::Higher | Verdict::Lower);
-    let of_points = compared.rows.iter().filter(is_shown).filter(|row| row.connections.is_some());
+    let of_points = compared.rows.iter().filter(is_shown).filter(|row| row.load.is_some());
     let row = of_points.max_by(|a, b| a.a.total_cmp(&b.a))?;
-    let is_there = |trial: &Trial| (row.connections, row.rate_offered) == (Some(trial.connections), trial.rate_offered);
+    let is_there = |trial: &Trial| row.load == Some(trial.load);
     let sides = Sides { names: (&compared.a, &compared.b), labels: (&compared.a, &compared.b) };
     sides.corroboration(row.change.value, trials, is_there)
 }
 
-fn of_rung(ladder: &Ladder, step: &LadderStep, trials: &[Trial]) -> Option<Corroboration> {
+fn of_rung(ladder: &Ladder, step: &LadderStep, trials: &[Trial]) -> Option<CostCorroboration> {
     let change = step.change.as_ref().filter(|_| ladder.metric.more_is_better())?;
     let label = |side: &str| format!("{}/{}/{side}", ladder.variant, step.rung);
     let (without, with) = (label("without"), label("with"));
@@ -134,18 +133,22 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    fn corroboration(&self, change: f64, trials: &[Trial], is_there: impl Fn(&Trial) -> bool) -> Option<Corroboration> {
+    fn corroboration(
+        &self,
+        change: f64,
+        trials: &[Trial],
+        is_there: impl Fn(&Trial) -> bool,
+    ) -> Option<CostCorroboration> {
         let of = |label: &str| -> Vec<&Trial> {
             let done = trials.iter().filter(|trial| trial.status == TrialStatus::Done && is_there(trial));
             done.filter(|trial| trial.variant == label).collect()
         };
         let (before, after) = (of(self.labels.0), of(self.labels.1));
         let (first, found) = (before.first()?, corroborate(change, &mean_cost(&before), &mean_cost(&after))?);
-        Some(Corroboration {
+        Some(CostCorroboration {
             a: self.names.0.to_owned(),
             b: self.names.1.to_owned(),
-            connections: first.connections,
-            rate_offered: first.rate_offered,
+            load: first.load,
             corroborated: found.corroborated,
             sentence: found.sentence,
         })

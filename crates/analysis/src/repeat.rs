@@ -1,27 +1,23 @@
 //! The command line that does the same again.
 
 use plimsoll_model::text::shell_word;
-use plimsoll_plan::plan::{Measure, Spread};
-use plimsoll_plan::{LabPlan, RunPlan};
-use serde_json::Value;
+use plimsoll_plan::plan::{ArrivalSpread, Measure};
+use plimsoll_plan::{LabPlan, RunPlan, StoragePlan};
 use std::collections::BTreeSet;
 
-/// What a recording of `plimsoll quickstart` is called.
-const QUICKSTART: &str = "quickstart";
 /// What `--outage-limit` is where it is not given.
 const OUTAGE_LIMIT_SECONDS: f64 = 30.0;
 
 /// What a workload of this name lets one choose; nothing if there is none.
-pub type Parameters = fn(&str) -> Vec<&'static str>;
+pub type ParametersOf = fn(&str) -> Vec<&'static str>;
 
-/// Of a run; `name` is that of its recording.
-pub fn run(name: &str, plan: &RunPlan, parameters_of: Parameters) -> String {
+/// Of a run, as `plimsoll run` or as `plimsoll quickstart`.
+pub fn run(plan: &RunPlan, is_quickstart: bool, parameters_of: ParametersOf) -> String {
     let known = parameters_of(&plan.workload);
     let mut words = vec!["plimsoll".to_owned()];
     let mut option = |name: &str, value: String| words.push(option(name, &value));
     let connections = listed(plan.points.iter().map(|point| point.connections));
     let rates = listed(plan.points.iter().filter_map(|point| Some(point.rate?.to_string())));
-    let is_quickstart = is_quickstart(name, plan);
     if is_quickstart {
         option("server", plan.target.strip_prefix("private:").unwrap_or("auto").to_owned());
     } else {
@@ -31,7 +27,7 @@ pub fn run(name: &str, plan: &RunPlan, parameters_of: Parameters) -> String {
     if !rates.is_empty() {
         option("rate", rates);
     }
-    if plan.points.iter().any(|point| point.rate.is_some()) && plan.arrivals == Spread::Constant {
+    if plan.points.iter().any(|point| point.rate.is_some()) && plan.arrivals == ArrivalSpread::Constant {
         option("arrivals", "constant".to_owned());
     }
     if plan.warmup_seconds > 0.0 && !is_quickstart {
@@ -65,7 +61,7 @@ pub fn run(name: &str, plan: &RunPlan, parameters_of: Parameters) -> String {
         words.push("--check".to_owned());
     }
     let command =
-        if is_quickstart { vec![QUICKSTART.to_owned()] } else { vec!["run".to_owned(), operand(&plan.workload)] };
+        if is_quickstart { vec!["quickstart".to_owned()] } else { vec!["run".to_owned(), operand(&plan.workload)] };
     words.splice(1..1, command);
     words.join(" ")
 }
@@ -89,16 +85,6 @@ fn operand(text: &str) -> String {
     if text.starts_with('-') { shell_word(&format!("./{text}")) } else { shell_word(text) }
 }
 
-/// A recording of `plimsoll run` may have the same name, but not the same plan.
-fn is_quickstart(name: &str, plan: &RunPlan) -> bool {
-    let params: Vec<&str> = plan.params.keys().map(String::as_str).collect();
-    name == QUICKSTART && params == ["table_size", "tables"] && plan.report_interval_seconds == 0 && is_private(plan)
-}
-
-fn is_private(plan: &RunPlan) -> bool {
-    plan.target == "private" || plan.target.starts_with("private:")
-}
-
 /// Of a lab; its plan need not be where it was.
 pub fn lab(plan: &LabPlan) -> String {
     let mut words = vec![format!("plimsoll lab {}", operand(&plan.file))];
@@ -110,20 +96,19 @@ pub fn lab(plan: &LabPlan) -> String {
 }
 
 /// Of a storage evaluation, from the plan of its manifest. That of a single test is not all there.
-pub fn storage(plan: &Value) -> String {
-    let directory = operand(plan["directory"].as_str().unwrap_or_default());
-    let mut words = vec![format!("plimsoll io {directory}")];
-    let suite = plan["suite"].as_str().unwrap_or_default();
-    if suite == "test" {
+pub fn storage(plan: &StoragePlan) -> String {
+    // What is not UTF-8 is shown, and means another directory.
+    let mut words = vec![format!("plimsoll io {}", operand(&plan.directory.to_string_lossy()))];
+    if plan.suite == "test" {
         words.push("--test …".to_owned());
     } else {
-        words.push(option("suite", suite));
+        words.push(option("suite", &plan.suite));
     }
-    let probes = listed(plan["probes"].as_array().into_iter().flatten().filter_map(Value::as_u64));
+    let probes = listed(plan.probes.iter());
     words.extend((!probes.is_empty()).then(|| option("probes", &probes)));
-    words.extend(plan["data_bytes"].as_u64().map(|bytes| format!("--size {bytes}")));
-    words.extend(plan["window_seconds"].as_f64().map(|seconds| format!("--time {seconds}s")));
-    words.extend(plan["seed"].as_u64().map(|seed| format!("--seed {seed}")));
+    words.extend(plan.data_bytes.map(|bytes| format!("--size {bytes}")));
+    words.extend(plan.window_seconds.map(|seconds| format!("--time {seconds}s")));
+    words.push(format!("--seed {}", plan.seed));
     words.join(" ")
 }
 
@@ -138,13 +123,12 @@ fn listed<T: ToString>(values: impl Iterator<Item = T>) -> String {
 mod tests {
     use super::*;
 
-    use plimsoll_plan::points::LoadPoint;
-    use serde_json::json;
+    use plimsoll_model::LoadPoint;
     use std::process::Command;
 
     /// As if these were the parameters of a workload, and there were no others.
-    fn of(name: &str, plan: &RunPlan) -> String {
-        run(name, plan, |workload| match workload {
+    fn of(plan: &RunPlan, is_quickstart: bool) -> String {
+        run(plan, is_quickstart, |workload| match workload {
             "oltp_read_write" => vec!["tables", "table-size", "mysql-storage-engine"],
             _ => Vec::new(),
         })
@@ -158,7 +142,7 @@ mod tests {
                 .into(),
             target: target.to_owned(),
             points: [1, 8].map(|connections| LoadPoint { connections, rate: None }).to_vec(),
-            arrivals: Spread::Poisson,
+            arrivals: ArrivalSpread::Poisson,
             warmup_seconds: 2.0,
             measure: Measure::Seconds(10.0),
             seed: 7,
@@ -174,14 +158,14 @@ mod tests {
 
     #[test]
     fn a_run_is_repeated_with_what_was_asked() {
-        let line = of("first", &plan("mysql://u@h/db?socket=/tmp/my sock"));
+        let line = of(&plan("mysql://u@h/db?socket=/tmp/my sock"), false);
         assert_eq!(
             line,
             "plimsoll run oltp_read_write --target 'mysql://u@h/db?socket=/tmp/my sock' --connections 1,8 --warmup 2s \
              --time 10s --protocol prepared --seed 7 --table-size 100 --tables 4"
         );
         let odd = RunPlan { outage_limit_seconds: 5.0, ignore_errors: vec![1062, 1213], ..plan("private:mysql") };
-        let line = of("quickstart", &odd);
+        let line = of(&odd, false);
         assert!(
             line.starts_with("plimsoll run ") && line.contains("--outage-limit 5s --ignore-errors 1062,1213"),
             "{line}"
@@ -190,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_quickstart_is_a_quickstart() {
-        let line = of("quickstart", &RunPlan { report_interval_seconds: 0, ..plan("private:mysql") });
+        let line = of(&RunPlan { report_interval_seconds: 0, ..plan("private:mysql") }, true);
         assert_eq!(line, "plimsoll quickstart --server mysql --connections 1,8 --time 10s --table-size 100");
     }
 
@@ -216,17 +200,23 @@ mod tests {
                 true => vec![format!("--{name}={evil}")],
                 false => vec![format!("--{name}"), evil.to_owned()],
             };
-            let found = words(&of("first", &of_run));
+            let found = words(&of(&of_run, false));
             for name in ["target", "protocol", "mysql-storage-engine"] {
                 assert!(found.windows(expected(name).len()).any(|words| words == expected(name)), "{name}: {found:?}");
             }
             let options = found.iter().filter(|word| word.starts_with("--")).count();
             assert_eq!(options, 9, "nothing else is an option: {found:?}");
-            let found = words(&storage(&json!({ "directory": evil, "suite": evil, "probes": [evil, 3, 4] })));
+            let of_io = StoragePlan {
+                directory: evil.into(),
+                suite: evil.to_owned(),
+                probes: vec![3, 4],
+                ..StoragePlan::default()
+            };
+            let found = words(&storage(&of_io));
             let operand = if evil.starts_with('-') { format!("./{evil}") } else { evil.to_owned() };
             assert_eq!(found[..2], ["io".to_owned(), operand], "{found:?}");
             assert!(found.windows(expected("suite").len()).any(|words| words == expected("suite")), "{found:?}");
-            assert_eq!(found[found.len() - 2..], ["--probes", "3,4"]);
+            assert_eq!(found[found.len() - 4..], ["--probes", "3,4", "--seed", "0"]);
         }
     }
 
@@ -235,9 +225,9 @@ mod tests {
         for evil in ["x; touch /tmp/x", "$(id)", "allow-commands", "warehouses", "tables=1 --target x", ""] {
             let mut forged = plan("private");
             forged.params.insert(evil.to_owned(), "1".to_owned());
-            assert_eq!(of("first", &forged), of("first", &plan("private")), "{evil}");
+            assert_eq!(of(&forged, false), of(&plan("private"), false), "{evil}");
             let unknown = RunPlan { workload: evil.to_owned(), ..forged };
-            let found = words(&of("first", &unknown));
+            let found = words(&of(&unknown, false));
             assert_eq!(found[..2], ["run", evil]);
             assert!(!found.iter().any(|word| word.starts_with("--table")), "{found:?}");
         }

@@ -2,10 +2,11 @@
 
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_plan::lab::TrialPlan;
+use plimsoll_record::event::{Happening, RecordedEvent};
 use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_schedule::{EndedTrial, Prospect, Prospects, Schedule};
 
-/// Tells the schedule of the trials that came to their end, up to the first that it did not ask for.
+/// Tells the schedule of the trials that were completed, up to the first that it did not ask for.
 pub fn replayed(whole: &[&TrialView], schedule: &mut dyn Schedule) -> Vec<EndedTrial> {
     let mut ended = Vec::new();
     for recorded in whole {
@@ -20,14 +21,14 @@ pub fn replayed(whole: &[&TrialView], schedule: &mut dyn Schedule) -> Vec<EndedT
 
 /// What was known of the rungs before they were tried, as the lab wrote it down when it began.
 pub fn prospects(view: &RecordingView) -> Prospects {
-    let rungs = view.events.iter().filter(|event| event.kind == "rung_left_out");
-    let prospect = |detail: &serde_json::Value| {
-        let text = |key: &str| detail[key].as_str().map(str::to_owned);
-        let why = text("why")?;
-        let prospect = if detail["removed"] == true { Prospect::Removed(why) } else { Prospect::Unsafe(why) };
-        Some(((text("variant")?, text("rung")?), prospect))
+    let prospect = |event: &RecordedEvent| match &event.what {
+        Happening::RungLeftOut { variant, rung, removed, why } => {
+            let prospect = if *removed { Prospect::Removed(why.clone()) } else { Prospect::Unsafe(why.clone()) };
+            Some(((variant.clone(), rung.clone()), prospect))
+        }
+        _ => None,
     };
-    rungs.filter_map(|event| prospect(&event.detail)).collect()
+    view.events.iter().filter_map(prospect).collect()
 }
 
 /// Whether a trial came to its end by itself.

@@ -1,11 +1,10 @@
 //! A run: its summary, or what can be summed up of one that has none.
 
-use crate::AnalysisError;
 use crate::found::Found;
-use crate::repeat::Parameters;
-use crate::{repeat, trial, unfinished};
+use crate::{trial, unfinished};
 use plimsoll_measures::{caveats, scaling};
 use plimsoll_model::Flavour;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
 use plimsoll_plan::RunPlan;
@@ -16,21 +15,8 @@ use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_report::subject::{Subject, Trial};
 use std::collections::BTreeSet;
 
-/// What was recorded of a run, and its load points.
-///
-/// # Errors
-/// [`AnalysisError::Refused`] if there is neither a summary nor a plan.
-pub fn found(
-    view: &RecordingView,
-    plan: Option<&RunPlan>,
-    parameters_of: Parameters,
-) -> Result<(Found, Vec<Trial>), AnalysisError> {
-    if plan.is_none() && view.summary.is_none() {
-        return Err(AnalysisError::Refused(format!(
-            "{} cannot be reported: its manifest has the plan of another version of Plimsoll, and no summary is there",
-            view.directory.display()
-        )));
-    }
+/// What was recorded of a run, and its load points; `how_to_repeat` is the command line that does it again.
+pub fn found(view: &RecordingView, plan: &RunPlan, how_to_repeat: String) -> (Found, Vec<Trial>) {
     let mut missing = if view.being_written { Vec::new() } else { missing(view, plan) };
     let points = points(view, plan, &mut missing);
     let trials = points
@@ -46,16 +32,15 @@ pub fn found(
         subject: Subject::Run(Box::new(summary)),
         state: state(view, plan),
         missing,
-        how_to_repeat: plan.map(|plan| repeat::run(&view.manifest.name, plan, parameters_of)).unwrap_or_default(),
+        how_to_repeat,
     };
-    Ok((found, trials))
+    (found, trials)
 }
 
 /// The trials that count, by their places, and what each measured: those that the summary has are its first. Of a load
 /// point that was measured again, the summary has the one that counts; where there is no summary, the last does.
-fn points(view: &RecordingView, plan: Option<&RunPlan>, missing: &mut Vec<String>) -> Vec<(usize, Option<Point>)> {
+fn points(view: &RecordingView, plan: &RunPlan, missing: &mut Vec<String>) -> Vec<(usize, Option<Point>)> {
     let summed = view.summary.as_ref().map_or(&[][..], |summary| &summary.points);
-    let loops = plan.map_or(1, |plan| plan.loops);
     let by_index = |index: u32| view.trials.iter().position(|trial| trial.facts.index == index);
     let of_summary = summed.iter().enumerate().filter_map(|(place, point)| {
         let place = point.trial.map_or(Some(place), by_index).filter(|place| *place < view.trials.len())?;
@@ -72,14 +57,14 @@ fn points(view: &RecordingView, plan: Option<&RunPlan>, missing: &mut Vec<String
             is_of_another_round(of) && (known.contains(&other) || of.facts.round > trial.facts.round)
         };
         if !known.contains(&place) && !view.trials.iter().enumerate().any(counts_instead) {
-            points.push((place, trial::readable(unfinished::point(trial, loops), missing)));
+            points.push((place, trial::readable(unfinished::point(trial, plan.loops), missing)));
         }
     }
     points
 }
 
 /// How a load point ended. Only the last one can have been cut short.
-fn end(view: &RecordingView, place: usize) -> trial::End {
+fn end(view: &RecordingView, place: usize) -> trial::TrialEnd {
     if place + 1 < view.trials.len() {
         return (TrialStatus::Done, None);
     }
@@ -95,8 +80,7 @@ fn end(view: &RecordingView, place: usize) -> trial::End {
 fn summed_up(view: &RecordingView, points: Vec<Point>) -> Summary {
     let variables = view.trials.last().map(trial::effective).unwrap_or_default();
     let version = variables.get("version").cloned().unwrap_or_default();
-    let facts = view.trials.first().map(|trial| &trial.facts.parameters);
-    let params = facts.and_then(|facts| facts["params"].as_object());
+    let load = view.trials.first().and_then(|trial| trial.facts.load());
     let mut totals = Totals::default();
     for interval in view.trials.iter().flat_map(|trial| &trial.intervals) {
         totals.statements += interval.sent;
@@ -104,8 +88,8 @@ fn summed_up(view: &RecordingView, points: Vec<Point>) -> Summary {
     let told = points.iter().flat_map(caveats::of_point).collect();
     Summary {
         schema_version: SCHEMA_VERSION,
-        workload: facts.and_then(|facts| facts["workload"].as_str()).unwrap_or_default().to_owned(),
-        params: params.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        workload: load.map(|load| load.workload.clone()).unwrap_or_default(),
+        params: load.map(|load| load.params.clone()).unwrap_or_default(),
         target: TargetFacts {
             flavour: Flavour::from_version_text(&version),
             version,
@@ -124,16 +108,16 @@ fn summed_up(view: &RecordingView, points: Vec<Point>) -> Summary {
 }
 
 /// `still running: load point 2 of 7`.
-fn state(view: &RecordingView, plan: Option<&RunPlan>) -> Option<String> {
-    let of = plan.map(|plan| format!(" of {}", plan.points.len())).unwrap_or_default();
+fn state(view: &RecordingView, plan: &RunPlan) -> Option<String> {
+    let of = plan.points.len();
     view.being_written.then(|| match view.trials.len() {
         0 => "still running: no load point has begun".to_owned(),
-        begun => format!("still running: load point {begun}{of}"),
+        begun => format!("still running: load point {begun} of {of}"),
     })
 }
 
 /// What the plan asked for and is not there.
-fn missing(view: &RecordingView, plan: Option<&RunPlan>) -> Vec<String> {
+fn missing(view: &RecordingView, plan: &RunPlan) -> Vec<String> {
     let mut missing = Vec::new();
     if view.summary.is_none() {
         missing.push(
@@ -143,12 +127,11 @@ fn missing(view: &RecordingView, plan: Option<&RunPlan>) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let Some(plan) = plan else { return missing };
     if view.manifest.status != Status::Done {
         missing.extend(view.trials.last().and_then(|trial| cut(trial, plan)));
     }
     let begun = view.trials.iter().filter(|trial| trial.facts.round == 1).count();
-    let not_run: Vec<String> = plan.points.iter().skip(begun).map(unfinished::in_words).collect();
+    let not_run: Vec<String> = plan.points.iter().skip(begun).map(LoadPoint::to_string).collect();
     match not_run.as_slice() {
         [] => {}
         [only] => missing.push(format!("One load point was not run: {only}")),
@@ -160,7 +143,7 @@ fn missing(view: &RecordingView, plan: Option<&RunPlan>) -> Vec<String> {
 /// In which second the last load point ended.
 fn cut(trial: &TrialView, plan: &RunPlan) -> Option<String> {
     let Measure::Seconds(wanted) = plan.measure else {
-        return Some(format!("{} ended before all its transactions", unfinished::in_words(&unfinished::asked(trial))));
+        return Some(format!("{} ended before all its transactions", unfinished::asked(trial)));
     };
     unfinished::ended_in(trial, wanted)
 }

@@ -1,7 +1,8 @@
 //! What the load points of each variant of a lab tell together.
 
+use plimsoll_model::Metric;
 use plimsoll_model::lab::{Cell, LabSummary};
-use plimsoll_model::scaling::{Sample, Scaling};
+use plimsoll_model::scaling::{Scaling, ScalingSample};
 use plimsoll_report::subject::Subject;
 use plimsoll_stats::scaling::scaling;
 
@@ -23,12 +24,12 @@ fn of_variant(summary: &LabSummary, variant: &str) -> Option<Scaling> {
     let orders = cells.iter().any(|cell| cell.nopm.is_some());
     let sample = |cell: &&Cell| {
         let throughput = if orders { &cell.nopm } else { &cell.transactions_per_second };
-        Some(Sample { load: cell.connections as f64, throughput: throughput.clone()? })
+        Some(ScalingSample { load: cell.load.connections as f64, throughput: throughput.clone()? })
     };
-    let samples: Vec<Sample> = cells.iter().filter_map(sample).collect();
-    let mut loads: Vec<usize> = cells.iter().map(|cell| cell.connections).collect();
+    let samples: Vec<ScalingSample> = cells.iter().filter_map(sample).collect();
+    let mut loads: Vec<usize> = cells.iter().map(|cell| cell.load.connections).collect();
     loads.sort_unstable();
     loads.dedup();
-    let is_swept = loads.len() >= LEAST_LOADS && cells.iter().all(|cell| cell.rate_offered.is_none());
-    is_swept.then(|| scaling(if orders { "nopm" } else { "transactions_per_second" }, &samples))
+    let is_swept = loads.len() >= LEAST_LOADS && cells.iter().all(|cell| cell.load.rate.is_none());
+    is_swept.then(|| scaling(if orders { Metric::Nopm } else { Metric::TransactionsPerSecond }, &samples))
 }

@@ -5,19 +5,14 @@ use crate::repeat;
 use plimsoll_host::facts::StorageFacts;
 use plimsoll_model::Caveat;
 use plimsoll_model::io::{DeviceFacts, IoSummary, SCHEMA_VERSION};
+use plimsoll_plan::StoragePlan;
 use plimsoll_record::read::RecordingView;
 use plimsoll_report::subject::Subject;
 
-/// Whether it was recorded by `plimsoll io`.
-pub fn is_of(view: &RecordingView) -> bool {
-    view.io.is_some() || view.manifest.plan["command"] == "io"
-}
-
 /// What was recorded of it. The measurements of one that was cut short are not summed up again: the sheet stands on all
 /// of them.
-pub fn found(view: &RecordingView) -> Found {
-    let plan = &view.manifest.plan;
-    let steps = plan["steps"].as_array().map_or(0, Vec::len);
+pub fn found(view: &RecordingView, plan: &StoragePlan) -> Found {
+    let steps = plan.steps.len();
     let begun = view.trials.len();
     let missing = match &view.io {
         None if !view.being_written => vec![format!(
@@ -31,7 +26,7 @@ pub fn found(view: &RecordingView) -> Found {
     };
     Found {
         title: view.manifest.name.clone(),
-        subject: Subject::Storage(Box::new(view.io.clone().unwrap_or_else(|| unfinished(view)))),
+        subject: Subject::Storage(Box::new(view.io.clone().unwrap_or_else(|| unfinished(view, plan)))),
         state: view.being_written.then(|| format!("still running: measurement {begun} of {steps}")),
         missing,
         how_to_repeat: repeat::storage(plan),
@@ -39,21 +34,19 @@ pub fn found(view: &RecordingView) -> Found {
 }
 
 /// The summary of one that left none: what it was of.
-fn unfinished(view: &RecordingView) -> IoSummary {
-    let plan = &view.manifest.plan;
-    let text = |key: &str| plan[key].as_str().unwrap_or_default().to_owned();
-    let storage = serde_json::from_value::<StorageFacts>(view.manifest.host["storage"].clone()).ok();
+fn unfinished(view: &RecordingView, plan: &StoragePlan) -> IoSummary {
+    let storage = view.manifest.host.storage.clone();
     IoSummary {
         schema_version: SCHEMA_VERSION,
-        directory: text("directory"),
-        suite: text("suite"),
+        directory: plan.directory.display().to_string(),
+        suite: plan.suite.clone(),
         seed: view.manifest.seed,
         device: storage.map(device).unwrap_or_default(),
         probes: Vec::new(),
         sheet: Vec::new(),
         validation: Vec::new(),
         published: Vec::new(),
-        caveats: vec![Caveat::new("cut_short", "it was not done to its end: run it again for a sheet")],
+        caveats: vec![Caveat::new("cut_short", "it did not finish: run it again for a sheet")],
         recording: None,
         interrupted: true,
     }

@@ -9,10 +9,11 @@ use plimsoll_model::{Caveat, Flavour};
 use plimsoll_plan::knowledge;
 use plimsoll_plan::knowledge::durability::durability;
 use plimsoll_plan::knowledge::value::in_effect;
+use plimsoll_plan::lab::TrialPlan;
 use plimsoll_record::read::TrialView;
-use plimsoll_record::{RecordError, Setting};
+use plimsoll_record::{RecordError, RecordedSetting};
 use plimsoll_report::SettingRow;
-use plimsoll_report::subject::{Durable, Series, Trial};
+use plimsoll_report::subject::{DurableSetting, Series, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What limited a trial, of a run or of a lab; none if it did not come to be measured, or cannot be read.
@@ -63,12 +64,12 @@ pub fn judge(trial: &TrialView, point: &Point) -> Judged {
 }
 
 /// How a trial ended, and why if it is not done.
-pub(super) type End = (TrialStatus, Option<String>);
+pub(super) type TrialEnd = (TrialStatus, Option<String>);
 
 /// What was read of histograms; where that failed nothing, and why is `missing`.
 pub(super) fn readable<T>(found: Result<Option<T>, RecordError>, missing: &mut Vec<String>) -> Option<T> {
     found.unwrap_or_else(|error| {
-        let why = format!("{error}: what the histograms of this trial tell is left out");
+        let why = format!("{error}: what the histograms of this trial show is left out");
         if !missing.contains(&why) {
             missing.push(why);
         }
@@ -78,8 +79,9 @@ pub(super) fn readable<T>(found: Result<Option<T>, RecordError>, missing: &mut V
 
 /// The trial with everything that a report shows of it. `point` is what it measured; what cannot be read is told to
 /// `missing`.
-pub(super) fn trial(view: &TrialView, point: Option<Point>, (status, why): End, missing: &mut Vec<String>) -> Trial {
-    let asked = unfinished::asked(view);
+pub(super) fn trial(view: &TrialView, point: Option<Point>, end: TrialEnd, missing: &mut Vec<String>) -> Trial {
+    let (status, why) = end;
+    let load = view.facts.load();
     let judged = point.as_ref().map(|point| judge(view, point));
     let (diagnosis, cost, storage, found) = match judged {
         Some(judged) => (Some(judged.diagnosis), judged.cost, judged.storage, judged.caveats),
@@ -93,11 +95,10 @@ pub(super) fn trial(view: &TrialView, point: Option<Point>, (status, why): End, 
         index: view.facts.index,
         variant: view.facts.variant.clone(),
         base: base(view).to_owned(),
-        workload: view.facts.parameters["workload"].as_str().unwrap_or_default().to_owned(),
+        workload: load.map(|load| load.workload.clone()).unwrap_or_default(),
         parameters: parameters(view),
-        cpus: view.facts.parameters["trial"]["variant"]["cpus"].as_array().map(Vec::len),
-        connections: asked.connections,
-        rate_offered: asked.rate,
+        cpus: planned(view).and_then(|trial| trial.variant.cpus.as_ref()).map(Vec::len),
+        load: unfinished::asked(view),
         round: view.facts.round,
         status,
         why,
@@ -111,7 +112,7 @@ pub(super) fn trial(view: &TrialView, point: Option<Point>, (status, why): End, 
         phases: outcome.map_or_else(|| phases(view), |outcome| outcome.phases.clone()),
         restored: outcome.and_then(|outcome| outcome.restored.clone()),
         recovery_seconds: outcome.and_then(|outcome| Some(outcome.recovery.as_ref()?.seconds)),
-        proofs: outcome.map(|outcome| outcome.proofs.clone()).unwrap_or_default(),
+        verifications: outcome.map(|outcome| outcome.verifications.clone()).unwrap_or_default(),
         settings: settings(view),
         durability: durable(view),
         series: series(view),
@@ -119,20 +120,25 @@ pub(super) fn trial(view: &TrialView, point: Option<Point>, (status, why): End, 
 }
 
 fn parameters(view: &TrialView) -> BTreeMap<String, String> {
-    let params = view.facts.parameters["params"].as_object().into_iter().flatten();
+    let params = view.facts.load().into_iter().flat_map(|load| &load.params);
     params.map(|(name, value)| (name.clone(), asked::shown(value))).collect()
+}
+
+/// The trial of a lab as it was planned.
+fn planned(view: &TrialView) -> Option<&TrialPlan> {
+    view.facts.load()?.trial.as_ref()
 }
 
 /// The variant of the plan that a trial belongs to: `fc` of `fc/pool-6g/with`.
 pub(super) fn base(view: &TrialView) -> &str {
-    view.facts.parameters["trial"]["variant"]["name"].as_str().unwrap_or(&view.facts.variant)
+    planned(view).map_or(&view.facts.variant, |trial| &trial.variant.name)
 }
 
 /// How a trial of a lab ended; one without an outcome was under way when the recording ends.
-pub(super) fn end(outcome: Option<&TrialOutcome>) -> End {
+pub(super) fn end(outcome: Option<&TrialOutcome>) -> TrialEnd {
     match outcome {
         Some(outcome) => (outcome.status, outcome.why.clone()),
-        None => (TrialStatus::Interrupted, Some("the recording ends in the midst of it".to_owned())),
+        None => (TrialStatus::Interrupted, Some("the recording ends in the middle of it".to_owned())),
     }
 }
 
@@ -161,12 +167,12 @@ fn series(view: &TrialView) -> Series {
 
 /// Values of the running server by name.
 pub(super) fn effective(view: &TrialView) -> BTreeMap<String, String> {
-    let value = |(name, setting): (&String, &Setting)| Some((name.clone(), setting.effective.clone()?));
+    let value = |(name, setting): (&String, &RecordedSetting)| Some((name.clone(), setting.effective.clone()?));
     view.settings.iter().filter_map(value).collect()
 }
 
 /// Settings that decide what a commit survives, and what their values cost.
-fn durable(view: &TrialView) -> BTreeMap<String, Durable> {
+fn durable(view: &TrialView) -> BTreeMap<String, DurableSetting> {
     let variables = effective(view);
     let flavour = Flavour::from_version_text(variables.get("version").map_or("", String::as_str));
     let mut costly = knowledge::risks_by_variable(&variables, flavour);
@@ -176,7 +182,7 @@ fn durable(view: &TrialView) -> BTreeMap<String, Durable> {
     names
         .into_iter()
         .map(|name| {
-            let durable = Durable { value: value(&name), risks: costly.remove(&name).unwrap_or_default() };
+            let durable = DurableSetting { value: value(&name), risks: costly.remove(&name).unwrap_or_default() };
             (name, durable)
         })
         .collect()
@@ -185,8 +191,9 @@ fn durable(view: &TrialView) -> BTreeMap<String, Durable> {
 /// Settings that somebody asked for, and those that decide what a commit survives.
 fn settings(view: &TrialView) -> Vec<SettingRow> {
     let durable = durability(&effective(view));
-    let shown = |(name, setting): &(&String, &Setting)| setting.requested.is_some() || durable.contains_key(*name);
-    let row = |(name, setting): (&String, &Setting)| SettingRow {
+    let shown =
+        |(name, setting): &(&String, &RecordedSetting)| setting.requested.is_some() || durable.contains_key(*name);
+    let row = |(name, setting): (&String, &RecordedSetting)| SettingRow {
         name: name.clone(),
         requested: setting.requested.clone(),
         effective: setting.effective.clone(),
@@ -202,6 +209,5 @@ fn settings(view: &TrialView) -> Vec<SettingRow> {
 
 /// Threads of the load generator.
 fn loops(trial: &TrialView) -> usize {
-    let asked = trial.facts.parameters["trial"]["variant"]["load"]["loops"].as_u64();
-    asked.and_then(|loops| usize::try_from(loops).ok()).unwrap_or(1)
+    planned(trial).map_or(1, |trial| trial.variant.load.loops)
 }

@@ -3,13 +3,15 @@
 //! The seconds are counted again as they were when they came, so that a sum of what is left is the same as that of a
 //! window that was as short.
 
+use plimsoll_load::source::Spent;
 use plimsoll_load::tally::{Counters, Names, Tally};
 use plimsoll_measures::estimates::{Around, Seconds};
-use plimsoll_measures::summarise::{self, Edge, Measured};
+use plimsoll_measures::summarise::{self, Edge, MeasuredPoint};
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::summary::{Counts, Point, ServerCost};
 use plimsoll_model::total;
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_record::RecordError;
 use plimsoll_record::read::TrialView;
 use std::collections::BTreeMap;
@@ -44,7 +46,7 @@ pub fn point(trial: &TrialView, loops: usize) -> Result<Option<Point>, RecordErr
     let asked = asked(trial);
     let mut point = summarise::point(
         whole.as_ref(),
-        &Measured {
+        &MeasuredPoint {
             point: asked,
             loops,
             names: &names,
@@ -64,21 +66,12 @@ pub fn point(trial: &TrialView, loops: usize) -> Result<Option<Point>, RecordErr
 
 /// Connections and rate that were asked for.
 pub fn asked(trial: &TrialView) -> LoadPoint {
-    let point = &trial.facts.parameters["point"];
-    let connections = point["connections"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-    LoadPoint { connections, rate: point["rate"].as_f64() }
-}
-
-/// `64 connections`, `64 connections at 500 arrivals per second`.
-pub fn in_words(point: &LoadPoint) -> String {
-    let plural = if point.connections == 1 { "" } else { "s" };
-    let rate = point.rate.map(|rate| format!(" at {rate} arrivals per second")).unwrap_or_default();
-    format!("{} connection{plural}{rate}", point.connections)
+    trial.facts.load().map(|load| load.point).unwrap_or_default()
 }
 
 /// In which second a trial ended that was to measure `wanted` seconds; none if it measured them all.
 pub fn ended_in(trial: &TrialView, wanted: f64) -> Option<String> {
-    let what = in_words(&asked(trial));
+    let what = asked(trial);
     let Some(window) = window(trial) else {
         return Some(match trial.intervals.last() {
             Some(last) => {
@@ -98,22 +91,18 @@ fn seconds(ns: u64) -> f64 {
 
 /// What a point has that its tally does not tell.
 fn complete(point: &mut Point, seconds: &Seconds, trial: &TrialView, measured: &[&Interval]) {
-    let mean = |path: &str| seconds.mean(path).map(|estimate| estimate.value);
+    let mean = |metric| seconds.mean(metric).map(|estimate| estimate.value);
     point.retries = total(measured.iter().map(|interval| interval.retries));
-    point.client.process_cpu_us_per_query = mean("client.process_cpu_us_per_query");
-    point.server = mean("server.cpus_busy").map(|cpus_busy| ServerCost {
-        cpu_us_per_query: mean("server.cpu_us_per_query"),
-        cpu_us_per_transaction: mean("server.cpu_us_per_transaction"),
+    point.client.process_cpu_us_per_query = mean(Metric::ClientProcessCpuUsPerQuery);
+    point.server = mean(Metric::ServerCpusBusy).map(|cpus_busy| ServerCost {
+        cpu_us_per_query: mean(Metric::ServerCpuUsPerQuery),
+        cpu_us_per_transaction: mean(Metric::ServerCpuUsPerTransaction),
         cpus_busy: Some(cpus_busy),
-        read_bytes_per_query: mean("server.read_bytes_per_query"),
-        written_bytes_per_query: mean("server.written_bytes_per_query"),
+        read_bytes_per_query: mean(Metric::ServerReadBytesPerQuery),
+        written_bytes_per_query: mean(Metric::ServerWrittenBytesPerQuery),
         resident_bytes: trial.server.last().map(|sample| sample.resident_bytes),
         ..ServerCost::default()
     });
-    if let Some(host) = &mut point.host {
-        // Of the machine that was measured, not of the one that reads.
-        host.cpus = trial.host.first().map_or(0, |sample| sample.cores.len());
-    }
 }
 
 /// The seconds of a window as they are counted again, one in memory at a time.
@@ -206,8 +195,8 @@ fn tally(interval: &Interval, names: &Names) -> Tally {
 fn edge(trial: &TrialView, t_ns: u64) -> Option<Edge> {
     let client = near(&trial.host, t_ns, |sample| sample.t_ns)?.client.as_ref()?;
     let server: Option<&ServerSample> = near(&trial.server, t_ns, |sample| sample.t_ns);
-    let process_cpu = Duration::from_micros(client.cpu_user_us.saturating_add(client.cpu_system_us));
-    Some(Edge { process_cpu, server: server.copied(), ..Edge::default() })
+    let cpu = Duration::from_micros(client.cpu_user_us.saturating_add(client.cpu_system_us));
+    Some(Edge { spent: Some(Spent { cpu, waited: None }), server: server.copied(), ..Edge::default() })
 }
 
 /// The sample that was taken at this moment.

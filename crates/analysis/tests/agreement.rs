@@ -2,25 +2,28 @@
 
 use jiff::{SignedDuration, Timestamp};
 use plimsoll_analysis::compare::{Compared, compare};
+use plimsoll_host::facts::HostFacts;
 use plimsoll_measures::lab::summary;
 use plimsoll_model::Estimate;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::comparison::{Comparison, Design, Row, Verdict};
 use plimsoll_model::lab::LabSummary;
 use plimsoll_plan::LabPlan;
+use plimsoll_plan::Plan;
 use plimsoll_plan::lab::{Order, TrialPlan};
-use plimsoll_plan::points::LoadPoint;
+use plimsoll_record::{LoadParameters, Parameters};
 use plimsoll_record::{Manifest, Recording, Status, TrialFacts};
 use plimsoll_schedule::{EndedTrial, Prospects};
 use plimsoll_testkit::servers;
 use plimsoll_testkit::simulated::*;
-use serde_json::json;
 
 /// What both say of the same trials, `other` against `base`.
 fn both(plan: &LabPlan, all: &[EndedTrial], equivalence: Option<f64>) -> (LabSummary, Comparison) {
     let home = servers::home();
     let start: Timestamp = "2026-11-21T19:30:00Z".parse().unwrap();
-    let manifest =
-        Manifest::new("simulated", "0.1.0", start, 1, serde_json::to_value(plan).unwrap(), json!({"cpus": 2}));
+    let asked = Plan::Lab(Box::new(plan.clone()));
+    let host = HostFacts { cpus: 2, ..HostFacts::default() };
+    let manifest = Manifest::new("simulated", "0.1.0", start, asked, host);
     let mut recording = Recording::create(home.path(), manifest).unwrap();
     for EndedTrial { trial, outcome } in all {
         let facts = TrialFacts {
@@ -29,7 +32,11 @@ fn both(plan: &LabPlan, all: &[EndedTrial], equivalence: Option<f64>) -> (LabSum
             point: trial.point.label(),
             round: trial.round,
             started: start + SignedDuration::from_secs(20 * i64::from(trial.index)),
-            parameters: json!({"workload": "tpcc", "params": {}, "point": trial.point}),
+            parameters: Parameters::Load(Box::new(LoadParameters {
+                workload: "tpcc".to_owned(),
+                point: trial.point,
+                ..LoadParameters::default()
+            })),
         };
         recording.trial(&facts).unwrap().outcome(outcome).unwrap();
     }
@@ -62,7 +69,7 @@ fn same(a: &Estimate, b: &Estimate) {
 
 #[track_caller]
 fn same_row(a: &Row, b: &Row) {
-    assert_eq!((a.connections, a.metric, a.verdict), (b.connections, b.metric, b.verdict));
+    assert_eq!((a.load, a.metric, a.verdict), (b.load, b.metric, b.verdict));
     assert_eq!(a.pairs_needed, b.pairs_needed);
     near(Some(a.a), Some(b.a));
     near(Some(a.b), Some(b.b));
@@ -79,7 +86,7 @@ fn agree(plan: &LabPlan, all: &[EndedTrial]) -> Verdict {
     same(of_lab.floor.as_ref().unwrap(), compared.a.noise_floor.as_ref().unwrap());
     same_row(&of_lab.rows[0], &compared.headline);
     for row in &compared.rows {
-        let known = |of: &&Row| (of.connections, of.metric) == (row.connections, row.metric);
+        let known = |of: &&Row| (of.load, of.metric) == (row.load, row.metric);
         same_row(of_lab.rows.iter().find(known).expect("the lab has it as well"), row);
     }
     compared.headline.verdict
@@ -87,7 +94,7 @@ fn agree(plan: &LabPlan, all: &[EndedTrial]) -> Verdict {
 
 #[test]
 fn a_lab_and_a_comparison_of_its_variants_agree() {
-    let points = [CLOSED, LoadPoint { connections: 32, rate: None }];
+    let points = [CLOSED, LoadPoint::closed(32)];
     let mut verdicts = Vec::new();
     for (seed, factor, order, names) in [
         (3, 0.8, Order::Interleaved, &["base", "other"][..]),
@@ -98,7 +105,7 @@ fn a_lab_and_a_comparison_of_its_variants_agree() {
     ] {
         for points in [&points[..1], &points[..]] {
             let mut plan = plan(seed, 6, names.iter().map(|name| variant(name, points)).collect());
-            plan.procedure.order = order;
+            plan.trials.order = order;
             let server = |trial: &TrialPlan| match (trial.label.as_str(), trial.round) {
                 // One that failed takes its partner with it, in both.
                 ("other", 2) if seed == 5 => failed("the server died"),

@@ -3,12 +3,16 @@
 use hdrhistogram::Histogram;
 use jiff::Timestamp;
 use plimsoll_analysis::recorded;
+use plimsoll_host::facts::HostFacts;
+use plimsoll_model::Metric;
 use plimsoll_model::lab::{PhaseSpan, SCHEMA_VERSION, TrialOutcome, TrialStatus};
 use plimsoll_model::samples::{CpuShares, DeviceSample, HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::summary::{Counts, LatencyMs, Point, ReadWriteOther};
 use plimsoll_model::{Estimate, StatementCounts};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Published, TrialPlan, file};
+use plimsoll_plan::Plan;
+use plimsoll_plan::lab::{Printed, TrialPlan, file};
+use plimsoll_record::{LoadParameters, Parameters};
 use plimsoll_record::{Manifest, Recording, TrialFacts, TrialWriter, read};
 use plimsoll_report::render::{Format, render};
 use plimsoll_report::subject::{Recorded, Subject};
@@ -29,7 +33,7 @@ fn plan(rounds: u32, measure: u64) -> LabPlan {
     let variants: String = (1..=10).map(|n| format!("[[variant]]\nname = \"v{n}\"\n")).collect();
     let text = format!(
         "name = \"large\"\n[workload]\nkind = \"oltp_read_only\"\n[load]\nconnections = [1, 4, 16, 64]\n\
-         [procedure]\nrounds = {rounds}\nwarmup = \"{WARM_UP}s\"\nmeasure = \"{measure}s\"\n{variants}"
+         [trials]\nrounds = {rounds}\nwarmup = \"{WARM_UP}s\"\nmeasure = \"{measure}s\"\n{variants}"
     );
     file::read("large.toml", &text, None, 7, &|_| Err("there is none".to_owned())).expect("a plan")
 }
@@ -103,7 +107,12 @@ fn writer(recording: &Recording, trial: &TrialPlan) -> TrialWriter {
         point: trial.point.label(),
         round: trial.round,
         started: Timestamp::UNIX_EPOCH,
-        parameters: json!({"workload": "oltp_read_only", "point": trial.point, "trial": trial}),
+        parameters: Parameters::Load(Box::new(LoadParameters {
+            workload: "oltp_read_only".to_owned(),
+            point: trial.point,
+            trial: Some(trial.clone()),
+            ..LoadParameters::default()
+        })),
     };
     recording.trial(&facts).unwrap()
 }
@@ -115,12 +124,12 @@ fn outcome(trial: &TrialPlan, measure: u64) -> TrialOutcome {
     let rate = sum as f64 / measure as f64;
     let estimate = Estimate::new(rate, (0.9 * rate, 1.1 * rate), 0.95, 10.0, "made up".to_owned());
     let point = Point {
-        connections: trial.point.connections,
+        load: trial.point,
         seconds: measure as f64,
         transactions: sum,
         transactions_per_second: Some(rate),
         latency_ms: LatencyMs { p99: Some(9.0), ..LatencyMs::default() },
-        estimates: [("transactions_per_second".to_owned(), estimate)].into(),
+        estimates: [(Metric::TransactionsPerSecond, estimate)].into(),
         ..Point::default()
     };
     let span = |phase, t_s: u64, seconds: u64| PhaseSpan { phase, t_ns: t_s * SECOND_NS, seconds: seconds as f64 };
@@ -134,7 +143,7 @@ fn outcome(trial: &TrialPlan, measure: u64) -> TrialOutcome {
         restored: None,
         warm_up: None,
         recovery: None,
-        proofs: Vec::new(),
+        verifications: Vec::new(),
         risks: Default::default(),
         caveats: Vec::new(),
     }
@@ -142,10 +151,16 @@ fn outcome(trial: &TrialPlan, measure: u64) -> TrialOutcome {
 
 /// A recording of the plan whose writer is gone after so many trials and `seconds` of the next one.
 fn recording(home: &Path, plan: &LabPlan, (trials, seconds): (usize, u64), measure: u64) -> PathBuf {
-    let host = json!({"cpu_model": null, "cpus": 8, "memory_bytes": 1 << 30, "kernel": "Linux 6", "machine": "x86_64",
-        "os": "Some Linux", "storage": null});
-    let resolved = serde_json::to_value(plan).unwrap();
-    let manifest = Manifest::new(&plan.name, "0.1.0", Timestamp::UNIX_EPOCH, plan.seed, resolved, host);
+    let host = HostFacts {
+        cpus: 8,
+        memory_bytes: 1 << 30,
+        kernel: "Linux 6".to_owned(),
+        machine: "x86_64".to_owned(),
+        os: Some("Some Linux".to_owned()),
+        ..HostFacts::default()
+    };
+    let asked = Plan::Lab(Box::new(plan.clone()));
+    let manifest = Manifest::new(&plan.name, "0.1.0", Timestamp::UNIX_EPOCH, asked, host);
     let recording = Recording::create(home, manifest).unwrap();
     let mut schedule = plimsoll_schedule::of(plan, &Prospects::new());
     for _ in 0..trials {
@@ -175,7 +190,7 @@ fn two_hundred_trials_make_a_page_below_five_megabytes() {
     let directory = recording(home.path(), &plan, (200, 0), 20);
     let recorded = report(&directory);
     assert_eq!(recorded.trials.len(), 200);
-    assert_eq!(recorded.missing, ["lab.json is not there: what is said here was summed up again from the trials"]);
+    assert_eq!(recorded.missing, ["lab.json is not there: this page was summed up again from the trials"]);
     let document = plimsoll_report::document(&recorded);
     let page = render(&document, Format::Html).unwrap();
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
@@ -218,7 +233,7 @@ fn a_point_that_was_not_summed_up_is_counted_from_its_seconds() {
     let counted: u64 = (WARM_UP..WARM_UP + 12).map(|second| transactions(&trial, second)).sum();
     assert_eq!((point.transactions, point.seconds), (counted, 12.0));
     assert_eq!(point.transactions_per_second, Some(counted as f64 / 12.0));
-    let rate = &point.estimates["transactions_per_second"];
+    let rate = point.estimates.get(Metric::TransactionsPerSecond).expect("an estimate");
     assert!(rate.interval().is_some(), "{rate:?}");
     assert!(point.latency_ms.p50.is_some_and(|ms| (2.0..4.0).contains(&ms)), "{:?}", point.latency_ms);
     let busy = point.server.unwrap().cpus_busy.unwrap();
@@ -257,13 +272,13 @@ fn a_damaged_log_is_missing_and_the_rest_is_reported() {
 #[test]
 fn a_published_number_is_of_one_variant_at_one_load_point() {
     let home = tempfile::tempdir().unwrap();
-    let printed = |place: &str| Published {
+    let printed = |place: &str| Printed {
         metric: "transactions_per_second".to_owned(),
         value: Some(100.0),
         place: Some(place.to_owned()),
         ..serde_json::from_value(json!({"metric": "transactions_per_second", "kind": "printed"})).unwrap()
     };
-    let of = |variant: Option<&str>, connections| Published {
+    let of = |variant: Option<&str>, connections| Printed {
         variant: variant.map(str::to_owned),
         connections,
         ..printed("Table 1")
@@ -273,7 +288,7 @@ fn a_published_number_is_of_one_variant_at_one_load_point() {
     let recorded = report(&recording(home.path(), &plan, (40, 0), 5));
     let [one, no_variant, no_load] = &recorded.published[..] else { panic!("three") };
     let at = one.at.as_ref().expect("a place");
-    assert_eq!((at.variant.as_str(), at.connections, one.measured.is_some()), ("v2", 16, true));
+    assert_eq!((at.variant.as_str(), at.load.connections, one.measured.is_some()), ("v2", 16, true));
     // Which two are named depends on the order in which they ran.
     for (many, text) in [(no_variant, " (16 connections of"), (no_load, "v2 (")] {
         let why = many.unknown.as_deref().expect("a reason");

@@ -1,70 +1,70 @@
-//! Verifies what must hold of loaded data: the queries go over several connections, each of which looks at one
-//! snapshot; what they find is put together by name.
+//! Checks the invariants of loaded data: queries run over several connections, each of which sees one snapshot, and
+//! their findings are combined by name.
 
 use crate::DataError;
-use crate::client;
-use crate::dataset::{self, Marker, State};
+use crate::dataset::{self, DatasetState, Marker};
 use crate::epitaph::with_epitaph;
+use crate::ledger;
 use crate::target::OpenTarget;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::{Endpoint, Failure};
-use plimsoll_model::summary::Finding;
+use plimsoll_model::summary::InvariantFinding;
 use plimsoll_watch::{Event, Watcher};
 use plimsoll_workloads::check::{Check, Expectation, Judgement, Moment};
-use plimsoll_workloads::chosen::Chosen;
+use plimsoll_workloads::chosen::ChosenWorkload;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Connections that ask, unless told otherwise.
+/// Connections that query, unless told otherwise.
 pub const CONNECTIONS: usize = 2;
 /// A count over a large table takes a while.
 const CHECK_LIMIT: Duration = Duration::from_secs(24 * 3600);
-/// How often somebody who wants it to end is listened to.
+/// How often requests to stop are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// In which state the marker says that the data are.
+/// The state of the data, by their marker.
 ///
 /// # Errors
-/// They are still being loaded; `workload` is what to go on loading with.
+/// Loading has not finished; `workload` is the one to continue loading with.
 pub fn moment(marker: Option<&Marker>, workload: &str) -> Result<Moment, DataError> {
     match marker.map(|marker| (marker.state, &marker.family)) {
-        Some((State::Loading, family)) => Err(DataError::Refused(format!(
-            "the load of `{family}` has not ended; run `plimsoll load {workload}` again to go on with it"
+        Some((DatasetState::Loading, family)) => Err(DataError::Refused(format!(
+            "loading `{family}` has not finished; run `plimsoll load {workload}` again to continue"
         ))),
-        Some((State::Loaded, _)) => Ok(Moment::Loaded),
-        Some((State::Driven, _)) | None => Ok(Moment::Driven),
+        Some((DatasetState::Loaded, _)) => Ok(Moment::Loaded),
+        Some((DatasetState::Driven, _)) | None => Ok(Moment::Driven),
     }
 }
 
-/// What servers say where a query finds the data to be others than it takes them for, or damaged: no such database,
-/// table, column, index; a broken view; a sum out of range; errors of the storage engine; tables and indexes that are corrupt,
-/// tablespaces that are missing.
+/// Error codes which say that the data are not what the query expects, or are damaged: no such database, table, column,
+/// index; a broken view; a sum out of range; errors of the storage engine; corrupt tables and indexes; missing
+/// tablespaces.
 const SPEAKS_OF_DATA: [u16; 20] = [
     1030, 1034, 1035, 1049, 1051, 1054, 1072, 1109, 1146, 1176, 1194, 1195, 1347, 1356, 1690, 1712, 1812, 1814, 1877,
     1932,
 ];
 
-/// A query that fails is a broken invariant, with the server's words, only if those speak of the data.
+/// A failed query is a broken invariant, quoted in the server's words, only if the error is about the data.
 ///
 /// # Errors
-/// Every other failure says nothing of the data: the connection was lost, the server is full or shuts down, the right to
-/// read is missing.
+/// Every other failure says nothing about the data: the connection was lost, the server is full or shutting down, the
+/// right to read is missing.
 fn judged(judgement: &mut Judgement, failure: &Failure) -> Result<(), DataError> {
     match failure {
         Failure::Server(message) if SPEAKS_OF_DATA.contains(&message.code) => {
             judgement.failed(failure.to_string());
             Ok(())
         }
-        _ => Err(DataError::sql("looking at the tables", failure)),
+        _ => Err(DataError::sql("reading the tables", failure)),
     }
 }
 
-/// Asks and judges.
+/// Runs a check and judges the answer.
 ///
 /// # Errors
-/// If it could not be asked.
-pub fn verdict(target: &mut OpenTarget, check: &Check) -> Result<Finding, DataError> {
+/// If the query could not be run.
+pub fn verdict(target: &mut OpenTarget, check: &Check) -> Result<InvariantFinding, DataError> {
     let mut judgement = Judgement::default();
     match target.control.rows(&check.sql) {
         Ok(rows) => judgement.add(check, &rows.rows),
@@ -73,7 +73,7 @@ pub fn verdict(target: &mut OpenTarget, check: &Check) -> Result<Finding, DataEr
     Ok(finding(check, judgement))
 }
 
-/// The error, and what a private server that died meanwhile has to say.
+/// The error, with the last words of a private server that has died meanwhile.
 fn with_last_words(target: &OpenTarget, error: DataError) -> DataError {
     match error {
         DataError::Environment(text) => DataError::Environment(with_epitaph(target, text)),
@@ -81,8 +81,8 @@ fn with_last_words(target: &OpenTarget, error: DataError) -> DataError {
     }
 }
 
-/// Asks all of `checks` over some connections. The findings are in the order in which their names first come; on a
-/// server where others write, the connections do not see exactly the same data.
+/// Runs all `checks` over several connections. The findings are in the order in which their names first appear. If
+/// others write to the server, the connections do not see exactly the same data.
 ///
 /// # Errors
 /// If it was interrupted, or a connection could not be made.
@@ -91,7 +91,7 @@ pub fn check(
     checks: &[Check],
     connections: usize,
     watcher: &mut dyn Watcher,
-) -> Result<Vec<Finding>, DataError> {
+) -> Result<Vec<InvariantFinding>, DataError> {
     if !target.enter_database()? {
         return Err(DataError::Refused(format!("there is no database `{}` to check", target.database)));
     }
@@ -118,20 +118,20 @@ pub fn check(
     Ok(findings.into_iter().map(|(check, judgement)| finding(check, judgement)).collect())
 }
 
-/// Asks everything that must hold of all data of the workload, whatever part of them `chosen` uses.
+/// Checks every invariant of all data of the workload, whatever part of them `chosen` uses.
 ///
 /// # Errors
 /// As [`check`], and if the data are still being loaded.
 pub fn findings(
     target: &mut OpenTarget,
-    chosen: &Chosen,
+    chosen: &ChosenWorkload,
     connections: usize,
     watcher: &mut dyn Watcher,
-) -> Result<Vec<Finding>, DataError> {
+) -> Result<Vec<InvariantFinding>, DataError> {
     let (marker, ledger) = match target.enter_database()? {
         true => {
             let marker = dataset::marker(&mut target.control, chosen.family())?;
-            (marker, client::read(&mut target.control, chosen.family())?)
+            (marker, ledger::read(&mut target.control, chosen.family())?)
         }
         false => (None, None),
     };
@@ -150,11 +150,11 @@ pub fn findings(
     Ok(findings)
 }
 
-/// What broken invariants that hold only until somebody works on the data add.
-const IN_DOUBT: &str = "as loaded and never run on; what clients other than Plimsoll's did since stands in no ledger";
+/// Added to broken invariants that hold only until somebody works on the data.
+const IN_DOUBT: &str = "as loaded and never run on; what clients other than Plimsoll's have done since is in no ledger";
 
-/// Says of invariants that are broken and not among those that `always` hold that others may have worked on the data.
-fn doubt(findings: &mut [Finding], checks: &[Check], always: &[Check]) {
+/// Adds to broken invariants that are not among those that `always` hold that others may have worked on the data.
+fn doubt(findings: &mut [InvariantFinding], checks: &[Check], always: &[Check]) {
     for finding in findings {
         let only_as_loaded = checks.iter().any(|check| check.name == finding.name && !always.contains(check));
         if let Some(found) = finding.found.as_mut().filter(|found| only_as_loaded && !found.contains("no ledger")) {
@@ -163,7 +163,7 @@ fn doubt(findings: &mut [Finding], checks: &[Check], always: &[Check]) {
     }
 }
 
-/// The checks by name in the order of their first appearance, and for each of them the place of its name.
+/// The names of the checks in the order of their first appearance, and for each check the index of its name.
 fn by_name(checks: &[Check]) -> (Vec<(&Check, Judgement)>, Vec<usize>) {
     let mut findings: Vec<(&Check, Judgement)> = Vec::new();
     let mut known = std::collections::HashMap::new();
@@ -178,16 +178,16 @@ fn by_name(checks: &[Check]) -> (Vec<(&Check, Judgement)>, Vec<usize>) {
     (findings, places)
 }
 
-fn finding(check: &Check, judgement: Judgement) -> Finding {
+fn finding(check: &Check, judgement: Judgement) -> InvariantFinding {
     let skipped = match &check.expectation {
         Expectation::Skipped(why) => Some(why.clone()),
         _ => None,
     };
     let found = judgement.end(check).err();
-    Finding { name: check.name.clone(), holds: found.is_none(), found, skipped }
+    InvariantFinding { name: check.name.clone(), holds: found.is_none(), found, skipped }
 }
 
-/// A connection in a transaction that sees the data as they were when it began; and its number.
+/// A connection in a transaction that sees the data as they were when it began, and its number.
 fn snapshot(endpoint: &Endpoint) -> Result<(Control, u64), DataError> {
     let failed = |failure: Failure| DataError::sql("connecting to check", &failure);
     let mut control = Control::open(endpoint).map_err(failed)?;
@@ -202,16 +202,16 @@ fn snapshot(endpoint: &Endpoint) -> Result<(Control, u64), DataError> {
     Ok((control, id))
 }
 
-/// What a connection has to say.
+/// What a connection reports.
 enum Told {
     Connected(u64),
     NotConnected(DataError),
-    /// A check that is about to be asked.
+    /// A check is about to run.
     Asking(usize),
     Answer(usize, Result<Vec<Vec<Option<String>>>, Failure>),
 }
 
-/// What all connections share.
+/// What the connections share.
 struct Asking<'a> {
     endpoint: Endpoint,
     checks: &'a [Check],
@@ -221,7 +221,7 @@ struct Asking<'a> {
 
 impl Asking<'_> {
     fn work(&self, sender: &Sender<Told>) {
-        // Nobody listens any more once it was interrupted.
+        // After an interruption nobody listens any more.
         let tell = |told| drop(sender.send(told));
         let mut control = match snapshot(&self.endpoint) {
             Ok((control, id)) => {
@@ -245,7 +245,7 @@ impl Asking<'_> {
 
 struct Collected<'a> {
     checks: &'a [Check],
-    /// The place in `findings` of each check.
+    /// The index in `findings` of each check.
     places: Vec<usize>,
     findings: Vec<(&'a Check, Judgement)>,
     answered: usize,
@@ -254,7 +254,7 @@ struct Collected<'a> {
 }
 
 impl Collected<'_> {
-    /// Takes answers until all are there.
+    /// Receives answers until all have come.
     fn follow(&mut self, answers: &Receiver<Told>, watcher: &mut dyn Watcher) -> Result<(), DataError> {
         loop {
             if watcher.interrupted() {
@@ -284,11 +284,11 @@ impl Collected<'_> {
         }
     }
 
-    /// Ends the queries under way, until all connections are done.
+    /// Kills the queries under way until all connections are done.
     fn break_off(&mut self, answers: &Receiver<Told>, control: &mut Control) {
         loop {
             for id in &self.ids {
-                // One that is idle or gone needs no stopping.
+                // An idle or closed connection has nothing to kill.
                 let _ = control.run(&format!("KILL QUERY {id}"));
             }
             match answers.recv_timeout(LOOK) {
@@ -317,14 +317,14 @@ mod tests {
         let lost = Failure::Lost("waiting for the server's answer: the server closed the connection".to_owned());
         for failure in [lost, Failure::Silent(30.0), server(1040), server(1053), server(1142), server(1317)] {
             let error = judged(&mut Judgement::default(), &failure).expect_err("says nothing of the data");
-            assert_eq!((error.exit_code(), error.to_string()), (3, format!("looking at the tables: {failure}")));
+            assert_eq!((error.exit_code(), error.to_string()), (3, format!("reading the tables: {failure}")));
         }
     }
 
     #[test]
     fn what_holds_only_as_loaded_is_in_doubt_when_it_is_broken() {
         let check = |name: &str, most| Check::new(name, "", Expectation::Between { least: 0, most });
-        let finding = |name: &str| Finding {
+        let finding = |name: &str| InvariantFinding {
             name: name.to_owned(),
             holds: false,
             found: Some("found 7".to_owned()),
@@ -342,7 +342,8 @@ mod tests {
         let checks = [check("b"), check("a"), check("b"), Check::skipped("c", "not kept")];
         let (findings, places) = by_name(&checks);
         assert_eq!(places, [0, 1, 0, 2]);
-        let named: Vec<Finding> = findings.into_iter().map(|(check, judgement)| finding(check, judgement)).collect();
+        let named: Vec<InvariantFinding> =
+            findings.into_iter().map(|(check, judgement)| finding(check, judgement)).collect();
         assert_eq!(named.iter().map(|finding| finding.name.as_str()).collect::<Vec<_>>(), ["b", "a", "c"]);
         assert!(named[2].holds && named[2].skipped.as_deref() == Some("not kept"));
     }

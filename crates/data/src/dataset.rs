@@ -1,5 +1,5 @@
-//! The marker of loaded data: the table `plimsoll_dataset`, which says what was loaded, by which parameters,
-//! and how far the load came. Only what stands there is ever dropped.
+//! The marker of loaded data: the table `plimsoll_dataset`, which says what was loaded, with which parameters, and how
+//! far loading came. Only what it lists is ever dropped.
 
 use crate::DataError;
 use plimsoll_engine::Failure;
@@ -13,30 +13,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub const TABLE: &str = "plimsoll_dataset";
 const SCHEMA_VERSION: u32 = 1;
-/// The part that stands for the dataset as a whole; most others are chunks and indexes that are done.
+/// The part for the dataset as a whole; most other parts are chunks and indexes that are done.
 const WHOLE: &str = "";
-/// The part that tells what clients have committed to it.
+/// The part with the ledger.
 pub const CLIENT: &str = "client";
-/// The part that tells what a load has changed of the server, and has to put back.
+/// The part with the server settings that loading has changed and has to restore.
 pub const INSTANCE: &str = "instance";
 /// The server's "table does not exist".
 const NO_TABLE: u16 = 1146;
 
 /// How far a dataset has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum DatasetState {
     Loading,
     Loaded,
-    /// Loaded, and written to by a run since.
+    /// Loaded, and since then written to by a run.
     Driven,
 }
 
-impl State {
+impl DatasetState {
     fn name(self) -> &'static str {
         match self {
-            State::Loading => "loading",
-            State::Loaded => "loaded",
-            State::Driven => "driven",
+            DatasetState::Loading => "loading",
+            DatasetState::Loaded => "loaded",
+            DatasetState::Driven => "driven",
         }
     }
 }
@@ -48,10 +48,10 @@ pub struct Description {
     pub parameters: BTreeMap<String, serde_json::Value>,
     pub seed: u64,
     pub tables: Vec<String>,
-    /// Stored procedures that were made with it.
+    /// Stored procedures that were created with it.
     #[serde(default)]
     pub routines: Vec<String>,
-    /// Whether the database was made for it, and may be dropped with it.
+    /// Whether the database was created for it and may be dropped with it.
     pub created_database: bool,
 }
 
@@ -67,13 +67,14 @@ impl Description {
         }
     }
 
-    /// The same data, whoever made the database, and whether or not the server let us make routines.
+    /// Whether the data are the same, whoever created the database and whether or not the server let us create
+    /// routines.
     pub fn same_data(&self, other: &Description) -> bool {
         let data = |d: &Description| (d.schema_version, d.parameters.clone(), d.seed, d.tables.clone());
         data(self) == data(other)
     }
 
-    /// As workloads want to know it.
+    /// In the form that workloads use.
     pub fn loaded(&self) -> Loaded<'_> {
         Loaded { parameters: &self.parameters, seed: self.seed }
     }
@@ -85,11 +86,11 @@ impl Description {
     }
 }
 
-/// A dataset as its marker has it.
+/// A dataset as its marker describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marker {
     pub family: String,
-    pub state: State,
+    pub state: DatasetState,
     pub description: Description,
     /// Chunks and indexes that are done.
     pub done: BTreeSet<String>,
@@ -130,21 +131,21 @@ fn whole(family: &str, part: &str, state: &str, detail: &str) -> Result<Marker, 
     let unreadable = |why: String| {
         let (why, family) = (escaped(&why), escaped(family));
         DataError::Environment(format!(
-            "the table {TABLE} is not as this version of Plimsoll writes it ({why}); drop it by hand together with \
+            "the table {TABLE} is not in the format of this version of Plimsoll ({why}); drop it by hand together with \
              the tables of `{family}`, or use another database"
         ))
     };
     if part != WHOLE {
-        return Err(unreadable(format!("it begins with the part `{part}`")));
+        return Err(unreadable(format!("its first part is `{part}`")));
     }
     let description: Description = serde_json::from_str(detail).map_err(|error| unreadable(error.to_string()))?;
     if description.schema_version != SCHEMA_VERSION {
         return Err(unreadable(format!("schema version {}", description.schema_version)));
     }
     let state = match state {
-        "loading" => State::Loading,
-        "loaded" => State::Loaded,
-        "driven" => State::Driven,
+        "loading" => DatasetState::Loading,
+        "loaded" => DatasetState::Loaded,
+        "driven" => DatasetState::Driven,
         other => return Err(unreadable(format!("state `{other}`"))),
     };
     Ok(Marker { family: family.to_owned(), state, description, done: BTreeSet::new() })
@@ -154,7 +155,7 @@ pub fn marker(control: &mut Control, family: &str) -> Result<Option<Marker>, Dat
     Ok(markers(control)?.into_iter().find(|marker| marker.family == family))
 }
 
-/// Writes the marker of a load that begins.
+/// Writes the marker when loading begins.
 pub fn begin(control: &mut Control, family: &str, description: &Description) -> Result<(), DataError> {
     let create = format!(
         "CREATE TABLE IF NOT EXISTS {TABLE} (family VARCHAR(32) NOT NULL, part VARCHAR(96) NOT NULL, \
@@ -162,16 +163,16 @@ pub fn begin(control: &mut Control, family: &str, description: &Description) -> 
     );
     control.run(&create).map_err(|failure| sql(&failure))?;
     let detail = serde_json::to_string(description).map_err(|error| DataError::Environment(error.to_string()))?;
-    control.run(&insert(family, WHOLE, State::Loading, Some(&detail))).map_err(|failure| sql(&failure))?;
+    control.run(&insert(family, WHOLE, DatasetState::Loading, Some(&detail))).map_err(|failure| sql(&failure))?;
     Ok(())
 }
 
-/// The statement that marks a part as done; to be sent in the transaction that loads it.
+/// The statement that marks a part as done, for the transaction that loads it.
 pub fn part_done(family: &str, part: &str) -> String {
-    insert(family, part, State::Loaded, None)
+    insert(family, part, DatasetState::Loaded, None)
 }
 
-fn insert(family: &str, part: &str, state: State, detail: Option<&str>) -> String {
+fn insert(family: &str, part: &str, state: DatasetState, detail: Option<&str>) -> String {
     let detail = detail.map_or("NULL".to_owned(), literal);
     format!(
         "INSERT INTO {TABLE} (family, part, state, detail) VALUES ({}, {}, '{}', {detail})",
@@ -181,7 +182,7 @@ fn insert(family: &str, part: &str, state: State, detail: Option<&str>) -> Strin
     )
 }
 
-pub fn set_state(control: &mut Control, family: &str, state: State) -> Result<(), DataError> {
+pub fn set_state(control: &mut Control, family: &str, state: DatasetState) -> Result<(), DataError> {
     let statement =
         format!("UPDATE {TABLE} SET state = '{}' WHERE family = {} AND part = ''", state.name(), literal(family));
     control.run(&statement).map_err(|failure| sql(&failure))?;
@@ -197,7 +198,7 @@ pub fn describe(control: &mut Control, family: &str, description: &Description) 
     Ok(())
 }
 
-/// A part with something to tell, wherever on the server it is.
+/// A part with details, and the database that it is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
     pub database: String,
@@ -206,9 +207,9 @@ pub struct Detail {
     pub detail: String,
 }
 
-/// Writes what the part of this name has to tell.
+/// Writes the details of the part of this name.
 pub fn set_detail(control: &mut Control, family: &str, part: &str, detail: &str) -> Result<(), DataError> {
-    let statement = insert(family, part, State::Loaded, Some(detail));
+    let statement = insert(family, part, DatasetState::Loaded, Some(detail));
     control
         .run(&format!("{statement} ON DUPLICATE KEY UPDATE detail = {}", literal(detail)))
         .map_err(|failure| sql(&failure))?;
@@ -226,7 +227,7 @@ pub fn details(control: &mut Control, part: &str) -> Result<Vec<Detail>, DataErr
             format!("SELECT family, detail FROM {}.{TABLE} WHERE part = {}", identifier(&database), literal(part));
         let rows = match control.rows(&query) {
             Ok(rows) => rows,
-            // Gone since, or another table of this name.
+            // Gone by now, or another table of this name.
             Err(Failure::Server(_)) => continue,
             Err(failure) => return Err(sql(&failure)),
         };
@@ -240,7 +241,7 @@ pub fn details(control: &mut Control, part: &str) -> Result<Vec<Detail>, DataErr
     Ok(all)
 }
 
-/// Takes such a part away.
+/// Removes such a part.
 pub fn forget_detail(control: &mut Control, place: &Detail) -> Result<(), DataError> {
     let (family, part) = (literal(&place.family), literal(&place.part));
     control
@@ -249,7 +250,7 @@ pub fn forget_detail(control: &mut Control, place: &Detail) -> Result<(), DataEr
     Ok(())
 }
 
-/// Forgets a dataset; the marker table goes with its last row, whosever that is.
+/// Forgets a dataset; the marker table goes with its last row, whichever dataset that is.
 pub fn forget(control: &mut Control, family: &str) -> Result<(), DataError> {
     control.run(&format!("DELETE FROM {TABLE} WHERE family = {}", literal(family))).map_err(|failure| sql(&failure))?;
     let left = control.rows(&format!("SELECT COUNT(*) FROM {TABLE}")).map_err(|failure| sql(&failure))?;
@@ -259,7 +260,7 @@ pub fn forget(control: &mut Control, family: &str) -> Result<(), DataError> {
     Ok(())
 }
 
-/// Those of `names` that exist as tables of the current database.
+/// Those of `names` that are tables of the current database.
 pub fn existing_tables(control: &mut Control, names: &[String]) -> Result<BTreeSet<String>, DataError> {
     let rows = control
         .rows("SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")

@@ -4,12 +4,13 @@ use crate::target::OpenTarget;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often it is looked at.
+/// How often the server is checked.
 const LOOK: Duration = Duration::from_millis(50);
-/// A server that ends has closed its connections this long before at most.
+/// A server closes its connections at most this long before it ends.
 const GONE_WITHIN: Duration = Duration::from_secs(2);
 
-/// What failed, what a private server that is gone complained of, and what has died below its data. Its connections close a little before it is gone.
+/// What failed, what a private server that is gone complained of, and what has died below its data. Its connections
+/// close a little before it ends.
 pub fn with_epitaph(target: &OpenTarget, text: String) -> String {
     let until = Instant::now() + GONE_WITHIN;
     loop {

@@ -1,4 +1,4 @@
-//! Why something was not done to a target or its data, and whose affair that is.
+//! Why something was not done to a target or its data, and who can mend it.
 
 use plimsoll_engine::Failure;
 use plimsoll_host::HostError;
@@ -8,7 +8,7 @@ use plimsoll_server::ServerError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
-    /// What was asked for cannot be; nothing was started.
+    /// The request cannot be met; nothing was started.
     #[error("{0}")]
     Refused(String),
     #[error(transparent)]
@@ -41,8 +41,8 @@ impl From<LaneError> for DataError {
 }
 
 impl DataError {
-    /// The exit code: 2 if nothing was started for a fault in the request, 3 if the environment failed, 130 if it was
-    /// interrupted.
+    /// The exit code: 2 if nothing was started because of a fault in the request, 3 if the environment failed, 130 if
+    /// it was interrupted.
     pub fn exit_code(&self) -> u8 {
         match self {
             DataError::Refused(_) | DataError::Plan(_) | DataError::Workload(_) => 2,

@@ -1,6 +1,6 @@
-//! Settings of a private server that make a load faster, and their way back. What they were stands in the marker
-//! table before anything is changed, so that a load that was killed leaves nothing behind: the next one, or `drop`,
-//! puts it back. The server of somebody else is never changed.
+//! Settings of a private server that make loading faster, and how they are restored. Their old values are in the marker
+//! table before anything is changed, so that a killed load leaves nothing behind: the next one, or `drop`, restores
+//! them. An external server is never changed.
 
 use crate::DataError;
 use crate::dataset;
@@ -14,9 +14,9 @@ use plimsoll_wire::text::identifier;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What measurably helps: MySQL writes pages in the background that change again soon, which costs a tenth of its CPU
-/// time. MariaDB does not. None of it can cost more than what is not marked as done: the redo log and the doublewrite
-/// buffer stay as they are.
+/// What measurably helps: MySQL writes pages in the background that soon change again, which costs a tenth of its CPU
+/// time. MariaDB does not. None of it can lose more than what is not marked as done: the redo log and the doublewrite
+/// buffer are not changed.
 fn wanted(flavour: Flavour) -> &'static [(&'static str, &'static str)] {
     match flavour {
         Flavour::MySql => &CHANGED,
@@ -24,17 +24,17 @@ fn wanted(flavour: Flavour) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// All that is ever changed, and to what.
+/// All settings that are ever changed, and their values.
 const CHANGED: [(&str, &str); 2] = [("innodb_adaptive_flushing", "OFF"), ("innodb_max_dirty_pages_pct_lwm", "0")];
 
-/// What was before, and of which process: one that was started since has its own settings.
+/// The old values, and the process that they belong to: one that was started since has its own settings.
 #[derive(Serialize, Deserialize)]
 struct Originals {
     server: Option<Identity>,
     values: BTreeMap<String, String>,
 }
 
-/// Changes a private server for the load of `family`, whose marker is there.
+/// Changes a private server to load `family`, whose marker exists.
 pub fn change(target: &mut OpenTarget, family: &str) -> Result<(), DataError> {
     let wanted = wanted(target.flavour);
     if !target.is_private() || wanted.is_empty() {
@@ -54,16 +54,15 @@ pub fn change(target: &mut OpenTarget, family: &str) -> Result<(), DataError> {
     dataset::set_detail(control, family, dataset::INSTANCE, &originals)?;
     for (name, wanted) in wanted.iter().filter(|(name, _)| values.contains_key(*name)) {
         set(control, name, wanted)
-            .map_err(|failure| DataError::sql(&format!("setting {name} for the time of the load"), &failure))?;
+            .map_err(|failure| DataError::sql(&format!("setting {name} while data are loaded"), &failure))?;
     }
     Ok(())
 }
 
-/// Puts back what a load changed, one that was killed too, and looks that it is back. Does nothing on the server of
-/// somebody else.
+/// Restores what loading changed, even if it was killed, and verifies that. Does nothing on an external server.
 ///
 /// # Errors
-/// [`DataError::Environment`], naming the setting that is not what it was.
+/// [`DataError::Environment`], naming the setting that was not restored.
 pub fn put_back(target: &mut OpenTarget) -> Result<(), DataError> {
     if !target.is_private() {
         return Ok(());
@@ -73,13 +72,13 @@ pub fn put_back(target: &mut OpenTarget) -> Result<(), DataError> {
     for place in dataset::details(control, dataset::INSTANCE)? {
         let originals: Originals = serde_json::from_str(&place.detail).map_err(|error| {
             DataError::Environment(format!(
-                "the settings that the load of `{}` in the database `{}` changed cannot be read ({error}); start the \
-                 server anew and drop that dataset",
+                "the settings that loading `{}` into the database `{}` changed cannot be read ({error}); restart the \
+                 server and drop that dataset",
                 place.family, place.database
             ))
         })?;
         if originals.server == server {
-            // Others can write the marker table: only what a load changes is put back.
+            // Others can write the marker table, so only what loading changes is restored.
             for (name, value) in &originals.values {
                 if CHANGED.iter().any(|(known, _)| known == name) {
                     restore(control, name, value)?;
@@ -94,7 +93,7 @@ pub fn put_back(target: &mut OpenTarget) -> Result<(), DataError> {
 fn restore(control: &mut Control, name: &str, value: &str) -> Result<(), DataError> {
     let not_back = |found: String| {
         DataError::Environment(format!(
-            "{name} could not be put back to {value} after the load: {found}; set it yourself or start the server anew"
+            "{name} could not be restored to {value} after loading: {found}; set it yourself or restart the server"
         ))
     };
     set(control, name, value).map_err(|failure| not_back(failure.to_string()))?;

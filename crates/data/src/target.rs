@@ -1,4 +1,4 @@
-//! Opening a target: a private server is started if it is down, an external one only connected to.
+//! Opens a target: a private server is started if it is down, an external one is only connected to.
 
 use crate::DataError;
 use plimsoll_engine::control::Control;
@@ -7,7 +7,7 @@ use plimsoll_engine::password_key::PasswordKey;
 use plimsoll_engine::tls::{Mode, Tls};
 use plimsoll_engine::{Address, Endpoint, Failure};
 use plimsoll_host::{Home, facts};
-use plimsoll_lanes::{Lane, Part, Side};
+use plimsoll_lanes::{Lane, LaneProcess, LaneSide};
 use plimsoll_model::Build;
 use plimsoll_model::Flavour;
 use plimsoll_plan::{Target, Url};
@@ -22,19 +22,19 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The database that is used where none is named.
+/// The database that is used if none is named.
 pub const DATABASE: &str = "sbtest";
 
-/// A target with what is needed to log in there.
+/// A target, with what is needed to log in.
 #[derive(Clone, Debug)]
 pub struct TargetSpec {
     pub target: Target,
     pub password: Password,
-    /// Used where the URL names no user.
+    /// Used if the URL names no user.
     pub default_user: String,
     /// Overrides the target's database.
     pub database: Option<String>,
-    /// Who we are, for another Plimsoll that finds the server in use.
+    /// How another Plimsoll that finds the server in use is told who uses it.
     pub holder: String,
 }
 
@@ -48,14 +48,14 @@ pub struct OpenTarget {
     /// Requested settings of a private server.
     pub settings: Settings,
     pub server: Option<PrivateServer>,
-    /// The lane that its data lie on, where that is known.
+    /// The lane that its data are on, if that is known.
     pub lane: Option<Lane>,
     described: String,
-    /// Whether its database was entered.
+    /// Whether its database has been entered.
     entered: bool,
 }
 
-/// The private server that `choice` (`auto`, `mariadb`, `mysql`, a path) stands for: its build and its name.
+/// The private server that `choice` (`auto`, `mariadb`, `mysql`, a path) means: its build and its name.
 pub fn private_server(choice: &str) -> Result<(Build, String), DataError> {
     let build = find::find(&choice.parse::<Selector>()?)?;
     let name = format!("default-{}", build.flavour);
@@ -67,7 +67,7 @@ impl OpenTarget {
         OpenTarget::open_with(spec, home, |_| Ok(()), watcher)
     }
 
-    /// The same, where `change` makes other settings out of the baseline of a private server.
+    /// The same, where `change` modifies the baseline of a private server.
     pub fn open_with(
         spec: &TargetSpec,
         home: &Home,
@@ -116,10 +116,10 @@ impl OpenTarget {
         })
     }
 
-    /// The target that a private server is which runs with these settings.
+    /// The target for a private server that runs with these settings.
     ///
     /// # Errors
-    /// If it does not let us in.
+    /// If the login fails.
     pub fn of_server(server: PrivateServer, settings: Settings, database: &str) -> Result<OpenTarget, DataError> {
         let endpoint = private_endpoint(server.socket());
         let control = Control::open(&endpoint).map_err(|failure| refused(&endpoint, &failure))?;
@@ -141,7 +141,7 @@ impl OpenTarget {
         self.server.is_some()
     }
 
-    /// As it may be shown.
+    /// In a form that may be shown.
     pub fn describe(&self) -> &str {
         &self.described
     }
@@ -151,7 +151,7 @@ impl OpenTarget {
         Endpoint { database: Some(self.database.clone()), ..self.endpoint.clone() }
     }
 
-    /// Goes to the database; false if there is none of that name.
+    /// Enters the database; false if there is none of that name.
     pub fn enter_database(&mut self) -> Result<bool, DataError> {
         match self.control.run(&format!("USE {}", identifier(&self.database))) {
             Ok(_) => {
@@ -164,9 +164,8 @@ impl OpenTarget {
         }
     }
 
-    /// Makes the control connection anew, as it was, if it is gone: a proxy, `wait_timeout` or somebody's KILL may have
-    /// ended it while nothing was sent over it. Where that does not work either, whoever uses it next is told why it is
-    /// gone.
+    /// Opens the control connection again if it is gone: a proxy, `wait_timeout` or somebody's KILL may have closed it
+    /// while it was idle. If that fails, whoever uses it next is told why it is gone.
     pub fn keep_control(&mut self) {
         if self.control.ping().is_ok() {
             return;
@@ -177,27 +176,26 @@ impl OpenTarget {
         }
     }
 
-    /// What the server has to say about its end, if it is ours and gone: what it complained of first, or else its last
-    /// lines.
+    /// The server's last words, if it is ours and gone: its first complaint, or else its last lines.
     pub fn epitaph(&self) -> Option<String> {
         let server = self.server.as_ref()?;
         (!server.is_alive()).then(|| match server.first_complaint() {
             Some(line) => format!("the first error in its error log: {line}"),
             None => match server.error_log_tail(12) {
                 tail if tail.is_empty() => "its error log is empty, or cannot be read".to_owned(),
-                tail => format!("its error log tells of no error and ends with:\n{tail}"),
+                tail => format!("its error log has no error and ends with:\n{tail}"),
             },
         })
     }
 
-    /// Which parts of the lane that the data lie on have died, in words; none where all live.
+    /// Which parts of the data's lane have died, in words; none if all are alive.
     pub fn broken_lane(&self) -> Option<String> {
         let lane = self.lane.as_ref()?;
-        let part = |part: &&Part| {
+        let part = |part: &&LaneProcess| {
             let side = match part.side {
-                Side::Server => "the storage server",
-                Side::Link => "the link",
-                Side::Client => "the client",
+                LaneSide::Server => "the storage server",
+                LaneSide::Link => "the link",
+                LaneSide::Client => "the client",
             };
             format!("{side} ({}, pid {})", part.program, part.pid)
         };
@@ -254,7 +252,7 @@ fn external_endpoint(url: &Url, spec: &TargetSpec) -> Result<Endpoint, DataError
     })
 }
 
-/// The key in the file is preferred to whichever the server sends, as MySQL's clients have it.
+/// The key in the file takes precedence over the one that the server sends, as in MySQL's clients.
 fn password_key(url: &Url) -> Result<PasswordKey, Failure> {
     match (&url.server_public_key_path, url.get_server_public_key) {
         (Some(path), _) => PasswordKey::read(path),

@@ -1,18 +1,18 @@
-//! Text that a person wrote and names on the command line or in a plan: plans and option files.
+//! Text files that are named on the command line or in a plan: plans and option files.
 //!
-//! A plan may come from anybody, and so may the names of files in it: a device that never ends, a pipe that nobody
-//! writes to, a file of gigabytes are refused before anything of them is read.
+//! A plan may come from anybody, and so may the file names in it: a device that never ends, a pipe that nobody writes
+//! to and a file of gigabytes are refused before any of it is read.
 
 use plimsoll_host::regular::{self, Unread};
 use std::path::Path;
 
-/// The longest that is read, bytes: the largest plan of this repository has a twentieth of it.
+/// The most that is read, in bytes: twenty times the size of this repository's largest plan.
 pub const MOST_BYTES: u64 = 256 << 10;
 
 /// Reads a file as a whole, at most [`MOST_BYTES`]. Never waits.
 ///
 /// # Errors
-/// In words, without the path: what the operating system says; what is no regular file, and what is longer.
+/// In words, without the path: the operating system's error, a file that is not regular, or one that is longer.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     regular::read(path, MOST_BYTES).map_err(|unread| match unread {
         Unread::Io(error) => error.to_string(),
@@ -23,10 +23,10 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     })
 }
 
-/// The same as UTF-8.
+/// Reads a file as UTF-8.
 ///
 /// # Errors
-/// As [`read`]; what is not UTF-8.
+/// As [`read`], and for text that is not UTF-8.
 pub fn read_utf8(path: &Path) -> Result<String, String> {
     let text = String::from_utf8(read(path)?);
     text.map_err(|error| format!("it is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))

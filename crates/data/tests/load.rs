@@ -1,9 +1,9 @@
-//! Loads on real servers, of a small dataset that has everything a dataset may have.
+//! Loading into real servers, with a small dataset that has everything that a dataset may have.
 
 use plimsoll_data::DataError;
 use plimsoll_data::dataset;
 use plimsoll_data::drop::{Dropped, drop_named};
-use plimsoll_data::load::{Loaded, load};
+use plimsoll_data::load::{LoadSummary, load};
 use plimsoll_data::target::{OpenTarget, TargetSpec};
 use plimsoll_engine::Failure;
 use plimsoll_engine::control::Control;
@@ -12,7 +12,7 @@ use plimsoll_host::Home;
 use plimsoll_plan::Target;
 use plimsoll_testkit::servers::{self, SlotGuard};
 use plimsoll_watch::{Event, Watcher};
-use plimsoll_workloads::dataset::{Dataset, Names, Routine, Table};
+use plimsoll_workloads::dataset::{Dataset, DatasetNames, DatasetTable, Routine};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -36,8 +36,8 @@ impl Family {
         (1..=ids).map(|id| Family::rows(table, id).len() as u64).sum()
     }
 
-    fn table(number: usize, name: &str, columns: &str, ids: u64, chunk: u64) -> Table {
-        Table {
+    fn table(number: usize, name: &str, columns: &str, ids: u64, chunk: u64) -> DatasetTable {
+        DatasetTable {
             name: name.to_owned(),
             create: format!("CREATE TABLE {name} ({columns}) ENGINE = InnoDB"),
             before: Vec::new(),
@@ -66,11 +66,11 @@ impl Dataset for Family {
         1
     }
 
-    fn tables(&self) -> Vec<Table> {
+    fn tables(&self) -> Vec<DatasetTable> {
         let parent = Family::table(0, "parent", "id INT PRIMARY KEY, name VARCHAR(20)", PARENTS, 10);
         let columns = "id INT, line INT, parent INT, PRIMARY KEY (id, line)";
         let child = Family::table(1, "child", columns, CHILDREN, 100);
-        vec![parent, Table { after: vec!["CREATE INDEX of_parent ON child (parent)".to_owned()], ..child }]
+        vec![parent, DatasetTable { after: vec!["CREATE INDEX of_parent ON child (parent)".to_owned()], ..child }]
     }
 
     fn routines(&self) -> Vec<Routine> {
@@ -101,7 +101,7 @@ impl Dataset for Family {
 }
 
 fn drop_family(target: &mut OpenTarget) -> Result<Dropped, DataError> {
-    drop_named(target, "family", &|_| Ok(Some(Names::of(&Family))))
+    drop_named(target, "family", &|_| Ok(Some(DatasetNames::of(&Family))))
 }
 
 /// The same with a statement at the end that no server accepts.
@@ -120,7 +120,7 @@ impl Dataset for Broken {
         Family.seed()
     }
 
-    fn tables(&self) -> Vec<Table> {
+    fn tables(&self) -> Vec<DatasetTable> {
         Family.tables()
     }
 
@@ -195,7 +195,7 @@ impl Lab {
         self.sql("CHECKSUM TABLE sbtest.parent, sbtest.child EXTENDED")
     }
 
-    fn load(&mut self, threads: usize) -> Result<Loaded, DataError> {
+    fn load(&mut self, threads: usize) -> Result<LoadSummary, DataError> {
         load(&mut self.target, &Family, threads, &mut quiet())
     }
 
@@ -230,7 +230,12 @@ fn everything_a_dataset_has_is_made_and_dropped_again() {
             assert!(marker.done.contains(part), "{part} in {:?}", marker.done);
         }
         let error = lab.load(1).expect_err("it is there").to_string();
-        assert!(error.contains("already (it is loaded)") && error.contains("children=3000"), "{error}");
+        assert!(
+            error.contains("already has the dataset")
+                && error.contains("(it is loaded)")
+                && error.contains("children=3000"),
+            "{error}"
+        );
         assert!(drop_family(&mut lab.target).expect("dropped").database);
     });
 }
@@ -266,7 +271,7 @@ fn what_was_made_and_not_marked_is_gone_on_with() {
         ] {
             lab.sql(statement);
         }
-        let loaded = lab.load(3).expect("gone on with");
+        let loaded = lab.load(3).expect("continued");
         assert!(loaded.resumed && loaded.rows - loaded.rows_before == rows, "{loaded:?}");
         assert_eq!(lab.checksums(), sums);
         assert_eq!(lab.value("SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = 'sbtest'"), "2");
@@ -284,7 +289,7 @@ fn procedures_of_others_are_left_alone() {
         lab.sql("CREATE DATABASE sbtest");
         lab.sql("CREATE PROCEDURE sbtest.two() SELECT 'precious'");
         let error = lab.load(1).expect_err("somebody else's").to_string();
-        assert!(error.contains("procedure `two`") && error.contains("left alone"), "{error}");
+        assert!(error.contains("procedure `two`") && error.contains("does not touch"), "{error}");
         assert!(lab.sql("SHOW TABLES FROM sbtest").is_empty(), "nothing was created");
         lab.sql("DROP PROCEDURE sbtest.two");
         lab.load(2).expect("loaded");
@@ -310,7 +315,7 @@ fn without_the_right_to_make_procedures_the_rest_is_loaded() {
         let loaded = lab.load(2).expect("loaded");
         assert!(loaded.without_routines.is_some_and(|why| why.contains("denied")));
         assert_eq!(lab.marker().description.routines, Vec::<String>::new());
-        assert_eq!(lab.marker().state, dataset::State::Loaded);
+        assert_eq!(lab.marker().state, dataset::DatasetState::Loaded);
         assert!(!drop_family(&mut lab.target).expect("dropped").database);
         std::mem::drop(root);
         lab.target.server = ours;
@@ -378,7 +383,7 @@ fn a_setting_that_cannot_be_put_back_is_named() {
     let detail = serde_json::json!({ "server": server, "values": { "innodb_adaptive_flushing": "maybe" } }).to_string();
     dataset::set_detail(&mut lab.target.control, "family", dataset::INSTANCE, &detail).expect("written");
     let error = drop_family(&mut lab.target).expect_err("it is no value").to_string();
-    assert!(error.contains("innodb_adaptive_flushing could not be put back to maybe"), "{error}");
+    assert!(error.contains("innodb_adaptive_flushing could not be restored to maybe"), "{error}");
     assert!(lab.marker().description.routines.len() == 2, "nothing was dropped");
     assert!(matches!(lab.target.control.run("SELECT 1 FROM nowhere"), Err(Failure::Server(_))));
 }

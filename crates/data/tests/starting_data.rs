@@ -1,7 +1,7 @@
-//! Datasets on real servers: built, restored in every way there is, copied and proved, with files elsewhere.
+//! Datasets on real servers: built, restored in every possible way, copied and verified, with files elsewhere.
 
 use plimsoll_data::DataError;
-use plimsoll_data::starting_data::{self, Rigs, checksums, layout_settings};
+use plimsoll_data::starting_data::{self, TrialDirectories, checksums, layout_settings};
 use plimsoll_data::target::OpenTarget;
 use plimsoll_host::{Home, facts};
 use plimsoll_lanes::spec::Spec;
@@ -10,7 +10,7 @@ use plimsoll_model::Build;
 use plimsoll_plan::lab::{Layout, Method, Variant, file};
 use plimsoll_server::snapshot::store::{self, Stored};
 use plimsoll_server::snapshot::tree;
-use plimsoll_server::{Opening, Rig, baseline, registry};
+use plimsoll_server::{Opening, TrialDirectory, baseline, registry};
 use plimsoll_testkit::servers;
 use plimsoll_watch::{Event, Watcher};
 use std::cell::Cell;
@@ -70,26 +70,26 @@ impl Desk {
         Desk { build: plimsoll_server::find::inspect(binary).unwrap(), home: home.unwrap(), _directory: None }
     }
 
-    fn rigs(&self, place: &Home) -> Rigs {
-        Rigs {
-            data: Rig::take(place, "lab-test", "a test").unwrap(),
+    fn directories(&self, place: &Home) -> TrialDirectories {
+        TrialDirectories {
+            data: TrialDirectory::take(place, "lab-test", "a test").unwrap(),
             apart: Vec::new(),
             lane: None,
             lane_is_ours: false,
         }
     }
 
-    fn obtain(&self, rigs: &Rigs) -> Stored {
-        starting_data::obtain(&self.home, rigs, &self.build, &variant(PLAN), &mut patient()).unwrap()
+    fn obtain(&self, directories: &TrialDirectories) -> Stored {
+        starting_data::obtain(&self.home, directories, &self.build, &variant(PLAN), &mut patient()).unwrap()
     }
 
-    /// Starts the server of `rigs`, asks for the checksums, changes the data and stops or kills it.
-    fn trial(&self, rigs: &Rigs, layout: &Layout, crash: bool) -> BTreeMap<String, String> {
+    /// Starts the server of `directories`, asks for the checksums, changes the data and stops or kills it.
+    fn trial(&self, directories: &TrialDirectories, layout: &Layout, crash: bool) -> BTreeMap<String, String> {
         let mut settings = baseline(&self.build, facts::memory_bytes());
-        for (name, value) in layout_settings(rigs, layout, &self.build) {
+        for (name, value) in layout_settings(directories, layout, &self.build) {
             settings.set(&name, &value, "layout").unwrap();
         }
-        let server = rigs.data.open(&self.build, &settings, Opening::new("a test")).unwrap();
+        let server = directories.data.open(&self.build, &settings, Opening::new("a test")).unwrap();
         let mut target = OpenTarget::of_server(server, settings, DATABASE).unwrap();
         assert!(target.enter_database().unwrap());
         let tables = TABLES.map(str::to_owned);
@@ -108,12 +108,19 @@ impl Desk {
     }
 
     /// Restores and changes the data, several times.
-    fn restores(&self, rigs: &Rigs, stored: &Stored, layout: &Layout, method: Option<Method>, expected: Method) {
+    fn restores(
+        &self,
+        directories: &TrialDirectories,
+        stored: &Stored,
+        layout: &Layout,
+        method: Option<Method>,
+        expected: Method,
+    ) {
         for crash in [true, false] {
-            let restored = starting_data::restore(rigs, stored, layout, method, &mut patient()).unwrap();
+            let restored = starting_data::restore(directories, stored, layout, method, &mut patient()).unwrap();
             assert_eq!((restored.method.as_str(), restored.bytes > 1 << 20), (expected.name(), true));
             assert_eq!(restored.dataset.as_ref(), Some(&stored.description.id));
-            assert_eq!(self.trial(rigs, layout, crash), stored.description.checksums);
+            assert_eq!(self.trial(directories, layout, crash), stored.description.checksums);
         }
     }
 }
@@ -129,20 +136,20 @@ fn redo_bytes(data: &Path) -> u64 {
 }
 
 /// What the dataset has of a redo log is small, and a server makes of it what it is asked for.
-fn has_a_small_redo_log(desk: &Desk, rigs: &Rigs, stored: &Stored) {
+fn has_a_small_redo_log(desk: &Desk, directories: &TrialDirectories, stored: &Stored) {
     assert!(redo_bytes(&stored.data()) <= 16 * MIB, "{} bytes", redo_bytes(&stored.data()));
     for wanted in [128 * MIB, 1024 * MIB] {
-        starting_data::restore(rigs, stored, &Layout::default(), Some(Method::Copy), &mut patient()).unwrap();
+        starting_data::restore(directories, stored, &Layout::default(), Some(Method::Copy), &mut patient()).unwrap();
         let mut settings = baseline(&desk.build, facts::memory_bytes());
         let name = REDO_SETTINGS.into_iter().find(|name| settings.get(name).is_some()).unwrap();
         settings.set(name, &wanted.to_string(), "a test").unwrap();
-        let server = rigs.data.open(&desk.build, &settings, Opening::new("a test")).unwrap();
+        let server = directories.data.open(&desk.build, &settings, Opening::new("a test")).unwrap();
         let mut target = OpenTarget::of_server(server, settings, DATABASE).unwrap();
         let rows = target.control.rows(&format!("SELECT @@GLOBAL.{name}")).unwrap();
         assert_eq!(rows.single(), Some(wanted.to_string().as_str()));
         // MySQL keeps a few of its 32 files in reserve, and makes them beside its work.
-        let is_there = || redo_bytes(&rigs.data.data()) >= wanted / 10 * 9;
-        assert!(servers::wait_until(Duration::from_secs(60), is_there), "{}", redo_bytes(&rigs.data.data()));
+        let is_there = || redo_bytes(&directories.data.data()) >= wanted / 10 * 9;
+        assert!(servers::wait_until(Duration::from_secs(60), is_there), "{}", redo_bytes(&directories.data.data()));
         target.server.take().unwrap().stop(Duration::from_secs(60)).unwrap();
     }
 }
@@ -155,14 +162,14 @@ fn binaries() -> Vec<PathBuf> {
 fn copied_at_home(binary: Option<PathBuf>) {
     let Some(binary) = binary else { return };
     let (desk, _slot) = (Desk::new(&binary), servers::slot());
-    let rigs = desk.rigs(&desk.home);
-    let stored = desk.obtain(&rigs);
+    let directories = desk.directories(&desk.home);
+    let stored = desk.obtain(&directories);
     assert_eq!(stored.description.checksums.len(), TABLES.len());
     assert_eq!((stored.description.origin.as_str(), store::list(&desk.home).unwrap().len()), ("built", 1));
-    assert!(!stored.data().join("auto.cnf").exists() && !rigs.data.data().exists());
-    has_a_small_redo_log(&desk, &rigs, &stored);
-    desk.restores(&rigs, &stored, &Layout::default(), Some(Method::Copy), Method::Copy);
-    assert_eq!(desk.obtain(&rigs), stored, "it was built again");
+    assert!(!stored.data().join("auto.cnf").exists() && !directories.data.data().exists());
+    has_a_small_redo_log(&desk, &directories, &stored);
+    desk.restores(&directories, &stored, &Layout::default(), Some(Method::Copy), Method::Copy);
+    assert_eq!(desk.obtain(&directories), stored, "it was built again");
 }
 
 #[test]
@@ -181,9 +188,9 @@ fn files_apart(binary: Option<PathBuf>, doublewrite: bool) {
     let elsewhere = servers::home();
     let place = desk.home.below(elsewhere.path()).unwrap();
     let path = elsewhere.path().to_owned();
-    let apart = vec![(path.clone(), Rig::take(&place, "lab-apart", "a test").unwrap())];
-    let rigs = Rigs { apart, ..desk.rigs(&desk.home) };
-    let stored = desk.obtain(&rigs);
+    let apart = vec![(path.clone(), TrialDirectory::take(&place, "lab-apart", "a test").unwrap())];
+    let directories = TrialDirectories { apart, ..desk.directories(&desk.home) };
+    let stored = desk.obtain(&directories);
     let layout = Layout {
         redo: Some(path.clone()),
         undo: Some(path.clone()),
@@ -192,15 +199,15 @@ fn files_apart(binary: Option<PathBuf>, doublewrite: bool) {
         binlog: Some(path.clone()),
         tables: [("sbtest2".to_owned(), path.clone())].into(),
     };
-    desk.restores(&rigs, &stored, &layout, None, Method::Copy);
-    let parts = &rigs.apart[0].1;
+    desk.restores(&directories, &stored, &layout, None, Method::Copy);
+    let parts = &directories.apart[0].1;
     assert!(parts.part("tables").join(DATABASE).join("sbtest2.ibd").is_file());
     assert!(fs::read_dir(parts.part("redo")).unwrap().count() > 0);
     assert!(fs::read_dir(parts.part("binlog")).unwrap().count() > 0);
-    let data = rigs.data.data();
+    let data = directories.data.data();
     assert!(!data.join(DATABASE).join("sbtest2.ibd").exists() && !data.join("ib_logfile0").exists());
     let unknown = Layout { tables: [("stok".to_owned(), path)].into(), ..Layout::default() };
-    let error = starting_data::restore(&rigs, &stored, &unknown, None, &mut patient()).unwrap_err().to_string();
+    let error = starting_data::restore(&directories, &stored, &unknown, None, &mut patient()).unwrap_err().to_string();
     assert!(error.contains("`stok`"), "{error}");
 }
 
@@ -218,15 +225,16 @@ fn mysql_finds_files_that_lie_elsewhere() {
 fn a_dataset_is_copied_to_another_path_and_a_saved_one_opened_by_name() {
     let Some(binary) = servers::mariadb() else { return };
     let (desk, _slot) = (Desk::new(&binary), servers::slot());
-    let original = desk.obtain(&desk.rigs(&desk.home));
+    let original = desk.obtain(&desk.directories(&desk.home));
     let elsewhere = servers::home();
     let place = desk.home.below(elsewhere.path()).unwrap();
-    let rigs = desk.rigs(&place);
-    let copy = desk.obtain(&rigs);
+    let directories = desk.directories(&place);
+    let copy = desk.obtain(&directories);
     assert_eq!((&copy.description, copy.home.path()), (&original.description, place.path()));
     let named = variant(&format!("[workload]\nkind = \"oltp_read_write\"\ndataset = \"{}\"\n", copy.description.id));
-    let obtain =
-        |build: &Build, variant: &Variant| starting_data::obtain(&desk.home, &rigs, build, variant, &mut patient());
+    let obtain = |build: &Build, variant: &Variant| {
+        starting_data::obtain(&desk.home, &directories, build, variant, &mut patient())
+    };
     assert_eq!(obtain(&desk.build, &named).unwrap(), copy);
     let other = Build { version: "10.6.1-MariaDB".to_owned(), ..desk.build.clone() };
     assert!(matches!(obtain(&other, &named), Err(DataError::Refused(_))));
@@ -238,17 +246,17 @@ fn a_dataset_is_copied_to_another_path_and_a_saved_one_opened_by_name() {
 fn an_interruption_leaves_nothing_half_made() {
     let Some(binary) = servers::mariadb() else { return };
     let (desk, _slot) = (Desk::new(&binary), servers::slot());
-    let rigs = desk.rigs(&desk.home);
-    let stored = desk.obtain(&rigs);
+    let directories = desk.directories(&desk.home);
+    let stored = desk.obtain(&directories);
     let mut impatient = Silent(Cell::new(3));
-    let stopped = starting_data::restore(&rigs, &stored, &Layout::default(), None, &mut impatient);
+    let stopped = starting_data::restore(&directories, &stored, &Layout::default(), None, &mut impatient);
     assert!(matches!(stopped, Err(DataError::Interrupted)), "{stopped:?}");
-    assert!(!rigs.data.half_made_data().exists() && !rigs.data.data().exists());
+    assert!(!directories.data.half_made_data().exists() && !directories.data.data().exists());
     let other = variant(&PLAN.replace("500", "501"));
-    let stopped = starting_data::obtain(&desk.home, &rigs, &desk.build, &other, &mut Silent(Cell::new(8)));
+    let stopped = starting_data::obtain(&desk.home, &directories, &desk.build, &other, &mut Silent(Cell::new(8)));
     assert!(matches!(stopped, Err(DataError::Interrupted)), "{stopped:?}");
     assert_eq!(store::list(&desk.home).unwrap().len(), 1);
-    assert!(!rigs.data.data().exists() && store::clean(&desk.home).0.is_empty());
+    assert!(!directories.data.data().exists() && store::clean(&desk.home).0.is_empty());
 }
 
 /// A lane that goes when this does.
@@ -284,15 +292,16 @@ fn on_a_lane(name: &str, method: Option<Method>, expected: Method) {
         let (desk, _slot) = (Desk::new(&binary), servers::slot());
         let Some(raised) = Raised::new(&desk, name) else { return };
         let place = desk.home.below(&raised.lane.directory).unwrap();
-        let mut rigs = Rigs { lane: Some(raised.lane.clone()), lane_is_ours: true, ..desk.rigs(&place) };
-        let stored = desk.obtain(&rigs);
-        desk.restores(&rigs, &stored, &Layout::default(), method, expected);
-        rigs.lane_is_ours = false;
+        let mut directories =
+            TrialDirectories { lane: Some(raised.lane.clone()), lane_is_ours: true, ..desk.directories(&place) };
+        let stored = desk.obtain(&directories);
+        desk.restores(&directories, &stored, &Layout::default(), method, expected);
+        directories.lane_is_ours = false;
         let image =
-            starting_data::restore(&rigs, &stored, &Layout::default(), Some(Method::ImageClone), &mut patient());
+            starting_data::restore(&directories, &stored, &Layout::default(), Some(Method::ImageClone), &mut patient());
         let refused = image.unwrap_err().to_string();
         assert!(refused.contains(&format!("lane down {name}")), "what the user has on it would go back: {refused}");
-        rigs.data.remove().unwrap();
+        directories.data.remove().unwrap();
     }
 }
 
@@ -334,11 +343,11 @@ fn victim() {
     let lanes = Lanes::of(desk.home.path());
     let lane = lanes.up(&Spec::parse("ext4").unwrap(), Some(LANE_BYTES), false, &mut |_| true).unwrap().lane;
     let place = desk.home.below(&lane.directory).unwrap();
-    let rigs = Rigs { lane: Some(lane), lane_is_ours: true, ..desk.rigs(&place) };
-    let stored = desk.obtain(&rigs);
+    let directories = TrialDirectories { lane: Some(lane), lane_is_ours: true, ..desk.directories(&place) };
+    let stored = desk.obtain(&directories);
     loop {
         let method = Some(Method::ImageClone);
-        starting_data::restore(&rigs, &stored, &Layout::default(), method, &mut patient()).unwrap();
+        starting_data::restore(&directories, &stored, &Layout::default(), method, &mut patient()).unwrap();
     }
 }
 

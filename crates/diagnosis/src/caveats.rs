@@ -1,4 +1,4 @@
-//! Reasons not to trust a load point fully, which its samples tell. Those that need no samples are found where the
+//! Reasons not to trust a load point fully, found in its samples. Those that need no samples are found where the
 //! point is summed up (`lab::caveats`).
 
 use crate::Observed;
@@ -6,23 +6,20 @@ use crate::signals::{SWAPPED, Signals};
 use plimsoll_model::Caveat;
 use plimsoll_model::diagnosis::{Bottleneck, Diagnosis};
 
-/// As often as this the redo log has to be written over before what a checkpoint costs is in the numbers.
+/// The redo log has to be written over this often before the numbers include the cost of checkpoints.
 const WRAPS: f64 = 2.0;
-/// Who writes the redo log over less than once in this time hardly notices that it has an end, seconds.
+/// A load that takes longer than this to write the redo log over once hardly notices its end, seconds.
 const MATTERS_WITHIN: f64 = 3600.0;
-/// An age of the checkpoint, as a share of what it may be, at which pages are flushed as fast as changes make them
+/// The age of the checkpoint, as a share of its maximum, at which pages are flushed as fast as changes make them
 /// dirty.
 const SETTLED_AGE: f64 = 0.6;
-/// Share of a CPU's time for which a limit held up a process.
+/// Share of a CPU's time for which a limit held a process back.
 const STOPPED: f64 = 0.01;
 
-/// What the samples of a load point say against it. `diagnosis` is of the same.
+/// What the samples of a load point say against it. `diagnosis` is of the same load point.
 pub fn caveats(observed: &Observed<'_>, diagnosis: &Diagnosis) -> Vec<Caveat> {
     let signals = Signals::of(observed);
-    let at = match observed.point.connections {
-        1 => "at 1 connection".to_owned(),
-        connections => format!("at {connections} connections"),
-    };
+    let at = format!("at {}", observed.point.load.connections_in_words());
     let is_flushing = diagnosis.candidates.iter().any(|it| it.bottleneck == Bottleneck::PageFlush);
     let found = [
         too_short(&signals, &at).filter(|_| !is_flushing),
@@ -43,8 +40,8 @@ fn too_short(signals: &Signals, at: &str) -> Option<Caveat> {
         return None;
     }
     let message = format!(
-        "the redo log of {:.0} MB was written over {wraps:.2} times {at}: what checkpoints cost is hardly in the \
-         numbers; measure for {}, which is {WRAPS} times over, and compare only windows of one length",
+        "the redo log of {:.0} MB was written over {wraps:.2} times {at}, so the numbers hardly include the cost of \
+         checkpoints; measure for {}, which is {WRAPS} times over, and compare only windows of the same length",
         capacity / 1e6,
         duration(WRAPS * wrap_seconds),
     );
@@ -52,7 +49,7 @@ fn too_short(signals: &Signals, at: &str) -> Option<Caveat> {
 }
 
 fn throttled(signals: &Signals, at: &str) -> Option<Caveat> {
-    let stopped = |group: &crate::signals::Group| group.stopped.unwrap_or(0.0);
+    let stopped = |group: &crate::signals::ControlGroup| group.stopped.unwrap_or(0.0);
     let (server, client) = (stopped(&signals.server.group), stopped(&signals.client.group));
     let (who, seconds) = match (server >= STOPPED, client >= STOPPED) {
         (true, true) => ("the server and the load generator", server.max(client)),
@@ -61,8 +58,8 @@ fn throttled(signals: &Signals, at: &str) -> Option<Caveat> {
         (false, false) => return None,
     };
     let message = format!(
-        "a control group held up {who} for {:.0} ms of each second {at}: the numbers are those of its limit; raise it, \
-         or compare only with what was measured under the same",
+        "a control group held {who} back for {:.0} ms of each second {at}, so the numbers are those of its limit; raise it, \
+         or compare only with measurements under the same limit",
         1e3 * seconds
     );
     Some(Caveat::new("throttled", message))
@@ -82,7 +79,7 @@ fn rate_not_reached(signals: &Signals, at: &str) -> Option<Caveat> {
     let offered = load.rate_not_reached()?;
     let message = format!(
         "{offered:.0} transactions per second were offered and {:.0} were done {at}: response times grow for as long \
-         as that goes on, and tell how long was measured; offer less",
+         as that goes on, so they reflect the length of the measurement; offer less",
         load.transactions_per_second
     );
     Some(Caveat::new("rate_not_reached", message))
@@ -100,17 +97,17 @@ fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signals::{Group, Host, Load, Server, Storage};
+    use crate::signals::{ControlGroup, Host, LoadSignals, Server, StorageSignals};
 
     fn writing(redo_written: f64) -> Signals {
-        let storage = Storage {
+        let storage = StorageSignals {
             changes: 100.0,
             redo_written: Some(redo_written),
             redo_capacity: Some(1e9),
             checkpoint_age: Some(0.1),
-            ..Storage::default()
+            ..StorageSignals::default()
         };
-        Signals { storage, load: Load { seconds: 60.0, ..Load::default() }, ..Signals::default() }
+        Signals { storage, load: LoadSignals { seconds: 60.0, ..LoadSignals::default() }, ..Signals::default() }
     }
 
     #[test]
@@ -128,9 +125,11 @@ mod tests {
 
     #[test]
     fn limits_that_held_up_somebody_are_told() {
-        let group = Group { stopped: Some(0.3), ..Group::default() };
+        let group = ControlGroup { stopped: Some(0.3), ..ControlGroup::default() };
         let mut signals = Signals { server: Server { group, ..Server::default() }, ..Signals::default() };
-        assert!(throttled(&signals, "").unwrap().message.starts_with("a control group held up the server for 300 ms"));
+        assert!(
+            throttled(&signals, "").unwrap().message.starts_with("a control group held the server back for 300 ms")
+        );
         signals.client.group = group;
         assert!(throttled(&signals, "").unwrap().message.contains("the server and the load generator"));
         assert_eq!(throttled(&Signals::default(), ""), None);
@@ -147,14 +146,19 @@ mod tests {
     #[test]
     fn a_rate_that_was_not_carried_is_told_and_chance_is_not() {
         let load = |done| Signals {
-            load: Load { seconds: 10.0, rate_offered: Some(300.0), transactions_per_second: done, ..Load::default() },
+            load: LoadSignals {
+                seconds: 10.0,
+                rate_offered: Some(300.0),
+                transactions_per_second: done,
+                ..LoadSignals::default()
+            },
             ..Signals::default()
         };
         assert!(
             rate_not_reached(&load(250.0), "").unwrap().message.contains("300 transactions per second were offered")
         );
         assert_eq!(rate_not_reached(&load(290.0), ""), None);
-        assert_eq!(rate_not_reached(&Signals { load: Load::default(), ..load(0.0) }, ""), None, "a closed loop");
+        assert_eq!(rate_not_reached(&Signals { load: LoadSignals::default(), ..load(0.0) }, ""), None, "a closed loop");
         assert_eq!(rate_not_reached(&Signals::default(), ""), None);
     }
 

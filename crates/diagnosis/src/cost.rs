@@ -1,8 +1,8 @@
-//! What a transaction cost, and whether that bears out a claimed change of throughput.
+//! What a transaction cost, and whether that supports a claimed change of throughput.
 //!
-//! Costs per transaction are far steadier than throughput: a change that is real moves at least one of them, and one
-//! that moves none comes from elsewhere, as the clock rate of the CPUs or a neighbour (so M. Callaghan's `cpu/o`, `r/o`
-//! and `wKB/o`, smalldatum.blogspot.com).
+//! Costs per transaction are far steadier than throughput: a real change moves at least one of them, and a change that
+//! moves none comes from elsewhere, such as the clock rate of the CPUs or a neighbour (after M. Callaghan's `cpu/o`,
+//! `r/o` and `wKB/o`, smalldatum.blogspot.com).
 
 use crate::Observed;
 use crate::signals::{Signals, rate};
@@ -42,13 +42,13 @@ pub fn cost(observed: &Observed<'_>) -> Cost {
     }
 }
 
-/// CPUs that anything on the host kept busy.
+/// CPUs that everything on the host kept busy.
 fn host_cpus(observed: &Observed<'_>) -> Option<f64> {
     let summed_up = observed.point.host.map(|host| host.busy * host.cpus as f64);
     summed_up.or_else(|| Signals::of(observed).host.cpus_busy)
 }
 
-/// As it was summed up, else from the samples.
+/// As summed up, otherwise from the samples.
 fn server_cpu(observed: &Observed<'_>, transactions_per_second: f64) -> Option<f64> {
     let summed_up = observed.point.server.as_ref().and_then(|server| server.cpu_us_per_transaction);
     let sampled = || {
@@ -59,21 +59,21 @@ fn server_cpu(observed: &Observed<'_>, transactions_per_second: f64) -> Option<f
     summed_up.or_else(sampled).and_then(finite)
 }
 
-/// Per second; they are looked at around the window only.
+/// Per second; sampled only around the window.
 fn switches(observed: &Observed<'_>) -> Option<f64> {
     let (server, point) = (observed.point.server.as_ref()?, observed.point);
     Some(server.context_switches_per_query? * point.queries as f64 / point.seconds)
 }
 
-/// What the devices that hold the data did per second: of files on a network lane the storage server's disk, and all
-/// devices where it is not known which hold them.
+/// What the devices that hold the data did per second: the storage server's disk for files on a network lane, and all
+/// devices if it is not known which hold them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Devices {
     reads: f64,
     writes: f64,
     read_kb: f64,
     written_kb: f64,
-    /// None if one of them does not count them.
+    /// `None` if one of them does not count them.
     flushes: Option<f64>,
 }
 
@@ -120,29 +120,29 @@ fn positive(number: f64) -> Option<f64> {
     finite(number).filter(|number| *number > 0.0)
 }
 
-/// A cost that moved by less is called the same.
+/// A cost that changed by less is called the same.
 const MOVED: f64 = 0.05;
-/// A change of throughput that is less asks for no explanation.
+/// A smaller change of throughput needs no explanation.
 const CLAIMED: f64 = 0.02;
 
-/// Whether the costs of a transaction bear out a claimed change of throughput.
+/// Whether the costs of a transaction support a claimed change of throughput.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Corroboration {
     pub corroborated: bool,
-    /// The claim with the costs that bear it out or do not, a sentence.
+    /// The claim with the costs that do or do not support it, a sentence.
     pub sentence: String,
 }
 
 /// Something that a transaction costs.
 struct Kind {
     of: fn(&Cost) -> Option<f64>,
-    /// Costs below this on both sides are next to nothing, and say nothing by their ratio.
+    /// Costs below this on both sides are next to nothing, so their ratio says nothing.
     at_least: f64,
     /// As in `half the reads`.
     name: &'static str,
-    /// Things are fewer, stuff is less.
+    /// Countable costs are fewer, others are less.
     countable: bool,
-    /// As in `what was saved is the reading`.
+    /// As in `what was saved is reading`.
     saved: &'static str,
 }
 
@@ -153,15 +153,15 @@ const fn kind(of: fn(&Cost) -> Option<f64>, at_least: f64, name: &'static str, s
 /// What a server spends; the load generator's own CPU explains nothing of what the server carries.
 const KINDS: [Kind; 7] = [
     Kind { countable: false, ..kind(|cost| cost.server_cpu_us, 1.0, "CPU", "CPU time") },
-    kind(|cost| cost.reads, 0.02, "reads", "the reading"),
-    kind(|cost| cost.writes, 0.02, "writes", "the writing"),
-    kind(|cost| cost.read_kb, 0.5, "KB read", "the reading"),
-    kind(|cost| cost.written_kb, 0.5, "KB written", "the writing"),
-    kind(|cost| cost.fsyncs, 0.005, "syncs", "the syncing"),
-    kind(|cost| cost.context_switches, 0.1, "context switches", "the switching between threads"),
+    kind(|cost| cost.reads, 0.02, "reads", "reading"),
+    kind(|cost| cost.writes, 0.02, "writes", "writing"),
+    kind(|cost| cost.read_kb, 0.5, "KB read", "reading"),
+    kind(|cost| cost.written_kb, 0.5, "KB written", "writing"),
+    kind(|cost| cost.fsyncs, 0.005, "syncs", "syncing"),
+    kind(|cost| cost.context_switches, 0.1, "context switches", "switching between threads"),
 ];
 
-/// What became of one cost.
+/// How one cost changed.
 struct Moved {
     kind: &'static Kind,
     /// Natural logarithm of after over before.
@@ -172,7 +172,7 @@ impl Moved {
     fn of(kind: &'static Kind, before: &Cost, after: &Cost) -> Option<Moved> {
         let (before, after) = ((kind.of)(before)?, (kind.of)(after)?);
         let counts = before.is_finite() && after.is_finite() && before.max(after) >= kind.at_least;
-        // Nothing at all would be infinitely less.
+        // Zero would be infinitely less.
         let log_ratio = (after.max(kind.at_least / 10.0) / before.max(kind.at_least / 10.0)).ln();
         counts.then_some(Moved { kind, log_ratio })
     }
@@ -191,13 +191,13 @@ impl Moved {
 }
 
 /// Whether the costs corroborate that throughput changed by `change`, a share: 0.4 for 40 % more transactions per
-/// second. None where throughput hardly changed, or no cost is known on both sides.
+/// second. `None` if throughput hardly changed, or if no cost is known on both sides.
 pub fn corroborate(change: f64, before: &Cost, after: &Cost) -> Option<Corroboration> {
     if !change.is_finite() || change.abs() < CLAIMED || change <= -1.0 {
         return None;
     }
     let moved: Vec<Moved> = KINDS.iter().filter_map(|kind| Moved::of(kind, before, after)).collect();
-    // A gain is borne out by what fell, a loss by what rose.
+    // A gain is supported by costs that fell, a loss by costs that rose.
     let towards = |moved: &Moved| -moved.log_ratio * change.signum();
     let most = moved.iter().max_by(|a, b| towards(a).total_cmp(&towards(b)))?;
     let corroborated = most.log_ratio.exp_m1().abs() >= MOVED && towards(most) > 0.0;
@@ -211,18 +211,18 @@ pub fn corroborate(change: f64, before: &Cost, after: &Cost) -> Option<Corrobora
         (true, true) => format!("{claim}, each with {each}: what was saved is {}.", most.kind.saved),
         (true, false) => format!("{claim}, each with {each}: what is lost goes to {}.", most.kind.saved),
         (false, true) => format!(
-            "{claim}, each with {each}: the gain is not explained by what a transaction costs, of which nothing became \
-             cheaper; ask for the clock rate of the CPUs, neighbours, throttling, and more CPUs or connections."
+            "{claim}, each with {each}: the gain is not explained by what a transaction costs, since nothing became \
+             cheaper; check the clock rate of the CPUs, neighbours, throttling, and more CPUs or connections."
         ),
         (false, false) => format!(
-            "{claim}, each with {each}: the loss is not explained by what a transaction costs, of which nothing became \
-             dearer; ask for waiting (locks, slower storage), neighbours and throttling."
+            "{claim}, each with {each}: the loss is not explained by what a transaction costs, since nothing became \
+             dearer; check waiting (locks, slower storage), neighbours and throttling."
         ),
     };
     Some(Corroboration { corroborated, sentence })
 }
 
-/// The costs worth naming: what bears the change out, with the CPU beside it; where nothing does, the first three.
+/// The costs worth naming: those that support the change, with the CPU beside them; if none does, the first three.
 fn listed(moved: &[Moved], most: &Moved, corroborated: bool) -> String {
     let is_named = |place: usize, it: &Moved| {
         place == 0 || if corroborated { std::ptr::eq(it.kind, most.kind) } else { place < 3 }
@@ -354,13 +354,13 @@ mod tests {
     fn a_gain_that_costs_less_is_corroborated_and_says_by_what() {
         let fewer_reads = Cost { reads: Some(2.0), read_kb: Some(33.0), server_cpu_us: Some(405.0), ..BEFORE };
         let words = "40 % more transactions per second, each with the same CPU and half the reads: what was saved is \
-                     the reading.";
+                     reading.";
         assert_eq!(judged(0.4, fewer_reads), (true, words.to_owned()));
         let less_cpu = Cost { server_cpu_us: Some(300.0), ..BEFORE };
         let words = "30 % more transactions per second, each with 25 % less CPU: what was saved is CPU time.";
         assert_eq!(judged(0.3, less_cpu), (true, words.to_owned()));
         let no_syncs = Cost { fsyncs: Some(0.0), ..BEFORE };
-        assert!(judged(2.0, no_syncs).1.ends_with("what was saved is the syncing."));
+        assert!(judged(2.0, no_syncs).1.ends_with("what was saved is syncing."));
     }
 
     #[test]
@@ -377,7 +377,7 @@ mod tests {
     fn a_loss_is_borne_out_by_what_became_dearer() {
         let dearer = Cost { writes: Some(2.5), ..BEFORE };
         let words = "30 % fewer transactions per second, each with the same CPU and 2.5 times the writes: what is lost \
-                     goes to the writing.";
+                     goes to writing.";
         assert_eq!(judged(-0.3, dearer), (true, words.to_owned()));
         let (corroborated, sentence) = judged(-0.3, Cost { server_cpu_us: Some(300.0), ..BEFORE });
         assert!(!corroborated && sentence.contains("the loss is not explained"), "{sentence}");

@@ -1,19 +1,19 @@
-//! The verdict: candidates against each other, and the words for it.
+//! The verdict: how candidates compare, and the words for it.
 
 use crate::Observed;
 use crate::rule::{self, RULES};
-use crate::signals::{Group, LOOKS, Signals};
-use plimsoll_model::diagnosis::{Bottleneck, Candidate, Diagnosis, Verdict};
+use crate::signals::{ControlGroup, LOOKS, Signals};
+use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Candidate, Diagnosis};
 use plimsoll_model::summary::DISTURBED;
 
-/// A bottleneck with less than this share of the transactions' time is not worth a line.
+/// A bottleneck with a smaller share of the transactions' time is not worth a line.
 const WORTH_A_LINE: f64 = 0.05;
-/// What limits explains about half of the time at least …
+/// What limits explains at least about half of the time …
 const LIMITS: f64 = 0.5;
-/// … and the next is smaller by this factor: after planted limits it was 0.53 times as large at most, where several
-/// things held up a load 0.6 times and more.
+/// … and the next is smaller by this factor: with a planted limit it was at most 0.53 times as large; where several
+/// things held a load back, 0.6 times or more.
 const CLEAR: f64 = 0.6;
-/// Of the transactions that were done, as many may have failed or not been answered, as a share.
+/// The share of the transactions done that may have failed or gone unanswered.
 const LOST: f64 = 0.01;
 
 /// What limited a load point.
@@ -24,16 +24,16 @@ pub fn diagnose(observed: &Observed<'_>) -> Diagnosis {
     candidates.sort_by(|one, other| other.share.total_cmp(&one.share));
     let missing = missing(observed);
     let (verdict, sentence) = if kept(observed, &signals) && !is_full(&signals, &candidates) {
-        (Verdict::NotLimited, carried(&signals))
+        (BottleneckVerdict::NotLimited, carried(&signals))
     } else if let Some(candidate) = limits(&candidates, others(&signals)) {
-        (Verdict::Limited(candidate.bottleneck), limited(candidate))
+        (BottleneckVerdict::Limited(candidate.bottleneck), limited(candidate))
     } else {
-        (Verdict::NotClear, not_clear(&signals, &candidates))
+        (BottleneckVerdict::NotClear, not_clear(&signals, &candidates))
     };
     Diagnosis { verdict, sentence, next: next(verdict, &signals), candidates, missing }
 }
 
-/// Whether an open loop carried what was offered, and was answered all the time.
+/// Whether an open loop carried what was offered, and was answered throughout.
 fn kept(observed: &Observed<'_>, signals: &Signals) -> bool {
     let (counts, load) = (&observed.point.counts, &signals.load);
     let done = load.transactions_per_second * load.seconds;
@@ -46,8 +46,8 @@ fn kept(observed: &Observed<'_>, signals: &Signals) -> bool {
         && lost <= LOST * done + 1.0
 }
 
-/// Waits make transactions slow at any rate; what keeps a higher rate from being carried is a resource that is full, or
-/// that has most connections waiting.
+/// Waits make transactions slow at any rate. What prevents a higher rate is a resource that is full, or that has most
+/// connections waiting.
 fn is_full(signals: &Signals, candidates: &[Candidate]) -> bool {
     let waiting = signals.load.in_flight.is_some_and(|in_flight| in_flight >= LIMITS * signals.load.connections);
     candidates.iter().filter(|candidate| candidate.share >= LIMITS).any(|candidate| match candidate.bottleneck {
@@ -56,8 +56,8 @@ fn is_full(signals: &Signals, candidates: &[Candidate]) -> bool {
     })
 }
 
-/// The one that limits, if one does. A stopped server or missing memory makes everything else slow, so that it comes
-/// first. What was concluded from full CPUs, or from nothing else being full, has the others on the machine as a rival.
+/// The bottleneck that limits, if one does. A stopped server or missing memory makes everything else slow, so it comes
+/// first. A conclusion from full CPUs, or from nothing else being full, competes with other processes on the machine.
 fn limits(candidates: &[Candidate], others: f64) -> Option<&Candidate> {
     let is_cause = |candidate: &&Candidate| matches!(candidate.bottleneck, Bottleneck::Throttled | Bottleneck::Memory);
     let cause = candidates.iter().find(|candidate| is_cause(candidate) && candidate.share >= LIMITS);
@@ -70,16 +70,16 @@ fn limits(candidates: &[Candidate], others: f64) -> Option<&Candidate> {
     cause.or((rival <= CLEAR * first.share).then_some(first))
 }
 
-/// The share of the transactions' time that others on the server's CPUs explain: their part of what these were busy
-/// with, of the time that the server or the load generator waited for a CPU, if its control group did not stop it;
-/// where that was not recorded, of the queue that such CPUs have.
+/// The share of the transactions' time that other processes on the server's CPUs explain: their part of what these CPUs
+/// were busy with, applied to the time that the server or the load generator waited for a CPU, unless its control group
+/// stopped it; if that was not recorded, applied to the queue that such CPUs have.
 fn others(signals: &Signals) -> f64 {
     let (server, client) = (&signals.server, &signals.client);
     let explained = || {
         let (taken, allowed, in_flight) = (server.cpus_taken?, server.cpus_allowed?, signals.load.in_flight?);
         let ours = server.cpus_busy? + client.cpus_busy?;
         let part = (1.0 - ours / taken.max(f64::EPSILON)).max(0.0);
-        let by_others = |waiting: f64, group: &Group| (waiting - group.stopped.unwrap_or(0.0)).max(0.0);
+        let by_others = |waiting: f64, group: &ControlGroup| (waiting - group.stopped.unwrap_or(0.0)).max(0.0);
         let waited = server.waiting_for_cpu.zip(client.waiting_for_cpu).map(|(of_server, of_client)| {
             let of_server = by_others(of_server, &server.group) / in_flight;
             of_server.max(by_others(of_client, &client.group) / client.loops.max(1.0)).min(1.0)
@@ -89,7 +89,7 @@ fn others(signals: &Signals) -> f64 {
     explained().unwrap_or(0.0)
 }
 
-/// CPUs of this machine that others kept busy, where both server and load generator are on it.
+/// CPUs of this machine that others kept busy, if both server and load generator are on it.
 fn disturbed(signals: &Signals) -> Option<f64> {
     signals.server.cpus_busy?;
     signals.host.cpus_of_others.filter(|cpus| *cpus >= DISTURBED)
@@ -133,34 +133,36 @@ fn not_clear(signals: &Signals, candidates: &[Candidate]) -> String {
     }
 }
 
-/// For how long no answer came, as far as the load generator was there to see it.
+/// For how long no answer came, as far as the load generator was running to see it.
 fn silence(signals: &Signals) -> String {
     let stopped = signals.client.stopped_seconds.map(|seconds| {
         format!(
-            "; the load generator itself did not run for {} s, in which nothing is known of the server",
+            "; the load generator itself did not run for {} s, a time in which nothing is known about the server",
             rule::round(seconds)
         )
     });
     let stalled = signals.load.stalled.map(|stalled| {
         let (seconds, start) = (rule::round(stalled.seconds), rule::round(stalled.start));
-        format!("; no transaction was completed for {seconds} s from second {start} of the window on")
+        format!("; no transaction was completed for {seconds} s, from second {start} of the window on")
     });
     [stalled, stopped].into_iter().flatten().collect()
 }
 
 /// What to try next.
-fn next(verdict: Verdict, signals: &Signals) -> Option<String> {
+fn next(verdict: BottleneckVerdict, signals: &Signals) -> Option<String> {
     let text = match verdict {
-        Verdict::Limited(bottleneck) => experiment(bottleneck),
-        Verdict::NotLimited => "Offer a higher rate: how much more it carries is not known.",
-        Verdict::NotClear if disturbed(signals).is_some() => "Repeat it when nothing else runs on this machine.",
-        Verdict::NotClear if signals.client.stopped_seconds.is_some() => {
-            "Repeat it where nothing stops the load generator."
+        BottleneckVerdict::Limited(bottleneck) => experiment(bottleneck),
+        BottleneckVerdict::NotLimited => "Offer a higher rate: how much more the server carries is not known.",
+        BottleneckVerdict::NotClear if disturbed(signals).is_some() => {
+            "Repeat it while nothing else runs on this machine."
         }
-        Verdict::NotClear if signals.load.stalled.is_some() => {
-            "Find out what the server was at while no answer came: its error log, its storage, its process."
+        BottleneckVerdict::NotClear if signals.client.stopped_seconds.is_some() => {
+            "Repeat it on a machine where nothing stops the load generator."
         }
-        Verdict::NotClear => "Sweep the number of connections: what a limit is shows where more of them add nothing.",
+        BottleneckVerdict::NotClear if signals.load.stalled.is_some() => {
+            "Find out what the server was doing while no answer came: see its error log, its storage, its process."
+        }
+        BottleneckVerdict::NotClear => "Sweep the number of connections: a limit shows where more of them add nothing.",
     };
     Some(text.to_owned())
 }
@@ -169,24 +171,26 @@ fn experiment(bottleneck: Bottleneck) -> &'static str {
     match bottleneck {
         Bottleneck::Client => "Give the load generator more: its own CPUs, more --loops, or a machine of its own.",
         Bottleneck::Cpu => {
-            "Compare the server’s CPU per transaction between settings and versions: more throughput needs less of \
+            "Compare the server’s CPU per transaction between settings and versions: more throughput takes less of \
              it, or more CPUs."
         }
-        Bottleneck::ReadIo => "Double innodb_buffer_pool_size: reads fall as the data fit.",
+        Bottleneck::ReadIo => "Double innodb_buffer_pool_size: reads fall as more of the data fits.",
         Bottleneck::CommitSync => {
             "Put the redo log on storage that syncs faster (`plimsoll io` measures it), or let more connections share \
              a sync."
         }
         Bottleneck::PageFlush => {
-            "Double the redo log, then raise innodb_io_capacity: fewer pages are written, or sooner."
+            "Double the redo log, so that fewer pages are written; then raise innodb_io_capacity, so that they are written sooner."
         }
         Bottleneck::RowLocks => {
-            "Find the rows that all want: shorter transactions or another order of access help, settings hardly do."
+            "Find the rows that all transactions want: shorter transactions or another order of access help; settings hardly do."
         }
-        Bottleneck::Threads => "Let more threads work: twice the limit, while the CPUs have room.",
+        Bottleneck::Threads => "Let more threads work: double the limit, as long as the CPUs have room.",
         Bottleneck::Network => "Move the load generator closer, or send fewer statements per transaction.",
         Bottleneck::Memory => "Give the server more memory, or a smaller buffer pool.",
-        Bottleneck::Throttled => "Raise the limit, or take it for the size of the machine: no setting makes up for it.",
+        Bottleneck::Throttled => {
+            "Raise the limit, or accept it as the size of the machine: no setting makes up for it."
+        }
     }
 }
 
@@ -195,12 +199,12 @@ fn missing(observed: &Observed<'_>) -> Vec<String> {
     let absent = [
         (
             observed.server.is_empty(),
-            "CPU, memory and I/O of the server’s process: recorded of a server on this machine",
+            "CPU, memory and I/O of the server’s process: recorded only for a server on this machine",
         ),
-        (observed.status.is_empty(), "the server’s own counters, second by second: recorded of private servers"),
+        (observed.status.is_empty(), "the server’s own counters, second by second: recorded only for private servers"),
         (
             !observed.status.is_empty() && observed.status().len() < LOOKS,
-            "enough looks at the server’s threads and waits: there is one a second, and five are needed",
+            "enough samples of the server’s threads and waits: there is one a second, and five are needed",
         ),
         (observed.host.is_empty(), "the host of the load generator"),
         (observed.point.client.round_trip_us.is_none(), "the round trip to the server"),
@@ -211,6 +215,7 @@ fn missing(observed: &Observed<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::LoadPoint;
     use plimsoll_model::samples::StatusSample;
     use plimsoll_model::summary::{Counts, LatencyMs, Point};
     use std::collections::BTreeMap;
@@ -251,8 +256,7 @@ mod tests {
 
     fn paced(rate: f64, transactions: u64, dropped: u64) -> Point {
         Point {
-            connections: 16,
-            rate_offered: Some(rate),
+            load: LoadPoint { connections: 16, rate: Some(rate) },
             seconds: 10.0,
             transactions,
             counts: Counts { dropped, ..Counts::default() },
@@ -277,7 +281,7 @@ mod tests {
     #[test]
     fn a_rate_that_is_carried_is_blamed_on_nothing() {
         let found = diagnosed(&paced(100.0, 980, 0));
-        assert_eq!(found.verdict, Verdict::NotLimited);
+        assert_eq!(found.verdict, BottleneckVerdict::NotLimited);
         assert_eq!(
             found.sentence,
             "Not limited: 100 transactions per second were offered and 98 were done, with 0.2 of 16 connections busy \
@@ -285,23 +289,23 @@ mod tests {
         );
         assert_eq!(found.missing.len(), 4);
         for lost in [paced(100.0, 700, 0), paced(100.0, 990, 200), paced(100.0, 0, 0)] {
-            assert_eq!(diagnosed(&lost).verdict, Verdict::NotClear);
+            assert_eq!(diagnosed(&lost).verdict, BottleneckVerdict::NotClear);
         }
         let counts = Counts { failed: 60, ..Counts::default() };
-        assert_eq!(diagnosed(&Point { counts, ..paced(100.0, 980, 0) }).verdict, Verdict::NotClear);
+        assert_eq!(diagnosed(&Point { counts, ..paced(100.0, 980, 0) }).verdict, BottleneckVerdict::NotClear);
     }
 
     #[test]
     fn where_no_answer_came_nothing_was_carried() {
         let stalled = Some(plimsoll_model::summary::Stalled { start: 4.25, seconds: 3.0 });
         let found = diagnosed(&Point { stalled, ..paced(100.0, 980, 0) });
-        assert_eq!(found.verdict, Verdict::NotClear);
+        assert_eq!(found.verdict, BottleneckVerdict::NotClear);
         assert_eq!(
             found.sentence,
-            "Not clear: nothing that was recorded explains a transaction’s time; no transaction was completed for 3 s \
+            "Not clear: nothing that was recorded explains a transaction’s time; no transaction was completed for 3 s, \
              from second 4.25 of the window on."
         );
-        assert!(found.next.is_some_and(|next| next.starts_with("Find out what the server was at")));
+        assert!(found.next.is_some_and(|next| next.starts_with("Find out what the server was doing")));
     }
 
     #[test]
@@ -309,10 +313,13 @@ mod tests {
         let mut point = paced(100.0, 980, 0);
         point.client.scheduling_lag_ms_max = Some(2900.0);
         let found = diagnosed(&point);
-        assert_eq!((found.verdict, found.candidates[0].bottleneck), (Verdict::NotClear, Bottleneck::Client));
-        assert!(found.sentence.contains("did not run for 2.9 s, in which nothing is known of the server"), "{found:?}");
+        assert_eq!((found.verdict, found.candidates[0].bottleneck), (BottleneckVerdict::NotClear, Bottleneck::Client));
+        assert!(
+            found.sentence.contains("did not run for 2.9 s, a time in which nothing is known about the server"),
+            "{found:?}"
+        );
         point.client.scheduling_lag_ms_max = Some(7000.0);
-        assert_eq!(diagnosed(&point).verdict, Verdict::Limited(Bottleneck::Client));
+        assert_eq!(diagnosed(&point).verdict, BottleneckVerdict::Limited(Bottleneck::Client));
     }
 
     #[test]
@@ -329,7 +336,7 @@ mod tests {
             settings: &settings,
         };
         let found = diagnose(&observed);
-        assert_eq!((found.verdict, found.missing.len()), (Verdict::NotClear, 4));
+        assert_eq!((found.verdict, found.missing.len()), (BottleneckVerdict::NotClear, 4));
         assert_eq!(found.sentence, "Not clear: no transaction was completed.");
     }
 }

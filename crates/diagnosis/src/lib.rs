@@ -2,7 +2,7 @@
 //!
 //! Everything is a pure function of [`Observed`], so that a recording is judged the same today and in a year.
 //! [`signals`] turns samples into a few numbers; each file in [`rule`] weighs one bottleneck by them, as the share of
-//! the transactions' time that it explains; [`decide`] sets the candidates against each other and words the verdict.
+//! the transactions' time that it explains; [`decide`] compares the candidates and words the verdict.
 
 pub mod caveats;
 pub mod cost;

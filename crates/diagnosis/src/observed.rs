@@ -1,4 +1,4 @@
-//! What is known of a load point.
+//! What is known about a load point.
 
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample, StatusSample, StorageSample};
 use plimsoll_model::summary::Point;
@@ -13,16 +13,16 @@ pub struct Observed<'a> {
     pub intervals: &'a [Interval],
     pub host: &'a [HostSample],
     pub server: &'a [ServerSample],
-    /// Of servers of ours only.
+    /// For private servers only.
     pub status: &'a [StatusSample],
-    /// Of network lanes only.
+    /// For network lanes only.
     pub storage: &'a [StorageSample],
-    /// Values that the running server had, as it told them, by name.
+    /// Values of the running server's variables, as it reported them, by name.
     pub settings: &'a BTreeMap<String, String>,
 }
 
 impl<'a> Observed<'a> {
-    /// What was measured, on the clock of the series, nanoseconds; none where no second of it was recorded.
+    /// The measured window on the clock of the series, nanoseconds; `None` if no second of it was recorded.
     pub fn window(&self) -> Option<Range<u64>> {
         let mut measured = self.seconds();
         let first = measured.next()?;
@@ -35,27 +35,27 @@ impl<'a> Observed<'a> {
         self.intervals.iter().filter(|interval| interval.phase == Phase::Measure)
     }
 
-    /// Lines of the host that cover time of the window: the middle of what each covers lies within.
+    /// Lines of the host that belong to the window: the middle of what each covers lies within it.
     pub fn host(&self) -> Vec<&'a HostSample> {
         self.covering(self.host, |line| (line.t_ns, line.seconds))
     }
 
-    /// The same of what the server told of itself.
+    /// The same for what the server reported about itself.
     pub fn status(&self) -> Vec<&'a StatusSample> {
         self.covering(self.status, |line| (line.t_ns, line.seconds))
     }
 
-    /// The same of the two sides of a network lane.
+    /// The same for the two sides of a network lane.
     pub fn storage(&self) -> Vec<&'a StorageSample> {
         self.covering(self.storage, |line| (line.t_ns, line.seconds))
     }
 
-    /// The server's counters nearest to the beginning and to the end of the window; none if that is one line.
+    /// The server's counters nearest to the beginning and to the end of the window; `None` if that is the same line.
     pub fn server(&self) -> Option<(&'a ServerSample, &'a ServerSample)> {
         self.edges(self.server, |line| line.t_ns)
     }
 
-    /// The same of the host, whose lines hold the load generator's counters.
+    /// The same for the host, whose lines hold the load generator's counters.
     pub fn host_edges(&self) -> Option<(&'a HostSample, &'a HostSample)> {
         self.edges(self.host, |line| line.t_ns)
     }
@@ -76,7 +76,7 @@ impl<'a> Observed<'a> {
     }
 }
 
-/// What is not a length is none.
+/// `None` for what is not a length.
 fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9) as u64
 }

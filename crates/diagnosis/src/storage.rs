@@ -5,7 +5,7 @@ use plimsoll_model::diagnosis::StorageUse;
 use plimsoll_model::samples::{DeviceSample, HostSample, StorageSample};
 use std::collections::BTreeMap;
 
-/// What the lane did while the load point was measured; none where it lay on no network lane.
+/// What the lane did while the load point was measured; `None` if the data were not on a network lane.
 pub fn storage_use(observed: &Observed<'_>) -> Option<StorageUse> {
     let lines = observed.storage();
     if lines.is_empty() {
@@ -44,7 +44,7 @@ fn weighed(lines: &[&StorageSample], level: fn(&StorageSample) -> Option<f64>) -
     over_time(lines, |line| Some(level(line)? * line.seconds))
 }
 
-/// By kind, per second; none where no line has them.
+/// By kind, per second; `None` if no line has them.
 fn operations(lines: &[&StorageSample]) -> Option<BTreeMap<String, f64>> {
     let counted: Vec<(&BTreeMap<String, u64>, f64)> =
         lines.iter().filter_map(|line| Some((line.operations.as_ref()?, line.seconds))).collect();
@@ -58,9 +58,9 @@ fn operations(lines: &[&StorageSample]) -> Option<BTreeMap<String, f64>> {
     })
 }
 
-/// Reads and writes of the client's devices that hold the data, per second: each has to be answered by the storage
-/// server. The kernel counts a flush that comes alone among the writes; one that comes with a write, as those of a file
-/// system's log do, is a request more, which is not in this number.
+/// Reads and writes of the client's devices that hold the data, per second: the storage server has to answer each. The
+/// kernel counts a separate flush among the writes; one that comes with a write, like those of a file system's log, is
+/// a further request that this number does not include.
 fn requests(lines: &[&HostSample]) -> Option<f64> {
     let held = |line: &HostSample| -> Option<f64> {
         let devices = line.devices.values().filter(|device| device.holds_data);

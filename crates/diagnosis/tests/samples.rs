@@ -1,10 +1,11 @@
-//! From samples as they stand in recordings to the verdict: numbers of trials with planted bottlenecks, shortened, and
-//! numbers that no trial has.
+//! From samples as in recordings to the verdict: shortened numbers of trials with planted bottlenecks, and numbers that
+//! no trial has.
 
 use plimsoll_diagnosis::caveats::caveats;
 use plimsoll_diagnosis::cost::cost;
 use plimsoll_diagnosis::{Observed, diagnose};
-use plimsoll_model::diagnosis::{Bottleneck, Diagnosis, Verdict};
+use plimsoll_model::LoadPoint;
+use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Diagnosis};
 use plimsoll_model::samples::{DeviceSample, HostSample, Interval, Phase, ServerSample, StatusSample};
 use plimsoll_model::statements::StatementCounts;
 use plimsoll_model::summary::{Counts, LatencyMs, Operation, OperationKind, Point, ReadWriteOther, ServerCost};
@@ -27,7 +28,7 @@ impl Trial {
     /// Seconds of 16 connections, with the same line of status in each; the first second is warm-up.
     fn of(transactions: u64, latency_ms: f64, seconds: u64, line: StatusSample) -> Trial {
         let point = Point {
-            connections: 16,
+            load: LoadPoint::closed(16),
             seconds: seconds as f64,
             transactions: transactions * seconds,
             queries: transactions * seconds,
@@ -67,7 +68,7 @@ impl Trial {
     #[track_caller]
     fn is_limited_by(&self, limit: Bottleneck) -> Diagnosis {
         let found = diagnose(&self.observed());
-        assert_eq!(found.verdict, Verdict::Limited(limit), "{found:#?}");
+        assert_eq!(found.verdict, BottleneckVerdict::Limited(limit), "{found:#?}");
         found
     }
 }
@@ -139,7 +140,7 @@ fn slow_syncs_of_statements_that_commit_by_themselves() {
     trial.host.iter_mut().for_each(|line| line.processes_blocked = 0);
     assert_ne!(
         diagnose(&trial.observed()).verdict,
-        Verdict::Limited(Bottleneck::CommitSync),
+        BottleneckVerdict::Limited(Bottleneck::CommitSync),
         "nobody waited for a device"
     );
     let mut lazy = Trial::of(390, 41.5, 8, of_slow_syncs()).writing();
@@ -175,8 +176,8 @@ fn slow_syncs_as_the_load_generator_saw_them() {
 fn few_looks_at_the_server_are_no_ground_for_a_verdict() {
     let trial = Trial::of(390, 41.5, 3, of_slow_syncs()).writing();
     let found = diagnose(&trial.observed());
-    assert_eq!(found.verdict, Verdict::NotClear, "who waits is concluded from threads that run: {found:#?}");
-    assert!(found.missing.iter().any(|what| what.starts_with("enough looks")), "{:?}", found.missing);
+    assert_eq!(found.verdict, BottleneckVerdict::NotClear, "who waits is concluded from threads that run: {found:#?}");
+    assert!(found.missing.iter().any(|what| what.starts_with("enough samples")), "{:?}", found.missing);
 }
 
 #[test]
@@ -266,7 +267,7 @@ fn a_redo_log_that_was_not_written_over_is_a_caveat() {
     assert_eq!(codes(&trial), ["too_short"], "1 GiB at 4 MB/s");
     trial.settings.insert("innodb_redo_log_capacity".to_owned(), "8388608".to_owned());
     assert_eq!(codes(&trial), Vec::<String>::new());
-    trial.point.rate_offered = Some(500.0);
+    trial.point.load.rate = Some(500.0);
     assert_eq!(codes(&trial), ["rate_not_reached"]);
 }
 

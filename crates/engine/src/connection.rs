@@ -3,10 +3,10 @@
 use crate::endpoint::Endpoint;
 use crate::error::Failure;
 use crate::executor::{Reactor, Slot};
-use crate::stream::{Input, RECEIVES, Stream};
-use plimsoll_wire::auth::{Authentication, Step};
-use plimsoll_wire::handshake::{self, Agreed, Asked, Greeting};
-use plimsoll_wire::response::{self, Answer, Discard, Outcome, Prepared, ResponseReader, Sink};
+use crate::stream::{RECEIVES, ReceivedBytes, Stream};
+use plimsoll_wire::auth::{AuthStep, Authentication};
+use plimsoll_wire::handshake::{self, AgreedHandshake, Greeting, HandshakeOptions};
+use plimsoll_wire::response::{self, Answer, Discard, PreparedStatement, ResponseReader, ResponseTotals, Sink};
 use plimsoll_wire::{Value, WireError, command, frame, text};
 use rustls::pki_types::ServerName;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ const LOGIN_PACKET_BYTES: usize = 64 << 10;
 /// A logged-in connection. One exchange at a time.
 pub struct Connection {
     stream: Stream,
-    input: Input,
+    input: ReceivedBytes,
     output: Vec<u8>,
     reader: ResponseReader,
     greeting: Greeting,
@@ -30,14 +30,14 @@ impl Connection {
     /// Connects and logs in.
     pub async fn open(endpoint: &Endpoint, reactor: Rc<Reactor>, slot: Rc<Slot>) -> Result<Connection, Failure> {
         let mut stream = Stream::connect(&endpoint.resolved, reactor, slot).await?;
-        let mut input = Input::default();
+        let mut input = ReceivedBytes::default();
         let (mut sequence, payload) = packet(&mut stream, &mut input).await?;
         let greeting = handshake::parse_greeting(&payload)?.map_err(Failure::Server)?;
         sequence = sequence.wrapping_add(1);
         let offered = greeting.capabilities & plimsoll_wire::capability::TLS != 0;
         let tls = endpoint.tls.decide(offered, stream.is_unix())?.cloned();
         let database = endpoint.database.as_deref();
-        let asked = Asked { tls: tls.is_some(), local_files: endpoint.local_files, database };
+        let asked = HandshakeOptions { tls: tls.is_some(), local_files: endpoint.local_files, database };
         let agreed = handshake::negotiate(&greeting, &asked);
         let mut output = Vec::with_capacity(1024);
         if let Some(config) = tls {
@@ -56,7 +56,7 @@ impl Connection {
         Ok(connection)
     }
 
-    async fn log_in(&mut self, endpoint: &Endpoint, agreed: &Agreed<'_>, sequence: u8) -> Result<(), Failure> {
+    async fn log_in(&mut self, endpoint: &Endpoint, agreed: &AgreedHandshake<'_>, sequence: u8) -> Result<(), Failure> {
         let password = endpoint.password.0.as_bytes();
         let trust = endpoint.tls.trust(self.stream.channel());
         let mut authentication = Authentication::new(password, trust, &self.greeting.plugin, &self.greeting.scramble);
@@ -70,13 +70,13 @@ impl Connection {
             }
             let (sequence, payload) = packet(&mut self.stream, &mut self.input).await?;
             match authentication.step(&payload)? {
-                Step::Accepted => {
+                AuthStep::Accepted => {
                     self.status = response::login_status(&payload);
                     return Ok(());
                 }
-                Step::Refused(message) => return Err(Failure::Server(message)),
-                Step::Wait => {}
-                Step::Send(answer) => {
+                AuthStep::Refused(message) => return Err(Failure::Server(message)),
+                AuthStep::Wait => {}
+                AuthStep::Send(answer) => {
                     let start = frame::begin(&mut self.output);
                     self.output.extend_from_slice(&answer);
                     frame::finish(&mut self.output, start, sequence.wrapping_add(1));
@@ -105,7 +105,7 @@ impl Connection {
     }
 
     /// Prepares a statement; `sink` is told the columns of its result.
-    pub async fn prepare<S: Sink>(&mut self, sql: &str, sink: &mut S) -> Result<Prepared, Failure> {
+    pub async fn prepare<S: Sink>(&mut self, sql: &str, sink: &mut S) -> Result<PreparedStatement, Failure> {
         self.expect_nothing()?;
         self.output.clear();
         command::put(&mut self.output, command::STMT_PREPARE, sql.as_bytes());
@@ -126,7 +126,7 @@ impl Connection {
         values: &[Value<'_>],
         types: bool,
         sink: &mut S,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<ResponseTotals, Failure> {
         self.output.clear();
         command::put_execute(&mut self.output, statement, values, types);
         self.exchange(sink).await
@@ -138,7 +138,7 @@ impl Connection {
         template: &text::Template,
         values: &[Value<'_>],
         sink: &mut S,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<ResponseTotals, Failure> {
         self.output.clear();
         let escapes = self.backslash_escapes();
         template.put_query(&mut self.output, values, escapes);
@@ -146,7 +146,7 @@ impl Connection {
     }
 
     /// Sends a statement as it stands; `sink` receives its rows.
-    pub async fn query<S: Sink>(&mut self, sql: &[u8], sink: &mut S) -> Result<Outcome, Failure> {
+    pub async fn query<S: Sink>(&mut self, sql: &[u8], sink: &mut S) -> Result<ResponseTotals, Failure> {
         self.output.clear();
         command::put(&mut self.output, command::QUERY, sql);
         self.exchange(sink).await
@@ -161,7 +161,7 @@ impl Connection {
 
     /// Sends what is in the output and reads the whole answer.
     #[inline]
-    async fn exchange<S: Sink>(&mut self, sink: &mut S) -> Result<Outcome, Failure> {
+    async fn exchange<S: Sink>(&mut self, sink: &mut S) -> Result<ResponseTotals, Failure> {
         self.expect_nothing()?;
         self.reader.expect_result(frame::next_sequence(&self.output));
         self.stream.send(&self.output).await?;
@@ -216,7 +216,7 @@ impl Connection {
         &mut self,
         sql: &str,
         mut fill: impl FnMut(&mut Vec<u8>) -> bool,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<ResponseTotals, Failure> {
         self.output.clear();
         command::put(&mut self.output, command::QUERY, sql.as_bytes());
         self.expect_nothing()?;
@@ -269,7 +269,7 @@ fn unexpected(answer: &Answer) -> WireError {
 }
 
 /// Reads one packet, for the login.
-async fn packet(stream: &mut Stream, input: &mut Input) -> Result<(u8, Vec<u8>), Failure> {
+async fn packet(stream: &mut Stream, input: &mut ReceivedBytes) -> Result<(u8, Vec<u8>), Failure> {
     loop {
         if let Some((sequence, payload)) = frame::split(input.filled()) {
             let payload = payload.to_vec();

@@ -1,11 +1,11 @@
 //! What the tasks of one loop share, and how they end it.
 
 use crate::catalogue::Catalogue;
+use crate::due::{Due, Turn};
 use crate::error::{Failure, Reason};
 use crate::executor::Reactor;
 use crate::meter::Meter;
 use crate::session::Session;
-use crate::source::{Source, Turn};
 use crate::spec::RunSpec;
 use crate::workload::Workload;
 use std::cell::{Cell, RefCell};
@@ -21,7 +21,7 @@ pub struct Context<W> {
     pub meter: Rc<Meter>,
     pub reactor: Rc<Reactor>,
     /// Where transactions come from, unless connections send as fast as they are answered.
-    pub source: RefCell<Option<Source>>,
+    pub due: RefCell<Option<Due>>,
     /// Slot of the task that wakes connections when something is due.
     pub pacer: Cell<Option<usize>>,
     /// Work that transactions have queued.

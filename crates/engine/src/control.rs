@@ -5,7 +5,7 @@ use crate::endpoint::Endpoint;
 use crate::error::Failure;
 use crate::executor::{Executor, Slot};
 use plimsoll_model::Flavour;
-use plimsoll_wire::response::{Discard, Outcome, Sink};
+use plimsoll_wire::response::{Discard, ResponseTotals, Sink};
 use plimsoll_wire::rows::TextRows;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -87,7 +87,7 @@ impl Control {
     }
 
     /// Sends a statement without caring for rows.
-    pub fn run(&mut self, sql: &str) -> Result<Outcome, Failure> {
+    pub fn run(&mut self, sql: &str) -> Result<ResponseTotals, Failure> {
         self.send(sql, &mut Discard)
     }
 
@@ -101,7 +101,7 @@ impl Control {
         self.checked(result).map(|()| taken)
     }
 
-    fn send<S: Sink>(&mut self, sql: &str, sink: &mut S) -> Result<Outcome, Failure> {
+    fn send<S: Sink>(&mut self, sql: &str, sink: &mut S) -> Result<ResponseTotals, Failure> {
         let until_ns = self.deadline()?;
         let sending = self.connection.query(sql.as_bytes(), sink);
         let result = self.executor.block_on(&self.slot, sending, until_ns, ns(self.answer_limit)).map_err(setup)?;
@@ -109,7 +109,7 @@ impl Control {
     }
 
     /// Runs a LOAD DATA LOCAL; `fill` produces its content piece by piece and returns false at the end.
-    pub fn load_data(&mut self, sql: &str, fill: impl FnMut(&mut Vec<u8>) -> bool) -> Result<Outcome, Failure> {
+    pub fn load_data(&mut self, sql: &str, fill: impl FnMut(&mut Vec<u8>) -> bool) -> Result<ResponseTotals, Failure> {
         let until_ns = self.deadline()?;
         let loading = self.connection.load_data(sql, fill);
         let result = self.executor.block_on(&self.slot, loading, until_ns, ns(self.answer_limit)).map_err(setup)?;

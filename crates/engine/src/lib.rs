@@ -4,7 +4,7 @@
 //! it runs but one tally per second. It knows no workload: those are values that implement
 //! [`workload::Workload`]. It never writes a file and never prints.
 //!
-//! Begin with [`measure`], the measuring loop; then [`source`] and [`turns`] (when a connection
+//! Begin with [`measure`], the measuring loop; then [`due`] and [`turns`] (when a connection
 //! has something to do), [`session`] (what a workload sees), [`connection`] (the
 //! protocol on a stream), [`executor`] (how one thread drives thousands of them) and [`run`] (loops as threads).
 
@@ -12,6 +12,7 @@ pub mod catalogue;
 pub mod connection;
 pub mod context;
 pub mod control;
+pub mod due;
 pub mod endpoint;
 pub mod error;
 pub mod event;
@@ -22,7 +23,6 @@ pub mod password_key;
 pub mod run;
 pub mod scheduling;
 pub mod session;
-pub mod source;
 pub mod spec;
 pub mod statement;
 pub mod stream;

@@ -4,10 +4,10 @@
 //! count what came of it.
 
 use crate::context::Context;
+use crate::due::{Begun, Turn};
 use crate::error::{Failure, Reason};
 use crate::executor::Slot;
 use crate::session::Session;
-use crate::source::{Begun, Turn};
 use crate::workload::{Input, Workload};
 use plimsoll_load::recorder::{Done, End};
 use plimsoll_load::seed::Rng;

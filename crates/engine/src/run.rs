@@ -2,22 +2,25 @@
 //!
 //! A run is steered from outside in three steps: every loop reports [`LoopEvent::Ready`], then
 //! [`Run::start`]; every loop reports [`LoopEvent::Drained`], then [`Run::finish`]. Between those the
-//! connections stay open, so that the server can be asked what it counted.
+//! connections stay open, so that the server can be asked what it counted. Who follows a load takes it as a
+//! [`LoadSource`].
 
 use crate::context::Context;
+use crate::due::Due;
 use crate::error::{Failure, Reason};
 use crate::event::LoopEvent;
 use crate::executor::{Executor, Slot};
 use crate::measure::{self, ENDLESS, Who};
 use crate::meter::{Meter, thread_cpu_ns};
 use crate::scheduling;
-use crate::source::Source;
 use crate::spec::RunSpec;
 use crate::turns;
 use crate::workload::Workload;
 use mio::Waker;
+use plimsoll_host::sample::{cpu_wait, process_cpu};
 use plimsoll_load::recorder::Recorder;
-use plimsoll_load::tally::{Names, Tally};
+use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Readiness, Spent};
+use plimsoll_load::tally::Tally;
 use plimsoll_load::window::{Limit, Window};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -52,9 +55,7 @@ pub struct Run {
     events: Receiver<LoopEvent>,
     recycled: Arc<Mutex<Vec<Tally>>>,
     threads: Vec<JoinHandle<()>>,
-    /// Names of what is counted, in the order that tallies have them.
-    pub names: Names,
-    pub loops: usize,
+    pub facts: LoadFacts,
 }
 
 impl Run {
@@ -72,7 +73,13 @@ impl Run {
         });
         let recycled = Arc::new(Mutex::default());
         let (sender, events) = channel();
-        let names = workload.catalogue().names;
+        let facts = LoadFacts {
+            names: workload.catalogue().names,
+            loops,
+            open_loop: spec.arrivals.rate().is_some() || workload.terminals().is_some(),
+            warmup_ns: spec.warmup_ns,
+            limit: spec.limit,
+        };
         let threads = (0..loops).map(|index| {
             let (spec, workload, shared, sender) = (spec.clone(), workload.clone(), shared.clone(), sender.clone());
             let recycled = Arc::clone(&recycled);
@@ -89,7 +96,7 @@ impl Run {
             std::thread::Builder::new().name(name).spawn(body).expect("a thread can be started")
         });
         let threads = threads.collect();
-        Run { epoch, shared, events, recycled, threads, names, loops }
+        Run { epoch, shared, events, recycled, threads, facts }
     }
 
     /// The next event, or `None` after `timeout`.
@@ -102,17 +109,12 @@ impl Run {
         self.threads.iter().filter(|thread| thread.is_finished()).count()
     }
 
-    /// Lets all connections begin; returns the time of it on the run's clock.
-    pub fn start(&self) -> u64 {
-        let start_ns = self.now_ns() + START_IN_NS;
+    /// Lets all connections begin; so long from now.
+    pub fn start(&self) -> Duration {
+        let start_ns = self.epoch.elapsed().as_nanos() as u64 + START_IN_NS;
         self.shared.start_ns.store(start_ns, Ordering::Release);
         self.wake();
-        start_ns
-    }
-
-    /// Nanoseconds on the run's clock.
-    pub fn now_ns(&self) -> u64 {
-        self.epoch.elapsed().as_nanos() as u64
+        Duration::from_nanos(START_IN_NS)
     }
 
     /// Ends the window now.
@@ -146,6 +148,40 @@ impl Run {
                 let _ = waker.wake();
             }
         }
+    }
+}
+
+impl LoadSource for Run {
+    fn facts(&self) -> &LoadFacts {
+        &self.facts
+    }
+
+    fn start(&mut self) -> Duration {
+        Run::start(self)
+    }
+
+    fn next(&mut self, wait: Duration) -> Option<LoadEvent> {
+        Run::next(self, wait).map(LoadEvent::from)
+    }
+
+    fn ended(&self) -> usize {
+        Run::ended(self)
+    }
+
+    fn spent(&self) -> Option<Spent> {
+        Some(Spent { cpu: process_cpu(), waited: cpu_wait(std::process::id()) })
+    }
+
+    fn recycle(&mut self, tally: Tally) {
+        Run::recycle(self, tally);
+    }
+
+    fn stop(&mut self) {
+        Run::stop(self);
+    }
+
+    fn finish(self) {
+        Run::finish(self);
     }
 }
 
@@ -202,7 +238,7 @@ impl<W: Workload> EventLoop<W> {
             catalogue,
             meter,
             reactor,
-            source: RefCell::default(),
+            due: RefCell::default(),
             pacer: Cell::new(None),
             queued: RefCell::default(),
             idle: RefCell::default(),
@@ -230,7 +266,7 @@ impl<W: Workload> EventLoop<W> {
     fn run(mut self) -> Result<(), Reason> {
         self.until(|this| this.gate.ready.get() == this.slots.len())?;
         let (server_pid, answer) = (self.gate.server_pid.get(), self.gate.answer.take());
-        let _ = self.outbox.send(LoopEvent::Ready { server_pid, answer });
+        let _ = self.outbox.send(LoopEvent::Ready(Readiness { server_pid, answer }));
         self.until(|this| this.shared.start_ns.load(Ordering::Acquire) != NOT_STARTED)?;
         self.start();
         self.measure();
@@ -317,8 +353,8 @@ impl<W: Workload> EventLoop<W> {
         self.context.reactor.forget_lag();
         let window = Window::new(start_ns, spec.warmup_ns, spec.limit);
         self.context.meter.at(start_ns).begin(window, thread_cpu_ns());
-        if let Some(source) = Source::new(&*self.context.workload, &spec, (self.index, spec.loops), start_ns) {
-            *self.context.source.borrow_mut() = Some(source);
+        if let Some(due) = Due::new(&*self.context.workload, &spec, (self.index, spec.loops), start_ns) {
+            *self.context.due.borrow_mut() = Some(due);
             let context = self.context.clone();
             context.driving.set(context.driving.get() + 1);
             self.executor.spawn(move |slot| turns::pace(context, slot));

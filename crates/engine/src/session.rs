@@ -9,8 +9,8 @@ use crate::meter::Meter;
 use crate::statement::Protocol;
 use plimsoll_load::recorder::Effect;
 use plimsoll_model::StatementKind;
-use plimsoll_wire::cells::{Cells, Column, Row};
-use plimsoll_wire::response::{Discard, Outcome};
+use plimsoll_wire::cells::{Cells, ColumnDefinition, ReceivedRow};
+use plimsoll_wire::response::{Discard, ResponseTotals};
 use plimsoll_wire::rows::TextRows;
 use plimsoll_wire::{Value, command};
 use std::rc::Rc;
@@ -22,7 +22,7 @@ struct Handle {
     /// Types of the parameters last sent; 0 before the first execution.
     signature: u64,
     /// Of its result, as the server told last.
-    columns: Vec<Column>,
+    columns: Vec<ColumnDefinition>,
 }
 
 impl Handle {
@@ -126,7 +126,7 @@ impl Session {
 
     /// Executes statement `number` of the catalogue; rows are counted, not kept.
     #[inline]
-    pub async fn execute(&mut self, number: usize, values: &[Value<'_>]) -> Result<Outcome, Failure> {
+    pub async fn execute(&mut self, number: usize, values: &[Value<'_>]) -> Result<ResponseTotals, Failure> {
         let sent_ns = self.sending(self.catalogue.statements[number].0.kind, Some(number));
         let (statement, template) = &self.catalogue.statements[number];
         let result = if statement.prepared && self.protocol == Protocol::Prepared {
@@ -140,7 +140,7 @@ impl Session {
     }
 
     /// Executes statement `number` of the catalogue and keeps the rows of its result: see [`Session::row`].
-    pub async fn select(&mut self, number: usize, values: &[Value<'_>]) -> Result<Outcome, Failure> {
+    pub async fn select(&mut self, number: usize, values: &[Value<'_>]) -> Result<ResponseTotals, Failure> {
         let sent_ns = self.sending(self.catalogue.statements[number].0.kind, Some(number));
         let (statement, template) = &self.catalogue.statements[number];
         self.cells.clear();
@@ -163,7 +163,7 @@ impl Session {
 
     /// Row `number`, from 0, of the last [`Session::select`].
     #[inline]
-    pub fn row(&self, number: usize) -> Option<Row<'_>> {
+    pub fn row(&self, number: usize) -> Option<ReceivedRow<'_>> {
         self.cells.get(number)
     }
 
@@ -180,7 +180,7 @@ impl Session {
     }
 
     /// Sends text that the workload made itself as statement `number` of the catalogue, whose name and kind it has.
-    pub async fn query(&mut self, number: usize, sql: &[u8]) -> Result<Outcome, Failure> {
+    pub async fn query(&mut self, number: usize, sql: &[u8]) -> Result<ResponseTotals, Failure> {
         let kind = self.catalogue.statements[number].0.kind;
         let sent_ns = self.sending(kind, Some(number));
         let result = self.connection.query(sql, &mut Discard).await;
@@ -189,7 +189,7 @@ impl Session {
     }
 
     /// Ends the transaction without its effects.
-    pub async fn rollback(&mut self) -> Result<Outcome, Failure> {
+    pub async fn rollback(&mut self) -> Result<ResponseTotals, Failure> {
         let sent_ns = self.sending(StatementKind::Rollback, None);
         let result = self.connection.query(b"ROLLBACK", &mut Discard).await;
         self.received(self.catalogue.rollback, sent_ns, &result);
@@ -260,7 +260,7 @@ impl Session {
     }
 
     #[inline]
-    fn received(&mut self, operation: usize, sent_ns: u64, result: &Result<Outcome, Failure>) {
+    fn received(&mut self, operation: usize, sent_ns: u64, result: &Result<ResponseTotals, Failure>) {
         let now = self.meter.now_ns();
         self.answered_ns = now;
         self.fresh = true;

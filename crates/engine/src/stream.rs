@@ -38,7 +38,7 @@ pub const RECEIVES: u32 = 64;
 
 /// Received bytes that are not used up yet.
 #[derive(Debug)]
-pub struct Input {
+pub struct ReceivedBytes {
     bytes: Vec<u8>,
     share: Share,
     start: usize,
@@ -49,13 +49,13 @@ const INPUT_BYTES: usize = 8 << 10;
 /// Room for the longest packet, and for what comes behind it.
 const INPUT_MOST: usize = HEADER + MAX_PAYLOAD + INPUT_BYTES;
 
-impl Default for Input {
-    fn default() -> Input {
-        Input { bytes: vec![0; INPUT_BYTES], share: Share::default(), start: 0, end: 0 }
+impl Default for ReceivedBytes {
+    fn default() -> ReceivedBytes {
+        ReceivedBytes { bytes: vec![0; INPUT_BYTES], share: Share::default(), start: 0, end: 0 }
     }
 }
 
-impl Input {
+impl ReceivedBytes {
     #[inline]
     pub fn filled(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
@@ -67,7 +67,7 @@ impl Input {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
             if self.bytes.len() > budget::FREE {
-                *self = Input::default();
+                *self = ReceivedBytes::default();
             }
         }
     }
@@ -301,7 +301,7 @@ impl Stream {
 
     /// Waits for more bytes and appends them to `input`.
     #[inline]
-    pub async fn receive(&mut self, input: &mut Input) -> Result<(), Failure> {
+    pub async fn receive(&mut self, input: &mut ReceivedBytes) -> Result<(), Failure> {
         if self.tls.is_some() {
             return self.receive_tls(input).await;
         }
@@ -328,7 +328,7 @@ impl Stream {
         }
     }
 
-    async fn receive_tls(&mut self, input: &mut Input) -> Result<(), Failure> {
+    async fn receive_tls(&mut self, input: &mut ReceivedBytes) -> Result<(), Failure> {
         let Some(mut tls) = self.tls.take() else { return Ok(()) };
         let mut records = 0u32;
         let received = loop {

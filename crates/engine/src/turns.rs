@@ -2,9 +2,9 @@
 //! transaction has queued work.
 
 use crate::context::Context;
+use crate::due::{Begun, Due, Turn, pause_ns};
 use crate::executor::Slot;
 use crate::session::Session;
-use crate::source::{Begun, Source, Turn, pause_ns};
 use crate::workload::Workload;
 use plimsoll_load::arrivals::Arrival;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ impl<W: Workload> Context<W> {
 
     /// The next transaction of a connection; `None` when there is none left to begin.
     pub async fn turn(&self, slot: &Slot, session: &mut Session, connection: usize, begun: &mut Begun) -> Option<Turn> {
-        if self.source.borrow().is_some() {
+        if self.due.borrow().is_some() {
             session.waited();
             return self.due(slot).await;
         }
@@ -53,7 +53,7 @@ impl<W: Workload> Context<W> {
             if let Some(Arrival { stream, number, due_ns }) = self.take() {
                 return Some(Turn { due_ns, sent_ns: now, stream, number, warmup: false, queued: false });
             }
-            if self.source_is_over() {
+            if self.due_is_over() {
                 return None;
             }
             self.idle.borrow_mut().push_back(slot.id());
@@ -62,17 +62,17 @@ impl<W: Workload> Context<W> {
     }
 
     fn take(&self) -> Option<Arrival> {
-        self.source.borrow_mut().as_mut().and_then(Source::take)
+        self.due.borrow_mut().as_mut().and_then(Due::take)
     }
 
-    fn source_is_over(&self) -> bool {
-        self.source.borrow().as_ref().is_none_or(Source::is_over)
+    fn due_is_over(&self) -> bool {
+        self.due.borrow().as_ref().is_none_or(Due::is_over)
     }
 
     fn advance(&self, now_ns: u64) {
-        if let Some(source) = self.source.borrow_mut().as_mut() {
+        if let Some(due) = self.due.borrow_mut().as_mut() {
             let mut recorder = self.meter.at(now_ns);
-            source.advance(now_ns, |arrival| recorder.dropped(arrival.due_ns));
+            due.advance(now_ns, |arrival| recorder.dropped(arrival.due_ns));
         }
     }
 
@@ -100,7 +100,7 @@ impl<W: Workload> Context<W> {
         if turn.queued {
             return;
         }
-        if let Some(Source::Terminals(terminals)) = self.source.borrow_mut().as_mut() {
+        if let Some(Due::Terminals(terminals)) = self.due.borrow_mut().as_mut() {
             let pause_ns = pause_ns(&*self.workload, self.spec.seed, turn.stream, Some(turn.number));
             let due_ns = self.meter.now_ns() + pause_ns;
             if due_ns < terminals.next_due_ns()
@@ -122,11 +122,11 @@ pub async fn pace<W: Workload>(context: Rc<Context<W>>, slot: Rc<Slot>) {
             break;
         }
         context.advance(now);
-        if context.source_is_over() {
+        if context.due_is_over() {
             break;
         }
-        let (waiting, next) = match context.source.borrow().as_ref() {
-            Some(source) => (source.waiting(), source.next_due_ns()),
+        let (waiting, next) = match context.due.borrow().as_ref() {
+            Some(due) => (due.waiting(), due.next_due_ns()),
             None => return,
         };
         for _ in 0..waiting {

@@ -16,7 +16,7 @@ use plimsoll_engine::workload::{Input, Workload};
 use plimsoll_engine::{Failure, RunSpec, Session, Statement};
 use plimsoll_load::recorder::End;
 use plimsoll_model::StatementKind::Select;
-use plimsoll_testkit::fake::{Fake, Place, Talk};
+use plimsoll_testkit::fake::{Fake, FakePlace, Talk};
 use scripts::answering;
 use std::io;
 use std::path::PathBuf;
@@ -68,7 +68,7 @@ fn nearly_a_row(talk: &mut Talk) -> io::Result<()> {
 /// What a process with little address space says of a run against such a server.
 fn limited(keeps: bool) -> (bool, String) {
     let fake = Fake::unix(answering(nearly_a_row));
-    let Place::Unix(socket) = &fake.place else { panic!("a Unix socket") };
+    let FakePlace::Unix(socket) = &fake.place else { panic!("a Unix socket") };
     let mut child = Command::new("prlimit");
     child.arg(format!("--as={ADDRESS_SPACE}")).arg(std::env::current_exe().unwrap());
     child.args(["--exact", "--nocapture", "the_process_that_has_a_limit"]);
@@ -94,7 +94,7 @@ fn all_connections_together_have_a_bound() {
     let (done, said) = limited(false);
     assert!(done && said.contains("it ended: the server did not answer for 3 s"), "{said}");
     let (done, said) = limited(true);
-    let refusal = "it ended: the answers that all connections hold together reach 256 MiB, the most that is accepted; \
+    let refusal = "it ended: the answers that all connections hold together reach 256 MiB, which is the limit; \
                    use fewer connections, or statements with shorter answers";
     assert!(done && said.contains(refusal), "{said}");
 }

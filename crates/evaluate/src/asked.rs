@@ -1,6 +1,7 @@
-//! What is asked of an evaluation.
+//! The request for an evaluation.
 
-use plimsoll_storage::probe::Step;
+use plimsoll_plan::StoragePlan;
+use plimsoll_storage::probe::ProbeStep;
 use plimsoll_storage::suite::Suite;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,16 +13,16 @@ pub struct IoPlan {
     pub what: What,
     /// Only these probes, by number; empty for all of the suite.
     pub probes: Vec<u8>,
-    /// Bytes of the page files; as the suite has it if not given.
+    /// Bytes of the page files; the suite decides if not given.
     pub data_bytes: Option<u64>,
-    /// How long each measurement lasts; as the suite has it if not given.
+    /// How long each measurement lasts; the suite decides if not given.
     pub window: Option<Duration>,
     pub seed: u64,
-    /// Leave the files there.
+    /// Keep the files.
     pub keep: bool,
     /// The recording's name.
     pub name: String,
-    /// Servers whose commits and reads are measured afterwards beside what is predicted: `auto`, a path.
+    /// Servers whose commits and reads are measured afterwards and compared with the predictions: `auto`, a path.
     pub validate: Vec<String>,
 }
 
@@ -32,7 +33,7 @@ pub enum What {
         steady: bool,
     },
     /// One measurement of the user's own.
-    Test(Box<Step>),
+    Test(Box<ProbeStep>),
 }
 
 impl IoPlan {
@@ -44,19 +45,18 @@ impl IoPlan {
         }
     }
 
-    /// As the manifest keeps it, with every default filled in.
-    pub fn resolved(&self, steps: &[Step]) -> serde_json::Value {
-        serde_json::json!({
-            "command": "io",
-            "directory": self.directory,
-            "suite": self.suite_name(),
-            "steps": steps.iter().map(|step| &step.id).collect::<Vec<_>>(),
-            "probes": self.probes,
-            "data_bytes": self.data_bytes,
-            "window_seconds": self.window.map(|window| window.as_secs_f64()),
-            "seed": self.seed,
-            "keep": self.keep,
-            "validate": self.validate,
-        })
+    /// In the form of the manifest, with every default filled in.
+    pub fn resolved(&self, steps: &[ProbeStep]) -> StoragePlan {
+        StoragePlan {
+            directory: self.directory.clone(),
+            suite: self.suite_name().to_owned(),
+            steps: steps.iter().map(|step| step.id.clone()).collect(),
+            probes: self.probes.clone(),
+            data_bytes: self.data_bytes,
+            window_seconds: self.window.map(|window| window.as_secs_f64()),
+            seed: self.seed,
+            keep: self.keep,
+            validate: self.validate.clone(),
+        }
     }
 }

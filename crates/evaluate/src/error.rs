@@ -1,4 +1,4 @@
-//! Why storage was not evaluated, and whose affair that is.
+//! Why storage was not evaluated, and who can mend it.
 
 use plimsoll_lanes::LaneError;
 use plimsoll_plan::PlanError;
@@ -7,7 +7,7 @@ use plimsoll_storage::StorageError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluateError {
-    /// What was asked for cannot be; nothing was started.
+    /// The request cannot be met; nothing was started.
     #[error("{0}")]
     Refused(String),
     /// The machine does not allow it.

@@ -1,7 +1,7 @@
-//! A storage evaluation: its steps one after the other, in one recording; then the sheet.
+//! Runs a storage evaluation: its steps one after the other, in one recording; then the sheet.
 
 use crate::asked::{IoPlan, What};
-use crate::measure::{Bench, Outcome};
+use crate::measure::{MeasurementOutcome, MeasuringBench};
 use crate::plan::Planned;
 use crate::telemetry::{Look, Telemetry};
 use crate::{EvaluateError, findings, plan, published, seconds, surroundings};
@@ -12,12 +12,13 @@ use plimsoll_lanes::Lane;
 use plimsoll_measures::caveats;
 use plimsoll_model::Caveat;
 use plimsoll_model::io::{DeviceFacts, IoSummary, Probe, SCHEMA_VERSION};
+use plimsoll_plan::Plan;
 use plimsoll_record::EarlyEnd;
-use plimsoll_record::{Manifest, Recording, TrialFacts, TrialWriter};
+use plimsoll_record::{Happening, Manifest, Parameters, ProbeParameters, Recording, TrialFacts, TrialWriter};
 use plimsoll_storage::device::Device;
-use plimsoll_storage::probe::Step;
+use plimsoll_storage::probe::ProbeStep;
 use plimsoll_storage::suite::Suite;
-use plimsoll_storage::{Place, files, sheet};
+use plimsoll_storage::{EvaluationDirectory, files, sheet};
 use plimsoll_watch::{Event, IoEvent, Watcher};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -25,27 +26,32 @@ use std::time::{Duration, Instant};
 /// How long the device is watched before anything begins.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// An evaluation that came to its end, or to the point where it could not go on.
-pub struct Finished {
+/// An evaluation that completed, or got as far as it could.
+pub struct FinishedEvaluation {
     pub summary: IoSummary,
     pub recording: PathBuf,
     pub ended: Option<EarlyEnd>,
 }
 
-/// Measures beside what an evaluation predicts, with servers that it does not know.
+/// Measures what an evaluation predicts, with servers, which this crate does not know.
 pub trait Validator {
-    /// Adds what was reached to the summary, as far as it came.
+    /// Adds the results to the summary, as far as it got.
     ///
     /// # Errors
-    /// Why it came no further.
-    fn validate(&mut self, place: &Place, summary: &mut IoSummary, watcher: &mut dyn Watcher) -> Result<(), EarlyEnd>;
+    /// Why it got no further.
+    fn validate(
+        &mut self,
+        place: &EvaluationDirectory,
+        summary: &mut IoSummary,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), EarlyEnd>;
 }
 
-/// Nothing is measured beside it.
+/// Measures nothing.
 pub struct Unvalidated;
 
 impl Validator for Unvalidated {
-    fn validate(&mut self, _: &Place, _: &mut IoSummary, _: &mut dyn Watcher) -> Result<(), EarlyEnd> {
+    fn validate(&mut self, _: &EvaluationDirectory, _: &mut IoSummary, _: &mut dyn Watcher) -> Result<(), EarlyEnd> {
         Ok(())
     }
 }
@@ -53,18 +59,18 @@ impl Validator for Unvalidated {
 /// Runs an evaluation and records it.
 ///
 /// # Errors
-/// Only if nothing was measured; everything else is a [`Finished`] that says why it ended.
+/// Only if nothing was measured; everything else returns a [`FinishedEvaluation`] that says why it ended.
 pub fn evaluate(
     home: &Home,
     plan: &IoPlan,
     tool_version: &str,
     validator: &mut dyn Validator,
     watcher: &mut dyn Watcher,
-) -> Result<Finished, EvaluateError> {
+) -> Result<FinishedEvaluation, EvaluateError> {
     evaluate_into(&home.recordings(), home, plan, tool_version, validator, watcher)
 }
 
-/// The same, with the recording below another directory: a trial of a lab has it in its own.
+/// The same, with the recording below another directory: a trial of a lab has it in the trial's own.
 pub fn evaluate_into(
     recordings: &Path,
     home: &Home,
@@ -72,13 +78,13 @@ pub fn evaluate_into(
     tool_version: &str,
     validator: &mut dyn Validator,
     watcher: &mut dyn Watcher,
-) -> Result<Finished, EvaluateError> {
+) -> Result<FinishedEvaluation, EvaluateError> {
     let lane = plimsoll_lanes::below(home.path(), &plan.directory)?;
     if let Some(why) = lane.as_ref().and_then(|lane| plimsoll_lanes::spec::not_for_timing(&lane.name)) {
         return Err(EvaluateError::Refused(format!("{}: {why}", plan.directory.display())));
     }
-    let mut place = Place::create(home.path(), &plan.directory)?;
-    // The limits of a lane hold for its members only.
+    let mut place = EvaluationDirectory::create(home.path(), &plan.directory)?;
+    // The limits of a lane apply only to its members.
     plimsoll_lanes::join(home.path(), &plan.directory)?;
     let (device, mut facts) = surroundings::look_at(&place);
     let planned = plan::planned(plan, &facts)?;
@@ -100,7 +106,7 @@ pub fn evaluate_into(
         recording: recording(recordings, plan, &planned, tool_version)?,
         begun: Instant::now(),
         summary: summary(plan, told, facts),
-        bench: Bench { place: &place, device: device.as_ref(), lane: lane.as_ref(), seed: plan.seed },
+        bench: MeasuringBench { place: &place, device: device.as_ref(), lane: lane.as_ref(), seed: plan.seed },
         ended: None,
     };
     evaluation.all(plan, &planned, &times, watcher);
@@ -112,12 +118,12 @@ pub fn evaluate_into(
     Ok(evaluation.finish(plan, &planned))
 }
 
-/// Refuses probes that the suite does not have, and sizes that fit nowhere.
+/// Refuses probes that the suite does not have, and impossible sizes.
 pub fn is_possible(plan: &IoPlan) -> Result<(), EvaluateError> {
     plan::planned(plan, &DeviceFacts::default()).map(|_| ())
 }
 
-/// About how many bytes the files of an evaluation take at most, and how many seconds it takes, where there is room.
+/// The approximate maximum size of an evaluation's files in bytes, and its time in seconds, if there is room.
 ///
 /// # Errors
 /// As [`is_possible`].
@@ -128,7 +134,7 @@ pub fn about(plan: &IoPlan) -> Result<(u64, f64), EvaluateError> {
     Ok((plan::most_bytes(&steps), seconds))
 }
 
-/// What the device does while we do nothing.
+/// What the device does while we are idle.
 fn idle(device: Option<&Device>, lane: Option<&Lane>) -> Look {
     let mut telemetry = Telemetry::new(device, lane);
     std::thread::sleep(IDLE);
@@ -141,9 +147,8 @@ fn recording(
     planned: &Planned,
     tool_version: &str,
 ) -> Result<Recording, EvaluateError> {
-    let host = serde_json::to_value(host_facts(&plan.directory)).unwrap_or_default();
-    let resolved = plan.resolved(&planned.steps);
-    let manifest = Manifest::new(&plan.name, tool_version, Timestamp::now(), plan.seed, resolved, host);
+    let (asked, host) = (Plan::Storage(plan.resolved(&planned.steps)), host_facts(&plan.directory));
+    let manifest = Manifest::new(&plan.name, tool_version, Timestamp::now(), asked, host);
     Ok(Recording::create(recordings, manifest)?)
 }
 
@@ -169,7 +174,7 @@ struct Evaluation<'a> {
     recording: Recording,
     begun: Instant,
     summary: IoSummary,
-    bench: Bench<'a>,
+    bench: MeasuringBench<'a>,
     ended: Option<EarlyEnd>,
 }
 
@@ -200,32 +205,39 @@ impl Evaluation<'_> {
         }
     }
 
-    fn step(&mut self, index: usize, step: &Step, watcher: &mut dyn Watcher) -> Result<Probe, EvaluateError> {
-        self.event("step", serde_json::json!({ "id": step.id }))?;
+    fn step(&mut self, index: usize, step: &ProbeStep, watcher: &mut dyn Watcher) -> Result<Probe, EvaluateError> {
+        self.event(Happening::Step { id: step.id.clone() })?;
         let mut writer = self.writer(index, step)?;
-        let Outcome { mut probe, rates, ended } = self.bench.measure(index, step, &mut writer, watcher);
+        let MeasurementOutcome { mut probe, rates, ended } = self.bench.measure(index, step, &mut writer, watcher);
         if probe.error.is_none() {
             probe.caveats.extend(findings::of_probe(step, &rates));
         }
         if let Some(why) = &probe.error {
-            self.event("failed", serde_json::json!({ "id": step.id, "why": why }))?;
+            self.event(Happening::Failed { id: Some(step.id.clone()), why: why.clone() })?;
         }
         self.ended = ended;
         Ok(probe)
     }
 
-    fn event(&mut self, kind: &str, detail: serde_json::Value) -> Result<(), EvaluateError> {
+    fn event(&mut self, what: Happening) -> Result<(), EvaluateError> {
         let t_ns = self.begun.elapsed().as_nanos() as u64;
-        Ok(self.recording.event(t_ns, kind, detail)?)
+        Ok(self.recording.event(t_ns, what)?)
     }
 
-    fn writer(&self, index: usize, step: &Step) -> Result<TrialWriter, EvaluateError> {
+    fn writer(&self, index: usize, step: &ProbeStep) -> Result<TrialWriter, EvaluateError> {
         let (job, layout) = (&step.job, &step.job.layout);
-        let parameters = serde_json::json!({
-            "probe": step.probe, "id": step.id, "params": step.params, "seed": self.bench.seed(index, false),
-            "engine": job.engine.name(), "depth": job.engine.depth(), "rate": job.arrivals.rate(),
-            "files": layout.files, "bytes_per_file": layout.bytes_per_file,
-            "allocation": layout.allocation.name(), "direct": job.open.direct,
+        let parameters = Parameters::Probe(ProbeParameters {
+            probe: step.probe,
+            id: step.id.clone(),
+            params: step.params.clone(),
+            seed: self.bench.seed(index, false),
+            engine: job.engine.name().to_owned(),
+            depth: job.engine.depth(),
+            rate: job.arrivals.rate(),
+            files: layout.files,
+            bytes_per_file: layout.bytes_per_file,
+            allocation: layout.allocation.name().to_owned(),
+            direct: job.open.direct,
         });
         let facts = TrialFacts {
             index: index as u32 + 1,
@@ -238,24 +250,24 @@ impl Evaluation<'_> {
         Ok(self.recording.trial(&facts)?)
     }
 
-    /// Gives the space of files back that no later step uses. What cannot be removed now goes with the place.
-    fn remove_unneeded(&self, step: &Step, later: &[Step]) {
+    /// Removes files that no later step uses. What cannot be removed now goes with the place.
+    fn remove_unneeded(&self, step: &ProbeStep, later: &[ProbeStep]) {
         for job in step.jobs().filter(|job| !plan::is_needed(&job.layout, later)) {
             let _ = files::remove(self.bench.place, &job.layout);
         }
     }
 
-    /// The place is not there any more: the rest is not tried, and says so.
-    fn gone(&mut self, rest: &[Step], error: &std::io::Error) {
+    /// The place is gone: the remaining steps are not tried, and say so.
+    fn gone(&mut self, rest: &[ProbeStep], error: &std::io::Error) {
         let why = format!("{} is gone: {error}", self.bench.place.path().display());
         let lost = |step| Probe { error: Some(why.clone()), ..seconds::unmeasured(step) };
         self.summary.probes.extend(rest.iter().map(lost));
         self.ended = Some(EarlyEnd::Failed(why.clone()));
     }
 
-    /// Reads the sheet out of the probes and closes the recording. What cannot be written any more does not take the
-    /// summary with it.
-    fn finish(mut self, plan: &IoPlan, planned: &Planned) -> Finished {
+    /// Derives the sheet from the probes and closes the recording. The summary survives even if something can no longer
+    /// be written.
+    fn finish(mut self, plan: &IoPlan, planned: &Planned) -> FinishedEvaluation {
         let directory = self.recording.directory().to_owned();
         let summary = &mut self.summary;
         if let What::Suite { suite, .. } = plan.what {
@@ -276,16 +288,15 @@ impl Evaluation<'_> {
             self.summary.interrupted = true;
             self.ended.get_or_insert(EarlyEnd::Failed(error.to_string()));
         }
-        Finished { summary: self.summary, recording: directory, ended: self.ended }
+        FinishedEvaluation { summary: self.summary, recording: directory, ended: self.ended }
     }
 
     fn close(&mut self) -> Result<(), EvaluateError> {
         if let Some(EarlyEnd::Failed(why)) = self.ended.clone() {
             self.recording.fails(&why);
-            self.event("failed", serde_json::json!({ "why": why }))?;
+            self.event(Happening::Failed { id: None, why })?;
         }
-        let caveats = serde_json::to_value(&self.summary.caveats).unwrap_or_default();
-        self.event("caveats", caveats)?;
+        self.event(Happening::Caveats(self.summary.caveats.clone()))?;
         self.recording.io_summary(&self.summary)?;
         Ok(self.recording.finish(EarlyEnd::status(self.ended.as_ref()), Timestamp::now())?)
     }

@@ -1,4 +1,4 @@
-//! What the numbers of a probe, and of all of them together, say against themselves.
+//! The caveats of a probe's numbers, and of all probes together.
 
 use crate::plan::Planned;
 use plimsoll_model::Caveat;
@@ -6,15 +6,15 @@ use plimsoll_model::io::Probe;
 use plimsoll_stats::change_points::change_points;
 use plimsoll_stats::steady::{Steadiness, steadiness};
 use plimsoll_storage::disturbance;
-use plimsoll_storage::job::{Access, Engine, Job, Mix};
+use plimsoll_storage::job::{Access, Job, JobEngine, Mix};
 use plimsoll_storage::layout::Content;
-use plimsoll_storage::probe::Step;
+use plimsoll_storage::probe::ProbeStep;
 
-/// Share by which throughput has to fall within a window to be told.
+/// Share by which throughput must fall within a window to be reported.
 const FALL: f64 = 0.1;
 
-/// What one measurement says against itself; `rates` are operations per second of its seconds.
-pub fn of_probe(step: &Step, rates: &[f64]) -> Vec<Caveat> {
+/// The caveats of one measurement; `rates` are the operations per second of its seconds.
+pub fn of_probe(step: &ProbeStep, rates: &[f64]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut add = |holds: bool, code: &str, message: String| {
         if holds {
@@ -26,25 +26,24 @@ pub fn of_probe(step: &Step, rates: &[f64]) -> Vec<Caveat> {
         through_cache(job) && writes(job),
         "buffered",
         format!(
-            "{id} writes to the page cache: its write latency is that of copying memory; read its syncs instead, or measure with O_DIRECT"
+            "{id} writes to the page cache, so its write latency is that of copying memory: look at its syncs instead, \
+             or measure with O_DIRECT"
         ),
     );
     add(
         through_cache(job) && !writes(job),
         "buffered",
-        format!(
-            "{id} reads through the page cache, which answers what it has: measure with O_DIRECT what the device does"
-        ),
+        format!("{id} reads through the page cache, which answers what it holds: to measure the device, use O_DIRECT"),
     );
     add(
-        // A tablespace grows by zeros everywhere.
+        // A tablespace always grows by zeros.
         job.layout.content == Content::Zeros && !matches!(job.access, Access::Extension { .. }),
         "zero_data",
         format!(
-            "{id} moves nothing but zeros, which some storage never stores: compare it with random content before trusting it"
+            "{id} moves only zeros, which some storage never stores: compare it with random content before trusting it"
         ),
     );
-    // What was offered decides throughput where a rate is set.
+    // If a rate is set, what was offered decides throughput.
     let fell = job.arrivals.rate().is_none().then(|| fell(rates)).flatten();
     add(
         fell.is_some(),
@@ -60,7 +59,7 @@ pub fn of_probe(step: &Step, rates: &[f64]) -> Vec<Caveat> {
 
 fn through_cache(job: &Job) -> bool {
     let moves_pages = matches!(job.access, Access::Random { .. } | Access::Sequential { .. } | Access::Streams { .. });
-    let asks_storage = !matches!(job.engine, Engine::Null { .. });
+    let asks_storage = !matches!(job.engine, JobEngine::Null { .. });
     moves_pages && asks_storage && !job.open.direct && !job.open.dsync
 }
 
@@ -87,41 +86,41 @@ fn fell(rates: &[f64]) -> Option<String> {
     }
 }
 
-/// What all probes together say, and what had to be smaller than it should be; `device` is what they were measured on.
+/// Caveats of all probes together, and of sizes that had to be reduced; `device` is what they were measured on.
 pub fn of_all(planned: &Planned, device: &str, probes: &[Probe]) -> Vec<Caveat> {
     let mut caveats = of_sizes(planned);
     caveats.extend(of_others(device, probes));
     caveats
 }
 
-/// Load of others on the CPUs and on the device while something was measured: `noisy_host` and `stolen_cpu` as of a run
-/// against a server, `other_load` as before anything began.
+/// Load from others on the CPUs and on the device during measurements: `noisy_host` and `stolen_cpu` as in a run
+/// against a server, `other_load` as before the start.
 fn of_others(device: &str, probes: &[Probe]) -> Vec<Caveat> {
     let noisy = noticed(probes, disturbance::cpus_of_others).map(|(most, when)| {
         let what =
             format!("other processes and the kernel's own threads used up to {most:.1} of the host's CPUs {when}");
-        Caveat::new("noisy_host", format!("{what}: repeat when they are gone"))
+        Caveat::new("noisy_host", format!("{what}: repeat when they have stopped"))
     });
     let stolen = noticed(probes, disturbance::stolen_percent).map(|(most, when)| {
-        let what = format!("the hypervisor took up to {most:.0} % of the CPU {when}");
+        let what = format!("the hypervisor took up to {most:.0} % of the CPU time {when}");
         Caveat::new("stolen_cpu", format!("{what}: repeat on a quieter machine"))
     });
     let reading = noticed(probes, disturbance::foreign_reads_kb).map(|(most, when)| {
         let megabytes = most / 1e3;
         let what =
             format!("others read up to {megabytes:.1} MB per second from {device} {when}, which reads nothing itself");
-        Caveat::new("other_load", format!("{what}: repeat when they are gone"))
+        Caveat::new("other_load", format!("{what}: repeat when they have stopped"))
     });
     [noisy, stolen, reading].into_iter().flatten().collect()
 }
 
-/// The largest of the values that are too large, and during which measurements they were.
+/// The largest of the excessive values, and the measurements in which they occurred.
 fn noticed(probes: &[Probe], value: impl Fn(&Probe) -> Option<f64>) -> Option<(f64, String)> {
     let above: Vec<(f64, &String)> = probes.iter().filter_map(|probe| Some((value(probe)?, &probe.id))).collect();
     let (most, worst) = above.iter().copied().max_by(|one, other| one.0.total_cmp(&other.0))?;
     let when = match above.len() {
         1 => format!("while {worst} was measured"),
-        some => format!("while {some} of {} measurements went on, most of all {worst}", probes.len()),
+        some => format!("during {some} of {} measurements, most during {worst}", probes.len()),
     };
     Some((most, when))
 }
@@ -130,8 +129,8 @@ fn of_sizes(planned: &Planned) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     if let Some((bytes, wanted)) = planned.smaller {
         let message = format!(
-            "the page files are {} MB where {} MB belong, since little space is free: a cache on the way answers more of a \
-             small set; free some space and repeat",
+            "the page files have {} MB instead of {} MB, because too little space is free: a cache on the way answers \
+             more of a small set; free some space and repeat",
             bytes / 1_000_000,
             wanted / 1_000_000
         );
@@ -139,7 +138,7 @@ fn of_sizes(planned: &Planned) -> Vec<Caveat> {
     }
     if !planned.left_out.is_empty() {
         let ids = planned.left_out.join(", ");
-        let message = format!("left out for want of free space: {ids}; free some and repeat to know of them");
+        let message = format!("left out because too little space is free: {ids}; free some and repeat to measure them");
         caveats.push(Caveat::new("left_out", message));
     }
     caveats
@@ -178,10 +177,13 @@ mod tests {
         assert_eq!(of_others("vda", &[busy(disturbance::OTHERS_CPUS), Probe::default()]), []);
         let told = of_others("vda", &[busy(0.7), noticing(6, 4096, "cpus_of_others", 1.84), busy(0.1)]);
         assert_eq!((told.len(), told[0].code.as_str()), (1, "noisy_host"));
-        assert!(told[0].message.contains("up to 1.8 of the host's CPUs while 2 of 3"), "{told:?}");
-        assert!(told[0].message.contains("most of all 6.x"), "{told:?}");
+        assert!(told[0].message.contains("up to 1.8 of the host's CPUs during 2 of 3"), "{told:?}");
+        assert!(told[0].message.contains("most during 6.x"), "{told:?}");
         let told = of_others("vda", &[noticing(2, 4096, "steal_percent", 12.0)]);
-        assert!(told[0].code == "stolen_cpu" && told[0].message.contains("12 % of the CPU while 2.x was"), "{told:?}");
+        assert!(
+            told[0].code == "stolen_cpu" && told[0].message.contains("12 % of the CPU time while 2.x was"),
+            "{told:?}"
+        );
     }
 
     #[test]
@@ -199,7 +201,7 @@ mod tests {
         assert_eq!(of_sizes(&full), []);
         let small = Planned { smaller: Some((64_000_000, 512_000_000)), left_out: vec!["13.read.1g".into()], ..full };
         let told = of_sizes(&small);
-        assert!(told[0].message.contains("64 MB where 512 MB"), "{told:?}");
+        assert!(told[0].message.contains("64 MB instead of 512 MB"), "{told:?}");
         assert!(told[1].message.contains("13.read.1g"), "{told:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Evaluations of storage: the steps of a suite one after the other, in one recording; then the sheet.
 //!
-//! It knows no server: what servers reach beside what is predicted, a [`Validator`] measures. Begin with [`evaluate`], then
-//! `measure`, one measurement from its files to its probe.
+//! It knows no server: a [`Validator`] measures what servers reach compared with the predictions. Begin with
+//! [`evaluate`], then `measure`, one measurement from its files to its probe.
 
 mod asked;
 mod counting;
@@ -18,4 +18,4 @@ mod telemetry;
 
 pub use asked::{IoPlan, What};
 pub use error::EvaluateError;
-pub use evaluation::{Finished, Unvalidated, Validator, about, evaluate, evaluate_into, is_possible};
+pub use evaluation::{FinishedEvaluation, Unvalidated, Validator, about, evaluate, evaluate_into, is_possible};

@@ -1,40 +1,40 @@
-//! What would stop a measurement after its files were laid out, looked for before: jobs that cannot be done, buffers
-//! that no memory holds, files that cannot be open together.
+//! Checks in advance what would stop a measurement after its files were laid out: impossible jobs, buffers that do not
+//! fit in memory, more files than may be open.
 
 use crate::EvaluateError;
 use plimsoll_host::limits::{SPARE_FILES, allow_open_files};
 use plimsoll_model::io::DeviceFacts;
 use plimsoll_storage::job::Job;
-use plimsoll_storage::probe::Step;
+use plimsoll_storage::probe::ProbeStep;
 use plimsoll_storage::run;
 
-/// Share of the machine's memory that buffers may take: the page cache and others need the rest.
+/// Share of the machine's memory that buffers may take: the page cache and other programs need the rest.
 const MEMORY_SHARE: u64 = 4;
 
 /// Checks every step, and lets this process have as many open files as they need.
 ///
 /// # Errors
-/// [`EvaluateError::Storage`] as [`run::check`]; [`EvaluateError::Refused`] for too little memory; [`EvaluateError::Environment`] for
-/// too few open files.
-pub fn check(steps: &[Step], facts: &DeviceFacts) -> Result<(), EvaluateError> {
-    steps.iter().flat_map(Step::jobs).try_for_each(run::check)?;
+/// [`EvaluateError::Storage`] as in [`run::check`]; [`EvaluateError::Refused`] for too little memory;
+/// [`EvaluateError::Environment`] for too few open files.
+pub fn check(steps: &[ProbeStep], facts: &DeviceFacts) -> Result<(), EvaluateError> {
+    steps.iter().flat_map(ProbeStep::jobs).try_for_each(run::check)?;
     steps.iter().try_for_each(|step| memory(step, facts.memory_bytes))?;
     let files = steps.iter().map(|step| step.jobs().map(open_files).sum::<u64>()).max().unwrap_or(0);
     let wanted = files + SPARE_FILES;
     allow_open_files(wanted).map_err(|allowed| {
         EvaluateError::Environment(format!(
-            "the measurements need {wanted} open files and this process may have {allowed}: raise the limit \
+            "the measurements need {wanted} open files, but this process may have only {allowed}: raise the limit \
              (`ulimit -Hn`), or measure with fewer --files"
         ))
     })
 }
 
-fn memory(step: &Step, memory_bytes: Option<u64>) -> Result<(), EvaluateError> {
+fn memory(step: &ProbeStep, memory_bytes: Option<u64>) -> Result<(), EvaluateError> {
     let needed: u64 = step.jobs().map(run::buffer_bytes).sum();
     match memory_bytes.map(|bytes| bytes / MEMORY_SHARE) {
         Some(most) if needed > most => Err(EvaluateError::Refused(format!(
-            "{} needs {} MB of buffers (two for each operation under way) and may have {} MB, a quarter of the memory: \
-             make --block, --merged, --depth or --threads smaller",
+            "{} needs {} MB of buffers (two for each operation under way), but may have only {} MB, a quarter of the \
+             memory: choose a smaller --block, --merged, --depth or --threads",
             step.id,
             needed / 1_000_000,
             most / 1_000_000
@@ -54,13 +54,13 @@ mod tests {
     use plimsoll_storage::job::Access;
     use plimsoll_storage::probe::test::{IoMode, TestMode, TestOptions, step};
 
-    fn test(change: impl Fn(&mut TestOptions)) -> Step {
+    fn test(change: impl Fn(&mut TestOptions)) -> ProbeStep {
         let mut options = TestOptions::new(TestMode::RandomMixed);
         change(&mut options);
         step(&options).unwrap()
     }
 
-    fn refusal(step: Step) -> String {
+    fn refusal(step: ProbeStep) -> String {
         let facts = DeviceFacts { memory_bytes: Some(4 << 30), ..DeviceFacts::default() };
         check(&[step], &facts).unwrap_err().to_string()
     }

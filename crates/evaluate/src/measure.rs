@@ -1,70 +1,74 @@
-//! One measurement, from its files to its probe: what the workers count is recorded as it comes and summed up at the end.
+//! One measurement, from its files to its probe: what the workers count is recorded as it arrives and summed up at the
+//! end.
 
 use crate::counting::Counting;
-use crate::seconds::{Seconds, unmeasured};
+use crate::seconds::{ProbeSeconds, unmeasured};
 use crate::telemetry::{Look, Telemetry, host_cpus};
+use plimsoll_follow::{Account, Ended, Followed, FollowedSecond, Seen, SeriesWriter, follow};
 use plimsoll_lanes::Lane;
-use plimsoll_load::recorder::Totals;
 use plimsoll_load::seed::Rng;
-use plimsoll_load::tally::{Names, Tally, add_counts};
-use plimsoll_measures::summarise::{self, Assembly};
+use plimsoll_load::tally::Tally;
 use plimsoll_model::Caveat;
 use plimsoll_model::io::Probe;
-use plimsoll_model::samples::{Interval, Phase};
-use plimsoll_model::summary::Counts;
-use plimsoll_record::{EarlyEnd, RecordError, TrialWriter};
+use plimsoll_model::samples::Phase;
+use plimsoll_record::{EarlyEnd, TrialWriter};
 use plimsoll_storage::device::Device;
 use plimsoll_storage::job::Job;
-use plimsoll_storage::op::Kind;
-use plimsoll_storage::probe::Step;
-use plimsoll_storage::run::Run;
-use plimsoll_storage::share::RunEvent;
-use plimsoll_storage::{Place, StorageError, files};
+use plimsoll_storage::op::OpKind;
+use plimsoll_storage::probe::ProbeStep;
+use plimsoll_storage::run::JobRun;
+use plimsoll_storage::share::{ReadBack, RunEvent};
+use plimsoll_storage::{EvaluationDirectory, StorageError, files};
 use plimsoll_watch::{Event, IoEvent, Watcher};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often the controller looks at the interrupt.
+/// How often the controller checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a load beside the measurement runs before that begins.
 const BEFORE: Duration = Duration::from_millis(500);
-/// After its end was asked for, a run has so long for what it waits for.
-const ENDS_WITHIN: Duration = Duration::from_secs(20);
+const NOT_READ_BACK: &str = "what was written was not read back: a worker still held the files when its time was over";
 
 /// Where measurements are made.
-pub struct Bench<'a> {
-    pub place: &'a Place,
+pub struct MeasuringBench<'a> {
+    pub place: &'a EvaluationDirectory,
     pub device: Option<&'a Device>,
-    /// The lane that the place lies on.
+    /// The lane that the place is on.
     pub lane: Option<&'a Lane>,
-    /// What the seeds of all jobs are drawn from.
+    /// The seed from which the seeds of all jobs are drawn.
     pub seed: u64,
 }
 
-/// What came of one measurement.
-pub struct Outcome {
+/// The result of one measurement.
+pub struct MeasurementOutcome {
     pub probe: Probe,
     /// Operations per second of its seconds.
     pub rates: Vec<f64>,
-    /// Why the evaluation cannot go on after it: Ctrl-C, or a recording that cannot be written.
+    /// Why the evaluation cannot continue after it: Ctrl-C, or a recording that cannot be written.
     pub ended: Option<EarlyEnd>,
 }
 
-impl Bench<'_> {
+impl MeasuringBench<'_> {
     /// The seed of a step's job, or of the load beside it: each has its own, so that no two draw the same blocks, which a
     /// cache would answer the second time.
     pub fn seed(&self, index: usize, beside: bool) -> u64 {
         Rng::new(self.seed, index as u64, beside.into()).next_u64()
     }
 
-    /// Measures a step of the evaluation; what fails is told in its probe.
-    pub fn measure(&self, index: usize, step: &Step, writer: &mut TrialWriter, watcher: &mut dyn Watcher) -> Outcome {
+    /// Measures a step of the evaluation; its probe reports failures.
+    pub fn measure(
+        &self,
+        index: usize,
+        step: &ProbeStep,
+        writer: &mut TrialWriter,
+        watcher: &mut dyn Watcher,
+    ) -> MeasurementOutcome {
         match self.tried(index, step, writer, watcher) {
             Ok(outcome) => outcome,
             Err(error) => {
                 let ended = matches!(error, StorageError::Interrupted).then_some(EarlyEnd::Interrupted);
                 let probe = Probe { error: Some(error.to_string()), ..unmeasured(step) };
-                Outcome { probe, rates: Vec::new(), ended }
+                MeasurementOutcome { probe, rates: Vec::new(), ended }
             }
         }
     }
@@ -72,10 +76,10 @@ impl Bench<'_> {
     fn tried(
         &self,
         index: usize,
-        step: &Step,
+        step: &ProbeStep,
         writer: &mut TrialWriter,
         watcher: &mut dyn Watcher,
-    ) -> Result<Outcome, StorageError> {
+    ) -> Result<MeasurementOutcome, StorageError> {
         let (seed, seed_beside) = (self.seed(index, false), self.seed(index, true));
         let beside = step.beside.as_ref().map(|job| (job, seed_beside));
         let mut jobs = beside.into_iter().chain([(&step.job, seed)]);
@@ -87,21 +91,29 @@ impl Bench<'_> {
             run.finish();
             done?;
         }
-        let mut beside = match beside {
+        let beside = match beside {
             Some((job, seed)) => Some(Beside::start(self.begin(job, seed)?, watcher)?),
             None => None,
         };
-        let run = match self.begin(&step.job, seed) {
+        let mut run = match self.begin(&step.job, seed) {
             Ok(run) => run,
             Err(error) => {
                 beside.map(Beside::end);
                 return Err(error);
             }
         };
-        let mut measurement = Measurement::new(step, &run, Telemetry::new(self.device, self.lane));
-        measurement.follow(&run, beside.as_mut(), writer, watcher);
+        let mut measurement = Measurement {
+            telemetry: Telemetry::new(self.device, self.lane),
+            beside,
+            seconds: ProbeSeconds::new(Counting::of(&step.job.access), run.facts.open_loop, host_cpus()),
+            closing: Closing::default(),
+        };
+        run.start();
+        let series = SeriesWriter { writer, before_ns: 0, phase: None };
+        let followed = follow(&mut run, &mut measurement, series, watcher);
+        let read_back = std::mem::take(&mut run.read_back);
         run.finish();
-        Ok(measurement.outcome(step, beside.and_then(Beside::end)))
+        Ok(measurement.outcome(step, followed, read_back))
     }
 
     fn lay_out(&self, job: &Job, seed: u64, watcher: &mut dyn Watcher) -> Result<(), StorageError> {
@@ -111,17 +123,17 @@ impl Bench<'_> {
         })
     }
 
-    fn begin(&self, job: &Job, seed: u64) -> Result<Run, StorageError> {
+    fn begin(&self, job: &Job, seed: u64) -> Result<JobRun, StorageError> {
         let files = files::open(self.place, &job.layout, job.open)?;
-        Run::begin(job, Arc::new(files), seed)
+        JobRun::begin(job, Arc::new(files), seed)
     }
 }
 
-/// Waits until a run that is not measured is over. What fails in it fails again in what is measured.
-fn to_its_end(run: &Run, watcher: &dyn Watcher) -> Result<(), StorageError> {
+/// Waits until an unmeasured run has ended. Its failures will happen again in the measurement.
+fn to_its_end(run: &JobRun, watcher: &dyn Watcher) -> Result<(), StorageError> {
     run.start();
     let mut over = 0;
-    while over < run.loops && run.ended() == 0 {
+    while over < run.facts.loops && run.ended() == 0 {
         match run.next(LOOK) {
             Some(RunEvent::Interval(tally)) => run.recycle(*tally),
             Some(RunEvent::Drained(_)) => over += 1,
@@ -132,16 +144,16 @@ fn to_its_end(run: &Run, watcher: &dyn Watcher) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// A load that runs at the same time and is not what is measured.
+/// A load that runs beside the measurement and is not measured.
 struct Beside {
-    run: Run,
-    /// Why it was not there all the time.
+    run: JobRun,
+    /// Why it did not run all the time.
     troubled: Option<String>,
 }
 
 impl Beside {
     /// Starts it, and gives it time to be under way.
-    fn start(run: Run, watcher: &dyn Watcher) -> Result<Beside, StorageError> {
+    fn start(run: JobRun, watcher: &dyn Watcher) -> Result<Beside, StorageError> {
         let mut beside = Beside { run, troubled: None };
         let begun = Instant::now();
         beside.run.start();
@@ -155,7 +167,7 @@ impl Beside {
         Ok(beside)
     }
 
-    /// Takes what it tells; only that it is over is of interest.
+    /// Receives its events; only the end is of interest.
     fn look(&mut self, mut wait: Duration) {
         while let Some(event) = self.run.next(wait) {
             match event {
@@ -170,7 +182,7 @@ impl Beside {
         }
     }
 
-    /// Ends it; why it was not there all the time, if it was not.
+    /// Ends it. Returns why it did not run all the time, if it did not.
     fn end(mut self) -> Option<String> {
         self.look(Duration::ZERO);
         self.run.finish();
@@ -178,176 +190,65 @@ impl Beside {
     }
 }
 
-/// A measurement under way.
+/// A measurement under way: what its seconds come to.
 struct Measurement {
-    start_ns: u64,
-    open_loop: bool,
-    verify: bool,
-    /// Everything that was written has been read back.
-    read_back: bool,
-    assembly: Assembly,
     telemetry: Telemetry,
-    seconds: Seconds,
-    counts: Counts,
+    beside: Option<Beside>,
+    seconds: ProbeSeconds,
     /// Syncs after the window.
     closing: Closing,
-    /// Blocks that were not what had been written, and the first of them in words.
-    mismatches: u64,
-    first_mismatch: Option<String>,
-    failed: Option<String>,
-    ended: Option<EarlyEnd>,
-    unrecorded: bool,
 }
 
-impl Measurement {
-    fn new(step: &Step, run: &Run, telemetry: Telemetry) -> Measurement {
-        let open_loop = step.job.arrivals.rate().is_some();
-        Measurement {
-            start_ns: 0,
-            open_loop,
-            verify: step.job.verify,
-            read_back: false,
-            assembly: Assembly::new(run.loops),
-            telemetry,
-            seconds: Seconds::new(Counting::of(&step.job.access), open_loop, host_cpus()),
-            counts: Counts::default(),
-            closing: Closing::default(),
-            mismatches: 0,
-            first_mismatch: None,
-            failed: None,
-            ended: None,
-            unrecorded: false,
-        }
-    }
-
-    /// Follows a run from its start to its end.
-    fn follow(
-        &mut self,
-        run: &Run,
-        mut beside: Option<&mut Beside>,
-        writer: &mut TrialWriter,
-        watcher: &mut dyn Watcher,
-    ) {
-        self.start_ns = run.start();
-        let mut over = 0;
-        let mut stopping: Option<Instant> = None;
-        while over < run.loops {
-            let event = run.next(LOOK);
-            if event.is_none() && run.ended() > 0 {
-                self.fail("a thread ended by itself".to_owned());
-                break;
-            }
-            over += usize::from(matches!(event, Some(RunEvent::Drained(_))));
-            self.take(event, run, writer, watcher);
-            if let Some(beside) = &mut beside {
-                beside.look(Duration::ZERO);
-            }
-            if stopping.is_none() && watcher.interrupted() {
-                self.ended.get_or_insert(EarlyEnd::Interrupted);
-            }
-            if self.ended.is_some() || self.failed.is_some() {
-                let since = *stopping.get_or_insert_with(|| {
-                    run.stop();
-                    Instant::now()
-                });
-                if since.elapsed() > ENDS_WITHIN {
-                    break;
-                }
-            }
-        }
-        if self.verify && !self.read_back {
-            self.fail(
-                "what was written was not read back: a worker still held the files when its time was over".to_owned(),
-            );
-        }
-        for tally in self.assembly.rest() {
-            self.interval(&tally, &run.names, writer, watcher);
-        }
-    }
-
-    fn take(&mut self, event: Option<RunEvent>, run: &Run, writer: &mut TrialWriter, watcher: &mut dyn Watcher) {
-        match event {
-            Some(RunEvent::Interval(tally)) => {
-                let (whole, spent) = self.assembly.add(*tally);
-                if let Some(spent) = spent {
-                    run.recycle(spent);
-                }
-                if let Some(whole) = whole {
-                    self.interval(&whole, &run.names, writer, watcher);
-                    run.recycle(whole);
-                }
-            }
-            Some(RunEvent::Drained(Totals { counts, .. })) => add_counts(&mut self.counts, &counts),
-            Some(RunEvent::Failed(why)) => self.fail(why),
-            Some(RunEvent::ReadBack) => self.read_back = true,
-            Some(RunEvent::Mismatch(mismatch)) => {
-                self.mismatches += 1;
-                self.first_mismatch.get_or_insert_with(|| mismatch.to_string());
-            }
-            None => {}
-        }
-    }
-
-    fn fail(&mut self, why: String) {
-        self.failed.get_or_insert(why);
-    }
-
-    /// Counts and records a second that all workers have told of, and what the machine did meanwhile.
-    fn interval(&mut self, tally: &Tally, names: &Names, writer: &mut TrialWriter, watcher: &mut dyn Watcher) {
-        let interval = summarise::interval(tally, names, self.start_ns, self.open_loop);
-        let look = self.telemetry.look(tally.end_ns.saturating_sub(self.start_ns));
+impl Account for Measurement {
+    fn second(&mut self, second: &FollowedSecond<'_>, watcher: &mut dyn Watcher) -> Seen {
+        let &FollowedSecond { tally, interval, .. } = second;
+        let look = self.telemetry.look(second.end_ns);
         if tally.phase == Phase::Measure {
-            self.seconds.add(tally, names, &look);
+            self.seconds.add(tally, second.names, &look);
         }
         if tally.phase == Phase::Drain {
             self.closing.add(tally);
         }
-        watcher.tell(Event::Io(IoEvent::Interval { interval: &interval }));
-        if !self.unrecorded
-            && let Err(error) = self.record(tally, names, (&interval, &look), writer)
-        {
-            self.unrecorded = true;
-            self.ended = Some(EarlyEnd::Failed(error.to_string()));
-        }
+        watcher.tell(Event::Io(IoEvent::Interval { interval }));
+        let Look { host, device, storage, .. } = look;
+        Seen { host, device, storage: storage.into_iter().collect(), ..Seen::default() }
     }
 
-    fn record(
-        &self,
-        tally: &Tally,
-        names: &Names,
-        (interval, look): (&Interval, &Look),
-        writer: &mut TrialWriter,
-    ) -> Result<(), RecordError> {
-        writer.interval(interval)?;
-        if let Some(host) = &look.host {
-            writer.host(host)?;
+    fn look(&mut self) -> Option<String> {
+        if let Some(beside) = &mut self.beside {
+            beside.look(Duration::ZERO);
         }
-        if let Some(device) = &look.device {
-            writer.device(device)?;
-        }
-        if let Some(storage) = &look.storage {
-            writer.storage(storage)?;
-        }
-        writer.latencies(tally, names, (self.start_ns, 0), self.open_loop)
-    }
-
-    fn outcome(self, step: &Step, troubled: Option<String>) -> Outcome {
-        let mut probe = self.seconds.probe(step);
-        probe.counts = self.counts;
-        probe.error = self.failed;
-        if step.job.syncs_at_end().is_some() {
-            self.closing.found(&mut probe);
-        }
-        if self.verify {
-            probe.found.insert("mismatches".to_owned(), self.mismatches as f64);
-        }
-        probe.caveats.extend(self.first_mismatch.map(|first| corrupt(&step.id, self.mismatches, &first)));
-        probe.caveats.extend(troubled.map(|why| not_beside(&step.id, &why)));
-        Outcome { probe, rates: self.seconds.rates(), ended: self.ended }
+        None
     }
 }
 
-/// Syncs after the window, which are in no rate. One that was under way at its end is among them.
+impl Measurement {
+    fn outcome(self, step: &ProbeStep, followed: Followed, read_back: ReadBack) -> MeasurementOutcome {
+        let mut probe = self.seconds.probe(step);
+        probe.counts = followed.totals.counts;
+        let (failed, ended) = match followed.ended {
+            Some(Ended::Failed(why)) => (Some(why), None),
+            ended => (None, ended.map(EarlyEnd::from)),
+        };
+        probe.error = failed;
+        if step.job.syncs_at_end().is_some() {
+            self.closing.found(&mut probe);
+        }
+        if step.job.verify {
+            probe.found.insert("mismatches".to_owned(), read_back.mismatches as f64);
+            if !read_back.is_complete {
+                probe.error.get_or_insert_with(|| NOT_READ_BACK.to_owned());
+            }
+        }
+        let ReadBack { mismatches, first, .. } = read_back;
+        probe.caveats.extend(first.map(|first| corrupt(&step.id, mismatches, &first.to_string())));
+        let troubled = self.beside.and_then(Beside::end);
+        probe.caveats.extend(troubled.map(|why| not_beside(&step.id, &why)));
+        MeasurementOutcome { probe, rates: self.seconds.rates(), ended }
+    }
+}
+
+/// Syncs after the window, which are not part of any rate. They include one that was under way at its end.
 #[derive(Default)]
 struct Closing {
     syncs: u64,
@@ -356,7 +257,7 @@ struct Closing {
 
 impl Closing {
     fn add(&mut self, tally: &Tally) {
-        let syncs = tally.transactions.get(Kind::Sync as usize).map(|kind| &kind.service);
+        let syncs = tally.transactions.get(OpKind::Sync as usize).map(|kind| &kind.service);
         if let Some(syncs) = syncs.filter(|syncs| !syncs.is_empty()) {
             self.syncs += syncs.len();
             self.ms += syncs.mean() * syncs.len() as f64 / 1e6;
@@ -373,21 +274,27 @@ impl Closing {
 
 fn corrupt(id: &str, count: u64, first: &str) -> Caveat {
     let message = format!(
-        "{id} read something else than had been written, {count} times; first {first}: trust no data to this storage \
-         before it is known why"
+        "what {id} read was not what had been written, {count} times; first {first}: trust no data to this storage \
+         until the reason is known"
     );
     Caveat::new("corrupt", message)
 }
 
 fn not_beside(id: &str, why: &str) -> Caveat {
-    let message = format!("the load beside {id} was not there all the time ({why}): repeat it before comparing it");
+    let message = format!(
+        "the load beside {id} did not run all the time ({why}): repeat the measurement before \
+                           comparing it"
+    );
     Caveat::new("not_beside", message)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_host::facts::HostFacts;
     use plimsoll_model::io::DeviceFacts;
+    use plimsoll_plan::{Plan, StoragePlan};
+    use plimsoll_record::Parameters;
     use plimsoll_record::{Manifest, Recording, TrialFacts};
     use plimsoll_storage::job::Access;
     use plimsoll_storage::probe::test::{TestMode, TestOptions, step};
@@ -404,23 +311,23 @@ mod tests {
         }
     }
 
-    fn measured(steps: &[Step]) -> Vec<Probe> {
+    fn measured(steps: &[ProbeStep]) -> Vec<Probe> {
         let root = tempfile::tempdir().unwrap();
         let data = root.path().join("data");
         std::fs::create_dir(&data).unwrap();
-        let place = Place::create(&root.path().join("home"), &data).unwrap();
-        let manifest =
-            Manifest::new("io", "0", jiff::Timestamp::now(), 1, serde_json::Value::Null, serde_json::Value::Null);
+        let place = EvaluationDirectory::create(&root.path().join("home"), &data).unwrap();
+        let asked = Plan::Storage(StoragePlan::default());
+        let manifest = Manifest::new("io", "0", jiff::Timestamp::now(), asked, HostFacts::default());
         let recording = Recording::create(&root.path().join("recordings"), manifest).unwrap();
-        let bench = Bench { place: &place, device: None, lane: None, seed: 1 };
-        let each = |(index, step): (usize, &Step)| {
+        let bench = MeasuringBench { place: &place, device: None, lane: None, seed: 1 };
+        let each = |(index, step): (usize, &ProbeStep)| {
             let facts = TrialFacts {
                 index: index as u32 + 1,
                 variant: "io".to_owned(),
                 point: step.id.clone(),
                 round: 1,
                 started: jiff::Timestamp::now(),
-                parameters: serde_json::Value::Null,
+                parameters: Parameters::Load(Box::default()),
             };
             bench.measure(index, step, &mut recording.trial(&facts).unwrap(), &mut Patient).probe
         };
@@ -433,7 +340,7 @@ mod tests {
         let mut extent = Suite::Full.extent(&facts);
         (extent.data_bytes, extent.most_bytes) = (64 << 20, 64 << 20);
         (extent.window_ns, extent.advising_ns) = (200_000_000, 200_000_000);
-        let steps: Vec<Step> =
+        let steps: Vec<ProbeStep> =
             Suite::Full.steps(&extent, false).into_iter().filter(|step| step.beside.is_some()).collect();
         assert!(steps.len() >= 3, "{steps:?}");
         for mut probe in measured(&steps) {

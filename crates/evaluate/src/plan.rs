@@ -1,4 +1,4 @@
-//! From what is asked for to steps, everything looked at before anything starts: what they need, how long they take.
+//! Turns the request into steps, and checks everything before anything starts: what they need, how long they take.
 
 use crate::EvaluateError;
 use crate::asked::{IoPlan, What};
@@ -6,27 +6,28 @@ use crate::limits;
 use plimsoll_load::window::Limit;
 use plimsoll_model::io::DeviceFacts;
 use plimsoll_model::total;
-use plimsoll_storage::job::{Access, Engine};
-use plimsoll_storage::layout::Layout;
-use plimsoll_storage::probe::Step;
+use plimsoll_storage::job::{Access, JobEngine};
+use plimsoll_storage::layout::FileLayout;
+use plimsoll_storage::probe::ProbeStep;
 use plimsoll_storage::suite::Suite;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Bytes per second at which files are guessed to be laid out.
+/// The assumed rate of laying out files, bytes per second.
 const LAYOUT_PER_SECOND: f64 = 300e6;
-/// Beside the files and the window of a step: to start and end its threads, and to begin its part of the recording.
+/// Time of a step besides its files and its window: to start and end its threads, and to begin its part of the
+/// recording.
 const BETWEEN: Duration = Duration::from_millis(150);
-/// Beside the files of a measurement, so much stays free for the recording and for others.
+/// Space that stays free besides the files of a measurement, for the recording and for others.
 const SPARE_BYTES: u64 = 16 << 20;
-/// Free space with which nothing has to be smaller.
+/// Free space with which nothing has to be reduced.
 const PLENTY: u64 = 1 << 50;
 
 /// What will be measured.
 #[derive(Debug, Default)]
 pub struct Planned {
-    pub steps: Vec<Step>,
-    /// Bytes of the page files, and how many they should have, where space is short.
+    pub steps: Vec<ProbeStep>,
+    /// Bytes of the page files, and how many they should have if space is short.
     pub smaller: Option<(u64, u64)>,
     /// Ids of steps that have no room.
     pub left_out: Vec<String>,
@@ -45,7 +46,7 @@ pub fn planned(plan: &IoPlan, facts: &DeviceFacts) -> Result<Planned, EvaluateEr
     let (needed, free) = (most_bytes(&planned.steps) + SPARE_BYTES, facts.free_bytes.unwrap_or(PLENTY));
     if needed > free {
         return Err(EvaluateError::Refused(format!(
-            "the files need {} MB in {} and {} MB are free there: free some space or make --size smaller",
+            "the files need {} MB in {}, but only {} MB are free there: free some space or choose a smaller --size",
             needed.div_ceil(1_000_000),
             plan.directory.display(),
             free / 1_000_000
@@ -54,11 +55,11 @@ pub fn planned(plan: &IoPlan, facts: &DeviceFacts) -> Result<Planned, EvaluateEr
     Ok(planned)
 }
 
-/// The user's own measurement; threads take the place of io_uring where that is refused.
-fn possible(step: &Step, facts: &DeviceFacts) -> Step {
+/// The user's own measurement; threads replace io_uring if that is refused.
+fn possible(step: &ProbeStep, facts: &DeviceFacts) -> ProbeStep {
     let mut step = step.clone();
-    if let (Engine::Uring { .. }, Some(_)) = (step.job.engine, &facts.io_uring_refused) {
-        step.job.engine = Engine::Threads { workers: step.job.engine.depth() };
+    if let (JobEngine::Uring { .. }, Some(_)) = (step.job.engine, &facts.io_uring_refused) {
+        step.job.engine = JobEngine::Threads { workers: step.job.engine.depth() };
     }
     step
 }
@@ -78,7 +79,7 @@ fn of_suite(plan: &IoPlan, suite: Suite, steady: bool, facts: &DeviceFacts) -> R
     let (extent, mut steps) = chosen(facts);
     let (roomy, all) = chosen(&DeviceFacts { free_bytes: Some(PLENTY), ..facts.clone() });
     has_all(&plan.probes, suite, &steps)?;
-    let wanted = |step: &Step| plan.probes.is_empty() || plan.probes.contains(&step.probe);
+    let wanted = |step: &ProbeStep| plan.probes.is_empty() || plan.probes.contains(&step.probe);
     steps.retain(wanted);
     let kept: BTreeSet<&str> = steps.iter().map(|step| step.id.as_str()).collect();
     let left_out = all.iter().filter(|step| wanted(step) && !kept.contains(step.id.as_str()));
@@ -89,7 +90,7 @@ fn of_suite(plan: &IoPlan, suite: Suite, steady: bool, facts: &DeviceFacts) -> R
     })
 }
 
-fn has_all(probes: &[u8], suite: Suite, steps: &[Step]) -> Result<(), EvaluateError> {
+fn has_all(probes: &[u8], suite: Suite, steps: &[ProbeStep]) -> Result<(), EvaluateError> {
     let known: BTreeSet<u8> = steps.iter().map(|step| step.probe).collect();
     let Some(unknown) = probes.iter().find(|probe| !known.contains(probe)) else { return Ok(()) };
     let known: Vec<String> = known.iter().map(u8::to_string).collect();
@@ -100,14 +101,14 @@ fn has_all(probes: &[u8], suite: Suite, steps: &[Step]) -> Result<(), EvaluateEr
     )))
 }
 
-/// Whether files that are there are of use to later steps; fresh ones never are.
-pub fn is_needed(layout: &Layout, later: &[Step]) -> bool {
-    !layout.fresh && later.iter().flat_map(Step::jobs).any(|job| job.layout == *layout)
+/// Whether later steps can reuse existing files; fresh ones are never reused.
+pub fn is_needed(layout: &FileLayout, later: &[ProbeStep]) -> bool {
+    !layout.fresh && later.iter().flat_map(ProbeStep::jobs).any(|job| job.layout == *layout)
 }
 
 /// The most space that the files of the steps take at a time.
-pub fn most_bytes(steps: &[Step]) -> u64 {
-    let (mut there, mut most): (Vec<&Layout>, u64) = (Vec::new(), 0);
+pub fn most_bytes(steps: &[ProbeStep]) -> u64 {
+    let (mut there, mut most): (Vec<&FileLayout>, u64) = (Vec::new(), 0);
     for (place, step) in steps.iter().enumerate() {
         for job in step.jobs() {
             if !there.contains(&&job.layout) {
@@ -122,13 +123,13 @@ pub fn most_bytes(steps: &[Step]) -> u64 {
 }
 
 /// About how long each step takes, its files included.
-pub fn times(steps: &[Step]) -> Vec<Duration> {
-    let mut there: Vec<&Layout> = Vec::new();
-    let time = |step: &Step, layouts: Vec<&Layout>| {
+pub fn times(steps: &[ProbeStep]) -> Vec<Duration> {
+    let mut there: Vec<&FileLayout> = Vec::new();
+    let time = |step: &ProbeStep, layouts: Vec<&FileLayout>| {
         let bytes: u64 = layouts.iter().map(|layout| layout.bytes()).sum();
         let window_ns = match step.job.limit {
             Limit::Time(ns) => ns,
-            // How long a number of operations takes is what is to be measured.
+            // How long a number of operations takes is unknown before it is measured.
             Limit::Events(_) | Limit::EventsPerConnection(_) => 0,
         };
         let measured = Duration::from_nanos(step.job.warmup_ns + window_ns);
@@ -136,7 +137,7 @@ pub fn times(steps: &[Step]) -> Vec<Duration> {
     };
     let mut all = Vec::new();
     for step in steps {
-        let new: Vec<&Layout> =
+        let new: Vec<&FileLayout> =
             step.jobs().map(|job| &job.layout).filter(|layout| layout.fresh || !there.contains(layout)).collect();
         there.extend(new.iter().copied());
         all.push(time(step, new));
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
     use plimsoll_load::window::SECOND_NS;
 
-    fn steps(suite: Suite) -> Vec<Step> {
+    fn steps(suite: Suite) -> Vec<ProbeStep> {
         let facts = DeviceFacts { free_bytes: Some(100 << 30), memory_bytes: Some(8 << 30), ..DeviceFacts::default() };
         suite.steps(&suite.extent(&facts), false)
     }
@@ -182,8 +183,8 @@ mod tests {
         let shared = steps.iter().find(|step| step.probe == 6).map(|step| &step.job.layout).expect("page reads");
         assert!(is_needed(shared, &steps));
         assert!(!is_needed(shared, &[]));
-        let fresh = Layout { fresh: true, ..shared.clone() };
-        assert!(!is_needed(&fresh, &steps), "made anew each time");
+        let fresh = FileLayout { fresh: true, ..shared.clone() };
+        assert!(!is_needed(&fresh, &steps), "reopened each time");
     }
 
     #[test]
@@ -198,7 +199,7 @@ mod tests {
         assert!(error.contains("no probe 99") && error.contains("it has 1, 2, 5"), "{error}");
         let error = planned(&plan(&[], None), &free(10 << 20)).unwrap_err().to_string();
         assert!(
-            error.contains("the files need 24 MB in /mnt/x and 10 MB are free there"),
+            error.contains("the files need 24 MB in /mnt/x, but only 10 MB are free there"),
             "the suite's own size: {error}"
         );
         let small = planned(&plan(&[], None), &free(256 << 20)).expect("smaller");

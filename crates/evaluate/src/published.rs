@@ -1,34 +1,34 @@
-//! What the article of 2008 printed, beside what an evaluation has measured. The numbers stand in the plan that repeats
-//! the article, and nowhere else.
+//! What the article of 2008 printed, beside what an evaluation measured. The numbers are only in the plan that repeats
+//! the article.
 
 use plimsoll_measures::metric;
-use plimsoll_model::io::{Probe, Published};
+use plimsoll_model::io::{PrintedFigure, Probe};
 use plimsoll_plan::PlanError;
-use plimsoll_plan::lab::Published as Printed;
+use plimsoll_plan::lab::Printed;
 use plimsoll_plan::lab::file;
 
 const PLAN: &str = include_str!("../../../plans/percona-io.toml");
 
-/// Each printed number that speaks of a run, in the order of the plan.
+/// Each published number about a run, in the order of the plan.
 ///
 /// # Errors
-/// The mistake in the plan that was built in, if there is one.
-pub fn of_article(probes: &[Probe]) -> Result<Vec<Published>, PlanError> {
+/// The mistake in the built-in plan, if there is one.
+pub fn of_article(probes: &[Probe]) -> Result<Vec<PrintedFigure>, PlanError> {
     let none = |name: &str| Err(format!("{name} is not built in"));
     let plan = file::read("percona-io.toml", PLAN, None, 0, &none)?;
     Ok(plan.published.iter().filter_map(|printed| Some(beside(printed, printed.probe.as_deref()?, probes))).collect())
 }
 
-fn beside(printed: &Printed, run: &str, probes: &[Probe]) -> Published {
+fn beside(printed: &Printed, run: &str, probes: &[Probe]) -> PrintedFigure {
     let measured = metric::value(&printed.metric, run, probes);
     let probe = probes.iter().find(|probe| probe.id == run || probe.name == run);
     let missing = match (measured, probe) {
         (Some(Some(_)), _) => None,
         (None, _) => Some("not measured".to_owned()),
-        (_, None) => Some("this run was not made".to_owned()),
+        (_, None) => Some("this run was not done".to_owned()),
         (_, Some(probe)) => Some(probe.error.clone().unwrap_or_else(|| "the system does not tell".to_owned())),
     };
-    Published {
+    PrintedFigure {
         what: probe.map_or(run, |probe| &probe.name).to_owned(),
         metric: printed.metric.replace('_', " "),
         unit: printed.unit.clone().unwrap_or_default(),
@@ -39,14 +39,14 @@ fn beside(printed: &Printed, run: &str, probes: &[Probe]) -> Published {
     }
 }
 
-/// As the article has them.
+/// In the form of the article.
 fn numbers(printed: &Printed) -> String {
     let all = printed.value.iter().chain(printed.values.iter().flatten()).map(f64::to_string);
     let range = printed.range.map(|(low, high)| format!("{low} to {high}"));
     all.chain(range).chain(printed.text.clone()).collect::<Vec<_>>().join(" ")
 }
 
-/// With as many digits behind the point as were printed, and more for what would be nothing.
+/// With as many decimals as were printed, and more if the number would be 0.
 fn digits(value: f64, printed: &Printed) -> String {
     let printed = printed.value.map_or(String::new(), |value| value.to_string());
     let decimals = printed.split_once('.').map_or(0, |(_, fraction)| fraction.len());

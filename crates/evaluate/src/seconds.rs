@@ -1,5 +1,5 @@
-//! The seconds of one measurement, and the probe that they add up to. No mean or percentile stands alone: each is made
-//! by an estimator that gives its interval too, or says why there is none.
+//! The seconds of one measurement, and the probe that they add up to. No mean or percentile is alone: its estimator
+//! also gives the confidence interval, or says why there is none.
 
 use crate::counting::Counting;
 use crate::telemetry::Look;
@@ -13,8 +13,8 @@ use plimsoll_stats::batch_means::{Piece, ratio};
 use plimsoll_stats::latency::latency_ms;
 use plimsoll_stats::percentile::Clusters;
 use plimsoll_storage::measure::{READ_BYTES, WRITTEN_BYTES};
-use plimsoll_storage::op::Kind;
-use plimsoll_storage::probe::Step;
+use plimsoll_storage::op::OpKind;
+use plimsoll_storage::probe::ProbeStep;
 use std::collections::BTreeMap;
 
 const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
@@ -22,26 +22,26 @@ const US_PER_NS: f64 = 1e-3;
 /// Buckets of the histograms by octave of the latency.
 const BUCKETS_PER_OCTAVE: f64 = 8.0;
 
-/// What is counted of the measured window so far.
-pub struct Seconds {
+/// The counts of the measured window so far.
+pub struct ProbeSeconds {
     counting: Counting,
     /// CPUs of the host.
     cpus: f64,
-    /// Operations have a due time, so their response counts from it.
+    /// Operations have a due time, so their response time counts from it.
     open_loop: bool,
     /// Sum of the seconds.
     window: Option<Tally>,
     series: Vec<Second>,
     /// By the path of the field of a [`Probe`] that is their ratio.
     pieces: BTreeMap<String, Vec<Piece>>,
-    /// By kind of operation, in the order of [`Kind::ALL`].
+    /// By kind of operation, in the order of [`OpKind::ALL`].
     service: Vec<Clusters>,
     response: Vec<Clusters>,
 }
 
-impl Seconds {
-    pub fn new(counting: Counting, open_loop: bool, cpus: usize) -> Seconds {
-        Seconds {
+impl ProbeSeconds {
+    pub fn new(counting: Counting, open_loop: bool, cpus: usize) -> ProbeSeconds {
+        ProbeSeconds {
             counting,
             cpus: cpus as f64,
             open_loop,
@@ -92,8 +92,8 @@ impl Seconds {
         }
     }
 
-    /// What a network lane took: requests to its storage server, which are those of the protocol where they are counted,
-    /// else reads and writes of the client's device, among which the kernel counts flushes that come alone; and CPU of
+    /// What a network lane used: requests to its storage server, which are those of the protocol if they are counted,
+    /// else reads and writes of the client's device, where the kernel includes flushes that come alone; and CPU time of
     /// either side.
     fn storage(&mut self, storage: &StorageSample, device: Option<&DeviceSample>, operations: f64) {
         let counted = storage.operations.as_ref().map(|kinds| kinds.values().sum::<u64>());
@@ -101,7 +101,7 @@ impl Seconds {
         if let Some(requests) = counted.or_else(of_device) {
             self.piece("found.storage_requests_per_op", requests as f64, operations);
         }
-        // Where there are files and no device, the storage server's disk is what has to be told of a sync.
+        // With files and no device, a sync has to reach the storage server's disk.
         let flushes = storage.server_device.and_then(|disk| disk.flushes).filter(|_| device.is_none());
         if let Some(flushes) = flushes {
             self.piece("flushes_per_op", flushes as f64, operations);
@@ -132,7 +132,7 @@ impl Seconds {
             ("idle_percent", 100.0 * host.idle, 1.0),
             ("iowait_percent", 100.0 * host.iowait, 1.0),
             ("steal_percent", 100.0 * host.steal, 1.0),
-            // Ticks of the host and our own clock need not agree on a short piece.
+            // Ticks of the host and our own clock need not agree over a short time.
             ("cpus_of_others", (busy - look.process_cpu.as_secs_f64() - lane).max(0.0), seconds),
         ] {
             self.piece(&format!("found.{name}"), counted, of);
@@ -189,13 +189,13 @@ impl Seconds {
     }
 
     /// The window as a probe; one without numbers if nothing was measured.
-    pub fn probe(&self, step: &Step) -> Probe {
+    pub fn probe(&self, step: &ProbeStep) -> Probe {
         let mut probe = unmeasured(step);
         let Some(window) = &self.window else { return probe };
         probe.seconds = window.end_ns.saturating_sub(window.start_ns) as f64 / 1e9;
         probe.series.clone_from(&self.series);
         for (place, kind) in window.transactions.iter().enumerate() {
-            let name = Kind::NAMES[place];
+            let name = OpKind::NAMES[place];
             if kind.service.is_empty() {
                 continue;
             }
@@ -231,8 +231,8 @@ impl Seconds {
     }
 }
 
-/// A probe of which nothing is known yet.
-pub fn unmeasured(step: &Step) -> Probe {
+/// A probe without results.
+pub fn unmeasured(step: &ProbeStep) -> Probe {
     Probe {
         probe: step.probe,
         id: step.id.clone(),
@@ -266,7 +266,7 @@ fn percentiles(field: &str, clusters: &Clusters) -> Vec<(String, Estimate)> {
     PERCENTILES.into_iter().filter_map(known).collect()
 }
 
-/// Counts by the upper ends of their buckets, microseconds; empty buckets are left out.
+/// Counts by the upper bounds of their buckets, microseconds; empty buckets are left out.
 fn buckets(values: &Histogram<u64>) -> Vec<(f64, u64)> {
     let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
     for at in values.iter_recorded() {
@@ -292,7 +292,7 @@ mod tests {
 
     const NAMES: &[&str] = &["read", "write", "sync"];
 
-    fn step() -> Step {
+    fn step() -> ProbeStep {
         let extent = Extent {
             data_bytes: 64 << 20,
             most_bytes: 64 << 20,
@@ -310,7 +310,7 @@ mod tests {
     fn second(number: u64, names: &Names) -> Tally {
         let mut tally = Tally::new(names.shape());
         (tally.start_ns, tally.end_ns) = ((7 + number) * SECOND_NS, (8 + number) * SECOND_NS);
-        for (kind, count, ns) in [(Kind::Read, 100, 200_000), (Kind::Write, 50, 400_000)] {
+        for (kind, count, ns) in [(OpKind::Read, 100, 200_000), (OpKind::Write, 50, 400_000)] {
             for _ in 0..count {
                 record(&mut tally.transactions[kind as usize].service, ns);
                 record(&mut tally.transactions[kind as usize].response, ns + 1_000_000);
@@ -366,7 +366,7 @@ mod tests {
     fn probe(seconds: u64, look: Look) -> Probe {
         let names = Names { transactions: NAMES, statements: Vec::new(), counters: &["read_bytes", "written_bytes"] };
         let step = step();
-        let mut measured = Seconds::new(Counting::of(&step.job.access), true, 2);
+        let mut measured = ProbeSeconds::new(Counting::of(&step.job.access), true, 2);
         (0..seconds).for_each(|number| measured.add(&second(number, &names), &names, &look));
         measured.probe(&step)
     }

@@ -1,10 +1,10 @@
-//! What is known of the place before anything is measured, and what says against its numbers.
+//! What is known about the place before anything is measured, and the caveats that follow.
 
 use crate::telemetry::Look;
 use plimsoll_host::facts::{memory_bytes, storage_facts};
 use plimsoll_model::Caveat;
 use plimsoll_model::io::DeviceFacts;
-use plimsoll_storage::Place;
+use plimsoll_storage::EvaluationDirectory;
 use plimsoll_storage::device::{self, Device};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,12 +12,13 @@ use std::path::Path;
 
 /// A backing file with less than this share of its length allocated has holes.
 const ALLOCATED: f64 = 0.95;
-/// Others may keep a device busy for this share of the time, or with so many requests per second, before it is told.
+/// Others may keep a device busy for this share of the time, or with this many requests per second, before it is
+/// reported.
 const BUSY: f64 = 0.05;
 const REQUESTS_PER_SECOND: f64 = 20.0;
 
-/// The device below a place of ours, and everything that the system tells of it.
-pub fn look_at(place: &Place) -> (Option<Device>, DeviceFacts) {
+/// The device below a place of ours, and everything that the system tells about it.
+pub fn look_at(place: &EvaluationDirectory) -> (Option<Device>, DeviceFacts) {
     let mount = storage_facts(place.path());
     let source = mount.as_ref().and_then(|mount| mount.device.clone());
     let device = Device::find(place.path(), source.as_deref());
@@ -32,12 +33,13 @@ pub fn look_at(place: &Place) -> (Option<Device>, DeviceFacts) {
     (device, facts)
 }
 
-/// What the facts say against the numbers; `idle` is what was seen before we began.
+/// The caveats that follow from the facts; `idle` is what was seen before we began.
 pub fn caveats(facts: &DeviceFacts, idle: Option<&Look>) -> Vec<Caveat> {
     let mut caveats = of_caches(facts);
     caveats.extend(facts.io_uring_refused.as_ref().map(|why| {
         let instead =
-            "threads took its place, which costs more CPU at depth: allow it to measure what servers that use it reach";
+            "threads replaced it, which costs more CPU time at depth: to measure what servers that use it can reach, \
+             allow it";
         Caveat::new("io_uring_refused", format!("io_uring cannot be used ({why}): {instead}"))
     }));
     caveats.extend(idle.and_then(|look| others(facts, look)));
@@ -49,8 +51,8 @@ fn of_caches(facts: &DeviceFacts) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     if facts.direct == Some(false) {
         let message = format!(
-            "{} does not take O_DIRECT: every figure contains this machine's page cache; put the data directory on a file \
-             system that takes it, or read the figures as those of memory",
+            "{} does not support O_DIRECT, so every number includes this machine's page cache: put the data directory \
+             on a file system that supports it, or take the numbers as those of memory",
             facts.filesystem.as_deref().unwrap_or("the file system")
         );
         caveats.push(Caveat::new("page_cache", message));
@@ -58,15 +60,15 @@ fn of_caches(facts: &DeviceFacts) -> Vec<Caveat> {
     let backing = facts.backing_file.as_deref().unwrap_or("a file");
     if facts.loop_direct_io == Some(false) {
         let message = format!(
-            "the device is a loop device on {backing} without direct I/O: the page cache below it answers; attach it with \
-             `losetup --direct-io=on`"
+            "the device is a loop device on {backing} without direct I/O, so the page cache below it answers: attach \
+             it with `losetup --direct-io=on`"
         );
         caveats.push(Caveat::new("loop_buffered", message));
     }
     if facts.backing_file.as_deref().is_some_and(|file| is_sparse(Path::new(file))) {
         let message = format!(
-            "the loop device lies on {backing}, which has holes: the first write of a block allocates it below, and reads \
-             of holes never reach a disk; write the file in full before it is attached"
+            "the loop device is on {backing}, which has holes: the first write of a block allocates it below, and \
+             reads of holes never reach a disk; write the file in full before attaching it"
         );
         caveats.push(Caveat::new("sparse_backing", message));
     }
@@ -86,7 +88,7 @@ fn others(facts: &DeviceFacts, idle: &Look) -> Option<Caveat> {
     }
     let message = format!(
         "before anything was measured, others kept {} busy {:.0} % of the time with {requests:.0} requests per second: \
-         repeat when they are gone",
+         repeat when they have stopped",
         facts.name.as_deref().unwrap_or("the device"),
         100.0 * sample.busy
     );
@@ -100,16 +102,16 @@ pub fn flushes_per_second(idle: &Look) -> Option<f64> {
 }
 
 /// Limits of the control groups that this process is in: those of block I/O (version 1: blkio.throttle.*, version 2:
-/// io.max) and of CPU time. Those of a group bind the groups below it, too, but for version 1's of block I/O (Linux,
-/// `Documentation/admin-guide/cgroup-v1/blkio-controller.rst`, `cgroup-v2.rst`, and `Documentation/scheduler/sched-bwc.rst`).
-/// `membership` is what `/proc/self/cgroup` says.
+/// io.max) and of CPU time. The limits of a group also apply to the groups below it, except those of block I/O in
+/// version 1 (Linux, `Documentation/admin-guide/cgroup-v1/blkio-controller.rst`, `cgroup-v2.rst`, and
+/// `Documentation/scheduler/sched-bwc.rst`). `membership` is the content of `/proc/self/cgroup`.
 fn limits(root: &Path, membership: &str) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut add = |code: &str, what: &str, found: Vec<String>| {
         if !found.is_empty() {
             let message = format!(
-                "this process is in a control group that limits {what} ({}): the figures are those of the limit; leave the \
-                 group to measure the device",
+                "this process is in a control group that limits {what} ({}), so the numbers are those of the limit: to \
+                 measure the device, leave the group",
                 found.join(", ")
             );
             caveats.push(Caveat::new(code, message));
@@ -162,7 +164,7 @@ fn quota(group: &Path) -> Vec<String> {
     }
 }
 
-/// `max 100000` where there is none.
+/// `max 100000` if there is none.
 fn unified_quota(group: &Path) -> Vec<String> {
     lines(&group.join("cpu.max")).into_iter().filter(|line| !line.starts_with("max")).collect()
 }

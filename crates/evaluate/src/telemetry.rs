@@ -1,4 +1,4 @@
-//! What the machine and the device do while a measurement runs: one look per second.
+//! What the machine and the device do while a measurement runs, sampled once per second.
 
 use plimsoll_host::sample::{Sampler, process_cpu};
 use plimsoll_lanes::Lane;
@@ -9,7 +9,7 @@ use plimsoll_storage::device::Device;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Looks at the counters again and again, and tells what has happened in between.
+/// Samples the counters, and returns what happened in between.
 pub struct Telemetry {
     device: Option<Device>,
     device_before: Option<DeviceCounters>,
@@ -20,7 +20,7 @@ pub struct Telemetry {
     looked: Instant,
 }
 
-/// What happened between two looks.
+/// What happened between two samples.
 #[derive(Clone, Debug, Default)]
 pub struct Look {
     pub seconds: f64,
@@ -45,7 +45,7 @@ impl Telemetry {
         }
     }
 
-    /// What happened since the look before; `t_ns` is written into the samples.
+    /// What happened since the previous sample; `t_ns` is written into the samples.
     pub fn look(&mut self, t_ns: u64) -> Look {
         let seconds = self.looked.elapsed().as_secs_f64();
         self.looked = Instant::now();
@@ -60,7 +60,7 @@ impl Telemetry {
     }
 }
 
-/// CPUs whose time `/proc/stat` adds up: all of the host's, also those that this process may not use.
+/// CPUs whose time `/proc/stat` adds up: all of the host's, including those that this process may not use.
 pub fn host_cpus() -> usize {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let is_one =

@@ -1,7 +1,7 @@
 //! Changes of inputs, each decided by the generator that it is given. Most are small: what is refused at its first byte
 //! attacks nothing.
 
-use crate::corpus::Entry;
+use crate::corpus::CorpusEntry;
 use plimsoll_load::seed::Rng;
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub fn below(random: &mut Rng, end: usize) -> usize {
 }
 
 /// Bytes with one to four changes; `others` lend pieces of theirs.
-pub fn of_bytes(original: &[u8], others: &[Entry], random: &mut Rng) -> Vec<u8> {
+pub fn of_bytes(original: &[u8], others: &[CorpusEntry], random: &mut Rng) -> Vec<u8> {
     let mut bytes = original.to_vec();
     for _ in 0..=below(random, 4) {
         one_of_bytes(&mut bytes, others, random);
@@ -27,7 +27,7 @@ pub fn of_bytes(original: &[u8], others: &[Entry], random: &mut Rng) -> Vec<u8> 
     bytes
 }
 
-fn one_of_bytes(bytes: &mut Vec<u8>, others: &[Entry], random: &mut Rng) {
+fn one_of_bytes(bytes: &mut Vec<u8>, others: &[CorpusEntry], random: &mut Rng) {
     let at = below(random, bytes.len());
     let piece = piece(bytes, at, random);
     match below(random, 7) {
@@ -66,7 +66,7 @@ fn piece(bytes: &[u8], from: usize, random: &mut Rng) -> Range<usize> {
 
 /// A text with one to four changes of its lines and values, and now and then of its bytes; `others` lend lines, `words`
 /// take the place of values.
-pub fn of_text(original: &[u8], others: &[Entry], words: &[&str], random: &mut Rng) -> Vec<u8> {
+pub fn of_text(original: &[u8], others: &[CorpusEntry], words: &[&str], random: &mut Rng) -> Vec<u8> {
     let text = String::from_utf8_lossy(original);
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for _ in 0..=below(random, 4) {
@@ -81,7 +81,7 @@ pub fn of_text(original: &[u8], others: &[Entry], words: &[&str], random: &mut R
     bytes
 }
 
-fn one_of_lines(lines: &mut Vec<String>, others: &[Entry], words: &[&str], random: &mut Rng) {
+fn one_of_lines(lines: &mut Vec<String>, others: &[CorpusEntry], words: &[&str], random: &mut Rng) {
     if lines.is_empty() {
         return;
     }
@@ -123,8 +123,8 @@ fn values(line: &str) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
-    fn entry(text: &str) -> Entry {
-        Entry { name: "a".to_owned(), bytes: text.as_bytes().to_vec() }
+    fn entry(text: &str) -> CorpusEntry {
+        CorpusEntry { name: "a".to_owned(), bytes: text.as_bytes().to_vec() }
     }
 
     #[test]

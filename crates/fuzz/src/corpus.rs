@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// An input that is read to its end.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct CorpusEntry {
     /// Its file, from the root of the repository.
     pub name: String,
     pub bytes: Vec<u8>,
@@ -22,7 +22,7 @@ pub fn path(place: &str) -> PathBuf {
 ///
 /// # Errors
 /// There is none, or one cannot be read.
-pub fn files(directory: &str, endings: &[&str]) -> anyhow::Result<Vec<Entry>> {
+pub fn files(directory: &str, endings: &[&str]) -> anyhow::Result<Vec<CorpusEntry>> {
     let mut found = Vec::new();
     collect(directory, endings, &mut found)?;
     found.sort_by(|one, other| one.name.cmp(&other.name));
@@ -30,7 +30,7 @@ pub fn files(directory: &str, endings: &[&str]) -> anyhow::Result<Vec<Entry>> {
     Ok(found)
 }
 
-fn collect(directory: &str, endings: &[&str], found: &mut Vec<Entry>) -> anyhow::Result<()> {
+fn collect(directory: &str, endings: &[&str], found: &mut Vec<CorpusEntry>) -> anyhow::Result<()> {
     for entry in fs::read_dir(path(directory)).with_context(|| format!("cannot list {directory}"))? {
         let entry = entry?;
         let name = format!("{directory}/{}", entry.file_name().to_string_lossy());
@@ -38,7 +38,7 @@ fn collect(directory: &str, endings: &[&str], found: &mut Vec<Entry>) -> anyhow:
             collect(&name, endings, found)?;
         } else if endings.iter().any(|ending| name.ends_with(ending)) {
             let bytes = fs::read(entry.path()).with_context(|| format!("cannot read {name}"))?;
-            found.push(Entry { name, bytes });
+            found.push(CorpusEntry { name, bytes });
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The loop: one input after the other, until there were enough, the time is over, or one is not read as it should be.
 
-use crate::target::Target;
+use crate::target::FuzzTarget;
 use plimsoll_load::seed::Rng;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::any::Any;
@@ -39,7 +39,7 @@ pub struct Hunt {
 
 /// How far a hunt came that found nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct HuntTally {
     pub inputs: u64,
     /// Those that were read to their end. The others were refused.
     pub read: u64,
@@ -47,7 +47,7 @@ pub struct Tally {
 
 /// An input that was not read as it should be.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct HuntFinding {
     pub target: &'static str,
     pub seed: u64,
     pub number: u64,
@@ -57,9 +57,9 @@ pub struct Found {
     pub input: Vec<u8>,
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for HuntFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Found { target, seed, number, entry, what, .. } = self;
+        let HuntFinding { target, seed, number, entry, what, .. } = self;
         writeln!(f, "{target}, input {number} of seed {seed}, made of {entry}: {what}")?;
         write!(f, "again: cargo run --package plimsoll-fuzz -- {target} --seed {seed} --from {number} --inputs 1")
     }
@@ -73,7 +73,7 @@ impl Hunt {
     ///
     /// # Panics
     /// If no thread can be started.
-    pub fn run(&self, target: &mut dyn Target) -> Result<Tally, Found> {
+    pub fn run(&self, target: &mut dyn FuzzTarget) -> Result<HuntTally, HuntFinding> {
         bound_memory();
         thread::scope(|scope| {
             let hunter = thread::Builder::new().name("hunter".to_owned()).stack_size(STACK);
@@ -82,11 +82,11 @@ impl Hunt {
         })
     }
 
-    fn hunt(&self, target: &mut dyn Target) -> Result<Tally, Found> {
+    fn hunt(&self, target: &mut dyn FuzzTarget) -> Result<HuntTally, HuntFinding> {
         let under_way = Arc::new(AtomicU64::new(self.from));
         let _watch = watch(target.name(), self.seed, Arc::clone(&under_way));
         let begun = Instant::now();
-        let mut tally = Tally::default();
+        let mut tally = HuntTally::default();
         while !self.is_over(tally.inputs, begun) {
             let number = self.from + tally.inputs;
             under_way.store(number, Ordering::Relaxed);
@@ -95,7 +95,7 @@ impl Hunt {
                 Ok(whole) => tally.read += u64::from(whole),
                 Err(what) => {
                     let (target, entry) = (target.name(), target.entries()[entry].name.clone());
-                    return Err(Found { target, seed: self.seed, number, entry, what, input });
+                    return Err(HuntFinding { target, seed: self.seed, number, entry, what, input });
                 }
             }
             tally.inputs += 1;
@@ -112,7 +112,7 @@ impl Hunt {
 }
 
 /// The input of this number: what it is made of, by its place among the entries, and what has become of it.
-fn drawn(target: &dyn Target, seed: u64, number: u64) -> (usize, Vec<u8>) {
+fn drawn(target: &dyn FuzzTarget, seed: u64, number: u64) -> (usize, Vec<u8>) {
     let mut random = Rng::new(seed, STREAM, number);
     let entry = crate::change::below(&mut random, target.entries().len());
     (entry, target.changed(entry, &mut random))
@@ -121,8 +121,8 @@ fn drawn(target: &dyn Target, seed: u64, number: u64) -> (usize, Vec<u8>) {
 /// What a target makes of an input; that it panics is told like whatever else should not be.
 ///
 /// # Errors
-/// As [`Target::read`].
-pub fn read(target: &mut dyn Target, entry: usize, input: &[u8]) -> Result<bool, String> {
+/// As [`FuzzTarget::read`].
+pub fn read(target: &mut dyn FuzzTarget, entry: usize, input: &[u8]) -> Result<bool, String> {
     let read = panic::catch_unwind(AssertUnwindSafe(|| target.read(entry, input)));
     read.unwrap_or_else(|panicked| Err(format!("it panicked: {}", words(&*panicked))))
 }
@@ -159,17 +159,17 @@ fn watch(target: &'static str, seed: u64, under_way: Arc<AtomicU64>) -> mpsc::Se
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::Entry;
+    use crate::corpus::CorpusEntry;
 
     /// Refuses empty inputs and cannot stand the byte 7.
-    struct Picky(Vec<Entry>);
+    struct Picky(Vec<CorpusEntry>);
 
-    impl Target for Picky {
+    impl FuzzTarget for Picky {
         fn name(&self) -> &'static str {
             "picky"
         }
 
-        fn entries(&self) -> &[Entry] {
+        fn entries(&self) -> &[CorpusEntry] {
             &self.0
         }
 
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_first_fault_is_found_and_found_again() {
-        let entry = Entry { name: "nothing".to_owned(), bytes: Vec::new() };
+        let entry = CorpusEntry { name: "nothing".to_owned(), bytes: Vec::new() };
         let mut picky = Picky(vec![entry]);
         let hunt = Hunt { seed: 1, from: 0, until: Until::Inputs(100_000) };
         let found = hunt.run(&mut picky).unwrap_err();
@@ -198,6 +198,6 @@ mod tests {
         let before = Hunt { until: Until::Inputs(found.number), ..hunt }.run(&mut picky).unwrap();
         assert!(before.inputs == found.number && before.read <= before.inputs);
         let none = Hunt { until: Until::Time(Duration::ZERO), ..hunt }.run(&mut picky).unwrap();
-        assert_eq!(none, Tally::default());
+        assert_eq!(none, HuntTally::default());
     }
 }

@@ -1,4 +1,4 @@
-//! Inputs that nobody would write: packets, plans, option files and recordings, changed at random and given to what has
+//! Inputs that nobody would write: packets, plans, option files, recordings and loads, changed at random and given to what has
 //! to read them.
 //!
 //! Whatever is in an input, it is read or refused: nothing panics, hangs or takes all memory, and each [`target`] says

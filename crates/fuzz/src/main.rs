@@ -5,8 +5,8 @@
 
 use anyhow::Context;
 use clap::Parser;
-use plimsoll_fuzz::hunt::{Found, Hunt, Until};
-use plimsoll_fuzz::target::Kind;
+use plimsoll_fuzz::hunt::{Hunt, HuntFinding, Until};
+use plimsoll_fuzz::target::TargetKind;
 use std::fs;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use std::time::Duration;
 struct Args {
     /// What is attacked.
     #[arg(value_enum)]
-    target: Kind,
+    target: TargetKind,
     /// How long.
     #[arg(long, default_value_t = 60, value_name = "N")]
     seconds: u64,
@@ -58,7 +58,7 @@ fn run(args: &Args) -> anyhow::Result<bool> {
 }
 
 /// Says what was found, and keeps the input where it was not kept before.
-fn tell(found: &Found) -> anyhow::Result<()> {
+fn tell(found: &HuntFinding) -> anyhow::Result<()> {
     eprintln!("{found}");
     let name = format!("plimsoll-fuzz-{}-{}-{}", found.target, found.seed, found.number);
     let path = std::env::temp_dir().join(name);

@@ -1,35 +1,36 @@
-//! What can stand between us and a file or a directory of ours.
+//! Why a file or a directory of ours cannot be used.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// Others can change what is there, or lead elsewhere by it.
-    #[error("`{}` is not to be trusted: {found}; {remedy}", path.display())]
+    /// Others can change what is there, or make it lead elsewhere.
+    #[error("`{}` cannot be trusted: {found}; {remedy}", path.display())]
     Untrusted { path: PathBuf, found: String, remedy: String },
 
-    /// What is mounted is not ours to remove; it was left as it was.
+    /// What is mounted is not ours to remove; it was left alone.
     #[error(
-        "`{}` is not removed, since something is mounted on `{}`, which is not plimsoll's; unmount it (a plan whose \
-         commands mount something unmounts it in `after`)",
+        "`{}` was not removed, because something that is not Plimsoll's is mounted on `{}`; unmount it (if a plan's \
+         commands mount something, unmount it in `after`)",
         path.display(),
         mount.display()
     )]
     Mounted { path: PathBuf, mount: PathBuf },
 
-    #[error("`{}` is not removed: {found}", path.display())]
+    #[error("`{}` was not removed: {found}", path.display())]
     NoTree { path: PathBuf, found: &'static str },
 
-    #[error("plimsoll's {what} `{}` cannot be used: {found}; {remedy}", path.display())]
+    #[error("Plimsoll's {what} `{}` cannot be used: {found}; {remedy}", path.display())]
     Place { what: &'static str, path: PathBuf, found: String, remedy: &'static str },
 
-    /// What is not to be trusted, [`HostError::Untrusted`], is called something here, and another may do.
-    #[error("plimsoll's {what} cannot be used: {source}; or {remedy}")]
+    /// Something that cannot be trusted ([`HostError::Untrusted`]), with its name, and what would do instead.
+    #[error("Plimsoll's {what} cannot be used: {source}; or {remedy}")]
     Ours { what: &'static str, source: Box<HostError>, remedy: &'static str },
 
     #[error(
-        "the socket path `{}` has {bytes} bytes and 107 is the limit; set XDG_RUNTIME_DIR to a shorter directory",
+        "the socket path `{}` has {bytes} bytes, and at most 107 are possible; set XDG_RUNTIME_DIR to a shorter \
+         directory",
         path.display()
     )]
     SocketPath { path: PathBuf, bytes: usize },
@@ -52,7 +53,7 @@ impl HostError {
         }
     }
 
-    /// Says what of plimsoll's is not to be trusted, and what would do in its place.
+    /// Says what of Plimsoll's cannot be trusted, and what would do instead.
     pub fn ours(what: &'static str, remedy: &'static str) -> impl FnOnce(HostError) -> HostError {
         move |error| match error {
             HostError::Untrusted { .. } => HostError::Ours { what, source: Box::new(error), remedy },

@@ -37,7 +37,7 @@ impl Home {
     /// XDG specification says.
     ///
     /// # Errors
-    /// [`HostError::Place`] when a directory belongs to another user, is no directory, or cannot be told.
+    /// [`HostError::Place`] if a directory belongs to another user, is not a directory, or cannot be determined.
     pub fn resolve(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Home, HostError> {
         let path = |name: &str| lookup(name).map(PathBuf::from).filter(|p| !p.as_os_str().is_empty());
         let xdg = |name: &str, otherwise: &str| {
@@ -57,7 +57,7 @@ impl Home {
             None => xdg("XDG_DATA_HOME", ".local/share").ok_or_else(|| unknown("home"))?,
         };
         let root = private_directory("home", &root, "set PLIMSOLL_HOME to a directory of your own")?;
-        // Without a cache directory of the user's (a service account without HOME) the home serves.
+        // Without a cache directory of the user's (a service account without HOME), the home serves as one.
         let cache = xdg("XDG_CACHE_HOME", ".cache").unwrap_or_else(|| root.join("cache"));
         let runtime = path("XDG_RUNTIME_DIR").filter(|dir| dir.is_absolute() && owner::check(dir).is_ok());
         let sockets = match runtime {
@@ -91,7 +91,7 @@ impl Home {
         self.cache.join("datadirs")
     }
 
-    /// The socket path of the private server `name`. Short whatever the home is; two homes never share one.
+    /// The socket path of the private server `name`. It is short whatever the home is, and two homes never share one.
     ///
     /// # Errors
     /// [`HostError::SocketPath`] above 107 bytes; [`HostError::Place`] when the directory is not ours.
@@ -109,8 +109,8 @@ impl Home {
 }
 
 impl Home {
-    /// Refuses a directory in this home or place that others own or can write to; nothing there is fine. What is above
-    /// a place is not looked at: the user has named it.
+    /// Refuses a directory in this home or place that others own or can write to; a missing one is fine. What is above
+    /// a place is not checked: the user has named it.
     pub fn must_own(&self, what: &'static str, directory: &Path) -> Result<(), HostError> {
         for path in [self.path(), directory] {
             match owner::itself(path) {
@@ -127,8 +127,8 @@ impl Home {
     }
 }
 
-/// Creates `path` with mode 0700 where it is missing and returns its canonical form. Links are followed:
-/// people do put their home on another disk. Others may not write to it or to what is above it.
+/// Creates `path` with mode 0700 if it is missing, and returns its canonical form. Links are followed: people do put
+/// their home on another disk. Others must not be able to write to it or to what is above it.
 fn private_directory(what: &'static str, path: &Path, remedy: &'static str) -> Result<PathBuf, HostError> {
     let refuse = |found: String| HostError::Place { what, path: path.to_owned(), found, remedy };
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|e| refuse(e.to_string()))?;
@@ -137,18 +137,18 @@ fn private_directory(what: &'static str, path: &Path, remedy: &'static str) -> R
     Ok(path)
 }
 
-/// Creates `path` with mode 0700 where it is missing; refuses a link, another owner, what others can write to and, in
-/// a directory that others may write to, anything that was put there to catch us.
+/// Creates `path` with mode 0700 if it is missing. Refuses a link, another owner, what others can write to and, in a
+/// directory that others may write to, anything that was put there to trap us.
 pub fn real_directory(what: &'static str, path: &Path, remedy: &'static str) -> Result<PathBuf, HostError> {
     let refuse = |found: String| HostError::Place { what, path: path.to_owned(), found, remedy };
-    // Not what is above it: a place that was removed would come back without its note.
+    // Without its parents: otherwise a removed place would come back without its note.
     match DirBuilder::new().mode(0o700).create(path) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
         made => made.map_err(|e| refuse(e.to_string()))?,
     }
     let facts = fs::symlink_metadata(path).map_err(|e| refuse(e.to_string()))?;
     if !facts.is_dir() {
-        return Err(refuse("it is a symbolic link or no directory".to_owned()));
+        return Err(refuse("it is a symbolic link or not a directory".to_owned()));
     }
     owner::itself(path).map_err(HostError::ours(what, remedy))?;
     if facts.mode() & 0o077 != 0 {
@@ -157,7 +157,7 @@ pub fn real_directory(what: &'static str, path: &Path, remedy: &'static str) -> 
     Ok(path.to_owned())
 }
 
-/// A home of a test's own, which goes with the directory.
+/// A home for a test, removed together with the directory.
 #[cfg(test)]
 pub fn temporary() -> (tempfile::TempDir, Home) {
     let directory = tempfile::tempdir().unwrap();

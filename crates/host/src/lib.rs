@@ -1,8 +1,8 @@
-//! The machine around us: what it is, what it does, who runs on it, and what may be done to its files.
+//! The machine around us: what it is, what it does, which processes run on it, and what may be done to its files.
 //!
-//! It knows no database and never opens a connection. Begin with [`home`], where everything of ours lies, and [`process`],
-//! which says who a process is. [`remove`] is the only remover of trees, [`mod@replace`] the only writer of whole files,
-//! [`owner`] is asked where trust begins. [`facts`] and [`sample`] only read `/proc` and `/sys`.
+//! It knows no database and never opens a connection. Begin with [`home`], where everything of ours is, and
+//! [`process`], which identifies a process. [`remove`] is the only remover of trees, [`mod@replace`] the only writer of
+//! whole files, [`owner`] decides what can be trusted. [`facts`] and [`sample`] only read `/proc` and `/sys`.
 
 pub mod error;
 pub mod facts;

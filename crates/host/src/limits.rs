@@ -1,14 +1,14 @@
-//! What this process may have.
+//! The limits of this process.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Open files beside the sockets: the recording, the event loops, what was inherited.
+/// Open files besides the sockets: the recording, the event loops, what was inherited.
 pub const SPARE_FILES: u64 = 64;
 
-/// Raises the limit of this process (RLIMIT_NOFILE) where it is lower.
+/// Raises the limit of this process (RLIMIT_NOFILE) if it is lower.
 ///
 /// # Errors
-/// How many it may have, if that is less.
+/// How many files it may open, if that is fewer.
 pub fn allow_open_files(wanted: u64) -> Result<(), u64> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= wanted) {

@@ -1,4 +1,4 @@
-//! The lock on a directory of ours, which names who has it.
+//! The lock on a directory of ours, which names its holder.
 
 use crate::error::{During, HostError};
 use plimsoll_model::text::clean;
@@ -14,7 +14,7 @@ pub struct Lock {
     file: File,
 }
 
-/// A process that is being started has our files open for an instant, so that closing them would not be enough.
+/// A process that is being started has our files open for an instant, so closing them would not be enough.
 impl Drop for Lock {
     fn drop(&mut self) {
         let _ = flock(&self.file, FlockOperation::Unlock);
@@ -22,19 +22,19 @@ impl Drop for Lock {
 }
 
 impl Lock {
-    /// Takes the lock file at `path` unless somebody has it, and writes down who we are.
+    /// Takes the lock file at `path` unless somebody holds it, and writes down who we are.
     pub fn try_take(path: &Path, holder: &str) -> Result<Option<Lock>, HostError> {
         Lock::attempt(path, holder, FlockOperation::NonBlockingLockExclusive)
     }
 
-    /// The same, which others may share.
+    /// The same, shared.
     pub fn try_share(path: &Path, holder: &str) -> Result<Option<Lock>, HostError> {
         Lock::attempt(path, holder, FlockOperation::NonBlockingLockShared)
     }
 
     fn attempt(path: &Path, holder: &str, operation: FlockOperation) -> Result<Option<Lock>, HostError> {
         let mut file = Lock::file(path).during("open the lock", path)?;
-        // Whoever held it may have removed the file, and then it locks nothing.
+        // The previous holder may have removed the file; then it locks nothing.
         if !taken(&file, operation).during("lock", path)? || !is_still_there(&file, path).during("look at", path)? {
             return Ok(None);
         }
@@ -43,13 +43,13 @@ impl Lock {
         Ok(Some(Lock { file }))
     }
 
-    /// Who has written down that the lock at `path` is theirs.
+    /// The holder of the lock at `path`, as written in it.
     pub fn holder(path: &Path) -> String {
         let mut text = String::new();
         let read = File::open(path).and_then(|file| file.take(200).read_to_string(&mut text));
         match (read, clean(text.trim())) {
             (Ok(_), named) if !named.is_empty() => named,
-            _ => "another plimsoll".to_owned(),
+            _ => "another Plimsoll".to_owned(),
         }
     }
 

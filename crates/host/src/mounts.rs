@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 const TABLE: &str = "/proc/self/mountinfo";
 
-/// One mount, as a line of the table has it.
+/// One mount: a line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// `8:1`: major and minor number of the file system's device.
     pub device: String,
-    /// The directory of the file system that shows itself here: another than `/` for bind mounts and subvolumes.
+    /// The directory of the file system that appears here: not `/` for bind mounts and subvolumes.
     pub root: PathBuf,
     pub point: PathBuf,
     /// Of this mount.
@@ -30,7 +30,7 @@ pub struct Mount {
 /// # Errors
 /// [`HostError::Io`] if `/proc` does not tell.
 pub fn all() -> Result<Vec<Mount>, HostError> {
-    let bytes = fs::read(TABLE).during("find out what is mounted from", Path::new(TABLE))?;
+    let bytes = fs::read(TABLE).during("read the mounts from", Path::new(TABLE))?;
     Ok(parse(&bytes))
 }
 
@@ -42,7 +42,7 @@ pub fn at(point: &Path) -> Result<Option<Mount>, HostError> {
     Ok(all()?.into_iter().rfind(|mount| mount.point == point))
 }
 
-/// What is mounted on a directory or below it; the path is the real one, as the kernel writes it.
+/// What is mounted on a directory or below it; the path must be the real one, as the kernel writes it.
 ///
 /// # Errors
 /// As [`all`].
@@ -50,12 +50,12 @@ pub fn within(real: &Path) -> Result<Option<Mount>, HostError> {
     Ok(all()?.into_iter().find(|mount| mount.point.starts_with(real)))
 }
 
-/// The mounts of such a table; lines that are none are passed over.
+/// The mounts in such a table; invalid lines are skipped.
 pub fn parse(table: &[u8]) -> Vec<Mount> {
     table.split(|byte| *byte == b'\n').filter_map(line).collect()
 }
 
-/// `36 30 0:31 / /mnt/a\040b rw,noatime shared:9 - ext4 /dev/sda1 rw`. What is optional ends with the dash.
+/// `36 30 0:31 / /mnt/a\040b rw,noatime shared:9 - ext4 /dev/sda1 rw`. The optional fields end with the dash.
 fn line(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ').skip(2);
     let (device, root, point, options) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);

@@ -1,10 +1,10 @@
-//! Whom a path can be trusted to. Who can write to a directory decides what is in it, so what is above a path counts as
-//! well as the path itself.
+//! Whether a path can be trusted. Whoever can write to a directory decides what is in it, so what is above a path
+//! counts as well as the path itself.
 //!
-//! A path is trusted if it belongs to us, and nobody else can change it or exchange it: everything above it belongs to us
-//! or to root, and neither it nor what is above it can be written by others. As sshd(8) with `StrictModes` has it, with
-//! two exceptions: a directory with the sticky bit, such as `/tmp`, may stand above, since nobody exchanges in it what is
-//! not his; and a group that nobody else is in (the private group that many systems give every user) may write.
+//! A path is trusted if it belongs to us, and nobody else can change or replace it: everything above it belongs to us
+//! or to root, and others can write neither to it nor above it. These are the rules of sshd(8) with `StrictModes`, with
+//! two exceptions: a directory with the sticky bit, such as `/tmp`, may be above it, since users can replace only their
+//! own files there; and a group without other members (the private group that many systems give every user) may write.
 
 use crate::error::{During, HostError};
 use rustix::process::{geteuid, getuid};
@@ -16,27 +16,27 @@ const STICKY: u32 = 0o1000;
 const BY_GROUP: u32 = 0o020;
 const BY_OTHERS: u32 = 0o002;
 
-/// Refuses a path that others own or can write to, or can exchange by what is above it. Links above it are followed; it
-/// must not be one itself.
+/// Refuses a path that others own or can write to, or can replace because of what is above it. Links above it are
+/// followed; it must not be one itself.
 ///
 /// # Errors
-/// [`HostError::Untrusted`] names what is not to be trusted, its owner and mode, and what to do; [`HostError::Io`] if it
-/// cannot be looked at, above all if it is not there.
+/// [`HostError::Untrusted`] names what cannot be trusted, its owner and mode, and what to do; [`HostError::Io`] if it
+/// cannot be examined, especially if it does not exist.
 pub fn check(path: &Path) -> Result<(), HostError> {
     itself(path)?;
     let real = path.canonicalize().during("resolve", path)?;
     real.ancestors().skip(1).try_for_each(above)
 }
 
-/// Refuses a directory or file that others own or can write to; what is above it is not looked at. For what we made in a
-/// directory that the user named.
+/// Refuses a directory or file that others own or can write to; what is above it is not checked. For what we created in
+/// a directory that the user named.
 ///
 /// # Errors
 /// As [`check`].
 pub fn itself(path: &Path) -> Result<(), HostError> {
     let facts = fs::symlink_metadata(path).during("look at", path)?;
     if facts.is_symlink() {
-        let remedy = "move it away, or name what it leads to".to_owned();
+        let remedy = "move it away, or name its target instead".to_owned();
         return Err(HostError::Untrusted { path: path.to_owned(), found: "it is a symbolic link".to_owned(), remedy });
     }
     if facts.uid() != us() {
@@ -45,7 +45,7 @@ pub fn itself(path: &Path) -> Result<(), HostError> {
     must_be_safe(path, &facts)
 }
 
-/// The same for a path if it is there.
+/// The same for a path, if it exists.
 ///
 /// # Errors
 /// As [`check`].
@@ -62,7 +62,7 @@ fn us() -> u32 {
 
 fn above(path: &Path) -> Result<(), HostError> {
     let facts = fs::symlink_metadata(path).during("look at", path)?;
-    // Whoever owns the root of all files is trusted with everything; in a user namespace that may be nobody we know.
+    // The owner of `/` is trusted with everything; in a user namespace that may be an unknown user.
     let of_the_system = || fs::metadata("/").is_ok_and(|root| root.uid() == facts.uid());
     if facts.uid() != us() && facts.uid() != 0 && !of_the_system() {
         return Err(foreign(path, &facts));
@@ -83,7 +83,7 @@ fn must_be_safe(path: &Path, facts: &Metadata) -> Result<(), HostError> {
     Err(HostError::Untrusted {
         path: path.to_owned(),
         found: format!("{who} write to it ({})", described(facts)),
-        remedy: format!("see that nobody has put anything there, then `chmod {bits}` it"),
+        remedy: format!("make sure that nobody has put anything there, then `chmod {bits}` it"),
     })
 }
 
@@ -91,7 +91,7 @@ fn foreign(path: &Path, facts: &Metadata) -> HostError {
     HostError::Untrusted {
         path: path.to_owned(),
         found: format!("it belongs to user {}, and this is user {} ({})", facts.uid(), us(), described(facts)),
-        remedy: "use a directory of your own, with nobody's above it but root's".to_owned(),
+        remedy: "use a directory of your own that has only root's directories above it".to_owned(),
     }
 }
 
@@ -99,8 +99,8 @@ fn described(facts: &Metadata) -> String {
     format!("owner {}, group {}, mode {:04o}", facts.uid(), facts.gid(), facts.mode() & 0o7777)
 }
 
-/// Whether anybody but us and root is in a group, by the files of the system (group(5), passwd(5)). Of a group that is
-/// not there nothing is known.
+/// Whether anybody but us and root is in a group, by the system's files (group(5), passwd(5)). Of a missing group
+/// nothing is known.
 fn has_others(group: u32) -> bool {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     others_in(group, [us(), getuid().as_raw(), 0], &read("/etc/group"), &read("/etc/passwd"))
@@ -136,7 +136,8 @@ fn members(line: &str, group: u32) -> Option<&str> {
     (id == group).then(|| fields.next().unwrap_or_default())
 }
 
-/// Everything below a directory, itself included, has to be a directory or a regular file with one name, and ours alone.
+/// Everything below a directory, itself included, must be a directory or a regular file with one name, and be only
+/// ours.
 ///
 /// # Errors
 /// [`HostError::Untrusted`] for the first that is not; as [`check`] for the directory.
@@ -153,7 +154,7 @@ pub fn check_all_below(directory: &Path) -> Result<(), HostError> {
             } else if !facts.is_file() {
                 return Err(odd(&path, "it is neither a file nor a directory"));
             } else if facts.nlink() > 1 {
-                return Err(odd(&path, "it is a file that has a second name elsewhere (a hard link)"));
+                return Err(odd(&path, "it is a file with a second name elsewhere (a hard link)"));
             }
         }
     }
@@ -161,7 +162,7 @@ pub fn check_all_below(directory: &Path) -> Result<(), HostError> {
 }
 
 fn odd(path: &Path, found: &str) -> HostError {
-    let remedy = "see who has put it there, and remove it".to_owned();
+    let remedy = "find out who put it there, and remove it".to_owned();
     HostError::Untrusted { path: path.to_owned(), found: found.to_owned(), remedy }
 }
 
@@ -194,7 +195,7 @@ mod tests {
             let before = fs::metadata(path).unwrap().mode();
             mode(path, bits);
             let refused = check(&file).unwrap_err().to_string();
-            let named = format!("`{}` is not to be trusted: others can write to it", path.display());
+            let named = format!("`{}` cannot be trusted: others can write to it", path.display());
             assert!(refused.starts_with(&named) && refused.contains(&format!("mode {bits:04o}")), "{refused}");
             assert!(refused.contains("chmod go-w"), "{refused}");
             mode(path, before & 0o7777);

@@ -1,9 +1,8 @@
-//! Places: parts of a home that lie on other storage, below a directory that somebody named.
+//! Places: parts of a home on other storage, below a directory that the user named.
 //!
-//! A place is a [`Home`] of its own, `DIR/plimsoll-<hash of the home>/`, with servers, datasets and files of logs in
-//! it. It is noted in `<home>/places/` before it is made, so that whoever lists or cleans the home finds what is there.
-//! The note names the file system, too: a place that is not there may have been removed, or its disk is not mounted
-//! now.
+//! A place is a [`Home`] of its own, `DIR/plimsoll-<hash of the home>/`, with servers, datasets and log files in it. It
+//! is noted in `<home>/places/` before it is created, so that listing or cleaning the home finds what is there. The
+//! note also names the file system: if a place is missing, it may have been removed, or its disk is not mounted.
 
 use crate::Home;
 use crate::error::{During, HostError};
@@ -18,10 +17,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-const NOTES: &str = "directory of notes of places";
+const NOTES: &str = "directory of notes on places";
 const REMEDY: &str = "name a directory that this user can write to";
 
-/// What a home has noted of one of its places.
+/// A home's note on one of its places.
 #[derive(PartialEq, Eq)]
 struct Note {
     file: PathBuf,
@@ -31,11 +30,11 @@ struct Note {
 }
 
 impl Home {
-    /// The place of this home below `directory`, made and noted if it is not there.
+    /// The place of this home below `directory`, created and noted if it does not exist.
     ///
     /// # Errors
-    /// [`HostError::Place`] if `directory` is no directory, what lies there is not ours, or the disk of the place
-    /// that was there is not mounted; [`HostError::Io`].
+    /// [`HostError::Place`] if `directory` is not a directory, what is there is not ours, or the disk of an earlier
+    /// place there is not mounted; [`HostError::Io`].
     pub fn below(&self, directory: &Path) -> Result<Home, HostError> {
         let place = self.place_below(directory)?;
         let _lock = self.lock_places()?;
@@ -53,7 +52,7 @@ impl Home {
         Ok(place)
     }
 
-    /// This home and all its places that are there now.
+    /// This home and all its places that exist now.
     ///
     /// # Errors
     /// As [`Home::places`].
@@ -61,10 +60,10 @@ impl Home {
         Ok(std::iter::once(self.clone()).chain(self.places()?).collect())
     }
 
-    /// Where the place below `directory` is or would be; nothing is made.
+    /// Where the place below `directory` is or would be; nothing is created.
     ///
     /// # Errors
-    /// [`HostError::Place`] if `directory` is no directory.
+    /// [`HostError::Place`] if `directory` is not a directory.
     pub fn place_below(&self, directory: &Path) -> Result<Home, HostError> {
         let refuse = |found: String| HostError::Place {
             what: "storage path",
@@ -74,13 +73,13 @@ impl Home {
         };
         let canonical = directory.canonicalize().map_err(|error| refuse(error.to_string()))?;
         if !canonical.is_dir() {
-            return Err(refuse("it is no directory".to_owned()));
+            return Err(refuse("it is not a directory".to_owned()));
         }
         let hash = fingerprint([self.path().as_os_str().as_bytes()]);
         Ok(self.rooted_at(canonical.join(format!("plimsoll-{hash:016x}"))))
     }
 
-    /// All places of this home that are there now, in the order of their paths.
+    /// All places of this home that exist now, in the order of their paths.
     ///
     /// # Errors
     /// [`HostError::Io`] if the notes cannot be read.
@@ -92,8 +91,8 @@ impl Home {
         Ok(places)
     }
 
-    /// Removes places in which nothing is left, and the notes of those that are gone; what was removed. A place whose
-    /// disk is not mounted stays noted.
+    /// Removes empty places, and the notes of those that are gone. Returns what was removed. A place whose disk is not
+    /// mounted keeps its note.
     ///
     /// # Errors
     /// [`HostError::Io`].
@@ -108,7 +107,7 @@ impl Home {
             if note.is_there() && removed_empty(&self.rooted_at(note.root.clone()))? {
                 removed.push(note.root.clone());
             }
-            // A lane is there as long as its directory is, but for a moment when its image is put back.
+            // A lane exists as long as its directory does, except for the moment when its image is restored.
             let lane_is_gone = self.is_around(&note) && !note.root.parent().is_some_and(Path::exists);
             if !note.is_there() && (lane_is_gone || !note.is_unmounted()?) {
                 fs::remove_file(&note.file).during("remove", &note.file)?;
@@ -128,7 +127,7 @@ impl Home {
         let mut notes = Vec::new();
         for entry in entries {
             let file = entry.during("read", &directory)?.path();
-            // One that was begun is that of a place that was not made.
+            // An unfinished note belongs to a place that was not created.
             if !file.file_name().is_some_and(is_begun_for_any) {
                 notes.extend(Note::read(&file)?);
             }
@@ -136,12 +135,12 @@ impl Home {
         Ok(notes)
     }
 
-    /// Whether a place lies below this home itself, as on its lanes: another lane of that name is another file system.
+    /// Whether a place is below this home itself, as on its lanes: another lane of that name is another file system.
     fn is_around(&self, note: &Note) -> bool {
         note.root.starts_with(self.path())
     }
 
-    /// Held by whoever makes or removes places, for as long as that takes.
+    /// Held while places are created or removed.
     fn lock_places(&self) -> Result<File, HostError> {
         let directory = self.places_directory();
         real_directory(NOTES, &directory, "move it away")?;
@@ -185,7 +184,7 @@ impl Note {
         }
     }
 
-    /// A kill leaves the earlier note or this one.
+    /// A kill leaves either the earlier note or this one.
     fn write(&self) -> Result<(), HostError> {
         let text = [format!("{:016x}\n", self.filesystem).as_bytes(), self.root.as_os_str().as_bytes()].concat();
         replace(&self.file, &text)
@@ -195,29 +194,30 @@ impl Note {
         fs::symlink_metadata(&self.root).is_ok_and(|facts| facts.is_dir())
     }
 
-    /// Whether the place is not there, and neither is its file system.
+    /// Whether both the place and its file system are missing.
     fn is_unmounted(&self) -> Result<bool, HostError> {
         Ok(!self.is_there() && filesystem_of(&self.root)? != self.filesystem)
     }
 }
 
-/// Making the place anew would put it into the directory that the disk is mounted on, and hide it later.
+/// Creating the place again would put it into the mount point of the disk, which would hide it later.
 fn not_mounted(note: &Note) -> HostError {
     HostError::Place {
         what: "storage path",
         path: note.root.clone(),
-        found: format!("its file system is not mounted, by the note `{}`", note.file.display()),
-        remedy: "mount it, or remove the note if the disk has another id now (XFS takes its device number) or is no more",
+        found: format!("according to the note `{}`, its file system is not mounted", note.file.display()),
+        remedy: "mount it, or remove the note if the disk has another id now (on XFS it is the device number) or no \
+                 longer exists",
     }
 }
 
-/// The file system of a path, or of the nearest directory above it that is there.
+/// The file system of a path, or of the nearest existing directory above it.
 fn filesystem_of(path: &Path) -> Result<u64, HostError> {
     let there = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(path);
-    rustix::fs::statvfs(there).map(|facts| facts.f_fsid).during("look at the file system of", there)
+    rustix::fs::statvfs(there).map(|facts| facts.f_fsid).during("examine the file system of", there)
 }
 
-/// Removes a place with the directories that are empty in it; whether it is gone.
+/// Removes a place with the empty directories in it. Returns whether it is gone.
 fn removed_empty(place: &Home) -> Result<bool, HostError> {
     for directory in [place.servers(), place.datasets(), place.path().to_owned()] {
         match fs::remove_dir(&directory) {

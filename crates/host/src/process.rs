@@ -1,6 +1,6 @@
-//! Processes: who one is, and how ours are started.
+//! Processes: how one is identified, and how ours are started.
 //!
-//! A pid alone names nobody: it is reused. A process is named by pid, start time and boot.
+//! A pid alone identifies nothing, because it is reused. A process is identified by pid, start time and boot.
 
 use procfs::process::Process;
 use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal, setsid};
@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{OnceLock, mpsc};
 use std::thread;
 
-/// Who a process is, for as long as the machine exists.
+/// The identity of a process, unique on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     pub pid: u32,
@@ -23,7 +23,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Who runs as `pid` now; none when nobody does, or only a zombie.
+    /// The process that runs as `pid` now; none if there is none, or only a zombie.
     pub fn of(pid: u32) -> Option<Identity> {
         let stat = Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?;
         let boot_id = procfs::sys::kernel::random::boot_id().ok()?;
@@ -53,7 +53,7 @@ pub enum Lifetime {
     UntilStopped,
 }
 
-/// Gives a child nothing of our environment but PATH, and nothing to read.
+/// Gives a child only PATH from our environment, and nothing to read.
 pub fn scrub(command: &mut Command, home: &Path, tmp: &Path) {
     command.env_clear().env("HOME", home).env("TMPDIR", tmp).env("LANG", "C").stdin(Stdio::null());
     if let Some(path) = std::env::var_os("PATH") {
@@ -65,17 +65,17 @@ type Birth = (Command, Lifetime, mpsc::Sender<io::Result<Child>>);
 
 /// Starts `command` in a session of its own, so that Ctrl-C in the terminal reaches only Plimsoll.
 ///
-/// The kernel ties "dies with its parent" to the *thread* that forked. So all children are forked by one
-/// thread that never ends before the process does, and this may be called from any thread.
+/// The kernel ties "dies with its parent" to the *thread* that forked. So one thread, which lives as long as the
+/// process, forks all children, and this may be called from any thread.
 ///
 /// # Errors
-/// What the operating system says; also when this process died in between.
+/// The operating system's error; also if this process died in between.
 pub fn spawn(command: Command, lifetime: Lifetime) -> io::Result<Child> {
     static NURSERY: OnceLock<mpsc::Sender<Birth>> = OnceLock::new();
     let closed = || io::Error::other("the thread that starts children has ended");
     let nursery = NURSERY.get_or_init(|| {
         let (sender, births) = mpsc::channel::<Birth>();
-        // Where no thread can be had, the receiver is dropped and the send below says so.
+        // If no thread can be created, the receiver is dropped and the send below fails.
         let _ = thread::Builder::new().name("nursery".into()).spawn(move || {
             for (command, lifetime, reply) in births {
                 let _ = reply.send(fork(command, lifetime));
@@ -109,8 +109,8 @@ fn fork(mut command: Command, lifetime: Lifetime) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Kills a child that [`spawn`] started, and what a launcher that did not `exec` left below it, and waits. A
-/// child that has ended already is left at that: from then on its pid, which is its group's, may be reused.
+/// Kills a child that [`spawn`] started, and what a launcher that did not `exec` left below it, and waits. Does nothing
+/// if the child has ended already: from then on its pid, which is also its group's, may be reused.
 pub fn kill_family(child: &mut Child) {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let (Ok(None), Some(group)) = (child.try_wait(), group) {
@@ -120,7 +120,7 @@ pub fn kill_family(child: &mut Child) {
 }
 
 /// Kills everything in the group of a child that [`spawn`] started and that was not waited for yet, ended or not: until
-/// then its number, which is its group's, is its own.
+/// then its number, which is also its group's, is not reused.
 pub fn kill_group(child: &Child) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);

@@ -1,5 +1,5 @@
-//! Files that a person or a plan names, read as a whole: regular ones within a bound. A device that never ends, a pipe
-//! that nobody writes to, a file of gigabytes are refused before anything of them is read.
+//! Reads files that a person or a plan names as a whole, if they are regular and within a bound. A device that never
+//! ends, a pipe that nobody writes to and a file of gigabytes are refused before any of it is read.
 
 use rustix::fs::OFlags;
 use std::fs::{self, File, FileType};
@@ -13,7 +13,7 @@ pub enum Unread {
     Io(io::Error),
     /// `a pipe`, `a device`: what it is instead of a regular file.
     Kind(&'static str),
-    /// Its bytes, as far as they are known: more than may be.
+    /// Its size as far as it is known, which is too large.
     TooLong(u64),
 }
 
@@ -23,19 +23,19 @@ impl From<io::Error> for Unread {
     }
 }
 
-/// The bytes of a regular file, which has `most` of them at most. Links are followed. Never waits.
+/// The content of a regular file of at most `most` bytes. Links are followed. Never waits.
 ///
 /// # Errors
-/// What the operating system says; what is no regular file, and what is longer.
+/// The operating system's error; a file that is not regular, or longer.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
     must_be_regular(fs::metadata(path)?.file_type())?;
-    // Whatever takes its place in between must not be waited for either.
+    // Nothing that replaces it in between must be waited for either.
     let without_waiting = OFlags::NONBLOCK.bits() as i32;
     let file = File::options().read(true).custom_flags(without_waiting).open(path)?;
     let facts = file.metadata()?;
     must_be_regular(facts.file_type())?;
     let mut bytes = Vec::new();
-    // A file may grow, and those of /proc say that they are empty.
+    // A file may grow, and files in /proc claim to be empty.
     if facts.len() <= most {
         file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     }

@@ -1,6 +1,6 @@
-//! The one remover of trees. It goes down by descriptors of directories, so that nobody can exchange a directory for a
-//! link under its feet, removes links and never follows them, and does not cross a mount: neither one of another file
-//! system nor one that shows a directory of the same file system.
+//! The one remover of trees. It descends by directory descriptors, so that nobody can replace a directory by a link
+//! meanwhile. It removes links and never follows them, and does not cross a mount: neither one of another file system
+//! nor a bind mount of the same one.
 
 use crate::error::{During, HostError};
 use crate::mounts;
@@ -15,15 +15,16 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// A tree has at most so many directories below each other: each holds a descriptor while what is below it goes.
+/// The most nested directories in a tree: each holds a descriptor while its contents are removed.
 const DEEPEST: usize = 256;
 /// `f_type` of Btrfs (statfs(2)).
 const BTRFS: i64 = 0x9123_683e;
 /// The inode number of the root of every Btrfs subvolume.
 const SUBVOLUME_INODE: u64 = 256;
 
-/// Removes a directory and everything below it; whether there was one. If anything is mounted on it or below it, it is
-/// refused before anything is removed. A mount that comes up meanwhile ends it; what is behind that is left as it is.
+/// Removes a directory and everything below it. Returns whether there was one. If anything is mounted on it or below
+/// it, this fails before anything is removed. A mount that appears meanwhile ends the removal, and what is behind it is
+/// left alone.
 ///
 /// # Errors
 /// [`HostError::Mounted`]; [`HostError::NoTree`] for a link or a file in its place, and for too deep a tree;
@@ -33,14 +34,14 @@ pub fn tree(path: &Path) -> Result<bool, HostError> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error).during("look at", path),
         Ok(facts) if !facts.is_dir() => {
-            return Err(HostError::NoTree { path: path.to_owned(), found: "it is a symbolic link or no directory" });
+            return Err(HostError::NoTree { path: path.to_owned(), found: "it is a symbolic link or not a directory" });
         }
         Ok(_) => must_hold_no_mount(path)?,
     }
     unlisted(path)
 }
 
-/// Removes whatever stands here: a file, a link, or a directory as [`tree`] does; whether there was anything.
+/// Removes whatever is here: a file, a link, or a directory as [`tree`] does. Returns whether there was anything.
 ///
 /// # Errors
 /// As [`tree`].
@@ -54,10 +55,10 @@ pub fn entry(path: &Path) -> Result<bool, HostError> {
     }
 }
 
-/// Refuses to go on if a file system is mounted on a directory or below it: what is on that is not ours to remove.
+/// Fails if a file system is mounted on a directory or below it: its contents are not ours to remove.
 ///
 /// # Errors
-/// [`HostError::Mounted`]; [`HostError::Io`] if that cannot be found out.
+/// [`HostError::Mounted`]; [`HostError::Io`] if that cannot be determined.
 pub fn must_hold_no_mount(path: &Path) -> Result<(), HostError> {
     // The kernel writes real paths.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -67,7 +68,7 @@ pub fn must_hold_no_mount(path: &Path) -> Result<(), HostError> {
     }
 }
 
-/// Removes a tree by what the kernel says of each entry; its table of mounts has been asked.
+/// Removes a tree by what the kernel says about each entry, after its table of mounts was checked.
 fn unlisted(path: &Path) -> Result<bool, HostError> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(HostError::NoTree { path: path.to_owned(), found: "it has no name of its own" });
@@ -94,10 +95,13 @@ struct Removal<'a> {
 }
 
 impl Removal<'_> {
-    /// Removes what is in a directory, which lies so `deep` in the tree.
+    /// Removes the contents of a directory at the depth `deep` of the tree.
     fn empty(&self, directory: &OwnedFd, path: &Path, deep: usize) -> Result<(), HostError> {
         if deep > DEEPEST {
-            return Err(HostError::NoTree { path: self.tree.to_owned(), found: "its directories lie too deep" });
+            return Err(HostError::NoTree {
+                path: self.tree.to_owned(),
+                found: "its directories are nested too deeply",
+            });
         }
         for name in names(directory).during("read", path)? {
             let path = path.join(OsStr::from_bytes(name.to_bytes()));
@@ -116,7 +120,7 @@ impl Removal<'_> {
 
     fn directory(&self, above: BorrowedFd<'_>, name: &CStr, path: &Path, deep: usize) -> Result<(), HostError> {
         let Some(directory) = opened(above, name).during("open", path)? else { return Ok(()) };
-        // What was looked at and what was opened need not be the same.
+        // What was examined and what was opened need not be the same.
         let facts = facts_of(directory.as_fd(), c"").during("look at", path)?;
         self.must_be_of_the_tree(directory.as_fd(), &facts, path)?;
         self.empty(&directory, path, deep + 1)?;
@@ -131,8 +135,8 @@ impl Removal<'_> {
         }
     }
 
-    /// Whether an entry is where something is mounted, or behind it. Subvolumes of Btrfs have devices of their own
-    /// without being mounted, and so have files of an overlay.
+    /// Whether an entry is a mount point or behind one. Btrfs subvolumes have device numbers of their own without being
+    /// mounted, and so have files of an overlay.
     fn is_beyond(&self, at: BorrowedFd<'_>, facts: &Statx) -> bool {
         if is_mount_root(facts) {
             return true;
@@ -155,14 +159,14 @@ fn is_mount_root(facts: &Statx) -> bool {
     facts.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
 }
 
-/// An entry itself, never what it points to; without a name the directory itself.
+/// An entry itself, never its target; without a name, the directory itself.
 fn facts_of(directory: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<Statx> {
     let how = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let how = if name.is_empty() { how | AtFlags::EMPTY_PATH } else { how };
     statx(directory, name, how, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID)
 }
 
-/// A directory in another; none if it is not there any more.
+/// A directory in another; none if it is gone.
 fn opened(above: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<Option<OwnedFd>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(above, name, flags, Mode::empty()) {
@@ -171,7 +175,7 @@ fn opened(above: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<Option<Owned
     }
 }
 
-/// All at once: what is removed while a directory is read may hide what comes next.
+/// All at once: removing entries while a directory is read may hide later ones.
 fn names(directory: &OwnedFd) -> rustix::io::Result<Vec<CString>> {
     let entries = Dir::read_from(directory)?;
     let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_owned()));

@@ -1,5 +1,5 @@
-//! Files that are written as a whole: a reader and a crash see the earlier one or the new one, and nobody who can make
-//! files in the directory gets to say what is written.
+//! Writes files as a whole: a reader or a crash sees either the old file or the new one, and others who can create
+//! files in the directory cannot change what is written.
 
 use crate::error::{During, HostError};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fsync, openat, renameat, unlinkat};
@@ -11,27 +11,27 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// How the names of files end that are being written: `manifest.json.<32 hexadecimal digits>.new`.
+/// The ending of files that are being written: `manifest.json.<32 hexadecimal digits>.new`.
 const ENDING: &str = ".new";
 /// Nobody guesses so many random bytes.
 const BYTES: usize = 16;
-/// More names than ever are taken.
+/// More attempts than are ever needed.
 const TRIES: u32 = 8;
 
-/// Writes a file beside `path` and gives it that name: what it holds is on disk before it has its name, and the name before
-/// this returns (fsync(2), of the file and of its directory). The file beside is made by us or not at all (`O_EXCL`,
+/// Writes a file beside `path` and renames it to that: the content is on disk before the rename, and the name before
+/// this returns (fsync(2) of the file and of its directory). The file beside is created by us or not at all (`O_EXCL`,
 /// `O_NOFOLLOW`; open(2)); a link at `path` is replaced, never followed.
 ///
 /// # Errors
-/// [`HostError::Io`]; then what was at `path` is still there.
+/// [`HostError::Io`]; then `path` is unchanged.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), HostError> {
     write(path, content).during("write", path)
 }
 
-/// Renames as rename(2), on disk when this returns: the directories of both names are synced.
+/// Renames like rename(2), durably: the directories of both names are synced.
 ///
 /// # Errors
-/// As rename(2), open(2) and fsync(2); after the latter two it has its new name.
+/// Those of rename(2), open(2) and fsync(2); after the latter two, the file has its new name.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)?;
     sync_directory(to)?;
@@ -56,7 +56,7 @@ pub fn is_begun(found: &OsStr, name: &str) -> bool {
     rest.is_some_and(is_random)
 }
 
-/// The same for whatever name.
+/// The same for any name.
 pub fn is_begun_for_any(found: &OsStr) -> bool {
     found
         .as_bytes()
@@ -84,7 +84,7 @@ fn write(path: &Path, content: &[u8]) -> io::Result<()> {
         Ok(fsync(&directory)?)
     })();
     if written.is_err() {
-        // It may have its name already; then it is there.
+        // It may have been renamed already.
         let _ = unlinkat(&directory, &beside, AtFlags::empty());
     }
     written
@@ -95,7 +95,7 @@ fn begin(directory: &OwnedFd, name: &OsStr) -> io::Result<(File, OsString)> {
     let mut tries = 0;
     loop {
         let beside = beside(name)?;
-        // What the user's umask leaves of it, as for any new file.
+        // As restricted by the user's umask, like any new file.
         match openat(directory, &beside, flags, Mode::from_raw_mode(0o666)) {
             Ok(file) => return Ok((file.into(), beside)),
             Err(rustix::io::Errno::EXIST) if tries < TRIES => tries += 1,

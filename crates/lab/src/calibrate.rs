@@ -2,7 +2,7 @@
 //! answers every statement with the same row at once.
 
 use crate::error::LabError;
-use crate::null_server::{Answer, NullServer};
+use crate::null_server::{NullAnswer, NullServer};
 use jiff::Timestamp;
 use plimsoll_data::target::private_endpoint;
 use plimsoll_engine::{LoopEvent, Protocol, Run, RunSpec};
@@ -12,6 +12,7 @@ use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
 use plimsoll_measures::estimates::{Around, Seconds};
 use plimsoll_model::Estimate;
+use plimsoll_model::Metric;
 use plimsoll_model::samples::Phase;
 use plimsoll_watch::Watcher;
 use plimsoll_workloads::null::Null;
@@ -24,9 +25,9 @@ use std::time::Duration;
 const CONNECTIONS: usize = 64;
 const LOOK: Duration = Duration::from_millis(50);
 /// A row as `oltp_point_select` reads it: one CHAR(120).
-const ANSWER: Answer = Answer { columns: 1, text: &[b'0'; 119] };
+const ANSWER: NullAnswer = NullAnswer { columns: 1, text: &[b'0'; 119] };
 
-/// What was found, as it stands in `<home>/calibration.json`.
+/// The result, as in `<home>/calibration.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     pub queries_per_second: f64,
@@ -45,7 +46,7 @@ fn file(home: &Home) -> PathBuf {
     home.path().join("calibration.json")
 }
 
-/// What an earlier calibration of this very machine found.
+/// The result of an earlier calibration of this very machine.
 pub fn read(home: &Home) -> Option<Calibration> {
     let text = std::fs::read_to_string(file(home)).ok()?;
     let found: Calibration = serde_json::from_str(&text).ok()?;
@@ -77,9 +78,9 @@ pub fn calibrate(home: &Home, seconds: f64, watcher: &mut dyn Watcher) -> Result
     run.finish();
     drop(null_server);
     let seconds = counted?;
-    let nothing = || LabError::Environment("nothing was answered during the calibration".to_owned());
-    let queries_per_second = seconds.mean("queries_per_second").ok_or_else(nothing)?;
-    let cpu_us_per_query = seconds.mean("client.cpu_us_per_query").ok_or_else(nothing)?;
+    let nothing = || LabError::Environment("no statement was answered during the calibration".to_owned());
+    let queries_per_second = seconds.mean(Metric::QueriesPerSecond).ok_or_else(nothing)?;
+    let cpu_us_per_query = seconds.mean(Metric::ClientCpuUsPerQuery).ok_or_else(nothing)?;
     let host = host_facts(home.path());
     let calibration = Calibration {
         queries_per_second: queries_per_second.value,
@@ -104,11 +105,11 @@ fn count(run: &Run, watcher: &mut dyn Watcher) -> Result<Seconds, LabError> {
     let mut seconds = Seconds::default();
     loop {
         match run.next(LOOK) {
-            Some(LoopEvent::Ready { .. }) => {
+            Some(LoopEvent::Ready(_)) => {
                 run.start();
             }
             Some(LoopEvent::Interval(tally)) if tally.phase == Phase::Measure => {
-                seconds.add(&tally, &run.names, &Around { loops: 1, edges: None, host: None });
+                seconds.add(&tally, &run.facts.names, &Around { loops: 1, edges: None, host: None });
             }
             Some(LoopEvent::Interval(_)) | None => {}
             Some(LoopEvent::Drained(_)) => return Ok(seconds),
@@ -118,7 +119,7 @@ fn count(run: &Run, watcher: &mut dyn Watcher) -> Result<Seconds, LabError> {
             return Err(LabError::Interrupted);
         }
         if run.ended() > 0 {
-            return Err(LabError::Environment("an event loop ended by itself".to_owned()));
+            return Err(LabError::Environment("an event loop ended unexpectedly".to_owned()));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Commands of the user's own: each runs in a session of its own, and ends with everything that it started there.
+//! The user's own commands: each runs in its own process session, and everything that it started there ends with it.
 
 use plimsoll_host::process::{Lifetime, scrub, spawn};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -17,25 +17,25 @@ pub fn shell(line: &str, home: &Path) -> Command {
 /// Starts a command that dies with Plimsoll.
 ///
 /// # Errors
-/// What the operating system says.
+/// The error of the operating system.
 pub fn start(command: Command) -> io::Result<Child> {
     spawn(command, Lifetime::WithPlimsoll)
 }
 
-/// Whether the command itself has ended. It stays unburied, so that nobody else gets its number before [`end`].
+/// Whether the command itself has ended. It is not reaped yet, so that no other process gets its number before [`end`].
 pub fn has_ended(child: &Child) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    // What cannot be waited for is gone.
+    // A process that cannot be waited for is gone.
     pid(child).is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), options), Ok(None)))
 }
 
-/// Kills a command, and what it started, as far as that still runs: how it ended.
+/// Kills a command and what it started, as far as they still run; returns how the command ended.
 ///
 /// # Errors
 /// If it cannot be waited for.
 pub fn end(child: &mut Child) -> io::Result<ExitStatus> {
     if let Some(group) = pid(child) {
-        // It is ours and was not waited for, so its number is still its own.
+        // It is our child and was not waited for, so its number is still its own.
         let _ = kill_process_group(group, Signal::KILL);
     }
     child.wait()

@@ -1,4 +1,4 @@
-//! Why something was not done, and whose affair that is.
+//! Why something was not done, and whose fault that is.
 
 use plimsoll_analysis::AnalysisError;
 use plimsoll_analysis::error::code_of_record;
@@ -16,7 +16,7 @@ use plimsoll_storage::StorageError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// What was asked for cannot be; nothing was started.
+    /// The request is impossible; nothing was started.
     #[error("{0}")]
     Refused(String),
     #[error(transparent)]
@@ -40,7 +40,7 @@ impl From<HostError> for LabError {
     }
 }
 
-/// By an error that leaves what was measured before it as it is.
+/// An early end by an error, which does not affect what was measured before it.
 impl From<&LabError> for EarlyEnd {
     fn from(error: &LabError) -> EarlyEnd {
         match error {
@@ -108,7 +108,7 @@ impl From<StorageError> for LabError {
 }
 
 impl LabError {
-    /// What failed while doing what.
+    /// A failed statement, and what it was for.
     pub fn sql(what: &str, failure: &Failure) -> LabError {
         DataError::sql(what, failure).into()
     }
@@ -126,7 +126,7 @@ impl LabError {
     }
 }
 
-/// Something in the plan that cannot be; a default stands in no line.
+/// Something in the plan that is impossible; a default has no line.
 pub(crate) fn refused(at: Where, problem: impl Into<String>) -> LabError {
     match at.line {
         0 => LabError::Refused(problem.into()),

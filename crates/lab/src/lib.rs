@@ -1,29 +1,30 @@
-//! Executes a plan: trials and their phases, settings applied and proved, telemetry, all of it recorded.
+//! Executes a plan: trials and their phases, settings applied and verified, telemetry, all of it recorded.
 //!
-//! It tells a [`plimsoll_watch::Watcher`] what happens as it happens and never prints. Begin with [`trial`], one load point
-//! from the first connection to the last answer; then [`run`], a list of them, and [`procedure`], one trial of a plan.
+//! It tells a [`plimsoll_watch::Watcher`] what happens as it happens and never prints. Begin with [`load_point`], one load
+//! point from the first connection to the last answer; then [`run`], a list of them, and [`trial`], one trial of a
+//! plan.
 
+pub mod adapter;
 pub mod calibrate;
 mod command;
 pub mod error;
 pub mod execute;
 pub mod journal;
 mod limits;
+pub mod load_point;
 pub mod login;
 pub mod null_server;
 pub mod options;
 mod order_entry;
 pub mod own_lanes;
 pub mod preflight;
-pub mod procedure;
-pub mod proof;
 pub mod quiet;
 pub mod run;
 pub mod settings;
 mod storage_plan;
-pub mod subject;
 pub mod telemetry;
 pub mod trial;
 pub mod validate;
+pub mod verification;
 
 pub use error::LabError;

@@ -1,11 +1,11 @@
-//! What would stop a run half way, looked for before it starts.
+//! Limits that would stop a run half way, checked before it starts.
 
 use crate::error::LabError;
 use plimsoll_host::limits::{SPARE_FILES, allow_open_files};
 use plimsoll_plan::RunPlan;
 use std::collections::BTreeMap;
 
-/// Connections that others, and we for control, need beside those of the load.
+/// Connections that others need besides those of the load, including our control connection.
 const SPARE_CONNECTIONS: u64 = 2;
 
 /// Checks the server's limits against the largest load point. `statements` is how many each connection prepares;
@@ -19,7 +19,7 @@ pub fn of_server(
     let connections = plan.points.iter().map(|point| point.connections as u64).max().unwrap_or(0);
     let variable = |name: &str| variables.get(name).and_then(|value| value.parse::<u64>().ok());
     let used = |name: &str| status.get(name).copied().unwrap_or(0);
-    // What has to fit: the limit's name, how much is wanted, how much others use.
+    // What has to fit: the limit's name, how much is needed, how much others use.
     let checks = [
         ("max_connections", connections + SPARE_CONNECTIONS, used("threads_connected").saturating_sub(1)),
         ("max_prepared_stmt_count", connections * statements, used("prepared_stmt_count")),
@@ -31,7 +31,7 @@ pub fn of_server(
                 _ => "fewer --connections or --tables, or --protocol text",
             };
             return Err(LabError::Environment(format!(
-                "the server's {limit} is {allowed}, and {connections} connections need {wanted} beside the {used} in \
+                "the server's {limit} is {allowed}, but {connections} connections need {wanted} besides the {used} in \
                  use: raise {limit} to at least {}, or run with {advice}",
                 wanted + used
             )));
@@ -40,13 +40,13 @@ pub fn of_server(
     Ok(())
 }
 
-/// Lets this process have as many sockets as the plan needs, as far as the machine allows.
+/// Raises this process's limit of sockets to what the plan needs, as far as the machine allows.
 pub fn open_files(plan: &RunPlan) -> Result<(), LabError> {
     let connections = plan.points.iter().map(|point| point.connections as u64).max().unwrap_or(0);
     let wanted = connections + SPARE_FILES;
     allow_open_files(wanted).map_err(|allowed| {
         LabError::Environment(format!(
-            "{connections} connections need {wanted} open files and this process may have {allowed}: raise the limit \
+            "{connections} connections need {wanted} open files, but this process may have only {allowed}: raise the limit \
              (`ulimit -Hn`), or run with fewer --connections"
         ))
     })
@@ -55,8 +55,8 @@ pub fn open_files(plan: &RunPlan) -> Result<(), LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_plan::plan::{Measure, Spread};
-    use plimsoll_plan::points::LoadPoint;
+    use plimsoll_model::LoadPoint;
+    use plimsoll_plan::plan::{ArrivalSpread, Measure};
 
     fn plan(connections: usize) -> RunPlan {
         RunPlan {
@@ -64,7 +64,7 @@ mod tests {
             params: BTreeMap::new(),
             target: "private".into(),
             points: vec![LoadPoint { connections, rate: None }],
-            arrivals: Spread::Poisson,
+            arrivals: ArrivalSpread::Poisson,
             warmup_seconds: 0.0,
             measure: Measure::Seconds(1.0),
             seed: 1,

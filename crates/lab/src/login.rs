@@ -1,31 +1,31 @@
-//! Who gets the user's password: of the servers that a plan names as its targets, those that the user names as well.
+//! Which servers get the user's password: of the targets that a plan names, those that the user names as well.
 //!
-//! A plan may come from anybody, and so may the host in it. What the user keeps in `MYSQL_PWD` or an option file is for
-//! the servers that the user means.
+//! A plan may come from anybody, and so may the host in it. A password in `MYSQL_PWD` or an option file is for the
+//! servers that the user means.
 
 use crate::error::LabError;
 use crate::error::refused;
 use plimsoll_engine::endpoint::Password;
 use plimsoll_plan::lab::Where;
-use plimsoll_plan::target::{Place, Target, Url};
+use plimsoll_plan::target::{ListeningPlace, Target, Url};
 use plimsoll_plan::{LabPlan, PlanError};
 
 /// The user's password, and the servers that it is for.
 #[derive(Clone, Debug, Default)]
 pub struct Login {
-    /// None where the user gave none.
+    /// `None` if the user gave none.
     pub password: Option<Password>,
     /// Named on the command line or in the option file.
-    pub places: Vec<Place>,
-    /// What the option file says of the server that it names: user, TLS.
+    pub places: Vec<ListeningPlace>,
+    /// What the option file says about the server that it names: user, TLS.
     pub file: Option<Url>,
 }
 
 impl Login {
-    /// Refuses targets that the password is not for, if there is one.
+    /// Refuses targets that the password, if there is one, is not for.
     ///
     /// # Errors
-    /// [`LabError::Plan`] with the line of the first; [`LabError::Plan`] too for what is no target of a server.
+    /// [`LabError::Plan`] with the line of the first; also for what is not a target.
     pub fn check(&self, plan: &LabPlan) -> Result<(), LabError> {
         let of_variants = plan.variants.iter().map(|variant| (variant.at("target"), variant.target.as_deref()));
         let of_rungs = plan.rungs.iter().map(|rung| {
@@ -55,15 +55,15 @@ impl Login {
             Some(_) => {
                 let problem = format!(
                     "target: your password would go to {place}, which only the plan names; if it is meant for that \
-                     server, say --password-for {place}, else run without MYSQL_PWD, --defaults-file and --ask-password"
+                     server, add --password-for {place}, otherwise run without MYSQL_PWD, --defaults-file and --ask-password"
                 );
                 Err(refused(at, problem))
             }
         }
     }
 
-    /// What the URL leaves open is taken from the option file, if that is about this server. How the connection is
-    /// protected is what the file says before what the plan says.
+    /// What the URL leaves open is taken from the option file, if that is about this server. For how the connection is
+    /// protected, the file takes precedence over the plan.
     fn completed(&self, url: Url) -> Url {
         match &self.file {
             Some(file) if file.place() == url.place() => {

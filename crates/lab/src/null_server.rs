@@ -1,4 +1,4 @@
-//! The null transport: a server in this process that does nothing, so that what is measured is the load generator.
+//! The null transport: a server in this process that does nothing, so that the load generator alone is measured.
 
 use crate::error::LabError;
 use plimsoll_wire::bytes::put_counted;
@@ -8,14 +8,14 @@ use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// What it answers: one row with this text in each of its columns.
+/// Its answer: one row with this text in each column.
 #[derive(Clone, Copy, Debug)]
-pub struct Answer {
+pub struct NullAnswer {
     pub columns: u8,
     pub text: &'static [u8],
 }
 
-impl Answer {
+impl NullAnswer {
     fn result(self, binary: bool, deprecate_eof: bool) -> Vec<u8> {
         let mut row = Vec::new();
         if binary {
@@ -29,13 +29,13 @@ impl Answer {
     }
 }
 
-/// A server that knows one answer, which it gives to everything at once. It listens on a socket of its own, which goes with it.
+/// A server with a single answer, which it gives to everything at once. It listens on its own socket, which it removes.
 pub struct NullServer {
     socket: PathBuf,
 }
 
 impl NullServer {
-    pub fn listen(socket: &Path, answer: Answer) -> Result<NullServer, LabError> {
+    pub fn listen(socket: &Path, answer: NullAnswer) -> Result<NullServer, LabError> {
         let failed =
             |error: std::io::Error| LabError::Environment(format!("cannot listen on {}: {error}", socket.display()));
         let listener = UnixListener::bind(socket).map_err(failed)?;
@@ -56,7 +56,7 @@ impl Drop for NullServer {
     }
 }
 
-fn serve(mut stream: UnixStream, answer: Answer) -> Option<()> {
+fn serve(mut stream: UnixStream, answer: NullAnswer) -> Option<()> {
     let mut out = Vec::new();
     server::put_greeting(&mut out, "8.0.0-null", server::OFFERED, "mysql_native_password", &[7; 20]);
     stream.write_all(&out).ok()?;

@@ -1,4 +1,4 @@
-//! What the command line says of how a plan is executed.
+//! What the command line says about how to execute a plan.
 
 use crate::login::Login;
 use plimsoll_plan::lab::leave::Given;
@@ -8,19 +8,19 @@ use std::time::Duration;
 /// How a plan is executed.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Whatever the plan asks for may be done: [`plimsoll_plan::LabPlan::asks`].
+    /// Everything that the plan asks for is permitted: [`plimsoll_plan::LabPlan::asks`].
     pub allow_commands: bool,
-    /// What the command line says that no plan can say.
+    /// What only the command line can say.
     pub given: Given,
-    /// The password of servers that are not ours, and whose it is.
+    /// The password for external servers, and which servers it is for.
     pub login: Login,
-    /// A recording to go on with.
+    /// A recording to resume.
     pub resume: Option<PathBuf>,
-    /// Who we are, for another Plimsoll that finds a server in use: the command line.
+    /// The command line, shown by another Plimsoll that finds a server in use.
     pub holder: String,
     pub tool_version: String,
     /// Connections that load data.
     pub threads: usize,
-    /// How long a search or a ladder waits for others to leave the machine alone.
+    /// How long a search or a ladder waits for a quiet machine.
     pub wait_quiet: Duration,
 }

@@ -1,58 +1,64 @@
-//! Order entry around a load point: the backlog of undelivered orders, the ledger of what clients have committed, and
+//! Order entry around a load point: the backlog of undelivered orders, the ledger of what clients committed, and
 //! what the numbers mean.
 
 use crate::error::LabError;
-use crate::trial::Outcome;
-use plimsoll_data::client::{self, Conduct, Counts};
+use crate::load_point::Outcome;
+use plimsoll_data::ledger::{self, Conduct, ToldCounts};
 use plimsoll_data::target::OpenTarget;
+use plimsoll_model::Metric;
 use plimsoll_model::summary::Backlog;
 use plimsoll_workloads::tpcc::choices::Fidelity;
 use plimsoll_workloads::tpcc::counters::Counter;
 use plimsoll_workloads::tpcc::load::FAMILY;
-use plimsoll_workloads::tpcc::parameters::Parameters;
-use plimsoll_workloads::tpcc::schema::{Entity, Schema};
-use plimsoll_workloads::tpcc::statements::Kind;
+use plimsoll_workloads::tpcc::parameters::TpccParameters;
+use plimsoll_workloads::tpcc::schema::{Entity, TpccSchema};
+use plimsoll_workloads::tpcc::statements::TransactionKind;
 use plimsoll_workloads::tpcc::{Tpcc, result};
 use std::cell::Cell;
 
 /// A run of order entry.
-pub struct Desk<'a> {
-    parameters: &'a Parameters,
+pub struct OrderEntryDesk<'a> {
+    parameters: &'a TpccParameters,
     load_seed: Option<u64>,
     run_seed: u64,
-    /// Whether Plimsoll loaded the data, and keeps a ledger with them.
+    /// Whether Plimsoll loaded the data and keeps a ledger with them.
     has_ledger: bool,
     backlog: Cell<Option<u64>>,
 }
 
-impl Desk<'_> {
-    pub fn new(parameters: &Parameters, load_seed: Option<u64>, run_seed: u64, has_ledger: bool) -> Desk<'_> {
-        Desk { parameters, load_seed, run_seed, has_ledger, backlog: Cell::new(None) }
+impl OrderEntryDesk<'_> {
+    pub fn new(
+        parameters: &TpccParameters,
+        load_seed: Option<u64>,
+        run_seed: u64,
+        has_ledger: bool,
+    ) -> OrderEntryDesk<'_> {
+        OrderEntryDesk { parameters, load_seed, run_seed, has_ledger, backlog: Cell::new(None) }
     }
 
     pub fn workload(&self) -> Tpcc {
         Tpcc::new(self.parameters, self.load_seed, self.run_seed)
     }
 
-    /// Before a load point: says in the ledger that a run is under way, and counts the backlog.
+    /// Before a load point: notes in the ledger that a run is under way, and counts the backlog.
     pub fn before(&self, target: &mut OpenTarget) -> Result<(), LabError> {
         self.backlog.set(Some(self.undelivered(target)?));
         if self.has_ledger {
             let conduct =
                 Conduct { compat: self.parameters.fidelity == Fidelity::Compat, purge: self.parameters.purge };
-            client::begin_run(&mut target.control, FAMILY, conduct)?;
+            ledger::begin_run(&mut target.control, FAMILY, conduct)?;
         }
         Ok(())
     }
 
-    /// After a load point: enters what was committed, and judges, also where the server cannot be asked any more.
+    /// After a load point: enters what was committed, and judges it, even if the server can no longer be asked.
     ///
     /// # Errors
-    /// Those of the server, after all that needs none was done.
+    /// Those of the server, after everything that does not need it was done.
     pub fn after(&self, target: &mut OpenTarget, outcome: &mut Outcome) -> Result<(), LabError> {
-        let per_second = outcome.point.estimates.get(&format!("committed_per_second.{}", Kind::NewOrder.name()));
+        let per_second = outcome.point.estimates.committed(TransactionKind::NewOrder.name());
         if let Some(per_minute) = per_second.map(|estimate| estimate.scaled(60.0)) {
-            outcome.point.estimates.insert("nopm".to_owned(), per_minute);
+            outcome.point.estimates.insert(Metric::Nopm, per_minute);
         }
         let (backlog, entered) = match self.enter(target, outcome) {
             Ok(backlog) => (backlog, Ok(())),
@@ -77,19 +83,19 @@ impl Desk<'_> {
         if self.has_ledger {
             let counted = &outcome.counted;
             let committed = [
-                ("new_order", counted.committed(Kind::NewOrder.name())),
-                ("payment", counted.committed(Kind::Payment.name())),
+                ("new_order", counted.committed(TransactionKind::NewOrder.name())),
+                ("payment", counted.committed(TransactionKind::Payment.name())),
                 ("delivered_orders", counted.whole(Counter::NAMES[Counter::OrdersDelivered as usize])),
             ];
             let committed = committed.map(|(what, count)| (what.to_owned(), count)).into();
-            client::end_run(&mut target.control, FAMILY, &Counts { committed, unknown: counted.unknown })?;
+            ledger::end_run(&mut target.control, FAMILY, &ToldCounts { committed, unknown: counted.unknown })?;
         }
         let Some(start) = start else { return Ok(None) };
         Ok(Some(Backlog { start, end: self.undelivered(target)? }))
     }
 
     fn undelivered(&self, target: &mut OpenTarget) -> Result<u64, LabError> {
-        let schema = Schema::new(self.parameters);
+        let schema = TpccSchema::new(self.parameters);
         let count = |set| format!("SELECT COUNT(*) AS n FROM {}", schema.table_name(Entity::NewOrder, set));
         let parts: Vec<String> = schema.sets().map(count).collect();
         let query = format!("SELECT SUM(n) FROM ({}) AS sets", parts.join(" UNION ALL "));

@@ -1,14 +1,13 @@
-//! Lanes that a lab built for itself: they go with it. Those that were up before stay up.
+//! Lanes that a lab built for itself, and takes down when it ends. Those that were up before stay up.
 //!
-//! `<home>/lanes-of-labs/<name of the lane's directory>` is locked while its lab lives, and made before the lane: one
-//! that nobody has locked is left from a lab that was killed, and is taken on by the lab that goes on, or by `plimsoll
-//! clean`.
+//! `<home>/lanes-of-labs/<name of the lane's directory>` is made before the lane, and locked while its lab lives. A
+//! note without a lock was left by a killed lab; the resumed lab or `plimsoll clean` takes it over.
 
 use crate::error::LabError;
 use plimsoll_host::owner;
 use plimsoll_lanes::LaneError;
-use plimsoll_lanes::check::Verdict;
-use plimsoll_lanes::journal::State;
+use plimsoll_lanes::check::CheckVerdict;
+use plimsoll_lanes::journal::LaneState;
 use plimsoll_lanes::spec::Spec;
 use plimsoll_lanes::{Built, Lane, Lanes};
 use rustix::fs::{FlockOperation, flock};
@@ -17,7 +16,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// The lanes of a lab that lives; dropped, they are taken down.
+/// The lanes of a living lab; they are taken down when this is dropped.
 #[derive(Debug)]
 pub(crate) struct OwnLanes {
     home: PathBuf,
@@ -32,7 +31,7 @@ impl OwnLanes {
     /// The lane of this name if it is up, and may be used.
     ///
     /// # Errors
-    /// [`LabError::Environment`] if it is of another lab that lives: it goes down with that one.
+    /// [`LabError::Environment`] if it belongs to another living lab, which will take it down.
     pub fn free(&self, name: &str) -> Result<Option<Lane>, LabError> {
         let note = notes(&self.home).join(Spec::parse(name)?.directory_name());
         let up = self.up(name)?;
@@ -46,23 +45,23 @@ impl OwnLanes {
     fn up(&self, name: &str) -> Result<Option<Lane>, LabError> {
         let listed = Lanes::of(&self.home).list()?;
         Ok(listed.into_iter().find_map(|listed| match listed.state {
-            State::Up(lane) if listed.name == name => Some(lane),
+            LaneState::Up(lane) if listed.name == name => Some(lane),
             _ => None,
         }))
     }
 
-    /// Whether this lab has built the lane of this name, or taken it on from a lab that had.
+    /// Whether this lab built the lane of this name, or took it over from a lab that did.
     pub fn has(&self, name: &str) -> bool {
         self.own.iter().any(|(spec, ..)| spec.name() == name)
     }
 
-    /// The lane of this name, built and checked if it is not up. `told` is told each step, and says whether to go on.
+    /// The lane of this name, built and checked if it is not up. `told` hears of each step, and says whether to go on.
     pub fn take(&mut self, name: &str, told: &mut dyn FnMut(&str) -> bool) -> Result<Lane, LabError> {
         let spec = Spec::parse(name)?;
         let note = notes(&self.home).join(spec.directory_name());
         if let Some(lane) = self.up(name)? {
             if note.exists() && !self.has(name) {
-                // One that a killed lab has left is ours now.
+                // One that a killed lab left is ours now.
                 let lock = locked(&note)?.ok_or_else(|| of_another(name))?;
                 self.own.push((spec, note, lock));
             }
@@ -79,7 +78,7 @@ impl OwnLanes {
         let lane = built.and_then(|built| if built.is_sound() { Ok(built.lane) } else { Err(unsound(name, &built)) });
         match lane {
             Ok(_) => self.own.push((spec, note, lock)),
-            // It is down again, and the next trial may try it anew. If the note stays, `clean` removes it.
+            // It is down again, and the next trial may try again. If the note stays, `clean` removes it.
             Err(_) => drop(fs::remove_file(&note)),
         }
         lane
@@ -87,21 +86,21 @@ impl OwnLanes {
 }
 
 fn unsound(name: &str, built: &Built) -> LabError {
-    let refused = built.findings.iter().filter(|finding| finding.verdict == Verdict::Refused);
+    let refused = built.findings.iter().filter(|finding| finding.verdict == CheckVerdict::Refused);
     let found: Vec<String> = refused.map(|finding| format!("{}: {}", finding.check, finding.found)).collect();
     LabError::Environment(format!("the lane {name} must not be measured: its check found {}", found.join("; ")))
 }
 
 fn of_another(name: &str) -> LabError {
     LabError::Environment(format!(
-        "the lane {name} is of another lab that is under way, and goes down with it; wait for that to end"
+        "the lane {name} belongs to another lab that is under way, which will take it down; wait for that lab to end"
     ))
 }
 
 impl Drop for OwnLanes {
     fn drop(&mut self) {
         for (spec, note, _lock) in &self.own {
-            // What does not go is found by `clean`; there is nobody here to tell.
+            // `clean` finds what could not be removed; there is nobody here to tell.
             let _ = take_down(&self.home, spec, note);
         }
     }
@@ -144,7 +143,7 @@ fn notes(home: &Path) -> PathBuf {
     home.join("lanes-of-labs")
 }
 
-/// Who can write notes decides which lanes are taken down.
+/// Anyone who can write notes decides which lanes are taken down.
 fn must_be_ours(home: &Path) -> Result<(), LabError> {
     owner::check(&notes(home)).map_err(|error| LabError::Environment(error.to_string()))
 }

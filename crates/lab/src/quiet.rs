@@ -1,4 +1,4 @@
-//! Waits for a quiet machine: what others take away from the server stands in every outcome, and a search or a ladder
+//! Waits for a quiet machine: what other processes take from the server affects every outcome, and a search or a ladder
 //! builds the next trial on it.
 
 use crate::error::LabError;
@@ -12,21 +12,21 @@ use std::collections::VecDeque;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// CPUs of others, over [`WINDOW`], from which on a machine is not quiet.
+/// A machine is not quiet if others use this many CPUs or more, over [`WINDOW`].
 const BUSY: f64 = 0.5;
 const WINDOW: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_secs(1);
-/// How often somebody who wants it to end is listened to.
+/// How often it checks for an interrupt.
 const LISTEN: Duration = Duration::from_millis(50);
-/// So many of those who keep the machine busy are named.
+/// At most this many of the processes that keep the machine busy are named.
 const NAMED: usize = 3;
-/// Who takes less than this many CPUs is not named.
+/// Processes that take fewer CPUs than this are not named.
 const WORTH_A_NAME: f64 = 0.05;
 
-/// Whether the trials of `plan` build on each other, so that one that others disturbed spoils those after it.
+/// Whether the trials of `plan` build on each other, so that a disturbed one spoils those after it.
 pub fn is_needed(plan: &LabPlan) -> bool {
     let builds = !plan.rungs.is_empty() || plan.variants.iter().any(|variant| variant.load.find.is_some());
-    builds && !plan.procedure.noisy_host
+    builds && !plan.trials.noisy_host
 }
 
 /// Whether others kept the machine busy while this was measured.
@@ -35,15 +35,15 @@ pub fn was_missing(point: &Point) -> bool {
     point.cpus_of_others().unwrap_or(0.0).max(stolen) >= BUSY
 }
 
-/// Returns as soon as others have left the machine alone for 10 s, and asks for that for `most` at most.
+/// Returns as soon as other processes have left the machine alone for 10 s; waits at most `most` for that.
 ///
 /// # Errors
-/// [`LabError::Environment`] with who they are if they stay; [`LabError::Interrupted`].
+/// [`LabError::Environment`] with the names of the processes if they stay; [`LabError::Interrupted`].
 pub fn wait(most: Duration, watcher: &mut dyn Watcher) -> Result<(), LabError> {
     let begun = Instant::now();
     let mut looks = VecDeque::from([Neighbours::look()]);
     let mut told = false;
-    watcher.tell(Event::Doing("looking for 10 s whether the machine is quiet"));
+    watcher.tell(Event::Doing("checking for 10 s whether the machine is quiet"));
     loop {
         pause(watcher)?;
         looks.push_back(Neighbours::look());
@@ -53,8 +53,8 @@ pub fn wait(most: Duration, watcher: &mut dyn Watcher) -> Result<(), LabError> {
         }
         if begun.elapsed() >= most + WINDOW {
             return Err(LabError::Environment(format!(
-                "{}; a load line or a ladder found meanwhile would be partly theirs: end them, wait longer with \
-                 --wait-quiet, or go on all the same with --noisy-host",
+                "{}; they would be part of any load line or ladder found now: end them, wait longer with \
+                 --wait-quiet, or continue nevertheless with --noisy-host",
                 who(&busy)
             )));
         }
@@ -67,14 +67,14 @@ pub fn wait(most: Duration, watcher: &mut dyn Watcher) -> Result<(), LabError> {
     }
 }
 
-/// What others took in the last 10 s; none until as much has passed. Older looks are dropped.
+/// What others took in the last 10 s; `None` until that much time has passed. Older samples are dropped.
 fn over_window(looks: &mut VecDeque<Neighbours>) -> Option<Busy> {
     let last = looks.back()?.clone();
     while looks.get(1).is_some_and(|next| last.after(next) >= WINDOW) {
         looks.pop_front();
     }
     let first = looks.front().filter(|first| last.after(first) >= WINDOW)?;
-    // What cannot be seen is not waited for.
+    // What cannot be observed is not waited for.
     Some(last.since(first, std::process::id()).unwrap_or_default())
 }
 
@@ -98,7 +98,7 @@ fn who(busy: &Busy) -> String {
         named.push(format!("the hypervisor {:.1}", busy.stolen));
     }
     let named = match named.as_slice() {
-        [] => "processes that ended meanwhile".to_owned(),
+        [] => "processes that have ended since".to_owned(),
         named => named.join(", "),
     };
     format!("others used {:.1} CPUs of this machine over {} s: {named}", busy.cpus, WINDOW.as_secs())
@@ -118,7 +118,7 @@ mod tests {
                     the hypervisor 0.1";
         assert_eq!(who(&busy), text);
         let ended = Busy { cpus: 0.6, ..Busy::default() };
-        assert!(who(&ended).ends_with("processes that ended meanwhile"));
+        assert!(who(&ended).ends_with("processes that have ended since"));
     }
 
     #[test]

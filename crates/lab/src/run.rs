@@ -1,17 +1,17 @@
 //! A `run`: its load points one after the other, in one recording.
 
+use crate::adapter::{WithWorkload, WorkloadSubject, with_chosen};
 use crate::calibrate;
 use crate::error::LabError;
 use crate::limits;
+use crate::load_point::{self, Circumstances};
 use crate::settings;
-use crate::subject::{Errand, Subject, with_chosen};
-use crate::trial::{self, Circumstances};
 use jiff::Timestamp;
 use plimsoll_data::DataError;
 use plimsoll_data::check::{self, CONNECTIONS};
-use plimsoll_data::dataset::{self, Marker, State};
+use plimsoll_data::dataset::{self, DatasetState, Marker};
 use plimsoll_data::target::OpenTarget;
-use plimsoll_engine::{Protocol, RunSpec, Workload};
+use plimsoll_engine::{Protocol, Run, RunSpec, Workload};
 use plimsoll_host::Home;
 use plimsoll_host::facts::{HostFacts, host_facts};
 use plimsoll_load::arrivals::Arrivals;
@@ -19,53 +19,59 @@ use plimsoll_load::window::Limit;
 use plimsoll_measures::caveats::PointCaveat;
 use plimsoll_measures::{caveats, scaling};
 use plimsoll_model::Caveat;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
-use plimsoll_plan::RunPlan;
 use plimsoll_plan::knowledge::durability::durability;
-use plimsoll_plan::plan::{Measure, Spread};
-use plimsoll_plan::points::LoadPoint;
+use plimsoll_plan::plan::{ArrivalSpread, Measure};
+use plimsoll_plan::{Plan, RunPlan};
 use plimsoll_record::EarlyEnd;
-use plimsoll_record::{Manifest, Recording, Setting, Status, TrialFacts, TrialWriter};
+use plimsoll_record::surroundings::Surroundings;
+use plimsoll_record::{
+    Happening, LoadParameters, Manifest, Parameters, RecordedSetting, Recording, Status, TrialFacts, TrialWriter,
+};
 use plimsoll_watch::{Event, Watcher};
-use plimsoll_workloads::chosen::Chosen;
+use plimsoll_workloads::chosen::ChosenWorkload;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a run is called in its recording, and its one variant.
+/// The name of a run in its recording.
 #[derive(Clone, Debug)]
 pub struct Naming<'a> {
     pub recording: &'a str,
+    /// The command that it is a run of: [`Plan::Run`] or [`Plan::Quickstart`].
+    pub kind: fn(RunPlan) -> Plan,
     pub tool_version: &'a str,
 }
 
-/// A run that came to an end, whichever.
-pub struct Finished {
+/// A run that came to an end of any kind.
+pub struct FinishedRun {
     pub summary: Summary,
     pub recording: PathBuf,
-    pub settings: BTreeMap<String, Setting>,
+    pub settings: BTreeMap<String, RecordedSetting>,
     pub host: HostFacts,
     /// Why it ended early, if it did.
     pub ended: Option<EarlyEnd>,
 }
 
-/// Runs every load point of `plan` with the workload that was chosen; `marker` is that of its data.
+/// Runs every load point of `plan` with the chosen workload; `marker` is that of its data.
 ///
 /// # Errors
-/// If nothing was measured. What was measured before a failure is in [`Finished`], with the reason.
+/// If nothing was measured. [`Finished`] has what was measured before a failure is in [`FinishedRun`], with the reason.
 pub fn run_chosen(
     target: &mut OpenTarget,
     home: &Home,
     plan: &RunPlan,
-    ready: (&Chosen, Option<&Marker>),
+    chosen: &ChosenWorkload,
+    marker: Option<&Marker>,
     naming: &Naming,
     watcher: &mut dyn Watcher,
-) -> Result<Finished, LabError> {
+) -> Result<FinishedRun, LabError> {
     let all = AllPoints { home, plan, naming, watcher: &mut *watcher };
-    let mut points = with_chosen(target, ready, plan.seed, all)?;
+    let mut points = with_chosen(target, chosen, marker, plan.seed, all)?;
     if plan.check && points.ended.is_none() {
-        points.check(target, ready.0, watcher);
+        points.check(target, chosen, watcher);
     }
     Ok(points.finish())
 }
@@ -77,11 +83,11 @@ struct AllPoints<'a> {
     watcher: &'a mut dyn Watcher,
 }
 
-impl Errand for AllPoints<'_> {
+impl WithWorkload for AllPoints<'_> {
     type Output = Points;
 
-    fn with<W: Workload>(self, target: &mut OpenTarget, subject: &Subject<W>) -> Result<Points, LabError> {
-        run(target, self.home, self.plan, subject, self.naming, self.watcher)
+    fn with<W: Workload>(self, target: &mut OpenTarget, adapter: &WorkloadSubject<W>) -> Result<Points, LabError> {
+        run(target, self.home, self.plan, adapter, self.naming, self.watcher)
     }
 }
 
@@ -89,23 +95,17 @@ fn run<W: Workload>(
     target: &mut OpenTarget,
     home: &Home,
     plan: &RunPlan,
-    subject: &Subject<W>,
+    adapter: &WorkloadSubject<W>,
     naming: &Naming,
     watcher: &mut dyn Watcher,
 ) -> Result<Points, LabError> {
     let variables = settings::variables(target)?;
     let (effective, unmet) = settings::verified(target, &variables);
     let mut caveats: Vec<Caveat> = unmet.into_values().collect();
-    make_ready(target, plan, subject, &variables)?;
+    make_ready(target, plan, adapter, &variables)?;
     let host = host_facts(home.path());
-    let manifest = Manifest::new(
-        naming.recording,
-        naming.tool_version,
-        Timestamp::now(),
-        plan.seed,
-        serde_json::to_value(plan).unwrap_or_default(),
-        serde_json::to_value(&host).unwrap_or_default(),
-    );
+    let asked = (naming.kind)(plan.clone());
+    let manifest = Manifest::new(naming.recording, naming.tool_version, Timestamp::now(), asked, host.clone());
     let recording = Recording::create(&home.recordings(), manifest)?;
     let facts =
         TargetFacts { flavour: target.flavour, version: target.version.clone(), durability: durability(&variables) };
@@ -117,7 +117,7 @@ fn run<W: Workload>(
         summary: Summary {
             schema_version: SCHEMA_VERSION,
             workload: plan.workload.clone(),
-            params: subject.params.clone(),
+            params: adapter.params.clone(),
             target: facts,
             seed: plan.seed,
             points: Vec::new(),
@@ -130,52 +130,55 @@ fn run<W: Workload>(
             interrupted: false,
         },
         measured: Vec::new(),
+        ceiling: calibrate::read(home).map(|found| found.queries_per_second),
         ended: None,
         settings: effective,
         host,
     };
-    points.all(target, home, plan, subject, watcher)?;
+    points.all(target, plan, adapter, watcher)?;
     Ok(points)
 }
 
-/// Looks whether the server and this process bear what is planned, and marks data that will be written to.
+/// Checks that the limits of the server and of this process allow the plan, and marks data that will be written to.
 ///
 /// # Errors
-/// [`LabError::Refused`] or [`LabError::Plan`], saying which limit is in the way.
+/// [`LabError::Refused`] or [`LabError::Plan`], saying which limit is too low.
 pub(crate) fn make_ready<W: Workload>(
     target: &mut OpenTarget,
     plan: &RunPlan,
-    subject: &Subject<W>,
+    adapter: &WorkloadSubject<W>,
     variables: &BTreeMap<String, String>,
 ) -> Result<(), LabError> {
     plan.check()?;
     limits::open_files(plan)?;
-    let workload = (subject.make)(target)?;
+    let workload = (adapter.make)(target)?;
     let changes_data = workload.statements().iter().any(|statement| writes(statement.kind));
     server_limits(target, plan, &workload, variables)?;
     if changes_data {
-        mark_driven(target, subject.family)?;
+        mark_driven(target, adapter.family)?;
     }
     Ok(())
 }
 
-/// Drives one load point of `plan`, and looks at the data before and after.
+/// Runs one load point of `plan`, and inspects the data before and after.
 ///
 /// # Errors
 /// As [`trial::trial`].
 pub(crate) fn one_point<W: Workload>(
     target: &mut OpenTarget,
-    (plan, point): (&RunPlan, LoadPoint),
-    subject: &Subject<W>,
+    plan: &RunPlan,
+    point: LoadPoint,
+    adapter: &WorkloadSubject<W>,
     circumstances: Circumstances,
     writer: &mut TrialWriter,
     watcher: &mut dyn Watcher,
-) -> Result<trial::Outcome, LabError> {
+) -> Result<load_point::Outcome, LabError> {
     let spec = spec(target, plan, &point);
-    let workload = Arc::new((subject.make)(target)?);
-    (subject.before)(target)?;
-    let mut outcome = trial::trial(target, spec, workload, point, circumstances, writer, watcher)?;
-    if let Err(error) = (subject.after)(target, &mut outcome) {
+    let workload = Arc::new((adapter.make)(target)?);
+    (adapter.before)(target)?;
+    let begin = |ask| Ok(Run::begin(RunSpec { ask, ..spec }, workload));
+    let mut outcome = load_point::trial(target, begin, point, circumstances, writer, watcher)?;
+    if let Err(error) = (adapter.after)(target, &mut outcome) {
         outcome.ended.get_or_insert(EarlyEnd::Failed(error.to_string()));
     }
     Ok(outcome)
@@ -188,8 +191,8 @@ fn writes(kind: plimsoll_model::StatementKind) -> bool {
 
 fn mark_driven(target: &mut OpenTarget, family: &str) -> Result<(), LabError> {
     let marker = dataset::marker(&mut target.control, family)?;
-    if marker.is_some_and(|marker| marker.state == State::Loaded) {
-        dataset::set_state(&mut target.control, family, State::Driven)?;
+    if marker.is_some_and(|marker| marker.state == DatasetState::Loaded) {
+        dataset::set_state(&mut target.control, family, DatasetState::Driven)?;
     }
     Ok(())
 }
@@ -221,10 +224,12 @@ struct Points {
     trials: u32,
     /// Without the load points, which may still be measured again.
     summary: Summary,
-    /// The load points so far, and what is to be said against each.
+    /// The load points so far, and the caveats of each.
     measured: Vec<(Point, Vec<PointCaveat>)>,
+    /// Queries per second that the load generator itself reaches on this machine, where that was measured.
+    ceiling: Option<f64>,
     ended: Option<EarlyEnd>,
-    settings: BTreeMap<String, Setting>,
+    settings: BTreeMap<String, RecordedSetting>,
     host: HostFacts,
 }
 
@@ -232,15 +237,13 @@ impl Points {
     fn all<W: Workload>(
         &mut self,
         target: &mut OpenTarget,
-        home: &Home,
         plan: &RunPlan,
-        subject: &Subject<W>,
+        adapter: &WorkloadSubject<W>,
         watcher: &mut dyn Watcher,
     ) -> Result<(), LabError> {
-        let ceiling = calibrate::read(home).map(|found| found.queries_per_second);
         for (index, point) in plan.points.iter().enumerate() {
             watcher.tell(Event::PointBegins { place: index + 1, of: plan.points.len(), point: *point, plan });
-            match self.point(target, plan, (index, 1), subject, ceiling, watcher) {
+            match self.point(target, plan, index, 1, adapter, watcher) {
                 Ok((point, caveats)) => self.measured.push((point, caveats)),
                 // What earlier points measured is kept.
                 Err(error) if index > 0 => self.ended = Some(EarlyEnd::from(&error)),
@@ -255,19 +258,18 @@ impl Points {
             }
         }
         if plan.repeat_disturbed {
-            self.repeat(target, plan, subject, ceiling, watcher);
+            self.repeat(target, plan, adapter, watcher);
         }
         Ok(())
     }
 
-    /// Measures the load points that others on the machine disturbed once more, until it turns out that these have not
+    /// Measures disturbed load points once more, until it turns out that the disturbance has not
     /// gone. The better of the two counts.
     fn repeat<W: Workload>(
         &mut self,
         target: &mut OpenTarget,
         plan: &RunPlan,
-        subject: &Subject<W>,
-        ceiling: Option<f64>,
+        adapter: &WorkloadSubject<W>,
         watcher: &mut dyn Watcher,
     ) {
         let disturbed: Vec<usize> =
@@ -276,7 +278,7 @@ impl Points {
         for (done, index) in disturbed.iter().copied().enumerate() {
             let point = plan.points[index];
             watcher.tell(Event::PointRepeats { place: done + 1, of: disturbed.len(), point, plan });
-            match self.point(target, plan, (index, 2), subject, ceiling, watcher) {
+            match self.point(target, plan, index, 2, adapter, watcher) {
                 Ok(_) if self.ended.is_some() => break,
                 Ok(again) if again.0.is_disturbed() => break,
                 Ok(again) => {
@@ -297,17 +299,17 @@ impl Points {
         &mut self,
         target: &mut OpenTarget,
         plan: &RunPlan,
-        (index, round): (usize, u32),
-        subject: &Subject<W>,
-        ceiling: Option<f64>,
+        index: usize,
+        round: u32,
+        adapter: &WorkloadSubject<W>,
         watcher: &mut dyn Watcher,
     ) -> Result<(Point, Vec<PointCaveat>), LabError> {
         let point = plan.points[index];
-        let circumstances = Circumstances { ceiling, ..Circumstances::default() };
-        self.event("point", serde_json::json!({ "point": point.label() }))?;
+        let circumstances = Circumstances { ceiling: self.ceiling, ..Circumstances::default() };
+        self.event(Happening::Point { point: point.label() })?;
         self.trials += 1;
         let mut writer = self.writer(plan, &point, round, target)?;
-        let mut outcome = one_point(target, (plan, point), subject, circumstances, &mut writer, watcher)?;
+        let mut outcome = one_point(target, plan, point, adapter, circumstances, &mut writer, watcher)?;
         if let Some(server) = &target.server
             && let Err(error) = writer.error_log(&server.error_log_tail(200))
         {
@@ -316,9 +318,9 @@ impl Points {
         Ok(self.add(outcome, watcher))
     }
 
-    fn event(&mut self, kind: &str, detail: serde_json::Value) -> Result<(), LabError> {
+    fn event(&mut self, what: Happening) -> Result<(), LabError> {
         let t_ns = self.begun.elapsed().as_nanos() as u64;
-        Ok(self.recording.event(t_ns, kind, detail)?)
+        Ok(self.recording.event(t_ns, what)?)
     }
 
     fn writer(
@@ -334,9 +336,14 @@ impl Points {
             point: point.label(),
             round,
             started: Timestamp::now(),
-            parameters: serde_json::json!({
-                "workload": plan.workload, "params": self.summary.params, "point": point, "seed": plan.seed,
-            }),
+            parameters: Parameters::Load(Box::new(LoadParameters {
+                workload: plan.workload.clone(),
+                params: self.summary.params.clone(),
+                point: *point,
+                seed: plan.seed,
+                trial: None,
+                surroundings: Surroundings::default(),
+            })),
         };
         let writer = self.recording.trial(&facts)?;
         writer.settings(&self.settings)?;
@@ -346,9 +353,9 @@ impl Points {
         Ok(writer)
     }
 
-    /// Counts what was sent, and says what is to be kept of a load point.
-    fn add(&mut self, outcome: trial::Outcome, watcher: &mut dyn Watcher) -> (Point, Vec<PointCaveat>) {
-        let trial::Outcome { mut point, sent, counted: _, caveats, answer: _, ended } = outcome;
+    /// Counts what was sent, and decides what is kept of a load point.
+    fn add(&mut self, outcome: load_point::Outcome, watcher: &mut dyn Watcher) -> (Point, Vec<PointCaveat>) {
+        let load_point::Outcome { mut point, sent, counted: _, caveats, answer: _, ended } = outcome;
         point.trial = Some(self.trials);
         self.summary.totals.statements += sent;
         if let Some(counted) = point.server.as_ref().and_then(|server| server.statements) {
@@ -360,8 +367,8 @@ impl Points {
         (point, found)
     }
 
-    /// Looks at the data's invariants. What was measured stays, whatever comes of it.
-    fn check(&mut self, target: &mut OpenTarget, chosen: &Chosen, watcher: &mut dyn Watcher) {
+    /// Checks the data's invariants. What was measured stays, whatever the result.
+    fn check(&mut self, target: &mut OpenTarget, chosen: &ChosenWorkload, watcher: &mut dyn Watcher) {
         match check::findings(target, chosen, CONNECTIONS, watcher) {
             Ok(findings) => {
                 self.summary.caveats.extend(caveats::of_checks(&findings));
@@ -372,8 +379,8 @@ impl Points {
         }
     }
 
-    /// Closes the recording. What cannot be written any more does not take the summary with it.
-    fn finish(mut self) -> Finished {
+    /// Closes the recording. If something can no longer be written, the summary still is returned.
+    fn finish(mut self) -> FinishedRun {
         let directory = self.recording.directory().to_owned();
         let (points, found): (Vec<Point>, Vec<Vec<PointCaveat>>) =
             std::mem::take(&mut self.measured).into_iter().unzip();
@@ -386,7 +393,7 @@ impl Points {
             self.summary.interrupted = true;
             self.ended.get_or_insert(EarlyEnd::Failed(error.to_string()));
         }
-        Finished {
+        FinishedRun {
             summary: self.summary,
             recording: directory,
             settings: self.settings,
@@ -398,10 +405,9 @@ impl Points {
     fn close(&mut self) -> Result<(), LabError> {
         if let Some(EarlyEnd::Failed(why)) = self.ended.clone() {
             self.recording.fails(&why);
-            self.event("failed", serde_json::json!({ "why": why }))?;
+            self.event(Happening::Failed { id: None, why })?;
         }
-        let caveats = serde_json::to_value(&self.summary.caveats).unwrap_or_default();
-        self.event("caveats", caveats)?;
+        self.event(Happening::Caveats(self.summary.caveats.clone()))?;
         self.recording.summary(&self.summary)?;
         Ok(self.recording.finish(EarlyEnd::status(self.ended.as_ref()), Timestamp::now())?)
     }
@@ -415,8 +421,8 @@ fn spec(target: &OpenTarget, plan: &RunPlan, point: &LoadPoint) -> RunSpec {
         loops: plan.loops,
         arrivals: match (point.rate, plan.arrivals) {
             (None, _) => Arrivals::Closed,
-            (Some(rate), Spread::Poisson) => Arrivals::Poisson { rate },
-            (Some(rate), Spread::Constant) => Arrivals::Constant { rate },
+            (Some(rate), ArrivalSpread::Poisson) => Arrivals::Poisson { rate },
+            (Some(rate), ArrivalSpread::Constant) => Arrivals::Constant { rate },
         },
         limit: match plan.measure {
             Measure::Seconds(seconds) => Limit::Time(ns(seconds)),

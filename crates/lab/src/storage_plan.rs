@@ -9,13 +9,13 @@ use std::path::Path;
 
 /// The workload of trials that measure storage and need no server.
 pub const STORAGE: &str = "io";
-/// The parameters of such a workload, as `plimsoll io` has them.
+/// The parameters of such a workload, as in `plimsoll io`.
 const PARAMETERS: &str = "suite, probes, size, time and steady";
 
 /// What to measure in `directory`.
 ///
 /// # Errors
-/// Parameters that there are not, with file and line.
+/// Unknown parameters, with file and line.
 pub(crate) fn plan(variant: &Variant, seed: u64, directory: &Path) -> Result<IoPlan, LabError> {
     let mut plan = IoPlan {
         directory: directory.to_owned(),

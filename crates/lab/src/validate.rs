@@ -1,4 +1,5 @@
-//! Is the sheet right? A private server on the same directory commits and reads, beside what the probes predict.
+//! Is the sheet right? A private server on the same directory commits and reads, to compare with what the probes
+//! predict.
 
 use crate::error::LabError;
 use crate::run::{Naming, run_chosen};
@@ -9,16 +10,16 @@ use plimsoll_data::target::{OpenTarget, TargetSpec, private_server};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_evaluate::Validator;
 use plimsoll_host::Home;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::io::{IoSummary, Probe, Validated};
 use plimsoll_model::summary::Point;
-use plimsoll_plan::plan::{Measure, Spread};
-use plimsoll_plan::points::cross;
-use plimsoll_plan::{RunPlan, Target};
+use plimsoll_plan::plan::{ArrivalSpread, Measure};
+use plimsoll_plan::{Plan, RunPlan, Target};
 use plimsoll_record::EarlyEnd;
 use plimsoll_server::{ServerError, Settings};
-use plimsoll_storage::Place;
+use plimsoll_storage::EvaluationDirectory;
 use plimsoll_watch::{Event, Watcher};
-use plimsoll_workloads::chosen::Chosen;
+use plimsoll_workloads::chosen::ChosenWorkload;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -29,35 +30,35 @@ use std::time::Duration;
 const DATABASE: &str = "validation";
 /// Where a setting of this server comes from.
 const ORIGIN: &str = "plimsoll io --validate";
-/// The probes that predict: group commit, and page reads. What was not probed is not validated.
+/// The probes that predict: group commit and page reads. What was not probed is not validated.
 const COMMITS: u8 = 2;
 const READS: u8 = 6;
 /// Sessions whose commits are compared, as in probe 2.
 const COMMITTING: [usize; 3] = [1, 8, 64];
 /// Sessions that read, as many as a depth of probe 6.
 const READING: usize = 16;
-/// A table that takes its commits without reading pages first.
+/// A table on which commits need not read pages first.
 const SMALL_ROWS: u64 = 10_000;
 /// About 100 MB of rows, three times the buffer pool.
 const LARGE_ROWS: u64 = 400_000;
 const SECONDS: f64 = 8.0;
-/// Until the pages of the small table are in the buffer pool.
+/// The time until the pages of the small table are in the buffer pool.
 const WARM_UP_SECONDS: f64 = 2.0;
 const LOAD_THREADS: usize = 2;
 const SEED: u64 = 1;
 /// Above this share a CPU counts as busy.
 const BUSY: f64 = 0.9;
-/// A clean shutdown writes every page that is dirty, one after the other on a slow device.
+/// A clean shutdown writes every dirty page, one after the other on a slow device.
 const STOPS_WITHIN: Duration = Duration::from_secs(300);
 /// Bytes of a redo log that are copied at once.
 const PIECE: usize = 1 << 20;
 
-/// Servers whose commits and reads are measured beside what is predicted: `auto`, a path.
+/// Servers whose commits and reads are compared with the predictions: `auto`, a path.
 pub struct Servers<'a>(&'a [String]);
 
 impl Servers<'_> {
     /// # Errors
-    /// If one of them is not there.
+    /// If one of them does not exist.
     pub fn find(choices: &[String]) -> Result<Servers<'_>, LabError> {
         choices.iter().try_for_each(|choice| private_server(choice).map(drop))?;
         Ok(Servers(choices))
@@ -65,8 +66,13 @@ impl Servers<'_> {
 }
 
 impl Validator for Servers<'_> {
-    /// What others reached before the server that cannot be measured is kept.
-    fn validate(&mut self, place: &Place, summary: &mut IoSummary, watcher: &mut dyn Watcher) -> Result<(), EarlyEnd> {
+    /// If a server cannot be measured, the results of those before it are kept.
+    fn validate(
+        &mut self,
+        place: &EvaluationDirectory,
+        summary: &mut IoSummary,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), EarlyEnd> {
         for choice in self.0 {
             watcher.tell(Event::Doing(&format!("validating with a private server ({choice})")));
             let done = with_server(choice, place, &summary.probes, &mut summary.validation, watcher);
@@ -81,12 +87,12 @@ impl Validator for Servers<'_> {
 
 fn with_server(
     choice: &str,
-    place: &Place,
+    place: &EvaluationDirectory,
     probes: &[Probe],
     found: &mut Vec<Validated>,
     watcher: &mut dyn Watcher,
 ) -> Result<(), LabError> {
-    // A home within the place: whatever the server leaves goes with it.
+    // A home within the place: whatever the server leaves is removed with it.
     let inside = OsString::from(place.path().join("validation"));
     let home = Home::resolve(|name| match name {
         "PLIMSOLL_HOME" => Some(inside.clone()),
@@ -113,13 +119,13 @@ fn with_server(
     Ok(())
 }
 
-/// A buffer pool that need not flush while commits are measured: a small one writes pages to have free ones, and the log
-/// waits behind them.
+/// A buffer pool that need not flush while commits are measured: a small one writes pages to have free ones, and the
+/// log waits for them.
 fn roomy(settings: &mut Settings) -> Result<(), ServerError> {
     with_pool(settings, "256M")
 }
 
-/// A buffer pool that holds little, so that reads reach the storage.
+/// A small buffer pool, so that reads reach the storage.
 fn tight(settings: &mut Settings) -> Result<(), ServerError> {
     with_pool(settings, "32M")
 }
@@ -144,14 +150,14 @@ struct Server {
 }
 
 impl Server {
-    /// The same server with these settings, as it is in the long run: nothing is left to flush, and its redo log went
-    /// round once.
+    /// The same server with these settings, in its long-term state: nothing is left to flush, and its redo log was
+    /// written once.
     fn settled(mut self, spec: &TargetSpec, change: Change, watcher: &mut dyn Watcher) -> Result<Server, LabError> {
         if let Some(server) = self.target.server.take() {
             let data = server.directory().data();
             server.stop(STOPS_WITHIN)?;
             go_round(&data).map_err(|error| {
-                LabError::Environment(format!("writing the redo log below {} anew: {error}", data.display()))
+                LabError::Environment(format!("rewriting the redo log below {}: {error}", data.display()))
             })?;
         }
         let mut target = OpenTarget::open_with(spec, &self.home, change, watcher)?;
@@ -166,19 +172,19 @@ impl Server {
         watcher: &mut dyn Watcher,
     ) -> Result<(), LabError> {
         let flavour = self.target.flavour.name();
-        for point in self.run("oltp_insert", SMALL_ROWS, (&COMMITTING, WARM_UP_SECONDS), watcher)? {
-            let sessions = point.connections;
+        for point in self.run("oltp_insert", SMALL_ROWS, &COMMITTING, WARM_UP_SECONDS, watcher)? {
+            let sessions = point.load.connections;
             let predicting = probes.iter().find(|probe| {
                 let is = |param: &str, value: Value| probe.params.get(param) == Some(&value);
                 probe.probe == COMMITS && is("server", flavour.into()) && is("committers", sessions.into())
             });
             let what = format!("commits at {sessions} session{}", if sessions == 1 { "" } else { "s" });
-            found.push(self.beside(what, predicting, (point.transactions_per_second, "1/s"), &point));
+            found.push(self.beside(what, predicting, point.transactions_per_second, "1/s", &point));
         }
         Ok(())
     }
 
-    /// Point selects of which most miss the buffer pool; what counts are the pages that the server reads for them.
+    /// Point selects that mostly miss the buffer pool; the pages that the server reads for them are counted.
     fn reads(
         &mut self,
         probes: &[Probe],
@@ -187,14 +193,14 @@ impl Server {
     ) -> Result<(), LabError> {
         // No warm-up: its pages would count too.
         let before = self.pages_read()?;
-        let points = self.run("oltp_point_select", LARGE_ROWS, (&[READING], 0.0), watcher)?;
+        let points = self.run("oltp_point_select", LARGE_ROWS, &[READING], 0.0, watcher)?;
         let pages = self.pages_read()?.saturating_sub(before) as f64;
         for point in points {
             let is_it = |probe: &&Probe| probe.params.get("depth") == Some(&Value::from(READING));
             let predicting = probes.iter().filter(|probe| probe.probe == READS).find(is_it);
             let reached = (point.seconds > 0.0).then(|| pages / point.seconds);
             let what = format!("page reads at {READING} sessions");
-            found.push(self.beside(what, predicting, (reached, "pages/s"), &point));
+            found.push(self.beside(what, predicting, reached, "pages/s", &point));
         }
         Ok(())
     }
@@ -207,7 +213,7 @@ impl Server {
 
     /// New data in place of what is there.
     fn load(&mut self, workload: &str, rows: u64, watcher: &mut dyn Watcher) -> Result<(), LabError> {
-        let chosen = Chosen::new(workload, &parameters(rows), None)?;
+        let chosen = ChosenWorkload::new(workload, &parameters(rows), None)?;
         if self.target.enter_database()? && dataset::marker(&mut self.target.control, chosen.family())?.is_some() {
             drop_data(&mut self.target, chosen.family())?;
         }
@@ -215,22 +221,23 @@ impl Server {
         Ok(())
     }
 
-    /// Each number of sessions for some seconds, after so many to warm up.
+    /// Each number of sessions for some seconds, after a warm-up.
     fn run(
         &mut self,
         workload: &str,
         rows: u64,
-        (sessions, warmup_seconds): (&[usize], f64),
+        sessions: &[usize],
+        warmup_seconds: f64,
         watcher: &mut dyn Watcher,
     ) -> Result<Vec<Point>, LabError> {
-        let chosen = Chosen::new(workload, &parameters(rows), None)?;
+        let chosen = ChosenWorkload::new(workload, &parameters(rows), None)?;
         let marker = dataset::marker(&mut self.target.control, chosen.family())?;
         let plan = RunPlan {
             workload: workload.to_owned(),
             params: parameters(rows).into_iter().collect(),
             target: self.target.describe().to_owned(),
-            points: cross(sessions, &[]),
-            arrivals: Spread::Poisson,
+            points: LoadPoint::cross(sessions, &[]),
+            arrivals: ArrivalSpread::Poisson,
             warmup_seconds,
             measure: Measure::Seconds(SECONDS),
             seed: SEED,
@@ -242,9 +249,8 @@ impl Server {
             check: false,
             repeat_disturbed: false,
         };
-        let naming = Naming { recording: "validation", tool_version: env!("CARGO_PKG_VERSION") };
-        let ready = (&chosen, marker.as_ref());
-        let finished = run_chosen(&mut self.target, &self.home, &plan, ready, &naming, watcher)?;
+        let naming = Naming { recording: "validation", kind: Plan::Run, tool_version: env!("CARGO_PKG_VERSION") };
+        let finished = run_chosen(&mut self.target, &self.home, &plan, &chosen, marker.as_ref(), &naming, watcher)?;
         match finished.ended {
             Some(EarlyEnd::Failed(why)) => Err(LabError::Environment(why)),
             Some(EarlyEnd::Interrupted) => Err(LabError::Interrupted),
@@ -256,7 +262,8 @@ impl Server {
         &self,
         what: String,
         predicting: Option<&Probe>,
-        (reached, unit): (Option<f64>, &str),
+        reached: Option<f64>,
+        unit: &str,
         point: &Point,
     ) -> Validated {
         let predicted = predicting.and_then(|probe| probe.iops);
@@ -264,7 +271,7 @@ impl Server {
         Validated {
             what,
             server: format!("{} {}", self.target.flavour, self.target.version),
-            sessions: point.connections,
+            sessions: point.load.connections,
             predicted,
             reached,
             unit: unit.to_owned(),
@@ -275,7 +282,7 @@ impl Server {
     }
 }
 
-/// Writes all blocks of a stopped server's redo log, as its first round would. Servers allocate them with fallocate(2);
+/// Writes all blocks of a stopped server's redo log, as its first pass would. Servers allocate them with fallocate(2);
 /// the first write to such a block changes the file's extents, so that its fdatasync commits the file system's journal
 /// too: more I/Os per commit than the server ever issues again.
 fn go_round(data: &Path) -> io::Result<()> {
@@ -296,7 +303,7 @@ fn redo_logs(data: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(entries.iter().filter(|entry| is_log(&entry.file_name())).map(|entry| entry.path()).collect())
 }
 
-/// Byte by byte: what copies faster may share blocks, or leave them unwritten.
+/// Byte by byte: faster ways of copying may share blocks, or leave them unwritten.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let (mut source, mut target) = (File::open(from)?, File::create_new(to)?);
     target.set_permissions(source.metadata()?.permissions())?;
@@ -323,13 +330,13 @@ fn is_cpu_bound(point: &Point) -> bool {
 
 fn remark(predicted: Option<f64>, reached: Option<f64>, cpu_bound: bool) -> String {
     let (Some(predicted), Some(reached)) = (predicted.filter(|rate| *rate > 0.0), reached) else {
-        return "no probe predicts it: run its probes too".to_owned();
+        return "no probe predicts it: run its probes, too".to_owned();
     };
     let percent = 100.0 * reached / predicted;
     let why = match (cpu_bound, reached < predicted) {
         (true, _) => ": the CPUs were the limit, not the storage",
         (false, true) => ", which is an upper bound",
-        (false, false) => ", which ought to be an upper bound",
+        (false, false) => ", which should be an upper bound",
     };
     format!("reached {percent:.0} % of what is predicted{why}")
 }

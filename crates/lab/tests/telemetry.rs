@@ -1,16 +1,20 @@
-//! What is watched beside a load, on real servers and with real commands.
+//! What is sampled besides a load, on real servers and with real commands.
 
 use jiff::Timestamp;
 use plimsoll_data::target::{OpenTarget, TargetSpec};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_host::Home;
+use plimsoll_host::facts::HostFacts;
 use plimsoll_lab::telemetry::Collectors;
 use plimsoll_lab::telemetry::status::StatusReader;
 use plimsoll_model::Flavour;
+use plimsoll_plan::Plan;
 use plimsoll_plan::Target;
 use plimsoll_plan::lab::{Collector, Where};
+use plimsoll_record::Parameters;
 use plimsoll_record::{Manifest, Recording, TrialFacts, TrialWriter, read};
 use plimsoll_testkit::servers;
+use plimsoll_testkit::simulated::run_plan;
 use plimsoll_watch::{Event, Watcher};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -91,7 +95,7 @@ fn mysql_tells_of_itself() {
 }
 
 fn trial(home: &Path) -> (Recording, TrialWriter) {
-    let manifest = Manifest::new("watched", "0", Timestamp::now(), 1, Value::Null, Value::Null);
+    let manifest = Manifest::new("watched", "0", Timestamp::now(), Plan::Run(run_plan(&[])), HostFacts::default());
     let recording = Recording::create(home, manifest).unwrap();
     let facts = TrialFacts {
         index: 1,
@@ -99,7 +103,7 @@ fn trial(home: &Path) -> (Recording, TrialWriter) {
         point: "c1".to_owned(),
         round: 1,
         started: Timestamp::now(),
-        parameters: Value::Null,
+        parameters: Parameters::Load(Box::default()),
     };
     let writer = recording.trial(&facts).unwrap();
     (recording, writer)

@@ -1,5 +1,5 @@
-//! Paced terminals of order entry, on a clock a thousand times too fast, against a server that does nothing: only the
-//! pauses decide how many new orders there are.
+//! Paced terminals of order entry, on a clock a thousand times too fast, against a server that does nothing, so that
+//! only the pauses decide how many new orders there are.
 
 use plimsoll_data::target::private_endpoint;
 use plimsoll_engine::endpoint::Resolved;
@@ -8,13 +8,13 @@ use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::Limit;
 use plimsoll_model::samples::Phase;
-use plimsoll_testkit::fake::{Fake, Place, Talk};
+use plimsoll_testkit::fake::{Fake, FakePlace, Talk};
 use plimsoll_wire::bytes::put_counted;
 use plimsoll_wire::capability::DEPRECATE_EOF;
 use plimsoll_wire::server;
 use plimsoll_workloads::tpcc::input::UNUSED_ITEM;
-use plimsoll_workloads::tpcc::statements::Kind;
-use plimsoll_workloads::tpcc::{Parameters, Tpcc};
+use plimsoll_workloads::tpcc::statements::TransactionKind;
+use plimsoll_workloads::tpcc::{Tpcc, TpccParameters};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +25,8 @@ const CYCLE: f64 = 20.99;
 const TERMINALS: f64 = 10.0;
 const ANSWER_COLUMNS: u8 = 5;
 
-/// Answers every CALL with a row of zeros, but with a one first where a new order asks for the item that does not exist.
+/// Answers every CALL with a row of zeros, but with a one first where a new order asks for the item that does not
+/// exist.
 fn clerk(talk: &mut Talk) -> std::io::Result<()> {
     talk.greet()?;
     let deprecate_eof = talk.capabilities() & DEPRECATE_EOF != 0;
@@ -45,7 +46,7 @@ fn clerk(talk: &mut Talk) -> std::io::Result<()> {
 }
 
 fn endpoint(fake: &Fake) -> Endpoint {
-    let Place::Unix(socket) = &fake.place else { panic!("it listens on a Unix socket") };
+    let FakePlace::Unix(socket) = &fake.place else { panic!("it listens on a Unix socket") };
     Endpoint { resolved: Resolved::Unix(socket.clone()), ..private_endpoint(socket) }
 }
 
@@ -69,7 +70,7 @@ fn measured(fake: &Fake, workload: Tpcc) -> Tally {
     let mut window: Option<Tally> = None;
     loop {
         match run.next(Duration::from_secs(60)).expect("a loop that works tells of itself every second") {
-            LoopEvent::Ready { .. } => drop(run.start()),
+            LoopEvent::Ready(_) => drop(run.start()),
             LoopEvent::Interval(tally) if tally.phase == Phase::Measure => match &mut window {
                 Some(window) => window.add(&tally),
                 None => window = Some(*tally),
@@ -86,9 +87,9 @@ fn measured(fake: &Fake, workload: Tpcc) -> Tally {
 #[test]
 fn one_warehouse_makes_the_new_orders_that_its_terminals_key_in() {
     let fake = Fake::unix(clerk);
-    let parameters = Parameters::parse([("pacing", "spec"), ("call-style", "procedure")]).expect("accepted");
+    let parameters = TpccParameters::parse([("pacing", "spec"), ("call-style", "procedure")]).expect("accepted");
     let window = measured(&fake, Tpcc::new(&parameters, Some(1), 5).with_time_scale(SCALE));
-    let new_orders = &window.transactions[Kind::NewOrder as usize];
+    let new_orders = &window.transactions[TransactionKind::NewOrder as usize];
     let all = (new_orders.committed + new_orders.rollbacks) as f64;
     // What the machine added to each cycle: waiting to be sent, and the answer.
     let added = window.response().mean() / 1e9;

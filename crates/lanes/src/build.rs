@@ -1,11 +1,11 @@
-//! How a lane comes up: step after step, each written into the journal before it is done.
+//! Builds a lane step by step; each step is written into the journal before it is done.
 
-use super::journal::{Journal, Undo};
+use super::journal::{LaneJournal, Undo};
 use super::site::Site;
-use super::spec::{Kind, Spec};
-use super::{Lane, Told, loops, served, throttle, tool};
+use super::spec::{FileSystem, Spec};
+use super::{Lane, StepListener, loops, served, throttle, tool};
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use plimsoll_storage::device::Device;
 use rustix::fs::statvfs;
 use rustix::process::geteuid;
@@ -13,24 +13,24 @@ use rustix::system::sysinfo;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// Size of a lane where none is given and there is room for it, bytes.
+/// Default size of a lane if there is room for it, bytes.
 const USUAL_BYTES: u64 = 4 << 30;
-/// What file systems without a device are mounted from: a word that shows whose they are.
+/// The mount source of file systems without a device: a word that shows whose they are.
 pub(super) const SOURCE: &str = "plimsoll";
 
-/// Finds out whether a lane can be had at all, before anything is made: its size in bytes, 0 where it has none.
+/// Checks that a lane is possible before anything is created. Returns its size in bytes, 0 if it has none.
 ///
 /// # Errors
-/// [`LaneError::Environment`] if rights, packages or the kernel are not there; [`LaneError::Refused`] for a size.
+/// [`LaneError::Environment`] if rights, packages or the kernel are missing; [`LaneError::Refused`] for a size.
 pub fn ready(site: &Site, spec: &Spec, asked: Option<u64>, home: &Path) -> Result<u64, LaneError> {
     let missing = tool::missing_for(spec);
     if !missing.is_empty() {
         let (packages, line) = (missing.join(", "), tool::install_line(&missing));
         return Err(LaneError::Environment(format!("{} needs {packages}; install: {line}", spec.name())));
     }
-    if !geteuid().is_root() && (spec.kind != Kind::Root || spec.is_throttled()) {
+    if !geteuid().is_root() && (spec.kind != FileSystem::Root || spec.is_throttled()) {
         return Err(LaneError::Environment(format!(
-            "{} needs root, to mount and to set limits; only the lane root can be had without",
+            "{} needs root, to mount and to set limits; only the lane `root` works without",
             spec.name()
         )));
     }
@@ -46,28 +46,28 @@ pub fn ready(site: &Site, spec: &Spec, asked: Option<u64>, home: &Path) -> Resul
 
 fn size(spec: &Spec, asked: Option<u64>, home: &Path) -> Result<u64, LaneError> {
     let name = spec.name();
-    if matches!(spec.kind, Kind::Root | Kind::Overlay) || spec.nbd.is_some() {
+    if matches!(spec.kind, FileSystem::Root | FileSystem::Overlay) || spec.nbd.is_some() {
         return match asked {
-            Some(_) => Err(LaneError::Refused(format!("{name} has no size of its own; leave --size out"))),
+            Some(_) => Err(LaneError::Refused(format!("{name} has no size of its own; leave out --size"))),
             None => Ok(0),
         };
     }
     let (room, what) = match spec.kind {
-        Kind::Tmpfs => (memory_bytes(), "memory"),
-        _ => (free_bytes(home)?, "free space below Plimsoll's home"),
+        FileSystem::Tmpfs => (memory_bytes(), "memory"),
+        _ => (free_bytes(home)?, "free space in Plimsoll's home"),
     };
     let (least, bytes) = (spec.least_bytes(), asked.unwrap_or(USUAL_BYTES.min(room / 2)));
     if bytes < least || bytes > room {
         let [bytes, least, room] = [bytes, least, room].map(|bytes| bytes >> 20);
         return Err(LaneError::Refused(format!(
-            "{name} cannot have {bytes} MiB; accepted is {least} MiB up to the {what}, {room} MiB"
+            "{name} cannot have {bytes} MiB; accepted are {least} MiB up to the {what}, {room} MiB"
         )));
     }
     Ok(bytes)
 }
 
 fn free_bytes(directory: &Path) -> Result<u64, LaneError> {
-    let facts = statvfs(directory).during("ask for the free space of", directory)?;
+    let facts = statvfs(directory).during("read the free space of", directory)?;
     Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
 }
 
@@ -80,17 +80,17 @@ fn memory_bytes() -> u64 {
 pub struct Builder<'a> {
     pub site: &'a Site,
     pub spec: &'a Spec,
-    /// Of the image or the tmpfs.
+    /// The size of the image or the tmpfs.
     pub bytes: u64,
-    pub journal: &'a mut Journal,
-    pub told: Told<'a>,
+    pub journal: &'a mut LaneJournal,
+    pub told: StepListener<'a>,
 }
 
 impl Builder<'_> {
-    /// Does all steps but the last, which is to say in the journal that the lane is up.
+    /// Does all steps but the last, which notes in the journal that the lane is up.
     ///
     /// # Errors
-    /// Of the step that failed; what was done is to be undone.
+    /// Those of the step that failed; the caller has to undo what was done.
     pub fn build(&mut self) -> Result<Lane, LaneError> {
         let mount = self.site.mount();
         fs::create_dir(&mount).during("make", &mount)?;
@@ -98,9 +98,9 @@ impl Builder<'_> {
             return self.network();
         }
         let device = match self.spec.kind {
-            Kind::Root => None,
-            Kind::Tmpfs => self.tmpfs()?,
-            Kind::Overlay => self.overlay()?,
+            FileSystem::Root => None,
+            FileSystem::Tmpfs => self.tmpfs()?,
+            FileSystem::Overlay => self.overlay()?,
             _ => Some(self.device()?),
         };
         let group = match self.spec.is_throttled() {
@@ -115,7 +115,7 @@ impl Builder<'_> {
         if (self.told)(text) { Ok(()) } else { Err(LaneError::Interrupted) }
     }
 
-    /// A lane that has no more than a directory.
+    /// A lane that is only a directory.
     pub(super) fn lane(&self) -> Lane {
         Lane {
             name: self.spec.name().to_owned(),
@@ -135,7 +135,8 @@ impl Builder<'_> {
         self.mount("tmpfs", SOURCE, &options).map(|()| None)
     }
 
-    /// Its parts are named from its own directory: a lane's name may hold the commas that separate mount options.
+    /// Its parts are named relative to its own directory: a lane's name may contain commas, which separate mount
+    /// options.
     fn overlay(&mut self) -> Result<Option<String>, LaneError> {
         for part in ["lower", "upper", "work"] {
             let path = self.site.root().join(part);
@@ -145,7 +146,7 @@ impl Builder<'_> {
         self.mount("overlay", SOURCE, &options).map(|()| None)
     }
 
-    /// A file system on a loop device; the device's name.
+    /// A file system on a loop device. Returns the device's name.
     fn device(&mut self) -> Result<String, LaneError> {
         if self.spec.nbd.is_none() {
             self.image()?;
@@ -160,10 +161,10 @@ impl Builder<'_> {
     pub(super) fn image(&self) -> Result<(), LaneError> {
         let image = self.site.image();
         let made = File::create_new(&image).and_then(|file| file.set_len(self.bytes));
-        made.during("make the image", &image)
+        made.during("create the image", &image)
     }
 
-    /// Makes the file system on what is the lane's disk, and mounts it; the device's name.
+    /// Makes the file system on the lane's disk and mounts it. Returns the device's name.
     pub(super) fn file_system(&mut self) -> Result<String, LaneError> {
         let disk = self.site.disk(self.spec);
         self.step("making the file system")?;
@@ -181,19 +182,19 @@ impl Builder<'_> {
         let source = format!("/dev/{name}");
         self.journal.before(Undo::Mount { point: self.site.mount(), source: source.clone() })?;
         mount(self.site, self.spec, &source)?;
-        if self.spec.kind == Kind::BtrfsNocow {
-            // Inherited by every file that is made there.
+        if self.spec.kind == FileSystem::BtrfsNocow {
+            // Every file that is created there inherits it.
             tool::run("chattr", &["+C".as_ref(), self.site.mount().as_os_str()])?;
         }
         Ok(name)
     }
 
     fn serve(&mut self) -> Result<(), LaneError> {
-        self.step("starting the server of the device")?;
+        self.step("starting the device's server")?;
         self.journal.before(Undo::Process { program: "nbdkit".to_owned() })?;
         served::start(self.site, self.spec)?;
         self.journal.before(Undo::Mount { point: self.site.fuse(), source: SOURCE.to_owned() })?;
-        // Undone before its mount: a mount without its process can go, a process may be about to mount.
+        // Undone before its mount: a mount can be removed without its process, but a process may be about to mount.
         self.journal.before(Undo::Process { program: "nbdfuse".to_owned() })?;
         served::export(self.site, SOURCE)
     }
@@ -203,14 +204,14 @@ impl Builder<'_> {
         mount_as(self.site, filesystem, source, options)
     }
 
-    /// Limits the lane's device, or the one that the home lies on, for a group of its own.
+    /// Limits the lane's device, or the one that the home is on, for a group of its own.
     pub(super) fn throttle(&mut self, device: Option<&str>) -> Result<PathBuf, LaneError> {
         self.step("setting limits")?;
         let below =
             device.map(str::to_owned).or_else(|| Device::find(self.site.root(), None).map(|device| device.name));
         let below = below.ok_or_else(|| {
             let name = self.spec.name();
-            LaneError::Environment(format!("{name}: Plimsoll's home lies on no block device that could be limited"))
+            LaneError::Environment(format!("{name}: Plimsoll's home is not on a block device that could be limited"))
         })?;
         if let Some(root) = throttle::to_hand_down()? {
             self.journal.before(Undo::Controller { root })?;
@@ -225,9 +226,9 @@ impl Builder<'_> {
 /// Mounts the file system of a lane's device with the options that its spec names.
 pub(super) fn mount(site: &Site, spec: &Spec, device: &str) -> Result<(), LaneError> {
     let (filesystem, mut options) = match spec.kind {
-        // Else the kernel initialises inode tables in the background for minutes, beside what is measured.
-        Kind::Ext4 => ("ext4", vec!["noinit_itable".to_owned()]),
-        Kind::Xfs | Kind::Xfs16k => ("xfs", Vec::new()),
+        // Otherwise the kernel initialises inode tables in the background for minutes, during measurements.
+        FileSystem::Ext4 => ("ext4", vec!["noinit_itable".to_owned()]),
+        FileSystem::Xfs | FileSystem::Xfs16k => ("xfs", Vec::new()),
         _ => ("btrfs", Vec::new()),
     };
     options.extend(spec.options.iter().cloned());
@@ -238,7 +239,7 @@ fn mount_as(site: &Site, filesystem: &str, source: &str, options: &[String]) -> 
     mount_at(site, &site.mount(), filesystem, source, options)
 }
 
-/// Mounts a file system at a place of the lane, with options of mount(8).
+/// Mounts a file system somewhere in the lane, with options of mount(8).
 pub(super) fn mount_at(
     site: &Site,
     point: &Path,
@@ -254,20 +255,20 @@ pub(super) fn mount_at(
     tool::run_in(site.root(), "mount", &arguments).map(drop)
 }
 
-/// The program that makes the file system, and its options. Blocks of 4 KiB or more, so that each block of a file is
-/// one of the image, where a check looks for it.
+/// The program that makes the file system, and its options. Blocks have 4 KiB or more, so that each block of a file is
+/// one block of the image, where a check looks for it.
 fn mkfs(spec: &Spec) -> (&'static str, Vec<String>) {
     let (program, mut options) = match spec.kind {
-        Kind::Ext4 => ("mkfs.ext4", vec!["-q", "-F", "-b", "4096"]),
-        Kind::Xfs => ("mkfs.xfs", vec!["-q", "-f"]),
-        Kind::Xfs16k => ("mkfs.xfs", vec!["-q", "-f", "-b", "size=16384"]),
+        FileSystem::Ext4 => ("mkfs.ext4", vec!["-q", "-F", "-b", "4096"]),
+        FileSystem::Xfs => ("mkfs.xfs", vec!["-q", "-f"]),
+        FileSystem::Xfs16k => ("mkfs.xfs", vec!["-q", "-f", "-b", "size=16384"]),
         _ => ("mkfs.btrfs", vec!["-q", "-f"]),
     };
     if program == "mkfs.xfs" && spec.sector == Some(4096) {
         options.extend(["-s", "size=4096"]);
     }
     if spec.is_network() {
-        // A new disk has nothing to discard, which some servers need a minute for.
+        // A new disk has nothing to discard, and discarding takes some servers a minute.
         options.extend(if program == "mkfs.ext4" { vec!["-E", "nodiscard"] } else { vec!["-K"] });
     }
     (program, options.into_iter().map(str::to_owned).collect())

@@ -1,9 +1,9 @@
-//! A program of a network lane that goes on in the background, in one of the lane's namespaces.
+//! A program of a network lane that runs in the background, in one of the lane's namespaces.
 
 use super::site::Site;
-use super::{Part, Side, namespace, tool};
+use super::{LaneProcess, LaneSide, namespace, tool};
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 /// How long it may take until a program can be used.
 const READY_WITHIN: Duration = Duration::from_secs(30);
-/// Lines of what it said that are quoted where it cannot be used.
+/// How many lines of its output are quoted if it cannot be used.
 const QUOTED: usize = 8;
 const POLL: Duration = Duration::from_millis(10);
 /// A listening socket's state in `/proc/net/tcp` (Linux, `Documentation/networking/proc_net_tcp.rst`).
 const LISTENS: &str = "0A";
 
-/// What shows that a program can be used.
+/// How a program shows that it is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ready {
     /// It listens on all of these TCP ports.
@@ -34,30 +34,30 @@ pub enum Ready {
 /// How a program is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Daemon {
-    pub side: Side,
-    /// What it is called; its words may begin with a program that starts it.
+    pub side: LaneSide,
+    /// Its name; its words may begin with a program that starts it.
     pub program: &'static str,
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// Where a program that goes to the background writes its pid; one without stays in the foreground.
+    /// Where a program that goes into the background writes its pid; one without this stays in the foreground.
     pub pid_file: Option<PathBuf>,
     pub environment: Vec<(&'static str, PathBuf)>,
     pub ready: Ready,
-    /// Programs that are run to their end when it is ready, in the same namespace.
+    /// Programs to run to their end in the same namespace once it is ready.
     pub then: Vec<Vec<String>>,
 }
 
 impl Daemon {
-    /// One that needs no more than its words.
-    pub fn new(side: Side, program: &'static str, words: Vec<String>, ready: Ready) -> Daemon {
+    /// One that needs only its words.
+    pub fn new(side: LaneSide, program: &'static str, words: Vec<String>, ready: Ready) -> Daemon {
         Daemon { side, program, words, pid_file: None, environment: Vec::new(), ready, then: Vec::new() }
     }
 
     /// Starts it and waits until it can be used.
     ///
     /// # Errors
-    /// [`LaneError::Environment`] with what it said, if it ends or is not ready in time.
-    pub fn start(&self, site: &Site) -> Result<Part, LaneError> {
+    /// [`LaneError::Environment`] with its output, if it ends or is not ready in time.
+    pub fn start(&self, site: &Site) -> Result<LaneProcess, LaneError> {
         let said = site.root().join(format!("{}.log", self.program));
         let output = File::create(&said).during("write", &said)?;
         let errors = output.try_clone().during("write", &said)?;
@@ -67,7 +67,7 @@ impl Daemon {
         let mut child = command.stdout(output).stderr(errors).spawn().during("start a program of", site.root())?;
         let deadline = Instant::now() + READY_WITHIN;
         let pid = loop {
-            // First of all, so that one that ends just now is asked once more.
+            // Before the other tests, so that one that ends just now is tested once more.
             let is_over = self.has_failed(&mut child) || Instant::now() >= deadline;
             if let Some(pid) = self.pid(&child).filter(|pid| self.ready.holds(*pid)) {
                 break pid;
@@ -82,7 +82,7 @@ impl Daemon {
             command.envs(self.environment.iter().map(|(name, value)| (name, value)));
             tool::finish(&words[0], command)?;
         }
-        Ok(Part { side: self.side, program: self.program.to_owned(), pid })
+        Ok(LaneProcess { side: self.side, program: self.program.to_owned(), pid })
     }
 
     /// The pid of the program, once it is known.
@@ -93,7 +93,7 @@ impl Daemon {
         }
     }
 
-    /// What goes to the background ends at once, with success.
+    /// A program that goes into the background ends at once, with success.
     fn has_failed(&self, child: &mut Child) -> bool {
         match child.try_wait() {
             Ok(None) => false,
@@ -102,7 +102,7 @@ impl Daemon {
         }
     }
 
-    /// With what it said last.
+    /// With its last output.
     fn unusable(&self, said: &Path) -> LaneError {
         let told = fs::read_to_string(said).unwrap_or_default();
         let told: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

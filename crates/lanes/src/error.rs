@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 pub enum LaneError {
     #[error("cannot {what} {}: {source}", path.display())]
     Io { what: &'static str, path: PathBuf, source: io::Error },
-    /// A name that stands for no lane, or one that cannot be used; nothing was started.
+    /// A name that means no lane, or one that cannot be used; nothing was started.
     #[error("{0}")]
     Refused(String),
-    /// A program that is not there, or that failed.
+    /// A program that is missing or failed.
     #[error("{0}")]
     Environment(String),
-    /// A tree that was not removed, or what others can have put there.
+    /// A tree that was not removed, or that others may have put there.
     #[error(transparent)]
     Host(#[from] HostError),
     #[error(transparent)]
@@ -25,11 +25,11 @@ pub enum LaneError {
 }
 
 /// Says what was being done to which path.
-pub(crate) trait During<T> {
+pub(crate) trait DuringLane<T> {
     fn during(self, what: &'static str, path: &Path) -> Result<T, LaneError>;
 }
 
-impl<T, E: Into<io::Error>> During<T> for Result<T, E> {
+impl<T, E: Into<io::Error>> DuringLane<T> for Result<T, E> {
     fn during(self, what: &'static str, path: &Path) -> Result<T, LaneError> {
         self.map_err(|error| LaneError::Io { what, path: path.to_owned(), source: error.into() })
     }

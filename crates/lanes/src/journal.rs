@@ -1,11 +1,11 @@
-//! What undoes a lane, written down step by step before each step is done, so that a kill at any point leaves nothing
-//! that cannot be found again.
+//! How to undo a lane, written step by step before each step is done, so that after a kill at any point everything can
+//! be found again.
 
 use super::site::Site;
 use super::spec::Spec;
 use super::{Lane, loops, mounts, namespace, process, throttle, tool};
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use plimsoll_host::owner;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
@@ -15,14 +15,14 @@ use std::path::PathBuf;
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub enum JournalLine {
     /// How the next step is undone.
     Undo(Undo),
     /// All steps were done. The last line, until the lane is taken down.
     Up(Lane),
 }
 
-/// How one step is undone; done twice, or without the step, it does no harm.
+/// How one step is undone; undoing it twice, or when it was not done, does no harm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Undo {
@@ -32,11 +32,11 @@ pub enum Undo {
     Process {
         program: String,
     },
-    /// All that runs in one of the lane's network namespaces.
+    /// Everything that runs in one of the lane's network namespaces.
     Processes {
         namespace: PathBuf,
     },
-    /// A network namespace of the lane, with all that runs in it.
+    /// A network namespace of the lane, with everything that runs in it.
     Namespace {
         kept_by: PathBuf,
     },
@@ -44,7 +44,7 @@ pub enum Undo {
     Loop {
         backing: PathBuf,
     },
-    /// The device that is attached to this file had another scheduler, which outlives the file.
+    /// The device attached to this file had another scheduler; the setting outlives the file.
     Scheduler {
         backing: PathBuf,
         before: String,
@@ -82,74 +82,77 @@ impl Undo {
 
 /// A journal that is being written.
 #[derive(Debug)]
-pub struct Journal {
+pub struct LaneJournal {
     file: File,
     path: PathBuf,
 }
 
-impl Journal {
+impl LaneJournal {
     /// Begins the journal of a lane whose directory is locked and has none.
     ///
     /// # Errors
-    /// [`LaneError::Refused`] if there is one: the lane is up, or was left behind.
-    pub fn begin(site: &Site, spec: &Spec) -> Result<Journal, LaneError> {
+    /// [`LaneError::Refused`] if it has one: the lane is up, or was left behind.
+    pub fn begin(site: &Site, spec: &Spec) -> Result<LaneJournal, LaneError> {
         let path = site.journal();
         let file = match OpenOptions::new().append(true).create_new(true).open(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 let name = spec.name();
                 return Err(LaneError::Refused(match state(site)? {
-                    State::Up(_) => format!("the lane {name} is up already; `plimsoll lane down {name}` takes it down"),
-                    _ => format!("the lane {name} was left half built; `plimsoll clean` removes what is left of it"),
+                    LaneState::Up(_) => {
+                        format!("the lane {name} is up already; `plimsoll lane down {name}` takes it down")
+                    }
+                    _ => format!("the lane {name} was left half built; `plimsoll clean` removes what is left"),
                 }));
             }
-            opened => opened.during("begin the journal", &path)?,
+            opened => opened.during("create the journal", &path)?,
         };
-        let mut journal = Journal { file, path };
-        journal.write(&Line::Undo(Undo::Directory))?;
+        let mut journal = LaneJournal { file, path };
+        journal.write(&JournalLine::Undo(Undo::Directory))?;
         Ok(journal)
     }
 
-    /// Opens the journal of a locked lane that is up. From now on it is not, until [`Journal::up`] says so again.
+    /// Opens the journal of a locked lane that is up. From now on the lane is not up until [`LaneJournal::up`] says so
+    /// again.
     ///
     /// # Errors
     /// [`LaneError::Io`].
-    pub fn reopen(site: &Site) -> Result<Journal, LaneError> {
+    pub fn reopen(site: &Site) -> Result<LaneJournal, LaneError> {
         withdraw(site)?;
         let path = site.journal();
         let file = OpenOptions::new().append(true).open(&path).during("open the journal", &path)?;
-        Ok(Journal { file, path })
+        Ok(LaneJournal { file, path })
     }
 
-    /// Writes down how the next step is undone; the step may be done once this has returned.
+    /// Notes how the next step is undone; the step may be done once this has returned.
     pub fn before(&mut self, undo: Undo) -> Result<(), LaneError> {
-        self.write(&Line::Undo(undo))
+        self.write(&JournalLine::Undo(undo))
     }
 
-    /// Writes down that the lane is up.
+    /// Notes that the lane is up.
     pub fn up(&mut self, lane: &Lane) -> Result<(), LaneError> {
-        self.write(&Line::Up(lane.clone()))
+        self.write(&JournalLine::Up(lane.clone()))
     }
 
-    fn write(&mut self, line: &Line) -> Result<(), LaneError> {
+    fn write(&mut self, line: &JournalLine) -> Result<(), LaneError> {
         let mut text = serde_json::to_vec(line).map_err(std::io::Error::from).during("write", &self.path)?;
         text.push(b'\n');
         self.file.write_all(&text).and_then(|()| self.file.sync_data()).during("write", &self.path)
     }
 }
 
-/// The lines of a lane's journal; none where there is no journal.
+/// The lines of a lane's journal; none if there is no journal.
 ///
 /// # Errors
 /// [`LaneError::Io`] if it cannot be read.
-pub fn read(site: &Site) -> Result<Vec<Line>, LaneError> {
+pub fn read(site: &Site) -> Result<Vec<JournalLine>, LaneError> {
     let lines = whole_lines(site)?.lines().map(serde_json::from_str).collect::<Result<_, _>>();
-    lines.map_err(std::io::Error::from).during("understand the journal", &site.journal())
+    lines.map_err(std::io::Error::from).during("parse the journal", &site.journal())
 }
 
-/// The text of a journal without a line that a kill cut short: its step was not begun.
+/// The text of a journal without a line that a kill cut short: its step had not begun.
 fn whole_lines(site: &Site) -> Result<String, LaneError> {
     let path = site.journal();
-    // It says what is ended, unmounted and removed.
+    // It decides what is ended, unmounted and removed.
     owner::check_if_there(&path)?;
     let mut text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
@@ -159,66 +162,66 @@ fn whole_lines(site: &Site) -> Result<String, LaneError> {
     Ok(text)
 }
 
-/// Cuts off that the lane is up, and a line that was cut short already: from now on it is being taken down. There is
-/// room for that on a disk that is full.
+/// Removes the line that the lane is up, and a line that was cut short: from now on it is being taken down. This works
+/// on a full disk too.
 fn withdraw(site: &Site) -> Result<(), LaneError> {
     let text = whole_lines(site)?;
-    let steps = text.split_inclusive('\n').filter(|line| !matches!(serde_json::from_str(line), Ok(Line::Up(_))));
+    let steps = text.split_inclusive('\n').filter(|line| !matches!(serde_json::from_str(line), Ok(JournalLine::Up(_))));
     let bytes = steps.map(str::len).sum::<usize>() as u64;
     let path = site.journal();
     let opened = OpenOptions::new().write(true).open(&path);
     opened.and_then(|file| file.set_len(bytes).and_then(|()| file.sync_all())).during("shorten", &path)
 }
 
-/// What has become of a lane.
+/// The state of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum LaneState {
     /// It can be used.
     Up(Lane),
-    /// It was not finished, not taken down to the end, or a restart of the machine took it apart.
+    /// It was not finished, not completely taken down, or dismantled by a restart of the machine.
     Left,
 }
 
 /// # Errors
 /// [`LaneError::Io`] if the journal cannot be read.
-pub fn state(site: &Site) -> Result<State, LaneError> {
+pub fn state(site: &Site) -> Result<LaneState, LaneError> {
     let lines = read(site)?;
-    let Some(Line::Up(lane)) = lines.last() else { return Ok(State::Left) };
+    let Some(JournalLine::Up(lane)) = lines.last() else { return Ok(LaneState::Left) };
     let mut whole = lane.directory.is_dir() && lane.group.as_ref().is_none_or(|group| group.is_dir());
     for line in &lines {
         whole &= match line {
-            Line::Undo(Undo::Mount { point, source }) => {
+            JournalLine::Undo(Undo::Mount { point, source }) => {
                 mounts::at(point)?.is_some_and(|mount| mount.source == *source)
             }
-            Line::Undo(Undo::Namespace { kept_by }) => namespace::is_kept(kept_by),
+            JournalLine::Undo(Undo::Namespace { kept_by }) => namespace::is_kept(kept_by),
             _ => true,
         };
     }
-    Ok(if whole { State::Up(lane.clone()) } else { State::Left })
+    Ok(if whole { LaneState::Up(lane.clone()) } else { LaneState::Left })
 }
 
-/// Undoes what the journal of a locked lane says, the last step first, and removes its directory.
+/// Undoes the steps in the journal of a locked lane, the last one first, and removes its directory.
 ///
 /// # Errors
-/// Of the first step that cannot be undone; asked again, it goes on from there.
+/// Those of the first step that cannot be undone; the next call continues from there.
 pub fn undo(site: &Site) -> Result<(), LaneError> {
     let lines = read(site)?;
     if lines.is_empty() {
         return site.remove_empty();
     }
     withdraw(site)?;
-    // What was under way when Plimsoll was killed may still be finished by a program that was not.
+    // A program that outlived Plimsoll may still finish what was under way.
     if end_brief(site).is_err() {
-        // One that waits for an answer of a server ends with the server, whose lane was never up.
+        // A program that waits for an answer from a server ends with the server, whose lane was never up.
         lines.iter().try_for_each(|line| match line {
-            Line::Undo(Undo::Processes { namespace }) => process::end_all_in(namespace),
+            JournalLine::Undo(Undo::Processes { namespace }) => process::end_all_in(namespace),
             _ => Ok(()),
         })?;
         end_brief(site)?;
     }
     lines.iter().rev().try_for_each(|line| match line {
-        Line::Undo(undo) => undo.undo(site),
-        Line::Up(_) => Ok(()),
+        JournalLine::Undo(undo) => undo.undo(site),
+        JournalLine::Up(_) => Ok(()),
     })
 }
 
@@ -231,11 +234,11 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    fn begun(lanes: &Path) -> (Site, Journal) {
+    fn begun(lanes: &Path) -> (Site, LaneJournal) {
         let spec = Spec::parse("ext4").unwrap();
         let site = Site::of(lanes, &spec);
         drop(site.create().unwrap());
-        let journal = Journal::begin(&site, &spec).unwrap();
+        let journal = LaneJournal::begin(&site, &spec).unwrap();
         (site, journal)
     }
 
@@ -247,8 +250,8 @@ mod tests {
         journal.before(step.clone()).unwrap();
         journal.before(Undo::Loop { backing: site.image() }).unwrap();
         let lines = read(&site).unwrap();
-        assert_eq!((lines.len(), &lines[1]), (3, &Line::Undo(step)));
-        assert_eq!(state(&site).unwrap(), State::Left);
+        assert_eq!((lines.len(), &lines[1]), (3, &JournalLine::Undo(step)));
+        assert_eq!(state(&site).unwrap(), LaneState::Left);
         fs::write(site.image(), "x").unwrap();
         undo(&site).unwrap();
         assert!(!site.root().exists());
@@ -260,7 +263,7 @@ mod tests {
         let lanes = tempfile::tempdir().unwrap();
         let (site, mut journal) = begun(lanes.path());
         journal.file.write_all(b"{\"undo\":{\"loo").unwrap();
-        assert_eq!(read(&site).unwrap(), [Line::Undo(Undo::Directory)]);
+        assert_eq!(read(&site).unwrap(), [JournalLine::Undo(Undo::Directory)]);
         withdraw(&site).unwrap();
         assert_eq!(fs::read_to_string(site.journal()).unwrap(), "{\"undo\":\"directory\"}\n");
         undo(&site).unwrap();
@@ -272,7 +275,7 @@ mod tests {
         let lanes = tempfile::tempdir().unwrap();
         let (site, mut journal) = begun(lanes.path());
         let spec = Spec::parse("ext4").unwrap();
-        assert!(Journal::begin(&site, &spec).unwrap_err().to_string().contains("plimsoll clean"));
+        assert!(LaneJournal::begin(&site, &spec).unwrap_err().to_string().contains("plimsoll clean"));
         fs::create_dir(site.mount()).unwrap();
         let lane = Lane {
             name: "ext4".to_owned(),
@@ -285,13 +288,13 @@ mod tests {
             operations: None,
         };
         journal.up(&lane).unwrap();
-        assert_eq!(state(&site).unwrap(), State::Up(lane.clone()));
-        assert!(Journal::begin(&site, &spec).unwrap_err().to_string().contains("is up already"));
+        assert_eq!(state(&site).unwrap(), LaneState::Up(lane.clone()));
+        assert!(LaneJournal::begin(&site, &spec).unwrap_err().to_string().contains("is up already"));
         withdraw(&site).unwrap();
-        assert_eq!(state(&site).unwrap(), State::Left);
+        assert_eq!(state(&site).unwrap(), LaneState::Left);
         journal.before(Undo::Mount { point: site.mount(), source: "gone".to_owned() }).unwrap();
         journal.up(&lane).unwrap();
-        assert_eq!((read(&site).unwrap().len(), state(&site).unwrap()), (3, State::Left));
+        assert_eq!((read(&site).unwrap().len(), state(&site).unwrap()), (3, LaneState::Left));
         undo(&site).unwrap();
     }
 }

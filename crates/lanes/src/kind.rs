@@ -1,6 +1,6 @@
-//! What a network lane can be made of, as names.
+//! The names of what a network lane can be made of.
 
-/// What lies between a client and its storage.
+/// What is between a client and its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// No network: the client's own device, or memory.
@@ -30,15 +30,15 @@ impl Transport {
     pub fn describe(self) -> &'static str {
         match self {
             Transport::Local => "no network",
-            Transport::Nbd => "a device over TCP: nbdkit and nbdfuse",
+            Transport::Nbd => "a device over NBD (TCP): nbdkit and nbdfuse",
             Transport::Iscsi => "a device over iSCSI: tgt and QEMU's initiator",
             Transport::NfsImage => "a device in a file over NFSv3: NFS-Ganesha and QEMU's client",
             Transport::NfsFiles => "files over NFSv3: NFS-Ganesha and Plimsoll's own client",
-            Transport::Sshfs => "files over SFTP; writes are not waited for, so that it is not for timing",
+            Transport::Sshfs => "files over SFTP; writes are acknowledged early, so it is not for timing",
         }
     }
 
-    /// Whether the client sees the files of the server, rather than a device.
+    /// Whether the client sees the server's files, not a device.
     pub fn serves_files(self) -> bool {
         matches!(self, Transport::NfsFiles | Transport::Sshfs)
     }

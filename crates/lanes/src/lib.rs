@@ -1,12 +1,12 @@
 //! Storage lanes: a medium, a file system, its options, a throttle and injected latency, as one mounted directory.
 //!
-//! A lane lies in `<home>/lanes/<name>/`; its files are read and written in `mount` there. What undoes it is in its
+//! A lane is in `<home>/lanes/<name>/`; its files are read and written in `mount` there. How to undo it is in its
 //! [`journal`], written before each step, so that [`Lanes::down`] and [`Lanes::clean`] work after a kill at any point.
-//! Begin with [`spec::Spec`], what a name means, then [`build`], how it comes up. [`check`] finds out whether a lane
-//! may be measured at all; [`image`] keeps what is on one and puts it back. [`site`] is its directory; [`loops`],
-//! [`mounts`], [`served`], [`throttle`], [`process`] and [`tool`] are what it is made of.
+//! Begin with [`spec::Spec`], what a name means, then [`build`], how a lane is built. [`check`] finds out whether a
+//! lane may be measured at all; [`image`] keeps its contents and restores them. [`site`] is its directory; [`loops`],
+//! [`mounts`], [`served`], [`throttle`], [`process`] and [`tool`] are the parts that it is made of.
 //!
-//! A network lane has a server and a client with a protocol between them, all in user space: [`network`] builds it of
+//! A network lane has a server and a client with a protocol between them, all in user space: [`network`] builds it from
 //! the programs that its [`transport`] names, each a [`daemon`], in two network [`namespace`]s, with a [`link`] that
 //! delays.
 
@@ -35,10 +35,10 @@ pub mod tool;
 pub mod transport;
 
 use build::Builder;
-use check::Finding;
-use error::During;
+use check::LaneFinding;
+use error::DuringLane;
 pub use error::LaneError;
-use journal::{Journal, State};
+use journal::{LaneJournal, LaneState};
 use serde::{Deserialize, Serialize};
 use site::Site;
 use spec::Spec;
@@ -48,8 +48,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Told of each step before it is done; false ends with [`LaneError::Interrupted`] and undoes what was done.
-pub type Told<'a> = &'a mut dyn FnMut(&str) -> bool;
+/// Called before each step; if it returns false, building ends with [`LaneError::Interrupted`] and is undone.
+pub type StepListener<'a> = &'a mut dyn FnMut(&str) -> bool;
 
 /// A lane that is up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,37 +57,37 @@ pub struct Lane {
     pub name: String,
     /// Where to work.
     pub directory: PathBuf,
-    /// `loop3`, where it has a device of its own.
+    /// `loop3`, if it has a device of its own.
     pub device: Option<String>,
     /// The control group that is limited; processes have to [`join`] it.
     pub group: Option<PathBuf>,
     /// Reads and writes fail while this file exists.
     pub trigger: Option<PathBuf>,
-    /// The processes that a network lane consists of.
+    /// The processes of a network lane.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Part>,
-    /// The loop device that the server of a network lane keeps its data on, as in `loop4`.
+    pub parts: Vec<LaneProcess>,
+    /// The loop device on which the server of a network lane keeps its data, such as `loop4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_device: Option<String>,
-    /// A Unix socket that answers each connection with one line of JSON: how many operations of each kind there were.
+    /// A Unix socket that answers each connection with one line of JSON: the number of operations of each kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<PathBuf>,
 }
 
-/// On which side of the network a process works.
+/// The side of the network that a process is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum LaneSide {
     Client,
-    /// Between the two: what delays.
+    /// Between the two: the link.
     Link,
     Server,
 }
 
 /// A process of a network lane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
-    pub side: Side,
+pub struct LaneProcess {
+    pub side: LaneSide,
     pub program: String,
     pub pid: u32,
 }
@@ -98,35 +98,35 @@ impl Lane {
         !self.parts.is_empty()
     }
 
-    /// Which of its processes have ended although the lane is up: what a server then reads and writes fails or hangs.
-    pub fn dead_parts(&self) -> Vec<&Part> {
+    /// Its processes that have ended although the lane is up: a server's reads and writes then fail or hang.
+    pub fn dead_parts(&self) -> Vec<&LaneProcess> {
         self.parts.iter().filter(|part| !part.is_alive()).collect()
     }
 }
 
-impl Part {
-    /// One that only waits to be reaped has ended.
+impl LaneProcess {
+    /// A zombie has ended.
     fn is_alive(&self) -> bool {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
-        // The state follows the name, which is in parentheses and may hold any character.
+        // The state follows the name, which is in parentheses and may contain any character.
         let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
         state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
     }
 }
 
-/// A lane and what has become of it.
+/// A lane and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     pub name: String,
-    pub state: State,
+    pub state: LaneState,
 }
 
-/// A lane that was built, and what the check says of it.
+/// A lane that was built, and the findings of its check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
     pub lane: Lane,
-    /// Empty if no check was asked for. If one did not pass, the lane is down again.
-    pub findings: Vec<Finding>,
+    /// Empty if no check was requested. If one did not pass, the lane is down again.
+    pub findings: Vec<LaneFinding>,
 }
 
 impl Built {
@@ -158,18 +158,24 @@ impl Lanes {
         listed.collect()
     }
 
-    /// Builds a lane, sparse and of `bytes` if its kind has a size, and checks it if asked to. Whatever goes wrong,
-    /// what was done is undone.
+    /// Builds a lane, sparse and of `bytes` if its kind has a size, and checks it on request. If anything fails, all
+    /// steps are undone.
     ///
     /// # Errors
-    /// [`LaneError::Refused`] for what cannot be, or a lane that is up; [`LaneError::Environment`] for missing
+    /// [`LaneError::Refused`] for an impossible lane, or one that is up; [`LaneError::Environment`] for missing
     /// packages, rights and devices, and for programs that fail.
-    pub fn up(&self, spec: &Spec, bytes: Option<u64>, checked: bool, told: Told<'_>) -> Result<Built, LaneError> {
+    pub fn up(
+        &self,
+        spec: &Spec,
+        bytes: Option<u64>,
+        checked: bool,
+        told: StepListener<'_>,
+    ) -> Result<Built, LaneError> {
         let site = Site::of(&self.root, spec);
         let bytes = build::ready(&site, spec, bytes, &self.home)?;
         DirBuilder::new().recursive(true).mode(0o700).create(&self.root).during("make", &self.root)?;
         let _lock = site.create()?;
-        let mut journal = Journal::begin(&site, spec)?;
+        let mut journal = LaneJournal::begin(&site, spec)?;
         let built = Builder { site: &site, spec, bytes, journal: &mut journal, told: &mut *told }.build();
         let built = built.and_then(|lane| {
             let findings = match checked {
@@ -194,16 +200,16 @@ impl Lanes {
     ///
     /// # Errors
     /// [`LaneError::Refused`] if it is not up.
-    pub fn check(&self, spec: &Spec) -> Result<Vec<Finding>, LaneError> {
+    pub fn check(&self, spec: &Spec) -> Result<Vec<LaneFinding>, LaneError> {
         let site = Site::of(&self.root, spec);
         let _lock = site.lock()?;
         match journal::state(&site)? {
-            State::Up(lane) => Ok(check::check(&site, spec, &lane)),
-            State::Left => Err(not_up(spec)),
+            LaneState::Up(lane) => Ok(check::check(&site, spec, &lane)),
+            LaneState::Left => Err(not_up(spec)),
         }
     }
 
-    /// Takes a lane down, and removes all that is on it.
+    /// Takes a lane down, and removes everything on it.
     ///
     /// # Errors
     /// [`LaneError::Refused`] if there is none; [`LaneError::Environment`] while it is in use.
@@ -213,8 +219,8 @@ impl Lanes {
         journal::undo(&site)
     }
 
-    /// Removes lanes that were not finished or not taken down to the end: their names, and what was left alone and why.
-    /// Lanes that are up stay up.
+    /// Removes lanes that were not finished or not completely taken down. Returns their names, and what was left alone
+    /// and why. Lanes that are up stay up.
     ///
     /// # Errors
     /// [`LaneError::Io`] if the directory of the lanes cannot be read.
@@ -230,7 +236,7 @@ impl Lanes {
         Ok((cleaned, left))
     }
 
-    /// What lies in the directory of the lanes. What is not named like a lane is not ours.
+    /// What is in the directory of the lanes. What is not named like a lane is not ours.
     fn specs(&self) -> Result<Vec<Spec>, LaneError> {
         let entries = match fs::read_dir(&self.root) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -243,17 +249,18 @@ impl Lanes {
     }
 }
 
-/// Undoes a lane that did not come up; if that fails, too, both are told. What failed after Ctrl-C failed for that.
-fn taken_down(site: &Site, built: Result<Built, LaneError>, told: Told<'_>) -> Result<Built, LaneError> {
+/// Undoes a lane that did not come up; if that fails too, both errors are reported. Failures after Ctrl-C count as
+/// interrupted.
+fn taken_down(site: &Site, built: Result<Built, LaneError>, told: StepListener<'_>) -> Result<Built, LaneError> {
     let interrupted = !told("taking it down again");
     journal::undo(site).map_err(|error| {
         let why = built.as_ref().err().map_or("the check refused it".to_owned(), ToString::to_string);
-        LaneError::Environment(format!("{why}; then it could not be undone, `plimsoll clean` tries again: {error}"))
+        LaneError::Environment(format!("{why}; undoing it failed as well ({error}); `plimsoll clean` tries again"))
     })?;
     if interrupted { Err(LaneError::Interrupted) } else { built }
 }
 
-/// The words that run a part of a lane that is this very program: `plimsoll lane-part`.
+/// The words that run a part of a lane in this program: `plimsoll lane-part`.
 fn own_program(part: &str) -> Result<Vec<String>, LaneError> {
     let path = std::env::current_exe().during("find", Path::new("/proc/self/exe"))?;
     Ok(vec![path.display().to_string(), "lane-part".to_owned(), part.to_owned()])
@@ -267,13 +274,13 @@ fn not_up(spec: &Spec) -> LaneError {
 /// Whether there was something to remove.
 fn clean(site: &Site) -> Result<bool, LaneError> {
     let Some(_lock) = site.lock()? else { return Ok(false) };
-    if journal::state(site)? != State::Left {
+    if journal::state(site)? != LaneState::Left {
         return Ok(false);
     }
     journal::undo(site).map(|()| true)
 }
 
-/// The lane that a directory lies on, if there is one and it is up. A directory that is not there lies on none.
+/// The lane that a directory is on, if there is one and it is up. A directory that does not exist is on none.
 ///
 /// # Errors
 /// [`LaneError::Io`] if the lane's journal cannot be read.
@@ -286,16 +293,16 @@ pub fn below(home: &Path, directory: &Path) -> Result<Option<Lane>, LaneError> {
     };
     let Ok(spec) = Spec::of_directory_name(name) else { return Ok(None) };
     match journal::state(&Site::of(&root, &spec))? {
-        State::Up(lane) => Ok(Some(lane)),
-        State::Left => Ok(None),
+        LaneState::Up(lane) => Ok(Some(lane)),
+        LaneState::Left => Ok(None),
     }
 }
 
-/// Puts this process into the control group of the lane that a directory lies on, so that the lane's limits hold for it
-/// and for all that it starts. The lane, if there is one that is limited.
+/// Puts this process into the control group of the lane that a directory is on, so that the lane's limits apply to it
+/// and to everything that it starts. Returns the lane, if there is a limited one.
 ///
 /// # Errors
-/// [`LaneError::Io`], above all without root.
+/// [`LaneError::Io`], especially without root.
 pub fn join(home: &Path, directory: &Path) -> Result<Option<Lane>, LaneError> {
     let limited = below(home, directory)?.filter(|lane| lane.group.is_some());
     if let Some(group) = limited.as_ref().and_then(|lane| lane.group.as_deref()) {

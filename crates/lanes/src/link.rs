@@ -1,12 +1,12 @@
-//! The way between a client and its server, made longer: what the client sends waits before it is passed on, so that
-//! each round trip takes so much longer, while requests that follow each other closely stay as close as they were.
+//! A relay that makes the way between a client and its server longer. What the client sends is delayed, so that each
+//! round trip takes that much longer, while requests that follow each other closely stay as close as they were.
 //!
-//! Each connection has three threads: for the direction that waits one that reads and one that writes when it is time,
-//! and one for the other.
-//! Each connection may hold back [`HELD_BACK`] bytes, then its client has to wait, as with a full send buffer.
+//! Each connection has three threads: for the delayed direction one that reads and one that writes when it is time, and
+//! one for the other direction. A connection holds back at most [`HELD_BACK`] bytes; then its client has to wait, as
+//! with a full send buffer.
 
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use rustix::thread::set_current_timer_slack;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -17,18 +17,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What one read may bring, bytes.
+/// The most that one read returns, bytes.
 const CHUNK: usize = 64 << 10;
-/// What may be on its way on one connection, bytes.
+/// The most in flight on one connection, bytes.
 pub const HELD_BACK: usize = 16 << 20;
 /// How long a server may take to accept a connection.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
-/// Before the next connection is accepted where one could not be.
+/// The pause before the next connection is accepted after a failure.
 const PAUSE: Duration = Duration::from_millis(100);
-/// What a chunk of one byte takes, about.
+/// Approximate memory of a chunk of one byte.
 const OVERHEAD: usize = 64;
 
-/// What to pass on, and how late.
+/// What to relay, and with which delay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Where it listens.
@@ -36,17 +36,16 @@ pub struct Link {
     /// Where it connects to, at the same port.
     pub server: IpAddr,
     pub ports: Vec<u16>,
-    /// Of what the client sends.
+    /// The delay of what the client sends.
     pub delay: Duration,
 }
 
-/// Passes on until the process is ended.
+/// Relays until the process is ended.
 ///
 /// # Errors
 /// [`LaneError::Io`] if it cannot listen.
 pub fn run(link: &Link) -> Result<(), LaneError> {
-    // Else a sleep takes 50 microseconds more (prctl(2), PR_SET_TIMERSLACK); threads inherit it. It stays right
-    // without.
+    // Otherwise a sleep takes 50 microseconds more (prctl(2), PR_SET_TIMERSLACK); threads inherit it. It works without.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let listeners = link.ports.iter().map(|port| {
         let listener = TcpListener::bind((link.listen, *port)).during("listen for", Path::new(&port.to_string()))?;
@@ -61,19 +60,19 @@ pub fn run(link: &Link) -> Result<(), LaneError> {
     Ok(())
 }
 
-/// Passes on the connections of one port.
+/// Relays the connections of one port.
 fn accept(listener: &TcpListener, server: SocketAddr, delay: Duration) {
     for client in listener.incoming() {
-        // One that cannot be passed on is closed, which its client sees.
+        // A connection that cannot be relayed is closed, which its client sees.
         let begun = client.and_then(|client| thread::Builder::new().spawn(move || pass_on(client, server, delay)));
         if begun.is_err() {
-            // Without file descriptors or threads the next would fail at once, too.
+            // Without file descriptors or threads the next would fail at once too.
             thread::sleep(PAUSE);
         }
     }
 }
 
-/// Passes on a connection until both sides have ended it.
+/// Relays a connection until both sides have closed it.
 fn pass_on(client: TcpStream, server: SocketAddr, delay: Duration) -> io::Result<()> {
     let server = TcpStream::connect_timeout(&server, ANSWERS_WITHIN)?;
     for end in [&client, &server] {
@@ -88,7 +87,7 @@ fn pass_on(client: TcpStream, server: SocketAddr, delay: Duration) -> io::Result
     Ok(())
 }
 
-/// What the server answers is not held back.
+/// The server's answers are not delayed.
 fn copy(mut from: TcpStream, mut to: TcpStream) {
     let mut chunk = vec![0; CHUNK];
     while let Some(bytes) = read(&mut from, &mut chunk) {
@@ -96,7 +95,7 @@ fn copy(mut from: TcpStream, mut to: TcpStream) {
             break;
         }
     }
-    // Whoever still sends is told that nobody listens.
+    // The sender learns that nobody listens.
     let _ = (to.shutdown(Shutdown::Write), from.shutdown(Shutdown::Read));
 }
 
@@ -122,7 +121,7 @@ fn release(held: &Held, mut to: TcpStream) {
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// How many bytes came; none at the end.
+/// How many bytes arrived; none at the end.
 fn read(from: &mut TcpStream, chunk: &mut [u8]) -> Option<usize> {
     loop {
         match from.read(chunk) {
@@ -132,7 +131,7 @@ fn read(from: &mut TcpStream, chunk: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// Chunks on their way, in order, each with the time at which it arrives.
+/// Chunks in flight, in order, each with its time of arrival.
 #[derive(Default)]
 struct Held {
     way: Mutex<Way>,
@@ -147,7 +146,7 @@ struct Way {
 }
 
 impl Held {
-    /// Waits until there is room. False: nobody takes it any more.
+    /// Waits until there is room. False if there is no receiver any more.
     fn push(&self, chunk: Vec<u8>, due: Instant) -> bool {
         let way = self.changed.wait_while(self.way(), |way| way.bytes >= HELD_BACK && !way.is_over);
         let mut way = way.unwrap_or_else(PoisonError::into_inner);
@@ -159,7 +158,7 @@ impl Held {
         !way.is_over
     }
 
-    /// Waits for the next; none when all is over.
+    /// Waits for the next chunk; none at the end.
     fn pop(&self) -> Option<(Vec<u8>, Instant)> {
         let way = self.changed.wait_while(self.way(), |way| way.chunks.is_empty() && !way.is_over);
         let mut way = way.unwrap_or_else(PoisonError::into_inner);
@@ -169,7 +168,7 @@ impl Held {
         Some(next)
     }
 
-    /// Nothing more comes; what is on its way arrives.
+    /// Nothing more is sent; what is in flight still arrives.
     fn end(&self) {
         self.way().is_over = true;
         self.changed.notify_all();

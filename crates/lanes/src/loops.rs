@@ -2,7 +2,7 @@
 
 use super::tool;
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use rustix::fs::{major, minor};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A loop device lets go of its file only when nobody has it open any more.
+/// A loop device releases its file only when nobody has it open any more.
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(10);
 
@@ -31,8 +31,8 @@ pub fn attach(backing: &Path, sector: Option<u64>) -> Result<String, LaneError> 
     match is_direct(&name) {
         true => Ok(name),
         false => Err(LaneError::Environment(format!(
-            "{device} has no direct I/O to {}, so that it would measure memory; keep Plimsoll's home on a file system \
-             that has O_DIRECT",
+            "{device} has no direct I/O to {}, so it would measure memory; keep Plimsoll's home on a file system that \
+             supports O_DIRECT",
             backing.display()
         ))),
     }
@@ -43,13 +43,13 @@ pub fn is_direct(name: &str) -> bool {
     attribute(name, "dio").is_some_and(|value| value == "1")
 }
 
-/// The names of the devices that are attached to this file: by its path, and by its inode while it is there, since in
-/// another container another file has the same path.
+/// The names of the devices that are attached to this file: by its path, and by its inode while it exists, because in
+/// another container the same path can be another file.
 ///
 /// # Errors
 /// [`LaneError::Environment`] if losetup cannot tell.
 pub fn attached(backing: &Path) -> Result<Vec<String>, LaneError> {
-    // The kernel says so where the file is gone.
+    // The kernel's notation if the file is gone.
     let (there, gone) = (backing.display().to_string(), format!("{} (deleted)", backing.display()));
     let named = |name: &String| attribute(name, "backing_file").is_some_and(|file| file == there || file == gone);
     let mut names: Vec<String> = devices().filter(named).collect();
@@ -61,7 +61,7 @@ pub fn attached(backing: &Path) -> Result<Vec<String>, LaneError> {
     Ok(names)
 }
 
-/// Inode, and major and minor number of the device that it lies on.
+/// Inode, and major and minor number of the device that it is on.
 type Inode = (u64, (u32, u32));
 
 /// Which file each device is attached to (losetup(8), `--output`).
@@ -95,7 +95,7 @@ pub fn detach(backing: &Path) -> Result<(), LaneError> {
     Ok(())
 }
 
-/// Gives the devices that are attached to this file a scheduler. None attached is success.
+/// Sets the scheduler of the devices that are attached to this file. None attached is success.
 ///
 /// # Errors
 /// [`LaneError::Environment`] if the kernel does not have it.
@@ -104,13 +104,16 @@ pub fn schedule(backing: &Path, scheduler: &str) -> Result<(), LaneError> {
         fs::write(schedulers(&name), scheduler).map_err(|error| {
             let offered = fs::read_to_string(schedulers(&name)).unwrap_or_default().replace(['[', ']'], "");
             let offered = offered.trim();
-            LaneError::Environment(format!("/dev/{name} cannot have {scheduler}: {error}; it can have {offered}"))
+            LaneError::Environment(format!(
+                "/dev/{name} cannot use the scheduler {scheduler}: {error}; accepted are \
+                                            {offered}"
+            ))
         })?;
     }
     Ok(())
 }
 
-/// The scheduler that a device has: the one in brackets.
+/// The scheduler of a device: the one in brackets.
 ///
 /// # Errors
 /// [`LaneError::Io`].
@@ -131,7 +134,7 @@ pub fn numbers(name: &str) -> Result<String, LaneError> {
     Ok(fs::read_to_string(&path).during("read", &path)?.trim().to_owned())
 }
 
-/// Devices that the kernel has made and that have no file. It makes more on demand where it can.
+/// Devices that the kernel has created and that have no file. It creates more on demand if it can.
 fn free() -> usize {
     devices().filter(|name| attribute(name, "backing_file").is_none()).count()
 }

@@ -1,4 +1,4 @@
-//! What is mounted where, and how that ends.
+//! What is mounted where, and how it is unmounted.
 
 use super::tool;
 use crate::LaneError;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a file system may be busy with what has just ended.
+/// How long a file system may stay busy after a process has ended.
 const PATIENCE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(50);
 
@@ -31,13 +31,13 @@ pub fn unmount(point: &Path, source: &str) -> Result<(), LaneError> {
     while let Some(mount) = at(point)? {
         if mount.source != source {
             let (place, found) = (point.display(), mount.source);
-            return Err(LaneError::Environment(format!("{place} holds a mount of {found}, not the lane's {source}")));
+            return Err(LaneError::Environment(format!("{place} has a mount of {found}, not of the lane's {source}")));
         }
         match tool::run("umount", &[point]) {
             Ok(_) => {}
             Err(_) if Instant::now() < deadline => thread::sleep(POLL),
             Err(LaneError::Environment(why)) => {
-                return Err(LaneError::Environment(format!("{why}; end what works in {} first", point.display())));
+                return Err(LaneError::Environment(format!("{why}; first end what is using {}", point.display())));
             }
             Err(error) => return Err(error),
         }

@@ -1,24 +1,24 @@
 //! The two network namespaces of a network lane, a client's and a server's, joined by a pair of virtual Ethernet
-//! devices (network_namespaces(7), veth(4)): like two machines with a cable, so that ports are free, two lanes can have
-//! the same ones, and nothing can be reached from outside.
+//! devices (network_namespaces(7), veth(4)): like two machines and a cable. All ports are free, two lanes can use the
+//! same ones, and nothing can be reached from outside.
 //!
 //! A namespace is kept by a bind mount on a file of the lane (unshare(1), `--net=FILE`).
 
 use super::site::Site;
-use super::{Side, mounts, tool};
+use super::{LaneSide, mounts, tool};
 use crate::LaneError;
 use std::path::Path;
 use std::process::Command;
 
-/// Addresses of documentation networks (RFC 5737), which nobody has.
+/// Addresses of documentation networks (RFC 5737), which nobody uses.
 pub const SERVER: &str = "192.0.2.1";
 const CLIENT: &str = "192.0.2.2";
 /// Where the link of a delayed lane listens, in the client's namespace.
 pub const LINK: &str = "127.0.0.1";
-/// Of an Ethernet device where the lane's name says nothing, bytes.
+/// MTU of an Ethernet device if the lane's name has none, bytes.
 const USUAL_MTU: u32 = 1500;
 
-/// Makes one of the namespaces; the file of it must be there.
+/// Creates one of the namespaces; its file must exist.
 ///
 /// # Errors
 /// [`LaneError::Environment`] if the kernel refuses it.
@@ -31,7 +31,7 @@ pub fn make(net: &Path) -> Result<(), LaneError> {
 /// # Errors
 /// [`LaneError::Environment`] if the kernel has no virtual Ethernet devices.
 pub fn join(site: &Site, mtu: Option<u32>) -> Result<(), LaneError> {
-    let (client, server) = (site.namespace(Side::Client), site.namespace(Side::Server));
+    let (client, server) = (site.namespace(LaneSide::Client), site.namespace(LaneSide::Server));
     let (mtu, there) = (mtu.unwrap_or(USUAL_MTU), server.display());
     let pair = format!("link add eth0 mtu {mtu} type veth peer name eth0 mtu {mtu} netns");
     let mut words = ip(&pair);
@@ -62,7 +62,7 @@ pub fn command(net: &Path, words: &[String]) -> Result<Command, LaneError> {
     Ok(command)
 }
 
-/// How unshare and nsenter are told which namespace is meant.
+/// How unshare and nsenter name the namespace.
 pub fn net_word(net: &Path) -> String {
     format!("--net={}", net.display())
 }
@@ -72,5 +72,5 @@ pub fn is_kept(net: &Path) -> bool {
     mounts::at(net).is_ok_and(|mount| mount.is_some_and(|mount| mount.filesystem == FILE_SYSTEM))
 }
 
-/// What the list of mounts calls the file system, and the source, of a namespace.
+/// The file system type and the source of a namespace in the list of mounts.
 pub const FILE_SYSTEM: &str = "nsfs";

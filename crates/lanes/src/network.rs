@@ -1,14 +1,14 @@
-//! How a network lane comes up: the server's disk, two namespaces, the programs of the server, the link, those of the
-//! client, and the client's file system.
+//! Builds a network lane: the server's disk, two namespaces, the programs of the server, the link, those of the client,
+//! and the client's file system.
 
 use super::build::{self, Builder, SOURCE};
 use super::daemon::{Daemon, Ready};
 use super::journal::Undo;
 use super::kind::Transport;
 use super::nfs_options::NfsOptions;
-use super::{Lane, Side, loops, namespace, own_program, throttle, tool};
+use super::{Lane, LaneSide, loops, namespace, own_program, throttle, tool};
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use std::fs::{self, File};
 use std::time::Duration;
 
@@ -19,17 +19,17 @@ impl Builder<'_> {
     /// Does all steps of a network lane.
     ///
     /// # Errors
-    /// Of the step that failed.
+    /// Those of the step that failed.
     pub(super) fn network(&mut self) -> Result<Lane, LaneError> {
         self.namespaces()?;
         let disk = self.server_disk()?;
         let mut lane = Lane { server_device: Some(disk.clone()), ..self.lane() };
-        self.processes_of(Side::Server)?;
+        self.processes_of(LaneSide::Server)?;
         for daemon in self.spec.transport.server(self.site, self.spec, &disk)? {
             self.start(&daemon, &mut lane)?;
         }
         if self.spec.is_throttled() {
-            // Whoever works on the lane sends its server requests; the server is who reads and writes.
+            // Users of the lane send its server requests; it is the server that reads and writes.
             let group = self.throttle(Some(&disk))?;
             lane.parts.iter().try_for_each(|part| throttle::put(&group, part.pid))?;
         }
@@ -38,8 +38,8 @@ impl Builder<'_> {
     }
 
     fn namespaces(&mut self) -> Result<(), LaneError> {
-        self.step("making the network")?;
-        for side in [Side::Server, Side::Client] {
+        self.step("creating the network")?;
+        for side in [LaneSide::Server, LaneSide::Client] {
             let kept_by = self.site.namespace(side);
             File::create(&kept_by).during("make", &kept_by)?;
             self.journal.before(Undo::Namespace { kept_by: kept_by.clone() })?;
@@ -85,10 +85,10 @@ impl Builder<'_> {
             (true, true) => (self.site.export(), QEMU_SOURCE),
         };
         let mount = Undo::Mount { point, source: source.to_owned() };
-        // Undone once more after its processes: one of them may have been about to mount.
+        // Undone again after its processes: one of them may have been about to mount.
         self.journal.before(mount.clone())?;
-        self.processes_of(Side::Client)?;
-        // Undone before its processes: while it is in use, they go on.
+        self.processes_of(LaneSide::Client)?;
+        // Undone before its processes: while it is in use, they keep running.
         self.journal.before(mount)?;
         if let Some(delay) = self.spec.delay {
             self.start(&link(self.spec.transport, delay)?, lane)?;
@@ -108,19 +108,19 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A file system may fail before the check can: by what its own tools wrote, and a known fault changed.
+    /// A file system may fail before the check does, if a known fault changed what its own tools wrote.
     fn mixed_up(&self, error: LaneError) -> LaneError {
         match self.spec.fuse_export {
             false => error,
             true => LaneError::Environment(format!(
-                "{} must not be measured: its export=fuse mixes up concurrent writes, which the file system did not \
-                 survive: {error}",
+                "{} must not be measured: its export=fuse mixes up concurrent writes, and the file system did not \
+                 survive that: {error}",
                 self.spec.name()
             )),
         }
     }
 
-    fn processes_of(&mut self, side: Side) -> Result<(), LaneError> {
+    fn processes_of(&mut self, side: LaneSide) -> Result<(), LaneError> {
         self.journal.before(Undo::Processes { namespace: self.site.namespace(side) })
     }
 
@@ -137,7 +137,7 @@ fn link(transport: Transport, delay: Duration) -> Result<Daemon, LaneError> {
     words.extend(["--listen", namespace::LINK, "--server", namespace::SERVER].map(str::to_owned));
     words.extend(transport.ports().iter().map(|port| format!("--port={port}")));
     words.push(format!("--delay={}us", delay.as_micros()));
-    Ok(Daemon::new(Side::Link, "link", words, Ready::Ports(transport.ports())))
+    Ok(Daemon::new(LaneSide::Link, "link", words, Ready::Ports(transport.ports())))
 }
 
 #[cfg(test)]

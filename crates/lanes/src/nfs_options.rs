@@ -1,17 +1,16 @@
-//! What the lane `nfs-files` may be told of its client and of the server's file system.
+//! The options of the lane `nfs-files`, for its client and for the server's file system.
 
-/// What `actimeo=` is where it is not given: `acregmin` of nfs(5), seconds.
+/// The default of `actimeo=`: `acregmin` of nfs(5), seconds.
 const ATTRIBUTE_SECONDS: u32 = 3;
-/// The longest and the shortest read and write that the client can be told to ask for, bytes; `lane-part nfs` has the
+/// The longest and the shortest read and write that the client can be told to request, bytes; `lane-part nfs` has the
 /// same limits.
 pub const LONGEST: u32 = 1 << 20;
 pub const SHORTEST: u32 = 4096;
 
-/// What the lane's `options=` say: those of the NFS client, which are named as in nfs(5), and those of the server's
-/// file system.
+/// The lane's `options=`: those of the NFS client, named as in nfs(5), and those of the server's file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NfsOptions {
-    /// How long attributes are believed, seconds.
+    /// How long attributes are trusted, seconds.
     pub attribute_seconds: u32,
     /// Of one READ and one WRITE, bytes.
     pub rsize: u32,

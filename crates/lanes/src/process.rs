@@ -1,10 +1,10 @@
-//! Processes that were started for a lane: found by a word of their command lines that no other program has, or by the
-//! network namespace of the lane that they run in, and ended.
+//! Finds and ends processes that were started for a lane: by a word in their command lines that no other program has,
+//! or by the lane's network namespace that they run in.
 
 use super::site::Site;
-use super::{Side, namespace};
+use super::{LaneSide, namespace};
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
 use std::fs;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a process may take to end in order before it is killed, and then to vanish.
+/// How long a process may take to end by itself before it is killed, and then to vanish.
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(10);
 
@@ -37,28 +37,28 @@ pub fn end(program: &str, site: &Site) -> Result<(), LaneError> {
         None => Ok(()),
         Some(pid) => {
             let lane = site.root().display();
-            Err(LaneError::Environment(format!("{program}, pid {pid}, of {lane} will not end")))
+            Err(LaneError::Environment(format!("{program}, pid {pid}, of {lane} does not end")))
         }
     }
 }
 
-/// What tells a lane's own process from all others.
+/// What distinguishes a lane's own process from all others.
 struct Sought<'a> {
     program: &'a str,
-    /// One of them stands alone in its command line. A file *on* the lane is none of them.
+    /// One of these is a whole word of its command line. A file *on* the lane is not.
     words: Vec<String>,
     /// The same path is another directory in another container.
     namespace: Option<PathBuf>,
 }
 
 impl Sought<'_> {
-    /// A server listens on the lane's socket, as only one process can; every other program is given one of the paths
-    /// that it works on.
+    /// A server listens on the lane's socket, as only one process can; every other program has one of the lane's paths
+    /// as an argument.
     fn of<'a>(program: &'a str, site: &Site) -> Sought<'a> {
         let words = match program {
             "nbdkit" => site.socket().ok().map(|socket| socket_word(&socket)).into_iter().collect(),
             "unshare" | "nsenter" => {
-                [Side::Client, Side::Server].map(|side| namespace::net_word(&site.namespace(side))).to_vec()
+                [LaneSide::Client, LaneSide::Server].map(|side| namespace::net_word(&site.namespace(side))).to_vec()
             }
             _ => site.worked_on().iter().map(|path| path.display().to_string()).collect(),
         };
@@ -70,7 +70,7 @@ impl Sought<'_> {
         pids().filter(|pid| self.fits(*pid)).collect()
     }
 
-    /// Whether this process is ours. The command line of one that only waits to be reaped is empty.
+    /// Whether this process is ours. A zombie's command line is empty.
     fn fits(&self, pid: i32) -> bool {
         let directory = format!("/proc/{pid}");
         let same_user = fs::metadata(&directory).is_ok_and(|facts| facts.uid() == geteuid().as_raw());
@@ -89,8 +89,8 @@ fn pids() -> impl Iterator<Item = i32> {
     processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Kills all that runs in the network namespace that this file keeps, but for ourselves, and waits until it is gone.
-/// They need no time to end in order: what they were told to write, the kernel has. No namespace is success.
+/// Kills everything that runs in this file's network namespace, except ourselves, and waits until it is gone. The
+/// processes need no time to end by themselves: the kernel has what they were told to write. No namespace is success.
 ///
 /// # Errors
 /// [`LaneError::Environment`] if a process survives.
@@ -103,7 +103,7 @@ pub fn end_all_in(kept_by: &Path) -> Result<(), LaneError> {
     while let Some(pid) = others() {
         if Instant::now() >= deadline {
             let place = kept_by.display();
-            return Err(LaneError::Environment(format!("pid {pid}, in the network namespace {place}, will not end")));
+            return Err(LaneError::Environment(format!("pid {pid}, in the network namespace {place}, does not end")));
         }
         pids().filter(|pid| pid.unsigned_abs() != std::process::id()).for_each(|pid| kill_if(pid, || runs_in_it(pid)));
         thread::sleep(POLL);
@@ -111,13 +111,13 @@ pub fn end_all_in(kept_by: &Path) -> Result<(), LaneError> {
     Ok(())
 }
 
-/// Kills a process of which this holds. One that cannot be killed is seen again.
+/// Kills a process if this is true of it. One that cannot be killed is found again.
 fn kill_if(pid: i32, holds: impl Fn() -> bool) {
     if !holds() {
         return;
     }
     let handle = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-    // Asked again now that the pid cannot be given to another.
+    // Checked again now that the pid cannot be reused.
     if let Some(handle) = handle.filter(|_| holds()) {
         let _ = pidfd_send_signal(&handle, Signal::KILL);
     }
@@ -138,7 +138,7 @@ fn signal_all(sought: &Sought<'_>, site: &Site, signal: Signal) -> Result<(), La
         let Some(handle) = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
             continue;
         };
-        // Asked again now that the pid cannot be given to another.
+        // Checked again now that the pid cannot be reused.
         if !sought.fits(pid) {
             continue;
         }

@@ -1,7 +1,7 @@
 //! The two sides of a network lane, second by second: CPU of their processes, the storage server's disk, and the
 //! operations that the client counts. What the kernel does for them (loop devices, the network) is in no process.
 
-use super::{Lane, Part, Side};
+use super::{Lane, LaneProcess, LaneSide};
 use plimsoll_model::device::DeviceCounters;
 use plimsoll_model::samples::StorageSample;
 use plimsoll_storage::device::Device;
@@ -14,12 +14,12 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long the client may take to tell its counts: a second that it misses is left out.
+/// How long the client may take to report its counts; a second that it misses is left out.
 pub const ANSWERS_WITHIN: Duration = Duration::from_millis(250);
 /// The counts of all kinds of a protocol are shorter.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Operations by kind, as the protocol's specification spells them, since the client began; none if it does not tell
+/// Operations since the client began, by kind as spelled in the protocol's specification; none if it does not answer
 /// within `patience`.
 pub fn operations(socket: &Path, patience: Duration) -> Option<BTreeMap<String, u64>> {
     let stream = connect(socket)?;
@@ -29,8 +29,8 @@ pub fn operations(socket: &Path, patience: Duration) -> Option<BTreeMap<String, 
     serde_json::from_str(&line).ok()
 }
 
-/// Unlike the connect of the standard library it does not wait for room among those that a client that answers nobody
-/// keeps waiting (unix(7), EAGAIN).
+/// Unlike the standard library's connect, it does not wait for room in the queue of a client that answers nobody
+/// (unix(7), EAGAIN).
 fn connect(path: &Path) -> Option<UnixStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
@@ -40,7 +40,7 @@ fn connect(path: &Path) -> Option<UnixStream> {
     Some(stream)
 }
 
-/// Looks at a network lane again and again. It only reads, and waits for nobody for long.
+/// Samples a network lane. It only reads, and never waits for long.
 #[derive(Debug)]
 pub struct StorageSampler {
     server: Vec<Watched>,
@@ -61,21 +61,21 @@ struct Look {
 }
 
 impl StorageSampler {
-    /// Begins now; none for a lane that lies on no network.
+    /// Begins now; none for a lane without a network.
     pub fn of(lane: &Lane) -> Option<StorageSampler> {
         StorageSampler::waiting(lane, ANSWERS_WITHIN)
     }
 
-    /// One that lets the client take so long to tell its counts.
+    /// One that gives the client this long to report its counts.
     fn waiting(lane: &Lane, patience: Duration) -> Option<StorageSampler> {
         if lane.parts.is_empty() {
             return None;
         }
         let side = |side| lane.parts.iter().filter(|part| part.side == side).map(Watched::new).collect();
         let mut sampler = StorageSampler {
-            server: side(Side::Server),
-            client: side(Side::Client),
-            link: side(Side::Link),
+            server: side(LaneSide::Server),
+            client: side(LaneSide::Client),
+            link: side(LaneSide::Link),
             device: lane.server_device.clone().map(|name| Device { name }),
             operations: lane.operations.clone(),
             patience,
@@ -85,7 +85,7 @@ impl StorageSampler {
         Some(sampler)
     }
 
-    /// What happened since the look before; `t_ns` is written into the sample.
+    /// What happened since the previous sample; `t_ns` is written into the sample.
     pub fn sample(&mut self, t_ns: u64) -> StorageSample {
         let now = self.look();
         let before = std::mem::replace(&mut self.before, now);
@@ -120,19 +120,19 @@ impl StorageSampler {
 /// A process, known by its pid and its start.
 #[derive(Debug)]
 struct Watched {
-    part: Part,
+    part: LaneProcess,
     started: Option<u64>,
-    /// CPU time when it was looked at last, clock ticks; none once it is gone.
+    /// CPU time at the previous sample, clock ticks; none once it is gone.
     before: Option<u64>,
 }
 
 impl Watched {
-    fn new(part: &Part) -> Watched {
+    fn new(part: &LaneProcess) -> Watched {
         let (started, before) = ticks(part.pid).unzip();
         Watched { part: part.clone(), started, before }
     }
 
-    /// CPU time since the look before, seconds; none if it is gone, or another process has its pid.
+    /// CPU time since the previous sample, seconds; none if it is gone, or another process has its pid.
     fn cpu_seconds(&mut self) -> Option<f64> {
         let before = self.before.take()?;
         let (_, now) = ticks(self.part.pid).filter(|(started, _)| Some(*started) == self.started)?;
@@ -141,18 +141,18 @@ impl Watched {
     }
 }
 
-/// When a process was started, and the CPU time that all its threads have used since, clock ticks (proc_pid_stat(5)).
+/// The start of a process, and the CPU time of all its threads since, clock ticks (proc_pid_stat(5)).
 fn ticks(pid: u32) -> Option<(u64, u64)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in brackets, may have blanks and brackets in it.
+    // The name, in parentheses, may contain blanks and parentheses.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
-    // One that has ended and that nobody has waited for yet.
+    // A zombie.
     (fields.first() != Some(&"Z")).then_some(())?;
     Some((number(19)?, number(11)?.saturating_add(number(12)?)))
 }
 
-/// CPUs that a side used; none if there is none of it, or a part of it has ended.
+/// CPUs that a side used; none if it has no process, or one of its processes has ended.
 fn cpus(side: &mut [Watched], seconds: f64) -> Option<f64> {
     let spent: Vec<Option<f64>> = side.iter_mut().map(Watched::cpu_seconds).collect();
     let sum: Option<f64> = spent.into_iter().sum();
@@ -168,11 +168,11 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use std::process::Command;
 
-    fn part(side: Side, program: &str, pid: u32) -> Part {
-        Part { side, program: program.to_owned(), pid }
+    fn part(side: LaneSide, program: &str, pid: u32) -> LaneProcess {
+        LaneProcess { side, program: program.to_owned(), pid }
     }
 
-    fn lane(parts: Vec<Part>, operations: Option<PathBuf>) -> Lane {
+    fn lane(parts: Vec<LaneProcess>, operations: Option<PathBuf>) -> Lane {
         Lane {
             name: "nbd".to_owned(),
             directory: PathBuf::from("/no/such/lane/mount"),
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_absent_and_what_ended_is_named() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let parts = vec![part(Side::Server, "us", std::process::id()), part(Side::Client, "sleep", child.id())];
+        let parts = vec![part(LaneSide::Server, "us", std::process::id()), part(LaneSide::Client, "sleep", child.id())];
         let mut sampler = StorageSampler::of(&lane(parts, Some(PathBuf::from("/no/such/socket")))).unwrap();
         burn(Duration::from_millis(200));
         let sample = sampler.sample(7);
@@ -227,7 +227,7 @@ mod tests {
                 writeln!(listener.accept().unwrap().0, "{answer}").unwrap();
             }
         });
-        let parts = vec![part(Side::Client, "us", std::process::id())];
+        let parts = vec![part(LaneSide::Client, "us", std::process::id())];
         let lane = lane(parts, Some(socket));
         let mut sampler = StorageSampler::waiting(&lane, Duration::from_secs(30)).unwrap();
         let counted = sampler.sample(1).operations.unwrap();

@@ -1,6 +1,6 @@
-//! A device with faults: an image behind nbdkit and its filters, made a file again by nbdfuse.
+//! A device with faults: an image behind nbdkit and its filters, which nbdfuse turns into a file again.
 //!
-//! The filters, outermost first: `error` fails, `cache` answers reads or swallows flushes, `delay` waits, `log` tells
+//! The filters, outermost first: `error` fails, `cache` answers reads or swallows flushes, `delay` waits, `log` reports
 //! what reached the image (nbdkit-error-filter(1), nbdkit-cache-filter(1), nbdkit-delay-filter(1),
 //! nbdkit-log-filter(1)). `delay` has no delay for flushes.
 
@@ -8,7 +8,7 @@ use super::site::Site;
 use super::spec::{Cache, Nbd, Spec};
 use super::{process, tool};
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// How long the export may take to appear as a file.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(10);
-/// Requests that the server works on at once for each of its connections: a delay must not limit the depth.
+/// Requests that the server handles in parallel per connection: a delay must not limit the depth.
 pub(super) const THREADS: &str = "64";
 
 /// The words after `nbdkit`.
@@ -38,7 +38,7 @@ fn arguments(site: &Site, spec: &Spec) -> Result<Vec<String>, LaneError> {
         match cache {
             Cache::Unsafe => parameters.push("cache=unsafe".to_owned()),
             Cache::Bytes(bytes) => {
-                // A limited cache that holds back writes loses those that it has no room for (nbdkit 1.32).
+                // A limited write-back cache loses writes that it has no room for (nbdkit 1.32).
                 parameters.extend(["cache=writethrough", "cache-on-read=true"].map(str::to_owned));
                 parameters.push(format!("cache-max-size={bytes}"));
             }
@@ -63,22 +63,22 @@ fn arguments(site: &Site, spec: &Spec) -> Result<Vec<String>, LaneError> {
     Ok(words)
 }
 
-/// Starts the server; it goes on in the background, and this returns when it can be connected to.
+/// Starts the server, which keeps running in the background; returns when it accepts connections.
 ///
 /// # Errors
-/// [`LaneError::Environment`] with what it said.
+/// [`LaneError::Environment`] with its output.
 pub fn start(site: &Site, spec: &Spec) -> Result<(), LaneError> {
     let log = site.log();
     mknodat(CWD, &log, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).during("make the named pipe", &log)?;
-    // A pipe can be opened for writing only while somebody could read; later the server's lines go nowhere.
+    // A pipe can be opened for writing only while there is a reader; later the server's lines are lost.
     let _reader = open_pipe(site, OFlags::RDWR)?;
     tool::run_in(site.root(), "nbdkit", &arguments(site, spec)?).map(drop)
 }
 
-/// Makes the server's export the file `fuse/disk`; in the list of mounts it is mounted from `source`.
+/// Makes the server's export available as the file `fuse/disk`; in the list of mounts its source is `source`.
 ///
 /// # Errors
-/// [`LaneError::Environment`] with what nbdfuse said, or if the file does not appear.
+/// [`LaneError::Environment`] with the output of nbdfuse, or if the file does not appear.
 pub fn export(site: &Site, source: &str) -> Result<(), LaneError> {
     let (fuse, said) = (site.fuse(), site.root().join("nbdfuse.log"));
     fs::create_dir(&fuse).during("make", &fuse)?;
@@ -124,7 +124,7 @@ impl FlushCounter {
         let (counted, asked) = (count.clone(), over.clone());
         let reader = thread::spawn(move || {
             let mut line = Vec::new();
-            // At the end of what is there, one look more after having been asked to end: nothing is missed.
+            // After the request to end, it reads once more up to the end, so that nothing is missed.
             loop {
                 let last = asked.load(Ordering::Acquire);
                 while lines.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
@@ -145,13 +145,13 @@ impl FlushCounter {
     /// Stops listening: the flushes so far.
     pub fn end(self) -> u64 {
         self.over.store(true, Ordering::Release);
-        // It has no way to panic; if it did, too few were counted, and the check that asks says so.
+        // It cannot panic; if it did, too few would be counted, and the check would say so.
         let _ = self.reader.join();
         self.count.load(Ordering::Relaxed)
     }
 }
 
-/// A request of that kind: its answer's line begins with dots.
+/// Whether it is a request of that kind: the line of an answer begins with dots.
 fn is_flush(line: &[u8]) -> bool {
     String::from_utf8_lossy(line).split_whitespace().any(|word| word == "Flush")
 }

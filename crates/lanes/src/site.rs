@@ -1,9 +1,9 @@
-//! The directory of one lane: what lies where in it, who may change it, and how it goes.
+//! The directory of one lane: what is where in it, who may change it, and how it is removed.
 
-use super::Side;
+use super::LaneSide;
 use super::spec::Spec;
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use plimsoll_host::{owner, remove};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::fs::{self, DirBuilder, File};
@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 /// The longest path that fits into `sockaddr_un` with its closing zero.
 const SOCKET_PATH_LIMIT: usize = 107;
 
-/// Where the parts of a lane lie.
+/// Where the parts of a lane are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
     root: PathBuf,
 }
 
 impl Site {
-    /// The place of a lane below the directory of all lanes; it need not exist.
+    /// The directory of a lane below that of all lanes; it need not exist.
     pub fn of(lanes: &Path, spec: &Spec) -> Site {
         Site { root: lanes.join(spec.directory_name()) }
     }
@@ -48,8 +48,8 @@ impl Site {
     }
 
     /// Keeps the network namespace of one side of a network lane; the link is in the client's.
-    pub fn namespace(&self, side: Side) -> PathBuf {
-        self.root.join(if side == Side::Server { "server.net" } else { "client.net" })
+    pub fn namespace(&self, side: LaneSide) -> PathBuf {
+        self.root.join(if side == LaneSide::Server { "server.net" } else { "client.net" })
     }
 
     /// Where the server of a network lane has its file system mounted, if it needs one.
@@ -77,12 +77,12 @@ impl Site {
         self.fuse().join("disk")
     }
 
-    /// What the loop device of the mounted file system is attached to: the image, or what stands in front of it.
+    /// What the loop device of the mounted file system is attached to: the image, or what is in front of it.
     pub fn disk(&self, spec: &Spec) -> PathBuf {
         if spec.is_served() || spec.is_network() { self.export() } else { self.image() }
     }
 
-    /// What the programs that build and undo the lane are given as words of their own.
+    /// The paths that are whole arguments of the programs that build and undo the lane.
     pub fn worked_on(&self) -> [PathBuf; 6] {
         [self.image(), self.half_clone(), self.export(), self.fuse(), self.served(), self.mount()]
     }
@@ -92,7 +92,7 @@ impl Site {
         self.root.join("fail")
     }
 
-    /// A named pipe into which the server says what it does; nobody listens but a check.
+    /// A named pipe into which the server logs; only a check reads it.
     pub fn log(&self) -> PathBuf {
         self.root.join("log")
     }
@@ -100,12 +100,12 @@ impl Site {
     /// Where nbdkit listens, or the client of a network lane shows its device.
     ///
     /// # Errors
-    /// [`LaneError::Refused`] if no socket can have so long a name.
+    /// [`LaneError::Refused`] if the path is too long for a socket.
     pub fn socket(&self) -> Result<PathBuf, LaneError> {
         self.socket_named("nbd.sock", "")
     }
 
-    /// Where the iSCSI target is told what to do; it appends `.0`.
+    /// Where the iSCSI target takes commands; it appends `.0`.
     ///
     /// # Errors
     /// As [`Site::socket`].
@@ -113,7 +113,7 @@ impl Site {
         self.socket_named("tgtd.sock", ".0")
     }
 
-    /// Where the NFS client says how many operations of each kind there were.
+    /// Where the NFS client reports how many operations of each kind there were.
     ///
     /// # Errors
     /// As [`Site::socket`].
@@ -126,8 +126,8 @@ impl Site {
         match path.as_os_str().len() + appended.len() {
             0..=SOCKET_PATH_LIMIT => Ok(path),
             bytes => Err(LaneError::Refused(format!(
-                "the lane's socket {} has {bytes} bytes; {SOCKET_PATH_LIMIT} is the limit: set PLIMSOLL_HOME to a \
-                 shorter path",
+                "the path of the lane's socket {} has {bytes} bytes; at most {SOCKET_PATH_LIMIT} are possible: set \
+                 PLIMSOLL_HOME to a shorter path",
                 path.display()
             ))),
         }
@@ -137,27 +137,27 @@ impl Site {
     ///
     /// # Errors
     /// As [`Site::lock`]; [`LaneError::Io`].
-    pub fn create(&self) -> Result<Lock, LaneError> {
+    pub fn create(&self) -> Result<LaneLock, LaneError> {
         loop {
             match DirBuilder::new().mode(0o700).create(&self.root) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                    return Err(error).during("make the directory of the lane", &self.root);
+                    return Err(error).during("create the directory of the lane", &self.root);
                 }
                 _ => {}
             }
-            // None: a `down` has removed it in between.
+            // None: a `down` removed it in between.
             if let Some(lock) = self.lock()? {
                 return Ok(lock);
             }
         }
     }
 
-    /// Keeps others from changing the lane; `None` if it is not there.
+    /// Keeps others from changing the lane; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`LaneError::Environment`] while another Plimsoll works on it; [`LaneError::Io`] if it is no real
-    /// directory; [`LaneError::Host`] if others own it or can write to it or to what is above it.
-    pub fn lock(&self) -> Result<Option<Lock>, LaneError> {
+    /// [`LaneError::Environment`] while another Plimsoll works on it; [`LaneError::Io`] if it is not a real directory;
+    /// [`LaneError::Host`] if others own it, or can write to it or above it.
+    pub fn lock(&self) -> Result<Option<LaneLock>, LaneError> {
         let above = self.root.parent().unwrap_or(&self.root);
         owner::check_if_there(above)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -172,14 +172,14 @@ impl Site {
         }
         let locked = directory.metadata().during("look at", &self.root)?.ino();
         let there = fs::symlink_metadata(&self.root).is_ok_and(|facts| facts.ino() == locked);
-        let lock = Lock { directory };
+        let lock = LaneLock { directory };
         match there {
             true => Ok(owner::itself(&self.root).map(|()| Some(lock))?),
             false => Ok(None),
         }
     }
 
-    /// Removes the directory with all that is in it, the journal last. Nothing there is success.
+    /// Removes the directory with everything in it, the journal last. A missing directory is success.
     ///
     /// # Errors
     /// [`LaneError::Host`] if something is mounted below it.
@@ -199,8 +199,8 @@ impl Site {
         self.remove_empty()
     }
 
-    /// Removes the directory if nothing but a journal is in it: Plimsoll was killed before the first step, or just
-    /// before the end of [`Site::remove`]. Nothing there is success.
+    /// Removes the directory if there is nothing but a journal in it: Plimsoll was killed before the first step, or
+    /// just before the end of [`Site::remove`]. A missing directory is success.
     ///
     /// # Errors
     /// [`LaneError::Io`] if there is more.
@@ -217,14 +217,14 @@ fn missing_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-/// The right to change a lane, for as long as this lives. The kernel takes it back from a process that was killed.
+/// The right to change a lane, as long as this lives. The kernel takes it back from a killed process.
 #[derive(Debug)]
-pub struct Lock {
+pub struct LaneLock {
     directory: File,
 }
 
-/// A process that is being started has our files open for an instant, so that closing them would not be enough.
-impl Drop for Lock {
+/// A process that is being started has our files open for an instant, so closing them would not be enough.
+impl Drop for LaneLock {
     fn drop(&mut self) {
         let _ = flock(&self.directory, FlockOperation::Unlock);
     }

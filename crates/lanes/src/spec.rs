@@ -1,5 +1,5 @@
-//! What a lane is, as its name says it: `ext4,delay=2ms,options=noatime` or `iscsi,fs=xfs,delay=1ms`. Nothing is made
-//! or asked for here.
+//! What a lane is, according to its name: `ext4,delay=2ms,options=noatime` or `iscsi,fs=xfs,delay=1ms`. Nothing is
+//! created or asked of the machine here.
 
 use super::kind::Transport;
 use super::nfs_options::NfsOptions;
@@ -21,7 +21,7 @@ const MTU: std::ops::RangeInclusive<u32> = 576..=65_535;
 
 /// The file system of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileSystem {
     Root,
     Tmpfs,
     Overlay,
@@ -32,46 +32,54 @@ pub enum Kind {
     BtrfsNocow,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 8] =
-        [Kind::Root, Kind::Tmpfs, Kind::Overlay, Kind::Ext4, Kind::Xfs, Kind::Xfs16k, Kind::Btrfs, Kind::BtrfsNocow];
+impl FileSystem {
+    pub const ALL: [FileSystem; 8] = [
+        FileSystem::Root,
+        FileSystem::Tmpfs,
+        FileSystem::Overlay,
+        FileSystem::Ext4,
+        FileSystem::Xfs,
+        FileSystem::Xfs16k,
+        FileSystem::Btrfs,
+        FileSystem::BtrfsNocow,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Root => "root",
-            Kind::Tmpfs => "tmpfs",
-            Kind::Overlay => "overlay",
-            Kind::Ext4 => "ext4",
-            Kind::Xfs => "xfs",
-            Kind::Xfs16k => "xfs-16k",
-            Kind::Btrfs => "btrfs",
-            Kind::BtrfsNocow => "btrfs-nocow",
+            FileSystem::Root => "root",
+            FileSystem::Tmpfs => "tmpfs",
+            FileSystem::Overlay => "overlay",
+            FileSystem::Ext4 => "ext4",
+            FileSystem::Xfs => "xfs",
+            FileSystem::Xfs16k => "xfs-16k",
+            FileSystem::Btrfs => "btrfs",
+            FileSystem::BtrfsNocow => "btrfs-nocow",
         }
     }
 
     pub fn describe(self) -> &'static str {
         match self {
-            Kind::Root => "a directory of the file system that Plimsoll's home lies on",
-            Kind::Tmpfs => "memory",
-            Kind::Overlay => "overlayfs above the file system of the home",
-            Kind::Ext4 => "ext4 on an image file, loop device with direct I/O",
-            Kind::Xfs => "XFS likewise",
-            Kind::Xfs16k => "XFS with blocks of 16 KiB, the size of an InnoDB page",
-            Kind::Btrfs => "btrfs, copy on write",
-            Kind::BtrfsNocow => "btrfs that overwrites in place (chattr +C)",
+            FileSystem::Root => "a directory on the file system of Plimsoll's home",
+            FileSystem::Tmpfs => "memory",
+            FileSystem::Overlay => "overlayfs on top of the home's file system",
+            FileSystem::Ext4 => "ext4 on an image file, loop device with direct I/O",
+            FileSystem::Xfs => "XFS on an image file, loop device with direct I/O",
+            FileSystem::Xfs16k => "XFS with blocks of 16 KiB, the size of an InnoDB page",
+            FileSystem::Btrfs => "btrfs, copy on write",
+            FileSystem::BtrfsNocow => "btrfs that overwrites in place (chattr +C)",
         }
     }
 
-    /// Whether it lies on a block device.
+    /// Whether it is on a block device.
     fn needs_device(self) -> bool {
-        !matches!(self, Kind::Root | Kind::Tmpfs | Kind::Overlay)
+        !matches!(self, FileSystem::Root | FileSystem::Tmpfs | FileSystem::Overlay)
     }
 
     /// The smallest device that its mkfs accepts, bytes (xfsprogs 6.1 and btrfs-progs 6.2, rounded up).
     fn least_bytes(self) -> u64 {
         match self {
-            Kind::Xfs | Kind::Xfs16k => 320 << 20,
-            Kind::Btrfs | Kind::BtrfsNocow => 256 << 20,
+            FileSystem::Xfs | FileSystem::Xfs16k => 320 << 20,
+            FileSystem::Btrfs | FileSystem::BtrfsNocow => 256 << 20,
             _ => 128 << 20,
         }
     }
@@ -80,7 +88,7 @@ impl Kind {
 /// The cache in front of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cache {
-    /// Answers reads of what was read or written last, at most this many bytes; writes go through it.
+    /// Answers reads of what was last read or written, at most this many bytes; writes go through it.
     Bytes(u64),
     /// Swallows flushes, as a lying device does.
     Unsafe,
@@ -93,7 +101,7 @@ pub enum Nbd {
     Tcp { host: String, port: u16 },
 }
 
-/// Who decides in which order a device gets its requests (Linux, `Documentation/block/switching-sched.rst`).
+/// What decides the order in which a device gets its requests (Linux, `Documentation/block/switching-sched.rst`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
     None,
@@ -105,7 +113,7 @@ pub enum Scheduler {
 impl Scheduler {
     const ALL: [Scheduler; 4] = [Scheduler::None, Scheduler::MqDeadline, Scheduler::Bfq, Scheduler::Kyber];
 
-    /// As the kernel calls it.
+    /// The kernel's name for it.
     pub fn name(self) -> &'static str {
         match self {
             Scheduler::None => "none",
@@ -121,8 +129,8 @@ impl Scheduler {
 pub struct Spec {
     name: String,
     pub transport: Transport,
-    /// The file system that works with the device: the client's, or the server's of a transport that serves files.
-    pub kind: Kind,
+    /// The file system on the device: the client's, or the server's for a transport that serves files.
+    pub kind: FileSystem,
     /// Of mount(8).
     pub options: Vec<String>,
     /// Reads per second, and writes per second.
@@ -131,7 +139,7 @@ pub struct Spec {
     pub bandwidth: Option<u64>,
     /// Bytes of a logical sector.
     pub sector: Option<u64>,
-    /// Of each read and each write, whole milliseconds; on a network lane of each round trip, microseconds.
+    /// Delay of each read and each write, whole milliseconds; on a network lane of each round trip, microseconds.
     pub delay: Option<Duration>,
     /// The errno, in capitals, with which reads and writes fail while the trigger file exists.
     pub error: Option<String>,
@@ -153,7 +161,8 @@ impl Spec {
         let mut words = name.split(',');
         let first = words.next().unwrap_or_default();
         let (transport, kind) = begins(first).ok_or_else(|| {
-            let kinds = Kind::ALL.map(Kind::name).into_iter().chain(Transport::NETWORK.map(Transport::name));
+            let kinds =
+                FileSystem::ALL.map(FileSystem::name).into_iter().chain(Transport::NETWORK.map(Transport::name));
             let kinds = kinds.collect::<Vec<_>>().join(", ");
             refused(name, &format!("it begins with '{first}'; accepted is one of {kinds}, then modifiers after commas"))
         })?;
@@ -177,7 +186,7 @@ impl Spec {
         for word in words {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             if seen.contains(&key) {
-                return Err(refused(name, &format!("'{key}=' stands there twice")));
+                return Err(refused(name, &format!("'{key}=' is given twice")));
             }
             seen.push(key);
             spec.modify(key, value).map_err(|wrong| refused(name, &wrong))?;
@@ -196,7 +205,7 @@ impl Spec {
             "bandwidth" => {
                 self.bandwidth = Some(size(value, 4096).ok_or_else(|| wrong("a size per second, 4K or more"))?)
             }
-            "options" => self.options = mount_options(value).ok_or_else(|| wrong("options of mount joined by +"))?,
+            "options" => self.options = mount_options(value).ok_or_else(|| wrong("mount options joined by +"))?,
             "sector" => {
                 let sector = value.parse().ok().filter(|bytes| [512, 4096].contains(bytes));
                 self.sector = Some(sector.ok_or_else(|| wrong("sector=512 or sector=4096"))?);
@@ -220,7 +229,7 @@ impl Spec {
                 self.scheduler = Some(known.ok_or_else(|| wrong(&Scheduler::ALL.map(Scheduler::name).join(", ")))?);
             }
             "fs" => {
-                let kind = Kind::ALL.into_iter().find(|kind| kind.name() == value && kind.needs_device());
+                let kind = FileSystem::ALL.into_iter().find(|kind| kind.name() == value && kind.needs_device());
                 self.kind = kind.ok_or_else(|| wrong("a file system with a device, such as ext4, xfs or btrfs"))?;
             }
             "mtu" => {
@@ -229,7 +238,7 @@ impl Spec {
             }
             "export" if value == "fuse" => self.fuse_export = true,
             "export" => return Err(wrong("export=fuse")),
-            _ => return Err(format!("'{key}' is no modifier; accepted are {MODIFIERS}")),
+            _ => return Err(format!("'{key}' is not a modifier; accepted are {MODIFIERS}")),
         }
         Ok(())
     }
@@ -237,14 +246,14 @@ impl Spec {
     /// Refuses modifiers that the lane cannot have.
     fn suits(&self, keys: &[&str]) -> Result<(), String> {
         let fits = |key: &str| match (self.transport, self.kind) {
-            (Transport::Local, Kind::Root | Kind::Overlay) => ["iops", "bandwidth"].contains(&key),
-            (Transport::Local, Kind::Tmpfs) => key == "options",
+            (Transport::Local, FileSystem::Root | FileSystem::Overlay) => ["iops", "bandwidth"].contains(&key),
+            (Transport::Local, FileSystem::Tmpfs) => key == "options",
             (Transport::Local, _) => !["fs", "mtu", "export"].contains(&key),
             (transport, _) => transport.modifiers().contains(&key),
         };
         if let Some(key) = keys.iter().find(|key| !fits(key)) {
             return Err(match self.transport {
-                Transport::Local if self.has_device() => format!("'{key}=' goes with network lanes alone"),
+                Transport::Local if self.has_device() => format!("'{key}=' goes with network lanes only"),
                 Transport::Local => {
                     format!("'{key}=' does not go with {}, which has no device of its own", self.kind.name())
                 }
@@ -257,7 +266,7 @@ impl Spec {
         match self.transport {
             Transport::Local => Ok(()),
             _ if matches!(self.cache, Some(Cache::Bytes(_))) => {
-                Err("'cache=SIZE' goes with lanes without a network alone; accepted is cache=unsafe".to_owned())
+                Err("'cache=SIZE' goes only with lanes without a network; accepted is cache=unsafe".to_owned())
             }
             Transport::NfsFiles => NfsOptions::of(&self.options).map(drop),
             _ => Ok(()),
@@ -268,7 +277,7 @@ impl Spec {
         &self.name
     }
 
-    /// The name of its directory: a lane's name may hold slashes, but no percent sign.
+    /// The name of its directory: a lane's name may contain slashes, but no percent sign.
     pub fn directory_name(&self) -> String {
         self.name.replace('/', "%")
     }
@@ -286,24 +295,24 @@ impl Spec {
         self.transport != Transport::Local
     }
 
-    /// Whether the client's file system lies on a block device of its own.
+    /// Whether the client's file system is on a block device of its own.
     pub fn has_device(&self) -> bool {
         self.kind.needs_device() && !self.transport.serves_files()
     }
 
-    /// Whether it has an image that can be kept and put back: one that a loop device reads without a server between.
+    /// Whether it has an image that can be kept and restored: one that a loop device reads without a server between.
     pub fn has_image(&self) -> bool {
         !self.is_network() && self.has_device() && !self.is_served()
     }
 
-    /// Whether nbdkit and its filters stand between the image and the loop device of a lane without a network.
+    /// Whether nbdkit and its filters are between the image and the loop device of a lane without a network.
     pub fn is_served(&self) -> bool {
         let filtered = self.delay.is_some() || self.error.is_some() || self.cache.is_some() || self.nbd.is_some();
         !self.is_network() && filtered
     }
 
-    /// Whether times that are measured on it say anything. sshfs answers a write before the server has it, even one
-    /// with O_DIRECT, so that only syncs cost anything.
+    /// Whether latencies measured on it mean anything. sshfs acknowledges a write before the server has it, even one
+    /// with O_DIRECT, so only syncs cost anything.
     pub fn is_for_timing(&self) -> bool {
         self.transport != Transport::Sshfs
     }
@@ -311,22 +320,22 @@ impl Spec {
     /// The smallest disk that it can have, bytes.
     pub fn least_bytes(&self) -> u64 {
         match self.transport {
-            // A file system lies in a file of another, whose log and inodes need room, too.
+            // One file system is in a file of another, whose log and inodes need room too.
             Transport::NfsImage => self.kind.least_bytes() + (256 << 20),
             _ => self.kind.least_bytes(),
         }
     }
 }
 
-/// What the first word of a name says.
-fn begins(word: &str) -> Option<(Transport, Kind)> {
-    let local = Kind::ALL.into_iter().find(|kind| kind.name() == word).map(|kind| (Transport::Local, kind));
+/// The meaning of the first word of a name.
+fn begins(word: &str) -> Option<(Transport, FileSystem)> {
+    let local = FileSystem::ALL.into_iter().find(|kind| kind.name() == word).map(|kind| (Transport::Local, kind));
     let network = || Transport::NETWORK.into_iter().find(|transport| transport.name() == word);
-    local.or_else(|| Some((network()?, Kind::Xfs)))
+    local.or_else(|| Some((network()?, FileSystem::Xfs)))
 }
 
 fn refused(name: &str, why: &str) -> LaneError {
-    LaneError::Refused(format!("'{name}' is no lane: {why}"))
+    LaneError::Refused(format!("'{name}' is not a lane: {why}"))
 }
 
 fn size(text: &str, least: u64) -> Option<u64> {
@@ -341,7 +350,7 @@ fn delay(text: &str) -> Option<Duration> {
 }
 
 /// The link of a network lane sleeps, which takes a few microseconds longer than it should. With more than a second,
-/// the round trips of its start took longer than it is waited for.
+/// the round trips at its start would exceed the time that it is given.
 fn round_trip(text: &str) -> Option<Duration> {
     let accepted = Duration::from_micros(10)..=Duration::from_secs(1);
     quantity::duration(text).ok().filter(|delay| accepted.contains(delay))
@@ -363,13 +372,13 @@ fn nbd(text: &str) -> Option<Nbd> {
     fine.then(|| Some(Nbd::Tcp { host: host.to_owned(), port: port.parse().ok()? })).flatten()
 }
 
-/// Why a lane of this name must not be timed, if that is so.
+/// Why latencies of a lane of this name must not be measured, if that is so.
 pub fn not_for_timing(name: &str) -> Option<String> {
     let spec = Spec::parse(name).ok().filter(|spec| !spec.is_for_timing())?;
     Some(format!(
-        "the lane {} is for correctness only: sshfs answers a write before the storage server has it, even one with \
-         O_DIRECT, so that latencies of writes say nothing; use nfs-files to time files on a network, and \
-         `plimsoll lane check` to try this one",
+        "the lane {} is for correctness only: sshfs acknowledges a write before the storage server has it, even one \
+         with O_DIRECT, so latencies of writes mean nothing; use nfs-files to measure files over a network, and \
+         `plimsoll lane check` to check this one",
         spec.name()
     ))
 }
@@ -385,7 +394,7 @@ mod tests {
     #[test]
     fn a_name_is_a_description() {
         let spec = parsed("xfs-16k,iops=200,bandwidth=4M,delay=2ms,cache=64M,error=eio,sector=4096,options=noatime+ro");
-        assert_eq!(spec.kind, Kind::Xfs16k);
+        assert_eq!(spec.kind, FileSystem::Xfs16k);
         assert_eq!((spec.iops, spec.bandwidth, spec.sector), (Some(200), Some(4 << 20), Some(4096)));
         assert_eq!((spec.delay, spec.cache), (Some(Duration::from_millis(2)), Some(Cache::Bytes(64 << 20))));
         assert_eq!((spec.error.as_deref(), spec.options), (Some("EIO"), vec!["noatime".to_owned(), "ro".to_owned()]));
@@ -398,10 +407,10 @@ mod tests {
     #[test]
     fn a_network_lane_is_a_transport_and_a_file_system() {
         let spec = parsed("iscsi,fs=btrfs,delay=250us,mtu=9000,scheduler=kyber,cache=unsafe,export=fuse,iops=50");
-        assert_eq!((spec.transport, spec.kind, spec.mtu), (Transport::Iscsi, Kind::Btrfs, Some(9000)));
+        assert_eq!((spec.transport, spec.kind, spec.mtu), (Transport::Iscsi, FileSystem::Btrfs, Some(9000)));
         assert_eq!((spec.delay, spec.scheduler), (Some(Duration::from_micros(250)), Some(Scheduler::Kyber)));
         assert!(spec.fuse_export && spec.is_network() && spec.has_device() && !spec.has_image() && !spec.is_served());
-        assert_eq!((parsed("nbd").kind, parsed("ext4").transport), (Kind::Xfs, Transport::Local));
+        assert_eq!((parsed("nbd").kind, parsed("ext4").transport), (FileSystem::Xfs, Transport::Local));
         let files = parsed("nfs-files,options=noatime+actimeo=3");
         assert!(files.is_network() && !files.has_device() && files.is_for_timing());
         assert!(
@@ -411,7 +420,7 @@ mod tests {
 
     #[test]
     fn every_kind_is_a_lane_and_its_directory_is_one_name() {
-        for kind in Kind::ALL {
+        for kind in FileSystem::ALL {
             assert_eq!(parsed(kind.name()).kind, kind);
         }
         for transport in Transport::NETWORK {

@@ -1,13 +1,13 @@
-//! Limits on what a group of processes may do to a device: the block I/O controller of control groups.
+//! Limits what a group of processes may do to a device, by the block I/O controller of control groups.
 //!
 //! In version 1 it is `blkio` (Linux, `Documentation/admin-guide/cgroup-v1/blkio-controller.rst`), in version 2 `io`
 //! (`cgroup-v2.rst`). A flush counts as a write there. Version 1 limits what processes send to the device themselves;
-//! what the kernel writes back from the page cache later belongs to nobody's group, and is not limited.
+//! what the kernel later writes back from the page cache belongs to no group and is not limited.
 
 use super::mounts;
 use super::spec::Spec;
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use plimsoll_storage::place::fresh_name;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl Controller {
         }
     }
 
-    /// What is written into which file of a group: `device` is `major:minor`.
+    /// What to write into which file of a group; `device` is `major:minor`.
     fn limits(&self, device: &str, spec: &Spec) -> Vec<(&'static str, String)> {
         let limits = [("riops", spec.iops), ("wiops", spec.iops), ("rbps", spec.bandwidth), ("wbps", spec.bandwidth)];
         let set = limits.into_iter().filter_map(|(name, limit)| Some((name, limit?)));
@@ -74,7 +74,7 @@ fn has_io(list: &Path) -> bool {
     fs::read_to_string(list).is_ok_and(|text| text.split_whitespace().any(|word| word == "io"))
 }
 
-/// A group that is not made yet, of a name that no other lane, here or in a container, has had.
+/// A group that does not exist yet, with a name that no other lane, here or in a container, has had.
 ///
 /// # Errors
 /// [`LaneError::Environment`] if the kernel cannot throttle.
@@ -82,7 +82,7 @@ pub fn fresh_group() -> Result<PathBuf, LaneError> {
     Ok(Controller::find()?.root().join(format!("plimsoll-{}", fresh_name())))
 }
 
-/// The group whose children [`make`] will have to hand the controller to; `None` if they have it.
+/// The group whose children [`make`] will have to give the controller to; `None` if they have it.
 ///
 /// # Errors
 /// As [`fresh_group`].
@@ -93,7 +93,7 @@ pub fn to_hand_down() -> Result<Option<PathBuf>, LaneError> {
     })
 }
 
-/// Takes the controller back from the children of a group, unless one of them is limited: others rely on it by now.
+/// Takes the controller back from the children of a group, unless one of them is limited: then others rely on it.
 ///
 /// # Errors
 /// [`LaneError::Io`].
@@ -106,7 +106,7 @@ pub fn take_back(root: &Path) -> Result<(), LaneError> {
     write(&root.join(HANDED_DOWN), "-io")
 }
 
-/// Makes the group and sets its limits on a device, `major:minor`.
+/// Creates the group and sets its limits on a device, `major:minor`.
 ///
 /// # Errors
 /// [`LaneError::Io`].
@@ -115,11 +115,11 @@ pub fn make(group: &Path, device: &str, spec: &Spec) -> Result<(), LaneError> {
     if let Controller::V2(root) = &controller {
         write(&root.join(HANDED_DOWN), "+io")?;
     }
-    fs::create_dir(group).during("make the control group", group)?;
+    fs::create_dir(group).during("create the control group", group)?;
     controller.limits(device, spec).iter().try_for_each(|(file, text)| write(&group.join(file), text))
 }
 
-/// Puts this process into the group; what it starts from now on is in there too.
+/// Puts this process into the group; what it starts from now on belongs to it too.
 ///
 /// # Errors
 /// [`LaneError::Io`].
@@ -135,14 +135,14 @@ pub fn put(group: &Path, pid: u32) -> Result<(), LaneError> {
     write(&group.join("cgroup.procs"), &pid.to_string())
 }
 
-/// Removes the group; processes in it go back to the one above. No group is success.
+/// Removes the group; its processes move to the one above. No group is success.
 ///
 /// # Errors
 /// [`LaneError::Io`].
 pub fn remove(group: &Path) -> Result<(), LaneError> {
     let above = group.parent().unwrap_or(group).join("cgroup.procs");
     for pid in fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default().lines() {
-        // One that has ended meanwhile cannot be moved and need not be.
+        // A process that has ended meanwhile cannot be moved and need not be.
         let _ = fs::write(&above, pid);
     }
     match fs::remove_dir(group) {

@@ -1,6 +1,6 @@
 //! The system's own programs: where they are, which package has them, and how one is run.
 
-use super::spec::{Kind, Spec};
+use super::spec::{FileSystem, Spec};
 use crate::LaneError;
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
@@ -35,19 +35,19 @@ const PACKAGES: [(&str, &str); 24] = [
     ("sshfs", "sshfs"),
 ];
 
-/// Where plugins and programs that nobody types lie, below a directory of libraries.
+/// Where plugins and programs that nobody types are, below a library directory.
 const ELSEWHERE: [&str; 4] = ["qemu", "ganesha", "openssh", "ssh"];
 
 /// Those of them that do one thing and end.
 pub const BRIEF: [&str; 10] =
     ["cp", "mount", "umount", "losetup", "mkfs.ext4", "chattr", "mkfs.xfs", "mkfs.btrfs", "unshare", "nsenter"];
 
-/// What to type when these packages are missing.
+/// The command that installs these packages.
 pub fn install_line(packages: &[&str]) -> String {
     format!("apt-get install -y --no-install-recommends {}", packages.join(" "))
 }
 
-/// Packages that a lane needs and whose programs and plugins are not there, each once.
+/// Packages that a lane needs and whose programs and plugins are missing, without repetition.
 pub fn missing_for(spec: &Spec) -> Vec<&'static str> {
     let needed = needed(spec);
     let mut packages = Vec::new();
@@ -61,17 +61,17 @@ pub fn missing_for(spec: &Spec) -> Vec<&'static str> {
 
 fn needed(spec: &Spec) -> Vec<&'static str> {
     let mut programs = match spec.kind {
-        Kind::Root => vec![],
-        Kind::Tmpfs | Kind::Overlay => vec!["mount", "umount"],
+        FileSystem::Root => vec![],
+        FileSystem::Tmpfs | FileSystem::Overlay => vec!["mount", "umount"],
         _ => vec!["mount", "umount", "losetup"],
     };
     programs.extend(spec.transport.programs());
     match spec.kind {
-        Kind::Root | Kind::Tmpfs | Kind::Overlay => {}
-        Kind::Ext4 => programs.push("mkfs.ext4"),
-        Kind::Xfs | Kind::Xfs16k => programs.push("mkfs.xfs"),
-        Kind::Btrfs => programs.push("mkfs.btrfs"),
-        Kind::BtrfsNocow => programs.extend(["mkfs.btrfs", "chattr"]),
+        FileSystem::Root | FileSystem::Tmpfs | FileSystem::Overlay => {}
+        FileSystem::Ext4 => programs.push("mkfs.ext4"),
+        FileSystem::Xfs | FileSystem::Xfs16k => programs.push("mkfs.xfs"),
+        FileSystem::Btrfs => programs.push("mkfs.btrfs"),
+        FileSystem::BtrfsNocow => programs.extend(["mkfs.btrfs", "chattr"]),
     }
     if spec.is_served() {
         programs.extend(["nbdkit", "nbdfuse"]);
@@ -79,7 +79,7 @@ fn needed(spec: &Spec) -> Vec<&'static str> {
     programs
 }
 
-/// The first executable of this name in `PATH`, or a plugin or program that lies beside libraries.
+/// The first executable of this name in `PATH`, or a plugin or program beside libraries.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let directories = std::env::split_paths(&path).chain(beside_libraries());
@@ -93,16 +93,16 @@ fn beside_libraries() -> impl Iterator<Item = PathBuf> {
     libraries.into_iter().flat_map(|library| ELSEWHERE.map(|directory| Path::new(&library).join(directory)))
 }
 
-/// A command for one of [`PACKAGES`] that reads nothing and answers in English. Of our environment it has `PATH` alone:
-/// what is meant for Plimsoll, a password above all, is not for servers that run as root for days. It is in a process
-/// group of its own: Ctrl-C in the terminal is for Plimsoll, which then undoes what was done.
+/// A command for one of [`PACKAGES`] that reads nothing and answers in English. It gets only `PATH` from our
+/// environment: what is meant for Plimsoll, especially a password, is not for servers that run as root for days. It is
+/// in a process group of its own: Ctrl-C in the terminal is for Plimsoll, which then undoes what was done.
 ///
 /// # Errors
 /// [`LaneError::Environment`] if it is not installed.
 pub fn command(program: &str) -> Result<Command, LaneError> {
     let path = find(program).ok_or_else(|| {
         let package = PACKAGES.iter().find(|(known, _)| *known == program).map_or(program, |(_, package)| package);
-        LaneError::Environment(format!("{program} is not in PATH; install it: {}", install_line(&[package])))
+        LaneError::Environment(format!("{program} is not in PATH; to install it: {}", install_line(&[package])))
     })?;
     let mut command = Command::new(path);
     command.env_clear().env("LC_ALL", "C").stdin(Stdio::null()).process_group(0);
@@ -110,10 +110,10 @@ pub fn command(program: &str) -> Result<Command, LaneError> {
     Ok(command)
 }
 
-/// Runs a program to its end; what it wrote to its standard output.
+/// Runs a program to its end. Returns its standard output.
 ///
 /// # Errors
-/// [`LaneError::Environment`] with what it wrote to its standard error.
+/// [`LaneError::Environment`] with its standard error.
 pub fn run<A: AsRef<OsStr>>(program: &str, arguments: &[A]) -> Result<String, LaneError> {
     run_in(Path::new("/"), program, arguments)
 }
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn what_a_lane_needs_has_a_package() {
-        for kind in Kind::ALL {
+        for kind in FileSystem::ALL {
             for modifiers in ["", ",delay=2ms"] {
                 let Ok(spec) = Spec::parse(&format!("{}{modifiers}", kind.name())) else { continue };
                 for program in needed(&spec) {

@@ -1,5 +1,5 @@
-//! The file system against a real server, NFS-Ganesha, in namespaces of their own: ports are free, mounts and processes
-//! end with them, whatever happens.
+//! The file system against a real server, NFS-Ganesha, in namespaces of their own: all ports are free, and mounts and
+//! processes end with the namespaces, whatever happens.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use plimsoll_lanes::nfs::{NfsError, Options, serve};
+use plimsoll_lanes::nfs::{MountOptions, NfsError, serve};
 use plimsoll_testkit::servers::skip;
 
 const NFS: u16 = 2049;
@@ -448,7 +448,7 @@ fn run(program: &str, arguments: &[&str]) {
 
 /// The file system under test, mounted.
 struct Client {
-    options: Options,
+    options: MountOptions,
     serving: JoinHandle<Result<(), NfsError>>,
 }
 
@@ -457,7 +457,7 @@ impl Client {
         let at = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let mount = server.home.path().join("mount");
         fs::create_dir_all(&mount).unwrap();
-        let options = Options {
+        let options = MountOptions {
             nfs: at(port),
             mountd: at(MOUNTD),
             export: server.files.to_str().unwrap().to_owned(),

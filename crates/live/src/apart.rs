@@ -1,9 +1,9 @@
-//! Work on files, away from the thread that answers everybody.
+//! Work on files, away from the thread that answers requests.
 
 use crate::page::Refused;
 use tokio::task::spawn_blocking;
 
-/// Reads files on a thread of its own, so that nobody else waits for them.
+/// Reads files on a separate thread, so that nobody else waits for them.
 ///
 /// # Errors
 /// Those of `make`.
@@ -12,5 +12,5 @@ pub async fn apart<T: Send + 'static>(
 ) -> Result<T, Refused> {
     spawn_blocking(make)
         .await
-        .unwrap_or_else(|error| Err(Refused::failed(&format!("The page could not be made: {error}"))))
+        .unwrap_or_else(|error| Err(Refused::failed(&format!("The page could not be created: {error}"))))
 }

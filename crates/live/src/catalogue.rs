@@ -1,30 +1,31 @@
-//! The recordings of a home by their ids, and what their manifests say: nothing else is read for a list.
+//! The recordings of a home by their ids, and their manifests: nothing else is read for a list.
 
 use crate::page::Refused;
 use axum::http::StatusCode;
 use jiff::Timestamp;
+use plimsoll_plan::lab::Variant;
+use plimsoll_plan::{LabPlan, Plan};
 use plimsoll_record::manifest::folded;
 use plimsoll_record::read::{self, Entry, Listing};
 use plimsoll_record::{Manifest, RecordError};
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// A directory of recordings.
 #[derive(Clone, Debug)]
-pub struct Catalogue {
+pub struct RecordingCatalogue {
     recordings: PathBuf,
 }
 
-impl Catalogue {
-    pub fn new(recordings: PathBuf) -> Catalogue {
-        Catalogue { recordings }
+impl RecordingCatalogue {
+    pub fn new(recordings: PathBuf) -> RecordingCatalogue {
+        RecordingCatalogue { recordings }
     }
 
     pub fn directory(&self) -> &Path {
         &self.recordings
     }
 
-    /// Everything that is there, oldest first.
+    /// All recordings, oldest first.
     ///
     /// # Errors
     /// If the directory cannot be read.
@@ -32,10 +33,11 @@ impl Catalogue {
         read::list(&self.recordings).map_err(|error| Refused::failed(&error.to_string()))
     }
 
-    /// The recording whose directory is called `id`. An id is one name, no path; a symbolic link is no recording.
+    /// The recording whose directory is called `id`. An id is a single name, not a path; a symbolic link is not a
+    /// recording.
     ///
     /// # Errors
-    /// Not found, if there is none of that name; what is wrong with it, if it cannot be read.
+    /// Not found, if there is none of that name; otherwise why it cannot be read.
     pub fn entry(&self, id: &str) -> Result<Entry, Refused> {
         let unknown = || Refused::new(StatusCode::NOT_FOUND, &format!("There is no recording `{id}`."));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'+' | b'_');
@@ -54,9 +56,9 @@ impl Catalogue {
     }
 }
 
-/// What was to be measured, in a few words; as others wrote it.
+/// What was to be measured, in a few words; the text may be written by others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct What {
+pub struct RecordingTopic {
     /// A plan's title, or the name of the recording.
     pub title: String,
     /// `oltp_read_write, 2 variants`.
@@ -65,46 +67,37 @@ pub struct What {
     pub on: String,
 }
 
-impl What {
-    pub fn of(manifest: &Manifest) -> What {
-        let plan = &manifest.plan;
-        let title = text(&plan["title"]).unwrap_or(&manifest.name).to_owned();
-        let (work, on) = match (plan["variants"].as_array(), text(&plan["workload"])) {
-            (Some(variants), _) => of_lab(variants),
-            (None, Some(workload)) => {
-                let points = plan["points"].as_array().map_or(0, Vec::len);
-                (
-                    format!("{workload}, {}", counted(points, "load point")),
-                    text(&plan["target"]).unwrap_or_default().into(),
-                )
+impl RecordingTopic {
+    pub fn of(manifest: &Manifest) -> RecordingTopic {
+        let title = manifest.plan.lab().and_then(|plan| plan.title.as_ref()).unwrap_or(&manifest.name).clone();
+        let (work, on) = match &manifest.plan {
+            Plan::Lab(plan) => of_lab(plan),
+            Plan::Run(plan) | Plan::Quickstart(plan) => {
+                (format!("{}, {}", plan.workload, counted(plan.points.len(), "load point")), plan.target.clone())
             }
-            (None, None) => ("storage".to_owned(), text(&plan["directory"]).unwrap_or_default().to_owned()),
+            Plan::Storage(plan) => ("storage".to_owned(), plan.directory.display().to_string()),
         };
-        What { title, work, on }
+        RecordingTopic { title, work, on }
     }
 
-    /// Whether every word of a search is somewhere in what is shown of a recording.
+    /// Whether every word of a search occurs in what is shown of a recording.
     pub fn matches(&self, id: &str, query: &str) -> bool {
         let all = format!("{id} {} {} {}", self.title, self.work, self.on).to_lowercase();
-        // Names are found however they are spelt.
+        // Names are found in either spelling.
         let names = folded(&all);
         let has = |word: &str| all.contains(word) || word.is_ascii() && names.contains(&folded(word));
         query.to_lowercase().split_whitespace().all(has)
     }
 }
 
-fn of_lab(variants: &[Value]) -> (String, String) {
-    let kinds = variants.iter().filter_map(|variant| text(&variant["workload"]["kind"])).map(str::to_owned);
-    let server = |variant: &Value| match (text(&variant["target"]), text(&variant["build"])) {
-        (Some(url), _) => url.to_owned(),
-        (None, Some(build)) => format!("private:{build}"),
-        (None, None) => String::new(),
-    };
-    let work = format!("{}, {}", distinct(kinds), counted(variants.len(), "variant"));
-    (work, distinct(variants.iter().map(server)))
+fn of_lab(plan: &LabPlan) -> (String, String) {
+    let kinds = plan.variants.iter().map(|variant| variant.workload.kind.clone());
+    let server = |variant: &Variant| variant.target.clone().unwrap_or_else(|| format!("private:{}", variant.build));
+    let work = format!("{}, {}", distinct(kinds), counted(plan.variants.len(), "variant"));
+    (work, distinct(plan.variants.iter().map(server)))
 }
 
-/// Each once, in the order in which they first come.
+/// Without repetition, in the order of their first appearance.
 fn distinct(texts: impl Iterator<Item = String>) -> String {
     let mut each: Vec<String> = Vec::new();
     for text in texts {
@@ -113,10 +106,6 @@ fn distinct(texts: impl Iterator<Item = String>) -> String {
         }
     }
     each.join(", ")
-}
-
-fn text(value: &Value) -> Option<&str> {
-    value.as_str()
 }
 
 /// `1 variant`, `2 variants`.
@@ -132,32 +121,43 @@ pub fn moment(at: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_host::facts::HostFacts;
+    use plimsoll_model::LoadPoint;
+    use plimsoll_plan::{RunPlan, StoragePlan};
     use plimsoll_record::read::State;
-    use serde_json::json;
+    use plimsoll_testkit::simulated;
 
-    fn manifest(plan: Value) -> Manifest {
-        Manifest::new("pool", "0.1.0", Timestamp::UNIX_EPOCH, 1, plan, Value::Null)
+    fn manifest(plan: Plan) -> Manifest {
+        Manifest::new("pool", "0.1.0", Timestamp::UNIX_EPOCH, plan, HostFacts::default())
     }
 
     #[test]
     fn a_manifest_is_told_in_a_few_words() {
-        let variant = |target: Value| json!({ "build": "auto", "target": target, "workload": { "kind": "tpcc" } });
-        let lab = What::of(&manifest(
-            json!({ "title": "A pool", "variants": [variant(Value::Null), variant(json!("mysql://db/"))] }),
-        ));
+        let variant = |target: Option<&str>| Variant {
+            build: "auto".to_owned(),
+            target: target.map(str::to_owned),
+            ..simulated::variant("v", &[])
+        };
+        let pool = simulated::plan(1, 1, vec![variant(None), variant(Some("mysql://db/"))]);
+        let lab =
+            RecordingTopic::of(&manifest(Plan::Lab(Box::new(LabPlan { title: Some("A pool".to_owned()), ..pool }))));
         assert_eq!((lab.work.as_str(), lab.on.as_str()), ("tpcc, 2 variants", "private:auto, mysql://db/"));
-        let run = What::of(&manifest(json!({ "workload": "oltp_read_only", "target": "private", "points": [1, 2] })));
+        let points = [LoadPoint::closed(1), LoadPoint::closed(2)];
+        let read_only = RunPlan { workload: "oltp_read_only".to_owned(), ..simulated::run_plan(&points) };
+        let run = RecordingTopic::of(&manifest(Plan::Run(read_only)));
         assert_eq!((run.title.as_str(), run.work.as_str()), ("pool", "oltp_read_only, 2 load points"));
         assert!(run.matches("2026-pool", "OLTP-read_only") && !run.matches("2026-pool", "oltp-read-write"));
         assert!(lab.matches("2026-pool", "POOL tpcc") && !lab.matches("2026-pool", "pool nfs"));
-        assert_eq!(What::of(&manifest(Value::Null)).title, "pool");
+        assert_eq!(RecordingTopic::of(&manifest(Plan::Storage(StoragePlan::default()))).title, "pool");
     }
 
     #[test]
     fn an_id_is_one_name_and_no_link() {
         let home = tempfile::tempdir().unwrap();
-        let catalogue = Catalogue::new(home.path().join("recordings"));
-        let made = plimsoll_record::Recording::create(catalogue.directory(), manifest(json!({}))).unwrap();
+        let catalogue = RecordingCatalogue::new(home.path().join("recordings"));
+        let made =
+            plimsoll_record::Recording::create(catalogue.directory(), manifest(Plan::Run(simulated::run_plan(&[]))))
+                .unwrap();
         let id = made.directory().file_name().unwrap().to_str().unwrap().to_owned();
         assert_eq!(catalogue.entry(&id).unwrap().state(), State::Running);
         drop(made);

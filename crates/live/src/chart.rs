@@ -1,4 +1,4 @@
-//! Lines over the last minutes, drawn small: one panel with its unit, its latest values in words below it.
+//! Small charts of the last minutes: one panel with its unit, and the latest values as text below it.
 
 use crate::follow::Points;
 use plimsoll_report::format::{short, tick};
@@ -12,31 +12,31 @@ const LEFT: f64 = 52.0;
 const RIGHT: f64 = 18.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 24.0;
-/// Seconds without a value that break a line.
+/// A line is broken after this many seconds without a value.
 const GAP: f64 = 2.5;
 
-/// A line and what it is called; its class is a colour of the style sheet.
-pub struct Line<'a> {
+/// A line and its name; its class is a colour of the style sheet.
+pub struct LiveLine<'a> {
     pub name: &'a str,
     pub class: &'a str,
     pub points: &'a Points,
 }
 
 /// What is drawn.
-pub struct Panel<'a> {
+pub struct LivePanel<'a> {
     pub title: &'a str,
     pub unit: &'a str,
-    pub lines: &'a [Line<'a>],
-    /// Stretches that were measured; what lies between is shaded.
+    pub lines: &'a [LiveLine<'a>],
+    /// Stretches that were measured; the rest is shaded.
     pub measured: &'a Points,
     /// Both ends, seconds since the recording's start.
     pub from: f64,
     pub until: f64,
-    /// The least that the vertical axis reaches up to.
+    /// The vertical axis reaches at least up to this.
     pub at_least: f64,
 }
 
-impl Panel<'_> {
+impl LivePanel<'_> {
     /// The panel as a figure.
     pub fn markup(&self) -> String {
         format!(
@@ -53,7 +53,7 @@ impl Panel<'_> {
         let from = self.from;
         let across = Scale::linear((from, self.until.max(from + 30.0)), (LEFT, WIDTH - RIGHT));
         let drawn =
-            |line: &Line<'_>| line.points.iter().filter(|(at, _)| *at >= from).map(|(_, value)| *value).collect();
+            |line: &LiveLine<'_>| line.points.iter().filter(|(at, _)| *at >= from).map(|(_, value)| *value).collect();
         let values: Vec<f64> = self.lines.iter().flat_map(|line| -> Vec<f64> { drawn(line) }).collect();
         let highest = values.into_iter().fold(self.at_least, f64::max);
         let up = Scale::from_zero(highest, (HEIGHT - BOTTOM, TOP), 3);
@@ -85,7 +85,7 @@ impl Panel<'_> {
 
     /// The latest value of each line.
     fn latest(&self) -> String {
-        let of = |line: &Line<'_>| {
+        let of = |line: &LiveLine<'_>| {
             let value = line.points.back().map_or_else(|| "–".to_owned(), |(_, value)| short(*value));
             format!("<span class=\"key {}\">{}</span> <b>{value}</b>", line.class, escape(line.name))
         };
@@ -124,9 +124,9 @@ mod tests {
     fn a_line_breaks_where_nothing_was_measured() {
         let points = Points::from([(1.0, 5.0), (2.0, 6.0), (9.0, 7.0), (10.0, 8.0)]);
         assert_eq!(stretches(&points, 0.0).len(), 2);
-        let line = Line { name: "all", class: "s1", points: &points };
+        let line = LiveLine { name: "all", class: "s1", points: &points };
         let measured = Points::from([(2.0, 9.0)]);
-        let panel = Panel {
+        let panel = LivePanel {
             title: "T",
             unit: "per second",
             lines: &[line],

@@ -1,6 +1,6 @@
-//! `/compare`: two recordings, or two variants, set against each other; and the form that picks them.
+//! `/compare`: compares two recordings, or two variants; and the form to pick them.
 
-use crate::catalogue::{Catalogue, What, moment};
+use crate::catalogue::{RecordingCatalogue, RecordingTopic, moment};
 use crate::documents::generated;
 use crate::page::{Page, Refused};
 use axum::http::StatusCode;
@@ -20,13 +20,14 @@ struct Side {
 /// The page for `a=ID[:VARIANT]&b=ID[:VARIANT]`, or for `pick=ID` twice as the list of recordings sends it.
 ///
 /// # Errors
-/// If those are not two, or not known. What cannot be compared is said on the page, with the form to choose again.
-pub fn page(catalogue: &Catalogue, asked: &[(String, String)]) -> Result<Page, Refused> {
+/// If there are not two, or they are unknown. If they cannot be compared, the page says so and has the form to choose
+/// again.
+pub fn page(catalogue: &RecordingCatalogue, asked: &[(String, String)]) -> Result<Page, Refused> {
     let (a, b) = sides(catalogue, asked)?;
     let body = match compare(catalogue.directory(), &a.text(), &b.text(), None) {
         Ok(compared) => format!("{}{}", form(&a, &b), render::fragment(&document(&compared))),
         Err(error) => format!(
-            "<main>\n<h1>Not to be compared as they are</h1>\n<p class=\"refused\">{}</p>\n{}</main>\n",
+            "<main>\n<h1>These cannot be compared</h1>\n<p class=\"refused\">{}</p>\n{}</main>\n",
             escape(&error.to_string()),
             form(&a, &b)
         ),
@@ -41,7 +42,7 @@ fn document(compared: &Compared) -> Document {
     }
 }
 
-fn sides(catalogue: &Catalogue, asked: &[(String, String)]) -> Result<(Side, Side), Refused> {
+fn sides(catalogue: &RecordingCatalogue, asked: &[(String, String)]) -> Result<(Side, Side), Refused> {
     let of = |wanted: &str| -> Vec<&str> {
         asked
             .iter()
@@ -51,7 +52,7 @@ fn sides(catalogue: &Catalogue, asked: &[(String, String)]) -> Result<(Side, Sid
     };
     match (&of("a")[..], &of("b")[..], &of("pick")[..]) {
         ([a], [b], _) => Ok((Side::of(catalogue, a)?, Side::of(catalogue, b)?)),
-        // The list has the latest first; what came first is what is compared with.
+        // The list has the latest first; the earlier one is the base of the comparison.
         (_, _, [later, earlier]) => Ok((Side::of(catalogue, earlier)?, Side::of(catalogue, later)?)),
         (_, _, picked) => {
             let why = format!(
@@ -68,26 +69,26 @@ fn sides(catalogue: &Catalogue, asked: &[(String, String)]) -> Result<(Side, Sid
 }
 
 impl Side {
-    fn of(catalogue: &Catalogue, text: &str) -> Result<Side, Refused> {
+    fn of(catalogue: &RecordingCatalogue, text: &str) -> Result<Side, Refused> {
         let (id, variant) = text.split_once(':').map_or((text, None), |(id, variant)| (id, Some(variant)));
         if variant.is_some_and(|variant| !is_name(variant)) {
-            return Err(Refused::new(StatusCode::BAD_REQUEST, &format!("`{text}` names no variant.")));
+            return Err(Refused::new(StatusCode::BAD_REQUEST, &format!("`{text}` does not name a variant.")));
         }
         Ok(Side { entry: catalogue.entry(id)?, variant: variant.map(str::to_owned) })
     }
 
-    /// As `plimsoll compare` takes it. An id is known to be of a recording by now, a variant to be a name: neither is a
-    /// path or a list.
+    /// In the form of `plimsoll compare`. By now, the id is known to be a recording's and the variant to be a name:
+    /// neither is a path or a list.
     fn text(&self) -> String {
         let variant = self.variant.as_ref().map_or(String::new(), |variant| format!(":{variant}"));
         self.entry.id() + &variant
     }
 
-    /// What else this side could be: the variants of its recording, or the recording alone where it has no several.
+    /// The choices for this side: the variants of its recording, or only the recording if it does not have several.
     fn choices(&self) -> Vec<(String, String)> {
-        let (id, what) = (self.entry.id(), What::of(&self.entry.manifest));
-        let variants = self.entry.manifest.plan["variants"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let names: Vec<&str> = variants.iter().filter_map(|variant| variant["name"].as_str()).collect();
+        let (id, what) = (self.entry.id(), RecordingTopic::of(&self.entry.manifest));
+        let variants = self.entry.manifest.plan.lab().map_or(&[][..], |plan| &plan.variants);
+        let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
         let when = moment(self.entry.manifest.started);
         match names.as_slice() {
             [] | [_] => vec![(id, format!("{}, {when}", what.title))],
@@ -98,7 +99,7 @@ impl Side {
     }
 }
 
-/// Two lists to choose the sides from. Where variants are to be chosen first, those that come first are proposed.
+/// Two lists to choose the sides from. If no variants are chosen yet, the first ones are preselected.
 fn form(a: &Side, b: &Side) -> String {
     let (of_a, of_b) = (a.choices(), b.choices());
     let same = of_a == of_b;

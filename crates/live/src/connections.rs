@@ -1,4 +1,4 @@
-//! Who is connected: so many at a time, and nobody who asks for nothing.
+//! Connections: a limited number at a time, and none that stays idle.
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -10,27 +10,27 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
-/// Connections at a time; who comes later waits for a place.
+/// The most connections at a time; later ones wait.
 const MOST: usize = 128;
-/// Within so long a request has to be asked, and the next one on the same connection.
+/// How long a connection may take to send a request, or the next one.
 const ASKED_WITHIN: Duration = Duration::from_secs(5);
-/// A viewer that takes nothing for so long is dropped, milliseconds (tcp(7), TCP_USER_TIMEOUT).
+/// A viewer that takes no data for this long is dropped, milliseconds (tcp(7), TCP_USER_TIMEOUT).
 const STALLED_MS: u32 = 30_000;
-/// Where the system has no file descriptors left, some may be free again after this.
+/// If the system has no file descriptors left, some may be free again after this.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Answers everybody who connects, for ever.
+/// Answers all connections, for ever.
 pub async fn answer(listener: TcpListener, pages: Router) {
     let places = Arc::new(Semaphore::new(MOST));
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(ASKED_WITHIN);
-    // Nobody closes the places.
+    // The semaphore is never closed.
     while let Ok(place) = places.clone().acquire_owned().await {
         let connection = next(&listener).await;
         let pages = TowerToHyperService::new(pages.clone());
         let answered = http.serve_connection(TokioIo::new(connection), pages);
         tokio::spawn(async move {
-            // Who is gone need not be told.
+            // A viewer that is gone needs no answer.
             let _ = answered.await;
             drop(place);
         });
@@ -43,7 +43,7 @@ async fn next(listener: &TcpListener) -> TcpStream {
             sleep(BREATH).await;
             continue;
         };
-        // Where the system does not know these, it only takes longer to notice.
+        // If the system does not know these options, it only takes longer to notice.
         let _ = rustix::net::sockopt::set_tcp_user_timeout(&connection, STALLED_MS);
         let _ = connection.set_nodelay(true);
         return connection;

@@ -1,9 +1,9 @@
-//! Reports, made when they are asked for, one at a time, and kept while their recording stays as it is.
+//! Reports: made on request, one at a time, and kept while their recording does not change.
 
 use crate::apart::apart;
 use crate::page::Refused;
 use jiff::Timestamp;
-use plimsoll_analysis::{AnalysisError, Parameters, recorded};
+use plimsoll_analysis::{AnalysisError, ParametersOf, recorded};
 use plimsoll_record::read::{self, Entry};
 use plimsoll_report::document::Document;
 use std::collections::VecDeque;
@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Mutex;
 
-/// So many reports are kept.
+/// The most reports that are kept.
 const KEPT: usize = 4;
-/// The report of a recording that grows is shown for so long, whoever asks.
+/// How long the report of a growing recording is reused.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// What a report was made of. A recording that is over changes only with its manifest: when it is gone on with.
+/// What a report was made from. A finished recording changes only with its manifest: when its lab is resumed.
 #[derive(Debug, PartialEq, Eq)]
 struct Key {
     id: String,
@@ -32,24 +32,24 @@ struct Kept {
     document: Arc<Document>,
 }
 
-/// The reports that were made last.
+/// The most recent reports.
 #[derive(Clone, Debug)]
 pub struct Documents {
-    parameters_of: Parameters,
+    parameters_of: ParametersOf,
     kept: Arc<Mutex<VecDeque<Kept>>>,
 }
 
 impl Documents {
-    /// `parameters_of` tells what a workload lets one choose.
-    pub fn new(parameters_of: Parameters) -> Documents {
+    /// `parameters_of` returns the parameters of a workload.
+    pub fn new(parameters_of: ParametersOf) -> Documents {
         Documents { parameters_of, kept: Arc::default() }
     }
 
     /// The report of a recording. Others wait meanwhile, without a thread: a report takes a core that a measurement may
-    /// need, and other pages the threads. It is made to its end even if nobody waits for it any more.
+    /// need, and other pages need the threads. It is completed even if nobody waits for it any more.
     ///
     /// # Errors
-    /// What is wrong with the recording.
+    /// Why the recording cannot be reported.
     pub async fn of(&self, entry: Entry) -> Result<Arc<Document>, Refused> {
         let (mut kept, parameters_of) = (self.kept.clone().lock_owned().await, self.parameters_of);
         apart(move || {
@@ -82,7 +82,7 @@ impl Kept {
     }
 }
 
-fn make(entry: &Entry, parameters_of: Parameters) -> Result<Document, AnalysisError> {
+fn make(entry: &Entry, parameters_of: ParametersOf) -> Result<Document, AnalysisError> {
     let view = read::open(&entry.directory)?;
     Ok(plimsoll_report::document(&recorded(&view, &generated(), parameters_of)?))
 }

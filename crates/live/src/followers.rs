@@ -1,13 +1,13 @@
-//! One follower of each recording that somebody watches, shared by all of them.
+//! One follower for each watched recording, shared by all its viewers.
 //!
-//! Viewers are handed the latest state and nothing else: one that does not read holds that one state, however long it
-//! stalls, and neither the others nor the recording ever wait for it.
+//! Viewers only get the latest state: one that does not read keeps that one state, however long it stalls, and neither
+//! the others nor the recording ever wait for it.
 
 use crate::apart::apart;
 use crate::follow::Follower;
 use crate::live;
 use crate::page::Refused;
-use crate::shown::{Shown, Watched};
+use crate::shown::{ShownState, Watched};
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use plimsoll_record::read::Entry;
@@ -18,19 +18,20 @@ use tokio::sync::watch;
 
 /// A recording gains a line a second.
 const LOOK: Duration = Duration::from_secs(1);
-/// Looks after the last viewer went, so that a page that loads itself again finds its follower still there.
+/// How many looks continue after the last viewer has left, so that a page that reloads itself finds its follower still
+/// there.
 const LINGERING: u32 = 20;
-/// Recordings that are followed at a time.
+/// The most recordings that are followed at a time.
 const MOST: usize = 8;
 
-/// All followers that look.
+/// All active followers.
 #[derive(Clone, Debug, Default)]
 pub struct Followers {
     by_id: Arc<Mutex<HashMap<String, Watched>>>,
 }
 
 impl Followers {
-    /// What there is to watch of a recording; the first who asks begins to follow it.
+    /// The state to watch of a recording; the first request begins to follow it.
     ///
     /// # Errors
     /// If too many recordings are followed already, or the recording cannot be followed.
@@ -42,7 +43,7 @@ impl Followers {
         }
     }
 
-    /// What a follower shows, before its first look nothing.
+    /// What a follower shows; nothing before its first look.
     fn follower(&self, entry: Entry) -> Result<Watched, Refused> {
         let id = entry.id();
         let mut by_id = self.by_id.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,8 +62,8 @@ impl Followers {
     }
 }
 
-/// Looks once a second until the recording is over or nobody has watched for a while.
-async fn follow(mut follower: Follower, sender: watch::Sender<Arc<Shown>>) {
+/// Looks once a second until the recording has ended or nobody has watched for a while.
+async fn follow(mut follower: Follower, sender: watch::Sender<Arc<ShownState>>) {
     let mut alone = 0;
     while alone < LINGERING {
         let Ok((again, shown)) = look(follower).await else { return };
@@ -72,14 +73,14 @@ async fn follow(mut follower: Follower, sender: watch::Sender<Arc<Shown>>) {
         if over {
             return;
         }
-        // One receiver is that of the map.
+        // One receiver belongs to the map.
         alone = if sender.receiver_count() > 1 { 0 } else { alone + 1 };
         tokio::time::sleep(LOOK).await;
     }
 }
 
-/// Files may be slow: nobody else waits for them.
-async fn look(mut follower: Follower) -> Result<(Follower, Arc<Shown>), Refused> {
+/// Files may be slow, so nobody else waits for them.
+async fn look(mut follower: Follower) -> Result<(Follower, Arc<ShownState>), Refused> {
     apart(move || {
         follower.look();
         let shown = Arc::new(live::shown(&follower, Timestamp::now()));

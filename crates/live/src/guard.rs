@@ -1,8 +1,8 @@
-//! Who may ask: everything that is refused is refused here, before a page is thought of.
+//! Decides who may ask: every refusal happens here, before any page is made.
 //!
-//! A page of another site can make a browser send requests here, and its name can be made to mean this machine's
-//! address. So a request must name this machine itself (`Host`), and a browser must not say that another site began it
-//! (`Origin`, `Sec-Fetch-Site`; W3C, Fetch Metadata Request Headers).
+//! A page of another site can make a browser send requests here, and the site's name can be made to resolve to this
+//! machine's address. So a request must name this machine itself (`Host`), and the browser must not say that another
+//! site initiated it (`Origin`, `Sec-Fetch-Site`; W3C, Fetch Metadata Request Headers).
 
 use crate::token::Token;
 use axum::extract::{Request, State};
@@ -14,8 +14,8 @@ use axum::response::{IntoResponse, Response};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-/// Everything that a page uses comes from here, and nobody frames it. Figures carry no styles of their own; what the
-/// script of the charts sets are properties of styles, which the policy lets through.
+/// Everything that a page uses comes from here, and nobody may frame it. Figures have no styles of their own; the
+/// script of the charts sets style properties, which the policy allows.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -28,18 +28,18 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// What requests are held against.
+/// What requests are checked against.
 pub struct Guard {
-    /// The address that is listened on; an unspecified one means all of the machine's.
+    /// The address that the dashboard listens on; an unspecified one means all of the machine's.
     pub listen: IpAddr,
-    /// Wanted of every request: other users of this machine reach its loopback, too.
+    /// Required in every request: other users of this machine can reach its loopback too.
     pub token: Token,
 }
 
 /// A request that is not answered with a page, and why.
 struct Refusal(StatusCode, &'static str);
 
-/// Refuses a request or passes it on; every answer gets the headers that keep a page to itself.
+/// Refuses a request or passes it on; every answer gets the headers that isolate a page.
 pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let mut response = match guard.refusal(&request) {
         Some(Refusal(status, why)) => (status, format!("{why}\n")).into_response(),
@@ -69,7 +69,7 @@ impl Guard {
             return Some(Refusal(StatusCode::METHOD_NOT_ALLOWED, "the dashboard only reads: use GET"));
         }
         let Some(host) = self.host(request) else {
-            let why = "this is not the host that was asked for; open the dashboard by its address, as it was printed";
+            let why = "the request names another host; open the dashboard by the address that was printed";
             return Some(Refusal(StatusCode::MISDIRECTED_REQUEST, why));
         };
         if is_of_another_site(headers, &host) {
@@ -80,18 +80,18 @@ impl Guard {
         if known || given(request).is_some_and(|given| self.token.is(given)) {
             return None;
         }
-        let why = "a token is wanted here; open the link that `plimsoll serve` printed, which has it, or send it as \
+        let why = "a token is required; open the link that `plimsoll serve` printed, which contains it, or send it as \
                    `Authorization: Bearer TOKEN`";
         Some(Refusal(StatusCode::UNAUTHORIZED, why))
     }
 
-    /// The cookie for a browser that came with the token in the address, where others could read it.
+    /// The cookie for a browser that sent the token in the address, where others could read it.
     fn token_to_keep(&self, request: &Request) -> Option<String> {
         given(request).filter(|given| self.token.is(given)).map(|_| self.token.cookie())
     }
 
-    /// The host that was asked for, if it means this machine: a name of the loopback, or an address that is listened
-    /// on. The name of another machine is never taken, since whoever owns a name can make it mean this address.
+    /// The requested host, if it means this machine: a name of the loopback, or an address that the dashboard listens
+    /// on. No other name is accepted, because the owner of a name can make it resolve to this address.
     fn host(&self, request: &Request) -> Option<Authority> {
         let mut hosts = request.headers().get_all(header::HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return None };
@@ -117,7 +117,7 @@ fn authority(text: &str) -> Option<Authority> {
     text.parse().ok().filter(|_| !text.contains('@'))
 }
 
-/// Whether a browser says that another site, or a page of no site, began this request.
+/// Whether a browser says that another site, or a page of no site, initiated this request.
 fn is_of_another_site(headers: &HeaderMap, host: &Authority) -> bool {
     let fetched = text(headers, &HeaderName::from_static("sec-fetch-site"));
     if fetched.is_some_and(|site| !matches!(site, "same-origin" | "none")) {

@@ -1,6 +1,6 @@
-//! `/`: all recordings, the latest first, those that run now on top.
+//! `/`: all recordings, the latest first, with the running ones on top.
 
-use crate::catalogue::{What, counted, moment};
+use crate::catalogue::{RecordingTopic, counted, moment};
 use crate::page::Page;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::LabSummary;
@@ -13,28 +13,28 @@ use plimsoll_report::{answer, io};
 use serde::Deserialize;
 use std::path::Path;
 
-/// So many recordings are on a page.
+/// Recordings per page.
 const ON_A_PAGE: usize = 50;
 
 /// What the form asks for.
 #[derive(Debug, Default, Deserialize)]
-pub struct Asked {
+pub struct HistoryQuery {
     #[serde(default)]
     q: String,
     /// From 1.
     page: Option<usize>,
 }
 
-/// A recording that was found, with what its manifest says.
+/// A recording and what its manifest says.
 struct Row<'l> {
     entry: &'l Entry,
     id: String,
-    what: What,
+    what: RecordingTopic,
     state: State,
 }
 
-/// The recordings that match what is asked for, a page of them; what runs is shown whatever is asked for.
-pub fn page(listing: &Listing, asked: &Asked) -> Page {
+/// One page of the recordings that match the search; the running ones are always shown.
+pub fn page(listing: &Listing, asked: &HistoryQuery) -> Page {
     let rows: Vec<Row<'_>> = listing.recordings.iter().rev().map(Row::of).collect();
     let (running, ended): (Vec<&Row<'_>>, Vec<&Row<'_>>) = rows.iter().partition(|row| row.state == State::Running);
     let found: Vec<&Row<'_>> = ended.into_iter().filter(|row| row.what.matches(&row.id, &asked.q)).collect();
@@ -58,7 +58,7 @@ pub fn page(listing: &Listing, asked: &Asked) -> Page {
 
 impl Row<'_> {
     fn of(entry: &Entry) -> Row<'_> {
-        Row { entry, id: entry.id(), what: What::of(&entry.manifest), state: entry.state() }
+        Row { entry, id: entry.id(), what: RecordingTopic::of(&entry.manifest), state: entry.state() }
     }
 
     fn markup(&self) -> String {
@@ -113,7 +113,7 @@ fn search(query: &str) -> String {
 fn how_many(found: usize, query: &str, none_at_all: bool) -> String {
     let text = match (found, query.trim().is_empty()) {
         _ if none_at_all => {
-            "Nothing was recorded yet: <code>plimsoll quickstart</code> makes a first recording.".to_owned()
+            "Nothing has been recorded yet. <code>plimsoll quickstart</code> makes a first recording.".to_owned()
         }
         (found, true) => format!("{}.", counted(found, "recording")),
         (found, false) => format!("{} of “{}”. <a href=\"/\">Show all</a>", counted(found, "recording"), escape(query)),
@@ -156,7 +156,7 @@ fn unreadable(listing: &Listing) -> String {
     }
 }
 
-/// The answer of a recording that has one, in one sentence.
+/// The answer of a recording in one sentence, if it has one.
 fn found(directory: &Path) -> Option<String> {
     if let Ok(lab) = read_json::<LabSummary>(&directory.join("lab.json")) {
         return Some(first_sentence(&lab.headline));

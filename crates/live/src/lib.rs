@@ -1,10 +1,10 @@
-//! The dashboard: what `plimsoll serve` shows. It reads recordings as they lie on disk, those that grow among them, and
-//! has no other channel to whatever writes them; it writes nothing.
+//! The dashboard: what `plimsoll serve` shows. It reads recordings from disk, including growing ones, and has no other
+//! channel to the processes that write them; it writes nothing.
 //!
 //! Begin with [`server`], which lists the pages; [`connections`] and [`guard`] say who may ask for them. [`history`],
-//! [`recording`] and [`comparison`] are pages that are made when they are asked for, [`apart`] from the thread that
-//! answers everybody. [`follow`] tails a recording that grows; [`followers`] shares one follower among all who watch,
-//! and [`live`] shows what it finds.
+//! [`recording`] and [`comparison`] are pages that are made on request, [`apart`] from the thread that answers
+//! requests. [`follow`] tails a growing recording; [`followers`] shares one follower among all viewers, and [`live`]
+//! shows its findings.
 
 mod apart;
 mod catalogue;

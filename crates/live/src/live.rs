@@ -1,15 +1,16 @@
-//! `/live/ID`: a recording that grows. Without a script the page shows how it stands and loads itself again; with one
+//! `/live/ID`: a growing recording. Without a script, the page shows the current state and reloads itself; with one,
 //! its parts are replaced as they are pushed.
 
 use crate::catalogue::counted;
-use crate::chart::{Line, Panel};
-use crate::follow::{Follower, Measured, PhaseNow, Turn};
+use crate::chart::{LiveLine, LivePanel};
+use crate::follow::{AgendaTrial, Follower, MeasuredTrial, PhaseNow};
 use crate::page::Page;
-use crate::shown::{Shown, Watched};
+use crate::shown::{ShownState, Watched};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
-use plimsoll_report::format::{self, NOTHING, duration, number, short};
+use plimsoll_model::LoadPoint;
+use plimsoll_report::format::{NOTHING, duration, number, short};
 use plimsoll_report::text::escape;
 use serde_json::{Map, Value};
 use std::convert::Infallible;
@@ -17,13 +18,13 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::WatchStream;
 
-/// Seconds between two looks of a page without a script.
+/// Seconds between two reloads of a page without a script.
 const REFRESH: u32 = 5;
-/// So many of the next trials are named.
+/// How many of the next trials are named.
 const NAMED: usize = 5;
 
-/// The page with everything on it.
-pub fn page(id: &str, shown: &Shown) -> Page {
+/// The complete page.
+pub fn page(id: &str, shown: &ShownState) -> Page {
     let parts: String =
         shown.parts.iter().map(|(part, markup)| format!("<div id=\"{part}\">\n{markup}</div>\n")).collect();
     let id = escape(id);
@@ -35,8 +36,8 @@ pub fn page(id: &str, shown: &Shown) -> Page {
     Page { title: shown.title.clone(), body, refresh: (!shown.over).then_some(REFRESH), ..Page::default() }
 }
 
-/// The parts as they change, as long as somebody reads them; whoever reads slowly skips states. `place` is given back
-/// with the stream.
+/// The parts as they change, as long as somebody reads them; slow readers skip states. `place` is released with the
+/// stream.
 pub fn events(watched: Watched, place: OwnedSemaphorePermit) -> Response {
     let stream = WatchStream::new(watched).map(move |shown| {
         let _held = &place;
@@ -48,8 +49,8 @@ pub fn events(watched: Watched, place: OwnedSemaphorePermit) -> Response {
     Sse::new(stream).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// How a recording stands at `now`.
-pub fn shown(follower: &Follower, now: Timestamp) -> Shown {
+/// The state of a recording at `now`.
+pub fn shown(follower: &Follower, now: Timestamp) -> ShownState {
     let parts = vec![
         ("state", state(follower, now)),
         ("charts", charts(follower)),
@@ -57,7 +58,7 @@ pub fn shown(follower: &Follower, now: Timestamp) -> Shown {
         ("next", next(follower)),
         ("troubles", troubles(follower)),
     ];
-    Shown { title: follower.what.title.clone(), parts, over: follower.is_over() }
+    ShownState { title: follower.what.title.clone(), parts, over: follower.is_over() }
 }
 
 /// Phase, trial and time left.
@@ -119,10 +120,10 @@ fn progress(follower: &Follower) -> String {
 
 fn charts(follower: &Follower) -> String {
     let series = &follower.series;
-    let line = |name, class, points| Line { name, class, points };
+    let line = |name, class, points| LiveLine { name, class, points };
     let panel = |title, unit, lines, at_least| {
         let (measured, from, until) = (&series.measured, series.from(), series.until);
-        Panel { title, unit, lines, measured, from, until, at_least }.markup()
+        LivePanel { title, unit, lines, measured, from, until, at_least }.markup()
     };
     let unit = follower.unit();
     let latency = [line("median", "s1", &series.median), line("99th percentile", "s2", &series.p99)];
@@ -131,12 +132,12 @@ fn charts(follower: &Follower) -> String {
         line("server", "s2", &series.server),
         line("load generator", "s3", &series.client),
     ];
-    let of = follower.cpus().map_or_else(|| "CPUs busy".to_owned(), |cpus| format!("CPUs busy, of {cpus}"));
+    let of = format!("CPUs busy, of {}", follower.cpus());
     [
         panel("Throughput", unit, &[line("last second", "s1", &series.throughput)], 1.0),
         panel("Latency", "ms", &latency, 0.1),
-        panel("CPU", &of, &cpus, follower.cpus().unwrap_or(1) as f64),
-        "<p class=\"remark\">Seconds since the recording began. Shaded is what is not measured: warm-up, pauses.</p>\n"
+        panel("CPU", &of, &cpus, follower.cpus().max(1) as f64),
+        "<p class=\"remark\">Seconds since the recording began. Shaded areas are not measured: warm-up, pauses.</p>\n"
             .to_owned(),
     ]
     .concat()
@@ -145,21 +146,21 @@ fn charts(follower: &Follower) -> String {
 /// A row for each variant and load point, in the order in which they were first run.
 fn results(follower: &Follower) -> String {
     let measured = follower.measured();
-    let mut rows: Vec<(&str, &str, Vec<&Measured>)> = Vec::new();
+    let mut rows: Vec<(&str, &str, Vec<&MeasuredTrial>)> = Vec::new();
     for trial in &measured {
         match rows.iter_mut().find(|(variant, point, _)| (*variant, *point) == (&trial.variant, &trial.point)) {
             Some((_, _, trials)) => trials.push(trial),
             None => rows.push((&trial.variant, &trial.point, vec![trial])),
         }
     }
-    let cells = |trials: &[&Measured], value: fn(&Measured) -> Option<f64>| -> String {
+    let cells = |trials: &[&MeasuredTrial], value: fn(&MeasuredTrial) -> Option<f64>| -> String {
         let each = trials.iter().map(|trial| match (&trial.failed, value(trial)) {
             (Some(why), _) => format!("<span class=\"broken\" title=\"{}\">failed</span>", escape(why)),
             (None, value) => value.map_or(NOTHING.to_owned(), short),
         });
         each.collect::<Vec<_>>().join(" · ")
     };
-    let row = |(variant, point, trials): &(&str, &str, Vec<&Measured>)| {
+    let row = |(variant, point, trials): &(&str, &str, Vec<&MeasuredTrial>)| {
         format!(
             "<tr><td>{}<span class=\"on\">{}</span></td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
             escape(variant),
@@ -173,12 +174,11 @@ fn results(follower: &Follower) -> String {
         return String::new();
     }
     format!(
-        "<h2>So far</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Results so far\">\
-         <table>\n<thead><tr><th scope=\"col\">variant</th>\
-         <th scope=\"col\" class=\"n\">throughput<span class=\"unit\">{}</span></th>\
-         <th scope=\"col\" class=\"n\">p99<span class=\"unit\">ms</span></th></tr></thead>\n\
-         <tbody>\n{rows}</tbody>\n</table></div>\n<p class=\"remark\">A value for each round, the trial under way \
-         included. How sure they are is said in the report.</p>\n",
+        "<h2>So far</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Results so \
+         far\"><table>\n<thead><tr><th scope=\"col\">variant</th><th scope=\"col\" class=\"n\">throughput<span \
+         class=\"unit\">{}</span></th><th scope=\"col\" class=\"n\">p99<span \
+         class=\"unit\">ms</span></th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n<p class=\"remark\">A \
+         value for each round, including the trial under way. The report says how certain they are.</p>\n",
         follower.unit()
     )
 }
@@ -194,9 +194,9 @@ fn next(follower: &Follower) -> String {
     let rest = match (more, complete, turns.is_empty()) {
         (0, true, true) => "Nothing: this is the last trial.".to_owned(),
         (0, true, false) => String::new(),
-        (0, false, _) => "What follows depends on what is found.".to_owned(),
+        (0, false, _) => "What comes next depends on the results.".to_owned(),
         (more, true, _) => format!("And {} after these.", counted(more, "trial")),
-        (more, false, _) => format!("And {} or more after these: it depends on what is found.", counted(more, "trial")),
+        (more, false, _) => format!("And {} or more after these, depending on the results.", counted(more, "trial")),
     };
     let list = if items.is_empty() { items } else { format!("<ol class=\"next\">\n{items}</ol>\n") };
     format!("<h2>What comes next</h2>\n{list}<p class=\"remark\">{rest}</p>\n")
@@ -211,29 +211,28 @@ fn troubles(follower: &Follower) -> String {
 }
 
 /// `nfs, 64 connections, round 2`.
-fn words(turn: &Turn) -> String {
+fn words(turn: &AgendaTrial) -> String {
     format!("{}, {}, round {}", turn.variant, load(&turn.point), turn.round)
 }
 
-/// What a recording calls `c64-rate500`, in words; of storage the name of the measurement as it is.
+/// A load such as `c64-rate500` in words; for storage, the name of the measurement itself.
 fn load(point: &str) -> String {
-    let (connections, rate) = point.split_once("-rate").map_or((point, None), |(point, rate)| (point, Some(rate)));
-    let Some(connections) = connections.strip_prefix('c').and_then(|count| count.parse().ok()) else {
-        return point.to_owned();
-    };
-    format::load(connections, rate.and_then(|rate| rate.parse().ok()))
+    LoadPoint::of_label(point).map_or(point.to_owned(), |point| point.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_host::facts::HostFacts;
+    use plimsoll_plan::Plan;
     use plimsoll_record::read::Entry;
     use plimsoll_record::{Manifest, Recording};
+    use plimsoll_testkit::simulated::run_plan;
 
     #[test]
     fn a_recording_that_is_removed_is_not_called_ended() {
         let home = tempfile::tempdir().unwrap();
-        let manifest = Manifest::new("gone", "0.1.0", Timestamp::now(), 1, Value::Null, Value::Null);
+        let manifest = Manifest::new("gone", "0.1.0", Timestamp::now(), Plan::Run(run_plan(&[])), HostFacts::default());
         let recording = Recording::create(home.path(), manifest).unwrap();
         let directory = recording.directory().to_owned();
         let entry = Entry { directory: directory.clone(), manifest: recording.manifest().clone(), being_written: true };

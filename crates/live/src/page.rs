@@ -1,4 +1,4 @@
-//! What all pages have in common: head, bar and foot, and how a refusal reads.
+//! What all pages have in common: head, bar and foot, and the text of a refusal.
 
 use crate::script;
 use axum::http::StatusCode;
@@ -8,7 +8,7 @@ use plimsoll_report::text::escape;
 /// The dashboard's own rules, after those of the reports.
 pub const STYLE: &str = include_str!("style.css");
 
-/// The mark again, for the browser's tab, readable on light and dark.
+/// The mark for the browser's tab, legible on light and dark.
 pub const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 28 28\" fill=\"none\" \
                         stroke=\"#2b87c8\" stroke-width=\"3.5\"><circle cx=\"14\" cy=\"14\" r=\"8.5\"/>\
                         <path d=\"M0 14h28\"/></svg>\n";
@@ -21,11 +21,11 @@ const MARK: &str = "<svg class=\"logo\" viewBox=\"0 0 28 16\" aria-hidden=\"true
 #[derive(Debug, Default)]
 pub struct Page {
     pub title: String,
-    /// With its `main`.
+    /// Contains its `main`.
     pub body: String,
-    /// Seconds after which it loads itself again where no script keeps it up to date.
+    /// Seconds after which it reloads itself if no script keeps it up to date.
     pub refresh: Option<u32>,
-    /// Scripts beside the dashboard's own, by path.
+    /// Scripts in addition to the dashboard's own, by path.
     pub scripts: Vec<&'static str>,
 }
 
@@ -38,13 +38,12 @@ impl Page {
         let scripts: String =
             own.iter().chain(&self.scripts).map(|path| format!("<script src=\"{path}\" defer></script>\n")).collect();
         format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n{refresh}<title>{title} · Plimsoll</title>\n\
-             <link rel=\"icon\" href=\"/icon.svg\">\n<link rel=\"stylesheet\" href=\"/style.css\">\n{scripts}</head>\n\
-             <body class=\"dashboard\">\n<a class=\"skip\" href=\"#content\">To the content</a>\n\
-             <div class=\"bar\" role=\"banner\"><a href=\"/\">{MARK}<span>Plimsoll</span></a></div>\n\
-             <div id=\"content\">\n{body}</div>\n</body>\n</html>\n",
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+             content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light \
+             dark\">\n{refresh}<title>{title} · Plimsoll</title>\n<link rel=\"icon\" href=\"/icon.svg\">\n<link \
+             rel=\"stylesheet\" href=\"/style.css\">\n{scripts}</head>\n<body class=\"dashboard\">\n<a class=\"skip\" \
+             href=\"#content\">Skip to the content</a>\n<div class=\"bar\" role=\"banner\"><a \
+             href=\"/\">{MARK}<span>Plimsoll</span></a></div>\n<div id=\"content\">\n{body}</div>\n</body>\n</html>\n",
             refresh = refresh.unwrap_or_default(),
             title = escape(&self.title),
             body = self.body,
@@ -58,7 +57,7 @@ impl IntoResponse for Page {
     }
 }
 
-/// Why there is no page, for people to read; as others wrote it.
+/// Why there is no page, for people to read; the text may be written by others.
 #[derive(Debug)]
 pub struct Refused {
     status: StatusCode,
@@ -70,7 +69,7 @@ impl Refused {
         Refused { status, why: why.to_owned() }
     }
 
-    /// Something here went wrong.
+    /// Something went wrong on this side.
     pub fn failed(why: &str) -> Refused {
         Refused::new(StatusCode::INTERNAL_SERVER_ERROR, why)
     }

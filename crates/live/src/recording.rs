@@ -1,6 +1,6 @@
-//! `/recording/ID`: its report, and the same to take along in every format.
+//! `/recording/ID`: its report, also for download in every format.
 
-use crate::catalogue::{What, moment};
+use crate::catalogue::{RecordingTopic, moment};
 use crate::page::{Page, Refused};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -10,7 +10,7 @@ use plimsoll_report::render::{self, Format};
 use plimsoll_report::script;
 use plimsoll_report::text::escape;
 
-/// What a report can be taken along as: the ending of its file, its format and its media type.
+/// The formats for download: the ending of the file, the format and the media type.
 const FORMATS: [(&str, Format<'static>, &str); 4] = [
     ("html", Format::Html, "text/html; charset=utf-8"),
     ("md", Format::Markdown, "text/markdown; charset=utf-8"),
@@ -25,16 +25,16 @@ pub fn page(entry: &Entry, document: &Document) -> Page {
     Page { title: document.title.clone(), body, scripts, ..Page::default() }
 }
 
-/// A line above the report: what it is of, and where else to go from it.
+/// A line above the report: what it is about, and links.
 fn strip(entry: &Entry) -> String {
-    let (id, what, state) = (escape(&entry.id()), What::of(&entry.manifest), entry.state());
+    let (id, what, state) = (escape(&entry.id()), RecordingTopic::of(&entry.manifest), entry.state());
     let link = |ending: &str| format!("<a href=\"/recording/{id}/report.{ending}\" download>{ending}</a>");
     let formats: Vec<String> = FORMATS.iter().map(|(ending, _, _)| link(ending)).collect();
     let live = match state {
         State::Running => format!(" <a class=\"state running\" href=\"/live/{id}\">watch it live</a>"),
         _ => format!(" <span class=\"state {0}\">{0}</span>", state.word()),
     };
-    let compare = match entry.manifest.plan["variants"].as_array().map_or(0, Vec::len) {
+    let compare = match entry.manifest.plan.lab().map_or(0, |plan| plan.variants.len()) {
         0 | 1 => String::new(),
         _ => format!(" <a href=\"/compare?pick={id}&amp;pick={id}\">Compare its variants</a>"),
     };
@@ -50,7 +50,7 @@ fn strip(entry: &Entry) -> String {
 /// The report as a file: `report.md`.
 ///
 /// # Errors
-/// Not found, for an ending that there is no format for.
+/// Not found, for an ending without a format.
 pub fn file(entry: &Entry, document: &Document, name: &str) -> Result<Response, Refused> {
     let ending = name.strip_prefix("report.").unwrap_or_default();
     let Some((_, format, media_type)) = FORMATS.into_iter().find(|(known, _, _)| *known == ending) else {

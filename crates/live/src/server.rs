@@ -1,7 +1,7 @@
 //! The pages by their addresses, and the process that serves them.
 
 use crate::apart::apart;
-use crate::catalogue::Catalogue;
+use crate::catalogue::RecordingCatalogue;
 use crate::comparison;
 use crate::connections;
 use crate::documents::Documents;
@@ -18,7 +18,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use plimsoll_analysis::Parameters;
+use plimsoll_analysis::ParametersOf;
 use plimsoll_record::read::{Entry, State as Standing};
 use plimsoll_report::document::Document;
 use plimsoll_report::{render, script as report_script, svg};
@@ -28,25 +28,28 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// Streams of events at a time.
+/// The most streams of events at a time.
 const STREAMS: usize = 32;
-/// Files are read and reports made by so many threads at most.
+/// The most threads that read files and make reports.
 const THREADS: usize = 4;
-/// How often it is looked whether to end.
+/// How often to check whether to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// Below everything that measures or is measured: what a CPU spends on viewers, it has left over.
+/// Below everything that measures or is measured: viewers only get CPU time that nothing else needs.
 const NICENESS: i32 = 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    #[error("cannot listen on {listen}: {source}; is a dashboard up already? --listen takes another address")]
+    #[error(
+        "cannot listen on {listen}: {source}; if another dashboard is using this address, choose a different one \
+             with --listen"
+    )]
     Listen { listen: SocketAddr, source: std::io::Error },
 
     #[error("the dashboard cannot be served: {0}")]
     Serve(#[from] std::io::Error),
 }
 
-/// A dashboard that listens, and answers once it runs.
+/// A dashboard that listens, and answers once it is running.
 pub struct Dashboard {
     listener: TcpListener,
     sources: Sources,
@@ -56,23 +59,27 @@ pub struct Dashboard {
 /// What pages are made from.
 #[derive(Clone)]
 struct Sources {
-    catalogue: Catalogue,
+    catalogue: RecordingCatalogue,
     documents: Documents,
     followers: Followers,
     streams: Arc<Semaphore>,
 }
 
 impl Dashboard {
-    /// Listens on an address, with a token of its own; `parameters_of` tells what a workload lets one choose.
+    /// Listens on an address, with a token of its own; `parameters_of` returns the parameters of a workload.
     ///
     /// # Errors
-    /// [`ServeError::Listen`] if the address is taken or is none of this machine's.
-    pub fn listen(listen: SocketAddr, recordings: PathBuf, parameters_of: Parameters) -> Result<Dashboard, ServeError> {
+    /// [`ServeError::Listen`] if the address is in use or not one of this machine's.
+    pub fn listen(
+        listen: SocketAddr,
+        recordings: PathBuf,
+        parameters_of: ParametersOf,
+    ) -> Result<Dashboard, ServeError> {
         let listener = TcpListener::bind(listen).map_err(|source| ServeError::Listen { listen, source })?;
         listener.set_nonblocking(true)?;
         let token = Token::new(listener.local_addr()?.port())?;
         let sources = Sources {
-            catalogue: Catalogue::new(recordings),
+            catalogue: RecordingCatalogue::new(recordings),
             documents: Documents::new(parameters_of),
             followers: Followers::default(),
             streams: Arc::new(Semaphore::new(STREAMS)),
@@ -83,22 +90,22 @@ impl Dashboard {
     /// Where a browser finds it: with the token, which the browser then keeps.
     ///
     /// # Errors
-    /// If the system does not tell what is listened on.
+    /// If the system does not tell the address.
     pub fn url(&self) -> Result<String, ServeError> {
         let mut address = self.listener.local_addr()?;
         if address.ip().is_unspecified() {
-            // All addresses of the machine; this one is known.
+            // It listens on all addresses of the machine; this one is known.
             address.set_ip(if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
         }
         Ok(format!("http://{address}/?token={}", self.guard.token.text()))
     }
 
-    /// Answers until `ended` says so. Whoever is still connected then is cut off.
+    /// Answers requests until `ended` is true. Then connections that are still open are closed.
     ///
     /// # Errors
     /// [`ServeError::Serve`] if the system refuses a thread or the listener.
     pub fn run(self, ended: impl Fn() -> bool) -> Result<(), ServeError> {
-        // Refused only where somebody forbade it; then viewers weigh as much as everything else.
+        // Refused only if somebody forbade it; then viewers have the same priority as everything else.
         let _ = rustix::process::nice(NICENESS);
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(THREADS).build()?;
@@ -140,12 +147,12 @@ fn pages(sources: Sources, guard: Guard) -> Router {
         .layer(from_fn_with_state(Arc::new(guard), guard::admit))
 }
 
-/// What was asked for beside the path, if it can be read.
+/// The query of the request, if it can be read.
 type Asked<T> = Result<Query<T>, QueryRejection>;
-/// What stands in the path, if it is text.
+/// The parameter in the path, if it is text.
 type Named<T> = Result<Path<T>, PathRejection>;
 
-async fn all(State(sources): State<Sources>, asked: Asked<history::Asked>) -> Result<Page, Refused> {
+async fn all(State(sources): State<Sources>, asked: Asked<history::HistoryQuery>) -> Result<Page, Refused> {
     let Query(asked) = asked?;
     apart(move || Ok(history::page(&sources.catalogue.list()?, &asked))).await
 }
@@ -179,11 +186,11 @@ async fn watch(State(sources): State<Sources>, id: Named<String>) -> Result<Resp
 async fn events(State(sources): State<Sources>, id: Named<String>) -> Result<Response, Refused> {
     let entry = sources.entry(id?.0).await?;
     if entry.state() != Standing::Running {
-        // This is what tells a browser not to ask again (WHATWG HTML, 9.2 Server-sent events).
+        // This tells a browser not to reconnect (WHATWG HTML, 9.2 Server-sent events).
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let Ok(place) = sources.streams.clone().try_acquire_owned() else {
-        let why = format!("{STREAMS} pages are being kept up to date already; close one of them.");
+        let why = format!("{STREAMS} pages are already being kept up to date; close one of them.");
         return Err(Refused::new(StatusCode::SERVICE_UNAVAILABLE, &why));
     };
     Ok(live::events(sources.followers.watch(entry).await?, place))
@@ -216,7 +223,7 @@ impl From<PathRejection> for Refused {
 fn bundle(script: Option<&'static str>) -> Response {
     match script {
         Some(script) => typed("text/javascript; charset=utf-8", script),
-        None => Refused::new(StatusCode::NOT_FOUND, "No script was built into this Plimsoll.").into_response(),
+        None => Refused::new(StatusCode::NOT_FOUND, "This Plimsoll was built without the script.").into_response(),
     }
 }
 

@@ -1,11 +1,11 @@
-//! What viewers of a recording are shown, again and again.
+//! What viewers of a recording are shown.
 
 use std::sync::Arc;
 use tokio::sync::watch;
 
 /// A recording's state as its viewers see it.
 #[derive(Debug, Default)]
-pub struct Shown {
+pub struct ShownState {
     pub title: String,
     /// Parts of the page, by the ids of their elements.
     pub parts: Vec<(&'static str, String)>,
@@ -13,5 +13,5 @@ pub struct Shown {
     pub over: bool,
 }
 
-/// The latest state, again and again.
-pub type Watched = watch::Receiver<Arc<Shown>>;
+/// A channel for the latest state.
+pub type Watched = watch::Receiver<Arc<ShownState>>;

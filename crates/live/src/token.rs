@@ -1,11 +1,11 @@
-//! What a viewer has to know: on this machine as well, where others may be logged in.
+//! The secret that a viewer needs, even on this machine, where others may be logged in.
 
 use subtle::ConstantTimeEq;
 
-/// So many random bytes that nobody guesses them.
+/// Enough random bytes that nobody can guess them.
 const BYTES: usize = 32;
 
-/// A random secret, as text of hexadecimal digits. It lasts as long as the process.
+/// A random secret in hexadecimal digits. It lasts as long as the process.
 pub struct Token {
     text: String,
     /// The cookie that carries it. Cookies are shared by all ports of a host, and so are their names.
@@ -13,7 +13,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// A new one from the system's randomness (getrandom(2)), for what listens on `port`.
+    /// A new token from the system's randomness (getrandom(2)), for the dashboard on `port`.
     ///
     /// # Errors
     /// If the system has none.
@@ -31,7 +31,7 @@ impl Token {
         &self.text
     }
 
-    /// Whether this is it. How long that takes tells nothing of where the two differ.
+    /// Whether this is the token. The time that the check takes does not reveal where the two differ.
     pub fn is(&self, given: &str) -> bool {
         self.text.as_bytes().ct_eq(given.as_bytes()).into()
     }
@@ -45,7 +45,7 @@ impl Token {
         bearer.into_iter().chain(cookie).any(|given| self.is(given.trim()))
     }
 
-    /// What a browser is told to keep: not for scripts, and not sent along when another site links here.
+    /// The cookie for a browser: not for scripts, and not sent when another site links here.
     pub fn cookie(&self) -> String {
         format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie, self.text)
     }

@@ -3,13 +3,13 @@
 use crate::seed::Rng;
 use std::collections::VecDeque;
 
-/// The stream that gaps are drawn from; no connection has this number.
+/// The stream from which gaps are drawn; no connection has this number.
 const STREAM: u64 = u64::MAX;
 
 /// How transactions are offered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// Each connection sends its next transaction when the one before is done.
+    /// Each connection sends its next transaction when the previous one is done.
     Closed,
     /// One every `1 / rate` seconds.
     Constant { rate: f64 },
@@ -36,11 +36,11 @@ pub struct Arrival {
     pub due_ns: u64,
 }
 
-/// The arrivals that one of `loops` event loops serves: every loop draws the whole schedule and takes each
-/// `loops`-th arrival, so the schedule is the same for any number of loops. Waiting ones are kept in order
-/// up to a bound; what comes when it is reached is dropped.
+/// The arrivals that one of `loops` event loops serves: every loop draws the whole arrival schedule and takes each
+/// `loops`-th arrival, so the schedule is the same for any number of loops. Waiting arrivals are kept in order up to a
+/// bound; beyond it, new ones are dropped.
 #[derive(Debug)]
-pub struct Schedule {
+pub struct ArrivalSchedule {
     arrivals: Arrivals,
     start_ns: u64,
     rng: Rng,
@@ -57,11 +57,17 @@ pub struct Schedule {
 /// Seconds of arrivals that may wait before new ones are dropped.
 const BACKLOG_SECONDS: f64 = 10.0;
 
-impl Schedule {
+impl ArrivalSchedule {
     /// `share` is (this loop's index, number of loops); there are `events` arrivals in all. `None` in a closed loop.
-    pub fn new(arrivals: Arrivals, events: u64, seed: u64, start_ns: u64, share: (usize, usize)) -> Option<Schedule> {
+    pub fn new(
+        arrivals: Arrivals,
+        events: u64,
+        seed: u64,
+        start_ns: u64,
+        share: (usize, usize),
+    ) -> Option<ArrivalSchedule> {
         let rate = arrivals.rate()?;
-        let mut schedule = Schedule {
+        let mut schedule = ArrivalSchedule {
             arrivals,
             start_ns,
             rng: Rng::new(seed, STREAM, 0),
@@ -88,7 +94,7 @@ impl Schedule {
             self.drawn += 1;
             self.elapsed = match self.arrivals {
                 Arrivals::Poisson { rate } => self.elapsed - (1.0 - self.rng.unit()).ln() / rate,
-                // By multiplication, so that no rounding adds up.
+                // By multiplication, so that rounding errors do not add up.
                 Arrivals::Constant { rate } => number as f64 / rate,
                 Arrivals::Closed => return,
             };
@@ -100,12 +106,12 @@ impl Schedule {
         }
     }
 
-    /// When the next arrival that is not due yet will be.
+    /// When the next arrival that is not due yet will be due.
     pub fn next_due_ns(&self) -> u64 {
         self.next.due_ns
     }
 
-    /// Moves what is due by `now` into the queue and calls `dropped` for what finds it full.
+    /// Moves what is due by `now` into the queue, and calls `dropped` for arrivals that find it full.
     pub fn advance(&mut self, now_ns: u64, mut dropped: impl FnMut(Arrival)) {
         while self.next.due_ns <= now_ns {
             if self.waiting.len() < self.bound {
@@ -137,7 +143,7 @@ mod tests {
     use super::*;
 
     fn due(arrivals: Arrivals, share: (usize, usize), until_ns: u64) -> Vec<Arrival> {
-        let mut schedule = Schedule::new(arrivals, u64::MAX, 7, 1000, share).unwrap();
+        let mut schedule = ArrivalSchedule::new(arrivals, u64::MAX, 7, 1000, share).unwrap();
         let mut all = Vec::new();
         schedule.advance(until_ns, |_| {});
         while let Some(arrival) = schedule.take() {
@@ -165,7 +171,7 @@ mod tests {
     #[test]
     fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
         let rate = 1000.0;
-        let mut schedule = Schedule::new(Arrivals::Poisson { rate }, u64::MAX, 3, 0, (0, 1)).unwrap();
+        let mut schedule = ArrivalSchedule::new(Arrivals::Poisson { rate }, u64::MAX, 3, 0, (0, 1)).unwrap();
         let mut gaps = Vec::new();
         let mut before = 0;
         while gaps.len() < 20_000 {
@@ -187,7 +193,7 @@ mod tests {
     fn a_fixed_number_of_arrivals_is_shared_out_and_ends() {
         let mut numbers = Vec::new();
         for share in 0..3 {
-            let mut schedule = Schedule::new(Arrivals::Constant { rate: 1000.0 }, 10, 1, 0, (share, 3)).unwrap();
+            let mut schedule = ArrivalSchedule::new(Arrivals::Constant { rate: 1000.0 }, 10, 1, 0, (share, 3)).unwrap();
             schedule.advance(1_000_000_000, |_| {});
             assert!(!schedule.is_over());
             numbers.extend(std::iter::from_fn(|| schedule.take()).map(|arrival| arrival.stream));
@@ -199,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_drops_what_comes_last() {
-        let mut schedule = Schedule::new(Arrivals::Constant { rate: 1.0 }, u64::MAX, 1, 0, (0, 1)).unwrap();
+        let mut schedule = ArrivalSchedule::new(Arrivals::Constant { rate: 1.0 }, u64::MAX, 1, 0, (0, 1)).unwrap();
         let mut dropped = Vec::new();
         schedule.advance(12_000_000_000, |arrival| dropped.push(arrival.stream));
         assert_eq!(schedule.waiting(), 10);

@@ -1,11 +1,13 @@
-//! What came of the load: one recorder per event loop, which nobody else touches. Once per interval a
-//! [`Tally`] leaves it; the loop hands that to whoever adds tallies up.
+//! The results of the load: one recorder per event loop, which nobody else touches. Once per interval it emits a
+//! [`Tally`], which the loop passes on to be added up.
 
-use crate::tally::{Shape, Tally, record};
+use crate::tally::{Shape, Tally, add_counts, record};
 use crate::window::Window;
 use plimsoll_model::samples::Phase;
 use plimsoll_model::statements::{StatementCounts, StatementKind};
 use plimsoll_model::summary::Counts;
+use plimsoll_model::total;
+use serde::{Deserialize, Serialize};
 
 /// Sent later than this after it was due counts as late.
 const LATE_NS: u64 = 1_000_000;
@@ -18,28 +20,30 @@ pub enum Effect {
     Other,
 }
 
-/// How a transaction ended that was not a failure.
+/// How a transaction ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Committed,
-    /// Rolled back as the workload wanted it.
+    /// Rolled back intentionally by the workload.
     RolledBack,
     /// Without a transaction around them: this many statements, each of which is one.
     Autocommit(u64),
-    /// Accepted and answered; its work comes later, as a transaction of its own.
+    /// Accepted and answered; its work is done later, as a transaction of its own.
     Queued,
 }
 
 /// What one connection got done inside the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Served {
     pub events: u64,
     pub busy_ns: u64,
 }
 
-/// What a loop reports when it is drained.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Totals {
+/// What a loop reports when it is drained, or the sum of several loops.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoopTotals {
     /// Counted by due time inside the window.
     pub counts: Counts,
     pub served: Vec<Served>,
@@ -51,6 +55,23 @@ pub struct Totals {
     pub counted: Vec<u64>,
     /// COMMITs, and writes that commit by themselves, whose answer was lost: they may have taken effect.
     pub unknown: u64,
+}
+
+impl LoopTotals {
+    pub fn new(shape: Shape) -> LoopTotals {
+        LoopTotals { committed: vec![0; shape.transactions], counted: vec![0; shape.counters], ..LoopTotals::default() }
+    }
+
+    /// Adds what another loop reports; the connections of both are kept apart.
+    pub fn add(&mut self, other: LoopTotals) {
+        let add = |sum: &mut u64, count: u64| *sum = total([*sum, count]);
+        add_counts(&mut self.counts, &other.counts);
+        self.served.extend(other.served);
+        self.sent += other.sent;
+        self.committed.iter_mut().zip(other.committed).for_each(|(sum, count)| add(sum, count));
+        self.counted.iter_mut().zip(other.counted).for_each(|(sum, count)| add(sum, count));
+        add(&mut self.unknown, other.unknown);
+    }
 }
 
 /// A transaction that is done: on which connection, which kind, how it ended, when it was due, first sent and answered.
@@ -71,8 +92,8 @@ pub struct Recorder {
     spare: Vec<Tally>,
     shape: Shape,
     cpu_ns: u64,
-    totals: Totals,
-    /// Fixed work: what was begun before the window is not part of it.
+    totals: LoopTotals,
+    /// Fixed work: what began before the window is not part of it.
     by_start: bool,
     open_loop: bool,
 }
@@ -83,12 +104,7 @@ impl Recorder {
     pub fn new(connections: usize, shape: Shape, by_start: bool, open_loop: bool) -> Recorder {
         let never = Window { start_ns: u64::MAX, w0_ns: u64::MAX, w1_ns: None };
         let current = Tally { start_ns: u64::MAX, end_ns: u64::MAX, ..Tally::new(shape) };
-        let totals = Totals {
-            served: vec![Served::default(); connections],
-            committed: vec![0; shape.transactions],
-            counted: vec![0; shape.counters],
-            ..Totals::default()
-        };
+        let totals = LoopTotals { served: vec![Served::default(); connections], ..LoopTotals::new(shape) };
         Recorder { window: never, current, spare: Vec::new(), shape, cpu_ns: 0, totals, by_start, open_loop }
     }
 
@@ -103,7 +119,7 @@ impl Recorder {
         self.window
     }
 
-    /// Memory of a tally that has been added up, to be used again.
+    /// Takes back the memory of a tally that has been added up, for reuse.
     pub fn recycle(&mut self, mut tally: Tally) {
         tally.reset();
         self.spare.push(tally);
@@ -123,6 +139,7 @@ impl Recorder {
         }
     }
 
+    /// The interval under way, which ends at `end_ns` on the loop's clock; its own times count from the start of the load.
     fn close_interval(&mut self, end_ns: u64, cpu_ns: u64) -> Tally {
         self.current.end_ns = end_ns;
         self.current.counters.loop_cpu_ns = cpu_ns.saturating_sub(self.cpu_ns);
@@ -130,7 +147,9 @@ impl Recorder {
         let mut next = self.spare.pop().unwrap_or_else(|| Tally::new(self.shape));
         (next.phase, next.start_ns, next.end_ns) = self.window.interval(end_ns);
         next.start_ns = end_ns;
-        std::mem::replace(&mut self.current, next)
+        let mut closed = std::mem::replace(&mut self.current, next);
+        closed.count_from(self.window.start_ns);
+        closed
     }
 
     /// Ends the window now, at Ctrl-C or when the last of a fixed number of transactions is done.
@@ -144,7 +163,7 @@ impl Recorder {
     }
 
     /// The last interval and the totals, when the loop is drained.
-    pub fn finish(mut self, now_ns: u64, cpu_ns: u64) -> (Tally, Totals) {
+    pub fn finish(mut self, now_ns: u64, cpu_ns: u64) -> (Tally, LoopTotals) {
         let last = self.close_interval(now_ns, cpu_ns);
         let counts = &mut self.totals.counts;
         counts.unfinished = counts.started - counts.finished - counts.failed;
@@ -177,7 +196,7 @@ impl Recorder {
         self.current.statements[statement].errors += 1;
     }
 
-    /// A transaction of this kind is sent again because of the error `code`.
+    /// A transaction of this kind is retried because of the error `code`.
     pub fn retried(&mut self, transaction: usize, code: u16) {
         *self.current.counters.retried.entry(code).or_default() += 1;
         self.current.transactions[transaction].retries += 1;
@@ -190,7 +209,7 @@ impl Recorder {
         self.totals.counted[counter] += by;
     }
 
-    /// An attempt at a transaction ended in the error `code` after so long.
+    /// An attempt at a transaction ended in the error `code` after this time.
     pub fn attempt_failed(&mut self, code: u16, ns: u64) {
         let sum = self.current.counters.failed_attempts_ns.entry(code).or_default();
         *sum = sum.saturating_add(ns);
@@ -202,7 +221,7 @@ impl Recorder {
         self.totals.unknown += 1;
     }
 
-    /// A connection is gone, and the server has not said why.
+    /// A connection was lost, and the server did not say why.
     pub fn connection_lost(&mut self) {
         self.current.counters.lost_connections += 1;
     }
@@ -331,6 +350,24 @@ mod tests {
         assert_eq!(totals.counts, counts);
         assert_eq!(totals.served[0].events, 1, "only what was done inside the window");
         assert_eq!(totals.committed, [2], "everything");
+    }
+
+    #[test]
+    fn intervals_count_from_the_start_of_the_load_whatever_the_clock_of_the_loop() {
+        let shape = Shape { transactions: 1, statements: 1, counters: 0 };
+        let told = |start_ns: u64| {
+            let mut recorder = Recorder::new(1, shape, false, true);
+            recorder.begin(Window::new(start_ns, S / 2, Limit::Time(S)), 0);
+            recorder.started(start_ns + S, start_ns + S);
+            let mut told = roll(&mut recorder, start_ns + S);
+            recorder.finished(done(start_ns + S, start_ns + S + 7));
+            told.extend(roll(&mut recorder, start_ns + 2 * S));
+            told.into_iter()
+                .map(|tally| (tally.start_ns, tally.end_ns, tally.counters.completed_ns))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told(0), [(0, S / 2, None), (S / 2, 3 * S / 2, Some((S + 7, S + 7)))]);
+        assert_eq!(told(123_456_789 * S), told(0));
     }
 
     #[test]

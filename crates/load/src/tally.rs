@@ -1,26 +1,28 @@
-//! What was counted in one interval. Tallies add up: over loops to an interval, over intervals to a point.
+//! What was counted in one interval. Tallies add up: over loops to an interval, over intervals to a load point.
 
+use crate::histogram;
 use hdrhistogram::Histogram;
 use plimsoll_model::samples::Phase;
 use plimsoll_model::statements::StatementCounts;
 use plimsoll_model::summary::{Counts, ReadWriteOther};
 use plimsoll_model::total;
 use plimsoll_stats::latency::{HIGHEST_NS, LOWEST_NS, new_histogram};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Records a latency; what lies outside the histogram's range is counted at its edge.
+/// Records a latency; one outside the histogram's range is counted at its edge.
 #[inline]
 pub fn record(histogram: &mut Histogram<u64>, ns: u64) {
     histogram.saturating_record(ns.clamp(LOWEST_NS, HIGHEST_NS));
 }
 
-/// What a workload calls what is counted.
+/// A workload's names of what is counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     pub transactions: &'static [&'static str],
     pub statements: Vec<&'static str>,
-    /// What it counts itself.
+    /// Its own counters.
     pub counters: &'static [&'static str],
 }
 
@@ -43,8 +45,10 @@ pub struct Shape {
 }
 
 /// One kind of statement of a workload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StatementTally {
+    #[serde(with = "histogram::text")]
     pub latency: Histogram<u64>,
     pub errors: u64,
 }
@@ -56,14 +60,17 @@ impl StatementTally {
 }
 
 /// One kind of transaction of a workload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TransactionTally {
     /// First send to final answer.
+    #[serde(with = "histogram::text")]
     pub service: Histogram<u64>,
     /// Due time to final answer; empty in a closed loop.
+    #[serde(with = "histogram::text")]
     pub response: Histogram<u64>,
     pub committed: u64,
-    /// Rolled back as the workload wanted it.
+    /// Rolled back intentionally by the workload.
     pub rollbacks: u64,
     pub failed: u64,
     pub retries: u64,
@@ -92,7 +99,8 @@ impl TransactionTally {
 }
 
 /// What is counted in an interval, apart from latencies.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Counters {
     pub transactions: u64,
     pub rollbacks: u64,
@@ -104,12 +112,12 @@ pub struct Counters {
     pub retried: BTreeMap<u16, u64>,
     /// Time of attempts that ended in an error, by its code.
     pub failed_attempts_ns: BTreeMap<u16, u64>,
-    /// Exchanges that ended with the connection, and no error of the server's.
+    /// Exchanges that ended with the connection, without an error from the server.
     pub lost_connections: u64,
     /// Writes that decide a transaction and whose answer was lost.
     pub unknown: u64,
     pub reconnects: u64,
-    /// When the first and the last transaction ended.
+    /// When the first and the last transaction ended, on the clock of the tally.
     pub completed_ns: Option<(u64, u64)>,
     /// What happened in this interval, whatever the due time.
     pub counts: Counts,
@@ -153,7 +161,10 @@ impl Counters {
     }
 }
 
-#[derive(Clone, Debug)]
+/// One loop's interval, or the sum of several. Once a recorder has closed it, its times are nanoseconds since the load
+/// began: whoever adds tallies up need not know the clock of the loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tally {
     pub phase: Phase,
     pub start_ns: u64,
@@ -174,10 +185,24 @@ impl Tally {
             start_ns: 0,
             end_ns: 0,
             counters: Counters::default(),
-            // Each made anew: a copy would touch all its memory.
+            // Each is created separately: a copy would touch all its memory.
             transactions: (0..shape.transactions).map(|_| TransactionTally::new()).collect(),
             statements: (0..shape.statements).map(|_| StatementTally::new()).collect(),
             counted: vec![0; shape.counters],
+        }
+    }
+
+    pub fn shape(&self) -> Shape {
+        Shape { transactions: self.transactions.len(), statements: self.statements.len(), counters: self.counted.len() }
+    }
+
+    /// Lets its times count from `origin_ns` on the clock that they are on.
+    pub fn count_from(&mut self, origin_ns: u64) {
+        self.start_ns = self.start_ns.saturating_sub(origin_ns);
+        self.end_ns = self.end_ns.saturating_sub(origin_ns);
+        if let Some((first, last)) = &mut self.counters.completed_ns {
+            *first = first.saturating_sub(origin_ns);
+            *last = last.saturating_sub(origin_ns);
         }
     }
 
@@ -234,7 +259,7 @@ impl Tally {
     }
 }
 
-/// What holds nothing is left untouched, so that its memory is never really taken.
+/// Empty histograms are not touched, so that their memory is never really allocated.
 fn reset_histogram(histogram: &mut Histogram<u64>) {
     if !histogram.is_empty() {
         histogram.reset();

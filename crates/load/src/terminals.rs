@@ -1,6 +1,7 @@
-//! Terminals that pace themselves: each sends a transaction, waits for the answer, and then for a while before the next.
+//! Terminals that pace themselves: each sends a transaction, waits for the answer, and then waits a while before the
+//! next one.
 //!
-//! Between transactions a terminal is one entry of a queue, so a hundred thousand of them cost a few megabytes.
+//! Between transactions a terminal is one entry in a queue, so a hundred thousand of them take a few megabytes.
 
 use crate::arrivals::Arrival;
 use std::cmp::Reverse;
@@ -9,9 +10,9 @@ use std::collections::{BinaryHeap, VecDeque};
 /// The terminals that one of `loops` event loops serves: every `loops`-th.
 #[derive(Debug)]
 pub struct Terminals {
-    /// When a terminal is due, which one.
+    /// When a terminal is due, and which one.
     due: BinaryHeap<Reverse<(u64, u64)>>,
-    /// Transactions that each has begun, by its place in this loop.
+    /// Transactions that each has begun, by its index in this loop.
     begun: Vec<u64>,
     loops: u64,
     waiting: VecDeque<Arrival>,
@@ -29,7 +30,7 @@ impl Terminals {
         Terminals { begun: vec![0; due.len()], due, loops, waiting: VecDeque::new(), left: events }
     }
 
-    /// When the next terminal is due that is not yet.
+    /// When the next terminal that is not due yet will be due.
     pub fn next_due_ns(&self) -> u64 {
         match self.due.peek() {
             Some(Reverse((due_ns, _))) if self.left > 0 => *due_ns,

@@ -2,13 +2,13 @@
 
 use crate::estimates::Seconds;
 use hdrhistogram::Histogram;
-use plimsoll_model::summary::{Finding, Point, TargetFacts};
+use plimsoll_model::LoadPoint;
+use plimsoll_model::summary::{InvariantFinding, Point, TargetFacts};
 use plimsoll_model::{Caveat, total};
-use plimsoll_plan::points::LoadPoint;
-use plimsoll_report::format::{counted, load};
+use plimsoll_report::format::counted;
 use plimsoll_stats::change_points::{ChangePoint, change_points};
 use plimsoll_stats::latency::at_the_ends;
-use plimsoll_stats::stalls::Stall;
+use plimsoll_stats::stalls::StallStretch;
 use plimsoll_stats::steady::{Steadiness, steadiness, truncation};
 
 /// A loop busier than this measures itself.
@@ -52,7 +52,7 @@ pub fn of_network_lane(name: &str) -> Caveat {
 
 /// Load points of which a second measurement counts, because others had disturbed the first.
 pub fn measured_again(points: &[LoadPoint]) -> Option<Caveat> {
-    let points: Vec<String> = points.iter().map(|point| load(point.connections, point.rate)).collect();
+    let points: Vec<String> = points.iter().map(LoadPoint::to_string).collect();
     let message = format!(
         "the numbers at {} are of a second measurement at the end of the run, since other processes had disturbed the \
          first; the recording has both",
@@ -62,8 +62,8 @@ pub fn measured_again(points: &[LoadPoint]) -> Option<Caveat> {
 }
 
 /// Invariants of the data that were broken after the load.
-pub fn of_checks(findings: &[Finding]) -> Option<Caveat> {
-    let broken: Vec<&Finding> = findings.iter().filter(|finding| !finding.holds).collect();
+pub fn of_checks(findings: &[InvariantFinding]) -> Option<Caveat> {
+    let broken: Vec<&InvariantFinding> = findings.iter().filter(|finding| !finding.holds).collect();
     let first = broken.first()?;
     let found = first.found.as_deref().unwrap_or("nothing more is known");
     let message = format!(
@@ -93,14 +93,8 @@ pub struct PointCaveat {
 }
 
 impl PointCaveat {
-    fn new(
-        point: &Point,
-        code: &'static str,
-        weight: f64,
-        (what, again): (String, String),
-        advice: &str,
-    ) -> PointCaveat {
-        let at = load(point.connections, point.rate_offered);
+    fn new(point: &Point, code: &'static str, weight: f64, what: String, again: String, advice: &str) -> PointCaveat {
+        let at = point.load.to_string();
         PointCaveat { code, at, weight, what, again, advice: advice.to_owned() }
     }
 }
@@ -145,13 +139,14 @@ pub fn of_point(point: &Point) -> Vec<PointCaveat> {
     caveats.extend(reconnects(point));
     caveats.extend(of_counts(point));
     if let Some(others) = point.disturbing_cpus() {
-        let what = (format!("other processes used {others:.1} of the host's CPUs"), format!("{others:.1}"));
-        caveats.push(PointCaveat::new(point, "noisy_host", others, what, "repeat when they are gone"));
+        let what = format!("other processes used {others:.1} of the host's CPUs");
+        let again = format!("{others:.1}");
+        caveats.push(PointCaveat::new(point, "noisy_host", others, what, again, "repeat when they are gone"));
     }
     if let Some(steal) = point.disturbing_steal() {
         let percent = format!("{:.0} %", 100.0 * steal);
-        let what = (format!("the hypervisor took {percent} of the CPU"), percent);
-        caveats.push(PointCaveat::new(point, "stolen_cpu", steal, what, "repeat on a quieter machine"));
+        let what = format!("the hypervisor took {percent} of the CPU");
+        caveats.push(PointCaveat::new(point, "stolen_cpu", steal, what, percent, "repeat on a quieter machine"));
     }
     caveats
 }
@@ -164,7 +159,7 @@ pub fn of_range(values: &Histogram<u64>, what: &str) -> Option<Caveat> {
 /// The same of a load point.
 pub fn of_range_at(point: &Point, values: &Histogram<u64>, what: &str) -> Option<PointCaveat> {
     let (told, many) = beyond_range(values, what)?;
-    Some(PointCaveat::new(point, RANGE, many as f64, (told.clone(), told), "the other figures hold"))
+    Some(PointCaveat::new(point, RANGE, many as f64, told.clone(), told, "the other figures hold"))
 }
 
 /// What lies beyond is counted at the ends, and shown as if it were no more; with how many there are.
@@ -188,10 +183,10 @@ fn beyond_range(values: &Histogram<u64>, what: &str) -> Option<(String, u64)> {
 pub fn of_seconds(point: &Point, seconds: &Seconds) -> Vec<PointCaveat> {
     let rates = seconds.rates();
     let mut caveats = Vec::new();
-    if let Some(Stall { start, seconds: length }) = seconds.stall() {
+    if let Some(StallStretch { start, seconds: length }) = seconds.stall() {
         let again = format!("{length:.1} s from second {start:.1} of the window on,");
-        let what = (format!("no transaction was completed for {again}"), again);
-        caveats.push(PointCaveat::new(point, "stalled", length, what, "find out what happened then"));
+        let what = format!("no transaction was completed for {again}");
+        caveats.push(PointCaveat::new(point, "stalled", length, what, again, "find out what happened then"));
     }
     // What was offered decides throughput where a rate is set.
     if point.response_ms.is_none()
@@ -201,7 +196,7 @@ pub fn of_seconds(point: &Point, seconds: &Seconds) -> Vec<PointCaveat> {
             Some(cut) if cut > 0 => format!("its first {cut} s look like warm-up: make --warmup {cut} s longer"),
             _ => "measure longer, or find out what happened then".to_owned(),
         };
-        caveats.push(PointCaveat::new(point, "unsteady", share, (format!("throughput {how}"), how), &advice));
+        caveats.push(PointCaveat::new(point, "unsteady", share, format!("throughput {how}"), how, &advice));
     }
     caveats
 }
@@ -235,35 +230,35 @@ fn of_client(point: &Point) -> Vec<PointCaveat> {
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let mut caveats = Vec::new();
     if let Some(busy) = client.cpu_fraction.filter(|fraction| *fraction > CLIENT_BUSY) {
-        let what = (format!("the load generator's loops were busy {} of the time", percent(busy)), percent(busy));
-        caveats.push(PointCaveat::new(point, "client_bound", busy, what, "add --loops"));
+        let what = format!("the load generator's loops were busy {} of the time", percent(busy));
+        caveats.push(PointCaveat::new(point, "client_bound", busy, what, percent(busy), "add --loops"));
     }
     if let Some(seconds) = point.generator_stopped() {
         let again = format!("{seconds:.1} s");
-        let what = (format!("the load generator itself did not run for {again}"), again);
+        let what = format!("the load generator itself did not run for {again}");
         let advice = "that time is in the latencies and missing in the throughput, and what the server did then is not \
                       known; repeat where nothing stops it";
-        caveats.push(PointCaveat::new(point, "generator_stopped", seconds, what, advice));
+        caveats.push(PointCaveat::new(point, "generator_stopped", seconds, what, again, advice));
     }
     if let Some(share) = client.ceiling_fraction.filter(|fraction| *fraction > NEAR_CEILING) {
-        let what = (format!("the load generator ran at {} of its own ceiling", percent(share)), percent(share));
+        let what = format!("the load generator ran at {} of its own ceiling", percent(share));
         let advice = "add --loops, or load from another machine";
-        caveats.push(PointCaveat::new(point, "near_ceiling", share, what, advice));
+        caveats.push(PointCaveat::new(point, "near_ceiling", share, what, percent(share), advice));
     }
     caveats
 }
 
-/// Connections that were lost, and made anew.
+/// Connections that were lost, and reopened.
 fn reconnects(point: &Point) -> Option<PointCaveat> {
     let Point { lost_connections: lost, reconnects, unknown_commits: unknown, .. } = *point;
-    let mut again = format!("{} lost, {reconnects} made anew", counted(lost as f64, "connection"));
+    let mut again = format!("{} lost, {reconnects} reopened", counted(lost as f64, "connection"));
     if unknown > 0 {
         again += &format!(", {} may have taken effect although no answer came", counted(unknown as f64, "write"));
     }
     let advice = "what that took is in the latencies, and what was under way was sent again; find out who closes \
                   connections: wait_timeout, KILL, a proxy, a restart";
     let weight = total([lost, reconnects]) as f64;
-    (weight > 0.0).then(|| PointCaveat::new(point, "reconnects", weight, (again.clone(), again), advice))
+    (weight > 0.0).then(|| PointCaveat::new(point, "reconnects", weight, again.clone(), again, advice))
 }
 
 fn of_counts(point: &Point) -> Vec<PointCaveat> {
@@ -272,7 +267,7 @@ fn of_counts(point: &Point) -> Vec<PointCaveat> {
     let mut add = |holds: bool, code, (few, of): (u64, u64), (again, what): (String, &str), advice: &str| {
         if holds {
             let weight = few as f64 / of.max(1) as f64;
-            caveats.push(PointCaveat::new(point, code, weight, (format!("{again} {what}"), again), advice));
+            caveats.push(PointCaveat::new(point, code, weight, format!("{again} {what}"), again, advice));
         }
     };
     let offered = counts.offered;
@@ -285,7 +280,7 @@ fn of_counts(point: &Point) -> Vec<PointCaveat> {
         "the rate is above what was carried",
     );
     add(
-        point.rate_offered.is_some() && counts.late * 100 > counts.started,
+        point.load.rate.is_some() && counts.late * 100 > counts.started,
         "late",
         (counts.late, counts.started),
         (format!("{} of {} transactions", counts.late, counts.started), "were sent more than 1 ms late"),
@@ -311,7 +306,7 @@ mod tests {
     /// A load point beside which others used so many CPUs.
     fn beside(connections: usize, others: f64) -> Point {
         Point {
-            connections,
+            load: LoadPoint::closed(connections),
             seconds: 1.0,
             queries: 1_000_000,
             host: Some(HostShares { cpus: 4, busy: (2.0 + others) / 4.0, ..HostShares::default() }),
@@ -337,7 +332,7 @@ mod tests {
     #[test]
     fn no_caveat_of_a_kind_is_lost_to_another_and_rates_tell_points_apart() {
         let point = |rate: f64, failed: u64, unfinished: u64| {
-            let mut point = Point { connections: 4, rate_offered: Some(rate), ..Point::default() };
+            let mut point = Point { load: LoadPoint { connections: 4, rate: Some(rate) }, ..Point::default() };
             (point.counts.offered, point.counts.failed, point.counts.unfinished) = (100, failed, unfinished);
             point
         };

@@ -3,16 +3,15 @@
 use crate::summarise::{Edge, completed, waited};
 use hdrhistogram::Histogram;
 use plimsoll_load::tally::{Names, Tally};
+use plimsoll_model::metric::{Metric, Statistic, Sum};
 use plimsoll_model::samples::HostSample;
 use plimsoll_model::summary::{OperationKind, Point, Stalled};
 use plimsoll_model::{Estimate, total};
 use plimsoll_stats::batch_means::{Piece, ratio};
 use plimsoll_stats::percentile::Clusters;
-use plimsoll_stats::stalls::{Progress, SHORTEST, Stall, silences, stalls};
+use plimsoll_stats::stalls::{IntervalProgress, SHORTEST, StallStretch, silences, stalls};
 use std::collections::BTreeMap;
 
-/// Percentiles by the name of their field in a summary.
-const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 const MS_PER_NS: f64 = 1e-6;
 /// An interval shorter than this many seconds, the last of a window, shows chance rather than the server.
 const WHOLE: f64 = 0.9;
@@ -20,10 +19,12 @@ const WHOLE: f64 = 0.9;
 /// The seconds of a measured window. Every mean of a load point is a ratio of two sums over them.
 #[derive(Debug, Default)]
 pub struct Seconds {
-    /// By the path of the field that is their ratio.
-    pieces: BTreeMap<String, Vec<Piece>>,
+    /// By the metric that is their ratio.
+    pieces: BTreeMap<Metric, Vec<Piece>>,
+    /// By the name of a kind of transactions: those committed, and seconds.
+    committed: BTreeMap<&'static str, Vec<Piece>>,
     /// What tells stalls, interval by interval.
-    progress: Vec<Progress>,
+    progress: Vec<IntervalProgress>,
     service: Clusters,
     response: Clusters,
     /// Sum and count of each transaction's and statement's latency, milliseconds, in the order of [`operations`].
@@ -42,26 +43,26 @@ pub struct Around<'a> {
 impl Seconds {
     /// Adds an interval of the window.
     pub fn add(&mut self, tally: &Tally, names: &Names, around: &Around) {
-        let counters = &tally.counters;
-        let seconds = tally.end_ns.saturating_sub(tally.start_ns) as f64 / 1e9;
-        let queries = counters.queries as f64;
-        let ended = total([counters.transactions, counters.rollbacks]) as f64;
-        let loop_cpu_us = counters.loop_cpu_ns as f64 / 1e3;
-        self.piece("transactions_per_second", counters.transactions as f64, seconds);
-        self.piece("queries_per_second", queries, seconds);
-        self.piece("client.cpu_us_per_query", loop_cpu_us, queries);
-        self.piece("client.cpu_us_per_transaction", loop_cpu_us, ended);
-        self.piece("client.cpu_fraction", loop_cpu_us / 1e6, seconds * around.loops as f64);
-        for (name, kind) in tally.kinds(names) {
-            self.piece(&format!("committed_per_second.{name}"), kind.committed as f64, seconds);
+        let (service, response) = (tally.service(), tally.response());
+        let sums = sums(tally, around, [&service, &response]);
+        for metric in Metric::all() {
+            let of = |sum: Sum| sums.get(&sum).copied();
+            let ratio = metric.ratio().and_then(|(numerator, denominator)| Some((of(numerator)?, of(denominator)?)));
+            if let Some((numerator, denominator)) = ratio {
+                self.pieces.entry(metric).or_default().push(Piece { numerator, denominator });
+            }
         }
-        self.outside(around, seconds, queries, ended);
-        self.latencies(tally);
+        let seconds = seconds(tally);
+        for (name, kind) in tally.kinds(names) {
+            let piece = Piece { numerator: kind.committed as f64, denominator: seconds };
+            self.committed.entry(name).or_default().push(piece);
+        }
+        self.latencies(tally, &service, &response);
     }
 
-    /// The mean of the window that belongs at this path of a point; `None` if nothing was counted of it.
-    pub fn mean(&self, path: &str) -> Option<Estimate> {
-        ratio(self.pieces.get(path)?).ok()
+    /// The mean of the window; `None` if nothing was counted of it.
+    pub fn mean(&self, metric: Metric) -> Option<Estimate> {
+        ratio(self.pieces.get(&metric)?).ok()
     }
 
     /// Transactions per second in each whole second of the window, in their order.
@@ -76,66 +77,18 @@ impl Seconds {
     }
 
     /// The longest stretch of the window in which nothing was completed, and that chance does not explain.
-    pub fn stall(&self) -> Option<Stall> {
+    pub fn stall(&self) -> Option<StallStretch> {
         longest(stalls(&self.progress))
     }
 
     fn transactions(&self) -> &[Piece] {
-        self.pieces.get("transactions_per_second").map_or(&[], Vec::as_slice)
+        self.pieces.get(&Metric::TransactionsPerSecond).map_or(&[], Vec::as_slice)
     }
 
-    fn piece(&mut self, path: &str, numerator: f64, denominator: f64) {
-        let piece = Piece { numerator, denominator };
-        match self.pieces.get_mut(path) {
-            Some(pieces) => pieces.push(piece),
-            None => drop(self.pieces.insert(path.to_owned(), vec![piece])),
-        }
-    }
-
-    /// What the server's process and the host did meanwhile.
-    fn outside(&mut self, around: &Around, seconds: f64, queries: f64, ended: f64) {
-        if let Some((before, after)) = around.edges {
-            let process_us = after.process_cpu.saturating_sub(before.process_cpu).as_secs_f64() * 1e6;
-            self.piece("client.process_cpu_us_per_query", process_us, queries);
-            if let Some(waited) = waited(before.process_wait, after.process_wait) {
-                self.piece("client.threads_waiting_for_cpu", waited.as_secs_f64(), seconds);
-            }
-            if let (Some(before), Some(after)) = (before.server, after.server) {
-                let cpu_us = after.cpu_us().saturating_sub(before.cpu_us()) as f64;
-                self.piece("server.cpu_us_per_query", cpu_us, queries);
-                self.piece("server.cpu_us_per_transaction", cpu_us, ended);
-                self.piece("server.cpus_busy", cpu_us / 1e6, seconds);
-                let moved = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?) as f64);
-                if let Some(bytes) = moved(before.read_bytes, after.read_bytes) {
-                    self.piece("server.read_bytes_per_query", bytes, queries);
-                }
-                if let Some(bytes) = moved(before.written_bytes, after.written_bytes) {
-                    self.piece("server.written_bytes_per_query", bytes, queries);
-                }
-            }
-        }
-        if let Some(host) = around.host {
-            let busy = 1.0 - host.idle - host.iowait;
-            for (path, share) in [
-                ("host.busy", busy),
-                ("host.user", host.user),
-                ("host.system", host.system),
-                ("host.iowait", host.iowait),
-                ("host.steal", host.steal),
-            ] {
-                self.piece(path, share, 1.0);
-            }
-        }
-    }
-
-    fn latencies(&mut self, tally: &Tally) {
-        let (service, response) = (tally.service(), tally.response());
-        let [service_piece, response_piece] = [&service, &response].map(|histogram| sum_and_count(histogram));
-        self.progress.push(progress(tally, &service, &response));
-        self.piece("latency_ms.mean", service_piece.numerator, service_piece.denominator);
-        self.piece("response_ms.mean", response_piece.numerator, response_piece.denominator);
-        self.service.add(&service);
-        self.response.add(&response);
+    fn latencies(&mut self, tally: &Tally, service: &Histogram<u64>, response: &Histogram<u64>) {
+        self.progress.push(progress(tally, service, response));
+        self.service.add(service);
+        self.response.add(response);
         let kinds = tally.transactions.iter().map(|kind| (&kind.service, Some(&kind.response)));
         let all = kinds.chain(tally.statements.iter().map(|statement| (&statement.latency, None)));
         self.operations.resize_with(tally.transactions.len() + tally.statements.len(), Default::default);
@@ -147,20 +100,26 @@ impl Seconds {
 
     /// Fills in what can be said of the numbers of `point`, which was summed up from these seconds.
     pub fn judge(&self, point: &mut Point, names: &Names) {
-        for (path, pieces) in &self.pieces {
-            let is_share = path.starts_with("host.") || path == "client.cpu_fraction";
-            let most = if is_share { 1.0 } else { f64::INFINITY };
+        for (metric, pieces) in &self.pieces {
+            let most = if metric.is_share() { 1.0 } else { f64::INFINITY };
             let bounded = |found: Estimate| Estimate { high: found.high.map(|high| high.min(most)), ..found };
-            point.estimates.extend(ratio(pieces).ok().map(|found| (path.clone(), bounded(found))));
+            point.estimates.extend(ratio(pieces).ok().map(|found| (*metric, bounded(found))));
         }
-        for (field, clusters) in [("latency_ms", &self.service), ("response_ms", &self.response)] {
-            for (name, quantile) in PERCENTILES {
-                let found = clusters.percentile(quantile).ok();
-                point.estimates.extend(found.map(|ns| (format!("{field}.{name}"), ns.scaled(MS_PER_NS))));
+        for (kind, pieces) in &self.committed {
+            if let Ok(found) = ratio(pieces) {
+                point.estimates.insert_committed(kind, found);
             }
         }
+        for statistic in Statistic::ALL {
+            let Some(quantile) = statistic.quantile() else { continue };
+            let found = |clusters: &Clusters| Some(clusters.percentile(quantile).ok()?.scaled(MS_PER_NS));
+            let latency = found(&self.service).map(|ms| (Metric::Latency(statistic), ms));
+            let response = found(&self.response).map(|ms| (Metric::Response(statistic), ms));
+            point.estimates.extend(latency.into_iter().chain(response));
+        }
         self.judge_operations(point, names);
-        point.stalled = longest(silences(&self.progress)).map(|Stall { start, seconds }| Stalled { start, seconds });
+        point.stalled =
+            longest(silences(&self.progress)).map(|StallStretch { start, seconds }| Stalled { start, seconds });
         without_intervals(point);
     }
 
@@ -174,17 +133,76 @@ impl Seconds {
             let is_it = |(name, _): &&(_, _)| place > 0 && *name == (operation.kind, operation.name.as_str());
             let (service, response) = match known.iter().find(is_it).map(|(_, pieces)| pieces) {
                 Some([service, response]) => (ratio(service).ok(), ratio(response).ok()),
-                None => (self.mean("latency_ms.mean"), self.mean("response_ms.mean")),
+                None => (self.mean(Metric::Latency(Statistic::Mean)), self.mean(Metric::Response(Statistic::Mean))),
             };
             (operation.latency_mean_ms, operation.response_mean_ms) = (service, response);
         }
     }
 }
 
+/// What is added up of an interval, as far as it is known.
+fn sums(tally: &Tally, around: &Around, [service, response]: [&Histogram<u64>; 2]) -> BTreeMap<Sum, f64> {
+    let counters = &tally.counters;
+    let seconds = seconds(tally);
+    let loop_cpu_us = counters.loop_cpu_ns as f64 / 1e3;
+    let [service, response] = [service, response].map(sum_and_count);
+    let mut sums = BTreeMap::from([
+        (Sum::Transactions, counters.transactions as f64),
+        (Sum::Ended, total([counters.transactions, counters.rollbacks]) as f64),
+        (Sum::Queries, counters.queries as f64),
+        (Sum::Seconds, seconds),
+        (Sum::LoopSeconds, seconds * around.loops as f64),
+        (Sum::LoopCpuUs, loop_cpu_us),
+        (Sum::LoopCpuSeconds, loop_cpu_us / 1e6),
+        (Sum::Latency, service.numerator),
+        (Sum::Latencies, service.denominator),
+        (Sum::Response, response.numerator),
+        (Sum::Responses, response.denominator),
+    ]);
+    if let Some((before, after)) = &around.edges {
+        sums.extend(between(before, after));
+    }
+    if let Some(host) = around.host {
+        sums.extend([
+            (Sum::HostSamples, 1.0),
+            (Sum::HostBusy, 1.0 - host.idle - host.iowait),
+            (Sum::HostUser, host.user),
+            (Sum::HostSystem, host.system),
+            (Sum::HostIowait, host.iowait),
+            (Sum::HostSteal, host.steal),
+        ]);
+    }
+    sums
+}
+
+/// What the processes of the load generator and of the server did between two looks.
+fn between(before: &Edge, after: &Edge) -> Vec<(Sum, f64)> {
+    let mut sums = Vec::new();
+    if let Some((before, after)) = before.spent.zip(after.spent) {
+        sums.push((Sum::ProcessCpuUs, after.cpu.saturating_sub(before.cpu).as_secs_f64() * 1e6));
+        let waited = waited(before.waited, after.waited);
+        sums.extend(waited.map(|waited| (Sum::WaitedSeconds, waited.as_secs_f64())));
+    }
+    if let (Some(before), Some(after)) = (before.server, after.server) {
+        let cpu_us = after.cpu_us().saturating_sub(before.cpu_us()) as f64;
+        sums.extend([(Sum::ServerCpuUs, cpu_us), (Sum::ServerCpuSeconds, cpu_us / 1e6)]);
+        let moved = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?) as f64);
+        let read = moved(before.read_bytes, after.read_bytes);
+        let written = moved(before.written_bytes, after.written_bytes);
+        sums.extend(read.map(|bytes| (Sum::ServerReadBytes, bytes)));
+        sums.extend(written.map(|bytes| (Sum::ServerWrittenBytes, bytes)));
+    }
+    sums
+}
+
+fn seconds(tally: &Tally) -> f64 {
+    tally.end_ns.saturating_sub(tally.start_ns) as f64 / 1e9
+}
+
 /// What one interval tells of stalls.
-fn progress(tally: &Tally, service: &Histogram<u64>, response: &Histogram<u64>) -> Progress {
+fn progress(tally: &Tally, service: &Histogram<u64>, response: &Histogram<u64>) -> IntervalProgress {
     let seconds = |ns: u64| ns as f64 / 1e9;
-    Progress {
+    IntervalProgress {
         completions: tally.counters.counts.finished,
         seconds: seconds(tally.end_ns.saturating_sub(tally.start_ns)),
         span: completed(tally).map(|completed| (completed.first, completed.last)),
@@ -194,7 +212,7 @@ fn progress(tally: &Tally, service: &Histogram<u64>, response: &Histogram<u64>) 
     }
 }
 
-fn longest(stalls: Vec<Stall>) -> Option<Stall> {
+fn longest(stalls: Vec<StallStretch>) -> Option<StallStretch> {
     stalls.into_iter().max_by(|one, other| one.seconds.total_cmp(&other.seconds))
 }
 
@@ -202,17 +220,16 @@ fn longest(stalls: Vec<Stall>) -> Option<Stall> {
 fn without_intervals(point: &mut Point) {
     let whole = "every connection is counted: a whole, not a sample of more";
     let edges = "they are read at the two ends of the window only: looking at each thread would disturb the server";
-    let connections = point.connections as f64;
-    let switches = point.server.as_ref().and_then(|server| server.context_switches_per_query);
-    let waiting = point.server.as_ref().and_then(|server| server.threads_waiting_for_cpu);
-    for (path, value, n, method, why) in [
-        ("fairness.events_mean", point.fairness.events_mean, connections, "mean over connections", whole),
-        ("fairness.seconds_mean", point.fairness.seconds_mean, connections, "mean over connections", whole),
-        ("server.context_switches_per_query", switches, 1.0, "difference over the window", edges),
-        ("server.threads_waiting_for_cpu", waiting, 1.0, "difference over the window", edges),
+    let connections = point.load.connections as f64;
+    for (metric, n, method, why) in [
+        (Metric::TransactionsPerConnection, connections, "mean over connections", whole),
+        (Metric::SecondsPerConnection, connections, "mean over connections", whole),
+        (Metric::ServerContextSwitchesPerQuery, 1.0, "difference over the window", edges),
+        (Metric::ServerThreadsWaiting, 1.0, "difference over the window", edges),
     ] {
         let bare = |value| Estimate::bare(value, n, method.to_owned(), why.to_owned());
-        point.estimates.extend(value.map(|value| (path.to_owned(), bare(value))));
+        let estimate = metric.value(point).map(bare);
+        point.estimates.extend(estimate.map(|estimate| (metric, estimate)));
     }
 }
 

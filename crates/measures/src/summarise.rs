@@ -1,21 +1,23 @@
 //! Tallies to intervals and points: counting becomes numbers here, and nowhere else.
 
 use plimsoll_load::recorder::Served;
+use plimsoll_load::source::Spent;
 use plimsoll_load::tally::{Names, Shape, Tally, TransactionTally};
+use plimsoll_model::LoadPoint;
+use plimsoll_model::metric::Estimates;
 use plimsoll_model::samples::{Completed, HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::summary::{ClientCost, Counts, Fairness, HostShares, Operation, OperationKind, Point, ServerCost};
 use plimsoll_model::total;
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_stats::fairness::mean_stddev;
 use plimsoll_stats::latency::latency_ms;
-use std::collections::BTreeMap;
+
 use std::time::Duration;
 
-/// One second of the load as a line of the recording; `start_ns` is the trial's start.
-pub fn interval(tally: &Tally, names: &Names, start_ns: u64, open_loop: bool) -> Interval {
+/// One second of the load as a line of the recording, counted from the start of the load.
+pub fn interval(tally: &Tally, names: &Names, open_loop: bool) -> Interval {
     let counters = &tally.counters;
     Interval {
-        t_ns: tally.start_ns.saturating_sub(start_ns),
+        t_ns: tally.start_ns,
         phase: tally.phase,
         seconds: seconds(tally),
         transactions: counters.transactions,
@@ -50,16 +52,16 @@ fn seconds(tally: &Tally) -> f64 {
 /// What was looked at outside the loops at w0 and at w1.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edge {
-    pub process_cpu: Duration,
-    /// What its threads waited for a CPU so far; the same of the server.
-    pub process_wait: Option<Duration>,
+    /// By the processes that make the load; `None` where that is not known.
+    pub spent: Option<Spent>,
     pub server: Option<ServerSample>,
     pub server_switches: Option<u64>,
+    /// What its threads waited for a CPU so far.
     pub server_wait: Option<Duration>,
 }
 
 /// What a point is made from, beside its tally.
-pub struct Measured<'a> {
+pub struct MeasuredPoint<'a> {
     pub point: LoadPoint,
     pub loops: usize,
     pub names: &'a Names,
@@ -70,14 +72,14 @@ pub struct Measured<'a> {
     pub edges: Option<(Edge, Edge)>,
     /// The host's samples inside the window.
     pub host: &'a [HostSample],
-    /// Queries per second that one loop of this machine can send; `None` before `calibrate`.
+    /// Queries per second that one loop can send; `None` before `calibrate`.
     pub ceiling: Option<f64>,
     /// There and back, before the load began.
     pub round_trip: Option<Duration>,
 }
 
 /// The whole window as one point. `tally` is the sum of its intervals; `None` if there were none.
-pub fn point(tally: Option<&Tally>, measured: &Measured) -> Point {
+pub fn point(tally: Option<&Tally>, measured: &MeasuredPoint) -> Point {
     let empty = Tally::new(Shape::default());
     let tally = tally.unwrap_or(&empty);
     let counters = &tally.counters;
@@ -85,8 +87,7 @@ pub fn point(tally: Option<&Tally>, measured: &Measured) -> Point {
     let per_second = |count: u64| (seconds > 0.0).then(|| count as f64 / seconds);
     Point {
         trial: None,
-        connections: measured.point.connections,
-        rate_offered: measured.point.rate,
+        load: measured.point,
         seconds,
         transactions: counters.transactions,
         rollbacks: counters.rollbacks,
@@ -112,7 +113,7 @@ pub fn point(tally: Option<&Tally>, measured: &Measured) -> Point {
         host: host(measured.host),
         storage_cpus: None,
         nopm: None,
-        estimates: BTreeMap::new(),
+        estimates: Estimates::default(),
         order_entry: None,
         original_listing: None,
     }
@@ -132,7 +133,7 @@ fn fairness(served: &[Served]) -> Fairness {
 }
 
 /// The transaction as a whole, each kind of it where there are several, then the statements.
-fn operations(tally: &Tally, measured: &Measured) -> Vec<Operation> {
+fn operations(tally: &Tally, measured: &MeasuredPoint) -> Vec<Operation> {
     let whole = TransactionTally {
         service: tally.service().into_owned(),
         response: tally.response().into_owned(),
@@ -194,12 +195,13 @@ fn waiting(before: Option<Duration>, after: Option<Duration>, seconds: f64) -> O
     (seconds > 0.0).then(|| waited.as_secs_f64() / seconds)
 }
 
-fn client(tally: &Tally, measured: &Measured) -> ClientCost {
+fn client(tally: &Tally, measured: &MeasuredPoint) -> ClientCost {
     let counters = &tally.counters;
     let (seconds, queries) = (seconds(tally), counters.queries as f64);
     let per_query = |cpu_us: f64| (queries > 0.0).then(|| cpu_us / queries);
     let loop_cpu_us = counters.loop_cpu_ns as f64 / 1e3;
-    let process_cpu = measured.edges.map(|(w0, w1)| w1.process_cpu.saturating_sub(w0.process_cpu));
+    let spent = measured.edges.and_then(|(w0, w1)| w0.spent.zip(w1.spent));
+    let process_cpu = spent.map(|(w0, w1)| w1.cpu.saturating_sub(w0.cpu));
     let loop_seconds = seconds * measured.loops as f64;
     ClientCost {
         cpu_us_per_query: per_query(loop_cpu_us),
@@ -211,12 +213,12 @@ fn client(tally: &Tally, measured: &Measured) -> ClientCost {
             .filter(|_| loop_seconds > 0.0)
             .map(|ceiling| queries / loop_seconds / ceiling),
         scheduling_lag_ms_max: (seconds > 0.0).then_some(counters.lag_ns_max as f64 / 1e6),
-        threads_waiting_for_cpu: measured.edges.and_then(|(w0, w1)| waiting(w0.process_wait, w1.process_wait, seconds)),
+        threads_waiting_for_cpu: spent.and_then(|(w0, w1)| waiting(w0.waited, w1.waited, seconds)),
         round_trip_us: measured.round_trip.map(|time| time.as_nanos() as f64 / 1e3),
     }
 }
 
-fn server(tally: &Tally, measured: &Measured) -> Option<ServerCost> {
+fn server(tally: &Tally, measured: &MeasuredPoint) -> Option<ServerCost> {
     let (w0, w1) = measured.edges?;
     let (before, after) = (w0.server?, w1.server?);
     let queries = tally.counters.queries as f64;

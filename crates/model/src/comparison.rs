@@ -2,29 +2,12 @@
 
 use crate::caveat::Caveat;
 use crate::estimate::Estimate;
+use crate::load_point::{self, LoadPoint};
+use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub const SCHEMA_VERSION: u32 = 1;
-
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    TransactionsPerSecond,
-    /// New orders per minute.
-    Nopm,
-    /// 99th percentile of the response time where transactions have a due time, else of the latency.
-    P99Ms,
-    ServerCpuUsPerTransaction,
-}
-
-impl Metric {
-    /// True if more of it is better.
-    pub fn more_is_better(self) -> bool {
-        matches!(self, Metric::TransactionsPerSecond | Metric::Nopm)
-    }
-}
 
 /// What an interval says of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,9 +75,8 @@ pub struct Side {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// `null` for all load points together.
-    pub connections: Option<usize>,
-    /// Arrivals per second; `null` in a closed loop and for all load points together.
-    pub rate_offered: Option<f64>,
+    #[serde(flatten, with = "load_point::optional")]
+    pub load: Option<LoadPoint>,
     pub metric: Metric,
     /// Geometric means over the rounds.
     pub a: f64,

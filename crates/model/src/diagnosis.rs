@@ -83,7 +83,7 @@ pub struct Candidate {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum BottleneckVerdict {
     /// One bottleneck is clear of all others.
     Limited(Bottleneck),
     /// What was asked for was carried, and nothing was near its end.
@@ -95,7 +95,7 @@ pub enum Verdict {
 /// What limited one load point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
-    pub verdict: Verdict,
+    pub verdict: BottleneckVerdict,
     /// The verdict with its evidence, a sentence or two.
     pub sentence: String,
     /// By share, the largest first; those that hardly count are left out.

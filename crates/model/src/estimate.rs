@@ -29,9 +29,9 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// A value with both ends of its interval.
-    pub fn new(value: f64, (low, high): (f64, f64), confidence: f64, effective_n: f64, method: String) -> Estimate {
-        let (low, high) = (Some(low), Some(high));
+    /// A value with both ends of its interval, the lower one first.
+    pub fn new(value: f64, ends: (f64, f64), confidence: f64, effective_n: f64, method: String) -> Estimate {
+        let (low, high) = (Some(ends.0), Some(ends.1));
         Estimate { value, low, high, confidence, effective_n, degrees: None, method, missing: None }
     }
 

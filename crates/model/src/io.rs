@@ -31,7 +31,7 @@ pub struct IoSummary {
     pub validation: Vec<Validated>,
     /// What a published document printed, beside what was measured here; empty but for suites that repeat one.
     #[serde(default)]
-    pub published: Vec<Published>,
+    pub published: Vec<PrintedFigure>,
     pub caveats: Vec<Caveat>,
     /// Directory of the recording, if one was written.
     pub recording: Option<String>,
@@ -232,7 +232,7 @@ pub struct Validated {
 
 /// One printed figure of a document that is repeated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Published {
+pub struct PrintedFigure {
     /// What the figure is of: `128 MB, 1 file, random read, 1 thread`.
     pub what: String,
     /// Which number of it: `requests/s`, `95th percentile`.

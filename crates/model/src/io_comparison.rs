@@ -59,11 +59,11 @@ pub struct ProbePair {
     pub id: String,
     pub name: String,
     /// Operations per second; `null` where a round has none.
-    pub iops: Option<Change>,
+    pub iops: Option<ProbeChange>,
     /// The kind of operation that `p99_us` is about.
     pub kind: Option<String>,
     /// 99th percentile, microseconds; `null` where a round has none.
-    pub p99_us: Option<Change>,
+    pub p99_us: Option<ProbeChange>,
 }
 
 /// A measurement without a verdict.
@@ -76,7 +76,7 @@ pub struct NotCompared {
 
 /// One number of both sides: geometric means over the rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Change {
+pub struct ProbeChange {
     pub a: f64,
     pub b: f64,
     /// b ÷ a − 1, as a share.

@@ -1,9 +1,11 @@
 //! What a lab leaves: of each trial an outcome, of the whole a summary.
 
 use crate::caveat::Caveat;
-use crate::comparison::{Design, Difference, Metric, Row, unlike_in_words};
+use crate::comparison::{Design, Difference, Row, unlike_in_words};
 use crate::durability::{Class, Risks};
 use crate::estimate::Estimate;
+use crate::load_point::LoadPoint;
+use crate::metric::Metric;
 use crate::samples::Phase;
 use crate::summary::Point;
 use serde::{Deserialize, Serialize};
@@ -37,7 +39,7 @@ pub struct TrialOutcome {
     pub warm_up: Option<String>,
     pub recovery: Option<Recovery>,
     /// Every requested setting.
-    pub proofs: Vec<Proof>,
+    pub verifications: Vec<Verification>,
     /// The classes above [`Class::I`] of what is in effect.
     pub risks: Risks,
     pub caveats: Vec<Caveat>,
@@ -79,7 +81,7 @@ pub struct Recovery {
 /// What became of a requested setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ProofVerdict {
+pub enum VerificationVerdict {
     /// Read back as requested, and what it does, where that shows, agrees.
     InEffect,
     /// The server has another value, or does not behave accordingly.
@@ -90,7 +92,7 @@ pub enum ProofVerdict {
 
 /// How far a requested setting was proved to be in effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Proof {
+pub struct Verification {
     pub name: String,
     pub requested: String,
     /// `plan.toml, line 7`, `netapp.cnf, line 3`, `plimsoll`.
@@ -99,7 +101,7 @@ pub struct Proof {
     pub effective: Option<String>,
     /// The same in the load's own connections, where the setting is one of sessions.
     pub load: Option<String>,
-    pub verdict: ProofVerdict,
+    pub verdict: VerificationVerdict,
     pub class: Class,
     /// Lines of the error log that speak of it.
     pub log: Vec<String>,
@@ -162,8 +164,8 @@ pub struct Restores {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     pub variant: String,
-    pub connections: usize,
-    pub rate_offered: Option<f64>,
+    #[serde(flatten)]
+    pub load: LoadPoint,
     pub rounds: usize,
     pub failed: usize,
     /// Geometric mean over the rounds with its interval; none if no round was done.

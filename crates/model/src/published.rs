@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// may set a `limit`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Published {
+pub struct Printed {
     /// In a list of all that sources print: `NA1`. Several statements may share one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -41,7 +41,7 @@ pub struct Published {
     pub note: Option<String>,
 }
 
-impl Published {
+impl Printed {
     /// The one number that it tells: its value, or the mean of several samples.
     pub fn number(&self) -> Option<f64> {
         let samples = self.values.as_ref().filter(|values| !values.is_empty());

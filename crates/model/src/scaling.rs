@@ -1,11 +1,12 @@
 //! How throughput grows with load: the peak, the knee, and the Universal Scalability fit.
 
 use crate::estimate::Estimate;
+use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 
 /// Throughput at one load: so many connections, or so many CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct ScalingSample {
     pub load: f64,
     pub throughput: Estimate,
 }
@@ -13,8 +14,8 @@ pub struct Sample {
 /// What a sweep tells. What could not be told is `null`, and `refusals` say why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// What throughput is counted in: `transactions_per_second` or `nopm`.
-    pub metric: String,
+    /// What throughput is counted in: transactions per second or new orders per minute.
+    pub metric: Metric,
     pub knee: Option<Knee>,
     pub saturation: Option<Saturation>,
     pub refusals: Vec<String>,

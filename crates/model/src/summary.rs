@@ -5,6 +5,8 @@
 use crate::caveat::Caveat;
 use crate::estimate::Estimate;
 use crate::flavour::Flavour;
+use crate::load_point::LoadPoint;
+use crate::metric::Estimates;
 use crate::scaling::Scaling;
 use crate::statements::StatementCounts;
 use crate::total;
@@ -38,7 +40,7 @@ pub struct Summary {
     pub caveats: Vec<Caveat>,
     /// What `run --check` found afterwards; `null` without it.
     #[serde(default)]
-    pub checks: Option<Vec<Finding>>,
+    pub checks: Option<Vec<InvariantFinding>>,
     /// Directory of the recording, if one was written.
     pub recording: Option<String>,
     /// True if Ctrl-C, an error or a dead server ended the run before its plan did.
@@ -47,7 +49,7 @@ pub struct Summary {
 
 /// One invariant of the data and what was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct InvariantFinding {
     pub name: String,
     /// True also if it was not asked.
     pub holds: bool,
@@ -83,9 +85,9 @@ pub struct Point {
     /// Index of the trial of the recording that measured it; `null` in recordings of old, where places agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<u32>,
-    pub connections: usize,
-    /// Arrivals per second in an open loop; `null` in a closed one.
-    pub rate_offered: Option<f64>,
+    /// The rate is `null` in a closed loop.
+    #[serde(flatten)]
+    pub load: LoadPoint,
     /// Length of the measured window.
     pub seconds: f64,
     /// Commits; with autocommit, successful statements.
@@ -139,10 +141,9 @@ pub struct Point {
     /// The result as the workload's original prints it, where that is a listing of its own.
     #[serde(default)]
     pub original_listing: Option<String>,
-    /// How far the means and percentiles above can be trusted, by the path of the field within the point:
-    /// `transactions_per_second`, `latency_ms.p99`, `client.cpu_us_per_query`.
+    /// How far the means and percentiles above can be trusted.
     #[serde(default)]
-    pub estimates: BTreeMap<String, Estimate>,
+    pub estimates: Estimates,
 }
 
 impl Point {

@@ -1,21 +1,21 @@
-//! A client's option file: its `[client]` section, as `--defaults-file` names it.
+//! A client's option file, named by `--defaults-file`: its `[client]` section.
 
 use crate::error::PlanError;
 use crate::target::{Url, database_name};
 use std::path::PathBuf;
 
-/// What the `[client]` section says. Options that are none of ours are left alone: the file is shared.
+/// What the `[client]` section says. Options of other programs are ignored: the file is shared.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Client {
+pub struct ClientSection {
     pub url: Url,
     pub password: Option<String>,
-    /// Whether the file says which server it is about: a `host` or a `socket`.
+    /// Whether the file names its server: a `host` or a `socket`.
     pub names_server: bool,
 }
 
 /// Reads the text of an option file; `file` names it in errors.
-pub fn parse(text: &str, file: &str) -> Result<Client, PlanError> {
-    let mut client = Client::default();
+pub fn parse(text: &str, file: &str) -> Result<ClientSection, PlanError> {
+    let mut client = ClientSection::default();
     let mut ours = false;
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -35,7 +35,7 @@ pub fn parse(text: &str, file: &str) -> Result<Client, PlanError> {
     Ok(client)
 }
 
-fn option(client: &mut Client, line: &str) -> Result<(), String> {
+fn option(client: &mut ClientSection, line: &str) -> Result<(), String> {
     let (name, given) = match line.split_once('=') {
         Some((name, value)) => (name.trim(), Some(unquoted(value.trim()))),
         None => (line, None),

@@ -1,6 +1,7 @@
 //! What can be wrong with what a user asked for.
 
 use crate::origin::Where;
+use plimsoll_model::load_point::BadList;
 use plimsoll_model::text::escaped;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +20,12 @@ pub enum PlanError {
     File { at: Where, problem: String },
     #[error("{0}")]
     Combination(String),
+}
+
+impl From<BadList> for PlanError {
+    fn from(BadList { what, found, accepted }: BadList) -> PlanError {
+        PlanError::Value { what, found, accepted }
+    }
 }
 
 impl PlanError {

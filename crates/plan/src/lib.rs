@@ -1,7 +1,7 @@
 //! What to run, read from text and checked before anything starts: targets, load points, durations, sizes.
 //!
-//! Pure: it opens nothing, asks nothing and starts nothing; files are handed to it as text. Begin with
-//! [`plan::RunPlan`], which stands in every recording's manifest, then [`target`] and [`points`].
+//! Pure: it opens nothing, asks nothing and starts nothing; it is given files as text. Begin with
+//! [`recorded::Plan`], which stands in every recording's manifest, then [`target`].
 
 pub mod defaults;
 pub mod error;
@@ -10,12 +10,13 @@ pub mod lab;
 pub mod option_file;
 pub mod origin;
 pub mod plan;
-pub mod points;
 pub mod quantity;
+pub mod recorded;
 pub mod setting;
 pub mod target;
 
 pub use error::PlanError;
 pub use lab::LabPlan;
 pub use plan::RunPlan;
+pub use recorded::{Plan, StoragePlan};
 pub use target::{Target, Url};

@@ -8,24 +8,24 @@ use plimsoll_model::text::escaped;
 /// Groups that a server of either vendor reads.
 const OF_SERVERS: [&str; 6] = ["mysqld", "server", "mariadb", "mariadbd", "client-server", "galera"];
 
-/// Bytes of the name of an option: no server has a longer one.
+/// Most bytes in the name of an option: no server has a longer one.
 const LONGEST_NAME: usize = 128;
 
 /// An option: a line `name = value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct OptionLine {
     pub group: String,
     /// As written, with its dashes and capitals.
     pub name: String,
-    /// None for a switch that stands alone.
+    /// `None` for a switch without a value.
     pub value: Option<String>,
     /// From 1.
     pub line: usize,
 }
 
-impl Entry {
-    /// Whether a server reads the option's group: `[mysqld]`, `[server]`, `[mariadb]` and so on, also with a version
-    /// behind it, whichever: `[mysqld-5.7]`. Others belong to `mysqldump`, `mysqld_safe` and the rest.
+impl OptionLine {
+    /// Whether a server reads the option's group: `[mysqld]`, `[server]`, `[mariadb]` and so on, also followed by any
+    /// version: `[mysqld-5.7]`. Others belong to `mysqldump`, `mysqld_safe` and the rest.
     pub fn is_of_server(&self) -> bool {
         let version = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
         let behind = |group: &str| self.group.strip_prefix(group).and_then(|rest| rest.strip_prefix('-'));
@@ -38,7 +38,7 @@ impl Entry {
 /// # Errors
 /// [`PlanError::File`] with file and line for what is neither a group, an option nor a comment, for an option before
 /// the first group, and for `!include` and `!includedir`.
-pub fn parse(text: &str, file: &str) -> Result<Vec<Entry>, PlanError> {
+pub fn parse(text: &str, file: &str) -> Result<Vec<OptionLine>, PlanError> {
     let mut entries = Vec::new();
     let mut group: Option<String> = None;
     for (number, line) in text.lines().enumerate() {
@@ -51,7 +51,7 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Entry>, PlanError> {
         }
         if line.starts_with('!') {
             return Err(problem(format!(
-                "found `{}`; a plan names every file that it needs, so that others can repeat it: put the settings of \
+                "found `{}`; a plan has to name every file that it needs, so that others can repeat it: put the settings of \
                  that file here",
                 escaped(line)
             )));
@@ -64,9 +64,9 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Entry>, PlanError> {
         }
         let (name, value) = option(line).ok_or_else(|| problem(unreadable(line)))?;
         let group = group.clone().ok_or_else(|| {
-            problem(format!("`{name}` stands before the first group; accepted is a line such as [mysqld] above it"))
+            problem(format!("`{name}` stands before the first group; put a line such as [mysqld] above it"))
         })?;
-        entries.push(Entry { group, name, value, line: line_number });
+        entries.push(OptionLine { group, name, value, line: line_number });
     }
     Ok(entries)
 }
@@ -85,7 +85,7 @@ fn option(line: &str) -> Option<(String, Option<String>)> {
     (!name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(plain)).then(|| (name.to_owned(), value))
 }
 
-/// The line without its comment: from a `#` outside of quotes, as the servers have it.
+/// The line without its comment, which begins with a `#` outside quotes, as for the servers.
 fn uncommented(line: &str) -> &str {
     let mut quote = None;
     let mut escaped = false;
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn groups_of_servers_are_told_from_others() {
         let of_server =
-            |group: &str| parse(&format!("[{group}]\nx=1"), "my.cnf").unwrap().iter().all(Entry::is_of_server);
+            |group: &str| parse(&format!("[{group}]\nx=1"), "my.cnf").unwrap().iter().all(OptionLine::is_of_server);
         for group in
             ["mysqld", "server", "mariadb", "mariadbd", "mysqld-8.4", "mariadb-10.11", "client-server", "galera"]
         {

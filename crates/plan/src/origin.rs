@@ -1,4 +1,4 @@
-//! Where something that a person wrote stands.
+//! Where a person wrote something.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,17 +1,17 @@
 //! The plan of a `run`: one variant, one round, a list of load points.
 
 use crate::error::PlanError;
-use crate::points::LoadPoint;
+use plimsoll_model::LoadPoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// No phase is longer: it keeps every sum of durations in range, and tells readers of recordings what cannot be.
+/// No phase is longer: this keeps every sum of durations in range, and tells readers of recordings what is impossible.
 pub(crate) const LONGEST_SECONDS: f64 = 30.0 * 86_400.0;
 
-/// How arrivals of an open loop are spread.
+/// How the arrivals of an open loop are spread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Spread {
+pub enum ArrivalSpread {
     #[default]
     Poisson,
     Constant,
@@ -26,14 +26,14 @@ pub enum Measure {
     EventsPerConnection(u64),
 }
 
-/// Everything that decides a run, as resolved: no default is left open. It stands in the manifest.
+/// Everything that determines a run, resolved: no default is left open. The manifest has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunPlan {
     pub workload: String,
     pub params: BTreeMap<String, String>,
     pub target: String,
     pub points: Vec<LoadPoint>,
-    pub arrivals: Spread,
+    pub arrivals: ArrivalSpread,
     pub warmup_seconds: f64,
     pub measure: Measure,
     pub seed: u64,
@@ -43,16 +43,16 @@ pub struct RunPlan {
     pub outage_limit_seconds: f64,
     pub ignore_errors: Vec<u16>,
     pub report_interval_seconds: u64,
-    /// Look at the data's invariants afterwards.
+    /// Check the data's invariants afterwards.
     #[serde(default)]
     pub check: bool,
-    /// Measure load points that something else on the machine disturbed once more at the end.
+    /// Measure disturbed load points once more at the end.
     #[serde(default)]
     pub repeat_disturbed: bool,
 }
 
 impl RunPlan {
-    /// Refuses combinations that have no meaning.
+    /// Refuses combinations that make no sense.
     pub fn check(&self) -> Result<(), PlanError> {
         let open = self.points.iter().any(|point| point.rate.is_some());
         let refuse = |text: &str| Err(PlanError::Combination(text.to_owned()));

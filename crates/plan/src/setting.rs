@@ -10,6 +10,6 @@ pub struct Setting {
     pub name: String,
     pub value: String,
     pub at: Where,
-    /// From a `config_file`: a name that the server does not have any more is left out, and said.
+    /// From a `config_file`: a name that the server no longer has is left out, and reported.
     pub from_file: bool,
 }

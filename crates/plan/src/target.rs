@@ -1,4 +1,4 @@
-//! Targets: a private server, or the URL of one that is not ours.
+//! Targets: a private server, or the URL of an external one.
 
 use crate::error::PlanError;
 use percent_encoding::percent_decode_str;
@@ -19,7 +19,7 @@ pub enum Target {
     External(Url),
 }
 
-/// A server that is not ours. It carries no password.
+/// An external server. It contains no password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     pub user: Option<String>,
@@ -29,9 +29,9 @@ pub struct Url {
     pub database: Option<String>,
     pub ssl_mode: Option<String>,
     pub ssl_ca: Option<PathBuf>,
-    /// The server's RSA key, under which a password is sent where there is no TLS.
+    /// The server's RSA key, with which a password is encrypted if there is no TLS.
     pub server_public_key_path: Option<PathBuf>,
-    /// Whether the key that the server itself sends will do for that.
+    /// Whether the key that the server itself sends is good enough for that.
     pub get_server_public_key: Option<bool>,
 }
 
@@ -57,7 +57,7 @@ impl Target {
             None if text == "private" => Ok(Target::Private("auto".to_owned())),
             Some(("private", choice)) if !choice.is_empty() => Ok(Target::Private(choice.to_owned())),
             Some(("mysql" | "mariadb", rest)) if rest.starts_with("//") => parse_url(text).map(Target::External),
-            // It may be a mistyped URL with a password: not echoed.
+            // It may be a mistyped URL with a password, so it is not echoed.
             _ if text.contains('@') => Err(PlanError::value("target", "(not shown)", TARGET)),
             _ => Err(PlanError::value("target", text, TARGET)),
         }
@@ -73,21 +73,21 @@ impl Target {
     }
 }
 
-/// Where a server listens: what a password is meant for.
+/// Where a server listens: the server that a password is meant for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ListeningPlace {
     Tcp { host: String, port: u16 },
     Socket(PathBuf),
 }
 
-impl Place {
+impl ListeningPlace {
     /// Reads `HOST`, `HOST:PORT`, `[ADDRESS]:PORT` or the path of a socket.
     ///
     /// # Errors
     /// [`PlanError::Value`].
-    pub fn parse(text: &str) -> Result<Place, PlanError> {
+    pub fn parse(text: &str) -> Result<ListeningPlace, PlanError> {
         if text.starts_with('/') {
-            return Ok(Place::Socket(PathBuf::from(text)));
+            return Ok(ListeningPlace::Socket(PathBuf::from(text)));
         }
         // It is read as in a target, so that both name the same server.
         match Target::parse(&format!("mysql://{text}/")) {
@@ -99,26 +99,26 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ListeningPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Place::Tcp { host, port } => write!(f, "{host}:{port}"),
-            Place::Socket(path) => path.display().fmt(f),
+            ListeningPlace::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            ListeningPlace::Tcp { host, port } => write!(f, "{host}:{port}"),
+            ListeningPlace::Socket(path) => path.display().fmt(f),
         }
     }
 }
 
 impl Url {
-    /// Where its server listens: a socket, where there is one, is what is connected to.
-    pub fn place(&self) -> Place {
+    /// Where its server listens; if there is a socket, that is what is connected to.
+    pub fn place(&self) -> ListeningPlace {
         match &self.socket {
-            Some(socket) => Place::Socket(socket.clone()),
-            None => Place::Tcp { host: self.host.to_ascii_lowercase(), port: self.port },
+            Some(socket) => ListeningPlace::Socket(socket.clone()),
+            None => ListeningPlace::Tcp { host: self.host.to_ascii_lowercase(), port: self.port },
         }
     }
 
-    /// What it leaves open is taken from `other`, except where the server is.
+    /// What it leaves open is taken from `other`, except the server's address.
     pub fn or(self, other: &Url) -> Url {
         let other = other.clone();
         Url {
@@ -142,10 +142,10 @@ impl Url {
     }
 
     /// Takes an option that protects the connection, its name with hyphens; false for any other. URLs and option files
-    /// have the same ones, with the names of MySQL's clients. `None` is a switch that stands alone.
+    /// have the same ones, with the names of MySQL's clients. `None` is a switch without a value.
     ///
     /// # Errors
-    /// A value that is none of the accepted ones.
+    /// A value that is not one of the accepted ones.
     pub(crate) fn protect(&mut self, option: &str, value: Option<&str>) -> Result<bool, PlanError> {
         let text = value.unwrap_or_default();
         match option {
@@ -190,7 +190,7 @@ fn parse_url(text: &str) -> Result<Url, PlanError> {
     Ok(url)
 }
 
-/// Checks the name of an ssl-mode; gives it in lower case with hyphens.
+/// Checks the name of an ssl-mode; returns it in lower case with hyphens.
 pub fn ssl_mode(text: &str) -> Result<String, PlanError> {
     let mode = text.to_ascii_lowercase().replace('_', "-");
     match mode.as_str() {
@@ -199,7 +199,7 @@ pub fn ssl_mode(text: &str) -> Result<String, PlanError> {
     }
 }
 
-/// A switch that MySQL's clients have: on where it stands alone.
+/// A switch that MySQL's clients have: on if it has no value.
 fn switch(name: &'static str, value: Option<&str>) -> Result<bool, PlanError> {
     match value.map(str::to_ascii_lowercase).as_deref() {
         None | Some("true" | "on" | "1") => Ok(true),
@@ -273,13 +273,13 @@ mod tests {
             ("[::1]:3306", "mysql://[::1]/"),
             ("/run/my.sock", "mysql://localhost/?socket=/run/my.sock"),
         ] {
-            assert_eq!(Place::parse(place), Ok(of(target)), "{place}");
-            assert_eq!(Place::parse(&of(target).to_string()), Ok(of(target)));
+            assert_eq!(ListeningPlace::parse(place), Ok(of(target)), "{place}");
+            assert_eq!(ListeningPlace::parse(&of(target).to_string()), Ok(of(target)));
         }
-        assert_ne!(Place::parse("localhost"), Ok(of("mysql://localhost/?socket=/run/my.sock")));
-        assert_ne!(Place::parse("db"), Ok(of("mysql://db:3307/")));
+        assert_ne!(ListeningPlace::parse("localhost"), Ok(of("mysql://localhost/?socket=/run/my.sock")));
+        assert_ne!(ListeningPlace::parse("db"), Ok(of("mysql://db:3307/")));
         for wrong in ["", "u@db", "db/x", "db:x", "db?socket=/x"] {
-            assert!(Place::parse(wrong).is_err(), "{wrong}");
+            assert!(ListeningPlace::parse(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -2,7 +2,8 @@
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use plimsoll_plan::{PlanError, points, quantity};
+use plimsoll_model::load_point::{Connections, Rates};
+use plimsoll_plan::{PlanError, quantity};
 use plimsoll_record::RecordError;
 use plimsoll_record::manifest::is_name;
 use std::path::PathBuf;
@@ -24,11 +25,12 @@ pub use lane::{LaneAction, LaneArgs, LanePart, LanePartArgs, NfsArgs};
 pub use params::Params;
 pub use report::{RecordingsAction, RecordingsArgs, ReportArgs, ReportFormat, ServeArgs};
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 done, but what was measured failed its check; 2 wrong arguments, nothing \
-                          was started; 3 the environment or the server failed; 130 interrupted, what was measured is kept.";
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 done, but what was measured failed its check; 2 wrong arguments, \
+                          nothing was started; 3 the environment or the server failed; 130 interrupted, results so far \
+                          are kept.";
 
 const COMPARE_HELP: &str = "\
-Measure both sides in turn, so that what drifts on the machine drifts for both:
+Measure the two sides in turn, so that a drift of the machine affects both:
   for i in 1 2 3 4 5; do
     plimsoll run oltp_read_write --connections 16 --name base
     plimsoll run oltp_read_write --connections 16 --name new --target ...
@@ -37,9 +39,10 @@ Measure both sides in turn, so that what drifts on the machine drifts for both:
 
 As a gate in continuous integration, this exits 1 only if the whole interval says slower by more than 5 %:
   plimsoll compare base new --fail-if-slower 5%
-Where the interval reaches to both sides of the limit, the gate is undecided: it says so, and exits 4 with --fail-if-unclear.
+If the interval extends to both sides of the limit, the gate is undecided: it says so, and exits 4 with \
+--fail-if-unclear.
 
-Exit codes: 0 compared; 1 slower than --fail-if-slower allows; 2 wrong arguments, or nothing that can be compared; 3 a \
+Exit codes: 0 compared; 1 slower than --fail-if-slower allows; 2 wrong arguments, or nothing to compare; 3 a \
 recording cannot be read; 4 --fail-if-unclear, and the gate is undecided.";
 
 /// Finds the load line of a MySQL-family server: how much load it carries here, and what stops it.
@@ -60,33 +63,34 @@ pub enum Command {
     Load(LoadArgs),
     /// Run a workload and measure it.
     Run(Box<RunArgs>),
-    /// Verify the invariants of a workload's data; exits 1 if any is broken.
+    /// Check the invariants of a workload's data; exits 1 if any is broken.
     Check(CheckArgs),
-    /// Compare two sides, each the rounds of one or several recordings: by how much is B slower than A, and how sure is that?
+    /// Compare two sides, each the rounds of one or several recordings: how much slower is B than A, and how certain is
+    /// that?
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
     /// Remove what `load` created, and nothing else.
     Drop(DropArgs),
-    /// Will this storage do for MySQL? Probes of what the servers really do to it, and a sheet that says what follows.
+    /// Evaluate storage for MySQL: probes do what the servers really do, and a sheet says what follows.
     #[command(after_help = io::HELP)]
     Io(Box<IoArgs>),
-    /// Execute a plan: many variants, each trial from the same data, settings proved, rounds interleaved.
+    /// Execute a plan: several variants, each trial from the same data, settings verified, rounds interleaved.
     #[command(after_help = lab::HELP)]
     Lab(LabArgs),
-    /// Storage paths on this machine, made for a comparison: a medium, a file system, a throttle, latency.
+    /// Build storage paths on this machine for a comparison: a medium, a file system, a throttle, latency.
     Lane(LaneArgs),
     /// A part of a network lane, as `plimsoll lane up` starts it.
     #[command(hide = true)]
     LanePart(Box<LanePartArgs>),
-    /// Data to start from: list, save from a running private server, copy, remove.
+    /// Starting data of trials: list, save from a running private server, copy, remove.
     Datasets(DatasetsArgs),
-    /// Show a recording as a page, as text or as data; several side by side.
+    /// Show a recording as a page, as text or as data; several go side by side.
     Report(ReportArgs),
-    /// What was recorded: list, show, remove.
+    /// Recordings: list, show, remove.
     Recordings(RecordingsArgs),
-    /// A dashboard in the browser: history, reports, comparisons, running plans.
+    /// Serve a dashboard for the browser: history, reports, comparisons, running plans.
     Serve(ServeArgs),
-    /// Private servers by hand.
+    /// Manage private servers by hand.
     Server(ServerArgs),
     /// Measure this machine's own ceiling as a load generator.
     Calibrate(CalibrateArgs),
@@ -104,11 +108,11 @@ pub struct QuickstartArgs {
     /// How long each number of connections is measured.
     #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
     pub time: Duration,
-    /// Where report.html is written; the recording's directory if not given.
+    /// Where to write report.html; the recording's directory if not given.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
-    /// Numbers of connections of the sweep.
-    #[arg(long, default_value = "1..64", value_parser = connections, value_name = "LIST")]
+    /// Numbers of connections to sweep over.
+    #[arg(long, default_value = "1..64", value_name = "LIST")]
     pub connections: Connections,
     /// Rows in each of the 4 tables.
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000), value_name = "N")]
@@ -129,7 +133,7 @@ pub struct LoadArgs {
     pub workload: String,
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Connections that load at the same time; the data do not depend on it.
+    /// Connections that load in parallel; the data do not depend on it.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]
     pub threads: u16,
     /// Seed of the data.
@@ -147,12 +151,12 @@ pub struct RunArgs {
     #[command(flatten)]
     pub target: TargetArgs,
     /// Connections: 64, 1,8,64, 1..64 (doubling) or 8..64+8.
-    #[arg(long, default_value = "1", value_parser = connections, value_name = "LIST")]
+    #[arg(long, default_value = "1", value_name = "LIST")]
     pub connections: Connections,
-    /// Transactions offered per second (an open loop); without it, each connection sends as fast as it is answered.
-    #[arg(long, value_parser = rates, value_name = "LIST")]
+    /// Transactions offered per second (open loop); without it, each connection sends as soon as it has an answer.
+    #[arg(long, value_name = "LIST")]
     pub rate: Option<Rates>,
-    /// How arrivals of an open loop are spread.
+    /// How the arrivals of an open loop are spaced.
     #[arg(long, default_value = "poisson", value_parser = ["poisson", "constant"], value_name = "SPREAD")]
     pub arrivals: String,
     /// Run this long before measuring.
@@ -161,36 +165,37 @@ pub struct RunArgs {
     /// Measure this long.
     #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
     pub time: Duration,
-    /// Measure this many transactions over all connections, instead of a time.
+    /// Measure this many transactions over all connections instead of a time.
     #[arg(long, value_name = "N", conflicts_with = "events_per_connection")]
     pub events: Option<u64>,
-    /// Measure this many transactions on each connection, instead of a time.
+    /// Measure this many transactions on each connection instead of a time.
     #[arg(long, value_name = "N")]
     pub events_per_connection: Option<u64>,
-    /// Seconds between lines of progress; 0 for none. A terminal shows each second in place and has lines for longer
+    /// Seconds between progress lines; 0 for none. A terminal shows each second in place, and lines only for longer
     /// intervals.
     #[arg(long, default_value_t = 1, value_name = "SECONDS")]
     pub report_interval: u64,
-    /// Seed of what is sent; random if not given, and printed.
+    /// Seed of the load; random if not given, and printed.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Event loop threads; what is sent does not depend on it.
+    /// Event loop threads; the load does not depend on it.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]
     pub loops: u16,
-    /// How statements with parameters are sent; as the workload's original does, if not given.
+    /// How statements with parameters are sent; as in the workload's original if not given.
     #[arg(long, value_parser = ["prepared", "text"], value_name = "PROTOCOL")]
     pub protocol: Option<String>,
-    /// How long a server may be gone before the run ends; one that sends something and comes to no end has four times that.
+    /// How long a server may be gone before the run ends; one that sends something but never finishes has four times as
+    /// long.
     #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
     pub outage_limit: Duration,
-    /// Server error codes that fail a transaction without ending the run.
+    /// Server error codes that fail a transaction but do not end the run.
     #[arg(long, value_delimiter = ',', value_name = "CODES")]
     pub ignore_errors: Vec<u16>,
-    /// What the recording is called; runs of one name are the rounds that `compare` sets against each other. The
-    /// workload's name if not given.
+    /// Name of the recording; runs of the same name are the rounds that `compare` compares. The workload's name if not
+    /// given.
     #[arg(long, value_parser = name, value_name = "NAME")]
     pub name: Option<String>,
-    /// Verify the invariants of the data afterwards; exits 1 if any is broken.
+    /// Check the invariants of the data afterwards; exits 1 if any is broken.
     #[arg(long)]
     pub check: bool,
     /// Print the summary as one JSON document on standard output.
@@ -202,12 +207,12 @@ pub struct RunArgs {
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The workload whose data to verify.
+    /// The workload whose data to check.
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Connections that ask at the same time.
+    /// Connections that query in parallel.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]
     pub threads: u16,
     /// Print the findings as one JSON document on standard output.
@@ -219,21 +224,21 @@ pub struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The side to compare with: the name of recordings (`run --name`), a recording's directory or an unmistakable part of
-    /// its name, or several of these joined by commas; `:VARIANT` after it where there are several.
+    /// The side to compare with: the name of recordings (`run --name`), a recording's directory or an unambiguous part
+    /// of its name, or several of these joined by commas; followed by `:VARIANT` if there are several.
     #[arg(value_name = "A")]
     pub a: String,
-    /// The side that is compared with A, named in the same way.
+    /// The side to be compared with A, named in the same way.
     #[arg(value_name = "B")]
     pub b: String,
-    /// Exit 1 if B is slower than A by more than this, and the whole interval says so.
+    /// Exit 1 if B is slower than A by more than this and the whole interval says so.
     #[arg(long, value_parser = quantity::percent, value_name = "PERCENT")]
     pub fail_if_slower: Option<f64>,
     /// Exit 4 if the interval cannot tell whether B is slower by more than --fail-if-slower allows.
     #[arg(long, requires = "fail_if_slower")]
     pub fail_if_unclear: bool,
-    /// A change within this, up or down, counts as no difference; if not given, one within what two rounds of A differ by
-    /// without any reason (from 1 % to 10 %), as in the report of a lab; 2 % of storage.
+    /// A change within this, up or down, counts as no difference. If not given: how far two rounds of A differ by
+    /// chance (from 1 % to 10 %), as in the report of a lab; 2 % for storage.
     #[arg(long, value_parser = quantity::percent, value_name = "PERCENT")]
     pub equivalent: Option<f64>,
     /// Print the comparison as one JSON document on standard output.
@@ -250,7 +255,7 @@ pub struct DropArgs {
     pub target: TargetArgs,
 }
 
-/// Which server, and how to log in there.
+/// Which server, and how to log in.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Target")]
 pub struct TargetArgs {
@@ -258,13 +263,13 @@ pub struct TargetArgs {
     /// (also socket, ssl-ca, server-public-key-path, get-server-public-key).
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
-    /// Option file whose [client] section says where the server is and how to log in.
+    /// Option file; its [client] section says where the server is and how to log in.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub defaults_file: Option<PathBuf>,
-    /// Ask for the password on the terminal; else it comes from the option file or MYSQL_PWD.
+    /// Ask for the password on the terminal; otherwise it comes from the option file or MYSQL_PWD.
     #[arg(long)]
     pub ask_password: bool,
-    /// Database, where the target names none.
+    /// Database, if the target names none.
     #[arg(long, value_name = "NAME")]
     pub database: Option<String>,
 }
@@ -279,17 +284,17 @@ pub struct ServerArgs {
 pub enum ServerAction {
     /// Start a private server and leave it up.
     Start {
-        /// Its name; default-mariadb or default-mysql are those that `--target private` uses.
+        /// Its name; `--target private` uses default-mariadb or default-mysql.
         #[arg(value_name = "NAME")]
         name: Option<String>,
         /// auto, mariadb, mysql, or the path of a server binary.
         #[arg(long, default_value = "auto", value_name = "SERVER", value_hint = ValueHint::FilePath)]
         server: String,
-        /// A server setting, NAME=VALUE, on top of Plimsoll's own; may be repeated.
+        /// A server setting, NAME=VALUE, on top of Plimsoll's baseline; may be repeated.
         #[arg(long = "set", value_name = "NAME=VALUE")]
         set: Vec<String>,
     },
-    /// Stop a private server; all of them if no name is given.
+    /// Stop a private server, or all of them if no name is given.
     Stop {
         #[arg(value_name = "NAME")]
         name: Option<String>,
@@ -325,13 +330,6 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-/// Numbers of connections, as one value to clap.
-#[derive(Clone, Debug)]
-pub struct Connections(pub Vec<usize>);
-
-#[derive(Clone, Debug)]
-pub struct Rates(pub Vec<f64>);
-
 fn duration(text: &str) -> Result<Duration, PlanError> {
     quantity::duration(text)
 }
@@ -342,14 +340,6 @@ fn name(text: &str) -> Result<String, RecordError> {
         true => Ok(text.to_owned()),
         false => Err(RecordError::BadName { what: "recording", name: text.to_owned() }),
     }
-}
-
-fn connections(text: &str) -> Result<Connections, PlanError> {
-    points::connections(text).map(Connections)
-}
-
-fn rates(text: &str) -> Result<Rates, PlanError> {
-    points::rates(text).map(Rates)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The `plimsoll` command: arguments in, exit code out. What it does is done by the crates below it.
+//! The `plimsoll` command: arguments in, exit code out. The crates below it do the work.
 
-// Only `terminal` writes to the standard streams: it sees to it that no text of others steers them.
+// Only `terminal` writes to the standard streams: it makes sure that no text written by others controls the terminal.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
@@ -12,10 +12,10 @@ use clap::Parser;
 use plimsoll_model::text::is_unfit;
 use std::process::ExitCode;
 
-/// The arguments; the end of the process where they are wrong, or ask for help.
+/// The arguments; ends the process if they are wrong or ask for help.
 fn parsed() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
-        // What it quotes may be a name that somebody else gave to a file.
+        // It may quote a file name that somebody else chose.
         let text = error.render().to_string();
         if error.use_stderr() && text.contains(|c: char| c != '\n' && is_unfit(c)) {
             terminal::note(&text);

@@ -1,6 +1,6 @@
-//! What a person sees while something happens. All of it goes to standard error; standard output is for results.
+//! What a person sees while something happens. It all goes to standard error; standard output is for results.
 //!
-//! [`Progress`] is told what happens, and leaves lines and a [`view`] at the [`screen`], which never keeps it waiting.
+//! [`Progress`] is told what happens. It leaves lines and a [`view`] with the [`screen`], which never makes it wait.
 
 mod canvas;
 mod limits;
@@ -12,7 +12,7 @@ mod view;
 mod words;
 
 use plimsoll_model::text::{escaped_json, escaped_lines};
-use plimsoll_report::terminal::{Look, STYLES};
+use plimsoll_report::terminal::{STYLES, TextLook};
 use screen::SCREEN;
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -24,7 +24,7 @@ pub use limits::{next_step, what_limited};
 pub use progress::Progress;
 pub use words::title;
 
-/// Columns of words in what is no terminal.
+/// Columns of text where the output is not a terminal.
 const PLAIN_WIDTH: usize = 100;
 
 /// Prints an error with its causes.
@@ -33,25 +33,25 @@ pub fn error(error: &anyhow::Error) {
     note(&format!("plimsoll: {}", told(error)));
 }
 
-/// A message with its causes, those left out that it says itself.
+/// A message with its causes, except those that it contains already.
 fn told(error: &anyhow::Error) -> String {
     let add = |told: String, cause: String| if told.contains(&cause) { told } else { format!("{told}: {cause}") };
     error.chain().skip(1).map(ToString::to_string).fold(error.to_string(), add)
 }
 
-/// Prints lines on standard error, soon and without waiting for whoever reads it. What of them could steer a
-/// terminal is shown as `\u{1b}`; a standard error that is gone is nobody's loss.
+/// Prints lines on standard error, soon, and without waiting for the reader. What could steer a terminal is shown as
+/// `\u{1b}`. If standard error is gone, the lines are lost.
 pub fn note(text: &str) {
     SCREEN.say(text);
 }
 
-/// Waits until what was noted is shown, but not for a reader who does not read.
+/// Waits until all notes are shown, but not for a reader that has stopped reading.
 pub fn settle() {
     SCREEN.settle();
 }
 
-/// Prints a result on standard output, below what was noted before. Unlike a note it is waited for. What of it could steer
-/// a terminal is shown as `\u{1b}`, to a pipe too: whatever reads it may be somebody's terminal in the end.
+/// Prints a result on standard output, below earlier notes, and unlike a note waits until it is written. What could
+/// steer a terminal is shown as `\u{1b}`, even in a pipe: it may end up on somebody's terminal.
 ///
 /// # Errors
 /// If it cannot be written: a full disk, a closed pipe.
@@ -59,7 +59,7 @@ pub fn result(text: &str) -> std::io::Result<()> {
     document(&escaped_lines(text))
 }
 
-/// The same of a text that has styles in it.
+/// The same for a text with styles in it.
 ///
 /// # Errors
 /// As [`result`].
@@ -67,7 +67,7 @@ pub fn styled(text: &str) -> std::io::Result<()> {
     document(&unstyled_escaped(text))
 }
 
-/// The same of a value, as one JSON document.
+/// The same for a value, as one JSON document.
 ///
 /// # Errors
 /// As [`result`].
@@ -75,7 +75,7 @@ pub fn json(value: &impl Serialize) -> std::io::Result<()> {
     document(&escaped_json(&serde_json::to_string_pretty(value)?))
 }
 
-/// The same of a page, a table, a script: of a format in which whoever wrote it has seen to what others wrote.
+/// The same for a page, a table, a script: formats whose writer has already made text of others safe.
 ///
 /// # Errors
 /// As [`result`].
@@ -89,7 +89,7 @@ pub fn document(text: &str) -> std::io::Result<()> {
     written.map_err(|error| std::io::Error::new(error.kind(), format!("cannot write to standard output: {error}")))
 }
 
-/// Everything escaped but the styles of reports.
+/// Escapes everything but the styles of reports.
 fn unstyled_escaped(text: &str) -> String {
     let mut rest = text;
     let mut shown = String::with_capacity(text.len());
@@ -103,12 +103,12 @@ fn unstyled_escaped(text: &str) -> String {
     shown + &escaped_lines(rest)
 }
 
-/// How a result is laid out on standard output: as wide as a terminal, else [`PLAIN_WIDTH`]. NO_COLOR is that of
-/// no-color.org.
-pub fn look() -> Look {
+/// How a result is laid out on standard output: as wide as the terminal, else [`PLAIN_WIDTH`]. NO_COLOR is as defined
+/// by no-color.org.
+pub fn look() -> TextLook {
     let out = std::io::stdout();
     let colour = out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    Look { colour, width: tty::columns(&out).unwrap_or(PLAIN_WIDTH) }
+    TextLook { colour, width: tty::columns(&out).unwrap_or(PLAIN_WIDTH) }
 }
 
 /// A flag that Ctrl-C and `kill` set. A second Ctrl-C ends the process at once.

@@ -1,7 +1,7 @@
 //! What a recording can be. One that comes from elsewhere can hold anything: whatever lies beyond these bounds was
 //! written by no Plimsoll, and is refused before it takes memory.
 
-use crate::event::Event;
+use crate::event::RecordedEvent;
 use plimsoll_model::samples::{
     CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
 };
@@ -41,7 +41,7 @@ pub(crate) trait Timed {
 pub(crate) fn implausible<T: Timed>(line: &T) -> Option<String> {
     let (t_ns, seconds) = (line.t_ns(), line.seconds());
     if t_ns > T::LATEST_NS {
-        return Some(format!("t_ns {t_ns}, which is more than the {} days that can be", T::LATEST_NS / DAY_NS));
+        return Some(format!("t_ns {t_ns}, which is more than the {} days allowed", T::LATEST_NS / DAY_NS));
     }
     let longest = T::LATEST_NS as f64 / 1e9;
     (!(0.0..=longest).contains(&seconds)).then(|| format!("seconds {seconds:?} where 0 to {longest:?} belong"))
@@ -122,7 +122,7 @@ impl Timed for CollectorSample {
     }
 }
 
-impl Timed for Event {
+impl Timed for RecordedEvent {
     const LATEST_NS: u64 = LONGEST_RECORDING_NS;
 
     fn t_ns(&self) -> u64 {

@@ -33,10 +33,17 @@ pub enum RecordError {
     TooLarge { path: PathBuf, line: usize, found: String },
 
     #[error(
-        "{path} has schema version {found}, this program reads up to {known}; use a newer Plimsoll",
+        "{path} has schema version {found}, this program reads {known}; use a newer Plimsoll",
         path = path.display()
     )]
     TooNew { path: PathBuf, found: u64, known: u32 },
+
+    #[error(
+        "{path} has schema version {found}, this program reads {known}; read it with the Plimsoll that wrote it, or \
+         measure again",
+        path = path.display()
+    )]
+    TooOld { path: PathBuf, found: u64, known: u32 },
 
     #[error("{path} is not a recording: {found}", path = path.display())]
     NotARecording { path: PathBuf, found: String },
@@ -68,6 +75,7 @@ impl RecordError {
             | RecordError::Malformed { path, .. }
             | RecordError::TooLarge { path, .. }
             | RecordError::TooNew { path, .. }
+            | RecordError::TooOld { path, .. }
             | RecordError::NotARecording { path, .. }
             | RecordError::InUse { path } => Some(path),
             RecordError::Host(error) => Some(error.path()),

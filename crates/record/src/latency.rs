@@ -14,6 +14,7 @@ use hdrhistogram::serialization::interval_log::{
 };
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializeError, V2DeflateSerializer};
 use jiff::Timestamp;
+use plimsoll_load::histogram;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
@@ -120,7 +121,7 @@ fn one_line(
     };
     let (tag, start_ns) = (interval.tag().map_or("", |tag| tag.as_str()), ns(interval.start_timestamp()));
     if start_ns > LONGEST_TRIAL_NS {
-        return Err(format!("it starts {} s after its trial, which is later than can be", start_ns / 1_000_000_000));
+        return Err(format!("it starts {} s after its trial, which is impossibly late", start_ns / 1_000_000_000));
     }
     match window.contains(&to_ms(start_ns)) && wanted(tag) {
         true => told(tag, to_ms(start_ns) * 1_000_000, decoder.decode(interval.encoded_histogram())?),
@@ -136,23 +137,12 @@ fn to_ms(ns: u64) -> u64 {
     ns.saturating_add(500_000) / 1_000_000
 }
 
-/// Reads histograms, whatever they claim to be: ours have the range from 1 µs to 1 h in nanoseconds to 3 digits, and
-/// nothing larger than the largest of that kind is ever made.
+/// Reads histograms, whatever they claim to be: nothing larger than the largest of ours is ever made.
 #[derive(Default)]
 struct Decoder {
     deserializer: Deserializer,
     plain: Vec<u8>,
 }
-
-/// The longest value and the most digits of a histogram of ours, nanoseconds.
-const HIGHEST_NS: u64 = 3_600_000_000_000;
-const MOST_DIGITS: u32 = 3;
-/// Counts of a histogram from 1 ns to [`HIGHEST_NS`] with [`MOST_DIGITS`]: 1,024 for each doubling, and as many more.
-const MOST_COUNTS: usize = 33 * 1024;
-/// What is before the counts, bytes: cookie, length, offset, digits, lowest, highest and a ratio.
-const HEAD: usize = 40;
-/// A count takes so many bytes at most.
-const LONGEST_COUNT: usize = 9;
 
 impl Decoder {
     /// From the compressed form, in Base64.
@@ -160,58 +150,11 @@ impl Decoder {
         let packed = base64::engine::general_purpose::STANDARD.decode(text).map_err(|e| e.to_string())?;
         // Cookie and length of the compressed form; what follows says itself where it ends.
         let packed = packed.get(8..).ok_or("a histogram that ends in its head")?;
-        let most = HEAD + MOST_COUNTS * LONGEST_COUNT;
         self.plain.clear();
-        let inflated = ZlibDecoder::new(packed).take(most as u64 + 1).read_to_end(&mut self.plain);
+        let inflated = ZlibDecoder::new(packed).take(histogram::MOST_BYTES as u64 + 1).read_to_end(&mut self.plain);
         inflated.map_err(|e| format!("a histogram that cannot be inflated: {e}"))?;
-        if self.plain.len() > most {
-            return Err("a histogram with more counts than any of ours".to_owned());
-        }
-        is_ours(&self.plain)?;
-        self.deserializer.deserialize(&mut self.plain.as_slice()).map_err(|e| e.to_string())
+        histogram::read(&self.plain, &mut self.deserializer)
     }
-}
-
-/// Looks at the head of a histogram, and that its counts and the gaps between them stay within its range.
-fn is_ours(plain: &[u8]) -> std::result::Result<(), String> {
-    let short = || "a histogram that ends in its head".to_owned();
-    let (head, counts) = plain.split_at_checked(HEAD).ok_or_else(short)?;
-    let number = |from: usize, to: usize| head[from..to].iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
-    let (length, digits, lowest, highest) = (number(4, 8), number(12, 16), number(16, 24), number(24, 32));
-    if lowest == 0 || highest > HIGHEST_NS || digits > u64::from(MOST_DIGITS) {
-        return Err(format!(
-            "a histogram from {lowest} to {highest} with {digits} digits; ours end at {HIGHEST_NS} ns and have {MOST_DIGITS}"
-        ));
-    }
-    let counts = usize::try_from(length).ok().and_then(|length| counts.get(..length));
-    let mut rest = counts.ok_or("a histogram that is shorter than it says")?;
-    let mut place = 0u64;
-    while !rest.is_empty() {
-        let number = varint(&mut rest).ok_or("a histogram that ends in a count")?;
-        // Odd numbers are gaps, even ones counts (zig-zag encoding).
-        place = place.saturating_add(if number & 1 == 1 { (number >> 1).saturating_add(1) } else { 1 });
-        if place > MOST_COUNTS as u64 {
-            return Err("a histogram with more counts than any of ours".to_owned());
-        }
-    }
-    Ok(())
-}
-
-/// A number of seven bits a byte, the lowest first; the ninth byte has eight.
-fn varint(rest: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for at in 0..LONGEST_COUNT {
-        let (byte, after) = rest.split_first()?;
-        *rest = after;
-        if at + 1 == LONGEST_COUNT {
-            return Some(number | u64::from(*byte) << 56);
-        }
-        number |= u64::from(byte & 0x7f) << (7 * at);
-        if byte & 0x80 == 0 {
-            return Some(number);
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -219,43 +162,7 @@ mod tests {
     use super::*;
     use flate2::Compression;
     use flate2::write::ZlibEncoder;
-    use hdrhistogram::serialization::{Serializer, V2Serializer};
     use std::io::Write;
-
-    fn plain(lowest: u64, highest: u64, digits: u8, values: &[u64]) -> Vec<u8> {
-        let mut values_of = Histogram::<u64>::new_with_bounds(lowest, highest, digits).unwrap();
-        values.iter().for_each(|&value| values_of.record(value).unwrap());
-        let mut bytes = Vec::new();
-        V2Serializer::new().serialize(&values_of, &mut bytes).unwrap();
-        bytes
-    }
-
-    #[test]
-    fn histograms_of_ours_pass_and_whatever_claims_more_is_refused_by_its_head() {
-        let ours = plain(1_000, HIGHEST_NS, 3, &[1_000, 5_000_000, HIGHEST_NS]);
-        assert_eq!(is_ours(&ours), Ok(()));
-        assert_eq!(is_ours(&plain(1, HIGHEST_NS, 3, &[1, HIGHEST_NS])), Ok(()), "the largest that may be");
-        let refused = |bytes: &[u8], why: &str| {
-            let found = is_ours(bytes).unwrap_err();
-            assert!(found.contains(why), "{found}");
-        };
-        refused(&plain(1, u64::MAX, 3, &[7]), "ours end at");
-        refused(&plain(1_000, HIGHEST_NS, 5, &[7_000]), "5 digits");
-        refused(&ours[..39], "ends in its head");
-        refused(&ours[..ours.len() - 1], "shorter than it says");
-        let changed = |at: usize, bytes: &[u8]| {
-            let mut changed = ours.clone();
-            changed[at..at + bytes.len()].copy_from_slice(bytes);
-            changed
-        };
-        refused(&changed(4, &[0xff; 4]), "shorter than it says");
-        refused(&changed(16, &[0; 8]), "from 0");
-        let mut gap = ours.clone();
-        gap[4..8].copy_from_slice(&9u32.to_be_bytes());
-        gap.truncate(HEAD);
-        gap.extend([0xff; 9]);
-        refused(&gap, "more counts");
-    }
 
     #[test]
     fn what_is_small_only_while_it_is_packed_is_never_unpacked_as_a_whole() {

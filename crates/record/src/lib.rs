@@ -27,9 +27,10 @@ pub mod trial;
 
 pub use ended::EarlyEnd;
 pub use error::RecordError;
+pub use event::Happening;
 pub use manifest::{Manifest, Status};
 pub use recording::Recording;
-pub use settings::Setting;
-pub use trial::{CollectorLog, TrialFacts, TrialWriter};
+pub use settings::RecordedSetting;
+pub use trial::{CollectorLog, LoadParameters, Parameters, ProbeParameters, TrialFacts, TrialWriter};
 
 pub type Result<T> = std::result::Result<T, RecordError>;

@@ -156,7 +156,7 @@ struct Wrong {
 /// One JSON document, in memory only if it is no heavier than those of ours.
 fn document<T: DeserializeOwned>(text: &[u8]) -> std::result::Result<T, Wrong> {
     if is_too_heavy(text) {
-        return Err(Wrong { found: "more values than any document of ours has".to_owned(), line: 1 });
+        return Err(Wrong { found: "more values than any document of Plimsoll has".to_owned(), line: 1 });
     }
     serde_json::from_slice(text).map_err(|error| {
         let (line, column, found) = (error.line(), error.column(), error.to_string());

@@ -1,10 +1,12 @@
 //! `manifest.json`: what a recording is of, and how far it came.
 
 use jiff::Timestamp;
+use plimsoll_host::facts::HostFacts;
+use plimsoll_plan::Plan;
 use serde::{Deserialize, Serialize};
 
 /// Version of the layout of a recording. Added fields and files do not raise it.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -26,26 +28,20 @@ pub struct Manifest {
     pub tool_version: String,
     pub started: Timestamp,
     pub ended: Option<Timestamp>,
-    /// Why it failed; none of one that did not, and of those of older versions.
+    /// Why it failed; none of one that did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     pub seed: u64,
-    /// The plan as resolved: every default filled in.
-    pub plan: serde_json::Value,
-    /// What the machine is: CPUs, memory, kernel, file system.
-    pub host: serde_json::Value,
+    /// As resolved: every default filled in. In JSON its `kind` and the `plan` itself.
+    #[serde(flatten)]
+    pub plan: Plan,
+    /// The machine that measured.
+    pub host: HostFacts,
 }
 
 impl Manifest {
     /// The manifest of a recording that starts now. `plan` and `host` are kept as they are, so no secrets in them.
-    pub fn new(
-        name: &str,
-        tool_version: &str,
-        started: Timestamp,
-        seed: u64,
-        plan: serde_json::Value,
-        host: serde_json::Value,
-    ) -> Manifest {
+    pub fn new(name: &str, tool_version: &str, started: Timestamp, plan: Plan, host: HostFacts) -> Manifest {
         Manifest {
             schema_version: SCHEMA_VERSION,
             name: name.to_owned(),
@@ -54,7 +50,7 @@ impl Manifest {
             started,
             ended: None,
             why: None,
-            seed,
+            seed: plan.seed(),
             plan,
             host,
         }

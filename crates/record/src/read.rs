@@ -3,12 +3,12 @@
 //! A recording can be read while it grows and after its writer was killed: a torn last line, files that are not
 //! there yet and fields that a newer Plimsoll added are all tolerated.
 
-use crate::event::{EVENTS_SCHEMA, Event};
+use crate::event::{EVENTS_SCHEMA, RecordedEvent};
 use crate::lines::{read_json, read_json_lines};
 use crate::manifest::{Manifest, SCHEMA_VERSION, Status, folded};
 use crate::memory::Allowance;
 use crate::series;
-use crate::settings::Setting;
+use crate::settings::RecordedSetting;
 use crate::trial::{
     COLLECTORS_SCHEMA, DEVICE_SCHEMA, HOST_SCHEMA, INTERVALS_SCHEMA, SERVER_SCHEMA, STATUS_SCHEMA, STORAGE_SCHEMA,
     TrialFacts,
@@ -23,6 +23,7 @@ use plimsoll_model::samples::{
 };
 use plimsoll_model::summary::Summary;
 use rustix::fs::{FlockOperation, flock};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -41,7 +42,7 @@ pub struct RecordingView {
     pub io: Option<IoSummary>,
     /// Of a lab, which has neither.
     pub lab: Option<LabSummary>,
-    pub events: Vec<Event>,
+    pub events: Vec<RecordedEvent>,
     /// In the order of the plan.
     pub trials: Vec<TrialView>,
 }
@@ -61,7 +62,7 @@ pub struct TrialView {
     pub storage: Vec<StorageSample>,
     /// The user's own numbers.
     pub collectors: Vec<CollectorSample>,
-    pub settings: BTreeMap<String, Setting>,
+    pub settings: BTreeMap<String, RecordedSetting>,
     /// Of a trial of a lab that came to its end, whichever.
     pub outcome: Option<TrialOutcome>,
     /// Of a storage trial of a lab.
@@ -125,7 +126,7 @@ impl State {
 
 /// What a text means among the recordings of a listing.
 #[derive(Clone, Debug)]
-pub enum Found<'a> {
+pub enum FoundRecording<'a> {
     /// All recordings of this name, oldest first.
     Name(Vec<&'a Entry>),
     /// The one whose directory is called so, or has this in its name.
@@ -164,30 +165,30 @@ impl Entry {
 impl Listing {
     /// What `text` means: the whole name of a directory, else the name of recordings, else a part of one directory's
     /// name. How it is spelt matters only between those that would be the same otherwise ([`folded`]).
-    pub fn find(&self, text: &str) -> Found<'_> {
+    pub fn find(&self, text: &str) -> FoundRecording<'_> {
         if let Some(entry) = self.recordings.iter().find(|entry| entry.id() == text) {
-            return Found::Directory(entry);
+            return FoundRecording::Directory(entry);
         }
         let named = self.which(|entry| entry.manifest.name == text);
         if !named.is_empty() {
-            return Found::Name(named);
+            return FoundRecording::Name(named);
         }
         let wanted = folded(text);
         if let [entry] = self.which(|entry| folded(&entry.id()) == wanted)[..] {
-            return Found::Directory(entry);
+            return FoundRecording::Directory(entry);
         }
         let named = self.which(|entry| folded(&entry.manifest.name) == wanted);
         let is_one_name = named.iter().all(|entry| entry.manifest.name == named[0].manifest.name);
         match (named.is_empty(), is_one_name) {
-            (false, true) => return Found::Name(named),
-            (false, false) => return Found::Several(named),
+            (false, true) => return FoundRecording::Name(named),
+            (false, false) => return FoundRecording::Several(named),
             (true, _) => {}
         }
         let in_part = self.which(|entry| !text.is_empty() && folded(&entry.id()).contains(&wanted));
         match in_part.as_slice() {
-            [] => Found::Nothing,
-            [entry] => Found::Directory(entry),
-            _ => Found::Several(in_part),
+            [] => FoundRecording::Nothing,
+            [entry] => FoundRecording::Directory(entry),
+            _ => FoundRecording::Several(in_part),
         }
     }
 
@@ -209,7 +210,7 @@ impl Listing {
 ///
 /// # Errors
 /// [`RecordError::NotARecording`] without a manifest of ours, [`RecordError::Malformed`] with file and line for
-/// damage, [`RecordError::TooNew`] for a layout of a later version.
+/// damage, [`RecordError::TooNew`] and [`RecordError::TooOld`] for a layout of another version.
 pub fn open(directory: &Path) -> Result<RecordingView> {
     let manifest = manifest(directory)?;
     let summary = optional(&directory.join("summary.json"))?;
@@ -348,18 +349,20 @@ pub fn manifest(directory: &Path) -> Result<Manifest> {
         Some(kind) if kind.is_file() => {}
         Some(_) => return Err(not("its manifest.json is not a regular file")),
         None if is_begun(directory) => {
-            return Err(not("its manifest.json is missing; a Plimsoll that was killed as it began may leave none"));
+            return Err(not("its manifest.json is missing; a Plimsoll that was killed early may leave none"));
         }
         None => return Err(not("it has no manifest.json")),
     }
     let document: serde_json::Value = read_json(&path)?;
-    let Some(version) = document["schema_version"].as_u64() else {
-        return Err(not("its manifest.json is not of Plimsoll: it has no schema_version"));
+    let Some(found) = document["schema_version"].as_u64() else {
+        return Err(not("its manifest.json is not Plimsoll's: it has no schema_version"));
     };
-    if version > u64::from(SCHEMA_VERSION) {
-        return Err(RecordError::TooNew { path, found: version, known: SCHEMA_VERSION });
+    match found.cmp(&u64::from(SCHEMA_VERSION)) {
+        Ordering::Less => return Err(RecordError::TooOld { path, found, known: SCHEMA_VERSION }),
+        Ordering::Equal => {}
+        Ordering::Greater => return Err(RecordError::TooNew { path, found, known: SCHEMA_VERSION }),
     }
-    serde_json::from_value(document).map_err(|e| not(&format!("its manifest.json is not of Plimsoll: {e}")))
+    serde_json::from_value(document).map_err(|e| not(&format!("its manifest.json is not Plimsoll's: {e}")))
 }
 
 fn optional<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>> {

@@ -1,7 +1,7 @@
 //! A recording while it is being written.
 
 use crate::directory::{attach, make_private};
-use crate::event::{EVENTS_SCHEMA, Event};
+use crate::event::{EVENTS_SCHEMA, Happening, RecordedEvent};
 use crate::lines::{LineFile, replace_json};
 use crate::manifest::{Manifest, Status, file_name};
 use crate::read;
@@ -79,9 +79,9 @@ impl Recording {
         &self.manifest
     }
 
-    /// Appends an event. `t_ns` is monotonic since the recording's start; `detail` is kept as it is.
-    pub fn event(&mut self, t_ns: u64, kind: &str, detail: serde_json::Value) -> Result<()> {
-        self.events.append_json(&Event { t_ns, kind: kind.to_owned(), detail })
+    /// Appends an event. `t_ns` is monotonic since the recording's start.
+    pub fn event(&mut self, t_ns: u64, what: Happening) -> Result<()> {
+        self.events.append_json(&RecordedEvent { t_ns, what })
     }
 
     /// Makes `trials/NNNN-<variant>-<point>-r<k>/` with its `trial.json` and its empty series.

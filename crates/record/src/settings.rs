@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// One server setting: what was asked, what the running server answered, and who asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct RecordedSetting {
     pub requested: Option<String>,
     pub effective: Option<String>,
     /// Who set it: `plimsoll`, `user`, `config-file`, `server`.
@@ -14,12 +14,12 @@ pub struct Setting {
 }
 
 /// The settings as they are recorded: of a possible secret only its name and its origin stay.
-pub(crate) fn without_secrets(settings: &BTreeMap<String, Setting>) -> BTreeMap<String, Setting> {
+pub(crate) fn without_secrets(settings: &BTreeMap<String, RecordedSetting>) -> BTreeMap<String, RecordedSetting> {
     settings
         .iter()
         .map(|(name, setting)| {
             let kept = if may_be_secret(name) {
-                Setting { origin: setting.origin.clone(), ..Setting::default() }
+                RecordedSetting { origin: setting.origin.clone(), ..RecordedSetting::default() }
             } else {
                 setting.clone()
             };

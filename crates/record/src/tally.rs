@@ -4,7 +4,7 @@ use crate::{RecordError, TrialWriter};
 use plimsoll_load::tally::{Names, Tally};
 
 impl TrialWriter {
-    /// Records the latencies of one interval of a load that began at `start_ns`, `before_ns` after its series.
+    /// Records the latencies of one interval of a load that began `before_ns` after its series.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -12,10 +12,10 @@ impl TrialWriter {
         &mut self,
         tally: &Tally,
         names: &Names,
-        (start_ns, before_ns): (u64, u64),
+        before_ns: u64,
         open_loop: bool,
     ) -> Result<(), RecordError> {
-        let at = before_ns + tally.start_ns.saturating_sub(start_ns);
+        let at = before_ns.saturating_add(tally.start_ns);
         let length = tally.end_ns.saturating_sub(tally.start_ns);
         let mut append = |tag: &str, histogram: &hdrhistogram::Histogram<u64>| match histogram.is_empty() {
             true => Ok(()),

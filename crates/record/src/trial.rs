@@ -6,14 +6,17 @@ use crate::latency::LatencyLog;
 use crate::lines::{LineFile, replace_file, replace_json};
 use crate::manifest::{SCHEMA_VERSION, file_name};
 use crate::series;
-use crate::settings::{Setting, option_file_without_secrets, without_secrets};
+use crate::settings::{RecordedSetting, option_file_without_secrets, without_secrets};
+use crate::surroundings::Surroundings;
 use hdrhistogram::Histogram;
 use jiff::Timestamp;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_model::samples::{
     CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
 };
+use plimsoll_plan::lab::TrialPlan;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,8 +41,61 @@ pub struct TrialFacts {
     pub round: u32,
     /// Wall-clock time of `t_ns` 0 in every series of the trial.
     pub started: Timestamp,
-    /// Workload, parameters, connections, rate, durations, seed.
-    pub parameters: serde_json::Value,
+    pub parameters: Parameters,
+}
+
+/// What decides a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Parameters {
+    /// A trial of a run or of a lab.
+    Load(Box<LoadParameters>),
+    /// A measurement of a storage evaluation.
+    Probe(ProbeParameters),
+}
+
+/// What decides a trial of a run or of a lab.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadParameters {
+    /// `oltp_read_write`; `io` of a lab's storage trial.
+    pub workload: String,
+    /// Those of the workload, by name, defaults filled in.
+    pub params: BTreeMap<String, serde_json::Value>,
+    pub point: LoadPoint,
+    pub seed: u64,
+    /// Of a lab.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<TrialPlan>,
+    #[serde(default)]
+    pub surroundings: Surroundings,
+}
+
+/// What decides a measurement of a storage evaluation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbeParameters {
+    /// The number of its probe.
+    pub probe: u8,
+    pub id: String,
+    pub params: BTreeMap<String, serde_json::Value>,
+    pub seed: u64,
+    pub engine: String,
+    pub depth: u32,
+    /// Operations offered per second; none in a closed loop.
+    pub rate: Option<f64>,
+    pub files: u32,
+    pub bytes_per_file: u64,
+    pub allocation: String,
+    pub direct: bool,
+}
+
+impl TrialFacts {
+    /// Of a run or of a lab.
+    pub fn load(&self) -> Option<&LoadParameters> {
+        match &self.parameters {
+            Parameters::Load(load) => Some(load),
+            Parameters::Probe(_) => None,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -142,7 +198,7 @@ impl TrialWriter {
     }
 
     /// Writes `variables.json` by setting name; values of possible secrets are left out.
-    pub fn settings(&self, settings: &BTreeMap<String, Setting>) -> Result<()> {
+    pub fn settings(&self, settings: &BTreeMap<String, RecordedSetting>) -> Result<()> {
         replace_json(&self.directory.join("variables.json"), &without_secrets(settings))
     }
 

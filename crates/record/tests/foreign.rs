@@ -1,10 +1,12 @@
 //! What others may have put into a recording: links, pipes, second names of files, mounts. Such a recording is read, and
 //! nothing more.
 
+use plimsoll_host::facts::HostFacts;
+use plimsoll_plan::{Plan, StoragePlan};
+use plimsoll_record::Parameters;
 use plimsoll_record::{Manifest, Recording, Status, TrialFacts, read};
 use plimsoll_testkit::servers::{self, Overmount};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use serde_json::json;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
@@ -13,7 +15,13 @@ const START: &str = "2026-11-21T19:30:00Z";
 
 /// An interrupted recording with a trial that did not come to its end.
 fn interrupted(home: &Path) -> PathBuf {
-    let manifest = Manifest::new("lab", "0.1.0", START.parse().unwrap(), 1, json!({}), json!({}));
+    let manifest = Manifest::new(
+        "lab",
+        "0.1.0",
+        START.parse().unwrap(),
+        Plan::Storage(StoragePlan::default()),
+        HostFacts::default(),
+    );
     let mut recording = Recording::create(home, manifest).unwrap();
     let facts = TrialFacts {
         index: 1,
@@ -21,7 +29,7 @@ fn interrupted(home: &Path) -> PathBuf {
         point: "c2".to_owned(),
         round: 1,
         started: START.parse().unwrap(),
-        parameters: json!({}),
+        parameters: Parameters::Load(Box::default()),
     };
     drop(recording.trial(&facts).unwrap());
     recording.finish(Status::Interrupted, START.parse().unwrap()).unwrap();

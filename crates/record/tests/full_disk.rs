@@ -1,8 +1,11 @@
 //! A full disk is said with the file's name, and what was written before stays readable.
 
+use plimsoll_host::facts::HostFacts;
 use plimsoll_model::samples::HostSample;
+use plimsoll_plan::{Plan, StoragePlan};
+use plimsoll_record::{Happening, Parameters};
 use plimsoll_record::{Manifest, RecordError, Recording, Status, TrialFacts, read};
-use serde_json::json;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -38,7 +41,7 @@ fn a_full_disk_is_reported_with_the_file_and_leaves_whole_lines() {
         return;
     };
     let now = "2026-11-21T19:30:00Z".parse().unwrap();
-    let manifest = Manifest::new("small", "0.1.0", now, 1, json!({}), json!({}));
+    let manifest = Manifest::new("small", "0.1.0", now, Plan::Storage(StoragePlan::default()), HostFacts::default());
     let mut recording = Recording::create(disk.path(), manifest).unwrap();
     let facts = TrialFacts {
         index: 1,
@@ -46,7 +49,7 @@ fn a_full_disk_is_reported_with_the_file_and_leaves_whole_lines() {
         point: "c1".into(),
         round: 1,
         started: now,
-        parameters: json!({}),
+        parameters: Parameters::Load(Box::default()),
     };
     let mut trial = recording.trial(&facts).unwrap();
     let mut written = 0;
@@ -64,7 +67,7 @@ fn a_full_disk_is_reported_with_the_file_and_leaves_whole_lines() {
     };
     full(&error, "host.ndjson");
     // Less than a line may still fit; then even the smallest event is refused.
-    let refused = (0..10_000).find_map(|t| recording.event(t, "x", json!("y".repeat(200))).err()).unwrap();
+    let refused = (0..10_000).find_map(|t| recording.event(t, Happening::Step { id: "y".repeat(200) }).err()).unwrap();
     full(&refused, "events.ndjson");
     full(&recording.finish(Status::Failed, now).unwrap_err(), "manifest.json");
 

@@ -1,11 +1,13 @@
 //! What a power cut may leave of a trial: its outcome only after everything that it was made from.
 
+use plimsoll_host::facts::HostFacts;
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{SCHEMA_VERSION, TrialOutcome, TrialStatus};
 use plimsoll_model::samples::HostSample;
+use plimsoll_plan::{Plan, StoragePlan};
+use plimsoll_record::Parameters;
 use plimsoll_record::{Manifest, Recording, TrialFacts, read};
 use plimsoll_testkit::servers;
-use serde_json::json;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,7 +27,7 @@ fn outcome() -> TrialOutcome {
         restored: None,
         warm_up: None,
         recovery: None,
-        proofs: Vec::new(),
+        verifications: Vec::new(),
         risks: Risks::default(),
         caveats: Vec::new(),
     }
@@ -33,7 +35,13 @@ fn outcome() -> TrialOutcome {
 
 /// A recording with one trial that came to its end.
 fn recorded(home: &Path) -> PathBuf {
-    let manifest = Manifest::new("lab", "0.1.0", START.parse().unwrap(), 1, json!({}), json!({}));
+    let manifest = Manifest::new(
+        "lab",
+        "0.1.0",
+        START.parse().unwrap(),
+        Plan::Storage(StoragePlan::default()),
+        HostFacts::default(),
+    );
     let recording = Recording::create(home, manifest).unwrap();
     let facts = TrialFacts {
         index: 1,
@@ -41,7 +49,7 @@ fn recorded(home: &Path) -> PathBuf {
         point: "c2".to_owned(),
         round: 1,
         started: START.parse().unwrap(),
-        parameters: json!({}),
+        parameters: Parameters::Load(Box::default()),
     };
     let mut trial = recording.trial(&facts).unwrap();
     for t_ns in 0..9 {

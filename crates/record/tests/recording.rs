@@ -2,13 +2,17 @@
 
 use hdrhistogram::Histogram;
 use jiff::Timestamp;
+use plimsoll_host::facts::HostFacts;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::samples::{
     CollectorSample, CpuShares, HostSample, Interval, Phase, ServerSample, StatusSample, StorageSample,
 };
+use plimsoll_plan::{Plan, StoragePlan};
 use plimsoll_record::bounds::{LONGEST_LINE, LONGEST_TRIAL_NS};
-use plimsoll_record::read::Found;
-use plimsoll_record::{Manifest, RecordError, Recording, Setting, Status, TrialFacts, TrialWriter, read};
-use serde_json::json;
+use plimsoll_record::read::FoundRecording;
+use plimsoll_record::{Happening, LoadParameters, Parameters};
+use plimsoll_record::{Manifest, RecordError, RecordedSetting, Recording, Status, TrialFacts, TrialWriter, read};
+
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -20,8 +24,8 @@ const START: &str = "2026-11-21T19:30:00.25Z";
 const SECOND: u64 = 1_000_000_000;
 
 fn manifest(name: &str) -> Manifest {
-    let plan = json!({"workload": {"kind": "oltp_read_write"}});
-    Manifest::new(name, "0.1.0", START.parse().unwrap(), u64::MAX, plan, json!({"cpus": 2}))
+    let plan = Plan::Storage(StoragePlan { seed: u64::MAX, ..StoragePlan::default() });
+    Manifest::new(name, "0.1.0", START.parse().unwrap(), plan, HostFacts { cpus: 2, ..HostFacts::default() })
 }
 
 fn trial(recording: &Recording) -> TrialWriter {
@@ -31,7 +35,10 @@ fn trial(recording: &Recording) -> TrialWriter {
         point: "c64".to_owned(),
         round: 2,
         started: START.parse().unwrap(),
-        parameters: json!({"connections": 64}),
+        parameters: Parameters::Load(Box::new(LoadParameters {
+            point: LoadPoint::closed(64),
+            ..LoadParameters::default()
+        })),
     };
     recording.trial(&facts).unwrap()
 }
@@ -102,7 +109,7 @@ fn names_that_would_leave_the_directory_are_refused() {
 fn everything_written_is_read_back() {
     let home = tempfile::tempdir().unwrap();
     let mut recording = Recording::create(home.path(), manifest("full")).unwrap();
-    recording.event(5, "phase", json!({"phase": "measure"})).unwrap();
+    recording.event(5, Happening::PhaseBegins { trial: 1, phase: Phase::Measure }).unwrap();
     let mut writer = trial(&recording);
     let cores = BTreeMap::from([(0, CpuShares { user: 0.1, ..CpuShares::default() })]);
     let host = HostSample { t_ns: 7, user: 0.1, context_switches: 12, cores, ..Default::default() };
@@ -120,7 +127,7 @@ fn everything_written_is_read_back() {
     writer.storage(&silent).unwrap();
     writer.storage(&told).unwrap();
     writer.collectors().unwrap().append(&collected).unwrap();
-    let visible = Setting { requested: Some("1".into()), effective: Some("2".into()), origin: "user".into() };
+    let visible = RecordedSetting { requested: Some("1".into()), effective: Some("2".into()), origin: "user".into() };
     let settings = BTreeMap::from([("innodb_x".to_owned(), visible.clone()), ("ssl_key".to_owned(), visible.clone())]);
     writer.settings(&settings).unwrap();
     writer.my_cnf("[mysqld]\nport = 0\n").unwrap();
@@ -129,16 +136,16 @@ fn everything_written_is_read_back() {
     let view = read::open(recording.directory()).unwrap();
     assert!(view.being_written && view.summary.is_none());
     assert_eq!(view.manifest, *recording.manifest());
-    assert_eq!(view.events[0].detail["phase"], "measure");
+    assert_eq!(view.events[0].what, Happening::PhaseBegins { trial: 1, phase: Phase::Measure });
     let seen = &view.trials[0];
     assert!(seen.directory.ends_with("trials/0001-group_member-c64-r2"));
-    assert_eq!(seen.facts.parameters["connections"], 64);
+    assert_eq!(seen.facts.load().map(|load| load.point), Some(LoadPoint::closed(64)));
     assert_eq!(seen.intervals, [interval(1), interval(2)]);
     assert_eq!((&seen.host[..], &seen.server[..]), (&[host][..], &[server][..]));
     assert_eq!(seen.storage, [silent, told]);
     assert_eq!((&seen.status[..], &seen.collectors[..]), (&[status][..], &[collected][..]));
     assert_eq!(seen.settings["innodb_x"], visible);
-    assert_eq!(seen.settings["ssl_key"], Setting { origin: "user".into(), ..Setting::default() });
+    assert_eq!(seen.settings["ssl_key"], RecordedSetting { origin: "user".into(), ..RecordedSetting::default() });
 
     let ended: Timestamp = "2026-11-21T19:31:00Z".parse().unwrap();
     recording.finish(Status::Done, ended).unwrap();
@@ -214,16 +221,23 @@ fn a_torn_last_line_is_forgiven_and_a_broken_one_before_is_named() {
 fn unknown_fields_are_skipped_and_later_versions_are_refused() {
     let home = tempfile::tempdir().unwrap();
     let mut recording = Recording::create(home.path(), manifest("future")).unwrap();
-    recording.event(1, "phase", json!(null)).unwrap();
+    recording.event(1, Happening::Caveats(Vec::new())).unwrap();
     append(
         &recording.directory().join("events.ndjson"),
         "{\"t_ns\":2,\"kind\":\"new\",\"detail\":1,\"colour\":\"blue\"}\n",
     );
     assert_eq!(read::open(recording.directory()).unwrap().events.len(), 2);
     let path = recording.directory().join("manifest.json");
-    let text = fs::read_to_string(&path).unwrap().replace("\"schema_version\": 1", "\"schema_version\": 2");
-    fs::write(&path, text).unwrap();
-    assert!(matches!(read::open(recording.directory()), Err(RecordError::TooNew { found: 2, .. })));
+    let text = fs::read_to_string(&path).unwrap();
+    let with_version = |version: u64| text.replace("\"schema_version\": 2", &format!("\"schema_version\": {version}"));
+    fs::write(&path, with_version(1)).unwrap();
+    let error = read::open(recording.directory()).unwrap_err().to_string();
+    assert!(
+        error.contains("schema version 1, this program reads 2; read it with the Plimsoll that wrote it"),
+        "{error}"
+    );
+    fs::write(&path, with_version(3)).unwrap();
+    assert!(matches!(read::open(recording.directory()), Err(RecordError::TooNew { found: 3, .. })));
     let listing = read::list(home.path()).unwrap();
     assert_eq!((listing.recordings.len(), listing.unreadable.len()), (0, 1));
 }
@@ -280,13 +294,13 @@ fn a_recording_is_gone_on_with_behind_its_last_whole_line() {
     let home = tempfile::tempdir().unwrap();
     let mut recording = Recording::create(home.path(), manifest("lab")).unwrap();
     let directory = recording.directory().to_owned();
-    recording.event(5, "begun", json!({})).unwrap();
+    recording.event(5, Happening::Caveats(Vec::new())).unwrap();
     assert!(matches!(Recording::reopen(&directory), Err(RecordError::InUse { .. })));
     recording.finish(Status::Interrupted, START.parse().unwrap()).unwrap();
     drop(recording);
     append(&directory.join("events.ndjson"), "{\"t_ns\":6,\"ki");
     let mut recording = Recording::reopen(&directory).unwrap();
-    recording.event(7, "resumed", json!({})).unwrap();
+    recording.event(7, Happening::Caveats(Vec::new())).unwrap();
     let view = read::open(&directory).unwrap();
     assert!(view.being_written);
     assert_eq!((view.manifest.status, view.manifest.ended), (Status::Running, None));
@@ -368,10 +382,10 @@ fn recordings_are_found_however_their_names_are_spelt() {
     ["oltp-read-write", "group/member", "twin/a", "twin-a"].into_iter().for_each(make);
     let listing = read::list(home.path()).unwrap();
     let name = |text: &str| match listing.find(text) {
-        Found::Name(entries) => entries[0].manifest.name.clone(),
-        Found::Directory(entry) => format!("one {}", entry.manifest.name),
-        Found::Several(entries) => format!("{} of them", entries.len()),
-        Found::Nothing => "nothing".to_owned(),
+        FoundRecording::Name(entries) => entries[0].manifest.name.clone(),
+        FoundRecording::Directory(entry) => format!("one {}", entry.manifest.name),
+        FoundRecording::Several(entries) => format!("{} of them", entries.len()),
+        FoundRecording::Nothing => "nothing".to_owned(),
     };
     for text in ["oltp-read-write", "oltp_read_write", "OLTP Read_Write"] {
         assert_eq!(name(text), "oltp-read-write", "{text}");

@@ -3,8 +3,8 @@
 
 use plimsoll_report::document::{Block, Document, Figure, Section};
 use plimsoll_report::figure::bars::{self, Bars};
-use plimsoll_report::figure::curves::{self, Curves, Line, Place};
-use plimsoll_report::figure::staircase::{self, Staircase, Step};
+use plimsoll_report::figure::curves::{self, CurvePoint, Curves, Line};
+use plimsoll_report::figure::staircase::{self, Staircase, StaircaseStep};
 use plimsoll_report::interval::Measured;
 use plimsoll_report::render::{Format, render};
 use plimsoll_report::svg;
@@ -116,7 +116,7 @@ fn ladder(paper: &NetApp) -> Option<Figure> {
     let mut steps = Vec::new();
     for rung in rungs {
         let (value, change) = (printed(rung.value), printed(rung.value / before - 1.0));
-        steps.push(Step { rung: rung.name.clone(), value, change, kept: true, ..Step::default() });
+        steps.push(StaircaseStep { rung: rung.name.clone(), value, change, kept: true, ..StaircaseStep::default() });
         before = rung.value;
     }
     let last = rungs.last().unwrap_or(base);
@@ -133,7 +133,7 @@ fn ladder(paper: &NetApp) -> Option<Figure> {
 }
 
 fn sweep(id: &str, paper: &Sun, sweep: &Sweep) -> Option<Figure> {
-    let place = |&(x, value): &(f64, f64)| Place { x, throughput: printed(value), ..Place::default() };
+    let place = |&(x, value): &(f64, f64)| CurvePoint { x, throughput: printed(value), ..CurvePoint::default() };
     let places = sweep.points.iter().map(place).collect();
     let line = Line { name: sweep.name.clone(), places, is_published: true, ..Line::default() };
     let curves = Curves {

@@ -26,7 +26,7 @@ fn main() -> std::io::Result<()> {
         report.summary.interrupted = keep != 1;
     }
     if case.as_deref() == Some("old") {
-        report.summary.points.iter_mut().for_each(|point| point.estimates.clear());
+        report.summary.points.iter_mut().for_each(|point| point.estimates = Default::default());
         report.summary.scaling = None;
     }
     std::fs::write(&path, html(&report))?;

@@ -1,21 +1,22 @@
 //! Two sides compared: one sentence that can be pasted into a pull request, and the table below it.
 
 use crate::document::{Block, Document, Finding, Item, Section};
-use crate::format::{self, NOTHING, counted, number, range, share_decimals, short, signed, signed_percent, tick};
+use crate::format::{NOTHING, counted, number, range, share_decimals, short, signed, signed_percent, tick};
 use crate::interval::Measured;
 use crate::section::caveats;
 use crate::table::{Column, Table};
-use crate::terminal::{BOLD, Look, rows};
+use crate::terminal::{BOLD, TextLook, rows};
 use crate::text::{aligned, clean};
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::{Comparison, Design, Difference, Metric, Row, Side, Verdict, unlike_in_words};
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::{Comparison, Design, Difference, Row, Side, Verdict, unlike_in_words};
 
-/// The sentence, the table, then what else differs and the caveats; ends with a line break. With `colour` the sentence
-/// is bold and heads are dim, nothing else differs.
-pub fn terminal(comparison: &Comparison, look: Look) -> String {
+/// The sentence, the table, then what else differs and the caveats; ends with a line break. With `colour`, the sentence
+/// is bold and heads are dim; nothing else differs.
+pub fn terminal(comparison: &Comparison, look: TextLook) -> String {
     let mut lines = vec![look.style(BOLD, sentence(comparison)), String::new()];
     lines.extend(rows(&table(comparison), look));
-    if comparison.headline.connections.is_none() {
+    if comparison.headline.load.is_none() {
         lines.push(SEVERAL.to_owned());
     }
     lines.push(String::new());
@@ -31,10 +32,11 @@ pub fn terminal(comparison: &Comparison, look: Look) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What a report of it shows: the sentence, the table, what else differs, the caveats. `generated` says when and by what.
+/// The report of a comparison: the sentence, the table, what else differs, the caveats. `generated` says when and by
+/// what.
 pub fn document(comparison: &Comparison, generated: &str) -> Document {
     let (a, b) = (&comparison.a, &comparison.b);
-    let differences = differences_table((&a.name, &b.name), &comparison.differences);
+    let differences = differences_table(&a.name, &b.name, &comparison.differences);
     let sections = [
         measured(comparison),
         Section::of("differences", "What else differs", differences.into_iter().collect()),
@@ -52,7 +54,7 @@ pub fn document(comparison: &Comparison, generated: &str) -> Document {
 }
 
 fn measured(comparison: &Comparison) -> Option<Section> {
-    let several = comparison.headline.connections.is_none().then(|| SEVERAL.to_owned());
+    let several = comparison.headline.load.is_none().then(|| SEVERAL.to_owned());
     let rows = Block::table("comparison", table(comparison), several);
     let recordings = |side: &Side| Item::of(format!("{}: {}", side.name, side.recordings.join(", ")));
     let sides = [&comparison.a, &comparison.b].into_iter().filter(|side| !side.recordings.is_empty());
@@ -64,16 +66,16 @@ fn measured(comparison: &Comparison) -> Option<Section> {
     Section::of("comparison", "Load points", blocks)
 }
 
-const SEVERAL: &str = "The intervals of one metric's load points hold all at once in 95 % of all cases.";
+const SEVERAL: &str = "For each metric, the intervals of all load points hold together in 95 % of cases.";
 
-/// Why it is not paired, and what neighbouring rounds differ by.
+/// Why it is not paired, and how far neighbouring rounds differ.
 fn remarks(comparison: &Comparison) -> Vec<String> {
     let unpaired = comparison.unpaired_because.iter().map(|why| format!("not paired: {why}"));
     unpaired.chain([&comparison.a, &comparison.b].into_iter().filter_map(noise)).collect()
 }
 
 /// What else differs between two sides of these names, as a table.
-pub(crate) fn differences_table((a, b): (&str, &str), all: &[Difference]) -> Option<Block> {
+pub(crate) fn differences_table(a: &str, b: &str, all: &[Difference]) -> Option<Block> {
     let cells = |of: fn(&Difference) -> &Option<String>| {
         all.iter().map(|difference| of(difference).clone().unwrap_or_else(|| "not known".to_owned())).collect()
     };
@@ -110,7 +112,7 @@ pub fn sentence(comparison: &Comparison) -> String {
         }
     };
     let left_out = comparison.caveats.iter().any(|caveat| caveat.code == "load_points_left_out");
-    let left_out = if left_out { ", at the load points that both have alone" } else { "" };
+    let left_out = if left_out { ", only at the load points that both have" } else { "" };
     clean(&format!("{}{text}{left_out}.", unlike(comparison)))
 }
 
@@ -118,7 +120,7 @@ pub fn sentence(comparison: &Comparison) -> String {
 fn unlike(comparison: &Comparison) -> String {
     match comparison.unlike_work.as_slice() {
         [] => String::new(),
-        all => format!("Not the same work ({}), so this is no comparison of speed: ", unlike_in_words(all)),
+        all => format!("Not the same work ({}), so this does not compare speed: ", unlike_in_words(all)),
     }
 }
 
@@ -137,22 +139,14 @@ fn changed(comparison: &Comparison) -> String {
 
 /// `1,514 against 1,786 transactions per second`: b first, since the sentence is about b.
 fn figures(row: &Row) -> String {
-    let unit = match row.metric {
-        Metric::TransactionsPerSecond => "transactions per second",
-        Metric::Nopm => "new orders per minute",
-        Metric::P99Ms => "ms at the 99th percentile",
-        Metric::ServerCpuUsPerTransaction => "µs of server CPU per transaction",
-    };
-    format!("{} against {} {unit}", short(row.b), short(row.a))
+    format!("{} against {} {}", short(row.b), short(row.a), row.metric.unit())
 }
 
 /// `oltp_read_write at 16 connections`, `oltp_read_write over 7 load points`.
 fn place(comparison: &Comparison) -> String {
     let headline = &comparison.headline;
-    match headline.connections {
-        Some(connections) => {
-            format!("{} at {}", comparison.workload, format::load(connections, headline.rate_offered))
-        }
+    match headline.load {
+        Some(load) => format!("{} at {load}", comparison.workload),
         None => {
             let of_headline = comparison.rows.iter().filter(|row| row.metric == headline.metric);
             format!("{} over {} load points (geometric means)", comparison.workload, of_headline.count())
@@ -169,16 +163,19 @@ fn design(comparison: &Comparison) -> String {
     }
 }
 
-/// What so many pairs show, and how many would show the bound.
+/// The change that these pairs can detect, and how many would detect the bound.
 fn what_would_show(comparison: &Comparison) -> String {
     let headline = &comparison.headline;
     let Some(detectable) = headline.detectable else { return String::new() };
-    let shown =
-        format!("; {} of this spread show {}", counted(comparison.a.rounds as f64, "pair"), percent(detectable));
-    // More pairs than these were run where the change lies near the bound, which takes many more to tell.
+    let shown = format!(
+        "; with this spread, {} can detect {}",
+        counted(comparison.a.rounds as f64, "pair"),
+        percent(detectable)
+    );
+    // More pairs than these were run if the change lies near the bound, where many more are needed to decide.
     match headline.pairs_needed.filter(|needed| *needed > comparison.a.rounds) {
         Some(needed) => {
-            format!("{shown}, {} would show {}", number(needed as f64, 0), rounded_bound(comparison.equivalence))
+            format!("{shown}, {} could detect {}", number(needed as f64, 0), rounded_bound(comparison.equivalence))
         }
         None => shown,
     }
@@ -212,7 +209,8 @@ pub fn gate(comparison: &Comparison, limit: f64) -> Gate {
     };
     if !comparison.unlike_work.is_empty() {
         let unlike = unlike_in_words(&comparison.unlike_work);
-        let why = clean(&format!("gate undecided: {name} did not do the work of {} ({unlike})", comparison.a.name));
+        let why =
+            clean(&format!("gate undecided: {name} did not do the same work as {} ({unlike})", comparison.a.name));
         return Gate { decision: Decision::Undecided, why };
     }
     let (decision, found) = match headline.worse_by_more_than(limit) {
@@ -232,7 +230,7 @@ pub fn gate(comparison: &Comparison, limit: f64) -> Gate {
 
 /// One row by load point and metric, after the one over all load points where there are several.
 fn table(comparison: &Comparison) -> Table {
-    let all = comparison.headline.connections.is_none().then_some(&comparison.headline);
+    let all = comparison.headline.load.is_none().then_some(&comparison.headline);
     let shown: Vec<&Row> = all.into_iter().chain(&comparison.rows).collect();
     rows_table(&comparison.a.name, &comparison.b.name, &shown)
 }
@@ -251,7 +249,7 @@ pub(crate) fn rows_table(a: &str, b: &str, shown: &[&Row]) -> Table {
     ])
 }
 
-/// In percent; its interval has a column beside it for people, and stands with the number for programs.
+/// In percent. For people, its interval has a column of its own; for programs, it stands with the number.
 fn change(shown: &[&Row]) -> Column {
     let cell = |row: &&Row| signed(row.change.value, share_decimals(row.change.value));
     let of = shown.iter().map(|row| Measured::from(&row.change).scaled(100.0)).collect();
@@ -259,19 +257,20 @@ fn change(shown: &[&Row]) -> Column {
 }
 
 fn load(row: &Row) -> String {
-    row.connections.map_or("all".to_owned(), |connections| format::load(connections, row.rate_offered))
+    row.load.map_or("all".to_owned(), |load| load.to_string())
 }
 
 pub(crate) fn metric(metric: Metric) -> &'static str {
     match metric {
         Metric::TransactionsPerSecond => "transactions/s",
         Metric::Nopm => "new orders/min",
-        Metric::P99Ms => "p99 ms",
+        Metric::P99 => "p99 ms",
         Metric::ServerCpuUsPerTransaction => "server CPU µs/transaction",
+        other => other.unit(),
     }
 }
 
-/// What became of b.
+/// The verdict on b.
 fn verdict(row: &Row) -> &'static str {
     match (row.verdict, row.metric) {
         (Verdict::Equivalent, _) => "no difference",
@@ -312,7 +311,7 @@ fn bound(share: f64) -> String {
     format!("{} %", tick(100.0 * share))
 }
 
-/// The same of one that was measured: `2.1 %`.
+/// The same for a bound that was measured: `2.1 %`.
 fn rounded_bound(share: f64) -> String {
     bound((1000.0 * share).round() / 1000.0)
 }
@@ -346,10 +345,11 @@ pub(crate) fn confidence(change: &Estimate) -> String {
 mod tests {
     use super::*;
     use plimsoll_model::Caveat;
+    use plimsoll_model::LoadPoint;
     use plimsoll_model::comparison::SCHEMA_VERSION;
 
-    const PLAIN: Look = Look { colour: false, width: 100 };
-    const COLOURED: Look = Look { colour: true, ..PLAIN };
+    const PLAIN: TextLook = TextLook { colour: false, width: 100 };
+    const COLOURED: TextLook = TextLook { colour: true, ..PLAIN };
 
     fn row(metric: Metric, (a, b): (f64, f64), interval: Option<(f64, f64)>, verdict: Verdict) -> Row {
         let value = b / a - 1.0;
@@ -358,7 +358,7 @@ mod tests {
             None => Estimate::bare(value, 1.0, "1 pair".to_owned(), "1 pair cannot have an interval; 3 can".to_owned()),
         };
         let (detectable, pairs_needed) = interval.map(|_| (0.09, 24)).unzip();
-        Row { connections: Some(16), rate_offered: None, metric, a, b, change, verdict, detectable, pairs_needed }
+        Row { load: Some(LoadPoint::closed(16)), metric, a, b, change, verdict, detectable, pairs_needed }
     }
 
     fn comparison(headline: Row) -> Comparison {
@@ -410,8 +410,8 @@ mod tests {
         assert_eq!(
             sentence(&throughput(1841.4, (-0.02, 0.085), Verdict::Unclear)),
             "No verdict: new is 3.1 % faster than base, which may be chance (95 % interval −2.0 to +8.5 %): 1,841 against 1,786 \
-             transactions per second, oltp_read_write at 16 connections, 5 interleaved pairs; 5 pairs of this spread show \
-             9.0 %, 24 would show 2 %."
+             transactions per second, oltp_read_write at 16 connections, 5 interleaved pairs; with this spread, 5 pairs \
+             can detect 9.0 %, 24 could detect 2 %."
         );
         let mut once = comparison(row(Metric::Nopm, (1786.0, 1514.0), None, Verdict::Unclear));
         (once.a.rounds, once.b.rounds) = (1, 1);
@@ -425,8 +425,8 @@ mod tests {
     #[test]
     fn more_of_a_response_time_is_longer() {
         let latency = |b, interval, verdict| {
-            let headline = row(Metric::P99Ms, (10.0, b), Some(interval), verdict);
-            comparison(Row { rate_offered: Some(500.0), ..headline })
+            let headline = row(Metric::P99, (10.0, b), Some(interval), verdict);
+            comparison(Row { load: Some(LoadPoint { connections: 16, rate: Some(500.0) }), ..headline })
         };
         let longer = sentence(&latency(12.0, (0.15, 0.25), Verdict::Higher));
         assert!(
@@ -446,7 +446,7 @@ mod tests {
         let passed = gate(&slower, 0.4);
         assert!(passed.why.starts_with("gate passed: new is not slower by more than 40 % ("), "{passed:?}");
         assert_eq!((failed.decision, passed.decision), (Decision::Failed, Decision::Passed));
-        let longer = comparison(row(Metric::P99Ms, (10.0, 12.0), Some((0.15, 0.25)), Verdict::Higher));
+        let longer = comparison(row(Metric::P99, (10.0, 12.0), Some((0.15, 0.25)), Verdict::Higher));
         let limits = [0.1, 0.2, 0.3].map(|limit| decided(&longer, limit));
         assert_eq!(limits, [Decision::Failed, Decision::Undecided, Decision::Passed]);
         let faster = throughput(2000.0, (0.1, 0.14), Verdict::Higher);
@@ -472,23 +472,22 @@ mod tests {
         let (a, b) = (Some("100000".to_owned()), Some("250000".to_owned()));
         found.unlike_work = vec![Difference { what: "table_size".to_owned(), a, b }];
         let told = sentence(&found);
-        let begins =
-            "Not the same work (table_size 100000 and 250000), so this is no comparison of speed: new is 15.2 %";
+        let begins = "Not the same work (table_size 100000 and 250000), so this does not compare speed: new is 15.2 %";
         assert!(told.starts_with(begins), "{told}");
         let gate = gate(&found, 0.05);
         assert_eq!(gate.decision, Decision::Undecided);
-        assert_eq!(gate.why, "gate undecided: new did not do the work of base (table_size 100000 and 250000)");
+        assert_eq!(gate.why, "gate undecided: new did not do the same work as base (table_size 100000 and 250000)");
         found.unlike_work.clear();
         found.caveats = vec![Caveat::new("load_points_left_out", "c4 is not in all rounds")];
-        assert!(sentence(&found).ends_with(", at the load points that both have alone."));
+        assert!(sentence(&found).ends_with(", only at the load points that both have."));
     }
 
     #[test]
     fn the_sentence_is_the_first_line_and_the_rest_follows() {
         let mut found = throughput(1514.0, (-0.174, -0.129), Verdict::Lower);
         found.rows.push(row(Metric::ServerCpuUsPerTransaction, (100.0, 118.0), Some((0.1, 0.2)), Verdict::Higher));
-        found.rows.push(Row { connections: Some(64), ..found.rows[0].clone() });
-        found.headline.connections = None;
+        found.rows.push(Row { load: Some(LoadPoint::closed(64)), ..found.rows[0].clone() });
+        found.headline.load = None;
         found.differences = vec![Difference {
             what: "settings.innodb_io_capacity".to_owned(),
             a: Some("200\u{1b}[31m".to_owned()),

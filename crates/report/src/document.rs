@@ -1,5 +1,5 @@
 //! What every rendering shows: a title, the answer, and sections of blocks. Texts are raw here; each rendering cleans
-//! and escapes them for itself.
+//! and escapes them itself.
 
 use crate::svg::says_beyond;
 use crate::table::Table;
@@ -10,10 +10,10 @@ use std::fmt;
 
 /// Width of every figure, CSS pixels.
 pub const WIDTH: f64 = 760.0;
-/// Width of a figure that is drawn for a phone, CSS pixels.
+/// Width of a figure drawn for a phone, CSS pixels.
 pub const NARROW: f64 = 360.0;
 
-/// A report, whatever it is of and however it is rendered.
+/// A report, whatever its subject and however it is rendered.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     pub title: String,
@@ -26,7 +26,7 @@ pub struct Document {
     pub sections: Vec<Section>,
     /// When and by what: `2026-11-21 19:30 UTC by Plimsoll 0.1.0`.
     pub generated: String,
-    /// What was measured as it is, for programs; null for nothing.
+    /// The raw measurements, for programs; null if there are none.
     pub data: serde_json::Value,
 }
 
@@ -40,7 +40,7 @@ impl Document {
         self.blocks().filter_map(|block| if let Block::Figure(figure) = block { Some(figure) } else { None })
     }
 
-    /// The section with the reasons to mistrust it.
+    /// The section with the caveats.
     pub fn caveats(&self) -> Option<&Section> {
         let has_caveats = |section: &&Section| section.blocks.iter().any(|block| matches!(block, Block::Caveats(_)));
         self.sections.iter().find(has_caveats)
@@ -73,7 +73,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A section; one without blocks is left out by whoever makes the document.
+/// A section. Whoever makes the document leaves out one without blocks.
 #[derive(Clone, Debug)]
 pub struct Section {
     /// Unique in the document; an anchor in HTML, a first column in CSV.
@@ -83,12 +83,12 @@ pub struct Section {
 }
 
 impl Section {
-    /// None without blocks.
+    /// `None` without blocks.
     pub fn of(id: &str, heading: &str, blocks: Vec<Block>) -> Option<Section> {
         (!blocks.is_empty()).then(|| Section { id: id.to_owned(), heading: heading.to_owned(), blocks })
     }
 
-    /// How many reasons to mistrust the document it names: caveats, and what must not be overlooked.
+    /// How many reasons to mistrust the document it names: caveats and warnings.
     pub fn warnings(&self) -> usize {
         let of = |block: &Block| match block {
             Block::Caveats(caveats) => caveats.len(),
@@ -108,19 +108,19 @@ pub enum Block {
         lead: String,
         text: String,
     },
-    /// In small type.
+    /// A paragraph in small type.
     Remark(String),
     List(Vec<Item>),
     /// Names and what they are.
     Pairs(Vec<(String, String)>),
     Table(TitledTable),
-    /// A table that is looked at by few: a page shows these words until they are asked for more.
+    /// A table that few readers need: a page shows these words instead until they are opened.
     Folded {
         words: String,
         table: TitledTable,
     },
     Figure(Figure),
-    /// Lines as they are: a command, a listing of the original.
+    /// Lines shown verbatim: a command, a listing of the original.
     Listing(String),
     Caveats(Vec<Caveat>),
 }
@@ -168,7 +168,7 @@ impl Item {
     }
 }
 
-/// A table that other programs can find again by its name.
+/// A table that other programs can find by its name.
 #[derive(Clone, Debug)]
 pub struct TitledTable {
     /// Unique in its section, lower case: `points`, `cost-per-query`.
@@ -192,12 +192,12 @@ pub struct Figure {
     /// Unique in the document, lower case: `throughput`, `timeline`.
     pub id: String,
     pub svg: String,
-    /// The same for a screen as narrow as a phone's; without it, the other is shown there.
+    /// The version for a screen as narrow as a phone's; without it, the other is shown there.
     pub narrow: Option<String>,
     pub caption: String,
-    /// What is drawn, for those who do not see it.
+    /// A description of the drawing for readers who cannot see it.
     pub table: Table,
-    /// What a script draws instead where there is one, with a cursor and zoom; none where that would add nothing.
+    /// What the script, if there is one, draws instead, with a cursor and zoom; `None` where that would add nothing.
     pub chart: Option<Chart>,
 }
 
@@ -207,11 +207,11 @@ impl Figure {
         format!("figure-{}", self.id)
     }
 
-    /// A figure that is drawn for a page and for a phone: `draw` is handed the width, CSS pixels. The caption also says
-    /// what an arrow is, if there is one.
+    /// A figure drawn for a page and for a phone: `draw` is given the width, CSS pixels. The caption also explains the
+    /// arrow, if there is one.
     pub fn drawn(id: &str, caption: &str, table: Table, draw: impl Fn(f64) -> String) -> Figure {
         let (svg, narrow) = (draw(WIDTH), Some(draw(NARROW)));
-        let arrow = if says_beyond(&svg) { " An arrow ends an interval that goes on beyond the axis." } else { "" };
+        let arrow = if says_beyond(&svg) { " An arrow marks an interval that extends beyond the axis." } else { "" };
         let caption = format!("{caption}{arrow}");
         Figure { id: id.to_owned(), svg, narrow, caption, table, chart: None }
     }
@@ -224,9 +224,9 @@ pub struct Chart {
     /// Places on the horizontal axis, rising; the same for all lines.
     pub at: Vec<f64>,
     pub panels: Vec<ChartPanel>,
-    /// Stretches of the horizontal axis with a name: phases.
+    /// Named stretches of the horizontal axis: phases.
     pub bands: Vec<Band>,
-    /// Places of the first panel with a name: the knee.
+    /// Named places of the first panel: the knee.
     pub marks: Vec<NamedPlace>,
 }
 
@@ -249,11 +249,11 @@ pub struct ChartLine {
     pub name: String,
     /// Colour class of the style sheet: `s1` to `s8`.
     pub class: String,
-    /// What was not measured here: published, or a model.
+    /// It was not measured here: published numbers, or a model.
     pub dashed: bool,
-    /// Beside [`Chart::at`]; none where nothing was measured, which is a gap.
+    /// Beside [`Chart::at`]; `None` where nothing was measured, which leaves a gap.
     pub values: Vec<Option<f64>>,
-    /// Ends of the intervals where they are known, or the least and the most of what was put together for a value; empty
+    /// Ends of the intervals where they are known, or the least and the most of the samples merged into a value; empty
     /// or beside the values.
     pub low: Vec<Option<f64>>,
     pub high: Vec<Option<f64>>,
@@ -268,7 +268,7 @@ pub struct NamedPlace {
     pub x: f64,
     pub y: f64,
     pub name: String,
-    /// A load point that was disturbed, rather than a place of its own.
+    /// It marks a disturbed load point rather than a place of its own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub disturbed: bool,
 }
@@ -279,6 +279,6 @@ pub struct Band {
     pub from: f64,
     pub to: f64,
     pub name: String,
-    /// What was measured, as against warm-up and drain.
+    /// It was measured, unlike warm-up and drain.
     pub measured: bool,
 }

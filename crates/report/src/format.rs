@@ -1,29 +1,6 @@
 //! Numbers as people read them. Units are converted here and nowhere else.
 
-/// What stands where there was no sample.
-pub const NOTHING: &str = "–";
-
-/// `1234567.25` with one decimal is `1,234,567.3`.
-pub fn number(value: f64, decimals: usize) -> String {
-    if !value.is_finite() {
-        return NOTHING.to_owned();
-    }
-    let plain = format!("{:.decimals$}", value.abs());
-    let (whole, fraction) = plain.split_once('.').map_or((plain.as_str(), None), |(w, f)| (w, Some(f)));
-    let mut grouped = String::new();
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    let negative = value < 0.0 && plain.bytes().any(|b| matches!(b, b'1'..=b'9'));
-    let sign = if negative { "−" } else { "" };
-    match fraction {
-        Some(fraction) => format!("{sign}{grouped}.{fraction}"),
-        None => format!("{sign}{grouped}"),
-    }
-}
+pub use plimsoll_model::number::{NOTHING, counted, number, tick};
 
 /// The number that [`number`] has written.
 pub fn parsed(text: &str) -> Option<f64> {
@@ -47,7 +24,7 @@ pub fn decimals_for(value: f64) -> usize {
     }
 }
 
-/// Decimals that show two significant digits of a number however small, but at most ten: `0.00031`.
+/// The decimals that show two significant digits of any number however small, but at most ten: `0.00031`.
 pub fn fine_decimals(value: f64) -> usize {
     match value.abs() {
         v if v.is_normal() => (1.0 - v.log10().floor()).clamp(0.0, 10.0) as usize,
@@ -61,8 +38,8 @@ pub fn range(low: f64, high: f64, decimals: usize) -> String {
     format!("{} {dash} {}", number(low, decimals), number(high, decimals))
 }
 
-/// An interval in the least room: `± 34`; `31.2–41.0` or [`range`] if one half is longer by a tenth or more; `≥ 31.2` or `≤ 41.0` with
-/// one end alone; `None` without any. It has the decimals of [`interval_decimals`].
+/// An interval in as little room as possible: `± 34`; `31.2–41.0` or [`range`] if one half is longer by a tenth or
+/// more; `≥ 31.2` or `≤ 41.0` with one end alone; `None` without any. It has the decimals of [`interval_decimals`].
 pub fn interval(value: f64, ends: (Option<f64>, Option<f64>), decimals: usize) -> Option<String> {
     let decimals = interval_decimals(value, ends, decimals);
     let shown = |end| number(end, decimals);
@@ -82,8 +59,8 @@ pub fn interval(value: f64, ends: (Option<f64>, Option<f64>), decimals: usize) -
 }
 
 /// So many decimals or, up to three, as many more as it takes to tell the longer half of an interval from nothing.
-pub fn interval_decimals(value: f64, (low, high): (Option<f64>, Option<f64>), decimals: usize) -> usize {
-    let halves = [low.map(|low| value - low), high.map(|high| high - value)];
+pub fn interval_decimals(value: f64, ends: (Option<f64>, Option<f64>), decimals: usize) -> usize {
+    let halves = [ends.0.map(|low| value - low), ends.1.map(|high| high - value)];
     let longest = halves.into_iter().flatten().fold(0.0, f64::max);
     let shows = |decimals: &usize| longest <= 0.0 || longest >= 0.5 * 10f64.powi(-(*decimals as i32));
     (decimals..=3).find(shows).unwrap_or(decimals.max(3))
@@ -107,15 +84,6 @@ pub fn column_decimals(values: &[Option<f64>], most: usize) -> usize {
     needed.min(most)
 }
 
-/// A tick of an axis: no more decimals than the number has.
-pub fn tick(value: f64) -> String {
-    let text = number(value, 6);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
 /// A share from 0 to 1 as percent, without the sign.
 pub fn percent(share: f64) -> String {
     number(100.0 * share, percent_decimals(100.0 * share))
@@ -124,18 +92,6 @@ pub fn percent(share: f64) -> String {
 /// The decimals of so many percent.
 pub fn percent_decimals(percent: f64) -> usize {
     usize::from(percent > 0.0 && percent < 9.95)
-}
-
-/// `1 connection`, `8 connections`.
-pub fn counted(count: f64, singular: &str) -> String {
-    let shown = number(count, 0);
-    if shown == "1" { format!("{shown} {singular}") } else { format!("{shown} {singular}s") }
-}
-
-/// What is asked of a server: `32 connections`, `16 connections at 300 arrivals per second`.
-pub fn load(connections: usize, rate: Option<f64>) -> String {
-    let rate = rate.map_or(String::new(), |rate| format!(" at {} arrivals per second", tick(rate)));
-    counted(connections as f64, "connection") + &rate
 }
 
 /// How long something takes or has taken: `45 s`, `12 min`, `12 min 5 s`, `3 h 20 min`.
@@ -220,13 +176,6 @@ mod tests {
         assert_eq!(column(&[Some(4.5), None, Some(213.0)], 3), ["4.50", "–", "213.00"]);
         assert_eq!(column(&[Some(412.7), Some(1234.6)], 1), ["413", "1,235"]);
         assert_eq!(column(&[None], 1), ["–"]);
-    }
-
-    #[test]
-    fn loads_are_told_in_words() {
-        assert_eq!(load(1, None), "1 connection");
-        assert_eq!(load(16, Some(1300.0)), "16 connections at 1,300 arrivals per second");
-        assert_eq!(load(2, Some(0.5)), "2 connections at 0.5 arrivals per second");
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! How far a shown number can be trusted, in words and in cells.
+//! How far a number can be trusted, in words and in cells.
 
 use crate::format::{NOTHING, decimals_for, interval, interval_decimals, number, percent, range};
 use crate::text::clean;
-use plimsoll_model::Estimate;
 use plimsoll_model::estimate::MOST_UNSTEADY;
 use plimsoll_model::summary::Point;
+use plimsoll_model::{Estimate, Metric};
 
-/// Said of numbers that came without an estimate, as those of old recordings do.
+/// Shown with numbers that came without an estimate, such as those of old recordings.
 const NOT_RECORDED: &str = "not recorded";
-/// Said instead.
+/// Shown instead of such a number.
 pub const UNSTEADY: &str = "too unsteady to say";
-/// The same beside a number in a table, below which it is told in full.
+/// The same beside a number in a table, which explains it in full below.
 const UNSTEADY_CELL: &str = "unsteady";
 
 /// A mean or percentile, and its interval as far as it is known.
@@ -18,14 +18,18 @@ const UNSTEADY_CELL: &str = "unsteady";
 pub struct Measured {
     pub value: Option<f64>,
     pub estimate: Option<Estimate>,
-    /// Something else had a part of the machine meanwhile.
+    /// The load point was disturbed.
     pub disturbed: bool,
 }
 
 impl Measured {
-    /// A number of a load point; `path` is that of its estimate.
-    pub fn of(point: &Point, path: &str, value: Option<f64>) -> Measured {
-        Measured { value, estimate: point.estimates.get(path).cloned(), disturbed: point.is_disturbed() }
+    /// A number of a load point.
+    pub fn of(point: &Point, metric: Metric) -> Measured {
+        Measured {
+            value: metric.value(point),
+            estimate: metric.estimate(point).cloned(),
+            disturbed: point.is_disturbed(),
+        }
     }
 
     /// The same in another unit: everything times `factor`, which is above 0.
@@ -37,7 +41,7 @@ impl Measured {
         }
     }
 
-    /// The same for the answer: of the reason only what is missing, not what would give it.
+    /// The same for the answer: the reason says only what is missing, not what would give it.
     pub fn brief(mut self) -> Measured {
         if let Some(missing) = self.estimate.as_mut().and_then(|estimate| estimate.missing.as_mut()) {
             missing.truncate(missing.find(';').unwrap_or(missing.len()));
@@ -45,20 +49,20 @@ impl Measured {
         self
     }
 
-    /// The ends of the interval, those that are numbers.
+    /// The ends of the interval that are numbers.
     pub fn ends(&self) -> (Option<f64>, Option<f64>) {
         let estimate = self.estimate.as_ref();
         let end = |of: fn(&Estimate) -> Option<f64>| estimate.and_then(of).filter(|end| end.is_finite());
         (end(|estimate| estimate.low), end(|estimate| estimate.high))
     }
 
-    /// Whether its interval, known on both sides, reaches so far that the number says nothing.
+    /// Whether its interval, known on both sides, is so wide that the number says nothing.
     pub fn is_unsteady(&self) -> bool {
         let (Some(value), (Some(low), Some(high))) = (self.value, self.ends()) else { return false };
         (value - low).max(high - value) > MOST_UNSTEADY * value.abs()
     }
 
-    /// What would make it steady: what disturbed it, or what its interval was found from, says it.
+    /// What would make it steady, judged by what disturbed it or by what its interval was computed from.
     fn remedy(&self) -> &'static str {
         let method = self.estimate.as_ref().map_or("", |estimate| &estimate.method);
         let is_of = |words: &[&str]| words.iter().any(|word| method.contains(word));
@@ -70,12 +74,12 @@ impl Measured {
         }
     }
 
-    /// `too unsteady to say; a longer window would tell`, of a number whose interval says nothing.
+    /// `too unsteady to say; a longer window would tell`, for a number whose interval says nothing.
     pub fn unsteady(&self) -> Option<String> {
         self.is_unsteady().then(|| format!("{UNSTEADY}; {}", self.remedy()))
     }
 
-    /// Why an end is not there, with what is not: `no upper end`.
+    /// What is missing of the interval, such as `no upper end`, and why.
     fn missing(&self) -> Option<(&'static str, String)> {
         let what = match self.ends() {
             (Some(_), Some(_)) => return None,
@@ -87,13 +91,13 @@ impl Measured {
         Some((what, clean(why.unwrap_or("no reason was recorded"))))
     }
 
-    /// For brackets after the number: `1,740 – 1,832`, `at least 18; no upper end: why`, `no interval: why`, `too unsteady
-    /// to say; a longer window would tell`.
+    /// For brackets after the number: `1,740 – 1,832`, `at least 18; no upper end: why`, `no interval: why`, `too
+    /// unsteady to say; a longer window would tell`.
     pub fn told(&self, decimals: usize) -> String {
         self.unsteady().unwrap_or_else(|| self.told_with_ends(decimals))
     }
 
-    /// The ends of a change, of a place on an axis or of a coefficient, whose interval is the answer however wide it is.
+    /// The ends of a change, a place on an axis or a coefficient: its interval is the answer, however wide it is.
     pub fn told_with_ends(&self, decimals: usize) -> String {
         let ends = match self.ends() {
             (Some(low), Some(high)) => return range(low, high, decimals),
@@ -115,7 +119,8 @@ impl Measured {
         }
     }
 
-    /// `1,786 transactions/s (95 % interval 1,740 – 1,832)`, `an unknown number of transactions/s (too unsteady to say; …)`.
+    /// `1,786 transactions/s (95 % interval 1,740 – 1,832)`, `an unknown number of transactions/s (too unsteady to say;
+    /// …)`.
     pub fn in_words(&self, unit: &str) -> String {
         let Some(value) = self.value else { return format!("{NOTHING} {unit}") };
         if let Some(unsteady) = self.unsteady() {
@@ -125,19 +130,19 @@ impl Measured {
         format!("{} {unit} ({})", number(value, decimals), self.told_in_full(decimals))
     }
 
-    /// The number with as much of its interval as a label has room for: `981 ± 20`, `981 (960–1,010)`, `981`, `too unsteady
+    /// The number with as much of its interval as fits in a label: `981 ± 20`, `981 (960–1,010)`, `981`, `too unsteady
     /// to say`.
     pub fn label(&self, decimals: usize) -> String {
         if self.is_unsteady() { UNSTEADY.to_owned() } else { self.label_with_ends(decimals) }
     }
 
-    /// [`Measured::label`] with its unit, where there is a number that it is the unit of: `981 ± 20 ms`, `too unsteady to say`.
+    /// [`Measured::label`] with its unit, if there is a number: `981 ± 20 ms`, `too unsteady to say`.
     pub fn label_in(&self, unit: &str, decimals: usize) -> String {
         let label = self.label(decimals);
         if self.is_unsteady() { label } else { format!("{label} {unit}") }
     }
 
-    /// [`Measured::label`] of what [`Measured::told_with_ends`] is for.
+    /// [`Measured::label`] for what [`Measured::told_with_ends`] is for.
     pub fn label_with_ends(&self, decimals: usize) -> String {
         let Some(value) = self.value else { return NOTHING.to_owned() };
         let decimals = interval_decimals(value, self.ends(), decimals);
@@ -150,14 +155,14 @@ impl Measured {
     }
 
     /// What stands beside the number in a table.
-    pub fn spread(&self, decimals: usize) -> Spread {
-        let Some(value) = self.value else { return Spread::default() };
+    pub fn spread(&self, decimals: usize) -> IntervalCell {
+        let Some(value) = self.value else { return IntervalCell::default() };
         if self.is_unsteady() {
             let why = format!("the interval is wider than ± {} %; {}", percent(MOST_UNSTEADY), self.remedy());
             let method = self.estimate.as_ref().map(how);
-            return Spread { text: UNSTEADY_CELL.to_owned(), missing: Some((UNSTEADY, why)), method };
+            return IntervalCell { text: UNSTEADY_CELL.to_owned(), missing: Some((UNSTEADY, why)), method };
         }
-        Spread {
+        IntervalCell {
             text: interval(value, self.ends(), decimals).unwrap_or_else(|| NOTHING.to_owned()),
             missing: self.missing(),
             method: self.estimate.as_ref().map(how),
@@ -171,9 +176,9 @@ impl From<&Estimate> for Measured {
     }
 }
 
-/// What stands beside a number in a table: its interval or that there is none.
+/// What stands beside a number in a table: its interval, or a mark that there is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spread {
+pub struct IntervalCell {
     /// `± 34`, `31.2–41.0`, `≥ 31.2`, `unsteady` or `–`; empty where there is no number either.
     pub text: String,
     /// What is missing of the interval and why.
@@ -218,7 +223,7 @@ mod tests {
         assert_eq!(estimate(Some(19.0), Some(31.0)).in_words("ms"), "26.0 ms (95 % interval 19.0 – 31.0)");
         assert_eq!(estimate(None, None).in_words("ms"), "26.0 ms (no interval: 3 s are too few)");
         assert_eq!(estimate(None, None).spread(0).text, "–");
-        assert_eq!(Measured::default().spread(0), Spread::default(), "beside no number there is nothing to say");
+        assert_eq!(Measured::default().spread(0), IntervalCell::default(), "beside no number there is nothing to say");
         assert_eq!(estimate(None, None).scaled(2.0).value, Some(52.0));
     }
 

@@ -5,10 +5,11 @@
 //! it as it came, and whatever shows it passes it through [`text`] first. Numbers get their units and digits in
 //! [`format`](mod@format) only, and all renderings show the same [`table::Table`].
 //!
-//! Begin with [`fn@document`], then [`run::document`], which lists the sections in their order; [`section`] has those that runs
-//! and labs share, [`figure`] draws, [`mod@render`] writes the result as HTML, Markdown, JSON, CSV or SVG. [`sweep`] finds the
-//! answer of a run and [`sentence`] words it; [`interval`] says how far a number can be trusted, [`scaling`] what a sweep
-//! tells as a whole; [`order_entry`] has what only such a run tells; [`svg`] is the one writer of all figures.
+//! Begin with [`fn@document`], then [`run::document`], which lists the sections in their order; [`section`] has those
+//! that runs and labs share, [`figure`] draws, [`mod@render`] writes the result as HTML, Markdown, JSON, CSV or SVG.
+//! [`sweep`] finds the answer of a run and [`sentence`] words it; [`interval`] says how far a number can be trusted,
+//! [`scaling`] what a sweep shows as a whole; [`order_entry`] has what only order entry reports; [`svg`] is the one
+//! writer of all figures.
 
 pub mod comparison;
 pub mod document;
@@ -41,7 +42,7 @@ pub use subject::SettingRow;
 use document::{Document, Finding};
 use subject::{Recorded, Subject};
 
-/// What the report of a recording shows.
+/// The report of a recording.
 pub fn document(recorded: &Recorded) -> Document {
     let mut document = match &recorded.subject {
         Subject::Run(summary) => run::document(recorded, summary),
@@ -52,7 +53,7 @@ pub fn document(recorded: &Recorded) -> Document {
     document
 }
 
-/// Why it ended before its plan did: what is to be known before anything else of it.
+/// Why it ended before its plan did, which a reader has to know first.
 fn ended_early(recorded: &Recorded) -> Option<Finding> {
     let why = recorded.ended_early.as_ref()?;
     Some(Finding::labelled("Ended early", text::sentence(why)))
@@ -61,14 +62,14 @@ fn ended_early(recorded: &Recorded) -> Option<Finding> {
 /// The answer alone, for a list.
 pub fn answer(recorded: &Recorded) -> String {
     match &recorded.subject {
-        Subject::Run(summary) => sentence::answer(&run_view::Run { summary, recorded }),
+        Subject::Run(summary) => sentence::answer(&run_view::ShownRun { summary, recorded }),
         Subject::Lab(summary) => lab::answer(summary),
         Subject::Storage(summary) => io::answer::answer(summary),
     }
 }
 
 /// The same in short for a terminal; ends with a line break.
-pub fn terminal(recorded: &Recorded, look: terminal::Look) -> String {
+pub fn terminal(recorded: &Recorded, look: terminal::TextLook) -> String {
     let told = match &recorded.subject {
         Subject::Run(summary) => run::terminal(recorded, summary, look),
         Subject::Lab(summary) => lab::terminal(summary, look),

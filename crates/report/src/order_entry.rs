@@ -1,24 +1,25 @@
-//! What order entry tells beside throughput, as tables and sentences that the page and the terminal share.
+//! What order entry reports besides throughput, as tables and sentences that the page and the terminal share.
 
 use crate::format::{NOTHING, column, counted, number};
 use crate::interval::Measured;
 use crate::sweep::Sweep;
 use crate::table::{Column, Mark, Table};
+use plimsoll_model::Metric;
 use plimsoll_model::summary::{AuditLine, LatencyMs, Operation, OperationKind, OrderEntry, Point, ResponseLimit, Skew};
 
-/// Operation that stands for all kinds of transactions together.
+/// The operation that stands for all kinds of transactions together.
 const ALL: &str = "transaction";
 const NEW_ORDER: &str = "new_order";
 /// Percent of the keys in each class of [`Skew`], the hottest first.
 const HOTTEST: [usize; 4] = [1, 10, 20, 50];
 
-/// What is told of the point that is shown in detail, if the workload was order entry.
+/// What is known of the point that is shown in detail, if the workload was order entry.
 pub fn of<'a>(sweep: &Sweep<'a>) -> Option<(&'a Point, &'a OrderEntry)> {
     let point = sweep.detailed()?;
     Some((point, point.order_entry.as_ref()?))
 }
 
-/// Response time where transactions had a due time, else latency.
+/// Response time if transactions had a due time, otherwise latency.
 fn judged(operation: &Operation) -> &LatencyMs {
     operation.response_ms.as_ref().unwrap_or(&operation.latency_ms)
 }
@@ -33,7 +34,7 @@ fn kinds(point: &Point) -> impl Iterator<Item = &Operation> {
     transactions.filter(|operation| operation.name != ALL)
 }
 
-/// Each kind of transaction: how many, what became of them, how long they took, and whether that is within its limit.
+/// Each kind of transaction: how many, how they ended, how long they took, and whether that is within the limit.
 pub fn transactions(point: &Point, entry: &OrderEntry) -> Table {
     let shown: Vec<(&Operation, Option<&ResponseLimit>)> =
         kinds(point).map(|kind| (kind, entry.limits.iter().find(|limit| limit.transaction == kind.name))).collect();
@@ -76,7 +77,7 @@ fn verdict(holds: Option<bool>, unknown: &str) -> String {
     .to_owned()
 }
 
-/// Whether the line is a share, from 0 to 1, rather than a mean.
+/// Whether the line is a share from 0 to 1 rather than a mean.
 fn is_share(line: &AuditLine) -> bool {
     line.high <= 1.0
 }
@@ -101,7 +102,7 @@ fn audit_holds(line: &AuditLine) -> String {
     verdict(line.holds, if line.value.is_some() { "too few" } else { NOTHING })
 }
 
-/// What was drawn against what it has to be.
+/// What was drawn, against what it has to be.
 pub fn audit(entry: &OrderEntry) -> Table {
     let lines = &entry.audit;
     let columns = vec![
@@ -137,7 +138,7 @@ fn shares(shares: &[f64; 4]) -> [String; 4] {
     shares.map(|share| number(100.0 * share, 1))
 }
 
-/// How uneven accesses were, and how uneven they have to be: a row for each.
+/// How uneven accesses were, and how uneven they have to be, a row for each table.
 pub fn skew(entry: &OrderEntry) -> Table {
     let mut rows: Vec<(String, String, [String; 4])> = Vec::new();
     for skew in &entry.skew {
@@ -209,12 +210,11 @@ pub fn retries(point: &Point) -> String {
 
 /// CPU time that a transaction cost on either side, as far as it is known.
 pub fn cost(point: &Point) -> Option<String> {
-    let of = |side: &str, us: Option<f64>| {
-        let measured = Measured::of(point, &format!("{side}.cpu_us_per_transaction"), us);
-        us.map(|_| measured.in_words(&format!("µs in the {side}")))
+    let of = |side: &str, metric: Metric| {
+        let measured = Measured::of(point, metric);
+        measured.value.map(|_| measured.in_words(&format!("µs in the {side}")))
     };
-    let server = point.server.as_ref().and_then(|server| server.cpu_us_per_transaction);
-    let known: Vec<String> =
-        [of("client", point.client.cpu_us_per_transaction), of("server", server)].into_iter().flatten().collect();
+    let (client, server) = (Metric::ClientCpuUsPerTransaction, Metric::ServerCpuUsPerTransaction);
+    let known: Vec<String> = [of("client", client), of("server", server)].into_iter().flatten().collect();
     (!known.is_empty()).then(|| format!("CPU per transaction: {}", known.join(", ")))
 }

@@ -3,58 +3,58 @@
 use crate::format::{NOTHING, column, number, percent};
 use crate::interval::Measured;
 use crate::order_entry;
-use crate::sweep::{Load, Sweep, Unit, measured_latency, shown_latency};
+use crate::sweep::{Sweep, SweepAxis, Unit, shown_latency};
 use crate::table::{Column, Mark, Table};
+use plimsoll_model::metric::{Metric, Statistic};
 use plimsoll_model::summary::{LatencyMs, Point};
 use plimsoll_model::total;
 
-/// Which number of a group of them a column shows.
+/// Which number of a group a column shows.
 type Pick<T> = fn(&T) -> Option<f64>;
 
-/// How much can stand side by side.
+/// How much has room side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
-    /// Intervals of what counts most.
+pub enum TableRoom {
+    /// Intervals of the most important numbers.
     Terminal,
     /// Every interval.
     Page,
 }
 
-/// Said below listings of a workload's original.
-pub const ORIGINAL_REMARK: &str = "The listing has the original's form, which knows no intervals; those of its means are in \
+/// The remark below listings of a workload's original.
+pub const ORIGINAL_REMARK: &str = "The listing has the original's form, which has no intervals; those of its means are in \
                                    the table of load points.";
 
 /// The main table, also shown in the terminal: throughput, latency, errors and CPU shares by load point.
-pub fn load_points(sweep: &Sweep<'_>, room: Room) -> Table {
-    let if_roomy = |column: Column| if room == Room::Page { column } else { column.narrow() };
-    let latency =
-        |name: &str, pick: Pick<LatencyMs>| measured(sweep, name, "ms", 3, |point| measured_latency(point, name, pick));
-    let rate = |name: &str, unit: &str, most, path: &str, pick: Pick<Point>| {
-        measured(sweep, name, unit, most, |point| Measured::of(point, path, pick(point)))
-    };
-    let percent = |name: &str, path: &str, pick: Pick<Point>| {
-        if_roomy(measured(sweep, name, "%", 1, |point| Measured::of(point, path, pick(point)).scaled(100.0)))
+pub fn load_points(sweep: &Sweep<'_>, room: TableRoom) -> Table {
+    let if_roomy = |column: Column| if room == TableRoom::Page { column } else { column.narrow() };
+    let of =
+        |name: &str, unit: &str, most, metric| measured(sweep, name, unit, most, |point| Measured::of(point, metric));
+    let latency = |statistic: Statistic| of(statistic.field(), "ms", 3, Metric::Time(statistic));
+    let percent = |name: &str, metric: Metric| {
+        if_roomy(measured(sweep, name, "%", 1, |point| Measured::of(point, metric).scaled(100.0)))
     };
     let mut columns = load_columns(sweep);
     if sweep.unit == Unit::NewOrders {
-        columns.push(rate("NOPM", "per min", 1, "nopm", |point| point.nopm));
+        columns.push(of("NOPM", "per min", 1, Metric::Nopm));
     }
     columns.extend([
-        rate("transactions", "per s", 2, "transactions_per_second", |point| point.transactions_per_second),
-        rate("queries", "per s", 2, "queries_per_second", |point| point.queries_per_second),
+        of("transactions", "per s", 2, Metric::TransactionsPerSecond),
+        of("queries", "per s", 2, Metric::QueriesPerSecond),
     ]);
-    let p99 = latency("p99", |l| l.p99);
+    let p99 = latency(Statistic::P99);
     columns.extend(match sweep.unit {
-        Unit::Transactions => vec![if_roomy(latency("p50", |l| l.p50)), if_roomy(latency("p95", |l| l.p95)), p99],
-        // Of all kinds together, percentiles below the highest say what the mix is rather than how long one took.
+        Unit::Transactions => vec![if_roomy(latency(Statistic::P50)), if_roomy(latency(Statistic::P95)), p99],
+        // Over all kinds together, percentiles below the highest reflect the mix rather than how long a transaction
+        // took.
         Unit::NewOrders => {
             vec![Column::numbers("new_order", "p90, ms", numbers(sweep, 3, order_entry::new_order_p90)), if_roomy(p99)]
         }
     });
     columns.extend([
         Column::numbers("errors", "", counts(sweep, Point::error_count)),
-        percent("client CPU", "client.cpu_fraction", |point| point.client.cpu_fraction),
-        percent("host CPU", "host.busy", |point| point.host.map(|host| host.busy)),
+        percent("client CPU", Metric::ClientCpuFraction),
+        percent("host CPU", Metric::HostBusy),
     ]);
     with_marks(sweep, columns)
 }
@@ -64,19 +64,12 @@ pub fn latencies(sweep: &Sweep<'_>) -> Table {
     let extreme = |name: &str, pick: Pick<LatencyMs>| {
         Column::numbers(name, "ms", numbers(sweep, 3, |point| pick(shown_latency(point))))
     };
-    let picks: [(&str, &str, Pick<LatencyMs>); 6] = [
-        ("mean", "mean", |l| l.mean),
-        ("p50", "p50", |l| l.p50),
-        ("p90", "p90", |l| l.p90),
-        ("p95", "p95", |l| l.p95),
-        ("p99", "p99", |l| l.p99),
-        ("p99.9", "p999", |l| l.p999),
-    ];
     let mut columns = load_columns(sweep);
     columns.push(extreme("min", |l| l.min));
-    columns.extend(
-        picks.map(|(name, field, pick)| measured(sweep, name, "ms", 3, |point| measured_latency(point, field, pick))),
-    );
+    columns.extend(Statistic::ALL.map(|statistic| {
+        let name = if statistic == Statistic::P999 { "p99.9" } else { statistic.field() };
+        measured(sweep, name, "ms", 3, |point| Measured::of(point, Metric::Time(statistic)))
+    }));
     columns.push(extreme("max", |l| l.max));
     with_marks(sweep, columns)
 }
@@ -88,20 +81,18 @@ pub enum Per {
     Transaction,
 }
 
-/// What a query or a transaction cost the client and the server; `None` if nothing is known of it.
+/// What a query or a transaction cost the client and the server; `None` if nothing is known.
 pub fn costs(sweep: &Sweep<'_>, per: Per) -> Option<Table> {
-    let cost = |name: &str, unit: &str, field: &str, pick: Pick<Point>| {
+    let cost = |name: &str, unit: &str, per_query: Metric, own: Option<Metric>| {
         let most_decimals = if unit == "bytes" { 0 } else { 2 };
-        measured(sweep, name, unit, most_decimals, |point| one_cost(point, per, field, pick(point)))
+        measured(sweep, name, unit, most_decimals, |point| one_cost(point, per, per_query, own))
     };
     let mut known = vec![
-        cost("client CPU", "µs", "client.cpu_us", |point| point.client.cpu_us_per_query),
-        cost("server CPU", "µs", "server.cpu_us", |point| point.server.as_ref()?.cpu_us_per_query),
-        cost("context switches", "", "server.context_switches", |point| {
-            point.server.as_ref()?.context_switches_per_query
-        }),
-        cost("read", "bytes", "server.read_bytes", |point| point.server.as_ref()?.read_bytes_per_query),
-        cost("written", "bytes", "server.written_bytes", |point| point.server.as_ref()?.written_bytes_per_query),
+        cost("client CPU", "µs", Metric::ClientCpuUsPerQuery, Some(Metric::ClientCpuUsPerTransaction)),
+        cost("server CPU", "µs", Metric::ServerCpuUsPerQuery, Some(Metric::ServerCpuUsPerTransaction)),
+        cost("context switches", "", Metric::ServerContextSwitchesPerQuery, None),
+        cost("read", "bytes", Metric::ServerReadBytesPerQuery, None),
+        cost("written", "bytes", Metric::ServerWrittenBytesPerQuery, None),
     ];
     known.retain(|column| column.cells.iter().any(|cell| cell != NOTHING));
     (!known.is_empty()).then(|| {
@@ -111,17 +102,18 @@ pub fn costs(sweep: &Sweep<'_>, per: Per) -> Option<Table> {
     })
 }
 
-/// A cost per query or per transaction; without an estimate of its own, the latter has that of the queries it consists of.
-fn one_cost(point: &Point, per: Per, field: &str, per_query: Option<f64>) -> Measured {
-    let of_query = Measured::of(point, &format!("{field}_per_query"), per_query);
-    // As the summary has it: intended rollbacks are work that was asked for.
+/// A cost per query or per transaction; without an estimate of its `own`, a transaction has that of its queries it consists
+/// of.
+fn one_cost(point: &Point, per: Per, per_query: Metric, own: Option<Metric>) -> Measured {
+    let of_query = Measured::of(point, per_query);
+    // As in the summary: intended rollbacks are work that was asked for.
     match (per, total([point.transactions, point.rollbacks])) {
         (Per::Query, _) => of_query,
         (Per::Transaction, 0) => Measured::default(),
         (Per::Transaction, ended) => {
             let scaled = of_query.scaled(point.queries as f64 / ended as f64);
-            let own = Measured::of(point, &format!("{field}_per_transaction"), scaled.value);
-            if own.estimate.is_some() { own } else { scaled }
+            let estimate = own.and_then(|own| own.estimate(point)).cloned();
+            Measured { estimate: estimate.or(scaled.estimate), ..scaled }
         }
     }
 }
@@ -154,9 +146,9 @@ pub fn operations(point: &Point) -> Table {
 
 /// The columns that say which load point a row is.
 fn load_columns(sweep: &Sweep<'_>) -> Vec<Column> {
-    let mut columns = vec![Column::numbers("connections", "", counts(sweep, |point| point.connections as u64))];
-    if sweep.load == Load::Rate || sweep.points.iter().any(|point| point.rate_offered.is_some()) {
-        columns.push(Column::numbers("offered", "per s", numbers(sweep, 1, |point| point.rate_offered)));
+    let mut columns = vec![Column::numbers("connections", "", counts(sweep, |point| point.load.connections as u64))];
+    if sweep.load == SweepAxis::Rate || sweep.points.iter().any(|point| point.load.rate.is_some()) {
+        columns.push(Column::numbers("offered", "per s", numbers(sweep, 1, |point| point.load.rate)));
     }
     columns
 }
@@ -167,20 +159,20 @@ fn with_marks(sweep: &Sweep<'_>, mut columns: Vec<Column>) -> Table {
     if let Some(row) = sweep.knee_row() {
         marks[row] = Some(Mark::Knee);
     }
-    // Of a single point it says nothing that it is the highest.
+    // That a single point is the highest says nothing.
     if let Some(row) = sweep.peak().filter(|_| sweep.points.len() > 1) {
         marks[row] = Some(Mark::Peak);
     }
     Table { columns, marks }
 }
 
-/// What others than server and load generator took at each load point that they disturbed; none where nothing did any.
+/// What other processes and the hypervisor took at each load point that they disturbed; `None` if none was disturbed.
 fn disturbances(sweep: &Sweep<'_>) -> Option<Column> {
     let cells: Vec<String> = sweep.points.iter().map(|point| disturbance(point).unwrap_or_default()).collect();
     sweep.points.iter().any(Point::is_disturbed).then(|| Column::words("others", cells))
 }
 
-/// `1.3 CPUs`, `hypervisor 5 %`; none of a load point that had the machine for itself.
+/// `1.3 CPUs`, `hypervisor 5 %`; `None` for a load point that had the machine to itself.
 fn disturbance(point: &Point) -> Option<String> {
     let others = point.disturbing_cpus();
     let others = others.map(|cpus| format!("{} CPUs", number(cpus, 1)));

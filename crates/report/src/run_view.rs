@@ -7,20 +7,20 @@ use plimsoll_model::summary::{Point, Summary};
 
 /// A run as its report shows it: the summary, and what was recorded of its load points.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run<'a> {
+pub(crate) struct ShownRun<'a> {
     pub summary: &'a Summary,
     pub recorded: &'a Recorded,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ShownRun<'a> {
     pub fn sweep(&self) -> Sweep<'a> {
         Sweep::new(self.summary)
     }
 
-    /// The trial of a load point; none where nothing but the summary was kept.
+    /// The trial of a load point; `None` if only the summary was kept.
     pub fn trial(&self, point: &Point) -> Option<&'a Trial> {
         let at = self.summary.points.iter().position(|other| std::ptr::eq(other, point))?;
-        self.recorded.trials.get(at).filter(|trial| trial.connections == point.connections)
+        self.recorded.trials.get(at).filter(|trial| trial.load.connections == point.load.connections)
     }
 
     /// What limited a load point, if that was judged.

@@ -1,6 +1,6 @@
 //! From values to places on paper, and where the ticks go.
 
-/// No axis has room for more; it also ends the search where numbers are too large to count in steps.
+/// No axis has room for more; it also ends the search when numbers are too large to count in steps.
 const MOST_TICKS: usize = 50;
 
 /// Maps values to positions, linearly or by their logarithm.
@@ -14,7 +14,7 @@ pub struct Scale {
 impl Scale {
     /// From 0 to a round number at or above `highest`, in about `steps` steps.
     pub fn from_zero(highest: f64, range: (f64, f64), steps: usize) -> Scale {
-        // What is zero, no number or beyond all measure is drawn as if it were nothing.
+        // Zero, infinity and what is not a number are drawn as nothing.
         let highest = if (1e-12..1e18).contains(&highest) { highest } else { 1.0 };
         let step = nice_step(highest, steps);
         Scale { logarithmic: false, domain: (0.0, step * (highest / step - 1e-9).ceil().max(1.0)), range }
@@ -99,7 +99,7 @@ fn round_numbers(low: f64, high: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Moves labels apart that would overlap: `wanted` positions, at least `gap` from each other, inside `range` as
+/// Moves apart labels that would overlap: `wanted` positions, at least `gap` from each other, inside `range` as
 /// far as they fit. Keeps their order.
 pub fn spread(wanted: &[f64], gap: f64, range: (f64, f64)) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();

@@ -1,4 +1,4 @@
-//! What a sweep tells as a whole, its peak, its knee and the fitted model: as lines and as a table.
+//! What a sweep shows as a whole: its peak, its knee and the fitted model, as lines and as a table.
 
 use crate::format::{counted, decimals_for, fine_decimals, number, percent, short};
 use crate::interval::Measured;
@@ -8,10 +8,10 @@ use crate::text::clean;
 use plimsoll_model::Estimate;
 use plimsoll_model::scaling::{Knee, Saturation, Scaling};
 
-/// Said of a knee that the sweep does not enclose.
+/// Said about a knee that the sweep does not enclose.
 const OPEN_ENDED: &str = "the sweep does not enclose it: more load points beyond its ends may move it";
 
-/// A line each for the peak, the knee, the model and what could not be told; nothing for anything but a sweep.
+/// A line each for the peak, the knee, the model and what could not be estimated; nothing if it is not a sweep.
 pub fn lines(sweep: &Sweep<'_>) -> Vec<String> {
     let Some(scaling) = sweep.scaling else { return Vec::new() };
     let mut lines = Vec::new();
@@ -49,7 +49,7 @@ fn is_silently_open(knee: &Knee) -> bool {
     knee.open_ended && knee.load.interval().is_some()
 }
 
-/// Decimals that show two digits of the largest number that a coefficient may be.
+/// The decimals that show two digits of the largest value that a coefficient may have.
 fn coefficient_decimals(of: &Estimate) -> usize {
     fine_decimals(of.high.unwrap_or(0.0).max(of.value.abs()))
 }
@@ -79,7 +79,7 @@ fn fit(model: &Saturation) -> String {
     }
 }
 
-/// Each quantity with its interval; without rows if nothing could be told.
+/// Each quantity with its interval; without rows if nothing could be estimated.
 pub fn table(sweep: &Sweep<'_>, scaling: &Scaling) -> Table {
     let rows = quantities(sweep, scaling);
     let cells = |cell: &dyn Fn(&Quantity) -> String| rows.iter().map(cell).collect::<Vec<_>>();
@@ -102,7 +102,7 @@ struct Quantity<'a> {
 }
 
 impl Quantity<'_> {
-    /// A rate may be too unsteady; of a place or a coefficient the ends are what is asked.
+    /// A rate may be too unsteady; of a place or a coefficient, the ends are the answer.
     fn interval(&self) -> String {
         let measured = Measured::from(self.of);
         if self.is_rate { measured.told(self.decimals) } else { measured.told_with_ends(self.decimals) }
@@ -148,22 +148,22 @@ fn quantities<'a>(sweep: &Sweep<'a>, scaling: &'a Scaling) -> Vec<Quantity<'a>> 
     rows
 }
 
-/// What has to be said of the table, a sentence each.
+/// The remarks on the table, a sentence each.
 pub fn remarks(scaling: &Scaling) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(knee) = &scaling.knee {
         remarks.push(format!(
-            "The peak is the highest mean that was observed ({}), the knee the load that brings 95 % of it ({}).",
+            "The peak is the highest mean that was observed ({}), the knee the load that reaches 95 % of it ({}).",
             clean(&knee.peak.method),
             clean(&knee.load.method)
         ));
         if is_silently_open(knee) {
-            remarks.push(format!("Of the knee: {OPEN_ENDED}."));
+            remarks.push(format!("The knee: {OPEN_ENDED}."));
         }
     }
     if let Some(model) = &scaling.saturation {
         let own = match &model.peak {
-            Some(_) => "Its own peak is where the fitted curve has its maximum, which no load point has to have seen.",
+            Some(_) => "Its own peak is the maximum of the fitted curve, which no load point need have reached.",
             None => "The fitted curve has no maximum of its own.",
         };
         remarks.push(format!(

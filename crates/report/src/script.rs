@@ -1,7 +1,7 @@
-//! The script that adds cursor, zoom and toggles to the figures of a page: `web/src/report.ts`, as `scripts/build-web`
-//! made it. Without it a page is complete all the same.
+//! The script that adds a cursor, zoom and toggles to the figures of a page: `web/src/report.ts`, as
+//! `scripts/build-web` built it. A page is complete without it.
 
-/// What stands in the page's one script element; none where it was not built before this program was.
+/// The content of the page's one script element; `None` if it was not built before this program.
 pub const BUNDLE: Option<&str> = match HASH {
     Some(_) => Some(include_str!(concat!(env!("OUT_DIR"), "/script.js"))),
     None => None,
@@ -23,7 +23,7 @@ mod tests {
         assert!(bundle.starts_with("//<![CDATA[\n") && bundle.ends_with("\n//]]>\n"));
         assert_eq!(bundle.matches("]]>").count(), 1);
         assert!(!bundle.contains("</script"));
-        // The licence of what is built in wants its notice in every copy.
+        // The licence of the bundled code requires its notice in every copy.
         for wanted in ["uPlot", "Copyright (c) 2022 Leon Sorokin", "The above copyright notice and this permission"] {
             assert!(bundle.contains(wanted), "{wanted}");
         }

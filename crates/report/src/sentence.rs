@@ -4,17 +4,17 @@ use crate::document::Finding;
 use crate::format::{counted, decimals_for, number, short, tick};
 use crate::interval::Measured;
 use crate::order_entry;
-use crate::run_view::Run;
+use crate::run_view::ShownRun;
 use crate::scaling;
 use crate::section::caveats;
 use crate::sweep::{Sweep, Unit, shown_latency};
 use crate::text::{capitalised, sentence};
-use plimsoll_model::diagnosis::{Bottleneck, Verdict};
+use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict};
 use plimsoll_model::summary::Point;
 use plimsoll_model::total;
 
 /// What the run found, as one plain sentence.
-pub(crate) fn answer(run: &Run<'_>) -> String {
+pub(crate) fn answer(run: &ShownRun<'_>) -> String {
     let sweep = run.sweep();
     let found = match (sweep.points, sweep.peak()) {
         ([], _) => "Nothing was measured: the run ended before its first load point was complete".to_owned(),
@@ -31,7 +31,7 @@ pub(crate) fn answer(run: &Run<'_>) -> String {
     }
 }
 
-/// How many load points something else had a part of the machine at, as a clause; nothing where none.
+/// How many load points were disturbed, as a clause; nothing if none was.
 fn disturbed(sweep: &Sweep<'_>) -> String {
     let of = sweep.points.len();
     let peak = sweep.peak().is_some_and(|peak| sweep.points[peak].is_disturbed());
@@ -39,10 +39,10 @@ fn disturbed(sweep: &Sweep<'_>) -> String {
     match many {
         0 => String::new(),
         _ if of == 1 => {
-            "; but something else used the machine meanwhile, so this may not be what it carries".to_owned()
+            "; but something else used the machine at the same time, so this may not be what it carries".to_owned()
         }
         _ if peak => format!(
-            "; but something else used the machine at {many} of {of} load points, this one among them, so this may \
+            "; but something else used the machine at {many} of {of} load points, including this one, so this may \
              not be what it carries"
         ),
         _ => format!("; but something else used the machine at {many} of {of} load points, so more may be possible"),
@@ -59,13 +59,13 @@ fn nothing_succeeded(errors: u64) -> String {
 fn single_point(sweep: &Sweep<'_>) -> String {
     let point = &sweep.points[0];
     let latency = shown_latency(point);
-    let connections = counted(point.connections as f64, "connection");
+    let connections = point.load.connections_in_words();
     let unit = sweep.unit.name();
     if let Some(unsteady) = sweep.measured(point).unsteady() {
-        return format!("How many {unit} are carried at {connections} is {unsteady}");
+        return format!("How many {unit} the server carries at {connections} is {unsteady}");
     }
     let mut text = format!("{} {} at {connections}", rate(sweep, point), interval(sweep, point));
-    if let Some(offered) = point.rate_offered {
+    if let Some(offered) = point.load.rate {
         let unit = if sweep.unit == Unit::NewOrders { " transactions per second" } else { "" };
         text.push_str(&format!(" with {}{unit} offered", number(offered, 0)));
     }
@@ -79,7 +79,7 @@ fn single_point(sweep: &Sweep<'_>) -> String {
     text
 }
 
-fn several_points(run: &Run<'_>, sweep: &Sweep<'_>, peak: usize) -> String {
+fn several_points(run: &ShownRun<'_>, sweep: &Sweep<'_>, peak: usize) -> String {
     let point = &sweep.points[peak];
     let at_end = sweep.by_load().last().is_some_and(|last| sweep.x(last) == sweep.x(point));
     let end = if at_end { ", the highest load tried: more may be possible" } else { "" };
@@ -87,7 +87,7 @@ fn several_points(run: &Run<'_>, sweep: &Sweep<'_>, peak: usize) -> String {
     if let Some(unsteady) = sweep.measured(point).unsteady() {
         let (unit, at) = (sweep.unit.name(), sweep.load_text(point));
         return format!(
-            "How many {unit} are carried at most (highest at {at}) is {unsteady}{end}{}",
+            "How many {unit} the server carries at most (highest at {at}) is {unsteady}{end}{}",
             limit(run, point)
         );
     }
@@ -95,22 +95,22 @@ fn several_points(run: &Run<'_>, sweep: &Sweep<'_>, peak: usize) -> String {
     format!("{rate}{most} {interval} at {at}{end}{}", limit(run, point))
 }
 
-/// What limited the peak, as a clause; nothing where that was not judged.
-fn limit(run: &Run<'_>, peak: &Point) -> String {
+/// What limited the peak, as a clause; nothing if that was not judged.
+fn limit(run: &ShownRun<'_>, peak: &Point) -> String {
     match run.diagnosis(peak).map(|diagnosis| diagnosis.verdict) {
-        Some(Verdict::Limited(Bottleneck::Client)) => {
+        Some(BottleneckVerdict::Limited(Bottleneck::Client)) => {
             format!("; limited by {}, so the server may carry more", Bottleneck::Client.words())
         }
-        Some(Verdict::Limited(bottleneck)) => format!("; limited by {}", bottleneck.words()),
-        Some(Verdict::NotLimited) => "; nothing was near its end".to_owned(),
-        Some(Verdict::NotClear) => "; what limited it is not clear".to_owned(),
+        Some(BottleneckVerdict::Limited(bottleneck)) => format!("; limited by {}", bottleneck.words()),
+        Some(BottleneckVerdict::NotLimited) => "; nothing was near its limit".to_owned(),
+        Some(BottleneckVerdict::NotClear) => "; what limited it is not clear".to_owned(),
         None => String::new(),
     }
 }
 
-/// How far it came, what limited it, how sure that is, where the knee is, and what is missing: a sentence each, most after
-/// a label.
-pub(crate) fn findings(run: &Run<'_>) -> Vec<Finding> {
+/// How far the run came, what limited it, how sure that is, where the knee is, and what is missing: a sentence each,
+/// most after a label.
+pub(crate) fn findings(run: &ShownRun<'_>) -> Vec<Finding> {
     let sweep = run.sweep();
     let mut findings: Vec<Finding> = run.recorded.state.iter().map(|state| Finding::of(sentence(state))).collect();
     if let Some(point) = sweep.detailed() {
@@ -128,18 +128,18 @@ fn how_sure(sweep: &Sweep<'_>, point: &Point) -> Option<Finding> {
     let (rate, measured) = (sweep.throughput(point)?, sweep.measured(point));
     let seconds = tick((10.0 * point.seconds).round() / 10.0);
     let told = capitalised(&measured.told_in_full(decimals_for(rate)));
-    let told = format!("{told}. It is one round of {seconds} s, which does not tell how far another would differ.");
+    let told = format!("{told}. This was one round of {seconds} s; it does not show how far another would differ.");
     Some(Finding::labelled("How sure", told))
 }
 
-/// The load that brings most of the peak. One that rounds to the peak itself tells nothing new.
+/// The load that reaches most of the peak. One that rounds to the peak itself adds nothing.
 fn knee(sweep: &Sweep<'_>) -> Option<Finding> {
     let knee = sweep.knee().filter(|knee| knee.load.value.round() < knee.peak_load)?;
     let first_load = sweep.by_load().first().map_or(0.0, |first| sweep.x(first));
     let told = match knee.load.value <= first_load {
         true => {
             let load = counted(knee.load.value, "connection");
-            format!("Already {load}, the lowest load tried, reached 95 % of the peak.")
+            format!("The lowest load tried, {load}, already reached 95 % of the peak.")
         }
         false => {
             let load = scaling::load(&Measured::from(&knee.load).brief());

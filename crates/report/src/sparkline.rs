@@ -5,7 +5,7 @@
 pub enum Alphabet {
     /// Block elements, U+2581 to U+2588.
     Blocks,
-    /// For terminals that have no others.
+    /// For terminals that have only these.
     Ascii,
 }
 
@@ -19,7 +19,7 @@ impl Alphabet {
 }
 
 /// One character per value, as high as its share of `top`: the lowest step is nothing or next to nothing, the highest
-/// is `top`. A blank stands where there is no value or none that is a number.
+/// is `top`. A blank means that there is no value, or none that is a number.
 pub fn sparkline(values: impl IntoIterator<Item = Option<f64>>, top: f64, alphabet: Alphabet) -> String {
     let steps = alphabet.steps();
     let highest = steps.len() - 1;

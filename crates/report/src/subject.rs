@@ -1,14 +1,13 @@
-//! What a report of a recording is made from. Whoever fills it in may be handed anything by a server: no field needs to be
-//! clean.
+//! What the report of a recording is made from. A server may have sent anything: no field needs to be clean.
 
 use plimsoll_model::diagnosis::{Cost, Diagnosis, StorageUse};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::io::IoSummary;
-use plimsoll_model::lab::{LabSummary, PhaseSpan, Proof, Restored, TrialStatus};
+use plimsoll_model::lab::{LabSummary, PhaseSpan, Restored, TrialStatus, Verification};
 use plimsoll_model::samples::{CollectorSample, HostSample, Interval, ServerSample, StatusSample, StorageSample};
 use plimsoll_model::scaling::Scaling;
 use plimsoll_model::summary::{Point, Summary};
-use plimsoll_model::{Caveat, Estimate};
+use plimsoll_model::{Caveat, Estimate, LoadPoint};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -18,25 +17,24 @@ pub struct Recorded {
     /// Names the experiment, for the page's head: a plan's title.
     pub title: String,
     pub subject: Subject,
-    /// How far it came, of one that is still being written: `still running: trial 5 of 12`.
+    /// How far a recording that is still being written has come: `still running: trial 5 of 12`.
     pub state: Option<String>,
     /// Why it ended before its plan did: `the server has gone away`.
     pub ended_early: Option<String>,
-    /// What was asked for, and what it was: workload, its parameters, procedure. Two recordings are alike in what they
-    /// measured if these are.
+    /// What was asked for: workload, its parameters, procedure. Two recordings measured the same if these are equal.
     pub asked: Vec<(String, String)>,
     /// In the order in which they ran.
     pub trials: Vec<Trial>,
-    /// What the costs of a transaction say to the gains that were found.
-    pub corroboration: Vec<Corroboration>,
-    /// What the load points of a lab's variants tell together, by variant.
+    /// What the cost of a transaction shows about the gains that were found.
+    pub corroboration: Vec<CostCorroboration>,
+    /// What the load points of each variant of a lab show together.
     pub scaling: Vec<(String, Scaling)>,
     pub environment: Environment,
     /// What the source printed.
     pub published: Vec<Published>,
-    /// What it did not print: what, and what the plan chose and why.
+    /// What the source did not print, and what the plan chose instead and why.
     pub chosen: Vec<(String, String)>,
-    /// What is not there and should be, of a recording that was cut short: a sentence each.
+    /// What should be there and is not, in a recording that was cut short: a sentence each.
     pub missing: Vec<String>,
     /// A command line.
     pub how_to_repeat: String,
@@ -45,12 +43,12 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// What is known where nothing but the summary of a run was kept.
+    /// What is known if only the summary of a run was kept.
     pub fn of_run(title: &str, summary: Summary) -> Recorded {
         Recorded::of(title, Subject::Run(Box::new(summary)))
     }
 
-    /// What is known where nothing but the summary was kept.
+    /// What is known if only the summary was kept.
     pub fn of(title: &str, subject: Subject) -> Recorded {
         Recorded {
             title: title.to_owned(),
@@ -79,78 +77,77 @@ pub enum Subject {
     Storage(Box<IoSummary>),
 }
 
-/// One trial, as far as it came.
+/// One trial, as far as it got.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// Place in the plan, from 1.
     pub index: u32,
-    /// Label of the variant; of a ladder `fc/pool-6g/with`.
+    /// Label of the variant; in a ladder `fc/pool-6g/with`.
     pub variant: String,
     /// The variant of the plan that it belongs to: `fc`.
     pub base: String,
-    /// `oltp_read_write`; `io` of storage.
+    /// `oltp_read_write`; `io` for storage.
     pub workload: String,
-    /// Those of the workload, by name, defaults filled in.
+    /// Parameters of the workload, by name, defaults filled in.
     pub parameters: BTreeMap<String, String>,
-    /// CPUs that the server was given, where it was not given all.
+    /// The CPUs that the server was given, if it was not given all.
     pub cpus: Option<usize>,
-    pub connections: usize,
-    pub rate_offered: Option<f64>,
+    pub load: LoadPoint,
     /// From 1.
     pub round: u32,
     pub status: TrialStatus,
-    /// Why it is not done.
+    /// Why it was not completed.
     pub why: Option<String>,
     pub caveats: Vec<Caveat>,
     pub point: Option<Point>,
-    /// Of a storage trial.
+    /// The evaluation of a storage trial.
     pub io: Option<Box<IoSummary>>,
     pub diagnosis: Option<Diagnosis>,
     pub cost: Cost,
-    /// What a network lane below its data did.
+    /// What the network lane below its data did.
     pub storage: Option<StorageUse>,
     pub phases: Vec<PhaseSpan>,
     pub restored: Option<Restored>,
     pub recovery_seconds: Option<f64>,
-    pub proofs: Vec<Proof>,
+    pub verifications: Vec<Verification>,
     /// Settings as requested and in effect.
     pub settings: Vec<SettingRow>,
     /// The settings that decide what a commit survives, by name.
-    pub durability: BTreeMap<String, Durable>,
+    pub durability: BTreeMap<String, DurableSetting>,
     /// `t_ns` counts from the trial's start in all of them.
     pub series: Series,
-    /// None without histograms.
+    /// `None` without histograms.
     pub latency: Option<Latency>,
 }
 
-/// What the costs of a transaction say to what two sides differ by.
+/// What the cost of a transaction shows about the difference of two sides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Corroboration {
-    /// What is compared, the first one first: variants; of a ladder the variant and a rung.
+pub struct CostCorroboration {
+    /// What is compared, the first one first: two variants, or in a ladder the variant and a rung.
     pub a: String,
     pub b: String,
-    /// Of the load point whose costs were looked at.
-    pub connections: usize,
-    pub rate_offered: Option<f64>,
+    /// The load point whose costs were compared.
+    #[serde(flatten)]
+    pub load: LoadPoint,
     pub corroborated: bool,
     pub sentence: String,
 }
 
 /// The value of a setting in effect, and what that costs in durability.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Durable {
+pub struct DurableSetting {
     pub value: String,
     pub risks: Risks,
 }
 
-/// One server setting as it was asked for and as the running server reported it.
+/// One server setting as it was requested and as the running server reported it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SettingRow {
     pub name: String,
     pub requested: Option<String>,
     pub effective: Option<String>,
     pub origin: String,
-    /// What was asked for is not in effect, by the judgement that proofs are made with.
+    /// The requested value is not in effect, by the same judgement as in a verification.
     pub differs: bool,
 }
 
@@ -166,15 +163,15 @@ pub struct Series {
     pub collectors: Vec<CollectorSample>,
 }
 
-/// How long the measured transactions took; response times where they were due.
+/// How long the measured transactions took; response times if they had due times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latency {
     /// Share of transactions (0 to 1, rising) and the latency that so many did not exceed, milliseconds.
     pub percentiles: Vec<(f64, f64)>,
     /// Upper ends of the rows of `columns`, milliseconds, rising.
     pub bins_ms: Vec<f64>,
-    /// By second of the measured window, how many transactions fell into each bin; of a long window, by so many seconds
-    /// as [`Latency::width`] says.
+    /// By second of the measured window, how many transactions fell into each bin; in a long window, by
+    /// [`Latency::width`] seconds.
     pub columns: Vec<Vec<u64>>,
     /// Seconds of a column, from 1.
     pub width: usize,
@@ -185,7 +182,7 @@ pub struct Latency {
 /// Where it was measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Environment {
-    /// What, and what it is, in the order it is to be shown.
+    /// Names and values, in the order in which they are shown.
     pub facts: Vec<(String, String)>,
     /// What the tool could not see and the plan described.
     pub described: Vec<(String, String)>,
@@ -202,7 +199,7 @@ pub struct Diagram {
     /// How the two are connected: `Unix socket`, `TCP`.
     pub connection: String,
     pub server: Vec<String>,
-    /// A box for each path that data go to: by variant, where they differ, or for redo and data.
+    /// A box for each path that data go to: one for each variant, if they differ, or for redo and data.
     pub storage: Vec<Vec<String>>,
     /// The load generator and the server are on one machine.
     pub same_machine: bool,
@@ -210,25 +207,24 @@ pub struct Diagram {
     pub storage_is_local: bool,
 }
 
-/// Of what something was measured, over all its rounds.
+/// What was measured over all its rounds: a variant at a load point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeasuredAt {
     /// As [`Trial::variant`] has it.
     pub variant: String,
     pub workload: String,
-    pub connections: usize,
-    pub rate_offered: Option<f64>,
+    pub load: LoadPoint,
 }
 
-/// A statement of a source, and what was measured of it here.
+/// A statement of a source, and what was measured here to compare it with.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Published {
-    pub printed: plimsoll_model::published::Published,
-    /// Where the same was measured; none of a change, of an ordering, and where it was not.
+    pub printed: plimsoll_model::published::Printed,
+    /// Where the same was measured; `None` for a change, for an ordering, and if it was not measured.
     pub at: Option<MeasuredAt>,
     /// The same measured here, if it was.
     pub measured: Option<Estimate>,
-    /// Of an ordering or a range: whether it holds here; none where that was not measured or is not sure.
+    /// Whether an ordering or a range holds here; `None` if that was not measured or is not certain.
     pub holds: Option<bool>,
     /// Why it is not known.
     pub unknown: Option<String>,

@@ -1,22 +1,22 @@
-//! The one writer of figures. It knows shapes and classes; what they look like is in `svg.css`, so that a figure
-//! follows the page into the dark and onto paper.
+//! The one writer of figures. It knows shapes and classes; `svg.css` says what they look like, so that a figure follows
+//! the page into dark mode and print.
 
 use crate::text::escape;
 use std::fmt::Write;
 
-/// What the classes of figures look like, with the colours of the whole page.
+/// The style of figures, with the colours of the whole page.
 pub const STYLE: &str = include_str!("svg.css");
 
-/// The shapes of [`Svg::marker`] tell lines apart where there is no colour.
+/// The shapes of [`Svg::marker`] distinguish lines where there is no colour.
 const SHAPES: usize = 5;
 
 /// Room around a figure that is a file of its own.
 const PADDING: f64 = 16.0;
 
-/// Class of the heads of arrows at strokes that go on.
+/// Class of the arrowheads of strokes that go on beyond the figure.
 const BEYOND: &str = "beyond";
 
-/// Which end of a text stands at its place.
+/// Which end of a text is at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     Start,
@@ -34,12 +34,12 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// `description` is read to those who cannot see the figure.
+    /// `description` is for readers who cannot see the figure.
     pub fn new(width: f64, height: f64, description: &str) -> Svg {
         Svg { width, height, description: escape(description), body: String::new() }
     }
 
-    /// The same with another height, where that is known only when everything is drawn.
+    /// The same with another height, if that is known only after everything is drawn.
     pub fn with_height(self, height: f64) -> Svg {
         Svg { height, ..self }
     }
@@ -109,8 +109,9 @@ impl Svg {
         self.push(format_args!(r#"<circle class="{class}" cx="{x}" cy="{y}" r="{r}"><title>{hint}</title></circle>"#));
     }
 
-    /// Two strokes that strike a place out.
-    pub fn cross(&mut self, (x, y): (f64, f64), reach: f64, class: &str) {
+    /// Two strokes that cross a place out.
+    pub fn cross(&mut self, centre: (f64, f64), reach: f64, class: &str) {
+        let (x, y) = centre;
         for side in [-1.0, 1.0] {
             self.line((x - reach, y - side * reach), (x + reach, y + side * reach), class);
         }
@@ -124,10 +125,12 @@ impl Svg {
         self.line((centre.0 - reach, centre.1), (centre.0 + reach, centre.1), class);
     }
 
-    /// The end of a stroke that goes on beyond what is drawn, in this direction; [`says_beyond`] tells whether there is one.
-    pub fn beyond(&mut self, (x, y): (f64, f64), (dx, dy): (f64, f64), class: &str) {
+    /// The end of a stroke that goes on beyond what is drawn, in this direction; [`says_beyond`] tells whether there is
+    /// one.
+    pub fn beyond(&mut self, tip: (f64, f64), direction: (f64, f64), class: &str) {
+        let ((x, y), (dx, dy)) = (tip, direction);
         let wing = |side: f64| (x - 6.0 * dx + 3.5 * side * dy, y - 6.0 * dy + 3.5 * side * dx);
-        self.polyline(&[wing(-1.0), (x, y), wing(1.0)], &format!("{BEYOND} {class}"));
+        self.polyline(&[wing(-1.0), tip, wing(1.0)], &format!("{BEYOND} {class}"));
     }
 
     /// Text with its baseline at `place`; it is escaped here.
@@ -164,7 +167,7 @@ impl Svg {
     }
 }
 
-/// Whether strokes of this figure go on beyond what is drawn.
+/// Whether a stroke of this figure goes on beyond what is drawn.
 pub fn says_beyond(figure: &str) -> bool {
     figure.contains(&format!("<polyline class=\"{BEYOND} "))
 }
@@ -187,7 +190,7 @@ fn join(points: &[(f64, f64)]) -> String {
     points.iter().map(|&(x, y)| format!("{},{}", c(x), c(y))).collect::<Vec<_>>().join(" ")
 }
 
-/// A coordinate to a tenth of a pixel; what is no number goes to 0 rather than break the figure.
+/// A coordinate to a tenth of a pixel; not-a-number becomes 0 rather than break the figure.
 fn c(value: f64) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     let text = format!("{value:.1}");

@@ -1,7 +1,8 @@
-//! Which load point is the peak, which the knee, and over what they are drawn.
+//! Which load point is the peak, which is the knee, and what axis they are drawn over.
 
-use crate::format::{counted, number};
+use crate::format::number;
 use crate::interval::Measured;
+use plimsoll_model::Metric;
 use plimsoll_model::scaling::{Knee, Scaling};
 use plimsoll_model::summary::{LatencyMs, Point, Summary};
 use plimsoll_model::total;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// What grows from load point to load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
+pub enum SweepAxis {
     Connections,
     /// Arrivals per second, at one number of connections.
     Rate,
@@ -32,13 +33,10 @@ impl Unit {
     }
 
     pub fn name(self) -> &'static str {
-        match self {
-            Unit::Transactions => "transactions per second",
-            Unit::NewOrders => "new orders per minute",
-        }
+        self.metric().unit()
     }
 
-    /// [`Unit::name`] where there is little room.
+    /// [`Unit::name`] where room is short.
     pub fn short_name(self) -> &'static str {
         match self {
             Unit::Transactions => "per s",
@@ -46,19 +44,15 @@ impl Unit {
         }
     }
 
-    /// The field of a point that it is.
-    fn path(self) -> &'static str {
+    pub fn metric(self) -> Metric {
         match self {
-            Unit::Transactions => "transactions_per_second",
-            Unit::NewOrders => "nopm",
+            Unit::Transactions => Metric::TransactionsPerSecond,
+            Unit::NewOrders => Metric::Nopm,
         }
     }
 
     pub fn throughput(self, point: &Point) -> Option<f64> {
-        match self {
-            Unit::Transactions => point.transactions_per_second,
-            Unit::NewOrders => point.nopm,
-        }
+        self.metric().value(point)
     }
 }
 
@@ -66,44 +60,44 @@ impl Unit {
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep<'a> {
     pub points: &'a [Point],
-    pub load: Load,
+    pub load: SweepAxis,
     pub unit: Unit,
-    /// What the sweep tells as a whole, if it is one over connections and counted in this unit.
+    /// What the sweep shows as a whole, if it is over connections and counted in this unit.
     pub scaling: Option<&'a Scaling>,
 }
 
 impl<'a> Sweep<'a> {
     pub fn new(summary: &'a Summary) -> Sweep<'a> {
         let points = &summary.points[..];
-        let one_number = points.windows(2).all(|pair| pair[0].connections == pair[1].connections);
-        let all_rates = points.iter().all(|point| point.rate_offered.is_some());
-        let load = if points.len() > 1 && one_number && all_rates { Load::Rate } else { Load::Connections };
+        let one_number = points.windows(2).all(|pair| pair[0].load.connections == pair[1].load.connections);
+        let all_rates = points.iter().all(|point| point.load.rate.is_some());
+        let load = if points.len() > 1 && one_number && all_rates { SweepAxis::Rate } else { SweepAxis::Connections };
         let unit = Unit::of(points);
-        let is_of_this = |scaling: &&Scaling| load == Load::Connections && scaling.metric == unit.path();
+        let is_of_this = |scaling: &&Scaling| load == SweepAxis::Connections && scaling.metric == unit.metric();
         Sweep { points, load, unit, scaling: summary.scaling.as_ref().filter(is_of_this) }
     }
 
     /// The place of a point on the axis of loads.
     pub fn x(&self, point: &Point) -> f64 {
         match self.load {
-            Load::Connections => point.connections as f64,
-            Load::Rate => point.rate_offered.unwrap_or(0.0),
+            SweepAxis::Connections => point.load.connections as f64,
+            SweepAxis::Rate => point.load.rate.unwrap_or(0.0),
         }
     }
 
     /// `32 connections` or `500 arrivals per second`.
     pub fn load_text(&self, point: &Point) -> String {
         match self.load {
-            Load::Connections => counted(point.connections as f64, "connection"),
-            Load::Rate => format!("{} arrivals per second", number(self.x(point), 0)),
+            SweepAxis::Connections => point.load.connections_in_words(),
+            SweepAxis::Rate => format!("{} arrivals per second", number(self.x(point), 0)),
         }
     }
 
     /// What the axis of loads is called.
     pub fn axis_title(&self) -> &'static str {
         match self.load {
-            Load::Connections => "connections",
-            Load::Rate => "arrivals offered per second",
+            SweepAxis::Connections => "connections",
+            SweepAxis::Rate => "arrivals offered per second",
         }
     }
 
@@ -133,7 +127,7 @@ impl<'a> Sweep<'a> {
 
     /// [`Sweep::throughput`] with its interval.
     pub fn measured(&self, point: &Point) -> Measured {
-        Measured::of(point, self.unit.path(), self.throughput(point))
+        Measured::of(point, self.unit.metric())
     }
 
     /// The point that is shown in detail: the peak, or the first if nothing succeeded.
@@ -153,15 +147,10 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// The latency that counts for the user of a server: from the due time where a rate was set, else from the first send.
+/// The latency that matters to the user of a server: from the due time if a rate was set, otherwise from the first
+/// send.
 pub fn shown_latency(point: &Point) -> &LatencyMs {
     point.response_ms.as_ref().unwrap_or(&point.latency_ms)
-}
-
-/// A number of [`shown_latency`] with its interval; `field` is its name in the summary.
-pub fn measured_latency(point: &Point, field: &str, pick: impl Fn(&LatencyMs) -> Option<f64>) -> Measured {
-    let of = if point.response_ms.is_some() { "response_ms" } else { "latency_ms" };
-    Measured::of(point, &format!("{of}.{field}"), pick(shown_latency(point)))
 }
 
 /// `1213 × 12, 1205 × 1, lost connections × 3`, if there were any.

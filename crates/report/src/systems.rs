@@ -1,5 +1,5 @@
-//! Several recordings side by side, of other machines too: each is a system. Nothing here says that one is faster than
-//! another: rounds on other machines are not paired, and what was asked may differ, which is said openly.
+//! Several recordings side by side, also from other machines: each is a system. Nothing here says that one is faster
+//! than another: rounds on other machines are not paired, and what was asked may differ, which the page says.
 
 mod claims;
 mod facts;
@@ -7,28 +7,30 @@ mod more_cpus;
 
 use crate::document::{Block, Document, Figure, Finding, Section};
 use crate::figure::bars::{self, Bars};
-use crate::figure::curves::{self, Curves, Line, Place};
-use crate::format::{NOTHING, counted, load};
+use crate::figure::curves::{self, CurvePoint, Curves, Line};
+use crate::format::{NOTHING, counted};
 use crate::interval::Measured;
 use crate::lab::places::{Group, agreed, variant};
 use crate::section::limit::words;
 use crate::section::{caveats, cost, mean_cost};
 use crate::subject::{Recorded, Subject, Trial};
-use crate::sweep::{Unit, measured_latency};
+use crate::sweep::Unit;
 use crate::table::{Column, Table};
 use crate::text::sentence;
 use plimsoll_model::Caveat;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::comparison::unlike_work;
 use plimsoll_model::diagnosis::Cost;
 use plimsoll_model::io::SheetLine;
+use plimsoll_model::metric::{Metric, Statistic};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// More lines than these cannot be told apart.
+/// More lines than this cannot be told apart.
 const MOST_LINES: usize = 8;
-/// How names of what was asked begin that say what a transaction is.
+/// How the names of those facts begin that say what a transaction is.
 const PARAMETER: &str = "Parameter ";
-/// What a plan describes a system's name as.
+/// The fact under which a plan gives a system's name.
 const DESCRIBED: &str = "system";
 
 /// A recording as one of several systems.
@@ -41,11 +43,10 @@ struct System<'a> {
 /// What a system does at one place.
 #[derive(Clone, Debug)]
 struct Cell {
-    /// Empty of a run.
+    /// Empty for a run.
     variant: String,
     workload: String,
-    connections: usize,
-    rate_offered: Option<f64>,
+    load: LoadPoint,
     transactions: Measured,
     new_orders: Measured,
     p99_ms: Measured,
@@ -60,15 +61,14 @@ impl Cell {
     }
 
     fn is_at(&self, other: &Cell) -> bool {
-        (&self.variant, &self.workload) == (&other.variant, &other.workload)
-            && (self.connections, self.rate_offered) == (other.connections, other.rate_offered)
+        (&self.variant, &self.workload) == (&other.variant, &other.workload) && self.load == other.load
     }
 
     /// `fc, 32 connections`; with the workload `tpcc, fc, 32 connections`.
     fn place(&self, with_workload: bool) -> String {
         let workload = Some(self.workload.clone()).filter(|_| with_workload);
         let variant = Some(self.variant.clone()).filter(|variant| !variant.is_empty());
-        let parts = [workload, variant, Some(load(self.connections, self.rate_offered))];
+        let parts = [workload, variant, Some(self.load.to_string())];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
@@ -102,7 +102,7 @@ pub fn document(all: &[Recorded]) -> Document {
     }
 }
 
-/// That of the recordings where they have one in common.
+/// The title of the recordings, if they share one.
 fn title(all: &[Recorded]) -> String {
     match all {
         [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|other| other.title == first.title) => {
@@ -112,8 +112,8 @@ fn title(all: &[Recorded]) -> String {
     }
 }
 
-/// Each under the name that its plan describes it by, else under its title; those of one title are told apart by their
-/// operating systems, else numbered.
+/// Each under the name that its plan gives it, otherwise under its title; those with the same title are distinguished
+/// by their operating systems, or else numbered.
 fn systems(all: &[Recorded]) -> Vec<System<'_>> {
     let described = |recorded: &Recorded| {
         let system = recorded.environment.described.iter().find(|(name, _)| name == DESCRIBED);
@@ -146,11 +146,10 @@ fn cells(recorded: &Recorded) -> Vec<Cell> {
             .map(|point| Cell {
                 variant: String::new(),
                 workload: summary.workload.clone(),
-                connections: point.connections,
-                rate_offered: point.rate_offered,
-                transactions: Measured::of(point, "transactions_per_second", point.transactions_per_second),
-                new_orders: Measured::of(point, "nopm", point.nopm),
-                p99_ms: measured_latency(point, "p99", |latency| latency.p99),
+                load: point.load,
+                transactions: Measured::of(point, Metric::TransactionsPerSecond),
+                new_orders: Measured::of(point, Metric::Nopm),
+                p99_ms: Measured::of(point, Metric::Time(Statistic::P99)),
             })
             .collect(),
         Subject::Lab(summary) => {
@@ -165,8 +164,7 @@ fn cells(recorded: &Recorded) -> Vec<Cell> {
                 .map(|cell| Cell {
                     variant: cell.variant.clone(),
                     workload: workload(&cell.variant),
-                    connections: cell.connections,
-                    rate_offered: cell.rate_offered,
+                    load: cell.load,
                     transactions: measured(&cell.transactions_per_second),
                     new_orders: measured(&cell.nopm),
                     p99_ms: measured(&cell.p99_ms),
@@ -177,7 +175,7 @@ fn cells(recorded: &Recorded) -> Vec<Cell> {
     }
 }
 
-/// New orders where all that was measured has them.
+/// New orders, if everything that was measured has them.
 fn unit(systems: &[System<'_>]) -> Unit {
     let mut cells = systems.iter().flat_map(|system| &system.cells).peekable();
     let any = cells.peek().is_some();
@@ -185,7 +183,7 @@ fn unit(systems: &[System<'_>]) -> Unit {
     if any && all_orders { Unit::NewOrders } else { Unit::Transactions }
 }
 
-/// Every place that a system was measured at, once, by variant, connections and rate.
+/// Every place at which a system was measured, once, by variant, connections and rate.
 fn places<'a>(systems: &'a [System<'_>]) -> Vec<&'a Cell> {
     let mut places: Vec<&Cell> = Vec::new();
     for cell in systems.iter().flat_map(|system| &system.cells) {
@@ -193,22 +191,22 @@ fn places<'a>(systems: &'a [System<'_>]) -> Vec<&'a Cell> {
             places.push(cell);
         }
     }
-    let rate = |cell: &Cell| cell.rate_offered.unwrap_or(0.0);
+    let rate = |cell: &Cell| cell.load.rate.unwrap_or(0.0);
     places.sort_by(|a, b| {
-        let of = |cell: &Cell| (cell.workload.clone(), cell.variant.clone(), cell.connections);
+        let of = |cell: &Cell| (cell.workload.clone(), cell.variant.clone(), cell.load.connections);
         of(a).cmp(&of(b)).then(rate(a).total_cmp(&rate(b)))
     });
     places
 }
 
-/// The highest throughput of a system, with where it was.
+/// The highest throughput of a system, and where it was.
 fn peak<'a>(system: &'a System<'_>, unit: Unit) -> Option<&'a Cell> {
     let known = system.cells.iter().filter_map(|cell| Some((cell, cell.throughput(unit).value?)));
     known.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(cell, _)| cell)
 }
 
-/// Who carries most where all were asked the same, and whether the intervals tell it from the next; else what each
-/// carries at most.
+/// Which system carries most, if all were asked the same, and whether the intervals separate it from the next;
+/// otherwise what each carries at most.
 fn answer(systems: &[System<'_>], unit: Unit) -> String {
     let words = |cell: &Cell| cell.throughput(unit).clone().brief().in_words(unit.name());
     let [(first, best), (second, next), ..] = ranked(systems, unit)[..] else {
@@ -226,7 +224,7 @@ fn answer(systems: &[System<'_>], unit: Unit) -> String {
     };
     let apart = best.throughput(unit).ends().0.zip(next.throughput(unit).ends().1);
     let sure = match apart {
-        Some((low, high)) if low > high => "their intervals are apart",
+        Some((low, high)) if low > high => "their intervals do not overlap",
         Some(_) => "their intervals overlap, so this may be chance",
         None => "without intervals, so this may be chance",
     };
@@ -234,8 +232,8 @@ fn answer(systems: &[System<'_>], unit: Unit) -> String {
     format!("{name} carries most at {at}: {most}; next is {} with {after}: {sure}.", second.name)
 }
 
-/// All systems, the one that carries most first, at the load point where any carries most of those that all were asked
-/// without a rate and with the same parameters; nothing if there is none.
+/// All systems, the one that carries most first, at the load point with the highest throughput of any, among those that
+/// all were asked without a rate and with the same parameters; nothing if there is none.
 fn ranked<'a, 'b>(systems: &'a [System<'b>], unit: Unit) -> Vec<(&'a System<'b>, &'a Cell)> {
     let at = |system: &'a System<'b>, place: &Cell| {
         let known = |cell: &&Cell| cell.is_at(place) && cell.throughput(unit).value.is_some();
@@ -248,8 +246,7 @@ fn ranked<'a, 'b>(systems: &'a [System<'b>], unit: Unit) -> Vec<(&'a System<'b>,
         };
         of.windows(2).all(same)
     };
-    let places =
-        systems.first().map_or(&[][..], |first| &first.cells).iter().filter(|cell| cell.rate_offered.is_none());
+    let places = systems.first().map_or(&[][..], |first| &first.cells).iter().filter(|cell| cell.load.rate.is_none());
     let common = places.filter_map(|place| systems.iter().map(|system| at(system, place)).collect::<Option<Vec<_>>>());
     let rate = |of: &(&System<'_>, &Cell)| of.1.throughput(unit).value.unwrap_or(0.0);
     let sorted = common.filter(is_alike).map(|mut all| {
@@ -259,7 +256,7 @@ fn ranked<'a, 'b>(systems: &'a [System<'b>], unit: Unit) -> Vec<(&'a System<'b>,
     sorted.max_by(|a, b| rate(&a[0]).total_cmp(&rate(&b[0]))).unwrap_or_default()
 }
 
-/// Parameters of the workload at a place: of its trials, else what was asked of the whole.
+/// Parameters of the workload at a place: those of its trials, otherwise those of the whole recording.
 fn parameters(system: &System<'_>, cell: &Cell) -> BTreeMap<String, String> {
     match at_place(system, cell).trials.first() {
         Some(trial) => trial.parameters.clone(),
@@ -270,7 +267,7 @@ fn parameters(system: &System<'_>, cell: &Cell) -> BTreeMap<String, String> {
     }
 }
 
-/// How far it came, and what is missing.
+/// How far a recording came, and what is missing.
 fn findings(system: &System<'_>) -> Vec<Finding> {
     let state = system.recorded.state.iter().map(|state| Finding::labelled(&system.name, sentence(state)));
     let missing = caveats::findings(&system.recorded.missing);
@@ -298,14 +295,14 @@ fn figures(systems: &[System<'_>], places: &[&Cell], unit: Unit) -> Option<Secti
 fn lines(systems: &[System<'_>], unit: Unit) -> Option<Figure> {
     let mut lines: Vec<Line> = Vec::new();
     for system in systems {
-        for cell in system.cells.iter().filter(|cell| cell.rate_offered.is_none()) {
+        for cell in system.cells.iter().filter(|cell| cell.load.rate.is_none()) {
             let variant = if cell.variant.is_empty() { String::new() } else { format!(", {}", cell.variant) };
             let name = format!("{}{variant}", system.name);
-            let place = Place {
-                x: cell.connections as f64,
+            let place = CurvePoint {
+                x: cell.load.connections as f64,
                 throughput: cell.throughput(unit).clone(),
                 p99_ms: cell.p99_ms.clone(),
-                ..Place::default()
+                ..CurvePoint::default()
             };
             match lines.iter_mut().find(|line| line.name == name) {
                 Some(line) => line.places.push(place),
@@ -404,7 +401,7 @@ fn limits(systems: &[System<'_>], unit: Unit) -> Option<Section> {
 fn at_place<'a>(system: &System<'a>, cell: &Cell) -> Group<'a> {
     let is_there = |trial: &&Trial| {
         let is_variant = cell.variant.is_empty() || variant(trial) == cell.variant;
-        is_variant && (trial.connections, trial.rate_offered) == (cell.connections, cell.rate_offered)
+        is_variant && trial.load == cell.load
     };
     Group { label: system.name.clone(), trials: system.recorded.trials.iter().filter(is_there).collect() }
 }
@@ -475,8 +472,8 @@ fn data(system: &System<'_>) -> Value {
         json!({
             "variant": cell.variant,
             "workload": cell.workload,
-            "connections": cell.connections,
-            "rate_offered": cell.rate_offered,
+            "connections": cell.load.connections,
+            "rate_offered": cell.load.rate,
             "transactions_per_second": measured(&cell.transactions),
             "nopm": measured(&cell.new_orders),
             "p99_ms": measured(&cell.p99_ms),
@@ -500,10 +497,10 @@ mod tests {
     fn point(connections: usize, rate: f64) -> Point {
         let estimate = Estimate::new(rate, (0.95 * rate, 1.05 * rate), 0.95, 8.0, "8 batches".to_owned());
         Point {
-            connections,
+            load: LoadPoint::closed(connections),
             seconds: 10.0,
             transactions_per_second: Some(rate),
-            estimates: [("transactions_per_second".to_owned(), estimate)].into(),
+            estimates: [(Metric::TransactionsPerSecond, estimate)].into(),
             ..Point::default()
         }
     }
@@ -531,7 +528,7 @@ mod tests {
         ];
         let answer = document(&all).answer;
         let begin = "OpenBSD carries most at smack_select_key, 8 connections: 1,000 transactions per second";
-        assert!(answer.starts_with(begin) && answer.ends_with("their intervals are apart."), "{answer}");
+        assert!(answer.starts_with(begin) && answer.ends_with("their intervals do not overlap."), "{answer}");
         let close = [system("A", "1", vec![point(1, 100.0)]), system("B", "1", vec![point(1, 99.0)])];
         assert!(document(&close).answer.ends_with("their intervals overlap, so this may be chance."));
     }
@@ -541,7 +538,7 @@ mod tests {
         let peaks_apart =
             [system("A", "1", vec![point(1, 900.0), point(8, 1000.0)]), system("B", "1", vec![point(1, 950.0)])];
         assert!(document(&peaks_apart).answer.starts_with("B carries most at smack_select_key, 1 conn"));
-        let rated = |rate| Point { rate_offered: Some(300.0), ..point(16, rate) };
+        let rated = |rate| Point { load: LoadPoint { connections: 16, rate: Some(300.0) }, ..point(16, rate) };
         let of_rates = [system("A", "1", vec![point(16, 500.0)]), system("B", "1", vec![rated(300.0)])];
         let mut unlike = [system("A", "1", vec![point(1, 1.0)]), system("B", "1", vec![point(1, 2.0)])];
         unlike[0].asked.push(("Parameter table_size".to_owned(), "10".to_owned()));

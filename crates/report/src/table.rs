@@ -1,16 +1,16 @@
-//! A table before it is rendered: by [`crate::render`] or by [`crate::terminal`], with the same digits in both.
+//! A table before it is rendered, by [`crate::render`] or by [`crate::terminal`] with the same digits.
 
 use crate::format::{self, NOTHING, column, column_decimals};
-use crate::interval::{Measured, Spread};
+use crate::interval::{IntervalCell, Measured};
 
-/// What marks a row out.
+/// How a row is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     Peak,
     Knee,
-    /// Something in it is not as it has to be.
+    /// Something in it is not as it should be.
     Broken,
-    /// What was asked for is not what was found.
+    /// What was requested is not what was found.
     Differs,
 }
 
@@ -24,7 +24,7 @@ impl Mark {
         }
     }
 
-    /// What is shown beside the row; of a broken one, a cell says it.
+    /// The word beside the row; in a broken row, a cell says it.
     pub fn tag(self) -> Option<&'static str> {
         (self != Mark::Broken).then(|| self.name())
     }
@@ -38,11 +38,11 @@ pub struct Column {
     pub unit: String,
     pub is_number: bool,
     pub cells: Vec<String>,
-    /// The numbers that the cells show, in full; none at all where the cells say everything.
+    /// The numbers that the cells show, in full; empty if the cells say everything.
     pub of: Vec<Measured>,
-    /// How far each number can be trusted; none at all where they were counted or are no means.
-    pub spreads: Vec<Spread>,
-    /// True where there is no room for the spreads.
+    /// How far each number can be trusted; empty for counts and for numbers that are not means.
+    pub spreads: Vec<IntervalCell>,
+    /// True if there is no room for the spreads.
     pub is_narrow: bool,
 }
 
@@ -59,7 +59,7 @@ impl Column {
         Column { spreads, of: of.to_vec(), ..Column::numbers(name, unit, column(&values, most_decimals)) }
     }
 
-    /// The number in a row, as exactly as it is known; none where there is a word or nothing.
+    /// The number in a row, as exactly as it is known; `None` if there is a word or nothing.
     pub fn value(&self, row: usize) -> Option<f64> {
         match self.of.get(row) {
             Some(measured) => measured.value.filter(|value| value.is_finite()),
@@ -72,17 +72,17 @@ impl Column {
         self.of.get(row).map_or((None, None), Measured::ends)
     }
 
-    /// The same where there is no room for its intervals.
+    /// The same column without room for its intervals.
     pub fn narrow(self) -> Column {
         Column { is_narrow: true, ..self }
     }
 
     /// What is shown beside the numbers.
-    pub fn shown_spreads(&self) -> &[Spread] {
+    pub fn shown_spreads(&self) -> &[IntervalCell] {
         if self.is_narrow { &[] } else { &self.spreads }
     }
 
-    /// True if it has intervals that there is no room for.
+    /// True if it has intervals without room for them.
     fn lacks_room(&self) -> bool {
         self.is_narrow && self.has_intervals()
     }
@@ -92,7 +92,7 @@ impl Column {
         self.spreads.iter().any(|spread| !matches!(spread.text.as_str(), "" | NOTHING))
     }
 
-    /// Why intervals of this column are not whole: all that is missing of them, and of several reasons for it the first.
+    /// Why intervals of this column are incomplete: everything that is missing, and the first of several reasons.
     fn missing(&self) -> Vec<(&'static str, String)> {
         let mut found: Vec<(&'static str, Vec<&str>)> = Vec::new();
         for (what, why) in self.spreads.iter().filter_map(|spread| spread.missing.as_ref()) {
@@ -103,7 +103,7 @@ impl Column {
             }
         }
         let told = |(what, reasons): (&'static str, Vec<&str>)| {
-            let more = if reasons.len() > 1 { " (other rows alike)" } else { "" };
+            let more = if reasons.len() > 1 { " (similar in other rows)" } else { "" };
             (what, format!("{}{more}", reasons[0]))
         };
         found.into_iter().map(told).collect()
@@ -139,8 +139,8 @@ impl Table {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
 
-    /// A line for each reason why an interval is not there: `no interval (transactions, queries): 3 s are too few`. A column
-    /// that is in [`Table::without_room`] is spoken of there.
+    /// A line for each reason why an interval is missing: `no interval (transactions, queries): 3 s are too few`. A
+    /// column in [`Table::without_room`] is named there.
     pub fn missing(&self) -> Vec<String> {
         let mut by_reason: Vec<((&'static str, String), Vec<&str>)> = Vec::new();
         for column in self.columns.iter().filter(|column| !column.lacks_room()) {
@@ -183,7 +183,7 @@ mod tests {
         ]);
         assert_eq!(
             table.missing(),
-            ["no interval (a, b): 3 s are too few", "no interval (c): 9 are too few (other rows alike)"]
+            ["no interval (a, b): 3 s are too few", "no interval (c): 9 are too few (similar in other rows)"]
         );
         assert_eq!(table.columns[0].spreads[1].text, "± 1");
         let narrow = Table::new(vec![column("a", &[known]).narrow(), column("b", &[bare("too few")]).narrow()]);

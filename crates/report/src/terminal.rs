@@ -1,8 +1,8 @@
 //! A run in the terminal.
 
 use crate::format::percent;
-use crate::points::{ORIGINAL_REMARK, Room, load_points};
-use crate::run_view::Run;
+use crate::points::{ORIGINAL_REMARK, TableRoom, load_points};
+use crate::run_view::ShownRun;
 use crate::sentence::answer;
 use crate::subject::Recorded;
 use crate::sweep::{Sweep, errors_by_code};
@@ -16,22 +16,22 @@ pub(crate) const BOLD: &str = "\x1b[1m";
 pub(crate) const DIM: &str = "\x1b[2m";
 pub(crate) const RESET: &str = "\x1b[0m";
 
-/// Every escape sequence that a text for the terminal may have.
+/// Every escape sequence that a text for the terminal may contain.
 pub const STYLES: [&str; 3] = [BOLD, DIM, RESET];
 
-/// Where there is room for all intervals.
+/// Where all intervals have room.
 const WITH_ROOM: &str = "in the summary (--json) and in the report";
 
 /// How a text is laid out.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
-    /// What matters is bold and heads are dim; nothing else differs.
+pub struct TextLook {
+    /// What matters is bold, and heads are dim; nothing else differs.
     pub colour: bool,
     /// Long lines of words are broken before this many characters.
     pub width: usize,
 }
 
-impl Look {
+impl TextLook {
     pub(crate) fn style(self, code: &str, text: String) -> String {
         if self.colour { format!("{code}{text}{RESET}") } else { text }
     }
@@ -41,7 +41,7 @@ impl Look {
     }
 }
 
-/// Lines of at most so many characters, but for words that are longer; all but the first are indented.
+/// Lines of at most this many characters, except for longer words; all but the first are indented.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let begin = text.len() - text.trim_start().len();
     let (mut lines, mut line) = (Vec::new(), text[..begin].to_owned());
@@ -57,10 +57,10 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Aligned columns with their units, peak and knee marked, what the sweep tells as a whole, then what order entry tells,
-/// the durability, the errors, the caveats and the answer; ends with a line break. With `colour` heads are dim and the
-/// peak bold, nothing else differs.
-pub(crate) fn run(run: &Run<'_>, look: Look) -> String {
+/// Aligned columns with their units, peak and knee marked, what the sweep shows as a whole, then what order entry
+/// reports, the durability, the errors, the caveats and the answer; ends with a line break. With `colour`, heads are
+/// dim and the peak is bold; nothing else differs.
+pub(crate) fn run(run: &ShownRun<'_>, look: TextLook) -> String {
     let sweep = run.sweep();
     let mut blocks =
         vec![points(&sweep, look), scaling::lines(&sweep).iter().flat_map(|line| look.wrapped(line)).collect()];
@@ -85,11 +85,11 @@ pub(crate) fn run(run: &Run<'_>, look: Look) -> String {
 }
 
 /// The table of load points, and why intervals are missing from it.
-fn points(sweep: &Sweep<'_>, look: Look) -> Vec<String> {
+fn points(sweep: &Sweep<'_>, look: TextLook) -> Vec<String> {
     if sweep.points.is_empty() {
         return Vec::new();
     }
-    let table = load_points(sweep, Room::Terminal);
+    let table = load_points(sweep, TableRoom::Terminal);
     let mut lines = rows(&table, look);
     let narrow = match table.without_room() {
         columns if columns.is_empty() => None,
@@ -100,7 +100,7 @@ fn points(sweep: &Sweep<'_>, look: Look) -> Vec<String> {
 }
 
 /// What limited it, durability, errors and caveats.
-fn remarks(run: &Run<'_>, sweep: &Sweep<'_>, look: Look) -> Vec<String> {
+fn remarks(run: &ShownRun<'_>, sweep: &Sweep<'_>, look: TextLook) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(diagnosis) = sweep.detailed().and_then(|point| run.diagnosis(point)) {
         lines.extend(look.wrapped(&clean(&format!("limit: {}", diagnosis.sentence))));
@@ -116,8 +116,8 @@ fn remarks(run: &Run<'_>, sweep: &Sweep<'_>, look: Look) -> Vec<String> {
     lines
 }
 
-/// How far it came and what is missing, in lines below an empty one; nothing of a recording that is whole.
-pub(crate) fn unfinished(recorded: &Recorded, look: Look) -> String {
+/// How far it came and what is missing, in lines below an empty one; nothing for a complete recording.
+pub(crate) fn unfinished(recorded: &Recorded, look: TextLook) -> String {
     let missing = recorded.missing.iter().map(|text| format!("missing: {text}"));
     let lines: Vec<String> =
         recorded.state.iter().cloned().chain(missing).flat_map(|text| look.wrapped(&clean(&text))).collect();
@@ -186,12 +186,12 @@ fn printed(table: &Table) -> Vec<Printed> {
 }
 
 /// A table alone; ends with a line break. With `colour` its head is dim and a peak bold.
-pub fn table(table: &Table, look: Look) -> String {
+pub fn table(table: &Table, look: TextLook) -> String {
     rows(table, look).iter().filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
 }
 
 /// The head of a table and its rows.
-pub(crate) fn rows(table: &Table, look: Look) -> Vec<String> {
+pub(crate) fn rows(table: &Table, look: TextLook) -> Vec<String> {
     let columns = printed(table);
     let line = |text: &dyn Fn(&Printed) -> String| {
         columns.iter().map(|column| column.aligned(&text(column))).collect::<String>().trim_end().to_owned()
@@ -205,7 +205,7 @@ pub(crate) fn rows(table: &Table, look: Look) -> Vec<String> {
     lines
 }
 
-/// A cell as shown; the first column carries the marks in its spare room: `peak         32`.
+/// A cell as shown; the first column has the marks in its spare room: `peak         32`.
 fn cell(table: &Table, row: usize, at: usize) -> String {
     let text = clean(&table.columns[at].cells[row]);
     match table.mark(row).filter(|_| at == 0).and_then(Mark::tag) {

@@ -1,8 +1,8 @@
-//! Text that others wrote, made safe to show.
+//! Text from elsewhere, made safe to show.
 
 pub use plimsoll_model::text::{clean, clean_lines};
 
-/// A text with a capital letter at its beginning.
+/// A text with a capital first letter.
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -23,7 +23,8 @@ pub fn escape_lines(text: &str) -> String {
     text.lines().map(escape).collect::<Vec<_>>().join("\n")
 }
 
-/// [`escape_lines`] of a table whose columns are separated by tabs, which become blanks so that the columns are aligned.
+/// [`escape_lines`] of a table whose columns are separated by tabs, which become blanks so that the columns are
+/// aligned.
 pub fn escape_table(text: &str) -> String {
     escape_lines(&aligned(text))
 }
@@ -68,7 +69,7 @@ pub fn escape_tied(text: &str) -> String {
     for c in escape(text).chars() {
         match tied.chars().next_back() {
             Some(before) if c == ' ' && before.is_ascii_digit() => tied.push('\u{a0}'),
-            // A dash alone lets a line end after it, whatever blank follows.
+            // A lone dash lets a line end after it, whatever blank follows.
             Some('–') if c == ' ' => tied.push_str("\u{2060}\u{a0}"),
             _ => tied.push(c),
         }

@@ -1,32 +1,32 @@
-//! Two sides against each other in interleaved pairs.
+//! Two sides compared in interleaved pairs.
 
 use crate::draw;
 use crate::quantity::Quantity;
-use crate::stage::Turn;
+use crate::stage::UnplacedTrial;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_plan::lab::Variant;
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_stats::sides::middle;
 
 /// A trial of a block that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// None where no reason is recorded.
+pub struct FailedTrial {
+    /// `None` if no reason is recorded.
     pub why: Option<String>,
 }
 
 /// One side of a block.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Side {
+pub struct BlockSide {
     pub label: String,
     pub variant: Variant,
 }
 
-/// So many pairs at all load points. Their number is fixed beforehand: a block that went on until it shows something
-/// would find differences where there are none.
+/// A fixed number of pairs at all load points. A block that went on until it showed something would find differences
+/// where there are none.
 #[derive(Clone, Debug)]
-pub struct Block {
-    turns: Vec<Turn>,
+pub struct PairedBlock {
+    turns: Vec<UnplacedTrial>,
     /// Of the first turns.
     outcomes: Vec<TrialOutcome>,
     /// Labels.
@@ -36,15 +36,15 @@ pub struct Block {
     pairs: u32,
 }
 
-impl Block {
-    /// In each pair the order of the sides is drawn anew at each load point.
-    pub fn new(a: Side, b: Side, points: &[LoadPoint], pairs: u32, seed: u64) -> Block {
+impl PairedBlock {
+    /// In each pair, the order of the sides is drawn anew at each load point.
+    pub fn new(a: BlockSide, b: BlockSide, points: &[LoadPoint], pairs: u32, seed: u64) -> PairedBlock {
         let (of_a, of_b) = (a.label.clone(), b.label.clone());
         let mut turns = Vec::new();
         for round in 1..=pairs {
             for (place, point) in points.iter().enumerate() {
                 let drawn = draw::order(vec![&a, &b], seed, &of_b, round, place);
-                turns.extend(drawn.into_iter().cloned().map(|Side { label, variant }| Turn {
+                turns.extend(drawn.into_iter().cloned().map(|BlockSide { label, variant }| UnplacedTrial {
                     label,
                     variant,
                     point: *point,
@@ -52,10 +52,10 @@ impl Block {
                 }));
             }
         }
-        Block { turns, outcomes: Vec::new(), a: of_a, b: of_b, points: points.len(), pairs }
+        PairedBlock { turns, outcomes: Vec::new(), a: of_a, b: of_b, points: points.len(), pairs }
     }
 
-    pub fn next(&self) -> Option<&Turn> {
+    pub fn next(&self) -> Option<&UnplacedTrial> {
         self.turns.get(self.outcomes.len())
     }
 
@@ -63,7 +63,7 @@ impl Block {
         self.outcomes.push(outcome.clone());
     }
 
-    /// Leaves out what has not been run.
+    /// Leaves out what was not run.
     pub fn end(&mut self) {
         self.turns.truncate(self.outcomes.len());
     }
@@ -77,7 +77,7 @@ impl Block {
         self.pairs
     }
 
-    fn told(&self) -> impl Iterator<Item = (&Turn, &TrialOutcome)> {
+    fn told(&self) -> impl Iterator<Item = (&UnplacedTrial, &TrialOutcome)> {
         self.turns.iter().zip(&self.outcomes)
     }
 
@@ -93,10 +93,10 @@ impl Block {
         &self.outcomes
     }
 
-    /// Why the first trial that failed did; none if none failed, or nobody recorded it.
-    pub fn failure(&self) -> Option<Failure> {
+    /// Why the first failed trial failed; `None` if none failed or no reason was recorded.
+    pub fn failure(&self) -> Option<FailedTrial> {
         let failed = self.outcomes.iter().find(|outcome| outcome.status != TrialStatus::Done)?;
-        Some(Failure { why: failed.why.clone() })
+        Some(FailedTrial { why: failed.why.clone() })
     }
 
     /// (a, b) of every pair that has both at all load points: geometric means over these.
@@ -105,7 +105,7 @@ impl Block {
         (1..=self.pairs).filter_map(both).collect()
     }
 
-    /// Both sides of every such pair in the order in which they were begun, as if they were rounds of one.
+    /// Both sides of every such pair in the order in which they began, as if they were rounds of one side.
     pub fn rounds(&self, quantity: Quantity) -> Vec<f64> {
         let begun = |round| self.turns.iter().find(|turn| turn.round == round).map(|turn| turn.label == self.a);
         let both = |round| {

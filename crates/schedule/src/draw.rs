@@ -1,4 +1,4 @@
-//! What is left to chance, from the plan's seed alone: the same plan is always run in the same order.
+//! What is left to chance, drawn from the plan's seed alone: the same plan always runs in the same order.
 
 use plimsoll_load::seed::Rng;
 
@@ -11,7 +11,7 @@ pub fn seed(plan: u64, round: u32) -> u64 {
 }
 
 /// `items` in an order drawn for a round at one of the load points, by its place (Fisher and Yates; Durstenfeld 1964).
-/// `name` tells the draws of one part of a schedule from those of another.
+/// `name` separates the draws of one part of a schedule from those of another.
 pub fn order<T>(mut items: Vec<T>, plan: u64, name: &str, round: u32, point: usize) -> Vec<T> {
     let number = u64::from(round) << 32 | point as u64;
     let mut rng = Rng::new(plan, fnv1a(name), number);

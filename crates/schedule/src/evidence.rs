@@ -1,42 +1,42 @@
 //! Whether the trials of a search show a load line.
 //!
-//! Trials on a busy machine are left out, unless the plan gives leave to believe them: whether they kept the objective
-//! or missed it says as much about what else ran as about the server. Those that are left have to
-//! - enclose the line: where others were left out, what is left has both kept and missed the objective;
-//! - agree with one line: nothing is kept so far above what is missed that no blur of the search's model explains it;
-//! - confirm it: at least half of those that ran its lower end again kept it, since in the search's model the line is the
-//!   rate at which half of all trials do. Of a single one that means that it kept it.
+//! Trials on a busy machine are left out, unless the plan permits using them: whether they met the objective or missed
+//! it says as much about what else ran as about the server. The remaining trials have to
+//! - enclose the line: if others were left out, the rest both met and missed the objective;
+//! - agree with one line: no rate was met so far above a missed one that no blur of the search's model explains it;
+//! - confirm it: at least half of those that ran its lower end again met the objective, since in the search's model the
+//!   line is the rate at which half of all trials do. A single one has to meet it.
 
 use plimsoll_model::lab::Tried;
 use plimsoll_model::{Estimate, Refusal};
-use plimsoll_stats::search::{Outcome, Search};
+use plimsoll_stats::search::{Search, SearchOutcome};
 use std::borrow::Cow;
 
 /// Why a search has no load line. Rates are arrivals per second.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoLine {
-    /// No trial came to its end.
+    /// No trial was completed.
     NothingMeasured,
     /// The search was cut short.
     CutShort,
-    /// The closed loop that shows where to look failed, for this reason.
+    /// The closed loop that shows where to search failed, for this reason.
     ClosedLoopFailed(String),
     /// No transaction was completed in that loop.
     NothingCompleted,
-    /// Of so many trials so many were left out, and the rest does not enclose a line.
+    /// This many trials were left out of so many, and the rest do not enclose a line.
     BusyMachine {
         left_out: usize,
         trials: usize,
     },
-    /// One rate was kept though one far below it was missed.
+    /// One rate met the objective although one far below it missed it.
     Contradiction {
         missed: f64,
         kept: f64,
     },
     Refused(Refusal),
-    /// No trial that was to confirm the line was done.
+    /// No confirmation was done.
     NoConfirmation,
-    /// All trials that were to confirm this rate were left out.
+    /// All confirmations of this rate were left out.
     BusyConfirmation {
         rate: f64,
     },
@@ -52,25 +52,25 @@ pub enum NoLine {
     },
 }
 
-/// What a search tried, and what of it counts.
-pub(crate) struct Evidence<'a> {
+/// What a search tried, and what counts of it.
+pub(crate) struct SearchEvidence<'a> {
     tried: &'a [Tried],
     noisy_host: bool,
     /// Told what counts.
     search: Cow<'a, Search>,
 }
 
-impl<'a> Evidence<'a> {
-    /// Of a search that was told all that was tried.
-    pub fn new(search: &'a Search, tried: &'a [Tried], noisy_host: bool) -> Evidence<'a> {
+impl<'a> SearchEvidence<'a> {
+    /// For a search that was told everything that was tried.
+    pub fn new(search: &'a Search, tried: &'a [Tried], noisy_host: bool) -> SearchEvidence<'a> {
         let search = match noisy_host || tried.iter().all(|tried| !tried.disturbed) {
             true => Cow::Borrowed(search),
             false => Cow::Owned(told(search.anew(), tried)),
         };
-        Evidence { tried, noisy_host, search }
+        SearchEvidence { tried, noisy_host, search }
     }
 
-    /// The line, which is still to be confirmed, or why there is none.
+    /// The line, which still has to be confirmed, or why there is none.
     pub fn line(&self) -> Result<Estimate, NoLine> {
         let line = self.search.estimate();
         let left_out = self.left_out(self.tried.iter());
@@ -83,7 +83,7 @@ impl<'a> Evidence<'a> {
         line.map_err(NoLine::Refused)
     }
 
-    /// The line, or why there is none or none that was confirmed.
+    /// The line, or why there is none or why it was not confirmed.
     pub fn confirmed_line(&self) -> Result<Estimate, NoLine> {
         let line = self.line()?;
         let confirmations = || self.tried.iter().filter(|tried| tried.confirmation);
@@ -116,7 +116,7 @@ pub(crate) fn is_known(line: &Estimate) -> bool {
     !line.is_unsteady()
 }
 
-/// The line, unless its interval says nothing of it.
+/// The line, unless its interval says nothing.
 fn known_well_enough(line: Estimate) -> Result<Estimate, NoLine> {
     match line.interval().filter(|_| !is_known(&line)) {
         Some((low, high)) => Err(NoLine::TooWide { low, high }),
@@ -126,7 +126,7 @@ fn known_well_enough(line: Estimate) -> Result<Estimate, NoLine> {
 
 fn told(mut search: Search, tried: &[Tried]) -> Search {
     for tried in tried.iter().filter(|tried| !tried.disturbed) {
-        search.tell(tried.rate, if tried.kept { Outcome::Kept } else { Outcome::Missed });
+        search.tell(tried.rate, if tried.kept { SearchOutcome::Kept } else { SearchOutcome::Missed });
     }
     search
 }
@@ -148,12 +148,12 @@ mod tests {
         let spec = SearchSpec { lowest: 5.0, highest: 1_000.0, start: None, tolerance: 0.05, trials: 12 };
         let mut search = Search::new(spec).expect("a range");
         for tried in all {
-            search.tell(tried.rate, if tried.kept { Outcome::Kept } else { Outcome::Missed });
+            search.tell(tried.rate, if tried.kept { SearchOutcome::Kept } else { SearchOutcome::Missed });
         }
-        Evidence::new(&search, all, noisy_host).confirmed_line()
+        SearchEvidence::new(&search, all, noisy_host).confirmed_line()
     }
 
-    /// 300/s is missed and 200/s kept, ten times each.
+    /// 300/s is missed and 200/s is met, ten times each.
     fn enclosed() -> Vec<Tried> {
         [tried(200.0, true, false), tried(300.0, false, false)].repeat(10)
     }

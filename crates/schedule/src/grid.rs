@@ -1,13 +1,13 @@
 //! All variants at all load points in all rounds.
 
 use crate::draw;
-use crate::stage::{Stage, Turn};
+use crate::stage::{Stage, UnplacedTrial};
+use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Order, Variant};
-use plimsoll_plan::points::LoadPoint;
 
-/// A list of trials that does not depend on what comes of them.
+/// A list of trials that does not depend on their outcomes.
 pub struct Grid {
     variants: Vec<Variant>,
     turns: Vec<Place>,
@@ -24,7 +24,7 @@ struct Place {
 
 impl Grid {
     pub fn new(plan: &LabPlan, variants: &[&Variant]) -> Grid {
-        let turns = match plan.procedure.order {
+        let turns = match plan.trials.order {
             Order::Interleaved => interleaved(plan, variants),
             Order::Sequential => sequential(plan, variants),
         };
@@ -33,10 +33,10 @@ impl Grid {
 }
 
 impl Stage for Grid {
-    fn next(&self) -> Option<Turn> {
+    fn next(&self) -> Option<UnplacedTrial> {
         let Place { variant, point, round } = *self.turns.get(self.ended)?;
         let variant = self.variants.get(variant)?.clone();
-        Some(Turn { label: variant.name.clone(), variant, point, round })
+        Some(UnplacedTrial { label: variant.name.clone(), variant, point, round })
     }
 
     fn tell(&mut self, _: &TrialOutcome) {
@@ -48,12 +48,12 @@ impl Stage for Grid {
     }
 }
 
-/// Round by round and point by point all variants, in an order drawn anew each time: those to be compared are
-/// neighbours in time, and none is always the first.
+/// Round by round and point by point, all variants in an order drawn anew each time: those to be compared are
+/// neighbours in time, and none is always first.
 fn interleaved(plan: &LabPlan, variants: &[&Variant]) -> Vec<Place> {
     let points = points(variants);
     let mut turns = Vec::new();
-    for round in 1..=plan.procedure.rounds {
+    for round in 1..=plan.trials.rounds {
         for (place, point) in points.iter().enumerate() {
             let there = |variant: &usize| variants[*variant].load.points.contains(point);
             let drawn = draw::order((0..variants.len()).filter(there).collect(), plan.seed, "", round, place);
@@ -66,7 +66,7 @@ fn interleaved(plan: &LabPlan, variants: &[&Variant]) -> Vec<Place> {
 fn sequential(plan: &LabPlan, variants: &[&Variant]) -> Vec<Place> {
     let mut turns = Vec::new();
     for (place, variant) in variants.iter().enumerate() {
-        for round in 1..=plan.procedure.rounds {
+        for round in 1..=plan.trials.rounds {
             turns.extend(variant.load.points.iter().map(|point| Place { variant: place, point: *point, round }));
         }
     }

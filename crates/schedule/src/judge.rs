@@ -1,15 +1,15 @@
-//! Whether a trial kept an objective.
+//! Whether a trial met an objective.
 
 use plimsoll_model::summary::{LatencyMs, Point};
 use plimsoll_plan::lab::Objective;
-use plimsoll_stats::search::Outcome;
+use plimsoll_stats::search::SearchOutcome;
 
-/// The percentile that the objective speaks of, over all arrivals of a trial, milliseconds: straight lines between the
-/// percentiles that it left. None if so many arrivals were not answered that there is none.
+/// The objective's percentile over all arrivals of a trial, milliseconds: straight lines between the recorded
+/// percentiles. `None` if so many arrivals were not answered that there is none.
 ///
-/// An arrival that was dropped has no response time, and a transaction that failed has one that means nothing; both
-/// count as answered later than anything else. One dropped arrival does not miss an objective by itself: those that wait
-/// when the window ends are dropped too, and with Poisson arrivals some wait at any load.
+/// A dropped arrival has no response time, and a failed transaction has one that means nothing; both count as answered
+/// later than anything else. One dropped arrival does not miss an objective by itself: those that wait when the window
+/// ends are dropped, too, and with Poisson arrivals some wait at any load.
 pub fn reached_ms(point: &Point, objective: &Objective) -> Option<f64> {
     let late = point.counts.dropped.saturating_add(point.counts.failed) as f64;
     let ended = point.transactions.saturating_add(point.rollbacks) as f64;
@@ -18,10 +18,10 @@ pub fn reached_ms(point: &Point, objective: &Objective) -> Option<f64> {
     percentile(&responses, share)
 }
 
-/// Whether a trial kept the objective, as [`plimsoll_stats::search::Objective::judge`] has it.
-pub fn judge(point: &Point, objective: &Objective) -> Outcome {
+/// Whether a trial met the objective, as in [`plimsoll_stats::search::SearchObjective::judge`].
+pub fn judge(point: &Point, objective: &Objective) -> SearchOutcome {
     let kept = reached_ms(point, objective).is_some_and(|ms| ms <= objective.limit_ms);
-    if kept { Outcome::Kept } else { Outcome::Missed }
+    if kept { SearchOutcome::Kept } else { SearchOutcome::Missed }
 }
 
 /// What a share of all response times, 0 to 1, does not exceed.
@@ -69,29 +69,29 @@ mod tests {
 
     #[test]
     fn an_objective_is_kept_up_to_its_limit() {
-        assert_eq!(judge(&point(0, 0), &objective(0.99, 20.0)), Outcome::Kept);
-        assert_eq!(judge(&point(0, 0), &objective(0.99, 19.99)), Outcome::Missed);
-        assert_eq!(judge(&point(0, 0), &objective(0.5, 4.0)), Outcome::Kept);
-        assert_eq!(judge(&point(0, 0), &objective(1.0, 40.0)), Outcome::Kept);
-        assert_eq!(judge(&point(0, 0), &objective(1.0, 39.0)), Outcome::Missed);
-        assert_eq!(judge(&point(0, 0), &objective(0.98, 17.6)), Outcome::Kept, "a quarter below p99");
-        assert_eq!(judge(&point(0, 0), &objective(0.98, 17.4)), Outcome::Missed);
+        assert_eq!(judge(&point(0, 0), &objective(0.99, 20.0)), SearchOutcome::Kept);
+        assert_eq!(judge(&point(0, 0), &objective(0.99, 19.99)), SearchOutcome::Missed);
+        assert_eq!(judge(&point(0, 0), &objective(0.5, 4.0)), SearchOutcome::Kept);
+        assert_eq!(judge(&point(0, 0), &objective(1.0, 40.0)), SearchOutcome::Kept);
+        assert_eq!(judge(&point(0, 0), &objective(1.0, 39.0)), SearchOutcome::Missed);
+        assert_eq!(judge(&point(0, 0), &objective(0.98, 17.6)), SearchOutcome::Kept, "a quarter below p99");
+        assert_eq!(judge(&point(0, 0), &objective(0.98, 17.4)), SearchOutcome::Missed);
     }
 
     #[test]
     fn what_was_not_answered_was_not_answered_in_time() {
         // 99.2 % of 10,000 are within 22 ms: room for 20 others.
-        assert_eq!(judge(&point(20, 0), &objective(0.99, 22.0)), Outcome::Kept);
-        assert_eq!(judge(&point(21, 0), &objective(0.99, 22.0)), Outcome::Missed);
-        assert_eq!(judge(&point(10, 11), &objective(0.99, 22.0)), Outcome::Missed);
-        assert_eq!(judge(&point(1, 0), &objective(0.99, 20.0)), Outcome::Missed);
+        assert_eq!(judge(&point(20, 0), &objective(0.99, 22.0)), SearchOutcome::Kept);
+        assert_eq!(judge(&point(21, 0), &objective(0.99, 22.0)), SearchOutcome::Missed);
+        assert_eq!(judge(&point(10, 11), &objective(0.99, 22.0)), SearchOutcome::Missed);
+        assert_eq!(judge(&point(1, 0), &objective(0.99, 20.0)), SearchOutcome::Missed);
     }
 
     #[test]
     fn without_samples_it_is_missed() {
-        assert_eq!(judge(&Point { response_ms: None, ..point(0, 0) }, &objective(0.5, 1e9)), Outcome::Missed);
-        assert_eq!(judge(&Point { transactions: 0, ..point(0, 0) }, &objective(0.5, 1e9)), Outcome::Missed);
+        assert_eq!(judge(&Point { response_ms: None, ..point(0, 0) }, &objective(0.5, 1e9)), SearchOutcome::Missed);
+        assert_eq!(judge(&Point { transactions: 0, ..point(0, 0) }, &objective(0.5, 1e9)), SearchOutcome::Missed);
         let empty = Point { response_ms: Some(LatencyMs::default()), ..point(0, 0) };
-        assert_eq!(judge(&empty, &objective(0.5, 1e9)), Outcome::Missed);
+        assert_eq!(judge(&empty, &objective(0.5, 1e9)), SearchOutcome::Missed);
     }
 }

@@ -1,26 +1,26 @@
 //! Rung by rung, each against the best so far.
 
-use crate::block::{Block, Side};
+use crate::block::{BlockSide, PairedBlock};
 use crate::quantity::{Quantity, deciding};
-use crate::rung::{Evidence, FEWEST_PAIRS, Pairs, Reason, Step, misapplied};
-use crate::stage::{Stage, Turn};
+use crate::rung::{FEWEST_PAIRS, Pairs, RungEvidence, RungReason, Step, misapplied};
+use crate::stage::{Stage, UnplacedTrial};
 use crate::trial::{Prospect, Prospects};
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::Metric;
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{RungVerdict, TrialOutcome};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Procedure, Rung, Variant};
-use plimsoll_plan::points::LoadPoint;
+use plimsoll_plan::lab::{Rung, TrialRules, Variant};
 use plimsoll_stats::comparison::{each_of, noise_floor, paired};
 
-/// What the ladder of one variant has found.
+/// What the ladder of one variant found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Climbed {
     pub variant: String,
-    /// What decides; a guard metric can only keep a rung from being kept.
+    /// The metric that decides; a guard metric can only prevent a rung from being kept.
     pub metric: Metric,
-    /// Share by which two equal trials differ here by chance in 19 of 20 cases: pairs of the base against itself.
+    /// Share by which two equal trials differ here by chance in 19 of 20 cases, from pairs of the base against itself.
     pub floor: Option<Estimate>,
     pub steps: Vec<Step>,
     /// All kept rungs together against the base, as a share.
@@ -30,19 +30,19 @@ pub struct Climbed {
 /// The ladder of one variant. First the base against itself, which shows what chance does; then each rung that can be
 /// tried against everything that was kept before it; at the end, if two or more are kept, everything that was kept
 /// against everything but one of them, and against the base.
-pub(crate) struct Staircase {
+pub(crate) struct LadderSchedule {
     base: Variant,
     rungs: Vec<(Rung, Prospect)>,
-    procedure: Procedure,
+    trials: TrialRules,
     seed: u64,
     points: Vec<LoadPoint>,
-    /// In the order in which they are run; the last ones may not have begun.
-    parts: Vec<(Part, Block)>,
+    /// In the order in which they run; the last ones may not have begun.
+    parts: Vec<(Part, PairedBlock)>,
     /// Of the first rungs.
     steps: Vec<Step>,
 }
 
-/// What a block of pairs is for. Rungs by their place.
+/// What a block of pairs is for. Rungs are given by their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Floor,
@@ -51,14 +51,14 @@ enum Part {
     Gain,
 }
 
-impl Staircase {
-    pub fn new(plan: &LabPlan, base: &Variant, prospects: &Prospects) -> Staircase {
+impl LadderSchedule {
+    pub fn new(plan: &LabPlan, base: &Variant, prospects: &Prospects) -> LadderSchedule {
         let prospect = |rung: &Rung| prospects.get(&(base.name.clone(), rung.name.clone())).cloned();
         let of_rung = |rung: &Rung| (rung.clone(), prospect(rung).unwrap_or(Prospect::Possible));
-        let mut staircase = Staircase {
+        let mut staircase = LadderSchedule {
             base: base.clone(),
             rungs: plan.rungs.iter().map(of_rung).collect(),
-            procedure: plan.procedure.clone(),
+            trials: plan.trials.clone(),
             seed: plan.seed,
             points: base.load.points.clone(),
             parts: Vec::new(),
@@ -66,12 +66,15 @@ impl Staircase {
         };
         match staircase.possible() {
             0 => staircase.proceed(),
-            _ => staircase.begin(Part::Floor, ("floor/a", &[]), ("floor/b", &[])),
+            _ => {
+                let (a, b) = (staircase.side("floor/a", &[]), staircase.side("floor/b", &[]));
+                staircase.begin(Part::Floor, a, b);
+            }
         }
         staircase
     }
 
-    /// What the trials so far say.
+    /// What the trials so far show.
     pub fn found(&self) -> Climbed {
         let kept = self.kept();
         let worth = |place: usize| match kept.as_slice() {
@@ -96,9 +99,9 @@ impl Staircase {
         self.rungs.iter().filter(|(_, prospect)| *prospect == Prospect::Possible).count()
     }
 
-    /// Pairs of each block; a plan of fewer rounds could not show anything.
+    /// Pairs of each block; a plan with fewer rounds could not show anything.
     fn pairs(&self) -> u32 {
-        self.procedure.rounds.max(FEWEST_PAIRS as u32)
+        self.trials.rounds.max(FEWEST_PAIRS as u32)
     }
 
     /// Places of the rungs that were kept so far.
@@ -107,12 +110,12 @@ impl Staircase {
         steps.filter(|(_, step)| step.verdict == RungVerdict::Kept).map(|(place, _)| place).collect()
     }
 
-    fn block(&self, part: Part) -> Option<&Block> {
+    fn block(&self, part: Part) -> Option<&PairedBlock> {
         self.parts.iter().find(|(of, _)| *of == part).map(|(_, block)| block)
     }
 
     fn deciding(&self) -> Metric {
-        deciding(&self.points, self.block(Part::Floor).into_iter().flat_map(Block::outcomes))
+        deciding(&self.points, self.block(Part::Floor).into_iter().flat_map(PairedBlock::outcomes))
     }
 
     fn floor(&self) -> Option<Estimate> {
@@ -123,24 +126,26 @@ impl Staircase {
         paired(&self.block(part)?.pairs(Quantity::Of(self.deciding())), confidence).ok()
     }
 
-    /// Adds the pairs of two sides, each with the name that its label ends in and the rungs that it has.
-    fn begin(&mut self, part: Part, a: (&str, &[usize]), b: (&str, &[usize])) {
-        let side = |(name, rungs): (&str, &[usize])| {
-            let on_top = |variant: Variant, place: &usize| variant.with(&self.base.name, &self.rungs[*place].0.change);
-            Side { label: format!("{}/{name}", self.base.name), variant: rungs.iter().fold(self.base.clone(), on_top) }
-        };
-        let block = Block::new(side(a), side(b), &self.points, self.pairs(), self.seed);
+    /// A side by the name that its label ends in and the rungs that it has.
+    fn side(&self, name: &str, rungs: &[usize]) -> BlockSide {
+        let on_top = |variant: Variant, place: &usize| variant.with(&self.base.name, &self.rungs[*place].0.change);
+        BlockSide { label: format!("{}/{name}", self.base.name), variant: rungs.iter().fold(self.base.clone(), on_top) }
+    }
+
+    /// Adds the pairs of two sides.
+    fn begin(&mut self, part: Part, a: BlockSide, b: BlockSide) {
+        let block = PairedBlock::new(a, b, &self.points, self.pairs(), self.seed);
         self.parts.push((part, block));
     }
 
-    /// Settles rungs without trials until there is one to be tried; after the last one, asks what each is worth.
+    /// Settles rungs without trials until there is one to try; after the last one, asks what each is worth.
     fn proceed(&mut self) {
         while let Some((rung, prospect)) = self.rungs.get(self.steps.len()) {
             let (verdict, reason) = match prospect {
-                Prospect::Removed(remark) => (RungVerdict::RemovedOnThisServer, Reason::Known(remark.clone())),
-                Prospect::Unsafe(cost) => (RungVerdict::RefusedForSafety, Reason::Known(cost.clone())),
+                Prospect::Removed(remark) => (RungVerdict::RemovedOnThisServer, RungReason::Known(remark.clone())),
+                Prospect::Unsafe(cost) => (RungVerdict::RefusedForSafety, RungReason::Known(cost.clone())),
                 Prospect::Possible => match self.without_floor() {
-                    Some(pairs) => (RungVerdict::NotMeasurableHere, Reason::NoFloor(pairs)),
+                    Some(pairs) => (RungVerdict::NotMeasurableHere, RungReason::NoFloor(pairs)),
                     None => return self.begin_rung(),
                 },
             };
@@ -152,7 +157,7 @@ impl Staircase {
         }
     }
 
-    /// The pairs of the base against itself, if so few of them are complete that nothing can be measured.
+    /// The pairs of the base against itself, if too few of them are complete to measure anything.
     fn without_floor(&self) -> Option<Pairs> {
         Pairs::too_few(self.block(Part::Floor)?, self.deciding())
     }
@@ -162,34 +167,37 @@ impl Staircase {
         let before = self.kept();
         let with = with(&before, place);
         let name = self.rungs[place].0.name.clone();
-        self.begin(Part::Rung(place), (&format!("{name}/without"), &before), (&format!("{name}/with"), &with));
+        let (a, b) = (self.side(&format!("{name}/without"), &before), self.side(&format!("{name}/with"), &with));
+        self.begin(Part::Rung(place), a, b);
     }
 
     fn begin_worth(&mut self, kept: &[usize]) {
         for place in kept {
             let others: Vec<usize> = kept.iter().copied().filter(|other| other != place).collect();
             let name = format!("worth/{}", self.rungs[*place].0.name);
-            self.begin(Part::Worth(*place), (&format!("{name}/without"), &others), (&format!("{name}/with"), kept));
+            let (a, b) = (self.side(&format!("{name}/without"), &others), self.side(&format!("{name}/with"), kept));
+            self.begin(Part::Worth(*place), a, b);
         }
-        self.begin(Part::Gain, ("gain/without", &[]), ("gain/with", kept));
+        let (a, b) = (self.side("gain/without", &[]), self.side("gain/with", kept));
+        self.begin(Part::Gain, a, b);
     }
 
     fn judged(&self, place: usize) -> Option<Step> {
-        let evidence = Evidence {
+        let evidence = RungEvidence {
             rung: &self.rungs[place].0,
             block: self.block(Part::Rung(place))?,
             floor: self.block(Part::Floor)?,
             deciding: self.deciding(),
-            recovery: self.procedure.recovery,
+            recovery: self.trials.recovery,
             confidence: each_of(self.possible(), CONFIDENCE),
-            allow: &self.procedure.allow,
+            allow: &self.trials.allow,
         };
         Some(evidence.step())
     }
 }
 
-impl Stage for Staircase {
-    fn next(&self) -> Option<Turn> {
+impl Stage for LadderSchedule {
+    fn next(&self) -> Option<UnplacedTrial> {
         self.parts.iter().find_map(|(_, block)| block.next()).cloned()
     }
 
@@ -197,9 +205,9 @@ impl Stage for Staircase {
         let Some((part, block)) = self.parts.iter_mut().find(|(_, block)| block.next().is_some()) else { return };
         let part = *part;
         block.tell(outcome);
-        // What is not in effect is not measured any further.
+        // What is not in effect is not measured further.
         if let Part::Rung(place) = part
-            && block.of_b().any(|outcome| misapplied(&self.rungs[place].0, &outcome.proofs).is_some())
+            && block.of_b().any(|outcome| misapplied(&self.rungs[place].0, &outcome.verifications).is_some())
         {
             block.end();
         }
@@ -216,7 +224,7 @@ impl Stage for Staircase {
         }
     }
 
-    /// As if every rung were kept whose verdict is open.
+    /// As if every rung with an open verdict were kept.
     fn about(&self) -> usize {
         let whole = 2 * self.pairs() as usize * self.points.len();
         let begun: usize = self.parts.iter().map(|(_, block)| block.trials()).sum();

@@ -1,5 +1,5 @@
-//! Which trial comes next, told only by outcomes: so a lab that was killed is resumed by telling its schedule what is
-//! recorded. It does no I/O and writes no sentence; reasons are values.
+//! Which trial comes next, decided only by outcomes: a killed lab is resumed by telling its schedule what was
+//! recorded. It does no I/O and writes no sentences; reasons are values.
 //!
 //! [`grid`], [`ladder`] and [`load_line`] are the three kinds of experiment; a plan may have several, which follow one
 //! another. Begin with [`Schedule`].
@@ -20,33 +20,33 @@ pub use quantity::Quantity;
 pub use trial::{EndedTrial, Prospect, Prospects};
 
 use grid::Grid;
-use ladder::{Climbed, Staircase};
-use load_line::{Lines, Sought};
+use ladder::{Climbed, LadderSchedule};
+use load_line::{LoadLines, Sought};
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{TrialPlan, Variant};
-use stage::{Stage, Turn};
+use stage::{Stage, UnplacedTrial};
 
 /// The trials of a plan, one after the other.
 pub trait Schedule {
-    /// The next trial; none if all are done. The same until it was told what came of it.
+    /// The next trial; `None` if all are done. It stays the same until its outcome is told.
     fn next(&mut self) -> Option<TrialPlan>;
 
-    /// What came of a trial. One that was interrupted came to no end and is run again; one that is not the next is not
-    /// of this schedule and is passed over.
+    /// The outcome of a trial. An interrupted trial was not completed and is run again; one that is not the next does
+    /// not belong to this schedule and is ignored.
     fn tell(&mut self, ended: EndedTrial);
 
-    /// About how many trials there are in all, those that are done included. What depends on outcomes counts as if it
-    /// took the most.
+    /// About how many trials there are in all, including those that are done. What depends on outcomes counts as the
+    /// most that it can take.
     fn about(&self) -> usize;
 
-    /// What the trials so far say, where the schedule itself depends on it.
-    fn found(&self) -> Found;
+    /// What the trials so far show, if the schedule itself depends on it.
+    fn found(&self) -> FoundSoFar;
 }
 
-/// What ladders and searches have found.
+/// What ladders and searches found.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct FoundSoFar {
     /// One for each variant of a plan with rungs.
     pub ladders: Vec<Climbed>,
     pub lines: Vec<Sought>,
@@ -57,25 +57,26 @@ pub fn of(plan: &LabPlan, prospects: &Prospects) -> Box<dyn Schedule> {
     Box::new(PlanSchedule::new(plan, prospects))
 }
 
-/// Whether the trials of a variant look for its load line. Then what a closed loop reaches is no answer of its own.
+/// Whether the trials of a variant search for its load line. Then what a closed loop reaches is not an answer in
+/// itself.
 pub fn seeks_line(plan: &LabPlan, variant: &Variant) -> bool {
     plan.rungs.is_empty() && variant.load.find.is_some()
 }
 
-/// Everything that a plan asks for: with rungs a staircase for each variant; without, load lines of the variants that
-/// look for one and a grid of the others.
+/// Everything that a plan asks for: with rungs, a ladder for each variant; without, load lines for the variants that
+/// search for one and a grid of the others.
 struct PlanSchedule {
     seed: u64,
-    /// Trials that came to their end.
+    /// Completed trials.
     ended: u32,
     grid: Grid,
-    staircases: Vec<Staircase>,
-    lines: Lines,
+    staircases: Vec<LadderSchedule>,
+    lines: LoadLines,
 }
 
 impl PlanSchedule {
     fn new(plan: &LabPlan, prospects: &Prospects) -> PlanSchedule {
-        let climb = |variant: &Variant| Staircase::new(plan, variant, prospects);
+        let climb = |variant: &Variant| LadderSchedule::new(plan, variant, prospects);
         let (seeking, measured): (Vec<&Variant>, Vec<&Variant>) = match plan.rungs.is_empty() {
             true => plan.variants.iter().partition(|variant| seeks_line(plan, variant)),
             false => (Vec::new(), Vec::new()),
@@ -86,11 +87,11 @@ impl PlanSchedule {
             ended: 0,
             grid: Grid::new(plan, &measured),
             staircases: climbing.iter().map(climb).collect(),
-            lines: Lines::new(plan, &seeking),
+            lines: LoadLines::new(plan, &seeking),
         }
     }
 
-    /// In the order in which they are run.
+    /// In the order in which they run.
     fn stages(&self) -> impl Iterator<Item = &dyn Stage> {
         let stairs = self.staircases.iter().map(|staircase| staircase as &dyn Stage);
         std::iter::once(&self.grid as &dyn Stage).chain(stairs).chain(std::iter::once(&self.lines as &dyn Stage))
@@ -105,7 +106,7 @@ impl PlanSchedule {
 
 impl Schedule for PlanSchedule {
     fn next(&mut self) -> Option<TrialPlan> {
-        let Turn { label, variant, point, round } = self.stages().find_map(Stage::next)?;
+        let UnplacedTrial { label, variant, point, round } = self.stages().find_map(Stage::next)?;
         let seed = draw::seed(self.seed, round);
         Some(TrialPlan { index: self.ended + 1, label, variant, point, round, seed })
     }
@@ -125,7 +126,7 @@ impl Schedule for PlanSchedule {
         self.stages().map(Stage::about).sum()
     }
 
-    fn found(&self) -> Found {
-        Found { ladders: self.staircases.iter().map(Staircase::found).collect(), lines: self.lines.found() }
+    fn found(&self) -> FoundSoFar {
+        FoundSoFar { ladders: self.staircases.iter().map(LadderSchedule::found).collect(), lines: self.lines.found() }
     }
 }

@@ -1,41 +1,41 @@
-//! The highest rate that keeps an objective.
+//! The highest rate that meets an objective.
 //!
-//! One trial in a closed loop shows about what the server can do at all, X transactions per second; the line is then
-//! looked for from 0.7 X on, between X ÷ 100 and 1.5 X. As many trials as the plan has rounds confirm its lower end;
-//! [`Evidence`] says whether all of them show a line.
+//! One trial in a closed loop shows about what the server can do at all, X transactions per second. The search for the
+//! line then starts at 0.7 X, between X ÷ 100 and 1.5 X. As many trials as the plan has rounds confirm its lower end;
+//! [`SearchEvidence`] says whether all of them together show a line.
 
-use crate::evidence::{Evidence, NoLine, is_known};
+use crate::evidence::{NoLine, SearchEvidence, is_known};
 use crate::judge::{judge, reached_ms};
-use crate::stage::{Stage, Turn};
+use crate::stage::{Stage, UnplacedTrial};
 use plimsoll_model::Estimate;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus, Tried};
 use plimsoll_model::summary::Point;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Objective, Variant};
-use plimsoll_plan::points::LoadPoint;
-use plimsoll_stats::search::{Outcome, Search, SearchSpec};
+use plimsoll_stats::search::{Search, SearchOutcome, SearchSpec};
 
-/// Where a search begins: busy, and not yet in the queues of a server that is full.
+/// Where a search begins: at a busy server that does not yet have queues.
 const START: f64 = 0.7;
-/// A closed loop waits for its answers; an open one may get somewhat more out of a server that works in batches.
+/// A closed loop waits for its answers; an open loop may get somewhat more out of a server that works in batches.
 const HIGHEST: f64 = 1.5;
 const LOWEST: f64 = 0.01;
 /// A line is known well enough if its interval is as wide as this share of it.
 const TOLERANCE: f64 = 0.05;
-/// Trials of one search, without those that confirm …
+/// Trials of one search, without confirmations …
 const TRIALS: usize = 12;
-/// … and at most, as long as its interval is too wide to name a rate.
+/// … and the most trials, as long as its interval is too wide to name a rate.
 const MOST_TRIALS: usize = 24;
 
-/// What a search for a load line has found.
+/// What a search for a load line found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sought {
     pub variant: String,
     pub connections: usize,
     pub objective: Objective,
-    /// Arrivals per second, or why there is no rate that keeps the objective and was confirmed.
+    /// Arrivals per second, or why there is no confirmed rate that meets the objective.
     pub rate: Result<Estimate, NoLine>,
-    /// Why the last trial that failed did, where others came to their end.
+    /// Why the last failed trial failed, if others were completed.
     pub failure: Option<String>,
     /// Trials on a busy machine count as well.
     pub noisy_host: bool,
@@ -44,33 +44,32 @@ pub struct Sought {
 }
 
 /// The lines of all variants at all their numbers of connections.
-pub(crate) struct Lines {
+pub(crate) struct LoadLines {
     lines: Vec<Line>,
-    /// Whose turn it is, unless that line is found.
+    /// Whose turn it is, unless that line is already found.
     turn: usize,
 }
 
-impl Lines {
-    pub fn new(plan: &LabPlan, variants: &[&Variant]) -> Lines {
-        let lines =
-            variants.iter().flat_map(|variant| Line::all(variant, plan.procedure.rounds, plan.procedure.noisy_host));
-        Lines { lines: lines.collect(), turn: 0 }
+impl LoadLines {
+    pub fn new(plan: &LabPlan, variants: &[&Variant]) -> LoadLines {
+        let lines = variants.iter().flat_map(|variant| Line::all(variant, plan.trials.rounds, plan.trials.noisy_host));
+        LoadLines { lines: lines.collect(), turn: 0 }
     }
 
-    /// What the trials so far say.
+    /// What the trials so far show.
     pub fn found(&self) -> Vec<Sought> {
         self.lines.iter().map(Line::found).collect()
     }
 
-    /// The line that the next trial is for: all take turns, so that whatever drifts hits all alike.
+    /// The line that the next trial is for: all take turns, so that a drift affects all alike.
     fn current(&self) -> Option<usize> {
         let mut places = (0..self.lines.len()).map(|step| (self.turn + step) % self.lines.len());
         places.find(|place| self.lines[*place].next().is_some())
     }
 }
 
-impl Stage for Lines {
-    fn next(&self) -> Option<Turn> {
+impl Stage for LoadLines {
+    fn next(&self) -> Option<UnplacedTrial> {
         self.lines[self.current()?].next()
     }
 
@@ -96,21 +95,21 @@ struct Line {
     /// Trials on a busy machine count as well.
     noisy_host: bool,
     tried: Vec<Tried>,
-    /// Trials so far, those that failed included.
+    /// Trials so far, including failed ones.
     trials: u32,
-    /// Why the last trial that failed did.
+    /// Why the last failed trial failed.
     failure: Option<String>,
 }
 
-/// The searches are told everything: even a trial that does not count is a hint where to look.
+/// The searches are told everything: even a trial that does not count is a hint where to search.
 enum State {
     Calibrating,
-    /// At a rate next.
+    /// The next trial is at a rate.
     Searching {
         search: Search,
         rate: f64,
     },
-    /// So many trials at a rate are left.
+    /// This many trials at a rate are left.
     Confirming {
         search: Search,
         rate: f64,
@@ -139,14 +138,19 @@ impl Line {
         connections.into_iter().map(line).collect()
     }
 
-    fn next(&self) -> Option<Turn> {
+    fn next(&self) -> Option<UnplacedTrial> {
         let rate = match &self.state {
             State::Calibrating => None,
             State::Searching { rate, .. } | State::Confirming { rate, .. } => Some(*rate),
             State::Done(_) | State::Impossible(_) => return None,
         };
         let point = LoadPoint { connections: self.connections, rate };
-        Some(Turn { label: self.variant.name.clone(), variant: self.variant.clone(), point, round: self.trials + 1 })
+        Some(UnplacedTrial {
+            label: self.variant.name.clone(),
+            variant: self.variant.clone(),
+            point,
+            round: self.trials + 1,
+        })
     }
 
     fn tell(&mut self, outcome: &TrialOutcome) {
@@ -167,7 +171,7 @@ impl Line {
 
     fn searched(&mut self, mut search: Search, rate: f64, measured: Option<&Point>) -> State {
         self.note(&mut search, rate, measured, false);
-        // The calibration was one trial more.
+        // The calibration was one more trial.
         let done = self.trials as usize - 1;
         let is_open = || self.evidence(&search).line().is_ok_and(|line| !is_known(&line));
         let more = done < TRIALS || done < MOST_TRIALS && is_open();
@@ -191,22 +195,22 @@ impl Line {
         }
     }
 
-    /// A trial that failed tells nothing about the line.
+    /// A failed trial says nothing about the line.
     fn note(&mut self, search: &mut Search, rate: f64, measured: Option<&Point>, confirmation: bool) {
         let Some(point) = measured else { return };
         let outcome = judge(point, &self.objective);
         search.tell(rate, outcome);
         self.tried.push(Tried {
             rate,
-            kept: outcome == Outcome::Kept,
+            kept: outcome == SearchOutcome::Kept,
             confirmation,
             measured_ms: reached_ms(point, &self.objective),
             disturbed: point.is_disturbed(),
         });
     }
 
-    fn evidence<'a>(&'a self, search: &'a Search) -> Evidence<'a> {
-        Evidence::new(search, &self.tried, self.noisy_host)
+    fn evidence<'a>(&'a self, search: &'a Search) -> SearchEvidence<'a> {
+        SearchEvidence::new(search, &self.tried, self.noisy_host)
     }
 
     fn found(&self) -> Sought {
@@ -251,7 +255,7 @@ fn calibrated(measured: Option<&Point>, failure: Option<&str>) -> State {
     }
 }
 
-/// As it is shown: a label with twelve digits helps nobody.
+/// The rate as it is shown: a label with twelve digits helps nobody.
 fn three_digits(rate: f64) -> f64 {
     format!("{rate:.2e}").parse().unwrap_or(rate)
 }

@@ -1,9 +1,9 @@
 //! What a trial is judged by.
 
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::Metric;
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_stats::comparison::paired;
 
 /// One number of a trial.
@@ -16,16 +16,11 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// Of a trial that is done, and only if it is above 0: of anything else there is no ratio.
+    /// For a trial that is done, and only if it is above 0: anything else has no ratio.
     pub fn value(self, outcome: &TrialOutcome) -> Option<f64> {
         let point = outcome.point.as_ref().filter(|_| outcome.status == TrialStatus::Done)?;
         let value = match self {
-            Quantity::Of(Metric::TransactionsPerSecond) => point.transactions_per_second,
-            Quantity::Of(Metric::Nopm) => point.nopm,
-            Quantity::Of(Metric::P99Ms) => point.response_ms.unwrap_or(point.latency_ms).p99,
-            Quantity::Of(Metric::ServerCpuUsPerTransaction) => {
-                point.server.and_then(|cost| cost.cpu_us_per_transaction)
-            }
+            Quantity::Of(metric) => metric.value(point),
             Quantity::Answered => {
                 let counts = &point.counts;
                 let lost = counts.failed.saturating_add(counts.dropped);
@@ -44,7 +39,7 @@ impl Quantity {
         }
     }
 
-    /// A change below this share matters to nobody, however certain it is.
+    /// A change below this share does not matter, however certain it is.
     pub fn least(self) -> f64 {
         match self {
             Quantity::Answered => 0.001,
@@ -53,12 +48,12 @@ impl Quantity {
     }
 }
 
-/// The metric that decides. At set rates throughput is what was offered, so there it is the 99th percentile; where
-/// every trial that is done has new orders, these.
+/// The metric that decides. At set rates, throughput is what was offered, so there it is the 99th percentile; if every
+/// completed trial has new orders, it is these.
 pub fn deciding<'a>(points: &[LoadPoint], outcomes: impl Iterator<Item = &'a TrialOutcome>) -> Metric {
     let mut done = outcomes.filter(|outcome| outcome.status == TrialStatus::Done).peekable();
     if points.iter().all(|point| point.rate.is_some()) {
-        Metric::P99Ms
+        Metric::P99
     } else if done.peek().is_some() && done.all(|outcome| Quantity::Of(Metric::Nopm).value(outcome).is_some()) {
         Metric::Nopm
     } else {

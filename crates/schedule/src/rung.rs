@@ -1,46 +1,46 @@
-//! What became of a rung.
+//! The verdict on a rung.
 //!
-//! With x the larger of the floor (what two trials of the base differ by, by chance, in 19 of 20 cases) and 1 %, a rung
+//! With x the larger of 1 % and the floor (how far two trials of the base differ by chance in 19 of 20 cases), a rung
 //! is
 //! - *kept* if the interval of its change lies beyond x on the better side, no guard is worse and it costs no
 //!   durability that the plan does not allow;
 //! - *worse* if the interval of its change lies beyond x on the worse side, or that of a guard beyond that guard's own x;
 //! - of *no effect* if the 90 % interval of its change lies within x (two one-sided tests at 5 %: Schuirmann 1987),
-//!   or within 10 % where x is more than that;
+//!   or within 10 % if x is more than that;
 //! - *not measurable here* in all other cases.
 //!
 //! Beyond x means by a factor of more than 1 + x, in either direction: twice as much and half as much are as far away.
 //!
 //! The intervals of all rungs of a ladder that can be tried hold together with 95 % (Šidák 1967): each is decided
 //! before the next one is measured, so that methods which look at all of them at once, such as Holm's, cannot be used.
-//! The 90 % interval is that of one rung: who overlooks a small effect loses less than who believes in one that is not
-//! there.
+//! The 90 % interval is that of one rung: overlooking a small effect costs less than believing in one that does not
+//! exist.
 
-use crate::block::{Block, Failure};
+use crate::block::{FailedTrial, PairedBlock};
 use crate::quantity::Quantity;
-use plimsoll_model::comparison::Metric;
+use plimsoll_model::Metric;
 use plimsoll_model::durability::Risks;
-use plimsoll_model::lab::{Proof, ProofVerdict, RungVerdict};
+use plimsoll_model::lab::{RungVerdict, Verification, VerificationVerdict};
 use plimsoll_model::{Class, Estimate, Refusal};
 use plimsoll_plan::lab::Rung;
 use plimsoll_stats::comparison::{noise_floor, paired, pairs_needed, spread};
 use plimsoll_stats::sides::middle;
 
-/// Fewest complete pairs that can say anything.
+/// Fewest complete pairs that can show anything.
 pub const FEWEST_PAIRS: usize = 3;
 /// Two one-sided tests at 5 %.
 const EQUIVALENCE: f64 = 0.9;
-/// On no machine is the floor so high that more than this goes for no effect.
+/// However high the floor of a machine, a larger change than this never counts as no effect.
 const MOST_OVERLOOKED: f64 = 0.1;
-/// Nobody runs more pairs.
+/// Nobody runs more pairs than this.
 const MOST_PAIRS: usize = 10_000;
 
-/// What became of a rung.
+/// The verdict on a rung, with its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     pub rung: String,
     pub verdict: RungVerdict,
-    pub reason: Reason,
+    pub reason: RungReason,
     /// With the rung ÷ without − 1, as a share, at its place.
     pub change: Option<Estimate>,
     /// The ladder's metric with the rung: geometric mean over its rounds and load points.
@@ -48,13 +48,13 @@ pub struct Step {
     pub without: Option<f64>,
     /// Classes that the rung's values add.
     pub risks: Risks,
-    /// What leaving it out at the end costs, as a share; of kept rungs.
+    /// What leaving it out at the end costs, as a share; for kept rungs.
     pub worth: Option<Estimate>,
 }
 
 impl Step {
     /// A rung that was not tried.
-    pub fn untried(rung: &str, verdict: RungVerdict, reason: Reason) -> Step {
+    pub fn untried(rung: &str, verdict: RungVerdict, reason: RungReason) -> Step {
         Step {
             rung: rung.to_owned(),
             verdict,
@@ -70,8 +70,8 @@ impl Step {
 
 /// What a verdict on a rung rests on.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reason {
-    /// In words, what was known of it before it was tried.
+pub enum RungReason {
+    /// What was known about it before it was tried, in words.
     Known(String),
     /// Too few pairs of the base against itself were complete.
     NoFloor(Pairs),
@@ -82,7 +82,7 @@ pub enum Reason {
         name: String,
         remark: Option<String>,
     },
-    /// A trial found another value than was set; none where the server does not tell.
+    /// A trial found another value than was set; `None` if the server does not report it.
     NotInEffect {
         name: String,
         requested: String,
@@ -96,16 +96,16 @@ pub enum Reason {
     },
     /// A guard got worse by more than its bound.
     GuardWorse {
-        guard: Change,
+        guard: MeasuredChange,
         bound: Bound,
-        change: Change,
+        change: MeasuredChange,
     },
     /// The change exceeds its bound.
     Beyond {
-        change: Change,
+        change: MeasuredChange,
         bound: Bound,
     },
-    /// No change is larger than `most`, a share: that is what the 90 % interval says.
+    /// No change is larger than `most`, a share, according to the 90 % interval.
     Within {
         quantity: Quantity,
         most: f64,
@@ -113,24 +113,24 @@ pub enum Reason {
     },
     /// The change may be chance.
     Chance {
-        change: Change,
+        change: MeasuredChange,
         bound: Bound,
         remedy: Remedy,
     },
     Refused(Refusal),
 }
 
-/// How many pairs were planned and came to their end, and the first trial that failed.
+/// How many pairs were planned and completed, and the first trial that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pairs {
     pub complete: usize,
     pub planned: usize,
-    pub failure: Option<Failure>,
+    pub failure: Option<FailedTrial>,
 }
 
 impl Pairs {
-    /// Of a block; none if there are enough.
-    pub fn too_few(block: &Block, deciding: Metric) -> Option<Pairs> {
+    /// For a block; `None` if it has enough.
+    pub fn too_few(block: &PairedBlock, deciding: Metric) -> Option<Pairs> {
         let complete = block.pairs(Quantity::Of(deciding)).len();
         let planned = block.planned() as usize;
         (complete < FEWEST_PAIRS).then(|| Pairs { complete, planned, failure: block.failure() })
@@ -139,12 +139,12 @@ impl Pairs {
 
 /// By what share something changed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct MeasuredChange {
     pub of: Quantity,
     pub by: Estimate,
 }
 
-/// What would tell a change from chance.
+/// What would distinguish a change from chance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     LongerTrials,
@@ -157,7 +157,7 @@ pub enum Remedy {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     pub share: f64,
-    /// The noise floor, rather than what would matter to nobody.
+    /// It is the noise floor, rather than a change too small to matter.
     pub is_noise: bool,
 }
 
@@ -178,21 +178,21 @@ impl Bound {
     }
 }
 
-/// Everything that a verdict is found from: the pairs without (a) and with (b) the rung, and those of the base against
+/// Everything that a verdict is based on: the pairs without (a) and with (b) the rung, and those of the base against
 /// itself.
-pub(crate) struct Evidence<'a> {
+pub(crate) struct RungEvidence<'a> {
     pub rung: &'a Rung,
-    pub block: &'a Block,
-    pub floor: &'a Block,
+    pub block: &'a PairedBlock,
+    pub floor: &'a PairedBlock,
     pub deciding: Metric,
     /// Whether trials end in a crash and a recovery.
     pub recovery: bool,
-    /// Of the interval.
+    /// The confidence of the interval.
     pub confidence: f64,
     pub allow: &'a [Class],
 }
 
-impl Evidence<'_> {
+impl RungEvidence<'_> {
     pub fn step(&self) -> Step {
         let (verdict, reason) = self.verdict();
         let pairs = self.block.pairs(Quantity::Of(self.deciding));
@@ -210,20 +210,20 @@ impl Evidence<'_> {
         }
     }
 
-    fn verdict(&self) -> (RungVerdict, Reason) {
+    fn verdict(&self) -> (RungVerdict, RungReason) {
         let too_few =
-            || Some((RungVerdict::NotMeasurableHere, Reason::TooFew(Pairs::too_few(self.block, self.deciding)?)));
+            || Some((RungVerdict::NotMeasurableHere, RungReason::TooFew(Pairs::too_few(self.block, self.deciding)?)));
         if let Some(obstacle) = self.misapplied().or_else(too_few).or_else(|| self.costs()) {
             return obstacle;
         }
         let pairs = self.block.pairs(Quantity::Of(self.deciding));
         match (paired(&pairs, self.confidence), paired(&pairs, EQUIVALENCE)) {
             (Ok(found), Ok(narrow)) => self.by_effect(&pairs, found, &narrow),
-            (Err(refusal), _) | (_, Err(refusal)) => (RungVerdict::NotMeasurableHere, Reason::Refused(refusal)),
+            (Err(refusal), _) | (_, Err(refusal)) => (RungVerdict::NotMeasurableHere, RungReason::Refused(refusal)),
         }
     }
 
-    fn by_effect(&self, pairs: &[(f64, f64)], found: Estimate, narrow: &Estimate) -> (RungVerdict, Reason) {
+    fn by_effect(&self, pairs: &[(f64, f64)], found: Estimate, narrow: &Estimate) -> (RungVerdict, RungReason) {
         let deciding = Quantity::Of(self.deciding);
         let bound = self.bound(deciding);
         let most = bound.share.min(MOST_OVERLOOKED);
@@ -232,39 +232,39 @@ impl Evidence<'_> {
         let (is_better, is_worse) =
             (bound.is_cleared(Side::Better, &found, deciding), bound.is_cleared(Side::Worse, &found, deciding));
         let size = found.value.abs();
-        let change = Change { of: deciding, by: found };
+        let change = MeasuredChange { of: deciding, by: found };
         if let Some((guard, bound)) = self.guards().into_iter().find_map(|guard| self.worsens(guard)) {
-            (RungVerdict::Worse, Reason::GuardWorse { guard, bound, change })
+            (RungVerdict::Worse, RungReason::GuardWorse { guard, bound, change })
         } else if is_better {
-            (RungVerdict::Kept, Reason::Beyond { change, bound })
+            (RungVerdict::Kept, RungReason::Beyond { change, bound })
         } else if is_worse {
-            (RungVerdict::Worse, Reason::Beyond { change, bound })
+            (RungVerdict::Worse, RungReason::Beyond { change, bound })
         } else if let Some(interval) = within {
-            (RungVerdict::NoEffect, Reason::Within { quantity: deciding, most, interval })
+            (RungVerdict::NoEffect, RungReason::Within { quantity: deciding, most, interval })
         } else {
             let remedy = match most < size && size < bound.share {
                 true => Remedy::LongerTrials,
                 false => more_pairs(pairs, (size - most).abs()),
             };
-            (RungVerdict::NotMeasurableHere, Reason::Chance { change, bound, remedy })
+            (RungVerdict::NotMeasurableHere, RungReason::Chance { change, bound, remedy })
         }
     }
 
     /// What must not get worse.
     fn guards(&self) -> Vec<Quantity> {
         let other = match self.deciding {
-            Metric::P99Ms => Metric::TransactionsPerSecond,
-            _ => Metric::P99Ms,
+            Metric::P99 => Metric::TransactionsPerSecond,
+            _ => Metric::P99,
         };
         let recovery = self.recovery.then_some(Quantity::RecoverySeconds);
         [Quantity::Of(other), Quantity::Answered].into_iter().chain(recovery).collect()
     }
 
-    /// How much worse a guard is, if its whole interval says that it is by more than its floor.
-    fn worsens(&self, guard: Quantity) -> Option<(Change, Bound)> {
+    /// How much worse a guard is, if its whole interval is worse by more than its floor.
+    fn worsens(&self, guard: Quantity) -> Option<(MeasuredChange, Bound)> {
         let bound = self.bound(guard);
         let by = paired(&self.block.pairs(guard), self.confidence).ok()?;
-        bound.is_cleared(Side::Worse, &by, guard).then_some((Change { of: guard, by }, bound))
+        bound.is_cleared(Side::Worse, &by, guard).then_some((MeasuredChange { of: guard, by }, bound))
     }
 
     fn bound(&self, quantity: Quantity) -> Bound {
@@ -273,29 +273,30 @@ impl Evidence<'_> {
     }
 
     /// A setting of the rung that a trial with it found not to be in effect.
-    fn misapplied(&self) -> Option<(RungVerdict, Reason)> {
-        let proof = self.block.of_b().find_map(|outcome| misapplied(self.rung, &outcome.proofs))?;
-        let Proof { name, requested, effective, remark, .. } = proof.clone();
-        Some(match proof.verdict {
-            ProofVerdict::Removed => (RungVerdict::RemovedOnThisServer, Reason::NoSetting { name, remark }),
-            _ => (RungVerdict::NotApplied, Reason::NotInEffect { name, requested, effective, remark }),
+    fn misapplied(&self) -> Option<(RungVerdict, RungReason)> {
+        let verification = self.block.of_b().find_map(|outcome| misapplied(self.rung, &outcome.verifications))?;
+        let Verification { name, requested, effective, remark, .. } = verification.clone();
+        Some(match verification.verdict {
+            VerificationVerdict::Removed => (RungVerdict::RemovedOnThisServer, RungReason::NoSetting { name, remark }),
+            _ => (RungVerdict::NotApplied, RungReason::NotInEffect { name, requested, effective, remark }),
         })
     }
 
-    fn costs(&self) -> Option<(RungVerdict, Reason)> {
+    fn costs(&self) -> Option<(RungVerdict, RungReason)> {
         let costly = |class: &Class| class.costs_durability() && !self.allow.contains(class);
         let class = self.added_risks().into_iter().find(costly)?;
-        Some((RungVerdict::RefusedForSafety, Reason::Costs { class, settings: self.settings_of(class) }))
+        Some((RungVerdict::RefusedForSafety, RungReason::Costs { class, settings: self.settings_of(class) }))
     }
 
     /// `innodb_doublewrite = OFF`: the settings of the rung that cost this.
     fn settings_of(&self, class: Class) -> Vec<String> {
-        let proofs = self.block.of_b().next().map_or(&[][..], |outcome| &outcome.proofs);
-        let costly = proofs.iter().filter(|proof| proof.class == class && is_of(self.rung, proof));
-        costly.map(|proof| format!("{} = {}", proof.name, proof.requested)).collect()
+        let verifications = self.block.of_b().next().map_or(&[][..], |outcome| &outcome.verifications);
+        let costly =
+            verifications.iter().filter(|verification| verification.class == class && is_of(self.rung, verification));
+        costly.map(|verification| format!("{} = {}", verification.name, verification.requested)).collect()
     }
 
-    /// None where the side without the rung was not run.
+    /// `None` if the side without the rung was not run.
     fn added_risks(&self) -> Risks {
         if self.block.of_a().next().is_none() {
             return Risks::new();
@@ -306,17 +307,20 @@ impl Evidence<'_> {
     }
 }
 
-/// The first proof that a setting of the rung is not in effect.
-pub(crate) fn misapplied<'a>(rung: &Rung, proofs: &'a [Proof]) -> Option<&'a Proof> {
-    proofs.iter().filter(|proof| is_of(rung, proof)).find(|proof| proof.verdict != ProofVerdict::InEffect)
+/// The first verification that found a setting of the rung not in effect.
+pub(crate) fn misapplied<'a>(rung: &Rung, verifications: &'a [Verification]) -> Option<&'a Verification> {
+    verifications
+        .iter()
+        .filter(|verification| is_of(rung, verification))
+        .find(|verification| verification.verdict != VerificationVerdict::InEffect)
 }
 
-fn is_of(rung: &Rung, proof: &Proof) -> bool {
+fn is_of(rung: &Rung, verification: &Verification) -> bool {
     let settings = &rung.change.config;
-    settings.iter().any(|setting| setting.name == proof.name || setting.at.to_string() == proof.origin)
+    settings.iter().any(|setting| setting.name == verification.name || setting.at.to_string() == verification.origin)
 }
 
-/// How many pairs of this spread tell such an effect from nothing.
+/// How many pairs with this spread can detect such an effect.
 fn more_pairs(pairs: &[(f64, f64)], effect: f64) -> Remedy {
     let needed = spread(pairs).map_or(usize::MAX, |spread| pairs_needed(spread, effect));
     match needed.max(pairs.len() + 1) {

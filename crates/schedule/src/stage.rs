@@ -1,12 +1,12 @@
 //! A part of a schedule, and the trial that it asks for next.
 
+use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_plan::lab::{TrialPlan, Variant};
-use plimsoll_plan::points::LoadPoint;
 
 /// A trial before it has its place among all trials and its seed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Turn {
+pub struct UnplacedTrial {
     pub label: String,
     pub variant: Variant,
     pub point: LoadPoint,
@@ -14,7 +14,7 @@ pub struct Turn {
     pub round: u32,
 }
 
-impl Turn {
+impl UnplacedTrial {
     pub fn is(&self, trial: &TrialPlan) -> bool {
         (&self.label, self.point, self.round) == (&trial.label, trial.point, trial.round)
     }
@@ -22,9 +22,9 @@ impl Turn {
 
 /// A part of a schedule.
 pub trait Stage {
-    fn next(&self) -> Option<Turn>;
+    fn next(&self) -> Option<UnplacedTrial>;
 
-    /// What came of the turn that is next.
+    /// The outcome of the next turn.
     fn tell(&mut self, outcome: &TrialOutcome);
 
     fn about(&self) -> usize;

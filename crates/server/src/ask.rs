@@ -1,5 +1,5 @@
-//! Asks a program that may be anything what it is: it has a limited time, its answer a limited length, and nothing that
-//! it started is left when it has answered.
+//! Asks an unknown program what it is: its time and the length of its answer are limited, and nothing that it started
+//! is left afterwards.
 
 use plimsoll_host::process::{Lifetime, kill_group, scrub, spawn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether a program that says nothing has ended.
+/// How often to check whether a silent program has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// How long a program may take, and how many bytes it may print.
@@ -21,7 +21,7 @@ pub(crate) struct Bounds {
 
 /// What a program printed on its standard output, and how it ended.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ProgramOutput {
     pub text: String,
     pub status: ExitStatus,
 }
@@ -29,8 +29,8 @@ pub(crate) struct Answer {
 /// Runs `binary` with these arguments in a scrubbed environment, with its standard error thrown away.
 ///
 /// # Errors
-/// In words: what the operating system says; that it did not end, or did not stop printing, within the bounds.
-pub(crate) fn ask(binary: &Path, arguments: &[String], bounds: Bounds) -> Result<Answer, String> {
+/// In words: the operating system's error, or that it did not end, or did not stop printing, within the bounds.
+pub(crate) fn ask(binary: &Path, arguments: &[String], bounds: Bounds) -> Result<ProgramOutput, String> {
     let mut command = Command::new(binary);
     scrub(&mut command, Path::new("/"), Path::new("/tmp"));
     command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -39,10 +39,10 @@ pub(crate) fn ask(binary: &Path, arguments: &[String], bounds: Bounds) -> Result
         Some(output) => hear(&child, output, bounds),
         None => Err("it has no standard output".to_owned()),
     };
-    // First what it started, while its number is still its own; what has ended already takes no harm.
+    // First what it started, while its pid is still its own; a program that has ended is not affected.
     kill_group(&child);
     let status = child.wait().map_err(|error| error.to_string())?;
-    Ok(Answer { text: String::from_utf8_lossy(&heard?).into_owned(), status })
+    Ok(ProgramOutput { text: String::from_utf8_lossy(&heard?).into_owned(), status })
 }
 
 /// What the program prints until it ends.
@@ -53,7 +53,7 @@ fn hear(child: &Child, mut output: ChildStdout, bounds: Bounds) -> Result<Vec<u8
     let mut is_open = true;
     loop {
         let ended = has_ended(child);
-        // What it has started may keep the pipe open; what it printed itself is in there by now.
+        // Its children may keep the pipe open; its own output is complete by now.
         if is_open && is_readable(&output, if ended { Duration::ZERO } else { LOOK }) {
             match output.read(&mut piece).map_err(|error| error.to_string())? {
                 0 => is_open = false,
@@ -79,11 +79,11 @@ fn is_readable(output: &ChildStdout, patience: Duration) -> bool {
     poll(&mut watched, Some(&patience)).is_ok_and(|ready| ready > 0)
 }
 
-/// Whether it has ended; it stays unburied, so that nobody else gets its number.
+/// Whether it has ended; it stays a zombie, so that its pid is not reused.
 fn has_ended(child: &Child) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    // What cannot be waited for is gone.
+    // A process that cannot be waited for is gone.
     pid.is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), options), Ok(None)))
 }
 
@@ -97,7 +97,7 @@ mod tests {
     const LONG: Bounds = Bounds { time: Duration::from_secs(60), bytes: 64 << 10 };
 
     /// Asks `sh -c`, where `$0` is a file for the numbers of processes; the answer, and whether one of them is left.
-    fn asked(script: &str, bounds: Bounds) -> (Result<Answer, String>, bool) {
+    fn asked(script: &str, bounds: Bounds) -> (Result<ProgramOutput, String>, bool) {
         let pids = tempfile::NamedTempFile::new().expect("a file");
         let arguments = ["-c".to_owned(), script.to_owned(), pids.path().display().to_string()];
         let answer = ask(Path::new("/bin/sh"), &arguments, bounds);

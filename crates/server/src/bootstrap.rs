@@ -1,13 +1,13 @@
 //! How each flavour turns an empty directory into a data directory whose only user is root@localhost
 //! without a password.
 //!
-//! MySQL does it by itself. MariaDB runs the SQL scripts of its installation through `mariadbd --bootstrap`;
-//! we feed them directly, because `mariadb-install-db` needs tools of another package and, when told a user,
-//! changes owner and mode of the system's PAM helper.
+//! MySQL does it by itself. MariaDB runs the SQL scripts of its installation through `mariadbd --bootstrap`; we feed
+//! them directly, because `mariadb-install-db` needs tools of another package and, if given a user, changes owner and
+//! mode of the system's PAM helper.
 
-use crate::error::During;
-use crate::opening::Watch;
-use crate::{ServerError, Setting};
+use crate::error::DuringServer;
+use crate::opening::OpeningWatch;
+use crate::{ServerError, ServerSetting};
 use plimsoll_host::process::{Lifetime, kill_family, scrub, spawn};
 use plimsoll_model::Build;
 use plimsoll_model::Flavour;
@@ -22,15 +22,15 @@ use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Makes a data directory at `scratch/data`; `scratch` exists and is empty. Takes 1 to 5 s.
+/// Creates a data directory at `scratch/data`; `scratch` exists and is empty. Takes 1 to 5 s.
 ///
 /// # Errors
 /// [`ServerError::InitialiseFailed`] with the server's own words; [`ServerError::Interrupted`].
 pub(crate) fn initialise(
     build: &Build,
-    fixed: &[&Setting],
+    fixed: &[&ServerSetting],
     scratch: &Path,
-    watch: &mut Watch,
+    watch: &mut OpeningWatch,
 ) -> Result<PathBuf, ServerError> {
     let data = scratch.join("data");
     let tmp = scratch.join("tmp");
@@ -45,7 +45,7 @@ pub(crate) fn initialise(
         Flavour::MySql => mysql(&mut command, build, &tmp),
     }
     command.arg(format!("--datadir={}", data.display())).arg(format!("--tmpdir={}", tmp.display()));
-    // Nothing here outlives a crash, and a cache entry is only used when complete.
+    // Nothing here needs to survive a crash, and a cache entry is only used when complete.
     command.args(["--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite", "--skip-log-bin"]);
     for setting in fixed {
         command.arg(format!("--{}={}", setting.name, setting.value));
@@ -62,7 +62,7 @@ pub(crate) fn initialise(
     Ok(data)
 }
 
-fn run(command: Command, build: &Build, watch: &mut Watch) -> Result<ExitStatus, ServerError> {
+fn run(command: Command, build: &Build, watch: &mut OpeningWatch) -> Result<ExitStatus, ServerError> {
     let mut child = spawn(command, Lifetime::WithPlimsoll).map_err(|e| failed(build, e.to_string()))?;
     let begun = Instant::now();
     loop {
@@ -116,14 +116,14 @@ pub(crate) struct Installation {
 }
 
 impl Installation {
-    /// Finds the installation beside the binary, else where the binary says that it is (a launcher does).
+    /// Finds the installation beside the binary, else where the binary says that it is (for a launcher).
     pub(crate) fn of(build: &Build) -> Result<Installation, ServerError> {
         let beside = build.binary.canonicalize().ok();
         let beside = beside.as_deref().and_then(Path::parent).and_then(Path::parent).and_then(Installation::below);
         let told = || reported_basedir(build).as_deref().and_then(Installation::below);
         beside.or_else(told).ok_or_else(|| {
-            let what = "neither beside the binary nor in its basedir is there a share directory with \
-                        `mariadb_system_tables.sql` or `mysql_system_tables.sql`";
+            let what = "there is no share directory with `mariadb_system_tables.sql` or `mysql_system_tables.sql`, \
+                        neither beside the binary nor in its basedir";
             failed(build, what.to_owned())
         })
     }
@@ -135,7 +135,7 @@ impl Installation {
             .find(|installation| installation.script("system_tables.sql").is_some())
     }
 
-    /// The scripts have been renamed from `mysql_` to `mariadb_` over the years.
+    /// Over the years, the scripts were renamed from `mysql_` to `mariadb_`.
     fn script(&self, name: &str) -> Option<PathBuf> {
         ["mariadb_", "mysql_", ""]
             .map(|prefix| self.share.join(format!("{prefix}{name}")))
@@ -151,14 +151,14 @@ impl Installation {
         for name in needed {
             scripts.push(self.script(name).ok_or_else(|| ServerError::InitialiseFailed {
                 build: "MariaDB".to_owned(),
-                reason: format!("`{}` holds no `mysql_{name}`", self.share.display()),
+                reason: format!("`{}` has no `mysql_{name}`", self.share.display()),
             })?);
         }
         scripts.extend(wanted.into_iter().filter_map(|name| self.script(name)));
         Ok(scripts)
     }
 
-    /// What an unpacked server must be told, since it was compiled for /usr.
+    /// Options that an unpacked server needs, because it was compiled for /usr.
     pub(crate) fn places(&self) -> Vec<(&'static str, String)> {
         if self.basedir == Path::new("/usr") {
             return Vec::new();

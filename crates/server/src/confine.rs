@@ -1,10 +1,10 @@
-//! What a server is confined to: some CPUs, some memory, control groups that are there, an environment of its own.
+//! What a server is confined to: some CPUs, some memory, existing control groups, an environment of its own.
 //!
-//! A server takes the limits upon itself between fork and exec, so that nothing of it ever ran without them.
+//! The limits are applied between fork and exec, so that no part of a server ever runs without them.
 
 use crate::ServerError;
 use crate::directory::ServerDirectory;
-use crate::error::During;
+use crate::error::DuringServer;
 use crate::memory_group::MemoryGroup;
 use plimsoll_host::process::Identity;
 use rustix::process::Pid;
@@ -19,18 +19,19 @@ use std::process::Command;
 /// Limits that a server starts with; the default has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Confinement {
-    /// CPUs that it may run on, as sched_setaffinity(2) numbers them.
+    /// CPUs that it may run on, by their numbers in sched_setaffinity(2).
     pub cpus: Option<Vec<usize>>,
     /// Memory and swap together, bytes.
     pub memory: Option<u64>,
-    /// Control groups that are there, by their directories, which it joins.
+    /// The directories of existing control groups, which it joins.
     pub groups: Vec<PathBuf>,
     /// Environment variables on top of the scrubbed environment.
     pub env: BTreeMap<String, String>,
 }
 
 impl Confinement {
-    /// Prepares the command of the server of `directory`, which takes the limits upon itself before it becomes the server.
+    /// Prepares the command of the server of `directory`, which applies the limits to itself before it becomes the
+    /// server.
     ///
     /// # Errors
     /// [`HostError::Place`] if memory cannot be limited, [`HostError::Io`] if a control group cannot be joined.
@@ -49,12 +50,12 @@ impl Confinement {
         let procs = groups.map(open).collect::<Result<Vec<File>, ServerError>>()?;
         let prepare = move || {
             for file in &procs {
-                // 0 is whoever writes it.
+                // 0 means the writing process.
                 rustix::io::write(file, b"0")?;
             }
             cpus.map_or(Ok(()), |cpus| sched_setaffinity(None, &cpus)).map_err(io::Error::from)
         };
-        // SAFETY: between fork and exec the closure makes system calls alone and neither allocates nor locks.
+        // SAFETY: between fork and exec the closure only makes system calls, and neither allocates nor locks.
         #[allow(unsafe_code)]
         unsafe {
             command.pre_exec(prepare);
@@ -62,7 +63,7 @@ impl Confinement {
         Ok(())
     }
 
-    /// Whether the limits hold for the server of `directory`, which runs: what does not, in words.
+    /// Checks the limits of the running server of `directory`. Returns in words what is not in effect.
     pub(crate) fn not_in_effect(&self, directory: &ServerDirectory, server: &Identity) -> Option<String> {
         let has = |cpus: &Vec<usize>| allowed(Some(server)).as_ref() == Some(&sorted(cpus));
         if let Some(cpus) = self.cpus.as_ref().filter(|cpus| !has(cpus)) {
@@ -82,15 +83,15 @@ impl Confinement {
     }
 }
 
-/// The CPUs that this thread may run on, in order; so those that a server may be confined to.
+/// The CPUs that this thread may run on, in order, and to which a server can therefore be confined.
 pub fn cpus() -> Vec<usize> {
     allowed(None).unwrap_or_default()
 }
 
-/// Finds out whether the memory of a server can be limited here, and changes nothing.
+/// Checks that the memory of a server can be limited here, and changes nothing.
 ///
 /// # Errors
-/// [`HostError::Place`] saying what is missing: the controller, or the right to make control groups.
+/// [`HostError::Place`] saying what is missing: the controller, or the right to create control groups.
 pub fn memory_can_be_limited() -> Result<(), ServerError> {
     MemoryGroup::possible()
 }
@@ -107,7 +108,7 @@ impl Pinned {
     /// Confines the calling thread.
     ///
     /// # Errors
-    /// [`ServerError::Cpus`] if none of them is here.
+    /// [`ServerError::Cpus`] if this machine has none of them.
     pub fn to(cpus: &[usize]) -> Result<Pinned, ServerError> {
         let refused = |errno: rustix::io::Errno| ServerError::Cpus { cpus: cpus.to_vec(), found: errno.to_string() };
         let before = sched_getaffinity(None).map_err(refused)?;
@@ -118,7 +119,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // It was allowed before; if it is not any more, the kernel has chosen for us.
+        // These CPUs were allowed before; if they no longer are, the kernel has chosen for us.
         let _ = sched_setaffinity(None, &self.before);
     }
 }
@@ -127,7 +128,7 @@ fn set_of(cpus: &[usize]) -> Result<CpuSet, ServerError> {
     let mut set = CpuSet::new();
     for cpu in cpus {
         if *cpu >= CpuSet::MAX_CPU {
-            let found = format!("the highest number that can be named is {}", CpuSet::MAX_CPU - 1);
+            let found = format!("the highest possible number is {}", CpuSet::MAX_CPU - 1);
             return Err(ServerError::Cpus { cpus: cpus.to_vec(), found });
         }
         set.set(*cpu);
@@ -135,7 +136,7 @@ fn set_of(cpus: &[usize]) -> Result<CpuSet, ServerError> {
     Ok(set)
 }
 
-/// CPUs of a process' first thread, or of this thread.
+/// CPUs of a process's first thread, or of this thread.
 fn allowed(process: Option<&Identity>) -> Option<Vec<usize>> {
     let pid = match process {
         Some(process) => Some(Pid::from_raw(i32::try_from(process.pid).ok()?)?),

@@ -1,4 +1,4 @@
-//! One private server's directory: what lies in it, whether it is ours, its lock, its record.
+//! One private server's directory: what is in it, whether it is ours, its lock, its record.
 //!
 //! ```text
 //! <home>/servers/<name>/
@@ -6,12 +6,12 @@
 //!   server.json   the record, and the marker that the directory is Plimsoll's
 //!   data/         the data directory, with plimsoll-data.json naming the build that made it
 //!   data.new/     one that is being copied; renamed to data/ when complete
-//!   rig           marks the directory of a lab, which goes with the lab
+//!   directory           marks the directory of a lab, which goes with the lab
 //!   my.cnf  error.log  error.log.1  server.pid  tmp/
 //! ```
 
 use crate::ServerError;
-use crate::error::During;
+use crate::error::DuringServer;
 use crate::last_words::first_complaint;
 use crate::memory_group::MemoryGroup;
 use crate::process::{self, Ending, find_by_config, runs_with};
@@ -31,27 +31,27 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// A log that is longer has told long before what went wrong.
+/// In a longer log, what went wrong was written long before the end.
 const READ_AT_MOST: u64 = 64 << 20;
 const RECORD: &str = "server.json";
 const LOCK: &str = "lock";
 const RIG: &str = "rig";
 const DATA_MARKER: &str = "plimsoll-data.json";
 
-/// A reader of the directory holds the lock for an instant; so ask again before saying "in use".
+/// A reader of the directory holds the lock for an instant, so try again before saying "in use".
 const LOCK_TRIES: u32 = 5;
 const LOCK_PAUSE: Duration = Duration::from_millis(40);
 
-/// What `server.json` holds. Its first key is the marker.
+/// The content of `server.json`. Its first key is the marker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Version of this format: 1.
     pub plimsoll_server: u32,
-    /// The server that was started last, unless it was stopped in order.
+    /// The last server that was started, unless it was stopped properly.
     pub process: Option<ProcessRecord>,
 }
 
-/// A started server as written down.
+/// A started server, as recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessRecord {
     #[serde(flatten)]
@@ -60,7 +60,7 @@ pub struct ProcessRecord {
     pub socket: PathBuf,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// Made by `server start`, and ready: it may run without a Plimsoll.
+    /// Started by `server start`, and ready: it may run without a Plimsoll.
     pub kept: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct ServerDirectory {
     path: PathBuf,
 }
 
-/// What stands at a path where a server's directory should be.
+/// What is at a path where a server's directory should be.
 enum Presence {
     Missing,
     /// Ours: it has a record.
@@ -109,7 +109,7 @@ impl ServerDirectory {
         Ok(directory)
     }
 
-    /// Whether nothing was ever written down here: a Plimsoll begins just now, or was killed when it had.
+    /// Whether nothing was ever recorded here: a Plimsoll is just starting, or was killed at that moment.
     pub(crate) fn is_fresh(&self) -> Result<bool, ServerError> {
         Ok(matches!(examine(&self.path)?, Presence::Fresh))
     }
@@ -163,8 +163,8 @@ impl ServerDirectory {
         self.path.join(RIG)
     }
 
-    /// What says that the directory is a lab's, in the order in which it is removed: without the record it is one that a
-    /// Plimsoll was killed in before it wrote the first.
+    /// The files that mark the directory as a lab's, in the order of their removal: without the record, it looks like
+    /// one in which a Plimsoll was killed before it wrote the first record.
     pub(crate) fn markers(&self) -> [PathBuf; 3] {
         [RECORD, LOCK, RIG].map(|name| self.path.join(name))
     }
@@ -172,7 +172,7 @@ impl ServerDirectory {
     /// Takes the server's lock for `holder` (a command, say), until the lock is dropped.
     ///
     /// # Errors
-    /// [`ServerError::Locked`] names who has it.
+    /// [`ServerError::Locked`] names its holder.
     pub fn lock(&self, holder: &str) -> Result<Lock, ServerError> {
         let path = self.path.join(LOCK);
         for _ in 0..LOCK_TRIES {
@@ -222,7 +222,7 @@ impl ServerDirectory {
         match fs::symlink_metadata(&data) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e).during("look at", &data),
-            Ok(facts) if !facts.is_dir() => Err(foreign("it is a symbolic link or no directory".into())),
+            Ok(facts) if !facts.is_dir() => Err(foreign("it is a symbolic link or not a directory".into())),
             Ok(_) => {
                 let text = fs::read_to_string(data.join(DATA_MARKER))
                     .map_err(|e| foreign(format!("its marker `{DATA_MARKER}` cannot be read: {e}")))?;
@@ -251,18 +251,18 @@ impl ServerDirectory {
         record.process.as_ref().filter(|process| process.kept && runs_with(&process.identity, &self.my_cnf()))
     }
 
-    /// Ends what runs here and removes what it left. Only with the lock held. Nothing is signalled unless
-    /// the data directory carries our marker.
+    /// Ends what runs here and removes what it left. Only with the lock held. Nothing is signalled unless the data
+    /// directory has our marker.
     pub(crate) fn bring_down(&self, patience: Duration) -> Result<(Ending, Vec<PathBuf>), ServerError> {
         let record = self.record()?;
         let running = self.running(&record);
-        // Data that a lab has restored half have no marker yet; while nothing runs, nobody has to be proved ours.
+        // Data that a lab has half restored have no marker yet; if nothing runs, nothing has to be proved ours.
         let data = if running.is_none() && self.is_rig() { None } else { self.data_build()? };
         let ending = match (running, data) {
             (None, _) => Ending::WasDown,
             (Some(identity), Some(_)) => process::end(&self.name, &identity, &self.my_cnf(), patience)?,
             (Some(identity), None) => {
-                let found = format!("pid {} runs on it, but it has no data directory of ours", identity.pid);
+                let found = format!("pid {} runs on it, but its data directory is not Plimsoll's", identity.pid);
                 return Err(ServerError::Foreign { path: self.path.clone(), found });
             }
         };
@@ -273,15 +273,15 @@ impl ServerDirectory {
         Ok((ending, gone))
     }
 
-    /// Writes down that the server is down and removes what it left.
+    /// Records that the server is down and removes what it left.
     pub(crate) fn settle(&self, socket: &Path) -> Result<Vec<PathBuf>, ServerError> {
         let gone = self.sweep(Some(socket))?;
         self.write_record(&Record { plimsoll_server: 1, process: None })?;
         Ok(gone)
     }
 
-    /// Removes what a server that is down has left: socket, pid file, half-made data, the limit of its memory.
-    /// Only with the lock held, and only when nothing runs. Returns what was there.
+    /// Removes what a stopped server has left: socket, pid file, incomplete data, the limit of its memory. Only with
+    /// the lock held, and only if nothing runs. Returns what was there.
     pub(crate) fn sweep(&self, socket: Option<&Path>) -> Result<Vec<PathBuf>, ServerError> {
         let mut gone = Vec::new();
         let mut files = vec![self.pid_file()];
@@ -338,7 +338,7 @@ pub(crate) fn last_lines(text: &str, lines: usize) -> String {
     all[all.len().saturating_sub(lines)..].join("\n")
 }
 
-/// A path that was read from a record is only removed when a socket is there.
+/// A path that was read from a record is only removed if it is a socket.
 fn is_socket(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|facts| facts.file_type().is_socket())
 }
@@ -353,7 +353,7 @@ fn examine(path: &Path) -> Result<Presence, ServerError> {
         return foreign("it is a symbolic link".into());
     }
     if !facts.is_dir() {
-        return foreign("it is no directory".into());
+        return foreign("it is not a directory".into());
     }
     owner::itself(path)?;
     if read_record(path)?.is_some() {
@@ -362,7 +362,7 @@ fn examine(path: &Path) -> Result<Presence, ServerError> {
     for entry in fs::read_dir(path).during("read", path)? {
         let name = entry.during("read", path)?.file_name();
         if name != LOCK && name != RIG && !is_begun(&name, RECORD) {
-            return foreign(format!("it holds `{}` but no `{RECORD}`", escaped(&name.to_string_lossy())));
+            return foreign(format!("it contains `{}` but no `{RECORD}`", escaped(&name.to_string_lossy())));
         }
     }
     Ok(Presence::Fresh)
@@ -377,26 +377,28 @@ fn read_record(directory: &Path) -> Result<Option<Record>, ServerError> {
             Ok(record) if record.plimsoll_server == 1 => Ok(Some(record)),
             Ok(record) => Err(ServerError::Foreign {
                 path,
-                found: format!("its format is {} and this plimsoll knows 1", record.plimsoll_server),
+                found: format!("its format is {}, and this Plimsoll knows 1", record.plimsoll_server),
             }),
-            Err(e) => Err(ServerError::Foreign { path, found: format!("it is no record of a private server: {e}") }),
+            Err(e) => {
+                Err(ServerError::Foreign { path, found: format!("it is not the record of a private server: {e}") })
+            }
         },
     }
 }
 
-/// Replaces the file in one step, so that a reader and a crash see the old or the new one.
+/// Replaces the file in one step, so that a reader or a crash sees the old or the new one.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ServerError> {
     let mut text = serde_json::to_vec_pretty(value).map_err(io::Error::from).during("describe", path)?;
     text.push(b'\n');
     Ok(replace(path, &text)?)
 }
 
-/// Removes a directory of ours and everything below it; whether there was one. As [`remove::tree`].
+/// Removes a directory of ours and everything below it, like [`remove::tree`]. Returns whether there was one.
 pub(crate) fn remove_tree(path: &Path) -> Result<bool, ServerError> {
     Ok(remove::tree(path)?)
 }
 
-/// At most the last 256 KiB of a log, whatever bytes it holds.
+/// At most the last 256 KiB of a log, whatever bytes it contains.
 fn end_of(path: &Path) -> String {
     const MOST: u64 = 256 << 10;
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! What can go wrong with a private server. Each message names the object, what was found, the remedy.
+//! What can go wrong with a private server. Each message names the object, what was found, and the remedy.
 
 use plimsoll_host::HostError;
 use plimsoll_model::Flavour;
@@ -9,11 +9,12 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     #[error(
-        "no {wanted} server found; looked for {names} in {places}; install the package `{package}` or give the binary with `--server PATH`"
+        "no {wanted} server found: looked for {names} in {places}; install the package `{package}`, or name the binary \
+         with `--server PATH`"
     )]
     NoBuild { wanted: &'static str, names: &'static str, places: String, package: &'static str },
 
-    #[error("`{}` is no MySQL-family server: {found}; give the server binary or a directory that contains one", path.display())]
+    #[error("`{}` is not a MySQL-family server: {found}; name the server binary or a directory that contains one", path.display())]
     NotAServer { path: PathBuf, found: String },
 
     #[error(
@@ -21,17 +22,19 @@ pub enum ServerError {
     )]
     Name { name: String },
 
-    #[error("private server `{name}` is in use by {holder}; wait for it to end or use another server")]
+    #[error("private server `{name}` is in use by {holder}; wait until that ends, or use another server")]
     Locked { name: String, holder: String },
 
     #[error("there is no private server `{name}`; `plimsoll server list` shows those that exist")]
     Unknown { name: String },
 
-    #[error("`{}` is not plimsoll's: {found}; it was left untouched, move it away or choose another home with PLIMSOLL_HOME", path.display())]
+    #[error("`{}` is not Plimsoll's: {found}; it was not touched; move it away, or choose another home with \
+             PLIMSOLL_HOME", path.display())]
     Foreign { path: PathBuf, found: String },
 
     #[error(
-        "the data of private server `{name}` were made by {data}, but the server chosen is {build}; choose the first with `--server PATH`, or remove `{}` to begin with an empty server",
+        "the data of private server `{name}` were made by {data}, but the chosen server is {build}; choose the former \
+         with `--server PATH`, or remove `{}` to begin with an empty server",
         path.display()
     )]
     OtherBuild { name: String, path: PathBuf, data: String, build: String },
@@ -39,27 +42,28 @@ pub enum ServerError {
     #[error("{build} could not initialise a data directory: {reason}")]
     InitialiseFailed { build: String, reason: String },
 
-    #[error("private server `{name}` did not start ({found}): {reason}; its whole log is `{}`", log.display())]
+    #[error("private server `{name}` did not start ({found}): {reason}; the whole log is `{}`", log.display())]
     StartFailed { name: String, found: String, reason: String, log: PathBuf },
 
-    #[error("private server `{name}` was not ready after {waited:?}: {reason}; its whole log is `{}`", log.display())]
+    #[error("private server `{name}` was not ready after {waited:?}: {reason}; the whole log is `{}`", log.display())]
     StartTimeout { name: String, waited: Duration, reason: String, log: PathBuf },
 
     #[error("private server `{name}` runs as pid {pid} but does not answer on `{}`; stop it with `plimsoll server stop {name}`", socket.display())]
     Unreachable { name: String, pid: u32, socket: PathBuf },
 
     #[error(
-        "pid {pid} of private server `{name}` did not end within {waited:?} of being killed; it may hang in a device, look at its state in /proc/{pid}/status"
+        "pid {pid} of private server `{name}` did not end within {waited:?} after it was killed; it may hang in a \
+         device: see its state in /proc/{pid}/status"
     )]
     WillNotEnd { name: String, pid: u32, waited: Duration },
 
-    #[error("pid {pid} of private server `{name}` could not be stopped for a moment: {found}; it runs on as before")]
+    #[error("pid {pid} of private server `{name}` could not be paused: {found}; it keeps running")]
     NotStopped { name: String, pid: u32, found: String },
 
     #[error("server setting `{name}` = `{value}` is refused: {found}")]
     Setting { name: String, value: String, found: String },
 
-    #[error("nothing can be confined to the CPUs {cpus:?}: {found}; name CPUs of this machine")]
+    #[error("it is impossible to confine anything to the CPUs {cpus:?}: {found}; name CPUs of this machine")]
     Cpus { cpus: Vec<usize>, found: String },
 
     #[error("unknown server `{given}`; use auto, mariadb, mysql or the path of a server binary")]
@@ -68,13 +72,13 @@ pub enum ServerError {
     #[error("interrupted before `{name}` was ready")]
     Interrupted { name: String },
 
-    #[error("the plan `{name}` is under way in {holder}; wait for it to end, or give this one another `name`")]
+    #[error("the plan `{name}` is being executed by {holder}; wait until that ends, or give this plan another `name`")]
     PlanLocked { name: String, holder: String },
 
-    #[error("dataset `{id}` is in use by {holder}; wait for it to end")]
+    #[error("dataset `{id}` is in use by {holder}; wait until that ends")]
     DatasetLocked { id: String, holder: String },
 
-    #[error("there is a dataset `{id}` already; remove it with `plimsoll datasets rm {id}` or choose another name")]
+    #[error("there is already a dataset `{id}`; remove it with `plimsoll datasets rm {id}`, or choose another name")]
     DatasetExists { id: String },
 
     #[error("there is no dataset `{id}` in `{}`; `plimsoll datasets list` shows those that exist", home.display())]
@@ -104,17 +108,17 @@ impl From<HostError> for ServerError {
 }
 
 /// Names the action and the path of a failed system call: `fs::read(p).during("read", p)?`.
-pub(crate) trait During<T> {
+pub(crate) trait DuringServer<T> {
     fn during(self, action: &'static str, path: &Path) -> Result<T, ServerError>;
 }
 
-impl<T, E: Into<io::Error>> During<T> for Result<T, E> {
+impl<T, E: Into<io::Error>> DuringServer<T> for Result<T, E> {
     fn during(self, action: &'static str, path: &Path) -> Result<T, ServerError> {
         self.map_err(|error| ServerError::Host(HostError::Io { action, path: path.to_owned(), source: error.into() }))
     }
 }
 
-/// The package that brings a server of this flavour on Debian and Ubuntu.
+/// The package with a server of this flavour on Debian and Ubuntu.
 pub(crate) fn package_of(flavour: Option<Flavour>) -> &'static str {
     match flavour {
         Some(Flavour::MySql) => "mysql-server-core",

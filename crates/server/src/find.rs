@@ -1,7 +1,7 @@
-//! Which server to use: looks for a binary and asks it for its flavour and version.
+//! Finds the server to use: looks for a binary and asks it for its flavour and version.
 
 use crate::ServerError;
-use crate::ask::{Answer, Bounds, ask};
+use crate::ask::{Bounds, ProgramOutput, ask};
 use crate::error::package_of;
 use plimsoll_model::{Build, Flavour};
 use std::fmt;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Where servers lie that are in no PATH of an ordinary user, in the order in which they are tried.
+/// Directories of servers that are not in an ordinary user's PATH, in the order in which they are tried.
 const PLACES: [&str; 9] = [
     "/usr/sbin",
     "/usr/bin",
@@ -23,10 +23,10 @@ const PLACES: [&str; 9] = [
     "/opt/mysql/bin",
 ];
 
-/// Where a server lies below a directory that somebody unpacked.
+/// Where a server is below an unpacked directory.
 const BELOW: [&str; 6] = ["", "bin", "sbin", "usr/sbin", "usr/bin", "libexec"];
 
-/// What takes longer for `--version`, or prints more, is something else.
+/// A program that takes longer for `--version`, or prints more, is not a server.
 const OF_VERSION: Bounds = Bounds { time: Duration::from_secs(30), bytes: 64 << 10 };
 
 /// Asks `binary` for its version. The program must end within 30 s, and print at most 64 KiB.
@@ -42,10 +42,10 @@ pub fn inspect(binary: &Path) -> Result<Build, ServerError> {
     Ok(Build { flavour, version: version.to_owned(), binary })
 }
 
-/// What the user asked for: `auto`, `mariadb`, `mysql`, or a path.
+/// What the user requested: `auto`, `mariadb`, `mysql`, or a path.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Selector {
-    /// MariaDB where there is one, else MySQL.
+    /// MariaDB if there is one, else MySQL.
     #[default]
     Auto,
     Flavour(Flavour),
@@ -80,8 +80,8 @@ impl fmt::Display for Selector {
 /// Finds the server that `selector` names, in PATH and the usual places.
 ///
 /// # Errors
-/// [`ServerError::NoBuild`] says what was looked for and where; [`ServerError::NotAServer`] when a given
-/// path holds no server.
+/// [`ServerError::NoBuild`] says what was looked for and where; [`ServerError::NotAServer`] if a given path has no
+/// server.
 pub fn find(selector: &Selector) -> Result<Build, ServerError> {
     match selector {
         Selector::Path(path) => find_at(path),
@@ -124,7 +124,7 @@ fn names_of(flavour: Flavour) -> &'static [&'static str] {
 }
 
 fn find_flavour(flavour: Flavour, places: &[PathBuf]) -> Option<Build> {
-    // By name first: where both flavours are installed, `mysqld` may be a link to `mariadbd`.
+    // By name first: if both flavours are installed, `mysqld` may be a link to `mariadbd`.
     names_of(flavour)
         .iter()
         .flat_map(|name| places.iter().map(move |place| place.join(name)))
@@ -141,21 +141,21 @@ fn find_at(path: &Path) -> Result<Build, ServerError> {
     }
     let candidates = BELOW.iter().flat_map(|below| ["mariadbd", "mysqld"].map(|name| path.join(below).join(name)));
     let binary = candidates.into_iter().find(|binary| binary.is_file());
-    inspect(&binary.ok_or_else(|| refuse("neither it nor its bin, sbin, usr/sbin hold `mariadbd` or `mysqld`"))?)
+    inspect(&binary.ok_or_else(|| refuse("neither it nor its bin, sbin or usr/sbin contains `mariadbd` or `mysqld`"))?)
 }
 
 /// The output of `--version`, or why there is none.
 fn version_text(binary: &Path) -> Result<String, String> {
     let arguments = ["--no-defaults", "--version"].map(str::to_owned);
     match ask(binary, &arguments, OF_VERSION) {
-        Ok(Answer { text, status }) if status.success() => Ok(text),
-        Ok(Answer { status, .. }) => Err(format!("`--version` ended with {status}")),
+        Ok(ProgramOutput { text, status }) if status.success() => Ok(text),
+        Ok(ProgramOutput { status, .. }) => Err(format!("`--version` ended with {status}")),
         Err(problem) => Err(format!("asked for `--version`, {problem}")),
     }
 }
 
-/// `mysqld  Ver 9.7.4-2 for Linux on x86_64` → MySQL, `9.7.4-2`. What stands before `Ver` is a path and
-/// may contain any name.
+/// `mysqld  Ver 9.7.4-2 for Linux on x86_64` → MySQL, `9.7.4-2`. What precedes `Ver` is a path and may contain any
+/// name.
 fn version_in(text: &str) -> Option<(Flavour, &str)> {
     let (_, told) = text.split_once(" Ver ")?;
     let version = told.split_whitespace().next().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
@@ -209,6 +209,6 @@ mod tests {
     #[test]
     fn a_program_that_is_no_server_is_refused() {
         let message = inspect(Path::new("/bin/true")).unwrap_err().to_string();
-        assert!(message.contains("/bin/true") && message.contains("no MySQL-family server"), "{message}");
+        assert!(message.contains("/bin/true") && message.contains("not a MySQL-family server"), "{message}");
     }
 }

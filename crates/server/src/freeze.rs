@@ -1,27 +1,27 @@
-//! A private server that stands still for a moment, so that its files can be copied as a crash would have left them.
+//! Pauses a private server for a moment, so that its files can be copied as a crash would have left them.
 //!
-//! SIGSTOP stops every thread of a process where it next leaves the kernel (signal(7)), so once all of them are
-//! stopped, each write, truncation and flush that the server has waited for is done, and it issues no further one. What
-//! may still be under way are asynchronous writes (libaio, io_uring) that it has not seen the end of. Any of them may
-//! be in the copy or not, as any of them may be on the disk or not after `kill -9`, and the order between them does not
-//! matter for the same reason that it does not after a crash: a page is written only after its redo and its doublewrite
-//! copy have been flushed, and the checkpoint moves only after the page's write was seen to end. So a copy of the files
-//! of a stopped server, made in whatever order, is a state that crash recovery is made for. A copy of a running one is
-//! not: the log could be copied before a page that is newer than all of it.
+//! SIGSTOP stops every thread of a process when it next leaves the kernel (signal(7)). So once all of them are stopped,
+//! each write, truncation and flush that the server has waited for is done, and it issues no more. Asynchronous writes
+//! (libaio, io_uring) that it has not seen complete may still be under way. Each of them may or may not be in the copy,
+//! as it may or may not be on disk after `kill -9`, and their order does not matter, for the same reason as after a
+//! crash: a page is written only after its redo and its doublewrite copy have been flushed, and the checkpoint moves
+//! only after the page's write was seen to complete. So a copy of the files of a stopped server, made in any order, is
+//! a state that crash recovery is made for. A copy of a running server is not: the log could be copied before a page
+//! that is newer than all of it.
 //!
-//! That holds for each log by itself. With a binary log a transaction is prepared in InnoDB first and counts once the
-//! binary log has it, so recovery needs both; whoever starts on the copy without that log must not copy such a server
-//! this way.
+//! This is true of each log by itself. With a binary log, a transaction is first prepared in InnoDB and counts once the
+//! binary log has it, so recovery needs both logs. If the copy is to be started without the binary log, such a server
+//! must not be copied this way.
 //!
-//! Reading and cloning go through the page cache, so nothing has to be flushed for the copy to be right. It is worth
-//! flushing before the stop all the same, since cloning flushes what is dirty, and the server stands still meanwhile.
+//! Reading and cloning go through the page cache, so nothing has to be flushed for the copy to be correct. Flushing
+//! before the pause is still worthwhile, because cloning flushes dirty pages while the server is paused.
 //!
-//! A stopped server goes on whatever happens to us: a child waits for our end, and `clean` looks for servers that both
-//! have left.
+//! A stopped server continues whatever happens to us: a child process waits for our end, and `clean` looks for servers
+//! that both have left behind.
 
 use crate::ServerError;
 use crate::directory::ServerDirectory;
-use crate::error::During;
+use crate::error::DuringServer;
 use crate::process;
 use plimsoll_host::lock::Lock;
 use plimsoll_host::process::Identity;
@@ -35,13 +35,13 @@ use std::process::Command;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// In a server's directory: locked by the Plimsoll that has stopped the server.
+/// A file in the server's directory, locked by the Plimsoll that has stopped the server.
 const NOTE: &str = "stopped";
-/// A thread stops when the system call that it is in has ended; a flush may take a while.
+/// A thread stops when its current system call ends; a flush may take a while.
 const STOPS_WITHIN: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(1);
 
-/// A server that stands still, until this is dropped.
+/// A server that is paused until this is dropped.
 #[derive(Debug)]
 pub struct Frozen {
     name: String,
@@ -54,12 +54,12 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    /// Stops the server `identity` of `directory`, whoever holds the directory's lock, for `holder`. It returns when
-    /// all its threads are stopped.
+    /// Stops the server `identity` of `directory` for `holder`, whoever holds the directory's lock. Returns when all
+    /// its threads are stopped.
     ///
     /// # Errors
     /// [`ServerError::Locked`] if another Plimsoll has stopped it, [`ServerError::NotStopped`] if it is gone or a
-    /// thread does not stop within 30 s, [`HostError::Io`]. The server runs on after each of them.
+    /// thread does not stop within 30 s, [`HostError::Io`]. After each of them the server keeps running.
     pub fn stop(directory: &ServerDirectory, identity: &Identity, holder: &str) -> Result<Frozen, ServerError> {
         let not_stopped = |found| not_stopped(directory.name(), identity.pid, found);
         let locked = || ServerError::Locked { name: directory.name().to_owned(), holder: "another copy of it".into() };
@@ -67,7 +67,7 @@ impl Frozen {
         let my_cnf = directory.my_cnf();
         let handle = process::handle(identity, &my_cnf)?.ok_or_else(|| not_stopped("it is gone"))?;
         let watchdog = Watchdog::over(&handle).during("watch over the server of", &my_cnf)?;
-        // From here on dropping it makes the server go on.
+        // From here on, dropping it lets the server continue.
         let frozen = Frozen {
             name: directory.name().to_owned(),
             pid: identity.pid,
@@ -83,21 +83,21 @@ impl Frozen {
                 return Err(not_stopped("it is gone"));
             }
             if frozen.since.elapsed() > STOPS_WITHIN {
-                return Err(not_stopped("a thread of it hangs in a system call"));
+                return Err(not_stopped("one of its threads hangs in a system call"));
             }
             thread::sleep(POLL);
         }
         Ok(frozen)
     }
 
-    /// Lets the server go on; for how long it stood still.
+    /// Lets the server continue. Returns for how long it was paused.
     ///
     /// # Errors
-    /// [`ServerError::NotStopped`] if somebody has let it go on before, so that it may have written meanwhile;
+    /// [`ServerError::NotStopped`] if somebody else let it continue, so that it may have written meanwhile;
     /// [`HostError::Io`] if it cannot be signalled.
     pub fn resume(self) -> Result<Duration, ServerError> {
         if !is_stopped(self.pid) {
-            return Err(not_stopped(&self.name, self.pid, "somebody has ended it or let it go on meanwhile"));
+            return Err(not_stopped(&self.name, self.pid, "somebody ended it or let it continue meanwhile"));
         }
         process::send(&self.handle, &self.my_cnf, Signal::CONT)?;
         Ok(self.since.elapsed())
@@ -106,7 +106,7 @@ impl Frozen {
 
 impl Drop for Frozen {
     fn drop(&mut self) {
-        // The watchdog, which goes next, does it once more.
+        // The watchdog, which is dropped next, does it again.
         let _ = process::send(&self.handle, &self.my_cnf, Signal::CONT);
     }
 }
@@ -115,8 +115,8 @@ fn not_stopped(name: &str, pid: u32, found: &str) -> ServerError {
     ServerError::NotStopped { name: name.to_owned(), pid, found: found.to_owned() }
 }
 
-/// Lets the server of `directory` go on if a Plimsoll that had stopped it was killed together with its watchdog. One
-/// that is being copied now is left alone. Returns the server that had been left.
+/// Lets the server of `directory` continue if the Plimsoll that stopped it was killed together with its watchdog. A
+/// server that is being copied now is left alone. Returns the server that had been left behind.
 ///
 /// # Errors
 /// [`HostError::Io`], [`ServerError::Foreign`].
@@ -137,8 +137,8 @@ pub fn thaw(directory: &ServerDirectory) -> Result<Option<Identity>, ServerError
     }
 }
 
-/// Whether every thread of the process is stopped. Workers that the kernel keeps for io_uring do not count: what they
-/// do was asked for before.
+/// Whether every thread of the process is stopped. The kernel's workers for io_uring do not count: what they do was
+/// requested before.
 fn is_stopped(pid: u32) -> bool {
     let tasks = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok()?.tasks().ok());
     let states = tasks.into_iter().flatten().flatten().filter_map(|task| task.stat().ok());
@@ -147,16 +147,16 @@ fn is_stopped(pid: u32) -> bool {
     counted.peek().is_some() && counted.all(|stat| stat.state == 'T')
 }
 
-/// A child that lets a server go on when we end, however we end.
+/// A child process that lets a server continue when we end, however we end.
 #[derive(Debug)]
 struct Watchdog {
-    /// Its other end tells the child that we are gone, since it is closed then.
+    /// When we are gone it is closed, which the child sees at the other end.
     life: Option<io::PipeWriter>,
     keeper: Option<JoinHandle<()>>,
 }
 
 impl Watchdog {
-    /// Returns when the child is there.
+    /// Returns when the child is running.
     fn over(server: &OwnedFd) -> io::Result<Watchdog> {
         let (end, life) = io::pipe()?;
         let (mut ready, readiness) = io::pipe()?;
@@ -184,7 +184,7 @@ impl Watchdog {
         unsafe {
             command.pre_exec(watch);
         }
-        // Starting a child returns when it executes something, or ends.
+        // Starting a child returns only when it executes something or ends.
         let keep = move || drop(command.spawn());
         let keeper = thread::Builder::new().name("watchdog".into()).spawn(keep)?;
         let watchdog = Watchdog { life: Some(life), keeper: Some(keeper) };

@@ -1,5 +1,5 @@
-//! What a server says that lives no longer than Plimsoll: it writes to memory, and this passes it on to its error log. So
-//! its last words are known even where the log lies on a storage that died under both of them.
+//! The output of a server that lives no longer than Plimsoll. The server writes to memory, and this copies it to the
+//! error log. So its last words are known even if the log is on storage that died under both of them.
 
 use crate::last_words::Complaints;
 use rustix::fs::{FallocateFlags, MemfdFlags, OFlags, fallocate, fcntl_setfl, memfd_create};
@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// How often the error log is brought up to date for whoever reads it meanwhile.
+/// How often the error log is brought up to date for its readers.
 const EVERY: Duration = Duration::from_millis(200);
-/// As much of the end is kept in memory, in bytes.
+/// How much of the end is kept in memory, bytes.
 const KEPT: u64 = 256 << 10;
 
-/// Ears for one server; they close when dropped.
+/// Listens to one server until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Heard {
     ears: Arc<Ears>,
@@ -31,10 +31,10 @@ struct Ears {
 }
 
 impl Heard {
-    /// Passes on to `log` what is written to the file that is returned.
+    /// Copies to `log` what is written to the returned file.
     ///
     /// # Errors
-    /// Where there is no memory, or no thread.
+    /// If there is no memory or no thread.
     pub fn listen(log: File) -> io::Result<(Heard, File)> {
         let said = File::from(memfd_create("error.log", MemfdFlags::CLOEXEC)?);
         fcntl_setfl(&said, OFlags::APPEND | OFlags::RDWR)?;
@@ -56,14 +56,14 @@ impl Heard {
         self.ears.pass_on();
     }
 
-    /// What was complained of first, by now.
+    /// The first complaint so far.
     pub fn first_complaint(&self) -> Option<String> {
         self.ears.listen();
         let complaints = self.ears.complaints.lock().ok()?;
         complaints.1.first().map(str::to_owned)
     }
 
-    /// The end of what was said by now.
+    /// The end of the output so far.
     pub fn end(&self) -> Vec<u8> {
         let length = self.ears.said.metadata().map_or(0, |facts| facts.len());
         let mut end = vec![0; length.min(KEPT) as usize];
@@ -88,14 +88,14 @@ impl Ears {
 
     fn pass_on(&self) {
         self.listen();
-        // A log on a storage that hangs keeps nobody from listening.
+        // A log on storage that hangs does not stop the listening.
         let Ok(mut log) = self.log.lock() else { return };
         let (passed, log) = &mut *log;
-        // A log that cannot be written is nobody's loss but its reader's.
+        // If the log cannot be written, only its readers lose.
         self.each_piece(passed, |piece| drop(log.write_all(piece)));
         let spent = passed.saturating_sub(KEPT) & !(KEPT - 1);
         if spent > 0 {
-            // It stays in memory where that cannot be given back.
+            // If the memory cannot be released, the text stays in it.
             let _ = fallocate(&self.said, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, spent);
         }
     }

@@ -1,11 +1,11 @@
-//! One private server in use: opened (initialised and started if need be), watched, stopped.
+//! One private server in use: opened (initialised and started if necessary), watched, stopped.
 
 use crate::bootstrap::Installation;
 use crate::confine::Confinement;
 use crate::directory::{ProcessRecord, Record, ServerDirectory, last_lines, remove_tree};
-use crate::error::During;
+use crate::error::DuringServer;
 use crate::heard::Heard;
-use crate::opening::{Opening, Watch};
+use crate::opening::{Opening, OpeningWatch};
 use crate::process::{self, Ending};
 use crate::{ServerError, Settings, template};
 use plimsoll_host::lock::Lock;
@@ -34,7 +34,7 @@ const GREETING_WITHIN: Duration = Duration::from_secs(2);
 
 /// A private server that is up and whose lock is ours.
 ///
-/// Dropping it stops the server, if it was started here and not to be kept, and waits until it is down.
+/// Dropping it stops the server, if it was started here and is not to be kept, and waits until it is down.
 #[derive(Debug)]
 pub struct PrivateServer {
     directory: ServerDirectory,
@@ -42,7 +42,7 @@ pub struct PrivateServer {
     socket: PathBuf,
     identity: Identity,
     child: Option<Child>,
-    /// Of a server that lives no longer than this process.
+    /// For a server that lives no longer than this process.
     heard: Option<Heard>,
     kept: bool,
     settings_applied: bool,
@@ -72,20 +72,21 @@ impl PrivateServer {
         directory.write_record(&record)?;
         match directory.kept(&record) {
             Some(process) => PrivateServer::attach(directory, process.clone(), settings, lock),
-            None => PrivateServer::open_locked(home, (directory, lock), build, settings, opening),
+            None => PrivateServer::open_locked(home, directory, lock, build, settings, opening),
         }
     }
 
-    /// Opens the server of a directory whose lock is held, and which no server is to be attached to.
+    /// Opens the server of a directory whose lock is held, without attaching to a running one.
     pub(crate) fn open_locked(
         home: &Home,
-        (directory, lock): (ServerDirectory, Arc<Lock>),
+        directory: ServerDirectory,
+        lock: Arc<Lock>,
         build: &Build,
         settings: &Settings,
         mut opening: Opening,
     ) -> Result<PrivateServer, ServerError> {
-        let mut watch = Watch { name: directory.name().to_owned(), progress: &mut opening.progress };
-        // What may run lost its Plimsoll: nobody vouches for how it was set up.
+        let mut watch = OpeningWatch { name: directory.name().to_owned(), progress: &mut opening.progress };
+        // A server that still runs lost its Plimsoll: nobody vouches for its configuration.
         directory.bring_down(STOPS_WITHIN)?;
         if directory.data_build()?.is_none() {
             make_data(home, &directory, build, settings, &mut watch)?;
@@ -146,7 +147,7 @@ impl PrivateServer {
         self.directory.name()
     }
 
-    /// The build that runs; when attached, the one that was started.
+    /// The running build; if attached, the one that was started.
     pub fn build(&self) -> &Build {
         &self.build
     }
@@ -168,12 +169,12 @@ impl PrivateServer {
         self.identity.is_alive()
     }
 
-    /// Whether this value started the server, rather than found it running.
+    /// Whether this value started the server instead of finding it running.
     pub fn started_here(&self) -> bool {
         self.child.is_some()
     }
 
-    /// Whether the server runs with the settings that were asked for. Only a server found running may not.
+    /// Whether the server runs with the requested settings. Only a server that was found running may not.
     pub fn settings_applied(&self) -> bool {
         self.settings_applied
     }
@@ -186,7 +187,7 @@ impl PrivateServer {
         }
     }
 
-    /// What the server complained of first since it was ready, as its error log has it; none where it said nothing.
+    /// The server's first complaint since it was ready, from its error log; none if there is none.
     pub fn first_complaint(&self) -> Option<String> {
         match &self.heard {
             Some(heard) => heard.first_complaint().map(|line| clean(&line)),
@@ -194,7 +195,7 @@ impl PrivateServer {
         }
     }
 
-    /// Stops the server, also one that was found running: SIGTERM, then SIGKILL after `patience`.
+    /// Stops the server, even one that was found running: SIGTERM, then SIGKILL after `patience`.
     ///
     /// # Errors
     /// [`ServerError::WillNotEnd`], or [`HostError::Io`] when the record cannot be written.
@@ -232,7 +233,7 @@ impl PrivateServer {
 impl Drop for PrivateServer {
     fn drop(&mut self) {
         if !self.kept {
-            // A server that does not end is found by `clean`; there is nobody here to tell.
+            // `clean` finds a server that does not end; there is nobody here to tell.
             let _ = self.bring_down(STOPS_WITHIN);
         }
     }
@@ -255,7 +256,7 @@ fn make_data(
     directory: &ServerDirectory,
     build: &Build,
     settings: &Settings,
-    watch: &mut Watch,
+    watch: &mut OpeningWatch,
 ) -> Result<(), ServerError> {
     let template = template::obtain(home, build, settings, watch)?;
     watch.tell(OpeningStep::Copying, Duration::ZERO)?;
@@ -264,7 +265,7 @@ fn make_data(
         .and_then(|()| ServerDirectory::mark_data(&half, build))
         .and_then(|()| rename(&half, &directory.data()).during("rename to", &directory.data()));
     if made.is_err() {
-        // The disk may be full: give back what the attempt took.
+        // The disk may be full: free what the attempt took.
         let _ = remove_tree(&half);
     }
     made
@@ -276,7 +277,7 @@ fn my_cnf(directory: &ServerDirectory, build: &Build, socket: &Path, settings: &
         ("datadir", text(&directory.data())),
         ("socket", text(socket)),
         ("pid_file", text(&directory.pid_file())),
-        // Some packages compile in a directory that need not exist.
+        // In some packages, a directory that need not exist is compiled in.
         ("secure_file_priv", text(&directory.tmp())),
     ];
     if settings.get("tmpdir").is_none() {
@@ -309,7 +310,12 @@ struct Start<'s> {
 }
 
 impl Start<'_> {
-    fn run(&self, settings: &Settings, ready_within: Duration, watch: &mut Watch) -> Result<Started, ServerError> {
+    fn run(
+        &self,
+        settings: &Settings,
+        ready_within: Duration,
+        watch: &mut OpeningWatch,
+    ) -> Result<Started, ServerError> {
         let (mut child, heard) = self.launch(settings)?;
         match self.wait(&mut child, heard.as_ref(), ready_within, watch) {
             Ok(identity) => Ok(Started { child, heard, identity }),
@@ -327,7 +333,7 @@ impl Start<'_> {
         let config = directory.my_cnf();
         fs::write(&config, my_cnf(directory, self.build, self.socket, settings)).during("write", &config)?;
         let log = directory.error_log();
-        // The log is that of one start; the one before is kept for whoever asks why.
+        // A log covers one start; the previous one is kept for diagnosis.
         match rename(&log, &directory.path().join("error.log.1")) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e).during("rename", &log),
             _ => {}
@@ -351,7 +357,7 @@ impl Start<'_> {
         child: &mut Child,
         heard: Option<&Heard>,
         ready_within: Duration,
-        watch: &mut Watch,
+        watch: &mut OpeningWatch,
     ) -> Result<Identity, ServerError> {
         let begun = Instant::now();
         let name = || self.directory.name().to_owned();
@@ -367,7 +373,7 @@ impl Start<'_> {
                 heard.into_iter().for_each(Heard::pass_on);
                 return Err(failed(status.to_string(), self.directory.complaint()));
             }
-            // Written before it is ready, as not kept: a Plimsoll killed now leaves what `clean` finds.
+            // Recorded before it is ready, as not kept: if Plimsoll is killed now, `clean` finds it.
             if !written && let Some(identity) = Identity::of(child.id()) {
                 self.write_down(identity, false)?;
                 written = true;
@@ -378,7 +384,7 @@ impl Start<'_> {
                     failed(format!("pid {pid} answers, but pid {} was started", child.id()), reason)
                 })?;
                 if let Some(found) = self.confinement.not_in_effect(self.directory, &identity) {
-                    return Err(failed(found, "a limit that was asked for is not in effect".to_owned()));
+                    return Err(failed(found, "a requested limit is not in effect".to_owned()));
                 }
                 self.write_down(identity.clone(), self.lifetime == Lifetime::UntilStopped)?;
                 watch.tell(OpeningStep::Ready, begun.elapsed())?;
@@ -411,7 +417,7 @@ fn answers(socket: &Path) -> bool {
     greeting_pid(socket).is_some()
 }
 
-/// The pid of the server that greets on `socket` in protocol version 10; none while nobody does.
+/// The pid of the server that greets on `socket` in protocol version 10; none while none does.
 fn greeting_pid(socket: &Path) -> Option<u32> {
     let mut stream = UnixStream::connect(socket).ok()?;
     stream.set_read_timeout(Some(GREETING_WITHIN)).ok()?;

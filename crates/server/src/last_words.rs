@@ -1,17 +1,17 @@
-//! What an error log says of a server's end: the first complaint, not the trace that follows it.
+//! What an error log says about a server's end: the first complaint, not the trace that follows it.
 
 use std::io::Read;
 
-/// What both vendors write once a server is up. What it complained of before has not killed it.
+/// What both vendors write once a server is up. Earlier complaints have not killed it.
 const READY: &str = "ready for connections";
 /// The line with which the trace of a crash begins, which says only that there was one.
 const TRAILER: &str = "got signal";
-/// Marks of lines that a server writes when something is wrong that it cannot mend.
+/// Marks of lines about errors that a server cannot repair.
 const COMPLAINTS: [&str; 3] = ["[ERROR]", "[FATAL]", "Assertion failure"];
-/// As much of a line is looked at, in bytes.
+/// How much of a line is examined, bytes.
 const LINE_BYTES: usize = 8 << 10;
 
-/// Hears a log piece by piece.
+/// Reads a log piece by piece.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints {
     line: Vec<u8>,
@@ -43,14 +43,14 @@ impl Complaints {
         }
     }
 
-    /// The first line that complains since the server was ready, or since it was started where it never was; the head of
-    /// the crash trace where nothing came before that.
+    /// The first complaint since the server was ready, or since its start if it never was; the head of the crash trace
+    /// if nothing came before that.
     pub fn first(&self) -> Option<&str> {
         self.first.as_deref().or(self.trailer.as_deref())
     }
 }
 
-/// Of a whole log.
+/// The same for a whole log.
 pub(crate) fn first_complaint(mut log: impl Read) -> Option<String> {
     let mut complaints = Complaints::default();
     let mut piece = vec![0; 64 << 10];

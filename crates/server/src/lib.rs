@@ -1,14 +1,14 @@
-//! Private MySQL-family servers: find a build, initialise a data directory, configure, start, stop, and clean up after a
-//! run that was killed.
+//! Private MySQL-family servers: find a build, initialise a data directory, configure, start, stop, and clean up after
+//! a killed run.
 //!
-//! Plimsoll may do to a private server what it never does to any other: create, restart, kill. So every
-//! path to a kill or a removal here asks for proof first: the process is named by pid, start time and
-//! boot, its command line names our `my.cnf`, the directory carries our marker and its lock is ours.
-//! This crate never sends SQL and never generates load; what a setting became is read back elsewhere.
+//! Plimsoll may do to a private server what it never does to any other: create, restart, kill. So every path to a kill
+//! or a removal here asks for proof first: the process is named by pid, start time and boot, its command line names our
+//! `my.cnf`, the directory has our marker and its lock is ours. This crate never sends SQL and never generates load;
+//! settings are read back elsewhere.
 //!
-//! Begin with [`instance::PrivateServer::open`], then [`directory`] (what lies on disk), [`process`]
-//! (who may be signalled) and [`registry`] (`server list|stop`, `clean`). [`settings`] is the baseline,
-//! [`template`] the cache of fresh data directories.
+//! Begin with [`instance::PrivateServer::open`], then [`directory`] (what is on disk), [`process`] (who may be
+//! signalled) and [`registry`] (`server list|stop`, `clean`). [`settings`] is the baseline, [`template`] the cache of
+//! fresh data directories.
 
 mod ask;
 pub mod bootstrap;
@@ -26,10 +26,10 @@ pub mod options;
 mod plan_lock;
 pub mod process;
 pub mod registry;
-pub mod rig;
 pub mod settings;
 pub mod snapshot;
 pub mod template;
+pub mod trial_directory;
 
 pub use confine::{Confinement, Pinned};
 pub use error::ServerError;
@@ -38,5 +38,5 @@ pub use instance::PrivateServer;
 pub use opening::Opening;
 pub use plan_lock::PlanLock;
 pub use process::Ending;
-pub use rig::Rig;
-pub use settings::{Setting, Settings, baseline};
+pub use settings::{ServerSetting, Settings, baseline};
+pub use trial_directory::TrialDirectory;

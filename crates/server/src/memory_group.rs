@@ -1,11 +1,11 @@
 //! A limit on the memory of one server: a control group of its own.
 //!
 //! Version 1 (Linux, `Documentation/admin-guide/cgroup-v1/memory.rst`) limits memory, and memory with swap; version 2
-//! (`cgroup-v2.rst`) memory, and swap beside it. The group's name follows from the server's directory, so that whoever
-//! finds that after a kill finds the group too.
+//! (`cgroup-v2.rst`) memory, and swap beside it. The group's name follows from the server's directory, so that `clean`
+//! can find the group after a kill.
 
 use crate::ServerError;
-use crate::error::During;
+use crate::error::DuringServer;
 use plimsoll_host::fingerprint::fingerprint;
 use plimsoll_host::{HostError, mounts};
 use rustix::fs::Access;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// A server that was killed leaves its group a moment after it has ended.
+/// A killed server leaves its group a moment after it has ended.
 const REMOVAL_TRIES: u32 = 50;
 const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
 
@@ -33,10 +33,10 @@ enum Controller {
 }
 
 impl MemoryGroup {
-    /// Makes the group of a server that is down; one that was left is replaced.
+    /// Creates the group of a stopped server, replacing one that was left behind.
     ///
     /// # Errors
-    /// [`HostError::Place`] without the controller or the right, or if the kernel set another limit.
+    /// [`HostError::Place`] without the controller or the right to use it, or if the kernel set another limit.
     pub(crate) fn make(directory: &Path, bytes: u64) -> Result<MemoryGroup, ServerError> {
         let controller = Controller::find()?;
         let path = controller.root().join(name(directory)?);
@@ -59,7 +59,7 @@ impl MemoryGroup {
         Ok(path.is_dir().then_some(MemoryGroup { path }))
     }
 
-    /// Whether groups can be made here.
+    /// Whether groups can be created here.
     pub(crate) fn possible() -> Result<(), ServerError> {
         let controller = Controller::find()?;
         rustix::fs::access(controller.root(), Access::WRITE_OK | Access::EXEC_OK)
@@ -75,14 +75,14 @@ impl MemoryGroup {
         remove(&self.path).map(|()| self.path)
     }
 
-    /// The kernel rounds to pages; anything else it did with the limit is an error.
+    /// The kernel rounds to pages; any other change of the limit is an error.
     fn holds(&self, controller: &Controller, bytes: u64) -> Result<(), ServerError> {
         let file = self.path.join(controller.limit_file());
         let text = fs::read_to_string(&file).during("read", &file)?;
         let page = rustix::param::page_size() as u64;
         match text.trim().parse::<u64>() {
             Ok(limit) if limit.abs_diff(bytes) < page => Ok(()),
-            _ => Err(refused(&file, &format!("{bytes} was asked for and the kernel set {}", text.trim()))),
+            _ => Err(refused(&file, &format!("{bytes} was requested, but the kernel set {}", text.trim()))),
         }
     }
 }
@@ -96,7 +96,7 @@ impl Controller {
                 "cgroup" if mount.super_options.iter().any(|option| option == "memory") => {
                     return Ok(Controller::V1(mount.point));
                 }
-                // What is not handed down to the groups below cannot be limited there.
+                // A controller that is not delegated to the groups below cannot limit them.
                 "cgroup2" if names_memory(list("cgroup.subtree_control")) => {
                     return Ok(Controller::V2(mount.point));
                 }
@@ -122,7 +122,7 @@ impl Controller {
         }
     }
 
-    /// What is written into which file of `group`, in this order. A kernel that does not account for swap has no file for
+    /// What to write into which file of `group`, in this order. A kernel that does not account for swap has no file for
     /// it: then the group may not swap at all.
     fn limits(&self, group: &Path, bytes: u64) -> Vec<(&'static str, String)> {
         let limit = (self.limit_file(), bytes.to_string());
@@ -138,7 +138,7 @@ impl Controller {
     }
 }
 
-/// Directories of two containers may have one path; they do not have one inode on one device.
+/// Directories of two containers may have the same path, but not the same inode on the same device.
 fn name(directory: &Path) -> Result<String, ServerError> {
     let path = directory;
     let facts = fs::metadata(path).during("look at", path)?;
@@ -161,10 +161,10 @@ fn remove(path: &Path) -> Result<(), ServerError> {
 
 fn refused(path: &Path, found: &str) -> ServerError {
     ServerError::Host(HostError::Place {
-        what: "limit of memory",
+        what: "memory limit",
         path: path.to_owned(),
         found: found.to_owned(),
-        remedy: "run as root where control groups can be made, or leave `memory` out",
+        remedy: "run as root where control groups can be created, or leave out `memory`",
     })
 }
 

@@ -1,4 +1,4 @@
-//! How a server is opened, and who is told.
+//! How to open a server, and who is told.
 
 use crate::ServerError;
 use crate::confine::Confinement;
@@ -7,10 +7,10 @@ use plimsoll_model::OpeningStep;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Long, because a big redo log may have to be recovered; a server that fails ends by itself, at once.
+/// Long, because a large redo log may have to be recovered; a server that fails ends at once by itself.
 const READY_WITHIN: Duration = Duration::from_secs(300);
 
-pub(crate) type Progress<'a> = Box<dyn FnMut(OpeningStep, Duration) -> ControlFlow<()> + 'a>;
+pub(crate) type OpeningProgress<'a> = Box<dyn FnMut(OpeningStep, Duration) -> ControlFlow<()> + 'a>;
 
 /// How to open a server: for whom, how long it lives, whom to tell.
 pub struct Opening<'a> {
@@ -18,12 +18,12 @@ pub struct Opening<'a> {
     pub(crate) lifetime: Lifetime,
     pub(crate) ready_within: Duration,
     pub(crate) confinement: Confinement,
-    pub(crate) progress: Progress<'a>,
+    pub(crate) progress: OpeningProgress<'a>,
 }
 
 impl<'a> Opening<'a> {
-    /// For `holder`, which a second Plimsoll is told (the command line, say); the server dies with us, and
-    /// has 5 minutes to become ready.
+    /// For `holder`, which is shown to a second Plimsoll (the command line, say); the server dies with us, and has 5
+    /// minutes to become ready.
     pub fn new(holder: &'a str) -> Opening<'a> {
         let progress = Box::new(|_, _| ControlFlow::Continue(()));
         Opening {
@@ -49,20 +49,20 @@ impl<'a> Opening<'a> {
         Opening { confinement, ..self }
     }
 
-    /// `progress` is told each step and for how long it has been going on, several times per second;
-    /// `Break` gives up with [`ServerError::Interrupted`] and leaves nothing running.
+    /// `progress` is called several times per second with the current step and how long it has taken; `Break` gives up
+    /// with [`ServerError::Interrupted`] and leaves nothing running.
     pub fn watched_by(self, progress: impl FnMut(OpeningStep, Duration) -> ControlFlow<()> + 'a) -> Opening<'a> {
         Opening { progress: Box::new(progress), ..self }
     }
 }
 
 /// Passes progress on and turns the watcher's `Break` into an error.
-pub(crate) struct Watch<'w, 'a> {
+pub(crate) struct OpeningWatch<'w, 'a> {
     pub name: String,
-    pub progress: &'w mut Progress<'a>,
+    pub progress: &'w mut OpeningProgress<'a>,
 }
 
-impl Watch<'_, '_> {
+impl OpeningWatch<'_, '_> {
     pub(crate) fn tell(&mut self, step: OpeningStep, since: Duration) -> Result<(), ServerError> {
         match (self.progress)(step, since) {
             ControlFlow::Continue(()) => Ok(()),

@@ -1,60 +1,60 @@
 //! The options that a build knows, from its own help screen, so that a misspelt one is refused before anything starts.
 //!
-//! Servers take other names too: MariaDB takes unique beginnings of names, and ignores names of old with a line in its
-//! error log. Neither stands in the help screen, and neither is accepted here.
+//! Servers accept other names too: MariaDB accepts unambiguous beginnings of names, and ignores obsolete names with a
+//! line in its error log. Neither are in the help screen, and neither are accepted here.
 
 use crate::ServerError;
-use crate::ask::{Answer, Bounds, ask};
+use crate::ask::{Bounds, ProgramOutput, ask};
 use plimsoll_model::Build;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// What takes longer for its help screen, or prints more, is no server: theirs have 200 KiB.
+/// A program that takes longer for its help screen, or prints more, is not a server: theirs have 200 KiB.
 const OF_HELP: Bounds = Bounds { time: Duration::from_secs(30), bytes: 4 << 20 };
-/// How alike a name must be to be what was meant, as a share of letters that agree (Damerau and Levenshtein).
+/// How similar a name must be to be suggested, as a share of letters that agree (Damerau and Levenshtein).
 const ALIKE: f64 = 0.7;
-/// No option has a longer name, and a comparison takes as long as both names multiplied.
+/// No option has a longer name, and the time of a comparison is the product of both lengths.
 const LONGEST_NAME: usize = 128;
-/// So many names are offered at most.
+/// The most names that are suggested.
 const OFFERED: usize = 3;
-/// What may stand before the name of an option that is a switch.
+/// Prefixes of an option that is a switch.
 const SWITCHES: [&str; 3] = ["skip_", "disable_", "enable_"];
 
-/// The options of a build, named as variables are: lower case, underscores.
+/// The options of a build, named like variables: lower case, underscores.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct BuildOptions {
     names: BTreeSet<String>,
 }
 
-/// Asks `build` for its help screen, which takes it about 0.1 s. `plugins` are values of `plugin_load_add`, whose
-/// options are known too then.
+/// Asks `build` for its help screen, which takes about 0.1 s. `plugins` are values of `plugin_load_add`; their options
+/// are then known too.
 ///
 /// # Errors
-/// [`ServerError::NotAServer`] if it cannot be run, prints no options, or does not come to an end with them.
-pub fn known(build: &Build, plugins: &[&str]) -> Result<Options, ServerError> {
+/// [`ServerError::NotAServer`] if it cannot be run, prints no options, or never stops printing.
+pub fn known(build: &Build, plugins: &[&str]) -> Result<BuildOptions, ServerError> {
     let refuse = |found: String| ServerError::NotAServer { path: build.binary.clone(), found };
     let arguments = ["--no-defaults", "--user=root"].map(str::to_owned).into_iter();
     let arguments = arguments.chain(plugins.iter().map(|plugin| format!("--plugin-load-add={plugin}")));
     let arguments: Vec<String> = arguments.chain(["--verbose", "--help"].map(str::to_owned)).collect();
     let asked = ask(&build.binary, &arguments, OF_HELP);
-    let Answer { text, status } =
+    let ProgramOutput { text, status } =
         asked.map_err(|problem| refuse(format!("asked for `--verbose --help`, {problem}")))?;
-    let options = Options::of_help(&text);
+    let options = BuildOptions::of_help(&text);
     match options.names.is_empty() {
         true => Err(refuse(format!("`--verbose --help` ended with {status} and listed no options"))),
         false => Ok(options),
     }
 }
 
-impl Options {
+impl BuildOptions {
     /// Reads a help screen: first what each option does, then a table of their values.
-    fn of_help(text: &str) -> Options {
+    fn of_help(text: &str) -> BuildOptions {
         let mut described = text.lines();
         let options: Vec<&str> = described.by_ref().take_while(|line| !line.starts_with("----")).collect();
         let described = options.into_iter().filter_map(described_name);
         let table = text.lines().skip_while(|line| !line.starts_with("----")).skip(1);
         let valued = table.take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
-        Options { names: described.chain(valued).map(normal).collect() }
+        BuildOptions { names: described.chain(valued).map(normal).collect() }
     }
 
     /// Whether an option file may have this name, `loose_` or not.
@@ -66,7 +66,7 @@ impl Options {
         self.names.contains(name) || switched()
     }
 
-    /// Names that may have been meant, the likeliest first.
+    /// Names that may have been meant, the most likely first.
     pub fn nearest(&self, name: &str) -> Vec<&str> {
         let name = normal(name);
         if name.len() > LONGEST_NAME {
@@ -79,7 +79,7 @@ impl Options {
         near.into_iter().take(OFFERED).map(|(_, known)| known).collect()
     }
 
-    /// All names, in their order.
+    /// All names, in order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
@@ -123,7 +123,7 @@ To see what values a running MySQL server is using, type
 
     #[test]
     fn names_stand_in_both_parts_of_the_help_screen() {
-        let options = Options::of_help(HELP);
+        let options = BuildOptions::of_help(HELP);
         let names: Vec<&str> = options.iter().collect();
         assert_eq!(names, ["ansi", "innodb_buffer_pool_size", "innodb_doublewrite", "log_bin", "mysqlx"]);
         for name in ["Innodb-Doublewrite", "skip_innodb_doublewrite", "loose_mysqlx", "loose-skip-log-bin"] {
@@ -136,7 +136,7 @@ To see what values a running MySQL server is using, type
 
     #[test]
     fn what_was_meant_is_offered() {
-        let options = Options::of_help(HELP);
+        let options = BuildOptions::of_help(HELP);
         assert_eq!(options.nearest("innodb-bufer-pool_size"), ["innodb_buffer_pool_size"]);
         assert_eq!(options.nearest("zzz"), [""; 0]);
     }

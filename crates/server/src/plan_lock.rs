@@ -1,4 +1,4 @@
-//! One lab at a time for each plan, whose rigs and recordings two would take from each other.
+//! One lab at a time for each plan: two would take each other's directories and recordings.
 
 use crate::ServerError;
 use plimsoll_host::Home;
@@ -7,8 +7,8 @@ use plimsoll_host::lock::Lock;
 use std::fs;
 use std::path::PathBuf;
 
-/// The lock on the plans of one name, `<home>/labs/<name>.lock`; its file goes when it is dropped. One that a kill has
-/// left is in nobody's way.
+/// The lock on the plans of one name, `<home>/labs/<name>.lock`; its file is removed when it is dropped. A file left by
+/// a kill does no harm.
 #[derive(Debug)]
 pub struct PlanLock {
     path: PathBuf,
@@ -19,10 +19,10 @@ impl PlanLock {
     /// Takes the lock on `plan` for `holder` (a command, say).
     ///
     /// # Errors
-    /// [`ServerError::PlanLocked`] names who has it; [`HostError::Place`], [`HostError::Io`].
+    /// [`ServerError::PlanLocked`] names its holder; [`HostError::Place`], [`HostError::Io`].
     pub fn take(home: &Home, plan: &str, holder: &str) -> Result<PlanLock, ServerError> {
         let directory = real_directory("directory of labs", &home.path().join("labs"), "move it away")?;
-        // A name has no underscore of its own, so no two become one.
+        // Names have no underscores of their own, so no two become equal.
         let path = directory.join(format!("{}.lock", plan.replace('/', "_")));
         match Lock::try_take(&path, holder)? {
             Some(lock) => Ok(PlanLock { path, _lock: lock }),
@@ -33,7 +33,7 @@ impl PlanLock {
 
 impl Drop for PlanLock {
     fn drop(&mut self) {
-        // What does not go is taken by the next lab.
+        // If it stays, the next lab takes it.
         let _ = fs::remove_file(&self.path);
     }
 }

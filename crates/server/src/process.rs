@@ -1,6 +1,7 @@
-//! The only place that signals a server: which process is one of ours, and how it is ended.
+//! The only code that signals a server: which process is one of ours, and how it is ended.
 //!
-//! It is signalled through a pidfd that was opened before its identity was checked, so that nobody can slip in between.
+//! It is signalled through a pidfd that was opened before its identity was checked, so that no other process can take
+//! its pid in between.
 
 use crate::ServerError;
 use plimsoll_host::HostError;
@@ -30,9 +31,9 @@ fn named_config(pid: u32, my_cnf: &Path) -> bool {
         && process.cmdline().is_ok_and(|words| words.contains(&wanted))
 }
 
-/// Finds the server that was started with `my_cnf` among all processes: the fallback for a Plimsoll that
-/// died between starting a server and writing down its pid. With less to go by, more is asked: it must also
-/// work in the directory `data`, as servers do and as a client that borrowed the file does not.
+/// Finds the server that was started with `my_cnf` among all processes: the fallback for a Plimsoll that died between
+/// starting a server and recording its pid. With less evidence, more is required: its working directory must be `data`,
+/// as for servers, but not for a client that borrowed the file.
 pub fn find_by_config(my_cnf: &Path, data: &Path) -> Option<Identity> {
     procfs::process::all_processes()
         .ok()?
@@ -43,22 +44,22 @@ pub fn find_by_config(my_cnf: &Path, data: &Path) -> Option<Identity> {
         .find_map(Identity::of)
 }
 
-/// How a server came to its end.
+/// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// It was not running.
     WasDown,
-    /// It shut down in order.
+    /// It shut down properly.
     Stopped,
     /// It had to be killed; it will recover at its next start.
     Killed,
 }
 
-/// Ends the server `identity`, which must still be the process started with `my_cnf`: SIGTERM, then SIGKILL
-/// after `patience`. One that stands still (SIGSTOP) goes on for that.
+/// Ends the server `identity`, which must still be the process started with `my_cnf`: SIGTERM, then SIGKILL after
+/// `patience`. A paused one (SIGSTOP) is continued for that.
 ///
 /// # Errors
-/// [`ServerError::WillNotEnd`] when it survives even that; [`HostError::Io`] when it cannot be signalled.
+/// [`ServerError::WillNotEnd`] if it survives even that; [`HostError::Io`] if it cannot be signalled.
 pub fn end(name: &str, identity: &Identity, my_cnf: &Path, patience: Duration) -> Result<Ending, ServerError> {
     let signals = [(Signal::TERM, patience, Ending::Stopped), (Signal::KILL, VANISHES_WITHIN, Ending::Killed)];
     signalled(name, identity, my_cnf, &signals)
@@ -72,11 +73,11 @@ pub fn kill(name: &str, identity: &Identity, my_cnf: &Path) -> Result<Ending, Se
     signalled(name, identity, my_cnf, &[(Signal::KILL, VANISHES_WITHIN, Ending::Killed)])
 }
 
-/// A handle on the server `identity`, which names it for good; none if it is gone, or is not the process that was
-/// started with `my_cnf`.
+/// A handle on the server `identity`, which stays valid for this process only; none if it is gone, or is not the
+/// process that was started with `my_cnf`.
 ///
 /// # Errors
-/// [`HostError::Io`] where there are no pidfds (before Linux 5.3): it is safer to leave a process alone than to signal a
+/// [`HostError::Io`] if there are no pidfds (before Linux 5.3): it is safer to leave a process alone than to signal a
 /// bare pid.
 pub(crate) fn handle(identity: &Identity, my_cnf: &Path) -> Result<Option<OwnedFd>, ServerError> {
     let pid = i32::try_from(identity.pid).ok().and_then(Pid::from_raw);
@@ -110,7 +111,7 @@ fn signalled(
     let Some(handle) = handle(identity, my_cnf)? else { return Ok(Ending::WasDown) };
     for &(signal, patience, ending) in signals {
         send(&handle, my_cnf, signal)?;
-        // One that somebody has stopped gets the first only when it goes on.
+        // A stopped process gets the first signal only when it continues.
         send(&handle, my_cnf, Signal::CONT)?;
         let deadline = Instant::now() + patience;
         while identity.is_alive() && Instant::now() < deadline {

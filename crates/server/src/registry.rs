@@ -1,7 +1,7 @@
-//! All private servers of a home: list them, stop one, clean up after a Plimsoll that was killed.
+//! All private servers of a home: list them, stop one, clean up after a killed Plimsoll.
 
 use crate::directory::ServerDirectory;
-use crate::error::During;
+use crate::error::DuringServer;
 use crate::process::Ending;
 use crate::snapshot::store;
 use crate::{ServerError, freeze, template};
@@ -17,20 +17,20 @@ use std::time::Duration;
 /// How long `clean` lets a leftover server flush before it kills it.
 const STOPS_WITHIN: Duration = Duration::from_secs(60);
 
-/// What a private server is doing.
+/// The state of a private server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Up; `held_by` is the Plimsoll that uses it now, if one does.
+pub enum ServerState {
+    /// Up; `held_by` is the Plimsoll that uses it now, if any.
     Running {
         pid: u32,
         held_by: Option<String>,
     },
-    /// Up, though the Plimsoll that it should have died with is gone: `clean` stops it.
+    /// Up, although the Plimsoll that it should have died with is gone: `clean` stops it.
     Leftover {
         pid: u32,
     },
     Stopped,
-    /// Down, though nobody stopped it: killed, crashed, or the machine was restarted.
+    /// Down, although nobody stopped it: killed, crashed, or the machine was restarted.
     Stale,
 }
 
@@ -38,21 +38,21 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerInfo {
     pub name: String,
-    /// The home, or the place, that it lies in.
+    /// The home or place that it is in.
     pub home: Home,
-    /// The build that made the data; none when there are no data yet.
+    /// The build that made the data; none if there are no data yet.
     pub build: Option<Build>,
-    pub state: State,
-    /// Where it listens, when it is up.
+    pub state: ServerState,
+    /// Where it listens, if it is up.
     pub socket: Option<PathBuf>,
-    /// What its data occupy on disk.
+    /// Bytes of its data on disk.
     pub data_bytes: u64,
-    /// RFC 3339, UTC, when it is up.
+    /// RFC 3339, UTC, if it is up.
     pub up_since: Option<String>,
     pub error_log: PathBuf,
 }
 
-/// All private servers of `home` by name, then those of its places. What is not Plimsoll's is passed over.
+/// All private servers of `home` by name, then those of its places. What is not Plimsoll's is skipped.
 ///
 /// # Errors
 /// [`HostError::Io`] when a directory of servers cannot be read.
@@ -71,10 +71,10 @@ fn info(home: &Home, directory: &ServerDirectory) -> Result<ServerInfo, ServerEr
     let up = directory.running(&record);
     let kept = record.process.as_ref().is_some_and(|process| process.kept);
     let state = match &up {
-        Some(identity) if held_by.is_some() || kept => State::Running { pid: identity.pid, held_by },
-        Some(identity) => State::Leftover { pid: identity.pid },
-        None if record.process.is_some() && held_by.is_none() => State::Stale,
-        None => State::Stopped,
+        Some(identity) if held_by.is_some() || kept => ServerState::Running { pid: identity.pid, held_by },
+        Some(identity) => ServerState::Leftover { pid: identity.pid },
+        None if record.process.is_some() && held_by.is_none() => ServerState::Stale,
+        None => ServerState::Stopped,
     };
     let process = record.process.filter(|_| up.is_some());
     Ok(ServerInfo {
@@ -110,9 +110,9 @@ pub fn error_log(home: &Home, name: &str) -> Result<PathBuf, ServerError> {
 /// One thing that `clean` removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cleaned {
-    /// A server that was still up though its Plimsoll had died.
+    /// A server that was still up although its Plimsoll had died.
     Server { name: String, pid: u32 },
-    /// A server that was stopped for a copy, whose Plimsoll had died: it goes on.
+    /// A server that was paused for a copy, whose Plimsoll had died: it continues.
     Thawed { pid: u32 },
     /// A file or directory that an interrupted run left.
     Path(PathBuf),
@@ -122,7 +122,7 @@ impl fmt::Display for Cleaned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cleaned::Server { name, pid } => write!(f, "stopped private server `{name}` (pid {pid})"),
-            Cleaned::Thawed { pid } => write!(f, "let a private server go on that stood still (pid {pid})"),
+            Cleaned::Thawed { pid } => write!(f, "let a paused private server continue (pid {pid})"),
             Cleaned::Path(path) => write!(f, "removed `{}`", path.display()),
         }
     }
@@ -136,15 +136,15 @@ pub struct Cleaning {
     pub left: Vec<ServerError>,
 }
 
-/// Stops servers that outlived their Plimsoll and removes stale sockets, half-made data, datasets and templates, and
-/// as a whole the servers of labs and directories that no server was made in yet; in the home and all its places.
-/// Servers that `server start` keeps up, servers in use, and data stay. What cannot be read, and what others can have
-/// put there, is listed among what was left.
+/// Stops servers that outlived their Plimsoll, and removes stale sockets, incomplete data, datasets and templates, all
+/// servers of labs, and directories in which no server was created yet; in the home and all its places. Servers that
+/// `server start` keeps up, servers in use, and data stay. What cannot be read, or may have been put there by others,
+/// is listed as left alone.
 pub fn clean(home: &Home) -> Cleaning {
     let mut cleaning = Cleaning::default();
     for home in homes(home, &mut cleaning.left) {
         for directory in directories(&home).unwrap_or_else(|error| vec![Err(error)]) {
-            // Before anything else, since the Plimsoll that uses the server may well be alive.
+            // Before anything else, because the Plimsoll that uses the server may still be alive.
             match directory.as_ref().map(freeze::thaw) {
                 Ok(Ok(Some(identity))) => cleaning.cleaned.push(Cleaned::Thawed { pid: identity.pid }),
                 Ok(Err(e)) => cleaning.left.push(e),
@@ -168,7 +168,7 @@ pub fn clean(home: &Home) -> Cleaning {
     cleaning
 }
 
-/// The home and its places; the home alone if its notes cannot be read, or not be trusted.
+/// The home and its places; only the home if its notes cannot be read or trusted.
 fn homes(home: &Home, left: &mut Vec<ServerError>) -> Vec<Home> {
     home.with_places().unwrap_or_else(|error| {
         left.push(error.into());
@@ -208,7 +208,7 @@ fn directories(home: &Home) -> Result<Vec<Result<ServerDirectory, ServerError>>,
     Ok(names.iter().map(|name| ServerDirectory::existing(home, &name.to_string_lossy())).collect())
 }
 
-/// Bytes on disk below `path`; links are not followed, what vanishes meanwhile counts nothing.
+/// Bytes on disk below `path`; links are not followed, and what vanishes meanwhile does not count.
 fn occupied(path: &Path) -> u64 {
     let Ok(facts) = fs::symlink_metadata(path) else { return 0 };
     let below = match facts.is_dir() {

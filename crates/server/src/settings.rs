@@ -14,10 +14,10 @@ pub const ORIGIN: &str = "plimsoll";
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// What Plimsoll decides by itself, because identity and cleaning up depend on it.
+/// Settings that only Plimsoll decides, because identity and cleaning up depend on them.
 const RESERVED: [&str; 6] = ["datadir", "socket", "pid_file", "log_error", "user", "secure_file_priv"];
 
-/// What takes effect, or all of its effect, only when a data directory is initialised.
+/// Settings that take effect, or full effect, only when a data directory is initialised.
 const FIXED_AT_INITIALISATION: [&str; 5] = [
     "innodb_page_size",
     "innodb_data_file_path",
@@ -28,7 +28,7 @@ const FIXED_AT_INITIALISATION: [&str; 5] = [
 
 /// One server setting and who asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct ServerSetting {
     /// In the form of a server variable: lower case, underscores.
     pub name: String,
     pub value: String,
@@ -40,7 +40,7 @@ pub struct Setting {
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Settings {
-    settings: Vec<Setting>,
+    settings: Vec<ServerSetting>,
 }
 
 impl Settings {
@@ -48,8 +48,8 @@ impl Settings {
     /// `skip_log_bin` is `log_bin` = `OFF`.
     ///
     /// # Errors
-    /// [`ServerError::Setting`] for what is no name of an option, a value with control characters, and the
-    /// few settings that Plimsoll decides itself.
+    /// [`ServerError::Setting`] for an invalid option name, a value with control characters, and the few settings that
+    /// only Plimsoll decides.
     pub fn set(&mut self, name: &str, value: &str, origin: &str) -> Result<(), ServerError> {
         let refuse = |found: &str| {
             let value = escaped(value);
@@ -62,18 +62,18 @@ impl Settings {
         };
         let valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.');
         if normal.is_empty() || !normal.chars().all(valid) {
-            return refuse("a setting is named by letters, digits, `_`, `-` and `.`");
+            return refuse("accepted in a name are letters, digits, `_`, `-` and `.`");
         }
         if RESERVED.contains(&variable_of(normal)) {
-            return refuse("plimsoll decides it for every private server; leave it out");
+            return refuse("Plimsoll decides it for every private server; leave it out");
         }
         if value.chars().any(char::is_control) {
-            return refuse("a value is one line without control characters");
+            return refuse("accepted is a value of one line without control characters");
         }
         if let Some(accepted) = number::refusal(normal, value) {
             return refuse(&format!("accepted is {accepted}"));
         }
-        let setting = Setting { name: normal.to_owned(), value: value.to_owned(), origin: origin.to_owned() };
+        let setting = ServerSetting { name: normal.to_owned(), value: value.to_owned(), origin: origin.to_owned() };
         match self.settings.iter_mut().find(|s| s.name == normal) {
             Some(existing) => *existing = setting,
             None => self.settings.push(setting),
@@ -81,20 +81,20 @@ impl Settings {
         Ok(())
     }
 
-    pub fn get(&self, name: &str) -> Option<&Setting> {
+    pub fn get(&self, name: &str) -> Option<&ServerSetting> {
         self.settings.iter().find(|s| s.name == name)
     }
 
-    pub fn iter(&self) -> std::slice::Iter<'_, Setting> {
+    pub fn iter(&self) -> std::slice::Iter<'_, ServerSetting> {
         self.settings.iter()
     }
 
-    /// Settings that must be given when a data directory is made, since they cannot change later.
-    pub fn fixed_at_initialisation(&self) -> impl Iterator<Item = &Setting> {
+    /// Settings that must be given when a data directory is created, because they cannot change later.
+    pub fn fixed_at_initialisation(&self) -> impl Iterator<Item = &ServerSetting> {
         self.settings.iter().filter(|s| FIXED_AT_INITIALISATION.contains(&s.name.as_str()))
     }
 
-    /// The text of `my.cnf`: first the places that Plimsoll decides, then every setting with its origin.
+    /// The text of `my.cnf`: first the paths that Plimsoll decides, then every setting with its origin.
     pub fn rendered(&self, places: &[(&str, String)]) -> String {
         let mut text = "# Written by Plimsoll at every start; changes made here are lost.\n[mysqld]\n".to_owned();
         for (name, value) in places {
@@ -117,23 +117,23 @@ impl Settings {
         text
     }
 
-    /// What to ask the running server: each setting under the name and with the value that
-    /// `SHOW GLOBAL VARIABLES` should show. Compare with [`plimsoll_plan::knowledge::value`].
-    pub fn variables_to_verify(&self) -> Vec<Setting> {
+    /// What to verify on the running server: each setting with the name and value that `SHOW GLOBAL VARIABLES` should
+    /// show. Compare with [`plimsoll_plan::knowledge::value`].
+    pub fn variables_to_verify(&self) -> Vec<ServerSetting> {
         let asked = self.settings.iter().filter(|s| variable_of(&s.name) != "mysqlx");
         asked
             .map(|s| {
                 let name = variable_of(&s.name).to_owned();
                 let value = if name == "log_bin" && truth(&s.value) != Some(false) { "ON" } else { &s.value };
-                Setting { value: value.to_owned(), name, origin: s.origin.clone() }
+                ServerSetting { value: value.to_owned(), name, origin: s.origin.clone() }
             })
             .collect()
     }
 }
 
 impl<'a> IntoIterator for &'a Settings {
-    type Item = &'a Setting;
-    type IntoIter = std::slice::Iter<'a, Setting>;
+    type Item = &'a ServerSetting;
+    type IntoIter = std::slice::Iter<'a, ServerSetting>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.settings.iter()
@@ -149,7 +149,7 @@ pub fn baseline(build: &Build, memory_bytes: u64) -> Settings {
     let pool = if pool.is_multiple_of(GIB) { format!("{}G", pool / GIB) } else { format!("{}M", pool / MIB) };
     let mut pairs = vec![
         ("skip_networking", "ON"),
-        // Takes effect only where somebody switches the network on: never on all interfaces by accident.
+        // Takes effect only if somebody switches the network on: never on all interfaces by accident.
         ("bind_address", "127.0.0.1"),
         ("log_bin", "OFF"),
         ("innodb_flush_log_at_trx_commit", "1"),
@@ -161,7 +161,7 @@ pub fn baseline(build: &Build, memory_bytes: u64) -> Settings {
         ("max_connections", "4000"),
         ("max_prepared_stmt_count", "1048576"),
         ("table_open_cache", "4000"),
-        // Unix sockets refuse what does not fit the queue; the kernel caps it at net.core.somaxconn.
+        // Unix sockets refuse connections that do not fit in the queue; the kernel caps it at net.core.somaxconn.
         ("back_log", "4000"),
         ("local_infile", "ON"),
     ];
@@ -172,11 +172,11 @@ pub fn baseline(build: &Build, memory_bytes: u64) -> Settings {
         (Flavour::MySql, _) => pairs.push(("innodb_log_file_size", "512M")),
     }
     if build.flavour == Flavour::MySql {
-        // `loose`, since MySQL 5.7 has the plugin but does not load it by itself.
+        // `loose`, because MySQL 5.7 has the plugin but does not load it by itself.
         pairs.push(("loose_mysqlx", "OFF"));
     }
     let setting =
-        |(name, value): (&str, &str)| Setting { name: name.into(), value: value.into(), origin: ORIGIN.into() };
+        |(name, value): (&str, &str)| ServerSetting { name: name.into(), value: value.into(), origin: ORIGIN.into() };
     Settings { settings: pairs.into_iter().map(setting).collect() }
 }
 
@@ -192,7 +192,7 @@ fn variable_of(name: &str) -> &str {
     name.strip_prefix("loose_").unwrap_or(name)
 }
 
-/// A value as an option file wants it: backslashes begin escapes there, and `#` a comment.
+/// A value in the form of an option file: there, backslashes begin escapes, and `#` a comment.
 fn quoted(value: &str) -> String {
     let escaped = value.replace('\\', "\\\\");
     if value.contains(['#', '"', '\'', ';', ' ']) { format!("\"{escaped}\"") } else { escaped }

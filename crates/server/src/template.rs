@@ -1,12 +1,12 @@
 //! A cache of freshly initialised data directories, one per server build, and how one is copied.
 //!
-//! Initialising takes seconds, copying tens of milliseconds. An entry is made under its own lock in a
-//! directory beside it and renamed when complete; so an entry that exists is whole.
+//! Initialising takes seconds, copying tens of milliseconds. An entry is created under its own lock in a directory
+//! beside it and renamed when complete, so an entry that exists is complete.
 
 use crate::directory::remove_tree;
-use crate::error::During;
-use crate::opening::Watch;
-use crate::{ServerError, Setting, Settings, bootstrap};
+use crate::error::DuringServer;
+use crate::opening::OpeningWatch;
+use crate::{ServerError, ServerSetting, Settings, bootstrap};
 use plimsoll_host::fingerprint::fingerprint;
 use plimsoll_host::lock::Lock;
 use plimsoll_host::owner;
@@ -27,7 +27,7 @@ const BUILDING: &str = ".building";
 const CACHE: &str = "cache of data directories";
 const POLL: Duration = Duration::from_millis(50);
 
-/// The template for `build` and those `settings` that are fixed when data are made; made now if missing.
+/// The template for `build` and those `settings` that are fixed when data are created; created now if missing.
 ///
 /// # Errors
 /// [`ServerError::InitialiseFailed`], [`ServerError::Interrupted`], or [`HostError::Io`].
@@ -35,9 +35,9 @@ pub(crate) fn obtain(
     home: &Home,
     build: &Build,
     settings: &Settings,
-    watch: &mut Watch,
+    watch: &mut OpeningWatch,
 ) -> Result<PathBuf, ServerError> {
-    let fixed: Vec<&Setting> = settings.fixed_at_initialisation().collect();
+    let fixed: Vec<&ServerSetting> = settings.fixed_at_initialisation().collect();
     let cache = home.templates();
     DirBuilder::new().recursive(true).mode(0o700).create(&cache).during("create", &cache)?;
     must_be_ours(&cache)?;
@@ -62,12 +62,12 @@ pub(crate) fn obtain(
     made.map(|()| template)
 }
 
-/// What others can write to the cache, they can make every new server of ours run on.
+/// If others could write to the cache, every new server of ours would run on their files.
 fn must_be_ours(cache: &Path) -> Result<(), ServerError> {
     Ok(owner::check(cache).map_err(HostError::ours(CACHE, "set XDG_CACHE_HOME to a directory of your own"))?)
 }
 
-/// Whether a template is there, and ours.
+/// Whether a template exists and is ours.
 fn is_whole(template: &Path) -> Result<bool, ServerError> {
     match template.is_dir() {
         true => Ok(owner::itself(template).map_err(HostError::ours(CACHE, "remove it")).map(|()| true)?),
@@ -75,8 +75,8 @@ fn is_whole(template: &Path) -> Result<bool, ServerError> {
     }
 }
 
-/// Another binary at the same path is another build, though it calls itself the same.
-fn key_of(build: &Build, fixed: &[&Setting]) -> Result<String, ServerError> {
+/// Another binary at the same path is another build, even if it reports the same version.
+fn key_of(build: &Build, fixed: &[&ServerSetting]) -> Result<String, ServerError> {
     let facts = fs::metadata(&build.binary).during("look at", &build.binary)?;
     let identity = format!("{} {} {}", facts.mtime(), facts.mtime_nsec(), facts.len());
     let fixed: Vec<String> = fixed.iter().map(|setting| format!("{}={}", setting.name, setting.value)).collect();
@@ -86,7 +86,7 @@ fn key_of(build: &Build, fixed: &[&Setting]) -> Result<String, ServerError> {
     Ok(format!("{}-{version}-{hash:016x}", build.flavour))
 }
 
-fn wait_for_lock(path: &Path, watch: &mut Watch) -> Result<Lock, ServerError> {
+fn wait_for_lock(path: &Path, watch: &mut OpeningWatch) -> Result<Lock, ServerError> {
     let begun = Instant::now();
     loop {
         if let Some(lock) = Lock::try_take(path, "initialising a data directory")? {
@@ -97,8 +97,8 @@ fn wait_for_lock(path: &Path, watch: &mut Watch) -> Result<Lock, ServerError> {
     }
 }
 
-/// Copies the tree `from` to the new directory `to`, sharing blocks where the file system can. Only files
-/// and directories are copied: a template holds nothing else.
+/// Copies the tree `from` to the new directory `to`, sharing blocks if the file system can. Only files and directories
+/// are copied: a template has nothing else.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), ServerError> {
     DirBuilder::new().mode(0o700).create(to).during("create", to)?;
     for entry in fs::read_dir(from).during("read", from)? {
@@ -121,12 +121,12 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     if ioctl_ficlone(&target, &source).is_ok() {
         return Ok(());
     }
-    // Goes through copy_file_range where it can.
+    // Uses copy_file_range if possible.
     let (mut source, mut target) = (source, target);
     io::copy(&mut source, &mut target).map(drop)
 }
 
-/// Removes templates whose making was interrupted; those being made now are locked and left alone.
+/// Removes templates whose creation was interrupted; those being created now are locked and left alone.
 pub(crate) fn remove_half_built(home: &Home) -> Result<Vec<PathBuf>, ServerError> {
     let cache = home.templates();
     let mut gone = Vec::new();

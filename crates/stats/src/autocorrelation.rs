@@ -1,14 +1,15 @@
-//! How alike neighbours in a series are.
+//! How similar neighbours in a series are.
 
-/// A stronger correlation of neighbouring seconds cannot be told from a drift.
+/// A stronger correlation of neighbouring seconds cannot be distinguished from a drift.
 const STRONGEST: f64 = 0.9;
 
-/// Lag-1 autocorrelation of what is left of a series beside `fitted` coefficients (1 for its mean, 2 for a line), from 0
+/// Lag-1 autocorrelation of the residuals of a series with `fitted` coefficients (1 for its mean, 2 for a line), from 0
 /// to 0.9.
 ///
-/// A short series of n shows less than there is: each coefficient hides (1 + 3ρ)/n of it (Kendall 1954; Marriott and Pope
-/// 1954), and n − 1 products stand against n squares. For a mean that is (1 + 4ρ)/n in all (Shaman and Stine, "The bias
-/// of autoregressive coefficient estimators", Journal of the American Statistical Association 83, 1988). It is put back.
+/// A short series of n shows less than there is: each coefficient hides (1 + 3ρ)/n of it (Kendall 1954; Marriott and
+/// Pope 1954), and n − 1 products stand against n squares. For a mean that is (1 + 4ρ)/n in all (Shaman and Stine, "The
+/// bias of autoregressive coefficient estimators", Journal of the American Statistical Association 83, 1988). That is
+/// added back.
 pub(crate) fn lag_1(residuals: &[f64], fitted: usize) -> f64 {
     let (n, fitted) = (residuals.len() as f64, fitted as f64);
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();

@@ -1,9 +1,9 @@
 //! Means of a window and their intervals by batch means.
 //!
-//! A second of a server resembles the one before it, and an interval that takes seconds for independent is too narrow.
+//! A second of a server resembles the one before it, and an interval that assumes independent seconds is too narrow.
 //! Means of batches of consecutive seconds depend on each other far less (Schmeiser, "Batch size effects in the
-//! analysis of simulation output", Operations Research 30, 1982), but a short window has room for a few short batches
-//! only. What these still have in common is corrected for, as if the seconds were a first-order autoregression.
+//! analysis of simulation output", Operations Research 30, 1982), but a short window has room for only a few short
+//! batches. Their remaining correlation is corrected for, as if the seconds were a first-order autoregression.
 
 use crate::autocorrelation::lag_1;
 use crate::distribution::t_two_sided;
@@ -15,7 +15,7 @@ const FEWEST: usize = 10;
 /// Fewer degrees of freedom only widen the interval: t is 6 there already.
 const LEAST_DEGREES: f64 = 1.5;
 
-/// Share of a number that rounding leaves of what should be 0.
+/// What rounding leaves of a number that should be 0, as a share.
 const ROUNDING: f64 = 1e-12;
 
 /// One second of a window: what was counted, and what it is divided by.
@@ -30,7 +30,7 @@ pub struct Piece {
 /// per second, the mean of a latency, CPU time per query. `effective_n` counts seconds.
 ///
 /// The interval is that of the mean of the linearised residuals (Cochran, "Sampling Techniques", 1977, chapter 6) and
-/// needs 10 seconds. Where nothing counted is negative, it does not reach below 0. Where it is all 0 there is no upper
+/// needs 10 seconds. If nothing counted is negative, it does not reach below 0. If everything is 0, there is no upper
 /// end, since what is rare may not have come yet.
 ///
 /// # Errors
@@ -39,15 +39,17 @@ pub fn ratio(pieces: &[Piece]) -> Result<Estimate, Refusal> {
     let sum = |of: fn(&Piece) -> f64| pieces.iter().map(of).sum::<f64>();
     let (above, below) = (sum(|piece| piece.numerator), sum(|piece| piece.denominator));
     if !(above.is_finite() && below.is_finite()) {
-        return Err(Refusal("a count is not finite; a window of finite ones can be measured".to_owned()));
+        return Err(Refusal("a count is not finite; a window with finite counts can be measured".to_owned()));
     }
     let value = above / below;
     if below <= 0.0 || !value.is_finite() {
-        return Err(Refusal("nothing was counted; a window in which something ends can be measured".to_owned()));
+        return Err(Refusal(
+            "nothing was counted; a window in which something is completed can be measured".to_owned(),
+        ));
     }
     let seconds = pieces.len();
     if pieces.iter().all(|piece| piece.numerator == 0.0) {
-        let missing = format!("nothing was counted in {seconds} s: how rare it is takes a longer window");
+        let missing = format!("nothing was counted in {seconds} s: a longer window can show how rare it is");
         let zero = Estimate::bare(0.0, seconds as f64, "mean".to_owned(), missing);
         return Ok(Estimate { low: Some(0.0), ..zero });
     }
@@ -59,16 +61,16 @@ pub fn ratio(pieces: &[Piece]) -> Result<Estimate, Refusal> {
         return Ok(Estimate::bare(value, seconds as f64, "mean".to_owned(), too_few(seconds)));
     };
     let margin = uncertainty.t() * uncertainty.standard_error;
-    // What is calculated may be −1e-17 where it is nothing.
+    // A calculated value may be −1e-17 instead of 0.
     let negative = |piece: &Piece| piece.numerator < -ROUNDING * above.abs().max(1.0);
     let low = if pieces.iter().any(negative) { value - margin } else { (value - margin).max(0.0) };
     let found = Estimate::new(value, (low, value + margin), CONFIDENCE, uncertainty.effective_n, uncertainty.method(1));
     Ok(found.with_degrees(uncertainty.degrees))
 }
 
-/// Why so many seconds have no interval.
+/// Why this many seconds have no interval.
 pub(crate) fn too_few(seconds: usize) -> String {
-    format!("{seconds} s are too few for an interval; {FEWEST} s can")
+    format!("{seconds} s are too few for an interval; {FEWEST} s are enough")
 }
 
 /// How far the mean of a series can be trusted.
@@ -77,7 +79,7 @@ pub(crate) struct Uncertainty {
     pub standard_error: f64,
     /// Degrees of freedom of its t distribution, which need not be whole.
     pub degrees: f64,
-    /// As many independent members of the series would tell as much; at most as many as there are.
+    /// The number of independent members that would carry as much information; at most the length of the series.
     pub effective_n: f64,
     batches: usize,
     length: usize,
@@ -98,7 +100,7 @@ impl Uncertainty {
     }
 }
 
-/// The uncertainty of the mean of consecutive `residuals`, whose sum is 0; `None` of fewer than 10.
+/// The uncertainty of the mean of consecutive `residuals`, whose sum is 0; `None` with fewer than 10.
 ///
 /// There are √(5n/4) batches: 3 of 10 seconds, 5 of 20, 8 of 60, 20 of 320. More would be too short to be independent,
 /// fewer would waste degrees of freedom. If the series is a first-order autoregression of its lag-1 correlation, the
@@ -176,7 +178,7 @@ mod tests {
         for length in [3, 20] {
             let never = ratio(&seconds(&vec![0.0; length])).unwrap();
             assert_eq!((never.value, never.low, never.high), (0.0, Some(0.0), None));
-            let expected = format!("nothing was counted in {length} s: how rare it is takes a longer window");
+            let expected = format!("nothing was counted in {length} s: a longer window can show how rare it is");
             assert_eq!(never.missing, Some(expected));
         }
     }
@@ -193,7 +195,7 @@ mod tests {
     fn nine_seconds_have_a_mean_and_ten_an_interval() {
         let few = ratio(&seconds(&[1.0, 2.0, 6.0])).unwrap();
         assert_eq!((few.value, few.interval()), (3.0, None));
-        assert_eq!(few.missing.as_deref(), Some("3 s are too few for an interval; 10 s can"));
+        assert_eq!(few.missing.as_deref(), Some("3 s are too few for an interval; 10 s are enough"));
         let ten = [5.0, 4.0, 7.0, 5.0, 3.0, 6.0, 5.0, 6.0, 4.0, 5.0];
         assert_eq!(ratio(&seconds(&ten[..9])).unwrap().interval(), None);
         let enough = ratio(&seconds(&ten)).unwrap();

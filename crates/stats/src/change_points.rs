@@ -5,12 +5,12 @@ use crate::batch_means::mean;
 use crate::distribution::t_p_value;
 use std::ops::Range;
 
-/// A level is held for so many values at least.
+/// A level holds for at least this many values.
 const LEVEL_LEAST: usize = 5;
 /// Longer series are cut into batches, since the search takes time with up to the cube of their
 /// number: the square for each split, and each may cut off one level only.
 const VALUES_MOST: usize = 1_000;
-/// Changes that chance makes more often are none.
+/// Changes that chance makes more often than this do not count.
 const P_MOST: f64 = 0.001;
 
 /// Where a series changes from one level to another.
@@ -89,7 +89,7 @@ fn best_split(values: &[f64]) -> Option<usize> {
     best.map(|(at, _)| at)
 }
 
-/// The candidates that stand between those next to them: the least sure one that does not is dropped, until all do.
+/// The candidates that hold up between their neighbours: the least certain one that does not is dropped, until all do.
 fn proven(values: &[f64], mut candidates: Vec<usize>, minimum: f64) -> Vec<ChangePoint> {
     loop {
         let points: Vec<ChangePoint> = (0..candidates.len()).map(|index| point(values, &candidates, index)).collect();

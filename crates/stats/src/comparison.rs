@@ -1,9 +1,8 @@
 //! Two sides compared over rounds.
 //!
-//! Everything is done on logarithms and reported as a share: what disturbs a round changes throughput by a factor, and
-//! the log ratio treats b ÷ a and a ÷ b alike. Where rounds are interleaved, each is compared with its neighbour in
-//! time, so that whatever drifts slowly cancels ([`paired`]); recordings of different machines have no such neighbours
-//! ([`unpaired`]).
+//! Everything is computed on logarithms and reported as a share: a disturbance changes throughput by a factor, and the
+//! log ratio treats b ÷ a and a ÷ b alike. If rounds are interleaved, each is compared with its neighbour in time, so
+//! that slow drifts cancel ([`paired`]); recordings of different machines have no such neighbours ([`unpaired`]).
 
 use crate::batch_means::mean;
 use crate::distribution::{chi_squared_quantile, normal_quantile, t_quantile, t_two_sided};
@@ -13,19 +12,19 @@ use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::{Estimate, Refusal};
 
 /// Fewest pairs, or rounds of each side, that have an interval: one difference has no spread, and the spread of two
-/// is known to a factor of 30 only.
+/// is known only to a factor of 30.
 const FEWEST: usize = 3;
 /// Fewest rounds of one side whose noise floor has an interval.
 const FEWEST_FOR_FLOOR: usize = 4;
-/// From so many pairs on their own distribution is known well enough to replace Student's.
+/// From this many pairs on, their own distribution is known well enough to replace Student's.
 const BOOTSTRAP_FROM: usize = 20;
 /// One less than a round number, so that the usual quantiles are whole ranks.
 const RESAMPLES: usize = 9_999;
 /// Constant: equal rounds give equal intervals.
 const SEED: u64 = 1993;
-/// Probability with which a test shows an effect that is there.
+/// Probability with which a test detects an existing effect.
 const POWER: f64 = 0.8;
-/// From so many pairs on Student's t is as good as normal.
+/// From this many pairs on, Student's t is as good as normal.
 const MANY: f64 = 1e6;
 
 /// b ÷ a − 1, as a share, from interleaved rounds: `(a, b)` are of one round.
@@ -38,7 +37,7 @@ const MANY: f64 = 1e6;
 /// `confidence` is above 0 and below 1.
 ///
 /// # Errors
-/// Without pairs, and with a value that is not above 0.
+/// Without pairs, or with a value that is not above 0.
 pub fn paired(pairs: &[(f64, f64)], confidence: f64) -> Result<Estimate, Refusal> {
     let a = logarithms(pairs.iter().map(|pair| pair.0), " of a")?;
     let b = logarithms(pairs.iter().map(|pair| pair.1), " of b")?;
@@ -69,14 +68,14 @@ pub fn paired(pairs: &[(f64, f64)], confidence: f64) -> Result<Estimate, Refusal
 /// b ÷ a − 1, as a share, of two groups of rounds that are not paired.
 ///
 /// The difference of the mean logarithms with Welch's interval (Welch 1947), which lets the sides spread differently.
-/// It takes the rounds of a side for independent of each other, which [`paired`] does not need: of machines that drift
-/// from run to run (lag-1 correlation 0.6, more than half of the variance) it covers three of four cases only. Fewer
-/// than three rounds on a side give a value without an interval.
+/// It assumes that the rounds of a side are independent of each other, which [`paired`] does not: on machines that
+/// drift from run to run (lag-1 correlation 0.6, more than half of the variance) it covers only three of four cases.
+/// Fewer than three rounds on a side give a value without an interval.
 ///
 /// `confidence` is above 0 and below 1.
 ///
 /// # Errors
-/// With a side without rounds, and with a value that is not above 0.
+/// With a side without rounds, or with a value that is not above 0.
 pub fn unpaired(a: &[f64], b: &[f64], confidence: f64) -> Result<Estimate, Refusal> {
     let (of_a, of_b) = (logarithms(a.iter().copied(), " of a")?, logarithms(b.iter().copied(), " of b")?);
     let (Some(before), Some(after)) = (Moments::of(&of_a), Moments::of(&of_b)) else {
@@ -103,9 +102,9 @@ pub fn unpaired(a: &[f64], b: &[f64], confidence: f64) -> Result<Estimate, Refus
 
 /// What the interval of a change says; `equivalence` is the share that counts as no difference.
 ///
-/// A difference that is certain but smaller than `equivalence` is `Higher` or `Lower`: whether it matters is for the
-/// reader to decide, who sees its size. Equivalence is asked of the same interval, where a 90 % interval would do for a
-/// test at 5 % (Schuirmann 1987), so that a row has one interval and its verdict can be seen in it.
+/// A difference that is certain but smaller than `equivalence` is `Higher` or `Lower`: the reader sees its size and can
+/// decide whether it matters. Equivalence is judged by the same interval, although a 90 % interval would be enough for
+/// a test at 5 % (Schuirmann 1987), so that a row has one interval that shows its verdict.
 pub fn verdict(change: &Estimate, equivalence: f64) -> Verdict {
     match change.interval() {
         Some((low, _)) if low > 0.0 => Verdict::Higher,
@@ -121,10 +120,10 @@ pub fn verdict(change: &Estimate, equivalence: f64) -> Verdict {
 /// Neighbouring rounds are compared, as [`paired`] compares them: their log ratio has mean 0, and its variance is the
 /// mean of its squares, which a slow drift hardly changes (von Neumann 1941). The interval is the chi-squared one, with
 /// the number of independent ratios that tell as much about a variance as these do (Bayley & Hammersley 1946). Both
-/// take the logarithms for normal. Two or three rounds give a value without an interval.
+/// assume normal logarithms. Two or three rounds give a value without an interval.
 ///
 /// # Errors
-/// With fewer than two rounds, and with a value that is not above 0.
+/// With fewer than two rounds, or with a value that is not above 0.
 pub fn noise_floor(rounds: &[f64]) -> Result<Estimate, Refusal> {
     let logarithms = logarithms(rounds.iter().copied(), "")?;
     let ratios: Vec<f64> = logarithms.windows(2).map(|two| two[1] - two[0]).collect();
@@ -153,16 +152,16 @@ pub fn spread(pairs: &[(f64, f64)]) -> Option<f64> {
     Moments::of(&ratios).map(|moments| moments.deviation).filter(|deviation| ratios.len() > 1 && deviation.is_finite())
 }
 
-/// The smallest change, as a share, that so many pairs of such a spread show in 4 of 5 cases, at 5 % two-sided; `None`
-/// with too few pairs for an interval.
+/// The smallest change, as a share, that this many pairs with this spread detect in 4 of 5 cases, at 5 % two-sided;
+/// `None` with too few pairs for an interval.
 ///
 /// (t₀.₉₇₅ + t₀.₈) s ÷ √n on the log scale, which asks for at most one pair fewer than the noncentral t distribution.
 pub fn detectable(spread: f64, pairs: usize) -> Option<f64> {
     (pairs >= FEWEST).then(|| shown(spread, pairs as f64).exp_m1())
 }
 
-/// How many pairs of such a spread show a change of `effect`, a share of either sign, in 4 of 5 cases, at 5 %
-/// two-sided; `usize::MAX` where no number does: for an effect of 0. The inverse of [`detectable`].
+/// How many pairs with this spread detect a change of `effect`, a share of either sign, in 4 of 5 cases, at 5 %
+/// two-sided; `usize::MAX` if no number does, for an effect of 0. The inverse of [`detectable`].
 pub fn pairs_needed(spread: f64, effect: f64) -> usize {
     let wanted = effect.ln_1p().abs();
     // The normal distribution asks for two or three pairs fewer than Student's t, so the search starts there.
@@ -244,7 +243,7 @@ fn studentised(centred: &[f64], rng: &mut Rng) -> f64 {
     }
     let mean = sum / n;
     let variance = (squares - sum * mean) / (n - 1.0);
-    // Of equal values rounding leaves a little.
+    // With equal values, rounding leaves a little.
     let rounding = 1e-12 * squares;
     if variance > rounding { mean / (variance / n).sqrt() } else { f64::INFINITY.copysign(mean) }
 }
@@ -267,7 +266,7 @@ fn independent(ratios: &[f64]) -> f64 {
     n * n / (n + 2.0 * (n - 1.0) * correlation * correlation)
 }
 
-/// The log ratio that so many pairs of such a spread show with [`POWER`].
+/// The log ratio that this many pairs with this spread detect with [`POWER`].
 fn shown(spread: f64, pairs: f64) -> f64 {
     let degrees = pairs - 1.0;
     (t_two_sided(CONFIDENCE, degrees) + t_quantile(POWER, degrees)) * spread / pairs.sqrt()

@@ -1,8 +1,8 @@
-//! The knee of a sweep: the load from which more load brings hardly more throughput.
+//! The knee of a sweep: the load from which on more load hardly brings more throughput.
 
 use crate::spread::{REMEDY, Spread, TAIL, by_load, merged};
 use plimsoll_model::estimate::{CONFIDENCE, Estimate, Refusal};
-use plimsoll_model::scaling::{Knee, Sample};
+use plimsoll_model::scaling::{Knee, ScalingSample};
 
 /// Share of the highest throughput that counts as having reached it.
 pub const REACHED: f64 = 0.95;
@@ -10,8 +10,8 @@ pub const REACHED: f64 = 0.95;
 /// Fewer load points than this have no knee.
 const LEAST_POINTS: usize = 3;
 
-/// The knee of a sweep: the smallest load that brings [`REACHED`] of the highest mean that was observed. Samples come
-/// in any order, several of one load count as their mean; between two loads throughput is taken as linear over
+/// The knee of a sweep: the smallest load that reaches [`REACHED`] of the highest mean that was observed. Samples come
+/// in any order, several of one load count as their mean; between two loads throughput is assumed linear over
 /// log2(load), since sweeps double.
 ///
 /// The interval holds every load whose throughput may be [`REACHED`] of the peak: it begins where the upper bound of
@@ -19,8 +19,8 @@ const LEAST_POINTS: usize = 3;
 /// in `missing`) where the sweep does not enclose it or noise hides it.
 ///
 /// # Errors
-/// With fewer than three different loads, and where none brought anything.
-pub fn knee(samples: &[Sample]) -> Result<Knee, Refusal> {
+/// With fewer than three different loads, or if none brought any throughput.
+pub fn knee(samples: &[ScalingSample]) -> Result<Knee, Refusal> {
     let samples = merged(&by_load(samples));
     if samples.len() < LEAST_POINTS {
         let have = if samples.len() == 1 { "point has" } else { "points have" };
@@ -59,7 +59,7 @@ fn crossing(curve: &[(f64, f64)], wanted: f64) -> Option<f64> {
     Some((low.log2() + share * (high.log2() - low.log2())).exp2())
 }
 
-fn with_interval(load: f64, samples: &[Sample], peak: usize) -> Estimate {
+fn with_interval(load: f64, samples: &[ScalingSample], peak: usize) -> Estimate {
     let effective_n = samples.iter().map(|sample| sample.throughput.effective_n).fold(f64::INFINITY, f64::min);
     let spreads: Vec<Spread> = samples.iter().filter_map(spread).collect();
     if spreads.len() < samples.len() {
@@ -76,7 +76,7 @@ fn with_interval(load: f64, samples: &[Sample], peak: usize) -> Estimate {
     let enclosed = (bounds.last_contender < last).then(|| samples[bounds.last_contender].load);
     let high = crossing(&bounds.lower, REACHED).or(enclosed).filter(|_| peak < last);
     let reasons = [
-        low.is_none().then_some("the smallest load may be at the knee already; smaller ones can tell"),
+        low.is_none().then_some("the smallest load may already be at the knee; smaller ones can tell"),
         high.is_none().then_some("the largest load may bring most; larger ones, or more or longer rounds, can tell"),
     ];
     let reasons: Vec<&str> = reasons.into_iter().flatten().collect();
@@ -93,7 +93,7 @@ fn with_interval(load: f64, samples: &[Sample], peak: usize) -> Estimate {
 }
 
 /// A load that brought nothing has a ratio of 0, whatever its interval.
-fn spread(sample: &Sample) -> Option<Spread> {
+fn spread(sample: &ScalingSample) -> Option<Spread> {
     let nothing = sample.throughput.value == 0.0;
     if nothing { Some(Spread::NONE) } else { Spread::of(&sample.throughput) }
 }
@@ -113,7 +113,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn new(samples: &[Sample], spreads: &[Spread], peak: usize) -> Bounds {
+    fn new(samples: &[ScalingSample], spreads: &[Spread], peak: usize) -> Bounds {
         let mean = |at: usize| samples[at].throughput.value;
         let log_ratio = |at: usize, to: usize| (mean(at) / mean(to)).ln();
         let reach = |at: usize, to: usize, tail: f64| spreads[at].and(spreads[to]).reach(tail);
@@ -137,15 +137,15 @@ impl Bounds {
 mod tests {
     use super::*;
 
-    fn bare((load, rate): (f64, f64)) -> Sample {
+    fn bare((load, rate): (f64, f64)) -> ScalingSample {
         let throughput = Estimate::bare(rate, 1.0, String::new(), "one run".to_owned());
-        Sample { load, throughput }
+        ScalingSample { load, throughput }
     }
 
     /// A mean of 8 rounds whose interval reaches `share` of it to both sides.
-    fn measured((load, rate): (f64, f64), share: f64) -> Sample {
+    fn measured((load, rate): (f64, f64), share: f64) -> ScalingSample {
         let ends = (rate * (1.0 - share), rate * (1.0 + share));
-        Sample { load, throughput: Estimate::new(rate, ends, CONFIDENCE, 8.0, String::new()) }
+        ScalingSample { load, throughput: Estimate::new(rate, ends, CONFIDENCE, 8.0, String::new()) }
     }
 
     fn of(points: &[(f64, f64)]) -> Result<Knee, Refusal> {
@@ -255,12 +255,12 @@ mod tests {
         assert!(growing.missing.unwrap().starts_with("the largest load may bring most; larger ones"));
         let falling = with_intervals(&[(1.0, 400.0), (2.0, 300.0), (4.0, 200.0)], 0.02).load;
         assert_eq!((falling.low, falling.high), (None, Some(1.0)));
-        assert!(falling.missing.unwrap().starts_with("the smallest load may be at the knee already"));
+        assert!(falling.missing.unwrap().starts_with("the smallest load may already be at the knee"));
     }
 
     #[test]
     fn without_intervals_of_all_points_there_is_none() {
-        let mut samples: Vec<Sample> = BENT.iter().map(|&point| measured(point, 0.02)).collect();
+        let mut samples: Vec<ScalingSample> = BENT.iter().map(|&point| measured(point, 0.02)).collect();
         samples[1] = bare(BENT[1]);
         let found = knee(&samples).unwrap().load;
         assert_eq!((found.low, found.high), (None, None));

@@ -1,4 +1,4 @@
-//! Latency histograms: how they are made, and what is shown of them.
+//! Latency histograms: how they are created, and what is shown of them.
 
 use hdrhistogram::Histogram;
 use plimsoll_model::summary::LatencyMs;
@@ -7,14 +7,14 @@ use plimsoll_model::summary::LatencyMs;
 pub const LOWEST_NS: u64 = 1_000;
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 
-/// An empty latency histogram: nanoseconds from 1 µs to 1 h with 3 significant digits. It never resizes; whoever
-/// records counts what is out of range.
+/// An empty latency histogram: nanoseconds from 1 µs to 1 h with 3 significant digits. It never resizes; the recorder
+/// counts what is out of range.
 pub fn new_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, 3).expect("the bounds are constant and valid")
 }
 
-/// How many values lie at the two ends of the range, where those beyond it are counted too: of 1 µs or less, and of 1 h or
-/// more.
+/// How many values lie at the two ends of the range, where those beyond it are counted too: of 1 µs or less, and of 1 h
+/// or more.
 pub fn at_the_ends(values: &Histogram<u64>) -> (u64, u64) {
     (values.count_at(LOWEST_NS), values.count_at(HIGHEST_NS))
 }

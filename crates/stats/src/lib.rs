@@ -1,12 +1,12 @@
 //! Pure numbers: from histograms and series to estimates that say how far they can be trusted.
 //!
-//! Nothing here knows MySQL, reads a clock or does I/O; every function is one from values to values, and a random
-//! number comes from a constant seed. A [`plimsoll_model::Estimate`] carries value, interval, effective n and method;
-//! where there is none, a [`plimsoll_model::Refusal`] says what is missing.
+//! Nothing here knows MySQL, reads a clock or does I/O; every function maps values to values, and random numbers come
+//! from a constant seed. A [`plimsoll_model::Estimate`] has value, interval, effective n and method; if there is none,
+//! a [`plimsoll_model::Refusal`] says what is missing.
 //!
 //! - Within a trial: [`batch_means`] and [`percentile`] (a window's means and percentiles), [`steady`] (has it settled,
 //!   when does a warm-up end), [`change_points`], [`stalls`].
-//! - Across rounds: [`comparison`], and [`sides`] as both labs and `compare` put it.
+//! - Across rounds: [`comparison`], and [`sides`] for both labs and `compare`.
 //! - Over loads: [`scaling`] with [`mod@knee`] and [`saturation`], [`search`].
 //!
 //! How often the intervals contain the truth is in `docs/statistics.md`, which `make coverage` prints.

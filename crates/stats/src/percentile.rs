@@ -7,13 +7,13 @@ use hdrhistogram::Histogram;
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::{Estimate, Refusal};
 
-/// More clusters than these are merged in pairs: enough for 20 batches and more, few enough for hours.
+/// More clusters than this are merged in pairs: enough for 20 batches and more, few enough for hours.
 const MOST_CLUSTERS: usize = 512;
 
 /// Values and how often each was recorded, ascending.
 type Counts = Vec<(u64, u64)>;
 
-/// A window's values, second by second, in bounded memory: of a long window, a cluster is 2, 4, 8, … seconds.
+/// A window's values, second by second, in bounded memory: in a long window, a cluster is 2, 4, 8, … seconds.
 #[derive(Clone, Debug)]
 pub struct Clusters {
     whole: Histogram<u64>,
@@ -61,13 +61,15 @@ impl Clusters {
     pub fn percentile(&self, quantile: f64) -> Result<Estimate, Refusal> {
         let n = self.whole.len() as f64;
         if self.whole.is_empty() {
-            return Err(Refusal("no value was recorded; a window in which something ends has percentiles".to_owned()));
+            return Err(Refusal(
+                "no value was recorded; a window in which something is completed has percentiles".to_owned(),
+            ));
         }
         let value = self.at(quantile);
         let Some(uncertainty) = uncertainty(&self.residuals(value)) else {
             return Ok(Estimate::bare(value, n, "merged histograms".to_owned(), too_few(self.seconds)));
         };
-        // Clusters that agree by chance do not tell more than independent values would.
+        // Clusters that agree by chance do not say more than independent values would.
         let binomial = (quantile * (1.0 - quantile) / n).sqrt();
         let standard_error = uncertainty.standard_error.max(binomial);
         let margin = uncertainty.t() * standard_error;
@@ -84,7 +86,7 @@ impl Clusters {
         })
     }
 
-    /// Why an end is not there: `812 values in 20 s do not bound the 99.9th percentile; about 4000 in 100 s do`.
+    /// Why an end is missing: `812 values in 20 s do not bound the 99.9th percentile; about 4000 in 100 s do`.
     fn unbounded(&self, quantile: f64, standard_error: f64) -> String {
         let n = self.whole.len() as f64;
         // A longer window has more degrees of freedom as well, so that this is nearer to the normal distribution.
@@ -171,7 +173,7 @@ mod tests {
         let found = clusters(&[vec![1, 2], vec![3], vec![]]).percentile(0.5).unwrap();
         close(Some(found.value), 2.0);
         assert_eq!((found.interval(), found.effective_n), (None, 3.0));
-        assert_eq!(found.missing.as_deref(), Some("3 s are too few for an interval; 10 s can"));
+        assert_eq!(found.missing.as_deref(), Some("3 s are too few for an interval; 10 s are enough"));
     }
 
     #[test]

@@ -9,30 +9,30 @@ use crate::distribution::{f_quantile, t_two_sided};
 use crate::spread::{Spread, by_load};
 use least_squares::{COUNT, Fit, curve, fit};
 use plimsoll_model::estimate::{CONFIDENCE, Estimate, Refusal};
-use plimsoll_model::scaling::{ModelPeak, Sample, Saturation};
+use plimsoll_model::scaling::{ModelPeak, Saturation, ScalingSample};
 
 /// Fewer load points than this leave too few residuals to judge three parameters by.
 const LEAST_POINTS: usize = 6;
 
-/// Residuals up to this share never make a fit poor. Runs of one server differ by a few percent, and the interval of a
-/// load point that is one window knows nothing of that: taken at its word, it would condemn every model.
+/// Residuals up to this share never make a fit poor. Runs of one server differ by a few percent, which the interval of
+/// a load point with one window does not include: taken at its word, it would reject every model.
 const USUAL_NOISE: f64 = 0.05;
 
 /// Probability below which noise alone does not explain residuals.
 const UNLIKELY: f64 = 0.01;
 
-/// β is taken as 0 if coherency costs less than this share of the throughput at the largest load.
+/// β counts as 0 if coherency costs less than this share of the throughput at the largest load.
 const NEGLIGIBLE: f64 = 1e-6;
 
 /// Fits the Universal Scalability Law to a sweep by least squares of the *logarithms* of the throughput: its noise is
-/// a share of it, so that an unweighted fit would hear the peak only, and its intervals would be too narrow.
+/// a share of it, so an unweighted fit would follow only the peak, and its intervals would be too narrow.
 ///
 /// The scatter around the fit gives the intervals (delta method, Student's t with n − 3 degrees of freedom), cut at 0
 /// where a parameter cannot be negative. Loads below 1 are left out, since the law counts whole users or processors.
 ///
 /// # Errors
-/// With fewer than six usable samples, or where they lie too close together for three parameters.
-pub fn saturation(samples: &[Sample]) -> Result<Saturation, Refusal> {
+/// With fewer than six usable samples, or if they lie too close together for three parameters.
+pub fn saturation(samples: &[ScalingSample]) -> Result<Saturation, Refusal> {
     let mut samples = by_load(samples);
     samples.retain(|sample| sample.load >= 1.0 && sample.throughput.value > 0.0);
     if samples.len() < LEAST_POINTS {
@@ -66,16 +66,16 @@ fn pooled(spreads: &[Spread]) -> Spread {
     Spread { error: variance.sqrt(), degrees: spreads.iter().map(|spread| spread.degrees).sum() }
 }
 
-/// Why the fit does not describe its points: by the F test of lack of fit where the noise is known (Draper and Smith,
-/// "Applied Regression Analysis", 1998, chapter 2). An F test and not one of chi squared, because the noise of a few
-/// rounds is itself only roughly known. [`USUAL_NOISE`] is allowed always.
+/// Why the fit does not describe its points: by the F test of lack of fit if the noise is known (Draper and Smith,
+/// "Applied Regression Analysis", 1998, chapter 2). An F test rather than a chi-squared one, because the noise of a few
+/// rounds is itself known only roughly. [`USUAL_NOISE`] is always allowed.
 fn poor(fit: &Fit, points: usize, noise: Option<Spread>) -> Option<String> {
     let residual = fit.variance.sqrt();
     let explained = |Spread { error, degrees }: Spread| {
         let most = error * f_quantile(1.0 - UNLIKELY, (points - COUNT) as f64, degrees).sqrt();
         (most, format!("the noise of {:.1} %", 100.0 * error))
     };
-    let usual = format!("{:.0} %, by which runs of one server differ", 100.0 * USUAL_NOISE);
+    let usual = format!("the {:.0} % by which runs of one server differ", 100.0 * USUAL_NOISE);
     let (most, cause) = noise.map(explained).filter(|&(most, _)| most > USUAL_NOISE).unwrap_or((USUAL_NOISE, usual));
     (residual > most).then(|| format!("residuals of {:.1} % exceed {cause}", 100.0 * residual))
 }
@@ -164,14 +164,14 @@ mod tests {
     }
 
     /// Points on a curve, every other one higher by `off` as a share and the rest lower; intervals of 8 rounds.
-    fn sweep(curve: impl Fn(f64) -> f64, off: f64, half_width: Option<f64>) -> Vec<Sample> {
+    fn sweep(curve: impl Fn(f64) -> f64, off: f64, half_width: Option<f64>) -> Vec<ScalingSample> {
         let sample = |(at, &load): (usize, &f64)| {
             let rate = curve(load) * if at % 2 == 0 { 1.0 + off } else { 1.0 - off };
             let bare = Estimate::bare(rate, 1.0, String::new(), "one run".to_owned());
             let throughput = half_width.map_or(bare, |half| {
                 Estimate::new(rate, (rate * (1.0 - half), rate * (1.0 + half)), CONFIDENCE, 8.0, String::new())
             });
-            Sample { load, throughput }
+            ScalingSample { load, throughput }
         };
         LOADS.iter().enumerate().map(sample).collect()
     }
@@ -220,14 +220,14 @@ mod tests {
         assert!(text.starts_with("residuals of 1") && text.ends_with(" % exceed the noise of 3.4 %"), "{text}");
         for half_width in [None, Some(0.0), Some(0.02)] {
             assert_eq!(poor(0.03, half_width), None, "runs of one server may differ so much");
-            assert!(poor(0.06, half_width).unwrap().ends_with(" % exceed 5 %, by which runs of one server differ"));
+            assert!(poor(0.06, half_width).unwrap().ends_with(" % exceed the 5 % by which runs of one server differ"));
         }
     }
 
     #[test]
     fn too_few_loads_are_refused() {
         let samples = sweep(law(100.0, 0.05, 5e-4), 0.0, None);
-        let refused = |samples: &[Sample]| saturation(samples).unwrap_err().0;
+        let refused = |samples: &[ScalingSample]| saturation(samples).unwrap_err().0;
         assert_eq!(refused(&samples[..5]), "5 load points cannot show the Universal Scalability Law; 6 can");
         assert_eq!(refused(&[]), "0 load points cannot show the Universal Scalability Law; 6 can");
         let same = vec![samples[3].clone(); 8];

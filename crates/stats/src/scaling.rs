@@ -1,36 +1,38 @@
-//! What a sweep over loads tells: its knee, its Universal Scalability fit, and what each load brought against the
+//! What a sweep over loads shows: its knee, its Universal Scalability fit, and what each load brought against the
 //! smallest.
 
 use crate::knee::knee;
 use crate::saturation::saturation;
 use crate::spread::{REMEDY, Spread, TAIL, by_load, merged};
+use plimsoll_model::Metric;
 use plimsoll_model::estimate::{CONFIDENCE, Estimate, Refusal};
-use plimsoll_model::scaling::{Delta, Sample, Scaling};
+use plimsoll_model::scaling::{Delta, Scaling, ScalingSample};
 
-/// All that a sweep tells; `metric` names what throughput is counted in. What could not be told is in `refusals`.
-pub fn scaling(metric: &str, samples: &[Sample]) -> Scaling {
+/// Everything that a sweep shows; `metric` names what throughput is counted in. What could not be estimated is in
+/// `refusals`.
+pub fn scaling(metric: Metric, samples: &[ScalingSample]) -> Scaling {
     let mut refusals = Vec::new();
     let mut refused = |Refusal(why)| refusals.push(why);
     let knee = knee(samples).map_err(&mut refused).ok();
     let saturation = saturation(samples).map_err(&mut refused).ok();
-    Scaling { metric: metric.to_owned(), knee, saturation, refusals }
+    Scaling { metric, knee, saturation, refusals }
 }
 
 /// What each load brought against the smallest one, as a share, in order of load: one entry less than there are
 /// different loads with a throughput above 0. Several samples of one load count as their mean.
 ///
 /// The interval is Welch's of the difference of the log throughputs (Welch, "The generalization of Student's problem",
-/// Biometrika 34, 1947). It is missing where one of the two has none.
-pub fn deltas(samples: &[Sample]) -> Vec<Delta> {
+/// Biometrika 34, 1947). It is missing if one of the two has none.
+pub fn deltas(samples: &[ScalingSample]) -> Vec<Delta> {
     let mut samples = by_load(samples);
     samples.retain(|sample| sample.throughput.value > 0.0);
     let samples = merged(&samples);
     let Some((base, others)) = samples.split_first() else { return Vec::new() };
-    let delta = |sample: &Sample| Delta { load: sample.load, change: change(base, sample) };
+    let delta = |sample: &ScalingSample| Delta { load: sample.load, change: change(base, sample) };
     others.iter().map(delta).collect()
 }
 
-fn change(base: &Sample, sample: &Sample) -> Estimate {
+fn change(base: &ScalingSample, sample: &ScalingSample) -> Estimate {
     let (below, above) = (&base.throughput, &sample.throughput);
     let ratio = above.value / below.value;
     let effective_n = above.effective_n.min(below.effective_n);
@@ -49,15 +51,15 @@ fn change(base: &Sample, sample: &Sample) -> Estimate {
 mod tests {
     use super::*;
 
-    fn measured(load: f64, rate: f64, half: f64) -> Sample {
+    fn measured(load: f64, rate: f64, half: f64) -> ScalingSample {
         let throughput = Estimate::new(rate, (rate - half, rate + half), CONFIDENCE, 5.0, String::new());
-        Sample { load, throughput }
+        ScalingSample { load, throughput }
     }
 
     #[test]
     fn what_cannot_be_told_is_refused_with_its_reason() {
-        let told = scaling("nopm", &[measured(1.0, 100.0, 1.0), measured(2.0, 150.0, 1.0)]);
-        assert_eq!((told.metric.as_str(), told.knee, told.saturation), ("nopm", None, None));
+        let told = scaling(Metric::Nopm, &[measured(1.0, 100.0, 1.0), measured(2.0, 150.0, 1.0)]);
+        assert_eq!((told.metric, told.knee, told.saturation), (Metric::Nopm, None, None));
         let expected =
             ["2 load points have no knee; 3 can", "2 load points cannot show the Universal Scalability Law; 6 can"];
         assert_eq!(told.refusals, expected);

@@ -1,21 +1,21 @@
-//! The load line: the highest rate that keeps an objective, found by trials whose outcomes are partly chance.
+//! The load line: the highest rate that meets an objective, found by trials whose outcomes are partly chance.
 //!
 //! A controller asks [`Search::next`] for a rate, runs a trial of some seconds at it, judges it with
-//! [`Objective::judge`] and tells the outcome to [`Search::tell`], until no rate is left to be tried.
+//! [`SearchObjective::judge`] and passes the outcome to [`Search::tell`], until no rate is left to try.
 //!
-//! The load line is the rate at which half of such trials keep the objective. Near it, outcomes are random, and those
-//! of trials that follow each other are alike, because what disturbs a server lasts; plain bisection believes every one
-//! of them and ends up too sure of itself. So the search keeps a posterior over the logarithm of the line and puts the
-//! next trial where that says most (probabilistic bisection: Horstein 1963; Waeber, Frazier and Henderson 2013; with a
+//! The load line is the rate at which half of such trials meet the objective. Near it, outcomes are random, and those
+//! of consecutive trials are alike, because disturbances last; plain bisection believes every one of them and ends up
+//! too certain. So the search keeps a posterior over the logarithm of the line and puts the
+//! next trial where it tells most (probabilistic bisection: Horstein 1963; Waeber, Frazier and Henderson 2013; with a
 //! likelihood as in QUEST, Watson and Pelli 1983, whose unknown width is a further dimension as in the psi method,
 //! Kontsevich and Tyler 1999).
 //!
-//! The model: trial i at rate r is kept if ln r + w·z < ln line, where the disturbance z is a first-order
+//! The model: trial i at rate r meets the objective if ln r + w·z < ln line, where the disturbance z is a first-order
 //! autoregression from trial to trial with variance 1 and correlation c. Line, w and c are unknown and lie on a grid.
 //! For each of its cells z is filtered by matching its first two moments after every outcome (assumed density
-//! filtering: Minka 2001, "A family of algorithms for approximate Bayesian inference", chapter 3). A line that is
-//! blurred by more than w can be, or disturbances that last longer than c allows, make the interval too narrow: longer
-//! trials help against both.
+//! filtering: Minka 2001, "A family of algorithms for approximate Bayesian inference", chapter 3). If the line
+//! is blurred more than w can be, or disturbances last longer than c allows, the interval is too narrow: longer trials
+//! help in both cases.
 
 use hdrhistogram::Histogram;
 use plimsoll_model::estimate::CONFIDENCE;
@@ -28,7 +28,7 @@ const STEP: f64 = 0.02;
 /// lines that are out of reach.
 const MARGIN: f64 = std::f64::consts::LN_2;
 /// Standard deviations of the disturbance in units of ln(rate): from a line that is sharp to 2 % to one that is blurred
-/// by a third, as where the response time hardly grows with the rate.
+/// by a third, as when the response time hardly grows with the rate.
 const WIDTHS: [f64; 3] = [0.02, 0.08, 0.32];
 /// Rates further apart than this, as a logarithm, are not both on the wrong side of one line by chance: even in the
 /// middle between them each is 1.5 of the widest standard deviations away, which both are in 1 of 200 cases.
@@ -43,27 +43,27 @@ const TRIED: [f64; 2] = [0.3, 0.7];
 /// A cell of the grid with less probability than this is dropped.
 const NEGLIGIBLE: f64 = 1e-8;
 
-/// What a server has to keep up; every limit that is given counts. Response times are nanoseconds.
+/// What a server has to achieve; every limit that is given counts. Response times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Objective {
-    pub response: Option<ResponseLimit>,
+pub struct SearchObjective {
+    pub response: Option<QuantileLimit>,
     /// The largest share of all transactions that may fail, 0 to 1.
     pub error_share: Option<f64>,
 }
 
 /// A share `quantile` of all response times, 0 to 1, is at most `limit_ns`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ResponseLimit {
+pub struct QuantileLimit {
     pub quantile: f64,
     pub limit_ns: u64,
 }
 
 /// What a trial showed within its window.
 #[derive(Clone, Copy, Debug)]
-pub struct Trial<'a> {
+pub struct SearchTrial<'a> {
     /// Nanoseconds from the moment that a transaction was due to its end.
     pub responses: &'a Histogram<u64>,
-    /// Transactions that ended well.
+    /// Transactions that succeeded.
     pub transactions: u64,
     /// Transactions that failed for good.
     pub errors: u64,
@@ -72,24 +72,28 @@ pub struct Trial<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SearchOutcome {
     Kept,
     Missed,
 }
 
-impl Objective {
-    /// Missed is also a trial in which no transaction ended well, and one that dropped an arrival: what was never
-    /// started has no response time, so the others' times would flatter. Response times count to the resolution of
+impl SearchObjective {
+    /// A trial in which no transaction succeeded also misses, and so does one that dropped an arrival: what was never
+    /// started has no response time, so the other times would look too good. Response times count to the resolution of
     /// their histogram.
-    pub fn judge(&self, trial: &Trial) -> Outcome {
-        let quick = self.response.is_none_or(|ResponseLimit { quantile, limit_ns }| {
+    pub fn judge(&self, trial: &SearchTrial) -> SearchOutcome {
+        let quick = self.response.is_none_or(|QuantileLimit { quantile, limit_ns }| {
             let responses = trial.responses;
             let reached = responses.lowest_equivalent(responses.value_at_quantile(quantile));
             !responses.is_empty() && reached <= limit_ns
         });
         let ended = trial.transactions as f64 + trial.errors as f64;
         let sound = self.error_share.is_none_or(|most| trial.errors as f64 <= most * ended);
-        if quick && sound && trial.transactions > 0 && trial.dropped == 0 { Outcome::Kept } else { Outcome::Missed }
+        if quick && sound && trial.transactions > 0 && trial.dropped == 0 {
+            SearchOutcome::Kept
+        } else {
+            SearchOutcome::Missed
+        }
     }
 }
 
@@ -102,7 +106,7 @@ pub struct SearchSpec {
     pub start: Option<f64>,
     /// The search ends when the width of the interval is at most this share of the rate: 0.05.
     pub tolerance: f64,
-    /// The search ends after so many trials.
+    /// The search ends after this many trials.
     pub trials: usize,
 }
 
@@ -121,7 +125,7 @@ impl SearchSpec {
 pub struct Search {
     spec: SearchSpec,
     posterior: Posterior,
-    told: Vec<(f64, Outcome)>,
+    told: Vec<(f64, SearchOutcome)>,
 }
 
 impl Search {
@@ -132,7 +136,9 @@ impl Search {
     pub fn new(spec: SearchSpec) -> Result<Search, Refusal> {
         let SearchSpec { lowest, highest, start, .. } = spec;
         if !(lowest >= f64::MIN_POSITIVE && highest.is_finite() && lowest < highest) {
-            return Err(Refusal(format!("{lowest}/s to {highest}/s is no range to search in; 10/s to 1000/s is one")));
+            return Err(Refusal(format!(
+                "{lowest}/s to {highest}/s is not a range to search in; 10/s to 1000/s is one"
+            )));
         }
         if start.is_some_and(|start| !start.is_finite()) {
             return Err(Refusal("a search cannot start at a rate that is not finite".to_owned()));
@@ -140,15 +146,15 @@ impl Search {
         Ok(Search { spec, posterior: Posterior::new(lowest.ln(), highest.ln()), told: Vec::new() })
     }
 
-    /// A search in the same range that was told nothing yet.
+    /// A search in the same range that was not told any outcome yet.
     pub fn anew(&self) -> Search {
         let SearchSpec { lowest, highest, .. } = self.spec;
         Search { spec: self.spec, posterior: Posterior::new(lowest.ln(), highest.ln()), told: Vec::new() }
     }
 
-    /// The rate to be tried next; `None` when the line is known well enough or all trials are used up. The rate is
-    /// doubled until a trial misses and halved until one keeps; from then on the posterior decides. No rate is more
-    /// than twice one that was kept, lest a trial bury the server.
+    /// The rate to try next; `None` when the line is known well enough or all trials are used up. The rate is doubled
+    /// until a trial misses and halved until one meets the objective; from then on the posterior decides. No rate is
+    /// more than twice one that was met, so that no trial overwhelms the server.
     pub fn next(&self) -> Option<f64> {
         let SearchSpec { lowest, highest, trials, .. } = self.spec;
         if self.told.len() >= trials {
@@ -167,9 +173,9 @@ impl Search {
         Some(self.spec.within(wanted))
     }
 
-    /// What came of a trial at a rate, which need not be one that was asked for. A rate that is not above 0 or not
-    /// finite tells nothing.
-    pub fn tell(&mut self, rate: f64, outcome: Outcome) {
+    /// The outcome of a trial at a rate, which need not be one that the search chose. A rate that is not above 0 or not
+    /// finite is ignored.
+    pub fn tell(&mut self, rate: f64, outcome: SearchOutcome) {
         if rate > 0.0 && rate.is_finite() {
             self.posterior.update(rate.ln(), outcome);
             self.told.push((rate, outcome));
@@ -179,11 +185,11 @@ impl Search {
     /// The load line in arrivals per second: the median of the posterior and its central 95 %. An end that is not
     /// between the lowest and the highest rate is open.
     ///
-    /// `effective_n` counts each trial by how open its outcome was, 4p(1 − p) with its probability p of being kept:
-    /// one near the line by 1, one far from it by almost nothing.
+    /// `effective_n` counts each trial by how open its outcome was, 4p(1 − p) with its probability p of meeting the
+    /// objective: one near the line by 1, one far from it by almost nothing.
     ///
     /// # Errors
-    /// Where no trial kept the objective.
+    /// If no trial met the objective.
     pub fn estimate(&self) -> Result<Estimate, Refusal> {
         let trials = self.told.len();
         let Some(kept) = self.highest_kept() else {
@@ -192,7 +198,7 @@ impl Search {
         let method = format!("{trials} trials, noise-aware bisection");
         let [low, middle, high] = self.quantiles();
         let effective_n = self.told.iter().map(|&(rate, _)| self.posterior.openness(rate.ln())).sum();
-        // Without a miss, how far the line lies above what was kept is the grid's guess alone.
+        // Without a miss, how far the line lies above what was met is only the grid's guess.
         let (low, middle, high) = match self.lowest_missed() {
             Some(_) => (low, middle, high),
             None => (low.min(kept), middle.min(kept), f64::INFINITY),
@@ -201,28 +207,28 @@ impl Search {
         Ok(self.open_ends(Estimate::new(value, (low, high), CONFIDENCE, effective_n, method)))
     }
 
-    /// The lowest rate that was missed and the highest that was kept, if the latter is so far above the former that no
-    /// blur of this model explains both: then something else than the rate decided.
+    /// The lowest rate that was missed and the highest that was met, if the latter is so far above the former that no
+    /// blur of this model explains both: then something other than the rate decided.
     pub fn contradiction(&self) -> Option<(f64, f64)> {
         let (missed, kept) = (self.lowest_missed()?, self.highest_kept()?);
         ((kept / missed).ln() > FAR).then_some((missed, kept))
     }
 
-    /// Whether any trial missed the objective: without one nothing is known of where the line ends.
+    /// Whether any trial missed the objective: without one, nothing is known about where the line ends.
     pub fn has_missed(&self) -> bool {
         self.lowest_missed().is_some()
     }
 
-    fn rates(&self, outcome: Outcome) -> impl Iterator<Item = f64> {
+    fn rates(&self, outcome: SearchOutcome) -> impl Iterator<Item = f64> {
         self.told.iter().filter(move |told| told.1 == outcome).map(|told| told.0)
     }
 
     fn highest_kept(&self) -> Option<f64> {
-        self.rates(Outcome::Kept).reduce(f64::max)
+        self.rates(SearchOutcome::Kept).reduce(f64::max)
     }
 
     fn lowest_missed(&self) -> Option<f64> {
-        self.rates(Outcome::Missed).reduce(f64::min)
+        self.rates(SearchOutcome::Missed).reduce(f64::min)
     }
 
     /// Low end, median and high end of the line, per second; they may lie in the margins.
@@ -237,27 +243,27 @@ impl Search {
         high - low <= self.spec.tolerance * middle
     }
 
-    /// Why no trial kept the objective.
+    /// Why no trial met the objective.
     fn refusal(&self) -> Refusal {
         let lowest = self.spec.lowest;
         Refusal(match self.lowest_missed() {
             None => "no trial has been run; a search takes 10 or more".to_owned(),
             Some(missed) if missed > lowest => {
-                format!("no trial kept the objective, down to {missed:.1}/s; more trials can find a rate that does")
+                format!("no trial met the objective, down to {missed:.1}/s; more trials can find a rate that does")
             }
-            Some(_) => format!("the objective was missed even at the lowest rate, {lowest}/s; a lower one may keep it"),
+            Some(_) => format!("the objective was missed even at the lowest rate, {lowest}/s; a lower one may meet it"),
         })
     }
 
-    /// The same estimate without the ends that are out of the search's reach, and why they are not there.
+    /// The same estimate without the ends that are out of the search's reach, and why they are missing.
     fn open_ends(&self, found: Estimate) -> Estimate {
         let SearchSpec { lowest, highest, .. } = self.spec;
         let low = found.low.filter(|low| *low > lowest);
         let high = found.high.filter(|high| *high < highest);
-        let below = || format!("the line may lie below the lowest rate, {lowest}/s; lower that");
+        let below = || format!("the line may lie below the lowest rate, {lowest}/s; lower the lowest rate");
         let above = || match self.highest_kept() {
             Some(kept) if kept < highest && self.lowest_missed().is_none() => {
-                format!("every trial kept the objective, up to {kept:.1}/s; more trials can find it missed")
+                format!("every trial met the objective, up to {kept:.1}/s; more trials can find a rate that misses it")
             }
             _ => format!("the line may lie above the highest rate, {highest}/s; raise the highest rate"),
         };
@@ -297,7 +303,7 @@ impl Posterior {
         Posterior { cells: cells.collect() }
     }
 
-    fn update(&mut self, ln_rate: f64, outcome: Outcome) {
+    fn update(&mut self, ln_rate: f64, outcome: SearchOutcome) {
         for cell in &mut self.cells {
             cell.update(ln_rate, outcome);
         }
@@ -325,7 +331,7 @@ impl Posterior {
         line.exp()
     }
 
-    /// 4p(1 − p), where p is the probability that a trial at this rate keeps the objective.
+    /// 4p(1 − p), where p is the probability that a trial at this rate meets the objective.
     fn openness(&self, ln_rate: f64) -> f64 {
         let normal = Normal::standard();
         let kept = |cell: &Cell| cell.probability * normal.cdf((cell.line - ln_rate) / cell.width);
@@ -338,9 +344,9 @@ impl Cell {
     /// Weighs the cell by how likely it made the outcome, conditions the disturbance on it and carries that over to the
     /// next trial. With likelihood Z(h) and a = d ln Z/dh, the disturbance's mean moves by `a` standard deviations
     /// towards what explains the outcome, and its variance changes by the factor 1 − a(a + h).
-    fn update(&mut self, ln_rate: f64, outcome: Outcome) {
+    fn update(&mut self, ln_rate: f64, outcome: SearchOutcome) {
         let normal = Normal::standard();
-        let side = if outcome == Outcome::Kept { 1.0 } else { -1.0 };
+        let side = if outcome == SearchOutcome::Kept { 1.0 } else { -1.0 };
         let deviation = self.variance.sqrt();
         let h = side * ((self.line - ln_rate) / self.width - self.mean) / deviation;
         let likelihood = LAPSES / 2.0 + (1.0 - LAPSES) * normal.cdf(h);
@@ -365,7 +371,7 @@ mod tests {
     fn run(search: &mut Search, line: f64) -> Vec<f64> {
         let mut tried = Vec::new();
         while let Some(rate) = search.next() {
-            search.tell(rate, if rate < line { Outcome::Kept } else { Outcome::Missed });
+            search.tell(rate, if rate < line { SearchOutcome::Kept } else { SearchOutcome::Missed });
             tried.push(rate);
         }
         tried
@@ -380,29 +386,29 @@ mod tests {
         let mut responses = new_histogram();
         responses.record_n(5_000_000, 99).unwrap();
         responses.record(80_000_000).unwrap();
-        let limit = |quantile, limit_ns| Some(ResponseLimit { quantile, limit_ns });
+        let limit = |quantile, limit_ns| Some(QuantileLimit { quantile, limit_ns });
         let judge = |response, error_share, errors, dropped| {
-            let trial = Trial { responses: &responses, transactions: 100, errors, dropped };
-            Objective { response, error_share }.judge(&trial)
+            let trial = SearchTrial { responses: &responses, transactions: 100, errors, dropped };
+            SearchObjective { response, error_share }.judge(&trial)
         };
-        assert_eq!(judge(limit(0.99, 5_000_000), None, 0, 0), Outcome::Kept);
-        assert_eq!(judge(limit(0.99, 4_900_000), None, 0, 0), Outcome::Missed);
-        assert_eq!(judge(limit(0.995, 20_000_000), None, 0, 0), Outcome::Missed);
-        assert_eq!(judge(None, Some(0.2), 25, 0), Outcome::Kept);
-        assert_eq!(judge(None, Some(0.2), 26, 0), Outcome::Missed);
-        assert_eq!(judge(limit(0.99, 5_000_000), Some(0.2), 26, 0), Outcome::Missed);
-        assert_eq!(judge(limit(0.99, 5_000_000), Some(0.2), 0, 1), Outcome::Missed);
+        assert_eq!(judge(limit(0.99, 5_000_000), None, 0, 0), SearchOutcome::Kept);
+        assert_eq!(judge(limit(0.99, 4_900_000), None, 0, 0), SearchOutcome::Missed);
+        assert_eq!(judge(limit(0.995, 20_000_000), None, 0, 0), SearchOutcome::Missed);
+        assert_eq!(judge(None, Some(0.2), 25, 0), SearchOutcome::Kept);
+        assert_eq!(judge(None, Some(0.2), 26, 0), SearchOutcome::Missed);
+        assert_eq!(judge(limit(0.99, 5_000_000), Some(0.2), 26, 0), SearchOutcome::Missed);
+        assert_eq!(judge(limit(0.99, 5_000_000), Some(0.2), 0, 1), SearchOutcome::Missed);
     }
 
     #[test]
     fn a_trial_without_samples_misses() {
         let responses = new_histogram();
-        let limit = ResponseLimit { quantile: 0.99, limit_ns: u64::MAX };
-        let trial = |transactions| Trial { responses: &responses, transactions, errors: 0, dropped: 0 };
-        let quick = Objective { response: Some(limit), error_share: None };
-        assert_eq!(quick.judge(&trial(1)), Outcome::Missed);
-        assert_eq!(Objective::default().judge(&trial(0)), Outcome::Missed);
-        assert_eq!(Objective::default().judge(&trial(1)), Outcome::Kept);
+        let limit = QuantileLimit { quantile: 0.99, limit_ns: u64::MAX };
+        let trial = |transactions| SearchTrial { responses: &responses, transactions, errors: 0, dropped: 0 };
+        let quick = SearchObjective { response: Some(limit), error_share: None };
+        assert_eq!(quick.judge(&trial(1)), SearchOutcome::Missed);
+        assert_eq!(SearchObjective::default().judge(&trial(0)), SearchOutcome::Missed);
+        assert_eq!(SearchObjective::default().judge(&trial(1)), SearchOutcome::Kept);
     }
 
     #[test]
@@ -444,14 +450,14 @@ mod tests {
         run(&mut edge, 101.0);
         let found = edge.estimate().unwrap();
         assert_eq!(found.low, None);
-        assert!(found.high.unwrap() < 110.0 && found.missing.unwrap().contains("lower that"), "{edge:?}");
+        assert!(found.high.unwrap() < 110.0 && found.missing.unwrap().contains("lower the lowest rate"), "{edge:?}");
     }
 
     #[test]
     fn what_was_not_tried_is_not_claimed() {
         let mut search = search(1.0, 1e6);
         assert!(search.estimate().unwrap_err().0.contains("no trial"));
-        search.tell(10.0, Outcome::Kept);
+        search.tell(10.0, SearchOutcome::Kept);
         let found = search.estimate().unwrap();
         assert!(found.value <= 10.0 && found.low.unwrap() <= 10.0 && found.high.is_none(), "{found:?}");
         assert!(found.missing.unwrap().contains("up to 10.0/s"));
@@ -461,8 +467,8 @@ mod tests {
     fn a_rate_that_is_kept_far_above_one_that_is_missed_contradicts_it() {
         let told = |missed, kept| {
             let mut search = search(1.0, 1_000.0);
-            search.tell(missed, Outcome::Missed);
-            search.tell(kept, Outcome::Kept);
+            search.tell(missed, SearchOutcome::Missed);
+            search.tell(kept, SearchOutcome::Kept);
             search.contradiction()
         };
         assert_eq!(told(12.4, 41.8), Some((12.4, 41.8)));
@@ -495,7 +501,7 @@ mod tests {
     fn an_outcome_at_the_line_leaves_a_half_normal_disturbance() {
         // Its mean is -√(2/π) and its second moment 1; a lapse leaves a standard normal one, of second moment 1 too.
         let mut cell = Cell { line: 6.0, width: 0.08, correlation: 0.7, probability: 1.0, mean: 0.0, variance: 1.0 };
-        cell.update(6.0, Outcome::Kept);
+        cell.update(6.0, SearchOutcome::Kept);
         let mean = -(1.0 - LAPSES) * (2.0 / std::f64::consts::PI).sqrt();
         close(cell.probability, 0.5);
         close(cell.mean, 0.7 * mean);

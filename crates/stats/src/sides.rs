@@ -1,16 +1,17 @@
-//! Two sides over their rounds as one row, and what counts as no difference: the one answer of labs and of `compare`.
+//! Two sides over their rounds as one row, and what counts as no difference: the same for labs and for `compare`.
 
 use crate::comparison::{detectable, noise_floor, paired, pairs_needed, spread, unpaired, verdict};
-use plimsoll_model::comparison::{Design, Metric, Row};
-use plimsoll_model::{Estimate, Refusal};
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::{Design, Row};
+use plimsoll_model::{Estimate, LoadPoint, Refusal};
 
-/// A difference below this share matters to nobody.
+/// A difference below this share does not matter.
 const LEAST: f64 = 0.01;
-/// On no machine is the floor so high that more than this goes for no difference.
+/// However high the floor of a machine, a larger difference than this never counts as none.
 const MOST: f64 = 0.1;
 
-/// The values of two sides, by round: of the same rounds in the same order where they are paired. A round without a value
-/// is left out, paired with its partner.
+/// The values of two sides, by round: of the same rounds in the same order if they are paired. A round without a value
+/// is left out, together with its partner if paired.
 #[derive(Clone, Debug)]
 pub struct Sides {
     pub design: Design,
@@ -27,14 +28,14 @@ impl Sides {
         Sides { design, a, b }
     }
 
-    /// One metric of them. `at` is the connections and the rate of a single load point; a change within `equivalence`, a
-    /// share, is none.
+    /// One metric of them, at `load` or, without it, over several load points; a change within
+    /// `equivalence`, a share, counts as none.
     ///
     /// # Errors
-    /// Without rounds, and with a value that is not above 0.
+    /// Without rounds, or with a value that is not above 0.
     pub fn row(
         &self,
-        at: (Option<usize>, Option<f64>),
+        load: Option<LoadPoint>,
         metric: Metric,
         confidence: f64,
         equivalence: f64,
@@ -45,8 +46,7 @@ impl Sides {
             Design::Unpaired => (unpaired(&self.a, &self.b, confidence)?, None),
         };
         Ok(Row {
-            connections: at.0,
-            rate_offered: at.1,
+            load,
             metric,
             a: middle(&self.a),
             b: middle(&self.b),
@@ -58,13 +58,13 @@ impl Sides {
     }
 }
 
-/// What two rounds of one side differ by without any reason; none with fewer than two that have a value.
+/// How far two rounds of one side differ by chance; `None` with fewer than two that have a value.
 pub fn floor(rounds: &[Option<f64>]) -> Option<Estimate> {
     noise_floor(&rounds.iter().flatten().copied().collect::<Vec<_>>()).ok()
 }
 
-/// The share that counts as no difference where nobody has said so: the floor of the side that is compared with, but
-/// from 1 % to 10 %.
+/// The share that counts as no difference if none is given: the floor of the side that is compared with, limited to
+/// 1 % to 10 %.
 pub fn equivalence(floor: Option<&Estimate>) -> f64 {
     floor.map_or(LEAST, |floor| floor.value.clamp(LEAST, MOST))
 }

@@ -3,7 +3,7 @@
 use crate::batch_means::mean;
 use crate::distribution::{t_quantile, t_two_sided};
 use plimsoll_model::estimate::{CONFIDENCE, Estimate};
-use plimsoll_model::scaling::Sample;
+use plimsoll_model::scaling::ScalingSample;
 
 /// Probability that a true value lies beyond one end of its interval.
 pub(crate) const TAIL: f64 = (1.0 - CONFIDENCE) / 2.0;
@@ -11,21 +11,21 @@ pub(crate) const TAIL: f64 = (1.0 - CONFIDENCE) / 2.0;
 pub(crate) const REMEDY: &str = "measure 10 s or longer, or several rounds";
 
 /// The usable samples, smallest load first: loads above 0, and throughputs of 0 or above.
-pub(crate) fn by_load(samples: &[Sample]) -> Vec<&Sample> {
+pub(crate) fn by_load(samples: &[ScalingSample]) -> Vec<&ScalingSample> {
     let usable = |load: f64, throughput: f64| load > 0.0 && throughput >= 0.0 && (load + throughput).is_finite();
-    let mut samples: Vec<&Sample> =
+    let mut samples: Vec<&ScalingSample> =
         samples.iter().filter(|sample| usable(sample.load, sample.throughput.value)).collect();
     samples.sort_by(|a, b| a.load.total_cmp(&b.load));
     samples
 }
 
 /// One sample of each load, of samples in order of load.
-pub(crate) fn merged(samples: &[&Sample]) -> Vec<Sample> {
+pub(crate) fn merged(samples: &[&ScalingSample]) -> Vec<ScalingSample> {
     samples.chunk_by(|a, b| a.load == b.load).map(together).collect()
 }
 
-/// The mean of samples of one load, as independent of each other; without an interval where one of them has none.
-fn together(same: &[&Sample]) -> Sample {
+/// The mean of samples of one load, assumed independent; without an interval if one of them has none.
+fn together(same: &[&ScalingSample]) -> ScalingSample {
     if let [only] = same {
         return (*only).clone();
     }
@@ -42,14 +42,14 @@ fn together(same: &[&Sample]) -> Sample {
         }
         None => Estimate::bare(value, effective_n, method, format!("not all of them have an interval: {REMEDY}")),
     };
-    Sample { load: same[0].load, throughput }
+    ScalingSample { load: same[0].load, throughput }
 }
 
-/// Degrees of freedom that the interval of an estimate without them is taken to have at least, those of 5 rounds. Its
+/// The least degrees of freedom that are assumed for the interval of an estimate without them, those of 5 rounds. Its
 /// effective n may be smaller; too few degrees would make a small error of a wide interval.
 const LEAST_DEGREES: f64 = 4.0;
 
-/// How far the logarithm of a mean, where nothing else is said, can be trusted.
+/// How far the logarithm of a mean can be trusted, unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     /// Standard error of the logarithm, which is that of the mean relative to it.
@@ -59,7 +59,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of what is known exactly.
+    /// The spread of what is known exactly.
     pub const NONE: Spread = Spread { error: 0.0, degrees: LEAST_DEGREES };
 
     /// What the interval of a mean above 0 says; `None` without an interval.
@@ -76,7 +76,7 @@ impl Spread {
         Some(Spread { error: (high - mean.value) / t_two_sided(mean.confidence, degrees), degrees })
     }
 
-    /// Of the sum or difference of two, with the degrees of freedom of Welch (1947).
+    /// The spread of the sum or difference of two, with the degrees of freedom of Welch (1947).
     pub fn and(self, other: Spread) -> Spread {
         let (own, others) = (self.error.powi(2), other.error.powi(2));
         let variance = own + others;

@@ -11,15 +11,15 @@ pub const TOLERANCE: f64 = 0.05;
 /// With fewer batches, no pair of slopes contains the truth in 95 % of all cases: Kendall's distribution is too coarse.
 const BATCHES_LEAST: usize = 5;
 const BATCHES_MOST: usize = 20;
-/// Seconds; what shorter batches still have in common would have to be guessed from too little.
+/// Seconds; the remaining correlation of shorter batches would have to be guessed from too little.
 const BATCH_LEAST: usize = 4;
 /// Fewer seconds show no drift.
 const SECONDS_LEAST: usize = BATCHES_LEAST * BATCH_LEAST;
-/// So many seconds after a warm-up show that it is over; after 20 s a slow one often seems to be.
+/// This many seconds after a warm-up show that it is over; after 20 s a slow one often only seems to be.
 const SETTLED_LEAST: usize = 30;
-/// From so many seconds on the warm-up is sought in batches of 5 s.
+/// From this many seconds on, the warm-up is searched in batches of 5 s.
 const MSER_5_FROM: usize = 100;
-/// So few values are not judged alone: some that happen to be alike would look settled.
+/// This few values are not judged alone: some that happen to be alike would look settled.
 const MSER_LEAST: usize = 5;
 
 /// Whether a window has settled.
@@ -33,9 +33,9 @@ pub enum Steadiness {
     Unknown(Refusal),
 }
 
-/// Whether a warm-up is over, after the seconds seen so far; the texts are for who watches it.
+/// Whether a warm-up is over, after the seconds seen so far; the texts are for whoever watches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WarmUp {
+pub enum WarmUpProgress {
     /// Not yet, and why.
     GoOn(String),
     /// It is over: the first `seconds` were warm-up, and those after them are settled.
@@ -73,7 +73,7 @@ pub fn trend(values: &[f64]) -> Result<Estimate, Refusal> {
     }
     let level = mean(values).abs();
     if level == 0.0 || !level.is_finite() {
-        return Err(Refusal(format!("a drift is a share of the mean, which is {level} here; a mean above 0 has one")));
+        return Err(Refusal(format!("a drift is a share of the mean, which is {level} here; it needs a mean above 0")));
     }
     let length = seconds.div_ceil(BATCHES_MOST).max(BATCH_LEAST);
     let batches: Vec<f64> = values[seconds % length..].chunks_exact(length).map(mean).collect();
@@ -205,23 +205,23 @@ fn least_error(values: &[f64]) -> usize {
 /// It is, if [`truncation`] finds a cut, 30 s or more follow it, and their [`trend`] is at most [`TOLERANCE`]: its
 /// value, since the interval of so few seconds seldom excludes 0. Asked every second, it ends at the first second at
 /// which this is so; a series that never settles never ends.
-pub fn warm_up_end(values: &[f64]) -> WarmUp {
+pub fn warm_up_end(values: &[f64]) -> WarmUpProgress {
     let Some(seconds) = truncation(values) else {
-        return WarmUp::GoOn(format!("{} s have not settled yet (MSER)", values.len()));
+        return WarmUpProgress::GoOn(format!("{} s have not settled yet (MSER)", values.len()));
     };
     let rest = &values[seconds..];
     let found = format!("the first {seconds} s are warm-up (MSER); the {} s after them", rest.len());
     if rest.len() < SETTLED_LEAST {
-        return WarmUp::GoOn(format!("{found} are too few to tell whether it is over; {SETTLED_LEAST} s can"));
+        return WarmUpProgress::GoOn(format!("{found} are too few to tell whether it is over; {SETTLED_LEAST} s can"));
     }
     match trend(rest) {
-        Err(Refusal(missing)) => WarmUp::GoOn(missing),
+        Err(Refusal(missing)) => WarmUpProgress::GoOn(missing),
         Ok(change) => {
             let (drift, bound) = (100.0 * change.value, 100.0 * TOLERANCE);
             if change.value.abs() > TOLERANCE {
-                return WarmUp::GoOn(format!("{found} drift by {drift:+.1} %, more than {bound:.0} %"));
+                return WarmUpProgress::GoOn(format!("{found} drift by {drift:+.1} %, more than {bound:.0} %"));
             }
-            WarmUp::Ended { seconds, why: format!("{found} drift by {drift:+.1} %, less than {bound:.0} %") }
+            WarmUpProgress::Ended { seconds, why: format!("{found} drift by {drift:+.1} %, less than {bound:.0} %") }
         }
     }
 }
@@ -307,17 +307,18 @@ mod tests {
     #[test]
     fn a_warm_up_ends_as_soon_as_thirty_seconds_after_it_are_settled() {
         let values = [vec![50.0; 7], settled(60)].concat();
-        let ended = |seconds: usize| matches!(warm_up_end(&values[..seconds]), WarmUp::Ended { seconds: 7, .. });
+        let ended =
+            |seconds: usize| matches!(warm_up_end(&values[..seconds]), WarmUpProgress::Ended { seconds: 7, .. });
         assert_eq!((1..values.len()).find(|&seconds| ended(seconds)), Some(37));
-        let WarmUp::Ended { why, .. } = warm_up_end(&values[..37]) else { panic!("it ended there") };
+        let WarmUpProgress::Ended { why, .. } = warm_up_end(&values[..37]) else { panic!("it ended there") };
         assert!(why.starts_with("the first 7 s are warm-up (MSER); the 30 s after them drift by "), "{why}");
-        let WarmUp::GoOn(why) = warm_up_end(&values[..30]) else { panic!("too early") };
+        let WarmUpProgress::GoOn(why) = warm_up_end(&values[..30]) else { panic!("too early") };
         assert!(why.ends_with("the 23 s after them are too few to tell whether it is over; 30 s can"), "{why}");
     }
 
     #[test]
     fn what_keeps_rising_never_ends_its_warm_up() {
-        assert!((0..300).all(|seconds| matches!(warm_up_end(&ramp(seconds, 1.0)), WarmUp::GoOn(_))));
-        assert!(matches!(warm_up_end(&[0.0; 100]), WarmUp::GoOn(_)));
+        assert!((0..300).all(|seconds| matches!(warm_up_end(&ramp(seconds, 1.0)), WarmUpProgress::GoOn(_))));
+        assert!(matches!(warm_up_end(&[0.0; 100]), WarmUpProgress::GoOn(_)));
     }
 }

@@ -42,5 +42,5 @@ fn the_documented_table_is_what_the_simulations_say() {
     assert!(missed.is_empty(), "{missed:#?}");
     let document = include_str!("../../../docs/statistics.md");
     let found = table(&rows, 4_000);
-    assert!(document.contains(&found), "`make coverage` prints what docs/statistics.md has to say:\n{found}");
+    assert!(document.contains(&found), "`make coverage` prints what docs/statistics.md must contain:\n{found}");
 }

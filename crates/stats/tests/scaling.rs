@@ -1,7 +1,7 @@
 //! Fits, knees and deltas against SciPy.
 
 use plimsoll_model::estimate::{CONFIDENCE, Estimate};
-use plimsoll_model::scaling::Sample;
+use plimsoll_model::scaling::ScalingSample;
 use plimsoll_stats::knee;
 use plimsoll_stats::saturation::saturation;
 use plimsoll_stats::scaling::deltas;
@@ -42,9 +42,9 @@ fn reference() -> Reference {
     serde_json::from_str(include_str!("reference/scaling.json")).unwrap()
 }
 
-fn bare(load: f64, rate: f64) -> Sample {
+fn bare(load: f64, rate: f64) -> ScalingSample {
     let throughput = Estimate::bare(rate, 1.0, String::new(), "one run".to_owned());
-    Sample { load, throughput }
+    ScalingSample { load, throughput }
 }
 
 /// Compares within `tolerance`, a share; what should be 0 may be as small as 1e-9.
@@ -64,7 +64,7 @@ fn fits_agree_with_curve_fit() {
     let fits = reference().fits;
     assert_eq!(fits.len(), 5);
     for (name, expected) in fits {
-        let samples: Vec<Sample> =
+        let samples: Vec<ScalingSample> =
             expected.loads.iter().zip(&expected.rates).map(|(&load, &rate)| bare(load, rate)).collect();
         let found = saturation(&samples).unwrap();
         same(&format!("{name}: gamma"), &found.gamma, expected.gamma, 1e-6);
@@ -86,9 +86,9 @@ fn knees_and_deltas_agree_with_numpy() {
     for (number, expected) in sweeps.iter().enumerate() {
         let sample = |(&load, &(mean, low, high, n)): (&f64, &(f64, f64, f64, f64))| {
             let throughput = Estimate::new(mean, (low, high), CONFIDENCE, n, String::new());
-            Sample { load, throughput }
+            ScalingSample { load, throughput }
         };
-        let samples: Vec<Sample> = expected.loads.iter().zip(&expected.means).map(sample).collect();
+        let samples: Vec<ScalingSample> = expected.loads.iter().zip(&expected.means).map(sample).collect();
         // The reference looks for crossings on a grid.
         same(&format!("knee {number}"), &knee(&samples).unwrap().load, expected.knee, 1e-5);
         let found = deltas(&samples);

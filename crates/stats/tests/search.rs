@@ -1,7 +1,7 @@
 //! The search against a brute-force posterior, and with any outcomes at all.
 
 use fastrand::Rng;
-use plimsoll_stats::search::{Outcome, Search, SearchSpec};
+use plimsoll_stats::search::{Search, SearchOutcome, SearchSpec};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn posteriors_agree_with_brute_force() {
         let spec = SearchSpec { lowest: case.lowest, highest: case.highest, start: None, tolerance: 0.05, trials: 20 };
         let mut search = Search::new(spec).unwrap();
         for (rate, outcome) in case.rates.iter().zip(case.outcomes.chars()) {
-            search.tell(*rate, if outcome == 'K' { Outcome::Kept } else { Outcome::Missed });
+            search.tell(*rate, if outcome == 'K' { SearchOutcome::Kept } else { SearchOutcome::Missed });
         }
         let found = search.estimate().unwrap();
         // Matching two moments is an approximation; it may move an end by a small part of the interval.
@@ -53,7 +53,7 @@ fn any_outcomes_end_in_a_sound_estimate() {
         let mut told = 0;
         while let Some(rate) = search.next() {
             assert!((lowest..=highest).contains(&rate), "{rate} in {lowest} to {highest}");
-            search.tell(rate, if rng.f64() < kept { Outcome::Kept } else { Outcome::Missed });
+            search.tell(rate, if rng.f64() < kept { SearchOutcome::Kept } else { SearchOutcome::Missed });
             told += 1;
             let Ok(found) = search.estimate() else { continue };
             let (low, high) = (found.low.unwrap_or(lowest), found.high.unwrap_or(highest));
@@ -71,12 +71,12 @@ fn rates_that_nobody_asked_for_are_taken_or_ignored() {
     let spec = SearchSpec { lowest: 10.0, highest: 1_000.0, start: None, tolerance: 0.05, trials: 9 };
     let mut search = Search::new(spec).unwrap();
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        search.tell(rate, Outcome::Kept);
+        search.tell(rate, SearchOutcome::Kept);
     }
     assert!(search.estimate().is_err());
     for rate in [f64::MIN_POSITIVE, f64::MAX, 1e-300, 1e300] {
-        search.tell(rate, Outcome::Kept);
-        search.tell(rate, Outcome::Missed);
+        search.tell(rate, SearchOutcome::Kept);
+        search.tell(rate, SearchOutcome::Missed);
     }
     let found = search.estimate().unwrap();
     assert!((10.0..=1_000.0).contains(&found.value), "{found:?}");
@@ -90,7 +90,10 @@ fn the_same_outcomes_give_the_same_rates() {
         let mut rng = Rng::with_seed(3);
         let mut rates = Vec::new();
         while let Some(rate) = search.next() {
-            search.tell(rate, if rate * (0.8 + 0.4 * rng.f64()) < 300.0 { Outcome::Kept } else { Outcome::Missed });
+            search.tell(
+                rate,
+                if rate * (0.8 + 0.4 * rng.f64()) < 300.0 { SearchOutcome::Kept } else { SearchOutcome::Missed },
+            );
             rates.push(rate);
         }
         (rates, search.estimate())

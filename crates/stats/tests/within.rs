@@ -4,7 +4,7 @@ use plimsoll_model::Estimate;
 use plimsoll_stats::batch_means::{Piece, ratio};
 use plimsoll_stats::latency::new_histogram;
 use plimsoll_stats::percentile::Clusters;
-use plimsoll_stats::stalls::{Progress, Stall, stalls};
+use plimsoll_stats::stalls::{IntervalProgress, StallStretch, stalls};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -95,8 +95,14 @@ fn stalls_agree_with_the_poisson_probability_of_their_runs() {
     let windows = reference().stalls;
     assert!(windows.iter().any(|window| window.stalls.is_empty()) && windows.iter().any(|w| w.stalls.len() > 1));
     for Silence { progress, longest, stalls: expected } in windows {
-        let expected: Vec<Stall> = expected.iter().map(|&(start, seconds)| Stall { start, seconds }).collect();
-        let of = |(completions, seconds)| Progress { completions, seconds, usual: longest, ..Progress::default() };
+        let expected: Vec<StallStretch> =
+            expected.iter().map(|&(start, seconds)| StallStretch { start, seconds }).collect();
+        let of = |(completions, seconds)| IntervalProgress {
+            completions,
+            seconds,
+            usual: longest,
+            ..IntervalProgress::default()
+        };
         assert_eq!(stalls(&progress.into_iter().map(of).collect::<Vec<_>>()), expected);
     }
 }

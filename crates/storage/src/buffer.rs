@@ -1,10 +1,11 @@
-//! Memory for direct I/O: O_DIRECT wants memory, offset and length at multiples of the device's logical block (open(2)).
+//! Memory for direct I/O: O_DIRECT needs memory, offset and length at multiples of the device's logical block
+//! (open(2)).
 
 use crate::layout::Content;
 use crate::op::Direction;
 use plimsoll_load::seed::Rng;
 
-/// The largest logical block of disks in use; memory at its multiples suits every one of them.
+/// The largest logical block of disks in use; memory at its multiples suits all of them.
 pub const ALIGNMENT: usize = 4096;
 /// The stream that stamps are drawn from; no worker has this number.
 const STREAM: u64 = u64::MAX - 1;
@@ -37,7 +38,7 @@ impl Aligned {
     }
 }
 
-/// What the writes of one worker have inside.
+/// What one worker writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
     pub content: Content,
@@ -47,14 +48,14 @@ pub struct Payload {
     pub verified: bool,
 }
 
-/// For each slot of an engine a buffer to read into and one to write from.
+/// For each slot of an engine, a buffer to read into and one to write from.
 #[derive(Debug, Default)]
 pub struct Buffers {
     memory: Aligned,
     /// Bytes of each buffer.
     size: usize,
     slots: usize,
-    /// What the next stamp is made from; `None` where content must stay as it is.
+    /// What the next stamp is made from; `None` if the content must not change.
     stamp: Option<u64>,
 }
 
@@ -69,7 +70,7 @@ impl Buffers {
         let size = largest.max(1).next_multiple_of(ALIGNMENT);
         let mut memory = Aligned::zeroed(2 * slots * size);
         let written = &mut memory.bytes_mut()[slots * size..];
-        // Files are numbered from below, workers from above, so that nothing is written that lay there before.
+        // Files are numbered upwards, workers downwards, so that nothing is written that was there before.
         let file = u32::MAX - payload.worker as u32;
         for (slot, buffer) in written.chunks_mut(size).enumerate() {
             payload.content.fill(payload.seed, file, (slot * size) as u64, buffer);
@@ -91,13 +92,13 @@ impl Buffers {
         &mut self.memory.bytes_mut()[start..start + self.size]
     }
 
-    /// Where a read of so many bytes goes.
+    /// Where a read of this many bytes goes.
     pub fn read(&mut self, slot: usize, bytes: usize) -> &mut [u8] {
         &mut self.buffer(slot, Direction::Read)[..bytes]
     }
 
-    /// What a write of so many bytes writes: random content gets a number at the start of each 4096 bytes, so that no two
-    /// writes are the same to storage that looks for duplicates.
+    /// What a write of this many bytes writes: random content gets a number at the start of each 4096 bytes, so that no
+    /// two writes are equal to storage that looks for duplicates.
     pub fn write(&mut self, slot: usize, bytes: usize) -> &[u8] {
         let mut stamp = self.stamp;
         let buffer = &mut self.buffer(slot, Direction::Write)[..bytes];

@@ -1,4 +1,4 @@
-//! The clock of the tallies: CLOCK_MONOTONIC in nanoseconds, clock_gettime(2).
+//! The clock of the loops: CLOCK_MONOTONIC in nanoseconds, clock_gettime(2).
 
 use rustix::thread::{ClockId as SleepClock, clock_nanosleep_absolute};
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -20,13 +20,13 @@ pub fn thread_cpu_ns() -> u64 {
 /// Sleeps until this moment; a signal may end it earlier.
 pub fn sleep_until(ns: u64) {
     let until = Timespec { tv_sec: (ns / SECOND_NS) as i64, tv_nsec: (ns % SECOND_NS) as i64 };
-    // Whoever sleeps looks at the clock again.
+    // Callers read the clock again after sleeping.
     let _ = clock_nanosleep_absolute(SleepClock::Monotonic, &until);
 }
 
-/// Lets the sleeps of the calling thread end when they should rather than up to 50 us later (PR_SET_TIMERSLACK, prctl(2)).
+/// Makes the calling thread's sleeps end on time rather than up to 50 us later (PR_SET_TIMERSLACK, prctl(2)).
 pub fn sleep_exactly() {
-    // Without it sleeps are longer, which the response times show.
+    // If that fails, sleeps are longer, which the response times show.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 

@@ -1,9 +1,10 @@
-//! Commits as the servers' logs see them: the redo log rewritten in place, the binary log appended.
+//! Commits as the servers' logs see them: the redo log is rewritten in place, the binary log is appended to.
 //!
-//! What the servers issue for autocommit inserts of one row, by strace(1) of MySQL 9.7 and MariaDB 10.11:
-//! - A redo log is a ring of blocks that were allocated before. A commit writes from the block that its records begin in
-//!   to the block that they end in, then fdatasync(2); so the last block is written again and again until it is full.
-//!   With one session that is one write and one sync per commit; with eight, one sync for about three commits.
+//! System calls of the servers for autocommit inserts of one row, by strace(1) of MySQL 9.7 and MariaDB 10.11:
+//! - A redo log is a ring of blocks that were allocated in advance. A commit writes from the block in which its records
+//!   begin to the block in which they end, then calls fdatasync(2); so the last block is written again and again until
+//!   it is full. With one session that is one write and one sync per commit; with eight, one sync for about three
+//!   commits.
 //! - With a binary log and `sync_binlog = 1` a commit is made durable twice, first in the redo log (prepare), then by
 //!   write(2) at the end of the binary log and fdatasync: two syncs per commit of one session. The redo log's record of the
 //!   commit itself goes with the next group. With more sessions one group is in the redo log while the one before it is in
@@ -11,7 +12,7 @@
 
 use crate::buffer::{Buffers, Payload};
 use crate::clock::now_ns;
-use crate::error::{During, StorageError};
+use crate::error::{DuringStorage, StorageError};
 use crate::files::FileSet;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -19,21 +20,22 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::Arc;
 
-/// `innodb_log_write_ahead_size` of MySQL: the first write into each so many bytes fills them, so that no later one has to
-/// read a page of the file first.
+/// MySQL's `innodb_log_write_ahead_size`: the first write into each stretch of this many bytes fills it, so that no
+/// later write has to read a page of the file first.
 const WRITE_AHEAD: u64 = 8192;
 /// The largest single write, bytes.
 const LARGEST: u64 = 256 << 10;
 
-/// CPU that a session spends between two commits, nanoseconds. A single-row insert cost MariaDB 10.11 and MySQL 9.7 with
-/// their client 90 to 180 µs, its commit included. Without any, committers would come back at once, as no session does.
+/// CPU time that a session spends between two commits, nanoseconds. A single-row insert cost MariaDB 10.11 and MySQL
+/// 9.7 with their client 90 to 180 µs, commit included. With none, committers would come back at once, as no session
+/// does.
 pub const WORK_NS: u64 = 100_000;
 
-/// How a server writes its redo log for a commit, by trace.
+/// How a server writes its redo log for a commit, according to the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redo {
-    /// Blocks of 512 bytes, buffered: all that became full in one write, the one that did not in another, each
-    /// [`WRITE_AHEAD`] bytes filled with the first write into them.
+    /// Blocks of 512 bytes, buffered: one write for all that became full, another for the one that did not; the first
+    /// write into each [`WRITE_AHEAD`] bytes fills them.
     MySql,
     /// Blocks of 4096 bytes, O_DIRECT, in one write.
     MariaDb,
@@ -47,7 +49,7 @@ impl Redo {
         }
     }
 
-    /// Bytes of log of a transaction that inserts one row of sysbench's table: what the trace's log grew by, divided by
+    /// Log bytes of a transaction that inserts one row into sysbench's table: how much the trace's log grew, divided by
     /// commits. A binary log adds the transaction's name (XID) and the prepared state.
     pub fn bytes_per_insert(self, binlog: bool) -> u32 {
         match (self, binlog) {
@@ -58,7 +60,7 @@ impl Redo {
         }
     }
 
-    /// The writes that bring the bytes `from..to` of the log to the file, after all before `from` are there.
+    /// The writes that bring the bytes `from..to` of the log to the file, once all before `from` are there.
     fn writes(self, from: u64, to: u64) -> impl Iterator<Item = Range<u64>> {
         let pieces = match self {
             Redo::MySql => {
@@ -78,12 +80,12 @@ pub struct Log {
     pub redo: Redo,
     /// Bytes of redo per transaction.
     pub bytes: u32,
-    /// With a binary log: events of so many bytes appended to a file that grows, or that was laid out before.
+    /// With a binary log: events of this many bytes, appended to a file that grows or that was laid out in advance.
     pub binlog: Option<Binlog>,
 }
 
 impl Log {
-    /// Whether a commit would bring nothing to one of its logs.
+    /// Whether a commit would add nothing to one of its logs.
     pub fn is_empty(self) -> bool {
         self.bytes == 0 || self.binlog.is_some_and(|binlog| binlog.event_bytes == 0)
     }
@@ -95,10 +97,10 @@ pub struct Binlog {
     pub preallocated: bool,
 }
 
-/// The end of a log: what comes to it is written and synced before the call returns.
-pub trait Tail: Send {
+/// The end of a log: what is appended is written and synced before the call returns.
+pub trait LogTail: Send {
     /// # Errors
-    /// What write or sync answered; then nothing is known of what is durable.
+    /// The error of write or sync; then it is unknown what is durable.
     fn append(&mut self, bytes: u64) -> io::Result<Flushed>;
 }
 
@@ -108,12 +110,12 @@ pub struct Flushed {
     pub sent_ns: u64,
     pub written_ns: u64,
     pub synced_ns: u64,
-    /// Bytes that were written, padding and rewritten blocks included.
+    /// Bytes written, including padding and rewritten blocks.
     pub bytes: u64,
 }
 
 impl Flushed {
-    /// Writes with `write`, which gives the bytes, then syncs.
+    /// Writes with `write`, which returns the bytes, then syncs.
     fn by(file: &File, write: impl FnOnce() -> io::Result<u64>) -> io::Result<Flushed> {
         let sent_ns = now_ns();
         let bytes = write()?;
@@ -141,7 +143,7 @@ impl RedoFile {
         let bytes = files.layout.bytes_per_file;
         let capacity = bytes / WRITE_AHEAD * WRITE_AHEAD;
         if files.files.is_empty() || capacity == 0 {
-            let why = format!("a redo log of {bytes} bytes is too small: at least {WRITE_AHEAD} are needed");
+            let why = format!("a redo log of {bytes} bytes is too small; at least {WRITE_AHEAD} are needed");
             return Err(StorageError::Refused(why));
         }
         let buffers = buffers(&files, seed, 0);
@@ -149,7 +151,7 @@ impl RedoFile {
     }
 }
 
-impl Tail for RedoFile {
+impl LogTail for RedoFile {
     fn append(&mut self, bytes: u64) -> io::Result<Flushed> {
         let RedoFile { files, redo, buffers, end, capacity } = self;
         let file = &files.files[0];
@@ -166,7 +168,7 @@ impl Tail for RedoFile {
     }
 }
 
-/// Writes a piece of the log, split where the file ends and begins again.
+/// Writes a piece of the log, split where the file wraps around.
 fn write_in_ring(file: &File, buffers: &mut Buffers, piece: Range<u64>, capacity: u64) -> io::Result<()> {
     let mut at = piece.start;
     while at < piece.end {
@@ -178,7 +180,7 @@ fn write_in_ring(file: &File, buffers: &mut Buffers, piece: Range<u64>, capacity
     Ok(())
 }
 
-/// File 1 of a set as a binary log: buffered, appended byte after byte.
+/// File 1 of a set as a binary log: buffered, appended to.
 #[derive(Debug)]
 pub struct BinlogFile {
     file: File,
@@ -190,13 +192,15 @@ pub struct BinlogFile {
 }
 
 impl BinlogFile {
-    /// Opens the file anew, since servers write it through the page cache whatever the redo log does.
+    /// Opens the file again, since servers write it through the page cache whatever the redo log does.
     ///
     /// # Errors
     /// [`StorageError::Io`]; [`StorageError::Refused`] without a second file.
     pub fn open(files: &FileSet, binlog: Binlog, seed: u64) -> Result<BinlogFile, StorageError> {
         let Some(path) = files.paths.get(1) else {
-            return Err(StorageError::Refused("a binary log needs a second file beside the redo log".to_owned()));
+            return Err(StorageError::Refused(
+                "a binary log needs a second file in addition to the redo log".to_owned(),
+            ));
         };
         let no_follow = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
         let file = OpenOptions::new().write(true).custom_flags(no_follow).open(path).during("open", path)?;
@@ -211,7 +215,7 @@ impl BinlogFile {
     }
 }
 
-impl Tail for BinlogFile {
+impl LogTail for BinlogFile {
     fn append(&mut self, bytes: u64) -> io::Result<Flushed> {
         if self.end + bytes > self.limit {
             self.begin_anew()?;
@@ -236,7 +240,7 @@ fn buffers(files: &FileSet, seed: u64, worker: u64) -> Buffers {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::layout::{Allocation, Content, Layout, Open};
+    use crate::layout::{Allocation, Content, FileLayout, Open};
 
     fn writes(redo: Redo, from: u64, to: u64) -> Vec<(u64, u64)> {
         redo.writes(from, to).map(|piece| (piece.start, piece.end - piece.start)).collect()
@@ -269,7 +273,7 @@ pub(crate) mod tests {
 
     pub(crate) fn files(count: u32, bytes: u64) -> (tempfile::TempDir, Arc<FileSet>) {
         let directory = tempfile::tempdir().unwrap();
-        let layout = Layout {
+        let layout = FileLayout {
             name: "log".to_owned(),
             files: count,
             bytes_per_file: bytes,

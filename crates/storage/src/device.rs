@@ -1,5 +1,5 @@
-//! What lies below a directory, and what the kernel counts of it. Only reads, but for one small file of ours with which
-//! the file system is asked what it can do.
+//! What is below a directory, and what the kernel counts of it. It only reads, except for one small file of our own
+//! with which it asks the file system what it can do.
 
 use crate::run::io_uring_refused;
 use plimsoll_model::device::DeviceCounters;
@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// What `queue/write_cache` says where there is nothing to flush (Linux, `Documentation/ABI/stable/sysfs-block`).
+/// What `queue/write_cache` says if there is nothing to flush (Linux, `Documentation/ABI/stable/sysfs-block`).
 pub(crate) const WRITE_THROUGH: &str = "write through";
 /// Asks statx(2) for the limits of untorn writes (`STATX_WRITE_ATOMIC` of linux/stat.h, since Linux 6.11).
 const WRITE_ATOMIC: StatxFlags = StatxFlags::from_bits_retain(0x10000);
@@ -17,13 +17,13 @@ const WRITE_ATOMIC: StatxFlags = StatxFlags::from_bits_retain(0x10000);
 /// The block device below a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// `vda`, `loop3`: the whole device.
+    /// Of the whole device: `vda`, `loop3`.
     pub name: String,
 }
 
 impl Device {
-    /// The device of the file system that holds `directory`; `source` is what is mounted there, for file systems whose
-    /// device numbers are their own (btrfs). `None` for memory, networks and stacked file systems.
+    /// The device of the file system that holds `directory`; `source` is what is mounted there, for file systems with
+    /// device numbers of their own (btrfs). `None` for memory, network and stacked file systems.
     pub fn find(directory: &Path, source: Option<&str>) -> Option<Device> {
         let of_directory = fs::metadata(directory).ok()?.dev();
         whole_device(of_directory).or_else(|| {
@@ -32,15 +32,15 @@ impl Device {
         })
     }
 
-    /// One look at its counters. Flushes are counted where requests queue up; devices that pass them on to others (LVM,
-    /// LUKS, RAID) have no such queue, and always leave 0 there (Linux, `block/blk-flush.c`, `block/blk-mq-sysfs.c`).
+    /// One reading of its counters. Flushes are counted where requests queue up; devices that pass them on to others
+    /// (LVM, LUKS, RAID) have no such queue and always count 0 (Linux, `block/blk-flush.c`, `block/blk-mq-sysfs.c`).
     pub fn counters(&self) -> Option<DeviceCounters> {
         let counted = DeviceCounters::parse(&self.attribute("stat")?)?;
         let has_queue = self.directory().join("mq").is_dir();
         Some(DeviceCounters { flushes: counted.flushes.filter(|_| has_queue), ..counted })
     }
 
-    /// Whether the kernel takes it to lose what it was not told to flush, and so sends it flushes.
+    /// Whether the kernel assumes that it loses what was not flushed, and so sends it flushes.
     pub fn has_volatile_cache(&self) -> bool {
         self.write_cache().as_deref() != Some(WRITE_THROUGH)
     }
@@ -54,7 +54,7 @@ impl Device {
         Path::new("/sys/block").join(&self.name)
     }
 
-    /// What one of the files there says.
+    /// The content of one of the files there.
     fn attribute(&self, name: &str) -> Option<String> {
         let text = fs::read_to_string(self.directory().join(name)).ok()?;
         Some(text.trim().to_owned())
@@ -73,8 +73,8 @@ fn whole_device(numbers: u64) -> Option<Device> {
     Some(Device { name: whole.file_name()?.to_str()?.to_owned() })
 }
 
-/// Everything that is known before anything is measured. `directory` is one of ours: a small file is made there and
-/// removed again. The facts of the mount and of memory are filled in by the caller.
+/// Everything that is known before anything is measured. `directory` is one of ours: a small file is created there and
+/// removed. The caller fills in the facts of the mount and of memory.
 pub fn facts(directory: &Path, device: Option<&Device>) -> DeviceFacts {
     let tried = tried(directory);
     let free = statvfs(directory).ok().map(|facts| facts.f_bavail.saturating_mul(facts.f_frsize));
@@ -113,10 +113,10 @@ fn tried(directory: &Path) -> Option<(bool, Option<(u64, u64)>)> {
     open(&path, new, Mode::RUSR | Mode::WUSR).ok()?;
     let direct = open(&path, OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()).is_ok();
     let atomic = statx(CWD, &path, AtFlags::SYMLINK_NOFOLLOW, WRITE_ATOMIC).ok().map(|facts| {
-        // A kernel that does not know the question leaves its bit and the fields empty: not offered.
+        // A kernel that does not know the request leaves its bit and the fields empty: not offered.
         (u64::from(facts.stx_atomic_write_unit_min), u64::from(facts.stx_atomic_write_unit_max))
     });
-    // It lies in a directory that is removed as a whole.
+    // It is in a directory that is removed as a whole.
     let _ = fs::remove_file(&path);
     Some((direct, atomic))
 }

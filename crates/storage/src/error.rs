@@ -11,20 +11,20 @@ pub enum StorageError {
     /// A directory that cannot be used, or a request that makes no sense; nothing was started.
     #[error("{0}")]
     Refused(String),
-    /// A layout that does not fit; what was made of it is removed again.
+    /// A layout that does not fit; what was created of it is removed.
     #[error(
-        "the file system of {} is too small: {needed} bytes are needed and {free} are free; \
-         ask for less data (--size) or make room",
+        "the file system of {} is too small: {needed} bytes are needed, {free} are free; choose a smaller --size or \
+         free some space",
         directory.display()
     )]
     Full { directory: PathBuf, needed: u64, free: u64 },
-    /// Something that cleaning found and did not touch.
+    /// Something that `clean` found and did not touch.
     #[error("left {} alone: {why}", path.display())]
     LeftAlone { path: PathBuf, why: String },
-    /// A program that is not there, or that failed.
+    /// A program that is missing or failed.
     #[error("{0}")]
     Environment(String),
-    /// A tree that was not removed, or what others can have put there.
+    /// A tree that was not removed, or that others may have put there.
     #[error(transparent)]
     Host(#[from] HostError),
     #[error("interrupted")]
@@ -32,11 +32,11 @@ pub enum StorageError {
 }
 
 /// Says what was being done to which path.
-pub(crate) trait During<T> {
+pub(crate) trait DuringStorage<T> {
     fn during(self, what: &'static str, path: &Path) -> Result<T, StorageError>;
 }
 
-impl<T, E: Into<io::Error>> During<T> for Result<T, E> {
+impl<T, E: Into<io::Error>> DuringStorage<T> for Result<T, E> {
     fn during(self, what: &'static str, path: &Path) -> Result<T, StorageError> {
         self.map_err(|error| StorageError::Io { what, path: path.to_owned(), source: error.into() })
     }

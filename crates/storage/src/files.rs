@@ -1,8 +1,8 @@
-//! Files that are laid out, opened for a job, and removed.
+//! Lays out files, opens them for a job, and removes them.
 
-use crate::error::{During, StorageError};
-use crate::layout::{Allocation, Layout, Open};
-use crate::place::Place;
+use crate::error::{DuringStorage, StorageError};
+use crate::layout::{Allocation, FileLayout, Open};
+use crate::place::EvaluationDirectory;
 use memmap2::MmapMut;
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate};
 use rustix::io::Errno;
@@ -11,25 +11,25 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// What is written at once, bytes.
+/// Bytes per write.
 const PIECE: usize = 1 << 20;
-/// A multiple of the logical block of every device that we know; direct writes that are none go through the page cache.
+/// A multiple of the logical block of every known device; other writes go through the page cache.
 const DIRECT_UNIT: usize = 4096;
 
-/// Files that lie there, opened for a job.
+/// Existing files, opened for a job.
 #[derive(Debug)]
 pub struct FileSet {
-    pub layout: Layout,
+    pub layout: FileLayout,
     pub open: Open,
     pub files: Vec<File>,
     pub paths: Vec<PathBuf>,
-    /// The directory they lie in.
+    /// The directory that they are in.
     pub directory: PathBuf,
 }
 
 impl FileSet {
-    /// Makes everything durable and drops it from the page cache (posix_fadvise(2), POSIX_FADV_DONTNEED: what is dirty
-    /// or mapped would stay there).
+    /// Makes everything durable and drops it from the page cache (posix_fadvise(2), POSIX_FADV_DONTNEED: dirty or
+    /// mapped pages would stay there).
     ///
     /// # Errors
     /// [`StorageError::Io`].
@@ -51,16 +51,21 @@ fn drop_cached(file: &File, path: &Path) -> Result<(), StorageError> {
     fadvise(file, 0, None, Advice::DontNeed).during("drop from the page cache", path)
 }
 
-/// Tells how far a layout is: bytes written of how many. False ends it with [`StorageError::Interrupted`].
+/// Receives the progress of a layout: bytes written, of how many. False ends it with [`StorageError::Interrupted`].
 pub type Told<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
-/// Makes the files of a layout where they are not there already: written in pieces of 1 MiB (direct where the file system
-/// can), synced and dropped from the page cache at the end.
+/// Creates the files of a layout unless they exist already: written in pieces of 1 MiB (with direct I/O if the file
+/// system supports it), synced and dropped from the page cache at the end.
 ///
 /// # Errors
-/// [`StorageError::Full`] for a file system without the room, [`StorageError::Io`] for other trouble,
-/// [`StorageError::Interrupted`]; what was made so far is removed again.
-pub fn lay_out(place: &Place, layout: &Layout, seed: u64, told: Told<'_>) -> Result<(), StorageError> {
+/// [`StorageError::Full`] if the file system has too little room, [`StorageError::Io`] for other errors,
+/// [`StorageError::Interrupted`]; what was created so far is removed.
+pub fn lay_out(
+    place: &EvaluationDirectory,
+    layout: &FileLayout,
+    seed: u64,
+    told: Told<'_>,
+) -> Result<(), StorageError> {
     if place.laid_out(&layout.name).as_ref() == Some(layout) && layout.can_be_used_again() && is_whole(place, layout) {
         return Ok(());
     }
@@ -73,21 +78,21 @@ pub fn lay_out(place: &Place, layout: &Layout, seed: u64, told: Told<'_>) -> Res
         }
         Err(error) => {
             let error = explained(error, place, layout);
-            // What went wrong first is what has to be told.
+            // The first error is the one to report.
             let _ = remove(place, layout);
             Err(error)
         }
     }
 }
 
-/// Whether all files are there in their length: a job may have let them grow.
-fn is_whole(place: &Place, layout: &Layout) -> bool {
+/// Whether all files exist with the right length: a job may have let them grow.
+fn is_whole(place: &EvaluationDirectory, layout: &FileLayout) -> bool {
     let whole = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|facts| facts.len() == layout.bytes_per_file);
     layout.paths(place.path()).iter().all(whole)
 }
 
-/// Nobody's disk is filled up just to find out that it is too small.
-fn check_room(place: &Place, layout: &Layout) -> Result<(), StorageError> {
+/// A disk is not filled up just to find out that it is too small.
+fn check_room(place: &EvaluationDirectory, layout: &FileLayout) -> Result<(), StorageError> {
     let claims_room = matches!(layout.allocation, Allocation::Overwrite | Allocation::Unwritten);
     match free_bytes(place.path()) {
         Some(free) if claims_room && free < layout.bytes() => Err(full(place, layout)),
@@ -95,25 +100,25 @@ fn check_room(place: &Place, layout: &Layout) -> Result<(), StorageError> {
     }
 }
 
-/// What unprivileged writers may still take; `None` where the file system does not tell.
+/// The space left for unprivileged writers; `None` if the file system does not say.
 fn free_bytes(directory: &Path) -> Option<u64> {
     let facts = rustix::fs::statvfs(directory).ok().filter(|facts| facts.f_blocks > 0)?;
     Some(facts.f_bavail.saturating_mul(facts.f_frsize))
 }
 
-fn full(place: &Place, layout: &Layout) -> StorageError {
+fn full(place: &EvaluationDirectory, layout: &FileLayout) -> StorageError {
     let free = free_bytes(place.path()).unwrap_or(0);
     StorageError::Full { directory: place.path().to_owned(), needed: layout.bytes(), free }
 }
 
-fn explained(error: StorageError, place: &Place, layout: &Layout) -> StorageError {
+fn explained(error: StorageError, place: &EvaluationDirectory, layout: &FileLayout) -> StorageError {
     match error {
         StorageError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => full(place, layout),
         other => other,
     }
 }
 
-fn make(place: &Place, layout: &Layout, seed: u64, told: Told<'_>) -> Result<(), StorageError> {
+fn make(place: &EvaluationDirectory, layout: &FileLayout, seed: u64, told: Told<'_>) -> Result<(), StorageError> {
     let mut piece = MmapMut::map_anon(PIECE).during("get memory to lay out", place.path())?;
     for (number, path) in (0u32..).zip(&layout.paths(place.path())) {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).during("create", path)?;
@@ -133,7 +138,7 @@ fn make(place: &Place, layout: &Layout, seed: u64, told: Told<'_>) -> Result<(),
     File::open(place.path()).and_then(|directory| directory.sync_all()).during("sync", place.path())
 }
 
-/// Piece by piece; `told` gets the bytes written of this file.
+/// Piece by piece; `told` is called with the bytes written to this file.
 fn write_in_full(
     file: &File,
     path: &Path,
@@ -155,7 +160,7 @@ fn write_in_full(
     Ok(())
 }
 
-/// fallocate(2), which leaves the extents unwritten; never its emulation by writing.
+/// fallocate(2), which leaves the extents unwritten; never the emulation that writes.
 fn allocate(file: &File, bytes: u64) -> rustix::io::Result<()> {
     match bytes {
         0 => Ok(()),
@@ -163,7 +168,7 @@ fn allocate(file: &File, bytes: u64) -> rustix::io::Result<()> {
     }
 }
 
-/// Writes past the page cache for as long as the file system takes it.
+/// Bypasses the page cache as long as the file system allows it.
 struct Writer<'a> {
     file: &'a File,
     direct: Option<File>,
@@ -190,7 +195,7 @@ impl Writer<'_> {
 ///
 /// # Errors
 /// [`StorageError::Io`].
-pub fn remove(place: &Place, layout: &Layout) -> Result<(), StorageError> {
+pub fn remove(place: &EvaluationDirectory, layout: &FileLayout) -> Result<(), StorageError> {
     let most = place.forget_layout(&layout.name).map_or(0, |before| before.files).max(layout.files);
     for number in 0..most {
         let path = place.path().join(layout.file_name(number));
@@ -202,11 +207,11 @@ pub fn remove(place: &Place, layout: &Layout) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// Opens files that were laid out, clean and not in the page cache.
+/// Opens files that were laid out: clean, and not in the page cache.
 ///
 /// # Errors
-/// [`StorageError::Io`]; EINVAL where the file system has no O_DIRECT.
-pub fn open(place: &Place, layout: &Layout, open: Open) -> Result<FileSet, StorageError> {
+/// [`StorageError::Io`]; EINVAL if the file system has no O_DIRECT.
+pub fn open(place: &EvaluationDirectory, layout: &FileLayout, open: Open) -> Result<FileSet, StorageError> {
     let what = if open.direct { "open with O_DIRECT" } else { "open" };
     let paths = layout.paths(place.path());
     let mut options = OpenOptions::new();
@@ -224,26 +229,26 @@ mod tests {
     use crate::layout::{Content, DUPLICATE};
     use std::os::unix::fs::MetadataExt;
 
-    fn place() -> (tempfile::TempDir, Place) {
+    fn place() -> (tempfile::TempDir, EvaluationDirectory) {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("data");
         fs::create_dir(&directory).unwrap();
-        let place = Place::create(&root.path().join("home"), &directory).unwrap();
+        let place = EvaluationDirectory::create(&root.path().join("home"), &directory).unwrap();
         (root, place)
     }
 
     /// Two files with a piece and a bit, which is no multiple of what direct I/O takes.
-    fn layout(allocation: Allocation, content: Content) -> Layout {
+    fn layout(allocation: Allocation, content: Content) -> FileLayout {
         let bytes_per_file = PIECE as u64 + 5000;
-        Layout { name: "data".to_owned(), files: 2, bytes_per_file, allocation, content, fresh: false }
+        FileLayout { name: "data".to_owned(), files: 2, bytes_per_file, allocation, content, fresh: false }
     }
 
-    fn made(place: &Place, layout: &Layout) -> Vec<Vec<u8>> {
+    fn made(place: &EvaluationDirectory, layout: &FileLayout) -> Vec<Vec<u8>> {
         lay_out(place, layout, 1, &mut |_, _| true).unwrap();
         layout.paths(place.path()).iter().map(|path| fs::read(path).unwrap()).collect()
     }
 
-    fn files_left(place: &Place) -> usize {
+    fn files_left(place: &EvaluationDirectory) -> usize {
         fs::read_dir(place.path()).unwrap().count() - 1
     }
 
@@ -292,7 +297,7 @@ mod tests {
     fn equal_layouts_are_made_once_unless_they_must_be_fresh() {
         let (_root, place) = place();
         let shared = layout(Allocation::Overwrite, Content::Zeros);
-        let inode = |layout: &Layout| {
+        let inode = |layout: &FileLayout| {
             lay_out(&place, layout, 1, &mut |_, _| true).unwrap();
             fs::write(place.path().join("between"), b"takes the inode that may have become free").unwrap();
             fs::remove_file(place.path().join("between")).unwrap();
@@ -303,7 +308,7 @@ mod tests {
         assert_eq!(inode(&shared), first);
         OpenOptions::new().write(true).open(place.path().join("data.1")).unwrap().set_len(1).unwrap();
         assert_ne!(inode(&shared), first, "a file that has another length by now");
-        let fresh = Layout { fresh: true, ..shared };
+        let fresh = FileLayout { fresh: true, ..shared };
         assert_ne!(inode(&fresh), inode(&fresh));
     }
 
@@ -321,7 +326,7 @@ mod tests {
             told.iter().map(|told| told.0).collect::<Vec<_>>(),
             [1 << 20, (1 << 20) + 5000, (2 << 20) + 5000, (2 << 20) + 10_000]
         );
-        let fresh = Layout { fresh: true, ..layout };
+        let fresh = FileLayout { fresh: true, ..layout };
         let interrupted = lay_out(&place, &fresh, 1, &mut |done, _| done < 2 << 20);
         assert!(matches!(interrupted, Err(StorageError::Interrupted)));
         assert_eq!(files_left(&place), 0);
@@ -330,7 +335,7 @@ mod tests {
     #[test]
     fn what_cannot_fit_is_refused_with_what_is_needed_and_free() {
         let (_root, place) = place();
-        let huge = Layout { bytes_per_file: 1 << 60, ..layout(Allocation::Overwrite, Content::Zeros) };
+        let huge = FileLayout { bytes_per_file: 1 << 60, ..layout(Allocation::Overwrite, Content::Zeros) };
         let error = lay_out(&place, &huge, 1, &mut |_, _| panic!("something was written")).unwrap_err();
         assert!(matches!(error, StorageError::Full { needed, free, .. } if needed == 2 << 60 && free > 0), "{error}");
         assert_eq!(files_left(&place), 0);

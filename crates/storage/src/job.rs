@@ -1,7 +1,7 @@
 //! What one measurement does, as a plain value.
 
 use crate::commit::Log;
-use crate::layout::{Layout, Open};
+use crate::layout::{FileLayout, Open};
 use crate::op::{Durable, SyncMode};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
@@ -9,14 +9,14 @@ use plimsoll_load::window::Limit;
 /// Files × access × engine × arrivals × limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    pub layout: Layout,
+    pub layout: FileLayout,
     pub open: Open,
     pub access: Access,
-    pub engine: Engine,
+    pub engine: JobEngine,
     pub arrivals: Arrivals,
     pub limit: Limit,
     pub warmup_ns: u64,
-    /// Check what is read, and at the end everything that was written. Needs [`crate::layout::Content::Checked`].
+    /// Verify what is read, and at the end everything that was written. Needs [`crate::layout::Content::Checked`].
     pub verify: bool,
 }
 
@@ -33,38 +33,38 @@ impl Job {
 /// Which operations come, and in which order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Access {
-    /// Blocks at random places.
+    /// Blocks at random offsets.
     Random { block: u32, places: Places, mix: Mix, syncs: Syncs, durable: Durable },
     /// One block after the other; all workers share one cursor, as in sysbench fileio.
     Sequential { block: u32, mix: Mix, syncs: Syncs, durable: Durable },
-    /// Each worker reads a piece of its own from end to end: again and again if direct, else once, since the page cache
+    /// Each worker reads a piece of its own from end to end: repeatedly if direct, else once, since the page cache
     /// would answer the second time.
     Streams { block: u32 },
-    /// The first blocks over and over, moved off their alignment by so many bytes; a sync after each.
+    /// The first blocks over and over, shifted from their alignment by this many bytes; a sync after each.
     InPlace { block: u32, misaligned: u32 },
     /// Commits, as a server's log sees them.
     Commits(Log),
-    /// What the page cleaner does: `pages` pages of 16 KiB to the doublewrite area and then to their places, then a sync
-    /// per file.
+    /// What the page cleaner does: writes `pages` pages of 16 KiB to the doublewrite area and then in place, then syncs
+    /// each file.
     FlushBatch { pages: u32, doublewrite: Doublewrite },
-    /// The file grows by `step` bytes again and again; emptied when it reaches `limit`.
+    /// The file grows by `step` bytes repeatedly and is emptied when it reaches `limit`.
     Extension { step: u64, limit: u64, allocate: bool },
     /// Create, rename, truncate, unlink files of `bytes` bytes, each made durable by a sync of the directory.
     Metadata { bytes: u64 },
 }
 
-/// Where random blocks lie.
+/// Where random blocks are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Places {
     /// Anywhere in all files.
     #[default]
     Anywhere,
-    /// In the first so many bytes of all files taken together.
+    /// In the first bytes of all files taken together: this many.
     First(u64),
-    /// Each block once, in a scattered order and shared out among the workers, before any comes again: so that each write
-    /// finds a hole until none is left.
+    /// Each block once, in scattered order and divided among the workers, before any is repeated: so each write finds a
+    /// hole until none is left.
     EachOnce,
-    /// The next block of each file in turn, by a cursor that all workers share: files grow side by side.
+    /// The next block of each file in turn, by a cursor that all workers share: the files grow evenly.
     InTurn,
 }
 
@@ -73,26 +73,26 @@ pub enum Places {
 pub enum Mix {
     Reads,
     Writes,
-    /// So many reads per write.
+    /// This many reads per write.
     Ratio(f64),
 }
 
 /// When requests are followed by a sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Syncs {
-    /// After so many requests (per worker), reads among them, if anything was written; 0 for never.
+    /// After this many requests (per worker, reads included), if anything was written; 0 for never.
     pub every: u64,
     pub mode: SyncMode,
-    /// Each time all files, as sysbench does, rather than the file that was written last.
+    /// All files each time, as in sysbench, rather than the file that was written last.
     pub all_files: bool,
-    /// All files when the window is over.
+    /// All files at the end of the window.
     pub at_end: bool,
 }
 
 impl Syncs {
     pub const NEVER: Syncs = Syncs { every: 0, mode: SyncMode::Fdatasync, all_files: false, at_end: false };
 
-    /// The file that was written last, after every so many requests.
+    /// The file that was written last, each time after this many requests.
     pub fn every(every: u64) -> Syncs {
         Syncs { every, ..Syncs::NEVER }
     }
@@ -102,9 +102,9 @@ impl Syncs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doublewrite {
     Off,
-    /// Pages first to the doublewrite area in one large write, as MySQL does; no sync between.
+    /// Pages go to the doublewrite area first, in one large write, as in MySQL; no sync between.
     On,
-    /// With an fdatasync between, as MariaDB does.
+    /// With an fdatasync between, as in MariaDB.
     Synced,
     /// Untorn writes of 16 KiB (RWF_ATOMIC) instead.
     Atomic,
@@ -112,44 +112,44 @@ pub enum Doublewrite {
 
 /// The way in which operations are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub enum JobEngine {
     /// Threads with pread(2) and pwrite(2), one operation each at a time.
     Threads { workers: u32 },
     /// One ring per loop with `depth` operations under way in each.
     Uring { loops: u32, depth: u32 },
     /// Threads that copy from and to a shared mapping; a sync is msync(2).
     Mmap { workers: u32 },
-    /// Answers at once: what the instrument itself can do.
+    /// Answers at once: measures the instrument itself.
     Null { workers: u32 },
-    /// Committers behind one leader; for [`Access::Commits`] only.
+    /// Committers with one leader; for [`Access::Commits`] only.
     Committers { workers: u32 },
 }
 
-impl Engine {
+impl JobEngine {
     /// Loops, each a thread with its own recorder.
     pub fn loops(self) -> u32 {
         match self {
-            Engine::Threads { workers } | Engine::Mmap { workers } => workers,
-            Engine::Null { workers } | Engine::Committers { workers } => workers,
-            Engine::Uring { loops, .. } => loops,
+            JobEngine::Threads { workers } | JobEngine::Mmap { workers } => workers,
+            JobEngine::Null { workers } | JobEngine::Committers { workers } => workers,
+            JobEngine::Uring { loops, .. } => loops,
         }
     }
 
-    /// Operations that are under way at once.
+    /// Operations under way at the same time.
     pub fn depth(self) -> u32 {
         match self {
-            Engine::Uring { loops, depth } => loops * depth,
+            JobEngine::Uring { loops, depth } => loops * depth,
             other => other.loops(),
         }
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            Engine::Threads { .. } => "threads",
-            Engine::Uring { .. } => "io_uring",
-            Engine::Mmap { .. } => "mmap",
-            Engine::Null { .. } => "null",
-            Engine::Committers { .. } => "committers",
+            JobEngine::Threads { .. } => "threads",
+            JobEngine::Uring { .. } => "io_uring",
+            JobEngine::Mmap { .. } => "mmap",
+            JobEngine::Null { .. } => "null",
+            JobEngine::Committers { .. } => "committers",
         }
     }
 }

@@ -1,19 +1,19 @@
-//! The files that a job works on: how many, how large, in which state, with what inside.
+//! The files that a job works on: how many, how large, in which state, and with what content.
 
 use crate::sector::{scramble, stamp};
 use plimsoll_load::seed::Rng;
 use std::path::{Path, PathBuf};
 
-/// What [`Content::HalfCompressible`] halves: the block in which file systems and arrays compress at the least.
+/// What [`Content::HalfCompressible`] halves: the smallest block in which file systems and arrays compress.
 const COMPRESSED: usize = 4096;
 /// What [`Content::Duplicates`] repeats: an InnoDB page.
 pub(crate) const DUPLICATE: usize = 16 << 10;
 
 /// How the blocks of a file are allocated when a job begins. On ext4 it decides whether direct writes to one file are
-/// done one after the other.
+/// serialised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Allocation {
-    /// Written in full before: what follows overwrites.
+    /// Written in full in advance, so the job overwrites.
     Overwrite,
     /// Allocated by fallocate(2), never written.
     Unwritten,
@@ -34,22 +34,22 @@ impl Allocation {
     }
 }
 
-/// What is written: arrays and file systems treat zeros and duplicates as special.
+/// What is written: arrays and file systems treat zeros and duplicates specially.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Content {
     #[default]
     Random,
     Zeros,
-    /// Of each 4 KiB the first half is random, the second zeros.
+    /// The first half of each 4 KiB is random, the second is zeros.
     HalfCompressible,
-    /// The same random 16 KiB again and again.
+    /// The same random 16 KiB, repeated.
     Duplicates,
-    /// Random with a checksum and the place it belongs to: see [`crate::verify`].
+    /// Random, with a checksum and the offset it belongs to: see [`crate::verify`].
     Checked,
 }
 
 impl Content {
-    /// Fills `buffer` with what belongs to `offset` of a file: a function of these four alone.
+    /// Fills `buffer` with the content at `offset` of a file: a function of these four alone.
     pub fn fill(self, seed: u64, file: u32, offset: u64, buffer: &mut [u8]) {
         match self {
             Content::Random => scramble(&mut Rng::new(seed, file.into(), offset), buffer),
@@ -70,21 +70,21 @@ impl Content {
     }
 }
 
-/// A set of files, as a plan says it. Equal layouts that were written in full are laid out once per evaluation, unless
-/// `fresh` or checked.
+/// A set of files, as a plan describes it. Equal layouts that are written in full are laid out once per evaluation,
+/// unless `fresh` or checked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Layout {
+pub struct FileLayout {
     /// Files are called `<name>.0`, `<name>.1`, …
     pub name: String,
     pub files: u32,
     pub bytes_per_file: u64,
     pub allocation: Allocation,
     pub content: Content,
-    /// Made anew for each job: a hole is filled only once.
+    /// Created again for each job: a hole is filled only once.
     pub fresh: bool,
 }
 
-impl Layout {
+impl FileLayout {
     pub fn bytes(&self) -> u64 {
         u64::from(self.files) * self.bytes_per_file
     }
@@ -94,8 +94,8 @@ impl Layout {
         format!("{}.{number}", self.name)
     }
 
-    /// Whether another job can use what one has left: holes are filled once, and what a verified job wrote only its
-    /// own verifier knows.
+    /// Whether another job can reuse the files: holes are filled once, and only a job's own verifier knows what it
+    /// wrote.
     pub(crate) fn can_be_used_again(&self) -> bool {
         !self.fresh && self.allocation == Allocation::Overwrite && self.content != Content::Checked
     }
@@ -114,7 +114,7 @@ pub struct Open {
 }
 
 impl Open {
-    /// By libc's names: rustix calls O_SYNC what it has as `OFlags::DSYNC`.
+    /// Uses libc's constants, because rustix's `OFlags::DSYNC` is O_SYNC.
     pub(crate) fn flags(self) -> i32 {
         let asked = [(self.direct, libc::O_DIRECT), (self.dsync, libc::O_DSYNC)];
         asked.into_iter().filter(|(asked, _)| *asked).fold(libc::O_NOFOLLOW, |flags, (_, flag)| flags | flag)

@@ -1,13 +1,13 @@
-//! Will this storage do for MySQL? File I/O engines and the probes of an evaluation.
+//! Evaluates storage for MySQL: file I/O engines, and the probes of an evaluation.
 //!
 //! Works only below a directory that it creates itself, and never opens a device or an existing file for writing.
 //! It never connects to a server and never prints.
 //!
 //! Begin with [`job::Job`], what one measurement does: files × access × engine × arrivals × limit, all independent
 //! values. [`run`] runs it as threads around the one measuring loop of [`measure`]; [`engine`] has the ways to do an
-//! operation, [`stream`] decides which comes next. A [`probe::Step`] is a job with the number of the probe it
-//! belongs to, [`suite`] the order of steps, [`mod@sheet`] what a DBA reads out of what they found. [`place`] and
-//! [`layout`] make files and remove them, [`device`] reads what the kernel counts.
+//! operation, [`stream`] decides which comes next. A [`probe::ProbeStep`] is a job with the number of the probe it belongs
+//! to, [`suite`] the order of steps, [`mod@sheet`] what a DBA learns from their results. [`place`] and [`layout`]
+//! create and remove files, [`device`] reads what the kernel counts.
 
 pub mod buffer;
 pub mod clock;
@@ -35,6 +35,6 @@ pub mod verify;
 
 pub use error::StorageError;
 pub use job::Job;
-pub use place::Place;
-pub use run::Run;
+pub use place::EvaluationDirectory;
+pub use run::JobRun;
 pub use share::RunEvent;

@@ -1,13 +1,13 @@
-//! The measuring loop: begins operations when their turn comes, and records what came of them.
+//! The measuring loop: begins operations when their turn comes, and records their results.
 
 use crate::clock::{now_ns, sleep_until, thread_cpu_ns};
-use crate::engine::{Completed, Engine};
+use crate::engine::{CompletedOp, Engine};
 use crate::files::FileSet;
 use crate::op::Direction;
-use crate::op::{Kind, Op};
+use crate::op::{Op, OpKind};
 use crate::share::{RunEvent, Shared};
-use crate::stream::Stream;
-use crate::turns::{Turn, Turns};
+use crate::stream::OpStream;
+use crate::turns::{LoopTurn, Turns};
 use crate::verify::Verifier;
 use plimsoll_load::recorder::{Done, End, Recorder};
 use plimsoll_load::tally::Tally;
@@ -18,40 +18,40 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Names of the counters of a tally, in their order.
 pub const COUNTERS: [&str; 2] = ["read_bytes", "written_bytes"];
-/// Their places there.
+/// Their positions there.
 pub const READ_BYTES: usize = 0;
 pub const WRITTEN_BYTES: usize = 1;
 
 /// The sync of a large file at the end may take far longer than an operation of a measurement.
 const CLOSING_PATIENCE_NS: u64 = 600_000_000_000;
-/// A loop looks at least this often whether it shall stop.
+/// A loop checks at least this often whether it should stop.
 const LOOK_NS: u64 = 100_000_000;
-/// Blocks that are tried before a verified operation waits for one that is free.
+/// How many blocks are tried before a verified operation waits for a free one.
 const TRIES: usize = 64;
 const BLOCKS_FREE_NS: u64 = 50_000;
 
-/// One loop's recorder, and where its tallies go. The loop alone uses it, but while an operation blocks the loop, when
-/// [`crate::Run`] closes its intervals.
+/// One loop's recorder, and where its tallies go. Only the loop uses it, except while an operation blocks the loop:
+/// then [`crate::JobRun`] closes its intervals.
 #[derive(Debug)]
-pub struct Meter {
+pub struct LoopMeter {
     /// `None` when it is drained.
     recorder: Option<Recorder>,
     outbox: Sender<RunEvent>,
     recycled: Arc<Mutex<Vec<Tally>>>,
-    /// CPU time of the loop's thread when it was last looked at.
+    /// CPU time of the loop's thread when it was last read.
     cpu_ns: u64,
-    /// When something came back last.
+    /// When an operation last completed.
     heard_ns: u64,
-    /// The window is over, and files are synced or read back.
+    /// The window is over, and files are being synced or read back.
     closing: bool,
 }
 
-impl Meter {
-    pub fn new(recorder: Recorder, outbox: Sender<RunEvent>, recycled: Arc<Mutex<Vec<Tally>>>) -> Meter {
-        Meter { recorder: Some(recorder), outbox, recycled, cpu_ns: 0, heard_ns: 0, closing: false }
+impl LoopMeter {
+    pub fn new(recorder: Recorder, outbox: Sender<RunEvent>, recycled: Arc<Mutex<Vec<Tally>>>) -> LoopMeter {
+        LoopMeter { recorder: Some(recorder), outbox, recycled, cpu_ns: 0, heard_ns: 0, closing: false }
     }
 
-    /// On the loop's thread: the recorder with all intervals closed that have ended by now; `None` when it was drained.
+    /// On the loop's thread: the recorder, with all intervals closed that have ended by now; `None` once it is drained.
     #[inline]
     fn at(&mut self, now_ns: u64) -> Option<&mut Recorder> {
         if self.recorder.as_ref()?.interval_end_ns() <= now_ns {
@@ -84,8 +84,8 @@ impl Meter {
         self.tell(RunEvent::Drained(totals));
     }
 
-    /// From outside, for a loop that an operation holds up: closes its intervals, ends its window if it shall `stop`, and
-    /// gives up what has not come back `patience_ns` after its end (later if it is a closing sync or read).
+    /// From outside, for a loop that an operation blocks: closes its intervals, ends its window if it should `stop`,
+    /// and gives up operations that have not completed `patience_ns` after its end (later for a closing sync or read).
     pub fn look_after(&mut self, now_ns: u64, stop: bool, patience_ns: u64) {
         if self.recorder.as_ref().is_none_or(|recorder| recorder.window().start_ns > now_ns) {
             return;
@@ -101,14 +101,14 @@ impl Meter {
         }
     }
 
-    /// What nobody listens to any more is not missed.
+    /// If nobody listens any more, nothing is missed.
     fn tell(&self, event: RunEvent) {
         let _ = self.outbox.send(event);
     }
 }
 
-/// A recorder is whole between any two of its calls, whoever panicked meanwhile.
-pub fn lock(meter: &Mutex<Meter>) -> MutexGuard<'_, Meter> {
+/// A recorder is consistent between any two of its calls, whoever panicked meanwhile.
+pub fn lock(meter: &Mutex<LoopMeter>) -> MutexGuard<'_, LoopMeter> {
     meter.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -122,27 +122,27 @@ struct UnderWay {
 /// One loop, on its thread.
 pub struct Worker<E> {
     engine: E,
-    stream: Box<dyn Stream>,
+    stream: Box<dyn OpStream>,
     turns: Turns,
-    meter: Arc<Mutex<Meter>>,
+    meter: Arc<Mutex<LoopMeter>>,
     shared: Arc<Shared>,
     files: Arc<FileSet>,
     verifier: Option<Arc<Verifier>>,
     slots: Vec<Option<UnderWay>>,
     free: Vec<usize>,
-    /// A turn that has come and waits for a block to verify.
+    /// A turn that is due and waits for a free block to verify.
     held: Option<u64>,
-    /// Told by the engine and not recorded yet.
-    completed: Vec<Completed>,
+    /// Reported by the engine and not recorded yet.
+    completed: Vec<CompletedOp>,
     failure: Option<String>,
 }
 
 impl<E: Engine> Worker<E> {
     pub fn new(
         engine: E,
-        stream: Box<dyn Stream>,
+        stream: Box<dyn OpStream>,
         turns: Turns,
-        meter: Arc<Mutex<Meter>>,
+        meter: Arc<Mutex<LoopMeter>>,
         shared: Arc<Shared>,
         files: Arc<FileSet>,
         verifier: Option<Arc<Verifier>>,
@@ -164,7 +164,7 @@ impl<E: Engine> Worker<E> {
         }
     }
 
-    /// From the start to the last operation; then the files are synced and read back, if that is wanted.
+    /// From the start to the last operation; then the files are synced and read back, if requested.
     pub fn run(mut self, window: Window) {
         sleep_until(window.start_ns);
         if let Some(recorder) = &mut lock(&self.meter).recorder {
@@ -195,53 +195,53 @@ impl<E: Engine> Worker<E> {
             let next = self.begin();
             let idle = self.free.len() == self.slots.len();
             match next {
-                Some(Turn::Over) if idle => return,
-                Some(Turn::Later(due_ns)) if idle => sleep_until(due_ns.min(now_ns() + LOOK_NS)),
-                Some(Turn::Later(due_ns)) => self.complete(Some(due_ns.min(now_ns() + LOOK_NS))),
+                Some(LoopTurn::Over) if idle => return,
+                Some(LoopTurn::Later(due_ns)) if idle => sleep_until(due_ns.min(now_ns() + LOOK_NS)),
+                Some(LoopTurn::Later(due_ns)) => self.complete(Some(due_ns.min(now_ns() + LOOK_NS))),
                 _ => self.complete(None),
             }
         }
     }
 
-    /// Begins what can begin now; why no more could, `None` if all slots are taken.
-    fn begin(&mut self) -> Option<Turn> {
+    /// Begins what can begin now. Returns why no more could; `None` if all slots are taken.
+    fn begin(&mut self) -> Option<LoopTurn> {
         while let Some(slot) = self.free.last().copied() {
             let now_ns = now_ns();
             let due_ns = match self.turn(now_ns) {
-                Turn::Now { due_ns } => due_ns,
+                LoopTurn::Now { due_ns } => due_ns,
                 other => return Some(other),
             };
             match self.next_op() {
                 Next::Op(op) => self.begin_op(slot, op, due_ns, now_ns),
                 Next::Busy => {
                     self.held = Some(due_ns);
-                    return Some(Turn::Later(now_ns + BLOCKS_FREE_NS));
+                    return Some(LoopTurn::Later(now_ns + BLOCKS_FREE_NS));
                 }
                 Next::Nothing => {
                     self.held = Some(due_ns);
-                    return Some(Turn::Over);
+                    return Some(LoopTurn::Over);
                 }
             }
         }
         None
     }
 
-    fn turn(&mut self, now_ns: u64) -> Turn {
+    fn turn(&mut self, now_ns: u64) -> LoopTurn {
         let mut meter = lock(&self.meter);
         if self.shared.stop.load(Ordering::Relaxed) {
             meter.end_window(now_ns);
         }
-        let Some(recorder) = meter.at(now_ns) else { return Turn::Over };
+        let Some(recorder) = meter.at(now_ns) else { return LoopTurn::Over };
         if self.failure.is_some() || recorder.window().is_over(now_ns) {
-            return Turn::Over;
+            return LoopTurn::Over;
         }
         match self.held.take() {
-            Some(due_ns) => Turn::Now { due_ns },
+            Some(due_ns) => LoopTurn::Now { due_ns },
             None => self.turns.next(now_ns, recorder.window(), |due_ns| recorder.dropped(due_ns)),
         }
     }
 
-    /// The next operation; of verified ones the next whose block nobody else is at.
+    /// The next operation; if verified, the next whose block is free.
     fn next_op(&mut self) -> Next {
         for _ in 0..TRIES {
             let Some(op) = self.stream.next() else { return Next::Nothing };
@@ -273,8 +273,8 @@ impl<E: Engine> Worker<E> {
     fn complete(&mut self, deadline_ns: Option<u64>) {
         let mut completed = std::mem::take(&mut self.completed);
         if let Err(error) = self.engine.complete(deadline_ns, |one| completed.push(one)) {
-            self.failure.get_or_insert(format!("waiting for what is under way failed: {error}"));
-            // Nobody will tell what became of it: it stays unfinished.
+            self.failure.get_or_insert(format!("waiting for the operations under way failed: {error}"));
+            // What became of them is unknown: they stay unfinished.
             self.free = (0..self.slots.len()).collect();
             self.slots.fill(None);
         }
@@ -282,7 +282,7 @@ impl<E: Engine> Worker<E> {
         self.completed = completed;
     }
 
-    fn finished(&mut self, completed: Completed) {
+    fn finished(&mut self, completed: CompletedOp) {
         let Some(slot) = completed.slot else { return self.besides(completed) };
         let Some(UnderWay { op, due_ns }) = self.slots[slot].take() else { return };
         self.free.push(slot);
@@ -299,8 +299,8 @@ impl<E: Engine> Worker<E> {
         }
     }
 
-    /// What an engine did besides was due when it was sent.
-    fn besides(&mut self, completed: Completed) {
+    /// An engine's extra operations were due when they were sent.
+    fn besides(&mut self, completed: CompletedOp) {
         let mut meter = lock(&self.meter);
         let Some(recorder) = meter.at(completed.done_ns) else { return };
         recorder.started(completed.sent_ns, completed.sent_ns);
@@ -310,7 +310,7 @@ impl<E: Engine> Worker<E> {
         }
     }
 
-    /// Gives a verified block back; false if it was not what had been written.
+    /// Releases a verified block; false if its content was not what had been written.
     fn verified(&mut self, slot: usize, op: &Op, done: bool) -> bool {
         let (Some(verifier), Some((file, offset))) = (&self.verifier, place(op)) else { return true };
         let found = match *op {
@@ -323,7 +323,7 @@ impl<E: Engine> Worker<E> {
         found.map_err(|mismatch| lock(&self.meter).tell(RunEvent::Mismatch(mismatch))).is_ok()
     }
 
-    /// The first failure is told; after it nothing more begins.
+    /// The first failure is reported; after it nothing more begins.
     fn failed(&mut self, op: Op, due_ns: u64, error: &std::io::Error) {
         if let Some(recorder) = lock(&self.meter).at(now_ns()) {
             recorder.failed(op.kind() as usize, due_ns);
@@ -331,7 +331,7 @@ impl<E: Engine> Worker<E> {
         self.failure.get_or_insert(describe(&op, &self.files, error));
     }
 
-    /// Fixed work ends with its last operation; what was due and never begun is dropped.
+    /// Fixed work ends with its last operation; what was due and never began is dropped.
     fn end_window(&mut self) {
         let now_ns = now_ns();
         let mut meter = lock(&self.meter);
@@ -342,7 +342,7 @@ impl<E: Engine> Worker<E> {
         self.turns.abandon(end_ns, self.held.take(), |due_ns| recorder.dropped(due_ns));
     }
 
-    /// Syncs all files when everybody is done.
+    /// Syncs all files when all loops are done.
     fn sync_all(&mut self) {
         let Some(mode) = self.shared.sync_at_end else { return };
         lock(&self.meter).closing = true;
@@ -358,10 +358,10 @@ impl<E: Engine> Worker<E> {
     }
 }
 
-/// What a stream has for us.
+/// What a stream offers.
 enum Next {
     Op(Op),
-    /// Nothing that is free, for now.
+    /// Nothing is free for now.
     Busy,
     Nothing,
 }
@@ -374,10 +374,10 @@ fn place(op: &Op) -> Option<(u32, u64)> {
     }
 }
 
-fn record(recorder: &mut Recorder, completed: &Completed, due_ns: u64) {
-    let Completed { kind, sent_ns, done_ns, bytes, .. } = *completed;
+fn record(recorder: &mut Recorder, completed: &CompletedOp, due_ns: u64) {
+    let CompletedOp { kind, sent_ns, done_ns, bytes, .. } = *completed;
     match kind {
-        Kind::Read => recorder.counted(READ_BYTES, bytes),
+        OpKind::Read => recorder.counted(READ_BYTES, bytes),
         _ if bytes > 0 => recorder.counted(WRITTEN_BYTES, bytes),
         _ => {}
     }
@@ -385,8 +385,8 @@ fn record(recorder: &mut Recorder, completed: &Completed, due_ns: u64) {
     recorder.finished(Done { connection: 0, transaction, end: End::Committed, due_ns, sent_ns, now_ns: done_ns });
 }
 
-/// Everything that was written, once no loop holds the files any more.
-fn read_back(verifier: &Verifier, files: &FileSet, meter: &Mutex<Meter>, shared: &Shared) {
+/// Reads everything back, once no loop uses the files any more.
+fn read_back(verifier: &Verifier, files: &FileSet, meter: &Mutex<LoopMeter>, shared: &Shared) {
     let heard = || {
         let mut meter = lock(meter);
         (meter.heard_ns, meter.closing) = (now_ns(), true);
@@ -399,18 +399,18 @@ fn read_back(verifier: &Verifier, files: &FileSet, meter: &Mutex<Meter>, shared:
     let swept = verifier.sweep(files, &mut |mismatch| lock(meter).tell(RunEvent::Mismatch(mismatch)), &mut told);
     lock(meter).tell(match swept {
         Ok(()) => RunEvent::ReadBack,
-        Err(error) => RunEvent::Failed(format!("what was written could not be read back: {error}")),
+        Err(error) => RunEvent::Failed(format!("the data that were written could not be read back: {error}")),
     });
 }
 
-/// Which operation failed where, why, and what may be done about it.
+/// Which operation failed, where and why, and what to do about it.
 fn describe(op: &Op, files: &FileSet, error: &std::io::Error) -> String {
     let path = |file: u32| files.paths.get(file as usize).unwrap_or(&files.directory).display();
     let what = match *op {
         Op::Read { file, offset, bytes } => format!("reading {bytes} bytes at offset {offset} of {}", path(file)),
         Op::Write { file, offset, bytes, .. } => format!("writing {bytes} bytes at offset {offset} of {}", path(file)),
         Op::Sync { file, .. } => format!("syncing {}", path(file)),
-        Op::Extend { file, bytes, .. } => format!("growing {} by {bytes} bytes", path(file)),
+        Op::Extend { file, bytes, .. } => format!("extending {} by {bytes} bytes", path(file)),
         Op::Commit => format!("a commit to the logs in {}", files.directory.display()),
         Op::Create { number } | Op::Rename { number } | Op::Truncate { number } | Op::Unlink { number } => {
             let name = format!("{}-meta.{number}", files.layout.name);
@@ -422,13 +422,14 @@ fn describe(op: &Op, files: &FileSet, error: &std::io::Error) -> String {
 
 fn advice(op: &Op, files: &FileSet, error: &std::io::Error) -> &'static str {
     match (error.kind(), op) {
-        (std::io::ErrorKind::StorageFull, _) => "; choose smaller files or a directory with more room",
+        (std::io::ErrorKind::StorageFull, _) => "; choose smaller files, or a directory with more room",
         (std::io::ErrorKind::InvalidInput, Op::Write { atomic: true, .. })
         | (std::io::ErrorKind::Unsupported, Op::Write { atomic: true, .. }) => {
             "; untorn writes (RWF_ATOMIC) need O_DIRECT and a file system that offers them by statx(2)"
         }
         (std::io::ErrorKind::InvalidInput, _) if files.open.direct => {
-            "; with O_DIRECT offset and length must be multiples of the device's logical block, mostly 512 or 4096 bytes"
+            "; with O_DIRECT, offset and length must be multiples of the device's logical block, usually 512 or 4096 \
+             bytes"
         }
         _ => "",
     }
@@ -446,9 +447,9 @@ mod tests {
 
     #[test]
     fn what_never_comes_back_is_given_up_and_counted_as_unfinished() {
-        let names = Names { transactions: &Kind::NAMES[..1], statements: Vec::new(), counters: &COUNTERS };
+        let names = Names { transactions: &OpKind::NAMES[..1], statements: Vec::new(), counters: &COUNTERS };
         let (outbox, events) = channel();
-        let mut meter = Meter::new(Recorder::new(1, names.shape(), false, false), outbox, Arc::default());
+        let mut meter = LoopMeter::new(Recorder::new(1, names.shape(), false, false), outbox, Arc::default());
         meter.recorder.as_mut().unwrap().begin(Window::new(0, 0, Limit::Time(100 * S)), 0);
         meter.at(S / 2).unwrap().started(S / 2, S / 2);
         meter.look_after(2 * S + 1, false, 5 * S);

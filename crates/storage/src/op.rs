@@ -10,13 +10,13 @@ pub enum Direction {
     Write,
 }
 
-/// What is counted apart: each kind has its own histogram.
+/// What is counted separately: each kind has its own histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OpKind {
     Read,
     Write,
     Sync,
-    /// From asking for durability to having it: of one committer, whoever wrote and synced.
+    /// From one committer's request until it is durable, whoever wrote and synced.
     Commit,
     /// A file grows.
     Extend,
@@ -26,24 +26,24 @@ pub enum Kind {
     Unlink,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 9] = [
-        Kind::Read,
-        Kind::Write,
-        Kind::Sync,
-        Kind::Commit,
-        Kind::Extend,
-        Kind::Create,
-        Kind::Rename,
-        Kind::Truncate,
-        Kind::Unlink,
+impl OpKind {
+    pub const ALL: [OpKind; 9] = [
+        OpKind::Read,
+        OpKind::Write,
+        OpKind::Sync,
+        OpKind::Commit,
+        OpKind::Extend,
+        OpKind::Create,
+        OpKind::Rename,
+        OpKind::Truncate,
+        OpKind::Unlink,
     ];
-    /// In the order of [`Kind::ALL`], which is the order of the transactions of a tally.
+    /// In the order of [`OpKind::ALL`], which is the order of the transactions of a tally.
     pub const NAMES: [&'static str; 9] =
         ["read", "write", "sync", "commit", "extend", "create", "rename", "truncate", "unlink"];
 
     pub fn name(self) -> &'static str {
-        Kind::NAMES[self as usize]
+        OpKind::NAMES[self as usize]
     }
 }
 
@@ -54,19 +54,19 @@ pub enum SyncMode {
     Fdatasync,
 }
 
-/// How a write asks for more than being written.
+/// What a write asks for in addition to being written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durable {
-    /// Not at all: a sync comes later, or the file is open with O_DSYNC.
+    /// Nothing: a sync comes later, or the file is open with O_DSYNC.
     #[default]
     No,
     /// RWF_DSYNC (pwritev2(2)).
     Dsync,
-    /// A write and a linked fdatasync in one submission; only io_uring can.
+    /// A write and a linked fdatasync in one submission; io_uring only.
     Linked,
 }
 
-/// What is to be done. Files are numbers within the job's file set; offsets and lengths are bytes.
+/// What to do. Files are numbers within the job's file set; offsets and lengths are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     Read {
@@ -85,15 +85,15 @@ pub enum Op {
         file: u32,
         mode: SyncMode,
     },
-    /// Makes one transaction durable; only the commit engine can.
+    /// Makes one transaction durable; commit engine only.
     Commit,
-    /// The file grows by so many bytes at its end: allocated without writing, or written with zeros.
+    /// The file grows by this many bytes at its end: allocated without writing, or filled with zeros.
     Extend {
         file: u32,
         bytes: u64,
         allocate: bool,
     },
-    /// An empty file of this number, and its name made durable.
+    /// Creates an empty file of this number and makes its name durable.
     Create {
         number: u64,
     },
@@ -109,17 +109,17 @@ pub enum Op {
 }
 
 impl Op {
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> OpKind {
         match self {
-            Op::Read { .. } => Kind::Read,
-            Op::Write { .. } => Kind::Write,
-            Op::Sync { .. } => Kind::Sync,
-            Op::Commit => Kind::Commit,
-            Op::Extend { .. } => Kind::Extend,
-            Op::Create { .. } => Kind::Create,
-            Op::Rename { .. } => Kind::Rename,
-            Op::Truncate { .. } => Kind::Truncate,
-            Op::Unlink { .. } => Kind::Unlink,
+            Op::Read { .. } => OpKind::Read,
+            Op::Write { .. } => OpKind::Write,
+            Op::Sync { .. } => OpKind::Sync,
+            Op::Commit => OpKind::Commit,
+            Op::Extend { .. } => OpKind::Extend,
+            Op::Create { .. } => OpKind::Create,
+            Op::Rename { .. } => OpKind::Rename,
+            Op::Truncate { .. } => OpKind::Truncate,
+            Op::Unlink { .. } => OpKind::Unlink,
         }
     }
 

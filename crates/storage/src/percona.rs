@@ -1,24 +1,24 @@
 //! The matrix of an article of 2008 on evaluating I/O for MySQL with sysbench fileio: "Evaluating IO subsystem
-//! performance for MySQL Needs", MySQL Performance Blog, 5 March 2008. What it prints stands in `plans/percona-io.toml`.
+//! performance for MySQL Needs", MySQL Performance Blog, 5 March 2008. Its numbers are in `plans/percona-io.toml`.
 //!
-//! Pages of 16 KiB at random, direct, no sync during a run: a set that fits the controller's cache and one that does
+//! Random pages of 16 KiB, direct I/O, no sync during a run: a set that fits the controller's cache and one that does
 //! not, one file and 128, 1 thread and 64, reads and writes. The article switched the controller's cache between
-//! write-through and write-back. That cannot be done from here; what stands for them is when a write returns: with
-//! O_DSYNC when it is on the medium (write-through), without when the storage has taken it (write-back). Its runs took
-//! 60 s each or a million requests; ours end by time alone.
+//! write-through and write-back. That cannot be done from here; the moment when a write returns stands for it: with
+//! O_DSYNC when it is on the medium (write-through), without it when the storage has accepted it (write-back). The
+//! article's runs ended after 60 s or a million requests; ours end by time alone.
 
-use crate::job::{Access, Engine, Job, Places, Syncs};
-use crate::layout::{Layout, Open};
+use crate::job::{Access, Job, JobEngine, Places, Syncs};
+use crate::layout::{FileLayout, Open};
 use crate::op::PAGE;
 use crate::op::SyncMode;
-use crate::probe::{Extent, Step};
+use crate::probe::{Extent, ProbeStep};
 use serde_json::json;
 
 const MIB: u64 = 1 << 20;
 /// The article's sets.
 const SMALL: u64 = 128 * MIB;
 const LARGE: u64 = 2048 * MIB;
-/// Sets on a small disk are a multiple of this: 128 files of whole pages.
+/// On a small disk, sets are a multiple of this: 128 files of whole pages.
 const GRAIN: u64 = 128 * PAGE as u64;
 /// Its runs are probes 101, 102 and so on: no probe of the other suites has such a number.
 const BEFORE_FIRST: u8 = 100;
@@ -60,14 +60,14 @@ const RUNS: [Run; 12] = [
     run("2 GB, 128 files, random write, write-back, 64 threads", true, 128, What::WritesBack, 64),
 ];
 
-/// Bytes of the small and of the large set where so many may be used: the article's own where there is room.
+/// Bytes of the small and of the large set within this limit: the article's own if there is room.
 pub(crate) fn sizes(usable: u64) -> (u64, u64) {
     let grained = |bytes: u64| (bytes / GRAIN * GRAIN).max(GRAIN);
     (SMALL.min(grained(usable / 16)), LARGE.min(grained(usable)))
 }
 
 /// The article's runs. The small set has the size of the page files, the large one that of the largest working set.
-pub fn steps(extent: &Extent) -> Vec<Step> {
+pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
     (1..).zip(&RUNS).map(|(number, run)| run.step(extent, number)).collect()
 }
 
@@ -77,9 +77,9 @@ pub(crate) fn numbers() -> impl Iterator<Item = u8> {
 }
 
 impl Run {
-    fn step(&self, extent: &Extent, number: u8) -> Step {
+    fn step(&self, extent: &Extent, number: u8) -> ProbeStep {
         let (set, bytes) = if self.large { ("large", extent.most_bytes) } else { ("small", extent.data_bytes) };
-        let layout = Layout::of(&format!("{set}-{}", self.files), self.files, bytes);
+        let layout = FileLayout::of(&format!("{set}-{}", self.files), self.files, bytes);
         let params = [
             ("set_bytes", json!(layout.bytes())),
             ("files", json!(self.files)),
@@ -90,16 +90,16 @@ impl Run {
         ];
         let access = match self.what {
             What::Reads => Access::page_reads(Places::Anywhere),
-            // As sysbench does unless told otherwise: a sync of all files when the run is over.
+            // sysbench's default: a sync of all files at the end of the run.
             _ => Access::page_writes(
                 Places::Anywhere,
                 Syncs { mode: SyncMode::Fsync, all_files: true, at_end: true, ..Syncs::NEVER },
             ),
         };
-        let job = extent.job(layout, access, Engine::Threads { workers: self.threads });
+        let job = extent.job(layout, access, JobEngine::Threads { workers: self.threads });
         let open = Open { dsync: self.what == What::WritesThrough, ..job.open };
-        let step = Step::new(BEFORE_FIRST + number, "", self.name, params, Job { open, warmup_ns: 0, ..job });
-        Step { id: format!("percona.{number}"), ..step }
+        let step = ProbeStep::new(BEFORE_FIRST + number, "", self.name, params, Job { open, warmup_ns: 0, ..job });
+        ProbeStep { id: format!("percona.{number}"), ..step }
     }
 }
 

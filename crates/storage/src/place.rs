@@ -1,4 +1,4 @@
-//! The directory that an evaluation works in: made by it below the directory that it was asked about, removed with all
+//! The directory that an evaluation works in. It is created below the directory that is evaluated, and removed with all
 //! files in it at the end, after Ctrl-C, and by `plimsoll clean` after a kill.
 //!
 //! ```text
@@ -7,10 +7,10 @@
 //!   plimsoll-io-<hex>.lock     the marker that the directory is Plimsoll's; flock, held while we live
 //! ```
 
-use crate::error::{During, StorageError};
-use crate::layout::Layout;
-use plimsoll_host::replace::replace;
+use crate::error::{DuringStorage, StorageError};
+use crate::layout::FileLayout;
 use plimsoll_host::process::Identity;
+use plimsoll_host::replace::replace;
 use plimsoll_host::{owner, remove};
 use plimsoll_load::seed::Rng;
 use rustix::fs::{FlockOperation, OFlags, StatVfsMountFlags, flock};
@@ -27,29 +27,29 @@ const PREFIX: &str = "plimsoll-io-";
 
 /// A directory of our own below the one that is evaluated. Removed when dropped, unless kept.
 #[derive(Debug)]
-pub struct Place {
+pub struct EvaluationDirectory {
     path: PathBuf,
     journal: PathBuf,
     keep: bool,
-    layouts: Mutex<BTreeMap<String, Layout>>,
-    /// Released by the kernel when we end, however that happens.
+    layouts: Mutex<BTreeMap<String, FileLayout>>,
+    /// The kernel releases it when we end, however that happens.
     _lock: File,
 }
 
-impl Place {
+impl EvaluationDirectory {
     /// Makes `DIR/plimsoll-io-<hex>`, locked while we live, after noting it in the journal `<home>/io/`.
     ///
     /// # Errors
-    /// [`StorageError::Refused`] if `directory` is no directory or cannot be written; [`StorageError::Io`] if the journal
-    /// cannot be written. Nothing is left behind then.
-    pub fn create(home: &Path, directory: &Path) -> Result<Place, StorageError> {
+    /// [`StorageError::Refused`] if `directory` is not a directory or not writable; [`StorageError::Io`] if the journal
+    /// cannot be written. Then nothing is left behind.
+    pub fn create(home: &Path, directory: &Path) -> Result<EvaluationDirectory, StorageError> {
         let directory = validated(directory)?;
         let name = fresh_name();
         let path = directory.join(format!("{PREFIX}{name}"));
         let journal = journals(home).join(format!("{name}.json"));
         note(&journal, &Entry { path: path.clone(), owner: Identity::of_this_process().during("identify", &path)? })?;
         match make(&path) {
-            Ok(lock) => Ok(Place { path, journal, keep: false, layouts: Mutex::default(), _lock: lock }),
+            Ok(lock) => Ok(EvaluationDirectory { path, journal, keep: false, layouts: Mutex::default(), _lock: lock }),
             Err(error) => {
                 let _ = fs::remove_file(&journal);
                 Err(StorageError::Refused(unusable(&directory, &error)))
@@ -61,30 +61,30 @@ impl Place {
         &self.path
     }
 
-    /// Leaves the files where they are when dropped (`--keep`).
+    /// Keeps the files when dropped (`--keep`).
     pub fn keep(&mut self) {
         self.keep = true;
     }
 
-    fn layouts(&self) -> MutexGuard<'_, BTreeMap<String, Layout>> {
+    fn layouts(&self) -> MutexGuard<'_, BTreeMap<String, FileLayout>> {
         self.layouts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The layout of this name that was made last, if its files are still there.
-    pub(crate) fn laid_out(&self, name: &str) -> Option<Layout> {
+    /// The last layout of this name, if its files still exist.
+    pub(crate) fn laid_out(&self, name: &str) -> Option<FileLayout> {
         self.layouts().get(name).cloned()
     }
 
-    pub(crate) fn note_layout(&self, layout: &Layout) {
+    pub(crate) fn note_layout(&self, layout: &FileLayout) {
         self.layouts().insert(layout.name.clone(), layout.clone());
     }
 
-    pub(crate) fn forget_layout(&self, name: &str) -> Option<Layout> {
+    pub(crate) fn forget_layout(&self, name: &str) -> Option<FileLayout> {
         self.layouts().remove(name)
     }
 }
 
-impl Drop for Place {
+impl Drop for EvaluationDirectory {
     /// What cannot be removed stays in the journal, for `plimsoll clean`.
     fn drop(&mut self) {
         if self.keep || remove::tree(&self.path).is_ok() {
@@ -101,12 +101,12 @@ fn validated(directory: &Path) -> Result<PathBuf, StorageError> {
         Err(error) => return Err(StorageError::Refused(unusable(directory, &error))),
     };
     if facts.file_type().is_block_device() {
-        return refuse("is a device, which is never written to: name a directory on a file system that lies on it");
+        return refuse("is a device, and devices are never written to: name a directory on a file system on it");
     }
     if !facts.is_dir() {
-        return refuse("is no directory: name the directory whose storage is to be evaluated");
+        return refuse("is not a directory: name the directory whose storage is to be evaluated");
     }
-    let mounted = rustix::fs::statvfs(directory).during("look at the file system of", directory)?;
+    let mounted = rustix::fs::statvfs(directory).during("examine the file system of", directory)?;
     if mounted.f_flag.contains(StatVfsMountFlags::RDONLY) {
         return refuse("is on a file system that is mounted read-only: mount it writable, or name another directory");
     }
@@ -117,15 +117,18 @@ fn validated(directory: &Path) -> Result<PathBuf, StorageError> {
 fn unusable(directory: &Path, error: &io::Error) -> String {
     let what = directory.display();
     match error.kind() {
-        io::ErrorKind::NotFound => format!("{what} does not exist: make it, or mount what belongs there"),
-        io::ErrorKind::PermissionDenied => format!("{what} cannot be written by this user: name a directory that can"),
+        io::ErrorKind::NotFound => format!("{what} does not exist: create it, or mount what belongs there"),
+        io::ErrorKind::PermissionDenied => format!("{what} is not writable by this user: name a directory that is"),
         io::ErrorKind::ReadOnlyFilesystem => format!("{what} is on a file system that has become read-only"),
-        io::ErrorKind::StorageFull => format!("{what} is on a full file system: make room, or name another directory"),
+        io::ErrorKind::StorageFull => format!(
+            "{what} is on a full file system: free some space, or name another \
+                                               directory"
+        ),
         _ => format!("{what} cannot be used: {error}"),
     }
 }
 
-/// 16 hexadecimal digits that nobody has had before: by process and time.
+/// 16 hexadecimal digits that were never used before, from process and time.
 pub fn fresh_name() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{:016x}", Rng::new(now.as_secs(), now.subsec_nanos().into(), std::process::id().into()).next_u64())
@@ -139,7 +142,7 @@ fn make(path: &Path) -> io::Result<File> {
     locked.inspect_err(|_| drop(remove::tree(path)))
 }
 
-/// The marker has the name of its directory, so that existing is all that it has to do.
+/// The marker is named after its directory, so it only has to exist.
 fn marker(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".lock");
@@ -158,7 +161,7 @@ fn journals(home: &Path) -> PathBuf {
     home.join("io")
 }
 
-/// Writes an entry so that it is there whole or not at all.
+/// Writes an entry atomically.
 fn note(journal: &Path, entry: &Entry) -> Result<(), StorageError> {
     let text = serde_json::to_vec_pretty(entry).map_err(io::Error::from).during("describe", journal)?;
     let directory = journal.parent().unwrap_or(journal);
@@ -167,11 +170,11 @@ fn note(journal: &Path, entry: &Entry) -> Result<(), StorageError> {
     Ok(replace(journal, &text)?)
 }
 
-/// Removes what evaluations that were killed left behind, by the journal in `<home>/io/`: paths that were removed, and
-/// what was left alone and why.
+/// Removes what killed evaluations left behind, by the journal in `<home>/io/`. Returns the removed paths, and what was
+/// left alone and why.
 ///
 /// # Errors
-/// [`StorageError::Io`] if the journal cannot be read; trouble with one directory is listed, not returned.
+/// [`StorageError::Io`] if the journal cannot be read; a problem with one directory is listed, not returned.
 pub fn clean(home: &Path) -> Result<(Vec<PathBuf>, Vec<StorageError>), StorageError> {
     let directory = journals(home);
     let entries = match fs::read_dir(&directory) {
@@ -199,7 +202,7 @@ pub fn clean(home: &Path) -> Result<(Vec<PathBuf>, Vec<StorageError>), StorageEr
 /// Removes one directory and its entry; `None` if the entry was all there was.
 fn clean_one(journal: &Path) -> Result<Option<PathBuf>, StorageError> {
     let removed = match journal.extension().is_some_and(|extension| extension == "new") {
-        // Its writer was killed before it made anything.
+        // Its writer was killed before it created anything.
         true => None,
         false => {
             let entry = read_entry(journal)?;
@@ -210,17 +213,17 @@ fn clean_one(journal: &Path) -> Result<Option<PathBuf>, StorageError> {
     Ok(removed)
 }
 
-/// An entry that names what only Plimsoll makes: `<hex>.json` for `plimsoll-io-<hex>`.
+/// An entry that names only what Plimsoll creates: `<hex>.json` for `plimsoll-io-<hex>`.
 fn read_entry(journal: &Path) -> Result<Entry, StorageError> {
     let alone = |why: String| StorageError::LeftAlone { path: journal.to_owned(), why };
     owner::itself(journal)?;
     let text = fs::read(journal).during("read", journal)?;
     let entry: Entry =
-        serde_json::from_slice(&text).map_err(|error| alone(format!("it is no entry of a journal ({error})")))?;
+        serde_json::from_slice(&text).map_err(|error| alone(format!("it is not a journal entry ({error})")))?;
     let expected = journal.file_stem().map(|name| format!("{PREFIX}{}", name.to_string_lossy()));
     match entry.path.is_absolute() && entry.path.file_name().and_then(|name| name.to_str()) == expected.as_deref() {
         true => Ok(entry),
-        false => Err(alone(format!("it names {}, which no evaluation makes", entry.path.display()))),
+        false => Err(alone(format!("it names {}, which no evaluation creates", entry.path.display()))),
     }
 }
 
@@ -229,26 +232,26 @@ fn remove_leftover(entry: &Entry) -> Result<bool, StorageError> {
     let path = &entry.path;
     let alone = |why: String| Err(StorageError::LeftAlone { path: path.clone(), why });
     if entry.owner.is_alive() {
-        return alone(format!("the evaluation of process {} uses it", entry.owner.pid));
+        return alone(format!("the evaluation of process {} is using it", entry.owner.pid));
     }
     let facts = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         facts => facts.during("look at", path)?,
     };
     if !facts.is_dir() {
-        return alone("it is a link or a file, and was made as a directory".to_owned());
+        return alone("it is a link or a file, but was created as a directory".to_owned());
     }
     owner::itself(path)?;
     if path.canonicalize().during("resolve", path)? != *path {
-        return alone("its path leads through a link that was not there when it was made".to_owned());
+        return alone("its path leads through a link that was not there when it was created".to_owned());
     }
     match is_locked(path)? {
-        Some(true) => alone("an evaluation uses it: its lock is held".to_owned()),
+        Some(true) => alone("an evaluation is using it: its lock is held".to_owned()),
         Some(false) => Ok(remove::tree(path)?),
-        // Its maker was killed before it could put its marker there; then it is empty.
+        // Its creator was killed before it could write its marker; then it is empty.
         None => match fs::remove_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                alone("it has no marker of an evaluation in it".to_owned())
+                alone("it does not contain the marker of an evaluation".to_owned())
             }
             removed => removed.during("remove", path).map(|()| true),
         },
@@ -314,7 +317,7 @@ mod tests {
     #[test]
     fn a_place_goes_with_its_files_and_its_journal() {
         let fixture = Fixture::new();
-        let place = Place::create(&fixture.home, &fixture.directory).unwrap();
+        let place = EvaluationDirectory::create(&fixture.home, &fixture.directory).unwrap();
         assert_eq!(fs::metadata(place.path()).unwrap().mode() & 0o777, 0o700);
         assert_eq!((place.path().parent().unwrap(), fixture.journal_entries()), (fixture.directory.as_path(), 1));
         fs::write(place.path().join("data.0"), b"something").unwrap();
@@ -325,7 +328,7 @@ mod tests {
     #[test]
     fn a_kept_place_stays_and_is_not_cleaned() {
         let fixture = Fixture::new();
-        let mut place = Place::create(&fixture.home, &fixture.directory).unwrap();
+        let mut place = EvaluationDirectory::create(&fixture.home, &fixture.directory).unwrap();
         place.keep();
         let path = place.path().to_owned();
         drop(place);
@@ -338,10 +341,10 @@ mod tests {
         let fixture = Fixture::new();
         let file = fixture.directory.join("file");
         fs::write(&file, b"").unwrap();
-        let cases = [(file, "is no directory"), (fixture.directory.join("gone"), "does not exist")];
+        let cases = [(file, "is not a directory"), (fixture.directory.join("gone"), "does not exist")];
         let pseudo = (PathBuf::from("/proc"), "/proc");
         for (path, expected) in cases.into_iter().chain([pseudo]) {
-            let error = Place::create(&fixture.home, &path).unwrap_err();
+            let error = EvaluationDirectory::create(&fixture.home, &path).unwrap_err();
             assert!(matches!(error, StorageError::Refused(_)), "{error:?}");
             assert!(error.to_string().contains(expected), "{error}");
             assert_eq!(fixture.journal_entries(), 0);
@@ -351,7 +354,7 @@ mod tests {
     #[test]
     fn a_live_place_is_left_alone_by_its_owner_and_by_its_lock() {
         let fixture = Fixture::new();
-        let place = Place::create(&fixture.home, &fixture.directory).unwrap();
+        let place = EvaluationDirectory::create(&fixture.home, &fixture.directory).unwrap();
         assert!(fixture.left_alone().contains(&format!("process {}", std::process::id())));
         // Seen from another boot, or another container, only the lock tells.
         let owner = Identity { boot_id: "another boot".to_owned(), ..Identity::of_this_process().unwrap() };
@@ -413,7 +416,7 @@ mod tests {
         let path = fixture.leftover();
         fs::create_dir(&path).unwrap();
         fs::write(path.join("letter"), b"dear").unwrap();
-        assert!(fixture.left_alone().contains("no marker"));
+        assert!(fixture.left_alone().contains("not contain the marker"));
         assert!(path.join("letter").exists());
     }
 
@@ -424,7 +427,7 @@ mod tests {
         fs::create_dir(&path).unwrap();
         let owner = Identity { boot_id: "another boot".to_owned(), ..Identity::of_this_process().unwrap() };
         note(&journals(&fixture.home).join("ff.json"), &Entry { path: path.clone(), owner }).unwrap();
-        assert!(fixture.left_alone().contains("which no evaluation makes"));
+        assert!(fixture.left_alone().contains("which no evaluation creates"));
         assert!(path.is_dir());
     }
 }

@@ -1,29 +1,31 @@
 //! A job as threads: each loop has its engine, its stream and its recorder, and shares nothing while it runs but one
-//! tally per second and the schedule of arrivals.
+//! tally per second and the arrival schedule.
 //!
-//! Tallies are on the clock of [`crate::clock`]. A run is steered from outside in three steps: [`Run::begin`],
-//! [`Run::start`], and [`Run::finish`] once every loop has told [`RunEvent::Drained`]; between them [`Run::next`] has to
-//! be called often, because it also looks after loops that an operation holds up.
+//! A run is controlled from outside in three steps: [`JobRun::begin`], [`JobRun::start`], and [`JobRun::finish`] once every loop has
+//! told [`RunEvent::Drained`]; in between, [`JobRun::next`] has to be called often, because it also takes care of loops that
+//! an operation blocks. Who follows a load takes it as a [`LoadSource`].
 
 use crate::buffer::{Buffers, Payload};
 use crate::clock::{now_ns, sleep_exactly};
 use crate::engine::committers::{Committer, Logs};
 use crate::engine::mmap::Mapped;
-use crate::engine::null::Null;
+use crate::engine::null::NullEngine;
 use crate::engine::threads::Threads;
 use crate::engine::uring::{self, Uring};
 use crate::engine::{self, fit};
-use crate::error::{During, StorageError};
+use crate::error::{DuringStorage, StorageError};
 use crate::files::FileSet;
-use crate::job::{Access, Engine, Job};
-use crate::measure::{COUNTERS, Meter, Worker};
-use crate::op::Kind;
-use crate::share::{RunEvent, Shared, Stage};
-use crate::stream::{self, Stream, streams};
+use crate::job::{Access, Job, JobEngine};
+use crate::measure::{COUNTERS, LoopMeter, Worker};
+use crate::op::OpKind;
+use crate::share::{ReadBack, RunEvent, RunStage, Shared};
+use crate::stream::{self, OpStream, streams};
 use crate::turns::Turns;
 use crate::verify::Verifier;
-use plimsoll_load::arrivals::Schedule;
+use plimsoll_host::sample::process_cpu;
+use plimsoll_load::arrivals::ArrivalSchedule;
 use plimsoll_load::recorder::Recorder;
+use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Readiness, Spent};
 use plimsoll_load::tally::{Names, Tally};
 use plimsoll_load::window::{Limit, Window};
 use std::cell::Cell;
@@ -34,37 +36,40 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Operations under way when the window ends are waited for as long as something comes back this often.
+/// At the end of the window, operations under way are waited for as long as one completes this often.
 const PATIENCE_NS: u64 = 5_000_000_000;
-/// Loops that are held up are looked after this often.
+/// Blocked loops are taken care of this often.
 const LOOK: Duration = Duration::from_millis(100);
-/// Loops close their own intervals within this time, unless they are held up.
+/// Loops close their own intervals within this time, unless they are blocked.
 const GRACE_NS: u64 = 50_000_000;
 /// Between the order to start and the start, so that all loops hear it before.
 const START_IN_NS: u64 = 5_000_000;
 
 /// A job that is under way.
 #[derive(Debug)]
-pub struct Run {
+pub struct JobRun {
     job: Job,
     seed: u64,
     shared: Arc<Shared>,
-    meters: Vec<Arc<Mutex<Meter>>>,
+    meters: Vec<Arc<Mutex<LoopMeter>>>,
     events: Receiver<RunEvent>,
     recycled: Arc<Mutex<Vec<Tally>>>,
     threads: Vec<JoinHandle<()>>,
-    /// When held-up loops were looked after last.
+    /// When blocked loops were last taken care of.
     looked: Cell<Instant>,
-    pub names: Names,
-    pub loops: usize,
+    /// Loops that a [`LoadSource`] has not called ready yet, although all are when a run comes to be.
+    untold: usize,
+    pub facts: LoadFacts,
+    /// What a [`LoadSource`] was told of verified blocks.
+    pub read_back: ReadBack,
 }
 
-impl Run {
-    /// Makes the threads, which wait for [`Run::start`]. `seed` decides every place and every byte.
+impl JobRun {
+    /// Creates the threads, which wait for [`JobRun::start`]. `seed` decides every offset and every byte.
     ///
     /// # Errors
     /// As [`check`]; [`StorageError::Environment`] without io_uring; [`StorageError::Io`].
-    pub fn begin(job: &Job, files: Arc<FileSet>, seed: u64) -> Result<Run, StorageError> {
+    pub fn begin(job: &Job, files: Arc<FileSet>, seed: u64) -> Result<JobRun, StorageError> {
         check(job)?;
         let streams = streams(job, seed);
         let (access, set) = (job.access.clone(), Arc::clone(&files));
@@ -72,46 +77,46 @@ impl Run {
         let largest = fit::largest(&job.access);
         let buffers = move |slots, worker| Buffers::new(slots, largest, Payload { worker, ..payload });
         match job.engine {
-            Engine::Threads { .. } => Run::launch(job, files, seed, streams, move |worker| {
+            JobEngine::Threads { .. } => JobRun::launch(job, files, seed, streams, move |worker| {
                 Threads::new(Arc::clone(&set), &access, buffers(1, worker))
             }),
-            Engine::Uring { depth, .. } => {
+            JobEngine::Uring { depth, .. } => {
                 uring::refused().map_or(Ok(()), |why| Err(StorageError::Environment(why)))?;
-                Run::launch(job, files, seed, streams, move |worker| {
+                JobRun::launch(job, files, seed, streams, move |worker| {
                     Uring::new(&set, depth as usize, buffers(depth as usize, worker))
                 })
             }
-            Engine::Mmap { .. } => {
-                Run::launch(job, files, seed, streams, move |worker| Mapped::new(Arc::clone(&set), buffers(1, worker)))
-            }
-            Engine::Null { .. } => Run::launch(job, files, seed, streams, |_| Ok(Null::default())),
-            Engine::Committers { .. } => {
+            JobEngine::Mmap { .. } => JobRun::launch(job, files, seed, streams, move |worker| {
+                Mapped::new(Arc::clone(&set), buffers(1, worker))
+            }),
+            JobEngine::Null { .. } => JobRun::launch(job, files, seed, streams, |_| Ok(NullEngine::default())),
+            JobEngine::Committers { .. } => {
                 let Access::Commits(log) = job.access else {
-                    return Err(StorageError::Refused("committers do nothing but commit".to_owned()));
+                    return Err(StorageError::Refused("committers can only commit".to_owned()));
                 };
                 let logs = Logs::open(log, &files, seed)?;
-                Run::launch(job, files, seed, streams, move |_| Ok(Committer::new(Arc::clone(&logs))))
+                JobRun::launch(job, files, seed, streams, move |_| Ok(Committer::new(Arc::clone(&logs))))
             }
         }
     }
 
-    /// One thread per stream; each makes its own engine.
+    /// One thread per stream; each creates its own engine.
     fn launch<E: engine::Engine>(
         job: &Job,
         files: Arc<FileSet>,
         seed: u64,
-        streams: Vec<Box<dyn Stream>>,
+        streams: Vec<Box<dyn OpStream>>,
         make: impl Fn(u64) -> io::Result<E> + Send + Sync + 'static,
-    ) -> Result<Run, StorageError> {
+    ) -> Result<JobRun, StorageError> {
         let (outbox, events) = channel();
         let (told, ready) = channel();
-        let mut run = Run::new(job, seed, streams.len(), &outbox, events);
+        let mut run = JobRun::new(job, seed, streams.len(), &outbox, events);
         let verifier = fit::verified_block(job).map(|block| Arc::new(Verifier::new(&job.layout, block, seed)));
         let make = Arc::new(make);
         for (index, stream) in streams.into_iter().enumerate() {
             let member = Member {
                 index,
-                loops: run.loops,
+                loops: run.facts.loops,
                 job: job.clone(),
                 meter: Arc::clone(&run.meters[index]),
                 shared: Arc::clone(&run.shared),
@@ -135,16 +140,23 @@ impl Run {
         }
     }
 
-    fn new(job: &Job, seed: u64, loops: usize, outbox: &Sender<RunEvent>, events: Receiver<RunEvent>) -> Run {
+    fn new(job: &Job, seed: u64, loops: usize, outbox: &Sender<RunEvent>, events: Receiver<RunEvent>) -> JobRun {
         let kinds = fit::last_kind(&job.access) as usize + 1;
-        let names = Names { transactions: &Kind::NAMES[..kinds], statements: Vec::new(), counters: &COUNTERS };
+        let names = Names { transactions: &OpKind::NAMES[..kinds], statements: Vec::new(), counters: &COUNTERS };
+        let facts = LoadFacts {
+            names,
+            loops,
+            open_loop: job.arrivals.rate().is_some(),
+            warmup_ns: job.warmup_ns,
+            limit: job.limit,
+        };
         let by_start = !matches!(job.limit, Limit::Time(_));
         let recycled = Arc::new(Mutex::default());
         let meter = |_| {
-            let recorder = Recorder::new(1, names.shape(), by_start, job.arrivals.rate().is_some());
-            Arc::new(Mutex::new(Meter::new(recorder, outbox.clone(), Arc::clone(&recycled))))
+            let recorder = Recorder::new(1, facts.names.shape(), by_start, facts.open_loop);
+            Arc::new(Mutex::new(LoopMeter::new(recorder, outbox.clone(), Arc::clone(&recycled))))
         };
-        Run {
+        JobRun {
             job: job.clone(),
             seed,
             shared: Arc::new(Shared::new(job, loops)),
@@ -153,19 +165,20 @@ impl Run {
             threads: Vec::with_capacity(loops),
             looked: Cell::new(Instant::now()),
             recycled,
-            names,
-            loops,
+            untold: loops,
+            facts,
+            read_back: ReadBack::default(),
         }
     }
 
-    /// Lets the loops begin; the start of the warm-up on the clock of the tallies (CLOCK_MONOTONIC, nanoseconds).
-    pub fn start(&self) -> u64 {
+    /// Lets the loops begin. Returns so long from now.
+    pub fn start(&self) -> Duration {
         let start_ns = now_ns() + START_IN_NS;
-        let events = self.job.limit.events(self.loops).unwrap_or(u64::MAX);
-        let schedule = Schedule::new(self.job.arrivals, events, self.seed, start_ns, (0, 1));
+        let events = self.job.limit.events(self.facts.loops).unwrap_or(u64::MAX);
+        let schedule = ArrivalSchedule::new(self.job.arrivals, events, self.seed, start_ns, (0, 1));
         self.shared
-            .enter(Stage::Started { start_ns, schedule: schedule.map(|schedule| Arc::new(Mutex::new(schedule))) });
-        start_ns
+            .enter(RunStage::Started { start_ns, schedule: schedule.map(|schedule| Arc::new(Mutex::new(schedule))) });
+        Duration::from_nanos(START_IN_NS)
     }
 
     /// What comes next; `None` if nothing came within `wait`.
@@ -195,7 +208,7 @@ impl Run {
         self.looked.set(Instant::now());
     }
 
-    /// Gives the memory of a tally back.
+    /// Returns the memory of a tally.
     pub fn recycle(&self, tally: Tally) {
         if let Ok(mut recycled) = self.recycled.lock() {
             recycled.push(tally);
@@ -207,7 +220,8 @@ impl Run {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
-    /// How many threads are gone. Before [`Run::finish`] only a panic ends one: they wait for it when their work is done.
+    /// How many threads have ended. Before [`JobRun::finish`] only a panic ends one: when their work is done, they wait
+    /// for it.
     pub fn ended(&self) -> usize {
         self.threads.iter().filter(|thread| thread.is_finished()).count()
     }
@@ -215,24 +229,76 @@ impl Run {
     /// Ends the threads and waits for them, but not for one whose operation never comes back.
     pub fn finish(self) {
         self.stop();
-        self.shared.enter(Stage::Leaving);
+        self.shared.enter(RunStage::Leaving);
         let give_up = Instant::now() + Duration::from_nanos(PATIENCE_NS);
         for thread in self.threads {
             while !thread.is_finished() && Instant::now() < give_up {
                 std::thread::sleep(Duration::from_millis(1));
             }
             if thread.is_finished() {
-                // A panic has been printed by its thread.
+                // The thread has printed its panic.
                 let _ = thread.join();
             }
         }
     }
 }
 
-/// Whether a job can be done at all: by its engine, and on files of its layout.
+impl LoadSource for JobRun {
+    fn facts(&self) -> &LoadFacts {
+        &self.facts
+    }
+
+    fn start(&mut self) -> Duration {
+        JobRun::start(self)
+    }
+
+    /// What is told of verified blocks is kept in [`JobRun::read_back`].
+    fn next(&mut self, wait: Duration) -> Option<LoadEvent> {
+        if self.untold > 0 {
+            self.untold -= 1;
+            return Some(LoadEvent::Ready(Readiness::default()));
+        }
+        let until = Instant::now() + wait;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match JobRun::next(self, left)? {
+                RunEvent::Interval(tally) => return Some(LoadEvent::Interval(tally)),
+                RunEvent::Drained(totals) => return Some(LoadEvent::Drained(totals)),
+                RunEvent::Failed(why) => return Some(LoadEvent::Failed(why)),
+                RunEvent::ReadBack => self.read_back.is_complete = true,
+                RunEvent::Mismatch(mismatch) => self.read_back.mismatch(mismatch),
+            }
+            if left.is_zero() {
+                return None;
+            }
+        }
+    }
+
+    fn ended(&self) -> usize {
+        JobRun::ended(self)
+    }
+
+    fn spent(&self) -> Option<Spent> {
+        Some(Spent { cpu: process_cpu(), waited: None })
+    }
+
+    fn recycle(&mut self, tally: Tally) {
+        JobRun::recycle(self, tally);
+    }
+
+    fn stop(&mut self) {
+        JobRun::stop(self);
+    }
+
+    fn finish(self) {
+        JobRun::finish(self);
+    }
+}
+
+/// Whether a job is possible: with its engine, and on files of its layout.
 ///
 /// # Errors
-/// [`StorageError::Refused`] says what cannot be done and what can.
+/// [`StorageError::Refused`] says what is impossible and what is possible.
 pub fn check(job: &Job) -> Result<(), StorageError> {
     fit::check(job)?;
     stream::check(job)
@@ -243,12 +309,12 @@ pub fn buffer_bytes(job: &Job) -> u64 {
     Buffers::bytes(job.engine.depth() as usize, fit::largest(&job.access))
 }
 
-/// What a loop is made of, before it has an engine.
+/// The parts of a loop, before it has an engine.
 struct Member {
     index: usize,
     loops: usize,
     job: Job,
-    meter: Arc<Mutex<Meter>>,
+    meter: Arc<Mutex<LoopMeter>>,
     shared: Arc<Shared>,
     files: Arc<FileSet>,
     verifier: Option<Arc<Verifier>>,
@@ -258,7 +324,7 @@ impl Member {
     /// The whole life of a thread.
     fn live<E: engine::Engine>(
         self,
-        stream: Box<dyn Stream>,
+        stream: Box<dyn OpStream>,
         make: impl FnOnce() -> io::Result<E>,
         told: Sender<io::Result<()>>,
     ) {
@@ -270,13 +336,13 @@ impl Member {
         let _ = told.send(Ok(()));
         drop(told);
         let Member { index, loops, job, meter, shared, files, verifier } = self;
-        let Stage::Started { start_ns, schedule } = shared.until(|stage| !matches!(stage, Stage::Waiting)) else {
+        let RunStage::Started { start_ns, schedule } = shared.until(|stage| !matches!(stage, RunStage::Waiting)) else {
             return;
         };
         let turns = Turns::new(job.limit.quota(index, loops), schedule);
         let window = Window::new(start_ns, job.warmup_ns, job.limit);
         Worker::new(engine, stream, turns, meter, Arc::clone(&shared), files, verifier).run(window);
-        shared.until(|stage| matches!(stage, Stage::Leaving));
+        shared.until(|stage| matches!(stage, RunStage::Leaving));
     }
 }
 
@@ -288,9 +354,9 @@ pub fn io_uring_refused() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Completed;
+    use crate::engine::CompletedOp;
     use crate::job::{Mix, Places, Syncs};
-    use crate::layout::{Allocation, Content, Layout, Open};
+    use crate::layout::{Allocation, Content, FileLayout, Open};
     use crate::op::{Durable, Op};
     use plimsoll_load::arrivals::Arrivals;
     use plimsoll_testkit::servers::wait_until;
@@ -312,25 +378,25 @@ mod tests {
             Ok(())
         }
 
-        fn complete(&mut self, _deadline_ns: Option<u64>, mut done: impl FnMut(Completed)) -> io::Result<()> {
+        fn complete(&mut self, _deadline_ns: Option<u64>, mut done: impl FnMut(CompletedOp)) -> io::Result<()> {
             let sent_ns = now_ns();
             assert!(wait_until(Duration::from_secs(60), || self.released.load(Ordering::Relaxed)));
             let under_way = self.under_way.take();
-            under_way.into_iter().for_each(|(slot, op)| done(Completed::of(slot, &op, sent_ns, now_ns(), Ok(()))));
+            under_way.into_iter().for_each(|(slot, op)| done(CompletedOp::of(slot, &op, sent_ns, now_ns(), Ok(()))));
             Ok(())
         }
     }
 
     struct Reads;
 
-    impl Stream for Reads {
+    impl OpStream for Reads {
         fn next(&mut self) -> Option<Op> {
             Some(Op::Read { file: 0, offset: 0, bytes: 512 })
         }
     }
 
     fn job() -> Job {
-        let layout = Layout {
+        let layout = FileLayout {
             name: "held".to_owned(),
             files: 1,
             bytes_per_file: 512,
@@ -343,7 +409,7 @@ mod tests {
             layout,
             open: Open::default(),
             access: Access::Random { block: 512, places, mix, syncs, durable: Durable::No },
-            engine: Engine::Null { workers: 1 },
+            engine: JobEngine::Null { workers: 1 },
             arrivals: Arrivals::Constant { rate: 10.0 },
             limit: Limit::Time(3_600_000_000_000),
             warmup_ns: 0,
@@ -359,7 +425,7 @@ mod tests {
         let released = Arc::new(AtomicBool::new(false));
         let release = Arc::clone(&released);
         let make = move |_| Ok(Held { released: Arc::clone(&released), under_way: None });
-        let run = Run::launch(&job, Arc::new(files), 1, vec![Box::new(Reads)], make).unwrap();
+        let run = JobRun::launch(&job, Arc::new(files), 1, vec![Box::new(Reads)], make).unwrap();
         run.start();
         let first = run.next(Duration::from_secs(30));
         assert!(matches!(&first, Some(RunEvent::Interval(tally)) if tally.counters.transactions == 0), "{first:?}");

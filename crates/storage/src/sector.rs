@@ -1,4 +1,4 @@
-//! What is written, so that what is read back speaks for itself.
+//! The content of written sectors, so that what is read back identifies itself.
 
 use plimsoll_load::seed::Rng;
 
@@ -7,7 +7,7 @@ pub const SECTOR: usize = 512;
 pub(crate) const TRAILER: usize = 24;
 pub(crate) const BODY: usize = SECTOR - TRAILER;
 
-/// Fills a buffer with the sectors of write `generation` at `offset`; what is left over at the end becomes zeros.
+/// Fills a buffer with the sectors of write `generation` at `offset`; a rest at the end becomes zeros.
 pub(crate) fn stamp(seed: u64, file: u32, offset: u64, generation: u32, buffer: &mut [u8]) {
     let mut sectors = buffer.chunks_exact_mut(SECTOR);
     for (sector, at) in (&mut sectors).zip((offset..).step_by(SECTOR)) {

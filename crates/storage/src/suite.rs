@@ -1,21 +1,22 @@
-//! Which probes an evaluation consists of, in their order, and how much space and time they may take.
+//! Which probes an evaluation consists of, in order, and how much space and time they may take.
 
 use crate::op::PAGE;
 use crate::percona;
-use crate::probe::{self, Extent, Step};
+use crate::probe::{self, Extent, ProbeStep};
 use plimsoll_load::window::SECOND_NS;
 use plimsoll_model::io::DeviceFacts;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
-/// Where the memory of the machine is not known.
+/// Used if the machine's memory is not known.
 const USUAL_MEMORY: u64 = 8 * GIB;
-/// The page files of a small disk are a multiple of this, so that every set of files made of them has whole pages.
+/// On a small disk, the size of the page files is a multiple of this, so that every set of files derived from it has
+/// whole pages.
 const GRAIN: u64 = 4 * MIB;
-/// With page files of this size all probes of the full suite have room for what they do.
+/// With page files of this size, all probes of the full suite have enough room.
 const LEAST: u64 = 64 * MIB;
 /// The steps of one file of probes.
-type Steps = fn(&Extent) -> Vec<Step>;
+type Steps = fn(&Extent) -> Vec<ProbeStep>;
 
 /// The files of probes, in the order of the first number in each.
 const FILES: [Steps; 17] = [
@@ -39,10 +40,10 @@ const FILES: [Steps; 17] = [
 ];
 const QUICK: &[u8] = &[1, 2, 5, 6, 7, 9, 13, 17];
 const FULL: &[u8] = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 20, 21];
-/// Those that settings are advised from, and how long they take where there is time: the sheet takes no less.
+/// The probes on which advice about settings rests, and how long they take if there is time: the sheet accepts no less.
 const ADVISING: [u8; 7] = [4, 7, 8, 9, 10, 11, 17];
 const ADVISING_NS: u64 = 10 * SECOND_NS;
-/// Half an hour of its own, so only if it is asked for.
+/// It takes half an hour, so it only runs on request.
 const STEADY: u8 = 14;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,15 +67,16 @@ impl Suite {
         }
     }
 
-    /// How much the suite may use on this device: as planned where there is plenty, in proportion on a small disk. What
-    /// the system does not tell about the device is taken to be usual.
+    /// How much the suite may use on this device: as planned if there is plenty, in proportion on a small disk. Facts
+    /// that the system does not tell are assumed to be the usual ones.
     pub fn extent(self, facts: &DeviceFacts) -> Extent {
         let free = facts.free_bytes.unwrap_or(u64::MAX);
         let (data_bytes, most_bytes) = match self {
             // Page files, sets of files of half their size beside them, and logs.
             Suite::Quick => same(GIB.min(grained(free / 2 / 2))),
             Suite::Full => {
-                // A sixth for the page files, so that the largest set is large; more on small disks, where it is theirs.
+                // A sixth for the page files, so that the largest set is large; more on small disks, where the page
+                // files are the largest set.
                 let usable = free / 4;
                 let data = grained((usable / 6).clamp(LEAST.min(usable / 2), 4 * GIB));
                 let memory = facts.memory_bytes.unwrap_or(USUAL_MEMORY);
@@ -90,11 +92,11 @@ impl Suite {
             full: self == Suite::Full,
             io_uring: facts.io_uring_refused.is_none(),
             direct: facts.direct.unwrap_or(true),
-            atomic: facts.atomic_write_bytes.is_some_and(offers_pages),
+            atomic: facts.atomic_write_bytes.is_some_and(|(least, most)| offers_pages(least, most)),
         }
     }
 
-    /// The same with page files of this size; of the article's sets it is the size of the large one.
+    /// The same with page files of this size; for the article's sets it is the size of the large one.
     pub fn sized(self, extent: Extent, bytes: u64) -> Extent {
         let (data_bytes, most_bytes) = match self {
             Suite::Quick | Suite::Full => same(bytes),
@@ -112,14 +114,14 @@ impl Suite {
         }
     }
 
-    /// The steps in their order. `steady` adds probe 14, at the end, since a device needs to recover from it.
-    pub fn steps(self, extent: &Extent, steady: bool) -> Vec<Step> {
+    /// The steps in order. `steady` adds probe 14 at the end, since a device needs to recover from it.
+    pub fn steps(self, extent: &Extent, steady: bool) -> Vec<ProbeStep> {
         let numbers = match self {
             Suite::Quick => QUICK,
             Suite::Full => FULL,
             Suite::Percona2008 => return percona::steps(extent),
         };
-        let belongs = |step: &Step| numbers.contains(&step.probe) || (steady && step.probe == STEADY);
+        let belongs = |step: &ProbeStep| numbers.contains(&step.probe) || (steady && step.probe == STEADY);
         let advising = Extent { window_ns: extent.advising_ns, ..*extent };
         let each = |steps: &Steps| {
             let (usual, longer) = (steps(extent), steps(&advising));
@@ -140,8 +142,8 @@ fn grained(bytes: u64) -> u64 {
     (bytes / GRAIN * GRAIN).max(GRAIN)
 }
 
-/// Whether untorn writes of a page lie between the smallest and the largest unit; both are 0 where none are offered.
-fn offers_pages((least, most): (u64, u64)) -> bool {
+/// Whether untorn writes of a page are between the smallest and the largest unit; both are 0 if none are offered.
+fn offers_pages(least: u64, most: u64) -> bool {
     least > 0 && (least..=most).contains(&u64::from(PAGE))
 }
 
@@ -149,7 +151,7 @@ fn offers_pages((least, most): (u64, u64)) -> bool {
 mod tests {
     use super::*;
     use crate::job::{Access, Job};
-    use crate::layout::{Allocation, Layout};
+    use crate::layout::{Allocation, FileLayout};
     use plimsoll_load::window::Limit;
     use std::collections::{BTreeSet, HashSet};
 
@@ -168,24 +170,24 @@ mod tests {
         }
     }
 
-    fn steps(suite: Suite, free: u64) -> Vec<Step> {
+    fn steps(suite: Suite, free: u64) -> Vec<ProbeStep> {
         suite.steps(&suite.extent(&machine(free, 24 * GIB)), true)
     }
 
-    fn jobs(steps: &[Step]) -> impl Iterator<Item = &Job> {
+    fn jobs(steps: &[ProbeStep]) -> impl Iterator<Item = &Job> {
         steps.iter().flat_map(|step| step.beside.iter().chain([&step.job]))
     }
 
     /// The most bytes that lie there at a time, and the bytes that are written to lay files out, if what no later step
     /// needs is removed.
-    fn bytes(steps: &[Step]) -> (u64, u64) {
-        let (mut there, mut most, mut written): (Vec<&Layout>, u64, u64) = (Vec::new(), 0, 0);
+    fn bytes(steps: &[ProbeStep]) -> (u64, u64) {
+        let (mut there, mut most, mut written): (Vec<&FileLayout>, u64, u64) = (Vec::new(), 0, 0);
         for (place, step) in steps.iter().enumerate() {
             for job in jobs(std::slice::from_ref(step)).filter(|job| job.layout.allocation == Allocation::Overwrite) {
                 written += if there.contains(&&job.layout) { 0 } else { job.layout.bytes() };
             }
             there.retain(|layout| jobs(&steps[place..]).any(|job| !layout.fresh && job.layout == **layout));
-            let new: HashSet<&Layout> = jobs(std::slice::from_ref(step)).map(|job| &job.layout).collect();
+            let new: HashSet<&FileLayout> = jobs(std::slice::from_ref(step)).map(|job| &job.layout).collect();
             there.extend(new.into_iter().filter(|layout| !there.contains(layout)).collect::<Vec<_>>());
             let grown = if let Access::Metadata { bytes } = step.job.access { bytes } else { 0 };
             most = most.max(there.iter().map(|layout| layout.bytes()).sum::<u64>() + grown);
@@ -193,8 +195,8 @@ mod tests {
         (most, written)
     }
 
-    fn seconds(steps: &[Step]) -> f64 {
-        let window = |step: &Step| match step.job.limit {
+    fn seconds(steps: &[ProbeStep]) -> f64 {
+        let window = |step: &ProbeStep| match step.job.limit {
             Limit::Time(ns) => (ns + step.job.warmup_ns) as f64 / 1e9,
             Limit::Events(_) | Limit::EventsPerConnection(_) => 1.0,
         };
@@ -202,7 +204,7 @@ mod tests {
         windows + bytes(steps).1 as f64 / LAID_OUT_PER_SECOND
     }
 
-    fn numbers(steps: &[Step]) -> BTreeSet<u8> {
+    fn numbers(steps: &[ProbeStep]) -> BTreeSet<u8> {
         steps.iter().map(|step| step.probe).collect()
     }
 
@@ -333,7 +335,7 @@ mod tests {
         };
         let plain = Suite::Full.steps(&Suite::Full.extent(&facts), false);
         assert!(jobs(&plain).all(|job| !job.open.direct && job.engine.name() != "io_uring"));
-        let depths = |steps: &[Step]| steps.iter().filter(|step| step.probe == 7).count();
+        let depths = |steps: &[ProbeStep]| steps.iter().filter(|step| step.probe == 7).count();
         assert_eq!(depths(&plain), depths(&steps(Suite::Full, 1000 * GIB)));
     }
 }

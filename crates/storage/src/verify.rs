@@ -1,13 +1,13 @@
-//! Does the storage give back what was written? Each sector of 512 bytes carries a checksum, the place it belongs to and
-//! the number of the write that it is; a run knows which write came last.
+//! Checks that the storage returns what was written. Each sector of 512 bytes carries a checksum, the offset it belongs
+//! to and the number of its write; a run knows which write came last.
 //!
-//! A sector is 488 bytes drawn from (seed, file, offset, generation), then little-endian: file (4 bytes), generation (4),
-//! offset (8), low half of the seed (4), CRC-32 of all that comes before (4). Sectors speak for themselves, so that a file
-//! can be laid out before the size of the blocks is known, and a block of which only a part was written is noticed.
+//! A sector is 488 bytes drawn from (seed, file, offset, generation), then little-endian: file (4 bytes), generation
+//! (4), offset (8), low half of the seed (4), CRC-32 of all that comes before (4). Sectors identify themselves, so that
+//! a file can be laid out before the block size is known, and a partly written block is noticed.
 
-use crate::error::{During, StorageError};
+use crate::error::{DuringStorage, StorageError};
 use crate::files::{FileSet, Told};
-use crate::layout::{Allocation, Layout};
+use crate::layout::{Allocation, FileLayout};
 use crate::sector::{BODY, SECTOR, TRAILER, stamp};
 use memmap2::MmapMut;
 use std::fmt;
@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// An operation of ours is under way on the block.
 const BUSY: u32 = 1 << 31;
-/// A write was begun that was never acknowledged: both the write before and this one may be found.
+/// A write began that was never acknowledged: either the write before it or this one may be found.
 const UNCERTAIN: u32 = 1 << 30;
-/// The number of the last write acknowledged; 0 is what was laid out.
+/// The number of the last acknowledged write; 0 is the layout.
 const GENERATION: u32 = UNCERTAIN - 1;
 
 /// Bytes that [`Verifier::sweep`] reads at once.
@@ -42,12 +42,12 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Knows for each block of a file set which write was the last one acknowledged. Shared by all workers of a job.
+/// Knows the last acknowledged write of each block of a file set. Shared by all workers of a job.
 ///
 /// Blocks outside the layout are never claimed.
 #[derive(Debug)]
 pub struct Verifier {
-    layout: Layout,
+    layout: FileLayout,
     block: u64,
     seed: u64,
     blocks_per_file: u64,
@@ -57,7 +57,7 @@ pub struct Verifier {
 impl Verifier {
     /// `block` bytes each, a multiple of [`SECTOR`]; `seed` is the one that the files were laid out with. Takes 4 bytes
     /// of memory per block.
-    pub fn new(layout: &Layout, block: u32, seed: u64) -> Verifier {
+    pub fn new(layout: &FileLayout, block: u32, seed: u64) -> Verifier {
         let block = u64::from(block).max(SECTOR as u64);
         let blocks_per_file = layout.bytes_per_file / block;
         let blocks = (0..blocks_per_file * u64::from(layout.files)).map(|_| AtomicU32::new(0)).collect();
@@ -73,7 +73,7 @@ impl Verifier {
         self.state(file, offset).map_or(0, |state| state.load(Ordering::Acquire))
     }
 
-    /// Takes a block for an operation of ours alone; false if another operation is under way there.
+    /// Claims a block for one operation; false if another operation is under way there.
     pub fn claim(&self, file: u32, offset: u64) -> bool {
         self.state(file, offset).is_some_and(|state| state.fetch_or(BUSY, Ordering::AcqRel) & BUSY == 0)
     }
@@ -86,7 +86,7 @@ impl Verifier {
         }
     }
 
-    /// Checks what was read of a claimed block.
+    /// Checks what was read from a claimed block.
     ///
     /// # Errors
     /// The first sector that is not what was written last.
@@ -99,7 +99,7 @@ impl Verifier {
         Ok(())
     }
 
-    /// Gives a claimed block back; `written` if a write was acknowledged.
+    /// Releases a claimed block; `written` if a write was acknowledged.
     pub fn release(&self, file: u32, offset: u64, written: bool) {
         let Some(state) = self.state(file, offset) else { return };
         match written {
@@ -108,9 +108,9 @@ impl Verifier {
         }
     }
 
-    /// Reads back every block once all workers are gone: a write that was lost shows up here. The files are synced and
-    /// dropped from the page cache first (posix_fadvise(2), POSIX_FADV_DONTNEED) and read with O_DIRECT where the file
-    /// system can, so that the device is asked; what is still mapped stays cached, so unmap it before.
+    /// Reads back every block once all workers are gone: a lost write shows up here. The files are first synced and
+    /// dropped from the page cache (posix_fadvise(2), POSIX_FADV_DONTNEED) and read with O_DIRECT if the file system
+    /// supports it, so that the device answers; mapped pages stay cached, so unmap them first.
     ///
     /// # Errors
     /// [`StorageError::Io`] if the files cannot be read; [`StorageError::Interrupted`] if `told` (bytes done, of how
@@ -138,7 +138,7 @@ impl Verifier {
         Ok(())
     }
 
-    /// Checks a piece of a file sector by sector. Where nothing was written to a file that grows, nothing is expected.
+    /// Checks a piece of a file sector by sector. Nothing is expected where nothing was written to a growing file.
     fn sweep_piece(&self, file: u32, start: u64, piece: &[u8], found: &mut dyn FnMut(Mismatch)) {
         let end = (start + PIECE as u64).min(self.blocks_per_file * self.block);
         for at in (start..end).step_by(SECTOR) {
@@ -190,7 +190,7 @@ impl Verifier {
     }
 }
 
-/// What the last bytes of a sector say.
+/// The last bytes of a sector.
 struct Trailer {
     file: u32,
     generation: u32,
@@ -208,7 +208,7 @@ impl Trailer {
     }
 }
 
-/// Reads a file past the page cache where that can be done.
+/// Reads a file, bypassing the page cache if possible.
 struct Reader {
     buffered: File,
     direct: Option<File>,
@@ -247,14 +247,14 @@ mod tests {
     use super::*;
     use crate::files::{lay_out, open};
     use crate::layout::{Content, Open};
-    use crate::place::Place;
+    use crate::place::EvaluationDirectory;
 
     const BLOCK: u32 = 4096;
     const SEED: u64 = 7;
 
     struct Fixture {
         _root: tempfile::TempDir,
-        _place: Place,
+        _place: EvaluationDirectory,
         files: FileSet,
         verifier: Verifier,
     }
@@ -265,9 +265,10 @@ mod tests {
             let root = tempfile::tempdir().unwrap();
             let directory = root.path().join("data");
             std::fs::create_dir(&directory).unwrap();
-            let place = Place::create(&root.path().join("home"), &directory).unwrap();
+            let place = EvaluationDirectory::create(&root.path().join("home"), &directory).unwrap();
             let (name, bytes_per_file) = ("checked".to_owned(), 16 * u64::from(BLOCK));
-            let layout = Layout { name, files: 2, bytes_per_file, allocation, content: Content::Checked, fresh: true };
+            let layout =
+                FileLayout { name, files: 2, bytes_per_file, allocation, content: Content::Checked, fresh: true };
             lay_out(&place, &layout, SEED, &mut |_, _| true).unwrap();
             let files = open(&place, &layout, Open::default()).unwrap();
             let verifier = Verifier::new(&layout, BLOCK, SEED);

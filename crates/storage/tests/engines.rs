@@ -1,16 +1,16 @@
-//! Every engine on real files: what is counted adds up, what is read is what was written, and what fails says why.
+//! Every engine on real files: counts add up, what is read is what was written, and failures say why.
 
 use plimsoll_load::arrivals::Arrivals;
-use plimsoll_load::recorder::Totals;
+use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::Limit;
 use plimsoll_model::samples::Phase;
 use plimsoll_storage::StorageError;
 use plimsoll_storage::files::FileSet;
-use plimsoll_storage::job::{Access, Engine, Job, Mix, Places, Syncs};
-use plimsoll_storage::layout::{Allocation, Content, Layout, Open};
-use plimsoll_storage::op::{Durable, Kind, SyncMode};
-use plimsoll_storage::run::{Run, io_uring_refused};
+use plimsoll_storage::job::{Access, Job, JobEngine, Mix, Places, Syncs};
+use plimsoll_storage::layout::{Allocation, Content, FileLayout, Open};
+use plimsoll_storage::op::{Durable, OpKind, SyncMode};
+use plimsoll_storage::run::{JobRun, io_uring_refused};
 use plimsoll_storage::share::RunEvent;
 use plimsoll_storage::verify::Mismatch;
 use plimsoll_testkit::servers;
@@ -27,8 +27,8 @@ const MS: u64 = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 const SEED: u64 = 42;
 
-fn job(engine: Engine, mix: Mix, limit: Limit) -> Job {
-    let layout = Layout {
+fn job(engine: JobEngine, mix: Mix, limit: Limit) -> Job {
+    let layout = FileLayout {
         name: "pages".to_owned(),
         files: 2,
         bytes_per_file: FILE,
@@ -61,14 +61,14 @@ fn files(directory: &Path, job: &Job) -> Arc<FileSet> {
 #[derive(Default)]
 struct Told {
     intervals: Vec<Tally>,
-    totals: Vec<Totals>,
+    totals: Vec<LoopTotals>,
     failures: Vec<String>,
     mismatches: Vec<Mismatch>,
     read_back: u32,
 }
 
 impl Told {
-    fn count(&self, kind: Kind) -> u64 {
+    fn count(&self, kind: OpKind) -> u64 {
         self.totals.iter().filter_map(|totals| totals.committed.get(kind as usize)).sum()
     }
 
@@ -85,10 +85,10 @@ impl Told {
     }
 }
 
-fn follow(run: Run, mut each: impl FnMut(&Run, &Told)) -> Told {
+fn follow(run: JobRun, mut each: impl FnMut(&JobRun, &Told)) -> Told {
     run.start();
     let (mut told, begun) = (Told::default(), Instant::now());
-    while told.totals.len() + run.ended() < run.loops {
+    while told.totals.len() + run.ended() < run.facts.loops {
         assert!(begun.elapsed() < PATIENCE, "the run does not end");
         match run.next(Duration::from_millis(20)) {
             Some(RunEvent::Interval(tally)) => told.intervals.push(*tally),
@@ -106,14 +106,14 @@ fn follow(run: Run, mut each: impl FnMut(&Run, &Told)) -> Told {
 }
 
 fn told(job: &Job, files: Arc<FileSet>) -> Told {
-    follow(Run::begin(job, files, SEED).unwrap(), |_, _| {})
+    follow(JobRun::begin(job, files, SEED).unwrap(), |_, _| {})
 }
 
 /// Engines that this machine has.
-fn engines() -> Vec<Engine> {
-    let mut engines = vec![Engine::Threads { workers: 3 }, Engine::Mmap { workers: 2 }];
+fn engines() -> Vec<JobEngine> {
+    let mut engines = vec![JobEngine::Threads { workers: 3 }, JobEngine::Mmap { workers: 2 }];
     match io_uring_refused() {
-        None => engines.push(Engine::Uring { loops: 2, depth: 8 }),
+        None => engines.push(JobEngine::Uring { loops: 2, depth: 8 }),
         Some(why) => servers::skip(&why),
     }
     engines
@@ -121,14 +121,14 @@ fn engines() -> Vec<Engine> {
 
 #[test]
 fn every_engine_does_as_many_operations_as_asked_for_and_counts_their_bytes() {
-    for engine in engines().into_iter().chain([Engine::Null { workers: 2 }]) {
+    for engine in engines().into_iter().chain([JobEngine::Null { workers: 2 }]) {
         let home = servers::home();
         let mut job = job(engine, Mix::Ratio(1.0), Limit::Events(1000));
         let Access::Random { syncs, .. } = &mut job.access else { unreachable!() };
         *syncs = Syncs { every: 10, mode: SyncMode::Fdatasync, all_files: false, at_end: true };
         let told = told(&job, files(home.path(), &job));
         assert!(told.failures.is_empty(), "{engine:?}: {:?}", told.failures);
-        let [reads, writes, syncs] = [Kind::Read, Kind::Write, Kind::Sync].map(|kind| told.count(kind));
+        let [reads, writes, syncs] = [OpKind::Read, OpKind::Write, OpKind::Sync].map(|kind| told.count(kind));
         // Two syncs come at the end, when the window is over.
         assert_eq!(reads + writes + syncs, 1002, "{engine:?}");
         assert!(reads > 300 && writes > 300 && syncs > 2, "{engine:?}: {reads} {writes} {syncs}");
@@ -148,7 +148,7 @@ fn what_is_read_is_what_was_written() {
         let told = told(&job, files(home.path(), &job));
         assert_eq!((told.failures.len(), told.mismatches.len()), (0, 0), "{engine:?}: {:?}", told.mismatches);
         assert_eq!(told.read_back, 1, "{engine:?}");
-        assert_eq!(told.count(Kind::Read) + told.count(Kind::Write), 2000, "{engine:?}");
+        assert_eq!(told.count(OpKind::Read) + told.count(OpKind::Write), 2000, "{engine:?}");
     }
 }
 
@@ -188,10 +188,10 @@ fn io_uring_does_the_operations_of_threads() {
         assert_eq!((told.failures, told.totals.iter().map(|t| t.counts.finished).sum::<u64>()), (vec![], 300));
         files.paths.iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>()
     };
-    let threads = written(Engine::Threads { workers: 1 });
+    let threads = written(JobEngine::Threads { workers: 1 });
     let blocks = threads.iter().flat_map(|file| file.chunks(BLOCK as usize));
     assert_eq!(blocks.filter(|block| block.iter().any(|byte| *byte != 0)).count(), 300);
-    assert!(threads == written(Engine::Uring { loops: 1, depth: 16 }));
+    assert!(threads == written(JobEngine::Uring { loops: 1, depth: 16 }));
 }
 
 #[test]
@@ -203,17 +203,17 @@ fn durable_writes_are_done_by_the_engines_that_can() {
         *how = durable;
         job
     };
-    let dsync = durable(Engine::Threads { workers: 1 }, Durable::Dsync);
-    assert_eq!(told(&dsync, files(home.path(), &dsync)).count(Kind::Write), 20);
-    let linked = durable(Engine::Threads { workers: 1 }, Durable::Linked);
-    let refused = Run::begin(&linked, files(home.path(), &linked), SEED).unwrap_err();
+    let dsync = durable(JobEngine::Threads { workers: 1 }, Durable::Dsync);
+    assert_eq!(told(&dsync, files(home.path(), &dsync)).count(OpKind::Write), 20);
+    let linked = durable(JobEngine::Threads { workers: 1 }, Durable::Linked);
+    let refused = JobRun::begin(&linked, files(home.path(), &linked), SEED).unwrap_err();
     assert!(refused.to_string().contains("io_uring"), "{refused}");
     if let Some(why) = io_uring_refused() {
         return servers::skip(&why);
     }
     for how in [Durable::Dsync, Durable::Linked] {
-        let job = durable(Engine::Uring { loops: 1, depth: 4 }, how);
-        assert_eq!(told(&job, files(home.path(), &job)).count(Kind::Write), 20, "{how:?}");
+        let job = durable(JobEngine::Uring { loops: 1, depth: 4 }, how);
+        assert_eq!(told(&job, files(home.path(), &job)).count(OpKind::Write), 20, "{how:?}");
     }
 }
 
@@ -222,31 +222,31 @@ fn seconds_are_told_and_a_stop_ends_the_window_at_once() {
     for engine in engines() {
         let home = servers::home();
         let job = job(engine, Mix::Reads, Limit::Time(3600 * 1000 * MS));
-        let run = Run::begin(&job, files(home.path(), &job), SEED).unwrap();
-        let loops = run.loops;
+        let run = JobRun::begin(&job, files(home.path(), &job), SEED).unwrap();
+        let loops = run.facts.loops;
         let told = follow(run, |run, told| {
-            if told.intervals.len() >= run.loops {
+            if told.intervals.len() >= run.facts.loops {
                 run.stop();
             }
         });
         let measured = told.intervals.iter().filter(|tally| tally.phase == Phase::Measure);
         assert!(measured.clone().count() >= 2 * loops, "{engine:?}: one whole second, and what was left of the next");
-        assert!(measured.map(|tally| tally.transactions[Kind::Read as usize].committed).sum::<u64>() > 100);
+        assert!(measured.map(|tally| tally.transactions[OpKind::Read as usize].committed).sum::<u64>() > 100);
     }
 }
 
 #[test]
 fn an_idle_open_loop_stops_at_once_and_has_told_of_silent_seconds() {
     let home = servers::home();
-    let mut job = job(Engine::Threads { workers: 2 }, Mix::Reads, Limit::Time(3600 * 1000 * MS));
+    let mut job = job(JobEngine::Threads { workers: 2 }, Mix::Reads, Limit::Time(3600 * 1000 * MS));
     job.arrivals = Arrivals::Constant { rate: 0.001 };
-    let run = Run::begin(&job, files(home.path(), &job), SEED).unwrap();
+    let run = JobRun::begin(&job, files(home.path(), &job), SEED).unwrap();
     let told = follow(run, |run, told| {
         if told.intervals.len() >= 2 {
             run.stop();
         }
     });
-    assert_eq!(told.count(Kind::Read), 1, "the first arrival is due at the start, the next in a quarter of an hour");
+    assert_eq!(told.count(OpKind::Read), 1, "the first arrival is due at the start, the next in a quarter of an hour");
     assert!(told.intervals.len() >= 4);
 }
 
@@ -258,7 +258,7 @@ fn an_open_loop_offers_its_rate_to_all_workers_together() {
         job.arrivals = Arrivals::Constant { rate: 1000.0 };
         let told = told(&job, files(home.path(), &job));
         let offered: u64 = told.totals.iter().map(|totals| totals.counts.offered).sum();
-        assert_eq!((offered, told.count(Kind::Read)), (200, 200), "{engine:?}");
+        assert_eq!((offered, told.count(OpKind::Read)), (200, 200), "{engine:?}");
         let responses: u64 = told.intervals.iter().map(|tally| tally.transactions[0].response.len()).sum();
         assert_eq!(responses, 200, "{engine:?}");
     }
@@ -267,7 +267,7 @@ fn an_open_loop_offers_its_rate_to_all_workers_together() {
 #[test]
 fn a_misaligned_direct_write_fails_and_says_why() {
     let home = servers::home();
-    let mut job = job(Engine::Threads { workers: 2 }, Mix::Writes, Limit::Events(10));
+    let mut job = job(JobEngine::Threads { workers: 2 }, Mix::Writes, Limit::Events(10));
     job.access = Access::InPlace { block: BLOCK, misaligned: 100 };
     job.open.direct = true;
     let told = told(&job, files(home.path(), &job));
@@ -282,39 +282,39 @@ fn a_misaligned_direct_write_fails_and_says_why() {
 #[test]
 fn a_full_device_fails_and_says_so() {
     let Some(tmpfs) = servers::tmpfs(1 << 20) else { return };
-    let mut job = job(Engine::Threads { workers: 1 }, Mix::Writes, Limit::Events(1000));
-    job.layout = Layout { files: 1, bytes_per_file: 0, allocation: Allocation::Extend, ..job.layout };
+    let mut job = job(JobEngine::Threads { workers: 1 }, Mix::Writes, Limit::Events(1000));
+    job.layout = FileLayout { files: 1, bytes_per_file: 0, allocation: Allocation::Extend, ..job.layout };
     for allocate in [false, true] {
         job.access = Access::Extension { step: 64 << 10, limit: 1 << 30, allocate };
         let told = told(&job, files(tmpfs.path(), &job));
         assert_eq!(told.failures.len(), 1);
         let why = &told.failures[0];
-        assert!(why.contains("growing") && why.contains("pages.0"), "{why}");
-        assert!(why.contains("No space left") || why.contains("were moved"), "{why}");
-        assert_eq!(told.count(Kind::Extend), 16, "a megabyte in steps of 64 KiB");
+        assert!(why.contains("extending") && why.contains("pages.0"), "{why}");
+        assert!(why.contains("No space left") || why.contains("were transferred"), "{why}");
+        assert_eq!(told.count(OpKind::Extend), 16, "a megabyte in steps of 64 KiB");
     }
 }
 
 #[test]
 fn a_file_that_grows_is_emptied_at_its_limit() {
     let home = servers::home();
-    let mut job = job(Engine::Threads { workers: 1 }, Mix::Writes, Limit::Events(10));
-    job.layout = Layout { files: 1, bytes_per_file: 0, allocation: Allocation::Extend, ..job.layout };
+    let mut job = job(JobEngine::Threads { workers: 1 }, Mix::Writes, Limit::Events(10));
+    job.layout = FileLayout { files: 1, bytes_per_file: 0, allocation: Allocation::Extend, ..job.layout };
     job.access = Access::Extension { step: 4096, limit: 4 * 4096, allocate: false };
     let files = files(home.path(), &job);
     let told = told(&job, Arc::clone(&files));
-    assert_eq!((told.count(Kind::Extend), told.counted(1)), (10, 10 * 4096));
+    assert_eq!((told.count(OpKind::Extend), told.counted(1)), (10, 10 * 4096));
     assert_eq!(files.files[0].metadata().unwrap().len(), 2 * 4096, "10 steps: twice 4, and 2");
 }
 
 #[test]
 fn metadata_operations_leave_no_file_behind() {
     let home = servers::home();
-    let mut job = job(Engine::Threads { workers: 2 }, Mix::Writes, Limit::EventsPerConnection(40));
+    let mut job = job(JobEngine::Threads { workers: 2 }, Mix::Writes, Limit::EventsPerConnection(40));
     job.access = Access::Metadata { bytes: 65536 };
     let told = told(&job, files(home.path(), &job));
     assert!(told.failures.is_empty(), "{:?}", told.failures);
-    for kind in [Kind::Create, Kind::Rename, Kind::Truncate, Kind::Unlink] {
+    for kind in [OpKind::Create, OpKind::Rename, OpKind::Truncate, OpKind::Unlink] {
         assert_eq!(told.count(kind), 20, "{}", kind.name());
     }
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "the two data files");
@@ -326,12 +326,12 @@ fn a_file_that_is_shorter_than_it_should_be_is_a_failure() {
         let home = servers::home();
         let job = job(engine, Mix::Reads, Limit::Events(5000));
         let files = files(home.path(), &job);
-        if matches!(engine, Engine::Mmap { .. }) {
+        if matches!(engine, JobEngine::Mmap { .. }) {
             continue;
         }
         files.files.iter().for_each(|file| file.set_len(FILE / 2 + 100).unwrap());
         let told = told(&job, files);
-        assert!(!told.failures.is_empty() && told.failures.iter().all(|why| why.contains("bytes were moved")));
+        assert!(!told.failures.is_empty() && told.failures.iter().all(|why| why.contains("bytes were transferred")));
     }
 }
 
@@ -339,21 +339,21 @@ fn a_file_that_is_shorter_than_it_should_be_is_a_failure() {
 fn what_an_engine_cannot_do_is_refused_before_anything_starts() {
     let home = servers::home();
     let reads = |engine| job(engine, Mix::Reads, Limit::Events(1));
-    let mut hole = reads(Engine::Mmap { workers: 1 });
+    let mut hole = reads(JobEngine::Mmap { workers: 1 });
     hole.layout.allocation = Allocation::Hole;
-    let mut unchecked = reads(Engine::Threads { workers: 1 });
+    let mut unchecked = reads(JobEngine::Threads { workers: 1 });
     unchecked.verify = true;
-    let mut still = reads(Engine::Threads { workers: 1 });
+    let mut still = reads(JobEngine::Threads { workers: 1 });
     still.arrivals = Arrivals::Poisson { rate: 0.0 };
     let cases = [
         (hole, "hole"),
         (unchecked, "checked content"),
         (still, "above 0"),
-        (reads(Engine::Threads { workers: 0 }), "at least 1"),
-        (reads(Engine::Committers { workers: 1 }), "commit"),
+        (reads(JobEngine::Threads { workers: 0 }), "at least 1"),
+        (reads(JobEngine::Committers { workers: 1 }), "commit"),
     ];
     for (job, part) in cases {
-        let refused = Run::begin(&job, files(home.path(), &job), SEED).unwrap_err();
+        let refused = JobRun::begin(&job, files(home.path(), &job), SEED).unwrap_err();
         assert!(matches!(refused, StorageError::Refused(_)), "{refused:?}");
         assert!(refused.to_string().contains(part), "{refused}");
     }

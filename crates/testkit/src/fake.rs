@@ -26,14 +26,14 @@ pub const STRANGERS_KEY: &str = include_str!("stranger.pem");
 
 /// Where a fake server listens.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum FakePlace {
     Unix(PathBuf),
     Tcp(SocketAddr),
 }
 
 /// A fake server, gone when dropped.
 pub struct Fake {
-    pub place: Place,
+    pub place: FakePlace,
     closing: Arc<AtomicBool>,
     _directory: Option<TempDir>,
 }
@@ -68,7 +68,7 @@ impl Fake {
             stream.set_read_timeout(Some(FORGOTTEN))?;
             Ok(Box::new(stream) as Box<dyn Socket>)
         };
-        Fake::listening(Place::Unix(path), Some(directory), accept, script)
+        Fake::listening(FakePlace::Unix(path), Some(directory), accept, script)
     }
 
     /// Listens on a free port of a loopback address of its own.
@@ -84,7 +84,7 @@ impl Fake {
             stream.set_nodelay(true)?;
             Ok(Box::new(stream) as Box<dyn Socket>)
         };
-        Fake::listening(Place::Tcp(address), None, accept, script)
+        Fake::listening(FakePlace::Tcp(address), None, accept, script)
     }
 
     /// The same script on a Unix socket and over TCP.
@@ -93,7 +93,7 @@ impl Fake {
     }
 
     fn listening(
-        place: Place,
+        place: FakePlace,
         directory: Option<TempDir>,
         accept: impl Fn() -> io::Result<Box<dyn Socket>> + Send + 'static,
         script: impl Fn(&mut Talk) -> io::Result<()> + Send + Sync + 'static,
@@ -124,8 +124,8 @@ impl Drop for Fake {
         self.closing.store(true, Ordering::Release);
         // Lets the listener look.
         match &self.place {
-            Place::Unix(path) => drop(UnixStream::connect(path)),
-            Place::Tcp(address) => drop(TcpStream::connect(address)),
+            FakePlace::Unix(path) => drop(UnixStream::connect(path)),
+            FakePlace::Tcp(address) => drop(TcpStream::connect(address)),
         }
     }
 }

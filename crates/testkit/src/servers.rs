@@ -38,7 +38,8 @@ pub fn skip(reason: &str) {
     // Nothing useful can be done where even this cannot be written.
     let _ = io::stderr().write_all(line.as_bytes());
     if let Some(path) = env::var_os("PLIMSOLL_TEST_SKIPPED") {
-        let _ = File::options().create(true).append(true).open(path).and_then(|mut file| file.write_all(line.as_bytes()));
+        let _ =
+            File::options().create(true).append(true).open(path).and_then(|mut file| file.write_all(line.as_bytes()));
     }
 }
 
@@ -213,17 +214,17 @@ pub fn loopback() -> Ipv4Addr {
 }
 
 /// A small file system in memory, unmounted when dropped.
-pub struct Mount {
+pub struct MemoryMount {
     directory: TempDir,
 }
 
-impl Mount {
+impl MemoryMount {
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 }
 
-impl Drop for Mount {
+impl Drop for MemoryMount {
     fn drop(&mut self) {
         // Detached: a process that still has a file open there must not keep the next test from running.
         let _ = unmount(self.path(), UnmountFlags::DETACH);
@@ -232,13 +233,13 @@ impl Drop for Mount {
 
 /// Mounts a file system of so many bytes, for tests of a full disk. Needs root; `None` was said with [`skip`].
 #[track_caller]
-pub fn tmpfs(bytes: u64) -> Option<Mount> {
+pub fn tmpfs(bytes: u64) -> Option<MemoryMount> {
     let directory = home();
     let options = format!("size={bytes},mode=0700");
     let flags = MountFlags::NODEV | MountFlags::NOSUID;
     let options = std::ffi::CString::new(options).expect("digits hold no zero byte");
     match mount("tmpfs", directory.path(), "tmpfs", flags, options.as_c_str()) {
-        Ok(()) => Some(Mount { directory }),
+        Ok(()) => Some(MemoryMount { directory }),
         Err(error) => {
             skip(&format!("cannot mount a tmpfs: {error}; run as root"));
             None

@@ -1,20 +1,21 @@
 //! Plans whose trials are simulated: servers whose truth is known, with noise that is seeded.
 
 use plimsoll_load::seed::Rng;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{SCHEMA_VERSION, TrialOutcome, TrialStatus};
 use plimsoll_model::summary::{Counts, LatencyMs, Point};
 use plimsoll_plan::LabPlan;
+use plimsoll_plan::RunPlan;
 use plimsoll_plan::lab::{
-    Change, Layout, Load, Order, Procedure, Restore, Rung, Setting, Storage, TrialPlan, Variant, WarmUp, Where,
-    Workload,
+    Change, Layout, Load, Order, PlannedWorkload, Restore, Rung, Setting, Storage, TrialPlan, TrialRules, Variant,
+    WarmUp, Where,
 };
-use plimsoll_plan::plan::{Measure, Spread};
-use plimsoll_plan::points::LoadPoint;
+use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use plimsoll_schedule::{EndedTrial, Prospects, of};
 use std::collections::BTreeMap;
 
-pub const CLOSED: LoadPoint = LoadPoint { connections: 16, rate: None };
+pub const CLOSED: LoadPoint = LoadPoint::closed(16);
 
 pub fn variant(name: &str, points: &[LoadPoint]) -> Variant {
     Variant {
@@ -28,11 +29,11 @@ pub fn variant(name: &str, points: &[LoadPoint]) -> Variant {
         client_cpus: None,
         memory: None,
         env: BTreeMap::new(),
-        workload: Workload { kind: "tpcc".to_owned(), params: BTreeMap::new(), seed: 1, dataset: None },
+        workload: PlannedWorkload { kind: "tpcc".to_owned(), params: BTreeMap::new(), seed: 1, dataset: None },
         load: Load {
             points: points.to_vec(),
             find: None,
-            arrivals: Spread::Poisson,
+            arrivals: ArrivalSpread::Poisson,
             loops: 1,
             protocol: None,
             ignore_errors: Vec::new(),
@@ -53,7 +54,7 @@ pub fn plan(seed: u64, rounds: u32, variants: Vec<Variant>) -> LabPlan {
         server: None,
         file: "plan.toml".to_owned(),
         seed,
-        procedure: Procedure {
+        trials: TrialRules {
             restore: Restore::Snapshot(None),
             warmup: WarmUp::Auto,
             measure: Measure::Seconds(10.0),
@@ -75,7 +76,27 @@ pub fn plan(seed: u64, rounds: u32, variants: Vec<Variant>) -> LabPlan {
     }
 }
 
-/// A rung that sets a setting of its own name.
+/// The plan of a run that measures each load point for 10 s.
+pub fn run_plan(points: &[LoadPoint]) -> RunPlan {
+    RunPlan {
+        workload: "oltp_read_write".to_owned(),
+        params: BTreeMap::new(),
+        target: "private".to_owned(),
+        points: points.to_vec(),
+        arrivals: ArrivalSpread::Poisson,
+        warmup_seconds: 0.0,
+        measure: Measure::Seconds(10.0),
+        seed: 1,
+        loops: 1,
+        protocol: "prepared".to_owned(),
+        outage_limit_seconds: 30.0,
+        ignore_errors: Vec::new(),
+        report_interval_seconds: 1,
+        check: false,
+        repeat_disturbed: false,
+    }
+}
+
 pub fn rung(name: &str) -> Rung {
     let at = Where { file: "plan.toml".to_owned(), line: 7 };
     let setting = Setting { name: name.to_owned(), value: "1".to_owned(), at: at.clone(), from_file: false };
@@ -88,7 +109,7 @@ pub fn reached(transactions_per_second: f64, p99: f64) -> TrialOutcome {
     let transactions = (transactions_per_second * seconds) as u64;
     let counts = Counts { offered: transactions, started: transactions, finished: transactions, ..Counts::default() };
     let point = Point {
-        connections: 16,
+        load: CLOSED,
         seconds,
         transactions,
         transactions_per_second: Some(transactions_per_second),
@@ -114,7 +135,7 @@ pub fn outcome(status: TrialStatus, why: Option<&str>, point: Option<Point>) -> 
         restored: None,
         warm_up: None,
         recovery: None,
-        proofs: Vec::new(),
+        verifications: Vec::new(),
         risks: Risks::new(),
         caveats: Vec::new(),
     }

@@ -2,13 +2,13 @@
 //!
 //! Those who execute tell a [`Watcher`] and never print; [`Event`] is all that they tell.
 
+use plimsoll_model::LoadPoint;
 use plimsoll_model::OpeningStep;
 use plimsoll_model::io::Probe;
 use plimsoll_model::lab::{LabSummary, TrialOutcome};
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::summary::Point;
 use plimsoll_plan::lab::{PlannedTrial, TrialPlan};
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_plan::{LabPlan, RunPlan};
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ pub enum LabEvent<'a> {
         trial: &'a TrialPlan,
         outcome: &'a TrialOutcome,
     },
-    /// What all trials that have ended say together: after each, and before the first where a recording is gone on with.
+    /// What all trials that have ended say together: after each, and before the first where a recording is resumed.
     SoFar {
         summary: &'a LabSummary,
     },

@@ -1,7 +1,7 @@
-//! What all connections of this process hold of answers at one time has a bound, however many there are and however
-//! long each answer is.
+//! Bounds the memory for answers of all connections of this process, however many there are and however long each
+//! answer is.
 //!
-//! A buffer counts as far as it is larger than [`FREE`]; one that large is given back as soon as it is used up. So
+//! A buffer counts as far as it is larger than [`FREE`]; such a buffer is freed as soon as it is used up. So
 //! connections that are idle, or have short answers, count nothing and never touch the sum.
 
 use crate::error::WireError;
@@ -14,14 +14,14 @@ pub const FREE: usize = 32 << 10;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// The part of the sum that one buffer has; given back when dropped.
+/// The part of the sum that one buffer has; released when dropped.
 #[derive(Debug, Default)]
 pub struct Share {
     counted: usize,
 }
 
 impl Share {
-    /// Says how large the buffer will be, before it is.
+    /// Announces the size of the buffer before it grows.
     ///
     /// # Errors
     /// [`WireError::OverBudget`] if all buffers together were to hold more than [`LIMIT`]; then it must not grow.
@@ -52,7 +52,7 @@ pub(crate) fn reserve(buffer: &mut Vec<u8>, share: &mut Share, bytes: usize) -> 
     Ok(())
 }
 
-/// Empties a buffer, and gives it back if it is large.
+/// Empties a buffer, and frees it if it is large.
 pub(crate) fn clear(buffer: &mut Vec<u8>, share: &mut Share) {
     buffer.clear();
     if buffer.capacity() > FREE {

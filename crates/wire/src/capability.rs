@@ -13,10 +13,10 @@ pub const PS_MULTI_RESULTS: u64 = 1 << 18;
 pub const PLUGIN_AUTH: u64 = 1 << 19;
 pub const PLUGIN_AUTH_LENGTH: u64 = 1 << 21;
 pub const DEPRECATE_EOF: u64 = 1 << 24;
-/// MariaDB: the column definitions of a prepared statement's result come only when they changed.
+/// MariaDB: the column definitions of a prepared statement's result are sent only if they have changed.
 pub const MARIADB_CACHE_METADATA: u64 = 1 << 36;
 
-/// What this client can do and always asks for, where the server can do it as well.
+/// What this client supports and always asks for, if the server supports it as well.
 pub const WANTED: u64 = LONG_PASSWORD
     | LONG_FLAG
     | PROTOCOL_41

@@ -1,4 +1,4 @@
-//! Rows kept for reading on the load path: of both protocols, in buffers that are used again.
+//! Rows kept for reading on the load path, of both protocols, in reused buffers.
 
 use crate::budget::{self, Share};
 use crate::bytes::Fields;
@@ -18,19 +18,19 @@ mod column_type {
     pub const YEAR: u8 = 13;
 }
 const UNSIGNED: u16 = 32;
-/// Room for the places of more rows than this is given back.
+/// Room for the offsets of more rows than this is freed.
 const MOST_ROWS_KEPT: usize = 4096;
 
 /// What a column definition says about the encoding of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct ColumnDefinition {
     kind: u8,
     unsigned: bool,
 }
 
 /// One value as it came.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cell<'a> {
+pub enum ReceivedValue<'a> {
     Null,
     Int(i64),
     Double(f64),
@@ -43,9 +43,9 @@ pub enum Cell<'a> {
 pub struct Cells {
     /// Of the binary protocol, as COM_STMT_EXECUTE answers.
     pub binary: bool,
-    /// Of the result. A server may leave them out where they are those that it told at the prepare: then these have
-    /// to be here before.
-    pub columns: Vec<Column>,
+    /// Columns of the result. A server may leave them out if they are the same as at the prepare: then they must be set
+    /// here before.
+    pub columns: Vec<ColumnDefinition>,
     fresh: bool,
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -75,7 +75,7 @@ impl Sink for Cells {
         fields.length()?;
         fields.u16()?;
         fields.u32()?;
-        self.columns.push(Column { kind: fields.u8()?, unsigned: fields.u16()? & UNSIGNED != 0 });
+        self.columns.push(ColumnDefinition { kind: fields.u8()?, unsigned: fields.u16()? & UNSIGNED != 0 });
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl Sink for Cells {
 }
 
 impl Cells {
-    /// Forgets rows and columns; their memory stays unless it is large.
+    /// Forgets rows and columns; keeps their memory unless it is large.
     pub fn clear(&mut self) {
         self.result();
         self.columns.clear();
@@ -115,26 +115,26 @@ impl Cells {
     }
 
     /// Row `number`, from 0.
-    pub fn get(&self, number: usize) -> Option<Row<'_>> {
+    pub fn get(&self, number: usize) -> Option<ReceivedRow<'_>> {
         let end = *self.ends.get(number)?;
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
-        Some(Row { payload: &self.bytes[start..end], columns: &self.columns, binary: self.binary })
+        Some(ReceivedRow { payload: &self.bytes[start..end], columns: &self.columns, binary: self.binary })
     }
 }
 
 /// One row. Columns are counted from 0.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub struct ReceivedRow<'a> {
     payload: &'a [u8],
-    columns: &'a [Column],
+    columns: &'a [ColumnDefinition],
     binary: bool,
 }
 
-impl<'a> Row<'a> {
+impl<'a> ReceivedRow<'a> {
     /// The value of a column.
-    pub fn cell(&self, column: usize) -> Result<Cell<'a>, WireError> {
+    pub fn cell(&self, column: usize) -> Result<ReceivedValue<'a>, WireError> {
         if column >= self.columns.len() {
-            let found = format!("{} columns where column {column} was wanted", self.columns.len());
+            let found = format!("{} columns, but column {column} is needed", self.columns.len());
             return Err(WireError::Malformed { what: "row", found });
         }
         let mut fields = Fields::new(self.payload, "row");
@@ -142,7 +142,7 @@ impl<'a> Row<'a> {
             for _ in 0..column {
                 fields.counted_or_null()?;
             }
-            return Ok(fields.counted_or_null()?.map_or(Cell::Null, Cell::Bytes));
+            return Ok(fields.counted_or_null()?.map_or(ReceivedValue::Null, ReceivedValue::Bytes));
         }
         fields.u8()?;
         // The bitmap's first two bits are not used.
@@ -151,11 +151,11 @@ impl<'a> Row<'a> {
         for before in (0..column).filter(|before| !is_null(*before)) {
             binary(&mut fields, self.columns[before])?;
         }
-        if is_null(column) { Ok(Cell::Null) } else { binary(&mut fields, self.columns[column]) }
+        if is_null(column) { Ok(ReceivedValue::Null) } else { binary(&mut fields, self.columns[column]) }
     }
 
     pub fn is_null(&self, column: usize) -> Result<bool, WireError> {
-        Ok(self.cell(column)? == Cell::Null)
+        Ok(self.cell(column)? == ReceivedValue::Null)
     }
 
     /// A whole number.
@@ -166,7 +166,7 @@ impl<'a> Row<'a> {
     /// The bytes of a text.
     pub fn bytes(&self, column: usize) -> Result<&'a [u8], WireError> {
         match self.cell(column)? {
-            Cell::Bytes(bytes) => Ok(bytes),
+            ReceivedValue::Bytes(bytes) => Ok(bytes),
             other => Err(unexpected("a text", &other)),
         }
     }
@@ -175,26 +175,26 @@ impl<'a> Row<'a> {
     pub fn scaled(&self, column: usize, scale: u32) -> Result<i64, WireError> {
         let cell = self.cell(column)?;
         let value = match cell {
-            Cell::Int(value) => 10i64.checked_pow(scale).and_then(|unit| value.checked_mul(unit)),
-            Cell::Bytes(text) => decimal(text, scale),
+            ReceivedValue::Int(value) => 10i64.checked_pow(scale).and_then(|unit| value.checked_mul(unit)),
+            ReceivedValue::Bytes(text) => decimal(text, scale),
             _ => None,
         };
         value.ok_or_else(|| unexpected("a number", &cell))
     }
 }
 
-fn unexpected(wanted: &str, found: &Cell) -> WireError {
+fn unexpected(wanted: &str, found: &ReceivedValue) -> WireError {
     let found = match found {
-        Cell::Bytes(bytes) => printable(bytes),
+        ReceivedValue::Bytes(bytes) => printable(bytes),
         other => format!("{other:?}"),
     };
-    WireError::Malformed { what: "row", found: format!("{found} where {wanted} was wanted") }
+    WireError::Malformed { what: "row", found: format!("{found} instead of {wanted}") }
 }
 
-fn binary<'a>(fields: &mut Fields<'a>, column: Column) -> Result<Cell<'a>, WireError> {
-    let whole = |value: u64, signed: i64| Cell::Int(if column.unsigned { value as i64 } else { signed });
+fn binary<'a>(fields: &mut Fields<'a>, column: ColumnDefinition) -> Result<ReceivedValue<'a>, WireError> {
+    let whole = |value: u64, signed: i64| ReceivedValue::Int(if column.unsigned { value as i64 } else { signed });
     Ok(match column.kind {
-        column_type::NULL => Cell::Null,
+        column_type::NULL => ReceivedValue::Null,
         column_type::TINY => fields.u8().map(|value| whole(u64::from(value), i64::from(value as i8)))?,
         column_type::SHORT | column_type::YEAR => {
             fields.u16().map(|value| whole(u64::from(value), i64::from(value as i16)))?
@@ -202,14 +202,15 @@ fn binary<'a>(fields: &mut Fields<'a>, column: Column) -> Result<Cell<'a>, WireE
         column_type::LONG | column_type::INT24 => {
             fields.u32().map(|value| whole(u64::from(value), i64::from(value as i32)))?
         }
-        column_type::LONGLONG => Cell::Int(fields.u64()? as i64),
-        column_type::FLOAT => Cell::Double(f64::from(f32::from_bits(fields.u32()?))),
-        column_type::DOUBLE => Cell::Double(f64::from_bits(fields.u64()?)),
-        _ => Cell::Bytes(fields.counted()?),
+        column_type::LONGLONG => ReceivedValue::Int(fields.u64()? as i64),
+        column_type::FLOAT => ReceivedValue::Double(f64::from(f32::from_bits(fields.u32()?))),
+        column_type::DOUBLE => ReceivedValue::Double(f64::from_bits(fields.u64()?)),
+        _ => ReceivedValue::Bytes(fields.counted()?),
     })
 }
 
-/// A decimal text in units of 10^-scale; `None` if it is none, is too large, or has more digits that are not 0.
+/// A decimal text in units of 10^-scale; `None` if it is not a decimal, is too large, or has further digits other than
+/// 0.
 fn decimal(text: &[u8], scale: u32) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),

@@ -19,7 +19,7 @@ pub fn put(out: &mut Vec<u8>, command: u8, body: &[u8]) {
     frame::finish(out, start, 0);
 }
 
-/// The types of the values as one number, to tell whether a server has to be told them again.
+/// The types of the values as one number, to see whether they have to be sent again.
 #[inline]
 pub fn signature(values: &[Value]) -> u64 {
     values.iter().fold(1, |hash: u64, value| hash.wrapping_mul(257).wrapping_add(u64::from(value.type_byte())))

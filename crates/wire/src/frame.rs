@@ -13,12 +13,12 @@ pub fn split(input: &[u8]) -> Option<(u8, &[u8])> {
     Some((header[3], payload))
 }
 
-/// Sequence number and length of payload of the packet at the start of `input`, as its header has them.
+/// Sequence number and payload length from the header of the packet at the start of `input`.
 pub fn announced(input: &[u8]) -> Option<(u8, usize)> {
     input.first_chunk::<HEADER>().map(|header| (header[3], header_length(header)))
 }
 
-/// Bytes that the packet at the start of `input` takes in all, as far as its header is there.
+/// The total size of the packet at the start of `input`, once its header is complete.
 pub fn size(input: &[u8]) -> Option<usize> {
     input.first_chunk::<HEADER>().map(|header| HEADER + header_length(header))
 }
@@ -51,8 +51,8 @@ pub fn begin(out: &mut Vec<u8>) -> usize {
     start
 }
 
-/// Fills in the header of the packet begun at `start`, cutting it where it is too long for one.
-/// Returns the sequence number that comes next.
+/// Fills in the header of the packet that begins at `start`, splitting it if it is too long. Returns the next sequence
+/// number.
 #[inline]
 pub fn finish(out: &mut Vec<u8>, start: usize, sequence: u8) -> u8 {
     let length = out.len() - start - HEADER;

@@ -15,7 +15,7 @@ const MAX_PACKET: u32 = 1 << 30;
 /// A server's first packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
-    /// As the server says it, without MariaDB's `5.5.5-` prefix.
+    /// As sent by the server, without MariaDB's `5.5.5-` prefix.
     pub version: String,
     pub connection_id: u32,
     pub capabilities: u64,
@@ -65,31 +65,31 @@ pub fn parse_greeting(payload: &[u8]) -> Result<Result<Greeting, ServerMessage>,
     Ok(Ok(Greeting { version, connection_id, capabilities, plugin, scramble }))
 }
 
-/// What one connection asks for, besides what every connection of ours does.
+/// What one connection asks for, in addition to what all of ours ask for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked<'a> {
+pub struct HandshakeOptions<'a> {
     pub tls: bool,
     pub local_files: bool,
     /// The database to begin in.
     pub database: Option<&'a str>,
 }
 
-/// What holds for a connection. The request for TLS and the login are both written from it: servers go by the first
-/// packet that has capabilities, so that what only the second one says is lost.
+/// What is agreed for a connection. The request for TLS and the login are both written from it: servers use the first
+/// packet with capabilities, so anything that only the second one says is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Agreed<'a> {
+pub struct AgreedHandshake<'a> {
     capabilities: u64,
     database: Option<&'a str>,
 }
 
-impl Agreed<'_> {
+impl AgreedHandshake<'_> {
     pub fn capabilities(&self) -> u64 {
         self.capabilities
     }
 }
 
-/// What is wanted by us and offered by the server.
-pub fn negotiate<'a>(greeting: &Greeting, asked: &Asked<'a>) -> Agreed<'a> {
+/// What we want and the server offers.
+pub fn negotiate<'a>(greeting: &Greeting, asked: &HandshakeOptions<'a>) -> AgreedHandshake<'a> {
     let mut wanted = cap::WANTED;
     if asked.tls {
         wanted |= cap::TLS;
@@ -98,18 +98,18 @@ pub fn negotiate<'a>(greeting: &Greeting, asked: &Asked<'a>) -> Agreed<'a> {
         wanted |= cap::LOCAL_FILES;
     }
     let mut capabilities = wanted & (greeting.capabilities | cap::LONG_PASSWORD | cap::PROTOCOL_41);
-    // Said to every server: one that has no such thing refuses the login, where it would else begin nowhere.
+    // Sent to every server: one without this capability refuses the login instead of beginning without a database.
     if asked.database.is_some() {
         capabilities |= cap::CONNECT_WITH_DB;
     }
     if capabilities & cap::DEPRECATE_EOF == 0 {
         capabilities &= !cap::MARIADB_CACHE_METADATA;
     }
-    // MariaDB reads the extended flags only where this first one is clear.
+    // MariaDB reads the extended flags only if this first one is clear.
     if capabilities >> 32 != 0 {
         capabilities &= !cap::LONG_PASSWORD;
     }
-    Agreed { capabilities, database: asked.database }
+    AgreedHandshake { capabilities, database: asked.database }
 }
 
 fn put_client_header(out: &mut Vec<u8>, capabilities: u64) {
@@ -121,15 +121,22 @@ fn put_client_header(out: &mut Vec<u8>, capabilities: u64) {
 }
 
 /// Appends the short packet that asks for TLS before anything secret is said.
-pub fn put_tls_request(out: &mut Vec<u8>, agreed: &Agreed<'_>, sequence: u8) -> u8 {
+pub fn put_tls_request(out: &mut Vec<u8>, agreed: &AgreedHandshake<'_>, sequence: u8) -> u8 {
     let start = frame::begin(out);
     put_client_header(out, agreed.capabilities);
     frame::finish(out, start, sequence)
 }
 
 /// Appends our answer to the greeting.
-pub fn put_login(out: &mut Vec<u8>, agreed: &Agreed<'_>, sequence: u8, user: &str, plugin: &str, proof: &[u8]) -> u8 {
-    let Agreed { capabilities, database } = *agreed;
+pub fn put_login(
+    out: &mut Vec<u8>,
+    agreed: &AgreedHandshake<'_>,
+    sequence: u8,
+    user: &str,
+    plugin: &str,
+    proof: &[u8],
+) -> u8 {
+    let AgreedHandshake { capabilities, database } = *agreed;
     let start = frame::begin(out);
     put_client_header(out, capabilities);
     out.extend_from_slice(user.as_bytes());

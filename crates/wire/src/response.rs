@@ -1,5 +1,5 @@
-//! What comes back: one state machine that reads the whole answer to a command, result by result,
-//! straight from the read buffer.
+//! Answers: one state machine that reads the whole answer to a command, result by result, straight from the read
+//! buffer.
 
 use crate::budget::{self, Share};
 use crate::bytes::Fields;
@@ -7,11 +7,11 @@ use crate::capability::{DEPRECATE_EOF, MARIADB_CACHE_METADATA, MORE_RESULTS};
 use crate::error::{ServerMessage, WireError, printable};
 use crate::frame::{self, HEADER, MAX_PAYLOAD};
 
-/// Column definitions and rows larger than this are refused where they have to be kept.
+/// Column definitions and rows larger than this are refused if they have to be kept.
 pub const KEPT_PAYLOAD_LIMIT: usize = 64 << 20;
-/// What is no row is shorter: definitions, errors, OK packets. Their own fields have at most some hundred bytes.
+/// Anything but a row is shorter: definitions, errors, OK packets. Their fields have at most a few hundred bytes.
 pub const OTHER_PAYLOAD_LIMIT: usize = 64 << 10;
-/// Results of one statement: a procedure gives one for each of its queries.
+/// The most results of one statement: a procedure returns one for each of its queries.
 const RESULT_LIMIT: u32 = 1000;
 /// The server's own limit on columns of a result is 4096.
 const COLUMN_LIMIT: u64 = 4096;
@@ -43,7 +43,7 @@ impl Sink for Discard {
 
 /// A whole answer without error: sums over its results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ResponseTotals {
     pub affected_rows: u64,
     pub last_insert_id: u64,
     pub rows: u64,
@@ -53,9 +53,9 @@ pub struct Outcome {
     pub result_sets: u32,
 }
 
-/// What a prepared statement's answer says.
+/// The content of the answer to a prepare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Prepared {
+pub struct PreparedStatement {
     pub statement: u32,
     pub parameters: u16,
     pub columns: u16,
@@ -63,16 +63,16 @@ pub struct Prepared {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    Done(Outcome),
-    Prepared(Prepared),
-    /// The server waits for the content of a LOAD DATA LOCAL; then the reader goes on.
+    Done(ResponseTotals),
+    Prepared(PreparedStatement),
+    /// The server waits for the content of a LOAD DATA LOCAL; afterwards the reader continues.
     WantsFile,
     Failed(ServerMessage),
 }
 
 /// What [`ResponseReader::advance`] found: how many bytes are used up, and the answer if it is complete.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct ReadProgress {
     pub consumed: usize,
     pub answer: Option<Answer>,
 }
@@ -95,10 +95,10 @@ pub struct ResponseReader {
     sequence: u8,
     capabilities: u64,
     local_file: bool,
-    outcome: Outcome,
-    /// Of this answer so far, those without columns included.
+    outcome: ResponseTotals,
+    /// Results of this answer so far, including those without columns.
     results: u32,
-    prepared: Prepared,
+    prepared: PreparedStatement,
     /// Payload pieces of a packet over 16 MiB.
     spill: Vec<u8>,
     share: Share,
@@ -114,9 +114,9 @@ impl ResponseReader {
             sequence: 1,
             capabilities,
             local_file: false,
-            outcome: Outcome::default(),
+            outcome: ResponseTotals::default(),
             results: 0,
-            prepared: Prepared::default(),
+            prepared: PreparedStatement::default(),
             spill: Vec::new(),
             share: Share::default(),
             spilling: false,
@@ -131,7 +131,7 @@ impl ResponseReader {
         self.state = State::Header;
         self.sequence = sequence;
         self.results = 0;
-        self.outcome = Outcome::default();
+        self.outcome = ResponseTotals::default();
     }
 
     pub fn expect_prepare(&mut self, sequence: u8) {
@@ -149,15 +149,15 @@ impl ResponseReader {
         self.sequence
     }
 
-    /// Goes on after packets of ours within the same exchange.
+    /// Continues after packets of ours within the same exchange.
     pub fn set_sequence(&mut self, sequence: u8) {
         self.sequence = sequence;
     }
 
-    /// Reads as many whole packets as `input` holds, up to the end of the answer. Of a row that is only counted it
-    /// uses up what is there, so that nobody has to keep it until its end comes.
+    /// Reads as many whole packets as `input` holds, up to the end of the answer. Of a row that is only counted, it
+    /// uses up what is there, so that nobody has to keep it until the end arrives.
     #[inline]
-    pub fn advance<S: Sink>(&mut self, input: &[u8], sink: &mut S) -> Result<Progress, WireError> {
+    pub fn advance<S: Sink>(&mut self, input: &[u8], sink: &mut S) -> Result<ReadProgress, WireError> {
         let mut consumed = 0;
         if self.skip > 0 {
             consumed = self.skip_row(input, sink)?;
@@ -174,13 +174,13 @@ impl ResponseReader {
                 self.packet(payload, false, sink)?
             };
             if answer.is_some() {
-                return Ok(Progress { consumed, answer });
+                return Ok(ReadProgress { consumed, answer });
             }
         }
         if consumed < input.len() {
             consumed += self.begun::<S>(&input[consumed..])?;
         }
-        Ok(Progress { consumed, answer: None })
+        Ok(ReadProgress { consumed, answer: None })
     }
 
     /// Servers that close an idle connection say why before they are asked anything, as packet number 0.
@@ -217,8 +217,8 @@ impl ResponseReader {
         answer
     }
 
-    /// Looks at a packet whose end has not come: what may not be so long is refused before it is kept, and a row that is
-    /// only counted is used up. Returns how many bytes are.
+    /// Examines an incomplete packet: if it may not be that long, it is refused before it is kept, and a row that is
+    /// only counted is used up. Returns how many bytes are used up.
     #[cold]
     fn begun<S: Sink>(&mut self, input: &[u8]) -> Result<usize, WireError> {
         let Some((sequence, length)) = frame::announced(input) else { return Ok(0) };
@@ -248,13 +248,13 @@ impl ResponseReader {
         if !self.spilling {
             self.spill.push(input[HEADER]);
         }
-        // The row goes on in another packet.
+        // The row continues in another packet.
         self.spilling = length == MAX_PAYLOAD;
         self.skip = HEADER + length - input.len();
         Ok(input.len())
     }
 
-    /// Goes on with a row that is only counted. Returns how many bytes of `input` belong to it.
+    /// Continues a row that is only counted. Returns how many bytes of `input` belong to it.
     #[cold]
     fn skip_row<S: Sink>(&mut self, input: &[u8], sink: &mut S) -> Result<usize, WireError> {
         let skipped = self.skip.min(input.len());
@@ -297,7 +297,7 @@ impl ResponseReader {
             }
             State::Prepare => self.prepare(payload),
             State::PrepareDefinitions(left) => {
-                // Parameters come first, then the columns, each followed by an EOF packet where that is not deprecated.
+                // Parameters come first, then the columns, each followed by an EOF packet unless that is deprecated.
                 let end = u32::from(!self.deprecates_eof());
                 if left > end && left <= u32::from(self.prepared.columns) + end {
                     sink.column(payload)?;
@@ -363,7 +363,7 @@ impl ResponseReader {
             return Err(WireError::Malformed { what: "answer to a prepare", found: printable(payload) });
         }
         let (statement, columns, parameters) = (fields.u32()?, fields.u16()?, fields.u16()?);
-        self.prepared = Prepared { statement, parameters, columns };
+        self.prepared = PreparedStatement { statement, parameters, columns };
         let ends = if self.deprecates_eof() { 0 } else { 1 };
         let definitions = |count: u16| if count == 0 { 0 } else { u32::from(count) + ends };
         match definitions(parameters) + definitions(columns) {
@@ -414,7 +414,7 @@ fn parse_eof(payload: &[u8]) -> Result<(u16, u16), WireError> {
     }
 }
 
-/// The status flags in the OK packet that ends a login; none where it ends too early.
+/// The status flags in the OK packet that ends a login; none if it ends too early.
 pub fn login_status(payload: &[u8]) -> u16 {
     let mut fields = Fields::new(payload, "OK packet");
     let status = |fields: &mut Fields| {
@@ -426,7 +426,7 @@ pub fn login_status(payload: &[u8]) -> u16 {
     status(&mut fields).unwrap_or_default()
 }
 
-/// An ERR packet: code, SQL state (`HY000` where the server sent none), text.
+/// An ERR packet: code, SQL state (`HY000` if the server sent none), text.
 pub fn parse_error(payload: &[u8]) -> Result<ServerMessage, WireError> {
     let mut fields = Fields::new(payload, "error packet");
     fields.u8()?;

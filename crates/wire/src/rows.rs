@@ -10,7 +10,7 @@ use crate::response::{KEPT_PAYLOAD_LIMIT, Sink};
 pub struct TextRows {
     pub columns: Vec<String>,
     pub rows: Vec<Vec<Option<String>>>,
-    /// Of all results, those that are forgotten included, so that an answer has an end.
+    /// The count over all results, including forgotten ones, so that an answer has a limit.
     bytes: usize,
     held: usize,
     share: Share,

@@ -1,12 +1,12 @@
-//! The other side of the protocol: what a server writes and reads. It serves the null server of `calibrate`
-//! and the hostile servers of tests, so it can only say what those need.
+//! The other side of the protocol: what a server writes and reads. It is for the null server of `calibrate` and the
+//! hostile servers of tests, so it has only what those need.
 
 use crate::bytes::{Fields, put_counted, put_length};
 use crate::capability as cap;
 use crate::error::WireError;
 use crate::frame;
 
-/// What the null server offers: what a current server of either flavour does.
+/// What the null server offers: the same as a current server of either flavour.
 pub const OFFERED: u64 = cap::WANTED & !cap::MARIADB_CACHE_METADATA | cap::CONNECT_WITH_DB | cap::LOCAL_FILES;
 
 /// Appends a greeting with the given version text, capabilities and method.
@@ -103,7 +103,7 @@ pub fn put_result(out: &mut Vec<u8>, rows: &[&[u8]], deprecate_eof: bool, status
     put_results(out, 1, rows, deprecate_eof, status);
 }
 
-/// The same of `columns` columns, at most 250.
+/// The same with `columns` columns, at most 250.
 pub fn put_results(out: &mut Vec<u8>, columns: u8, rows: &[&[u8]], deprecate_eof: bool, status: u16) {
     let start = frame::begin(out);
     out.push(columns);

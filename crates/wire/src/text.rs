@@ -70,7 +70,7 @@ pub fn put_literal(out: &mut Vec<u8>, value: &Value, backslash_escapes: bool) {
     }
 }
 
-/// A name of a database, table, routine or variable as a statement takes it, whatever characters it has.
+/// A name of a database, table, routine or variable, quoted for a statement, whatever characters it has.
 pub fn identifier(name: &str) -> String {
     ["`", &name.replace('`', "``"), "`"].concat()
 }

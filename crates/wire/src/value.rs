@@ -30,7 +30,8 @@ impl Value<'_> {
     }
 }
 
-/// Writes a decimal as text; gives the part of `buffer` that holds it. Scales above 30, which no server has, are taken as 30.
+/// Writes a decimal as text; returns the part of `buffer` with the text. Scales above 30, which no server has, count as
+/// 30.
 #[inline]
 pub fn decimal_text(units: i64, scale: u8, buffer: &mut [u8; DECIMAL_BYTES]) -> &[u8] {
     let scale = usize::from(scale.min(30));

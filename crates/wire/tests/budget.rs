@@ -1,4 +1,4 @@
-//! The bound on what all connections hold together. Alone in its process, which has one sum.
+//! The bound on the memory of all connections. It is alone in its process, because a process has one sum.
 
 use plimsoll_wire::WireError;
 use plimsoll_wire::budget::{FREE, LIMIT, Share};
@@ -17,7 +17,7 @@ fn buffers_of_all_connections_have_one_bound_and_give_back_what_they_had() {
     let refused = one_more.resize(FREE + 1).expect_err("one byte too many");
     assert_eq!(
         refused.to_string(),
-        "the answers that all connections hold together reach 256 MiB, the most that is accepted; use fewer \
+        "the answers that all connections hold together reach 256 MiB, which is the limit; use fewer \
          connections, or statements with shorter answers"
     );
     shares[3].resize(0).expect("smaller is always accepted");

@@ -1,11 +1,11 @@
-//! Greetings of servers that the other tests do not run, byte by byte as their documented layouts have them, and
-//! whatever else may come instead.
+//! Greetings of servers that the other tests do not run, byte by byte according to their documented layouts, and
+//! anything that may come instead.
 
 use plimsoll_model::Flavour;
-use plimsoll_wire::auth::{Authentication, Step, Trust};
+use plimsoll_wire::auth::{AuthStep, Authentication, Trust};
 use plimsoll_wire::capability::{self as cap, DEPRECATE_EOF, LONG_PASSWORD, MARIADB_CACHE_METADATA, PLUGIN_AUTH, TLS};
 use plimsoll_wire::frame::{self, HEADER};
-use plimsoll_wire::handshake::{Asked, Greeting, negotiate, parse_greeting, put_login, put_tls_request};
+use plimsoll_wire::handshake::{Greeting, HandshakeOptions, negotiate, parse_greeting, put_login, put_tls_request};
 use plimsoll_wire::server::{parse_login, put_greeting};
 use proptest::prelude::*;
 
@@ -52,7 +52,8 @@ fn check(payload: &[u8], expected: &Expected) {
     assert_eq!(greeting.connection_id, 298);
     assert_eq!(greeting.scramble, [&FIRST[..], &SECOND[..]].concat());
     assert_eq!(greeting.capabilities & TLS != 0, expected.tls);
-    let agreed = negotiate(&greeting, &Asked { tls: expected.tls, ..Asked::default() }).capabilities();
+    let agreed =
+        negotiate(&greeting, &HandshakeOptions { tls: expected.tls, ..HandshakeOptions::default() }).capabilities();
     assert_eq!(agreed & DEPRECATE_EOF != 0, expected.deprecates_eof);
     assert_eq!(agreed & MARIADB_CACHE_METADATA != 0, expected.caches_metadata);
     // MariaDB looks at the extended flags only where the first of all is clear.
@@ -108,7 +109,7 @@ fn a_server_without_plugins_has_the_native_method() {
     let greeting = parsed(&payload);
     assert_eq!((greeting.version.as_str(), greeting.plugin.as_str()), ("5.1.73", "mysql_native_password"));
     assert_eq!(greeting.scramble.len(), 20);
-    let agreed = negotiate(&greeting, &Asked { local_files: true, ..Asked::default() });
+    let agreed = negotiate(&greeting, &HandshakeOptions { local_files: true, ..HandshakeOptions::default() });
     assert_eq!(agreed.capabilities() & (DEPRECATE_EOF | PLUGIN_AUTH), 0);
 }
 
@@ -129,7 +130,7 @@ fn what_we_answer_has_the_documented_layout() {
     let payload =
         greeting("5.5.5-10.6.16-MariaDB-log", [0xfe, 0xff], 45, [0xff, 0x81], [0x1f, 0, 0, 0], "mysql_native_password");
     let greeting = parsed(&payload);
-    let agreed = negotiate(&greeting, &Asked { tls: true, local_files: false, database: Some("db") });
+    let agreed = negotiate(&greeting, &HandshakeOptions { tls: true, local_files: false, database: Some("db") });
     let capabilities = cap::WANTED & !LONG_PASSWORD | TLS | cap::CONNECT_WITH_DB;
     let mut out = Vec::new();
     assert_eq!(put_tls_request(&mut out, &agreed, 1), 2);
@@ -162,7 +163,7 @@ fn the_request_for_tls_and_the_login_say_the_same() {
         for (tls, local_files, database) in
             (0..8).map(|bits| (bits & 1 > 0, bits & 2 > 0, (bits & 4 > 0).then_some("db")))
         {
-            let asked = Asked { tls, local_files, database };
+            let asked = HandshakeOptions { tls, local_files, database };
             let agreed = negotiate(&greeting, &asked);
             let (mut request, mut login) = (Vec::new(), Vec::new());
             put_tls_request(&mut request, &agreed, 1);
@@ -234,12 +235,12 @@ proptest! {
             let Ok(step) = authentication.step(&[&[first], rest.as_slice()].concat()) else { break };
             match step {
                 // In clear only where nobody listens, and only when asked for by the method that may.
-                Step::Send(answer) => {
+                AuthStep::Send(answer) => {
                     let clear = answer.windows(7).any(|part| part == b"hunter2");
                     prop_assert!(!clear || matches!(trust, Trust::Private) && plugin == "caching_sha2_password");
                 }
-                Step::Wait => {}
-                Step::Accepted | Step::Refused(_) => break,
+                AuthStep::Wait => {}
+                AuthStep::Accepted | AuthStep::Refused(_) => break,
             }
         }
     }

@@ -6,7 +6,7 @@ use plimsoll_wire::WireError;
 use plimsoll_wire::bytes::{Fields, put_counted, put_length};
 use plimsoll_wire::capability::{DEPRECATE_EOF, MORE_RESULTS};
 use plimsoll_wire::frame::{self, HEADER, MAX_PAYLOAD};
-use plimsoll_wire::response::{Answer, Discard, KEPT_PAYLOAD_LIMIT, Outcome, ResponseReader, Sink};
+use plimsoll_wire::response::{Answer, Discard, KEPT_PAYLOAD_LIMIT, ResponseReader, ResponseTotals, Sink};
 use plimsoll_wire::rows::TextRows;
 use proptest::prelude::*;
 use script::{Reply, Script, packet, put_column};
@@ -183,7 +183,7 @@ proptest! {
 }
 
 fn outcome(rows: u64) -> Answer {
-    Answer::Done(Outcome { rows, result_sets: 1, status: 2, ..Outcome::default() })
+    Answer::Done(ResponseTotals { rows, result_sets: 1, status: 2, ..ResponseTotals::default() })
 }
 
 /// A result with one row of these bytes, which may need several packets.
@@ -323,7 +323,7 @@ fn each_breach_of_the_protocol_has_its_message() {
     assert_eq!(message(&columns), "the server's result header is not understood: 4097 columns");
     let mut short = Vec::new();
     packet(&mut short, 1, &[0, 0]);
-    assert_eq!(message(&short), "the server's OK packet ends in mid field");
+    assert_eq!(message(&short), "the server's OK packet ends in the middle of a field");
 }
 
 #[test]

@@ -1,12 +1,12 @@
-//! How fast rows of order entry are made: `cargo run --release -p plimsoll-workloads --example order_entry_rate`.
+//! How fast rows of order entry are generated: `cargo run --release -p plimsoll-workloads --example order_entry_rate`.
 
 use plimsoll_workloads::dataset::Dataset;
-use plimsoll_workloads::tpcc::Parameters;
+use plimsoll_workloads::tpcc::TpccParameters;
 use plimsoll_workloads::tpcc::load::OrderEntryData;
 use std::time::Instant;
 
 fn main() -> Result<(), plimsoll_workloads::Error> {
-    let data = OrderEntryData::new(&Parameters::parse([("warehouses", "4")])?, 1);
+    let data = OrderEntryData::new(&TpccParameters::parse([("warehouses", "4")])?, 1);
     for (form, append) in [
         ("LOAD DATA", OrderEntryData::append_tsv as fn(&OrderEntryData, usize, u64, &mut Vec<u8>) -> u64),
         ("VALUES", OrderEntryData::append_values),

@@ -1,15 +1,16 @@
-//! How fast rows are made: `cargo run --release -p plimsoll-workloads --example row_rate`.
+//! How fast rows are generated: `cargo run --release -p plimsoll-workloads --example row_rate`.
 
-use plimsoll_workloads::oltp::load::Rows;
-use plimsoll_workloads::oltp::{Kind, Parameters};
+use plimsoll_workloads::oltp::load::SbtestRows;
+use plimsoll_workloads::oltp::{OltpKind, OltpParameters};
 use std::time::Instant;
 
 fn main() -> Result<(), plimsoll_workloads::Error> {
     const ROWS: u64 = 5_000_000;
-    let rows = Rows::new(&Parameters::parse(Kind::ReadWrite, [("table-size", "5000000")])?, 1);
-    for (name, write) in
-        [("LOAD DATA", Rows::row_tsv as fn(&Rows, u64, u64, &mut Vec<u8>)), ("VALUES", Rows::row_values)]
-    {
+    let rows = SbtestRows::new(&OltpParameters::parse(OltpKind::ReadWrite, [("table-size", "5000000")])?, 1);
+    for (name, write) in [
+        ("LOAD DATA", SbtestRows::row_tsv as fn(&SbtestRows, u64, u64, &mut Vec<u8>)),
+        ("VALUES", SbtestRows::row_values),
+    ] {
         let (mut buffer, mut bytes) = (Vec::with_capacity(1 << 20), 0);
         let began = Instant::now();
         for id in 1..=ROWS {

@@ -1,23 +1,23 @@
-//! What must hold of data: a check is a query and what it has to answer. Checks of one name are parts of one finding, so
-//! that a large dataset can be looked at warehouse by warehouse, by several connections. The judgement is pure.
+//! What must hold for the data: a check is a query and what it must answer. Checks of one name are parts of one
+//! finding, so that several connections can check a large dataset warehouse by warehouse. The judgement is pure.
 
 use plimsoll_model::text::escaped;
 use std::collections::BTreeMap;
 
 /// The rows of an answer as text; `None` is NULL.
-pub type Answer = [Vec<Option<String>>];
+pub type CheckAnswer = [Vec<Option<String>>];
 
-/// Violations that are shown of one part, and parts that are.
+/// Most violations that are shown of one part, and most parts.
 const SHOWN: usize = 5;
-/// What a query for violations is limited to: one row more tells that there are more.
+/// The limit of a query for violations: one row more shows that there are more.
 pub const ASKED: usize = SHOWN + 1;
 /// Sums are exact in units of 0.0001.
 const DECIMALS: usize = 4;
 
-/// A query and what it has to answer.
+/// A query and what it must answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What is checked, of which table: for people. The parts of a check have the same.
+    /// What is checked, and of which table, for people. All parts of a check have the same name.
     pub name: String,
     pub sql: String,
     pub expectation: Expectation,
@@ -33,21 +33,21 @@ pub enum Expectation {
     None,
     /// One row, whose first half equals its second half.
     Halves,
-    /// No row: what comes are violations, at most [`ASKED`] of them.
+    /// No row: any row is a violation; at most [`ASKED`] are asked for.
     Empty {
         columns: &'static [&'static str],
-        /// What else says where they are; may be empty.
+        /// What else says where violations are; may be empty.
         within: String,
     },
-    /// Rows of a key and two numbers. Over all parts together, both numbers of a key have the same sum.
+    /// Rows of a key and two numbers. Over all parts together, both numbers of a key must have the same sum.
     Balance { left: &'static str, right: &'static str },
-    /// One number. Over all parts together, the sum lies between these.
+    /// One number. Over all parts together, the sum must lie between these.
     Between { least: u64, most: u64 },
-    /// Is not asked, for this reason.
+    /// Not asked, for this reason.
     Skipped(String),
 }
 
-/// Which state the data are in.
+/// The state of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// Right after a load: the number of rows is known too.
@@ -56,13 +56,13 @@ pub enum Moment {
     Driven,
 }
 
-/// What the clients of all runs on a dataset have been told.
+/// What the clients of all runs on a dataset were told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     pub runs: u64,
     /// Runs that began and have not ended: under way, or killed.
     pub open_runs: u64,
-    /// A run kept the defects of an original, which does not maintain every counter.
+    /// A run kept the defects of an original that does not maintain every counter.
     pub compat: bool,
     /// A run deleted rows.
     pub purge: bool,
@@ -77,7 +77,7 @@ impl Check {
         Check { name: name.into(), sql: sql.into(), expectation }
     }
 
-    /// One that is named and not asked.
+    /// A check that is named but not asked.
     pub fn skipped(name: impl Into<String>, why: impl Into<String>) -> Check {
         Check::new(name, "", Expectation::Skipped(why.into()))
     }
@@ -86,7 +86,7 @@ impl Check {
     ///
     /// # Errors
     /// What was found and what was expected, in words.
-    pub fn verdict(&self, answer: &Answer) -> Result<(), String> {
+    pub fn verdict(&self, answer: &CheckAnswer) -> Result<(), String> {
         let mut judgement = Judgement::default();
         judgement.add(self, answer);
         judgement.end(self)
@@ -105,7 +105,7 @@ pub struct Judgement {
 
 impl Judgement {
     /// Takes the answer of a part.
-    pub fn add(&mut self, check: &Check, answer: &Answer) {
+    pub fn add(&mut self, check: &Check, answer: &CheckAnswer) {
         let judged = match &check.expectation {
             Expectation::Rows(rows) => rows_verdict(rows, answer),
             Expectation::Including(rows) => including_verdict(rows, answer),
@@ -129,7 +129,7 @@ impl Judgement {
         self.broken.push(why);
     }
 
-    fn weigh(&mut self, answer: &Answer) -> Result<(), String> {
+    fn weigh(&mut self, answer: &CheckAnswer) -> Result<(), String> {
         for row in answer {
             let [Some(key), left, right] = row.as_slice() else { return Err(odd(answer)) };
             let (left, right) = number(std::slice::from_ref(left))
@@ -159,7 +159,7 @@ impl Judgement {
                 if !(i128::from(*least) * unit..=i128::from(*most) * unit).contains(&self.sum) {
                     let expected = if least == most { least.to_string() } else { format!("{least} to {most}") };
                     let others = match self.sum > i128::from(*most) * unit {
-                        true => "; clients other than Plimsoll's, if any worked here, stand in no ledger",
+                        true => "; the ledger does not include clients other than Plimsoll's, if there were any",
                         false => "",
                     };
                     self.broken.push(format!("found {}, expected {expected}{others}", decimal(self.sum)));
@@ -175,7 +175,7 @@ impl Judgement {
     }
 }
 
-fn rows_verdict(rows: &[Vec<Option<String>>], answer: &Answer) -> Result<(), String> {
+fn rows_verdict(rows: &[Vec<Option<String>>], answer: &CheckAnswer) -> Result<(), String> {
     match sorted(rows) == sorted(answer) {
         true => Ok(()),
         false if answer.is_empty() => Err("found nothing: the table is missing".to_owned()),
@@ -183,7 +183,7 @@ fn rows_verdict(rows: &[Vec<Option<String>>], answer: &Answer) -> Result<(), Str
     }
 }
 
-fn including_verdict(rows: &[Vec<Option<String>>], answer: &Answer) -> Result<(), String> {
+fn including_verdict(rows: &[Vec<Option<String>>], answer: &CheckAnswer) -> Result<(), String> {
     let found = sorted(answer);
     let missing: Vec<_> = sorted(rows).into_iter().filter(|row| !found.contains(row)).collect();
     match missing.is_empty() {
@@ -195,7 +195,7 @@ fn including_verdict(rows: &[Vec<Option<String>>], answer: &Answer) -> Result<()
     }
 }
 
-fn none_verdict(answer: &Answer) -> Result<(), String> {
+fn none_verdict(answer: &CheckAnswer) -> Result<(), String> {
     match single(answer) {
         Some([Some(count)]) if count == "0" => Ok(()),
         Some([Some(count)]) => Err(format!("found {} rows that violate it, expected none", escaped(count))),
@@ -203,14 +203,14 @@ fn none_verdict(answer: &Answer) -> Result<(), String> {
     }
 }
 
-fn halves_verdict(answer: &Answer) -> Result<(), String> {
+fn halves_verdict(answer: &CheckAnswer) -> Result<(), String> {
     match single(answer).map(|row| row.split_at(row.len() / 2)) {
         Some((left, right)) if left == right => Ok(()),
         _ => Err(format!("the two halves of {} differ", shown(answer))),
     }
 }
 
-fn empty_verdict(columns: &[&str], within: &str, answer: &Answer) -> Result<(), String> {
+fn empty_verdict(columns: &[&str], within: &str, answer: &CheckAnswer) -> Result<(), String> {
     let cell = |(column, cell): (&&str, &Option<String>)| format!("{column} {}", shown_cell(cell));
     let row = |row: &Vec<Option<String>>| columns.iter().zip(row).map(cell).collect::<Vec<_>>().join(", ");
     let rows: Vec<String> = answer.iter().take(SHOWN).map(row).collect();
@@ -222,11 +222,11 @@ fn empty_verdict(columns: &[&str], within: &str, answer: &Answer) -> Result<(), 
     Err(format!("{within}({}){more}", rows.join(") (")))
 }
 
-fn odd(answer: &Answer) -> String {
+fn odd(answer: &CheckAnswer) -> String {
     format!("found {}, expected one number", shown(answer))
 }
 
-fn single(answer: &Answer) -> Option<&[Option<String>]> {
+fn single(answer: &CheckAnswer) -> Option<&[Option<String>]> {
     match answer {
         [row] => Some(row),
         _ => None,
@@ -253,19 +253,19 @@ fn decimal(units: i128) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn sorted(rows: &Answer) -> Vec<Vec<Option<String>>> {
+fn sorted(rows: &CheckAnswer) -> Vec<Vec<Option<String>>> {
     let lower = |cell: &Option<String>| cell.as_ref().map(|text| text.to_lowercase());
     let mut rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(lower).collect()).collect();
     rows.sort();
     rows
 }
 
-/// What stands in a row may be of anybody.
+/// Anybody may have written the contents of a row.
 fn shown_cell(cell: &Option<String>) -> String {
     cell.as_deref().map_or_else(|| "NULL".to_owned(), escaped)
 }
 
-fn shown(rows: &Answer) -> String {
+fn shown(rows: &CheckAnswer) -> String {
     let row = |row: &Vec<Option<String>>| format!("({})", row.iter().map(shown_cell).collect::<Vec<_>>().join(", "));
     let all = rows.iter().map(row).collect::<Vec<_>>().join(" ");
     if all.is_empty() { "nothing".to_owned() } else { all }
@@ -353,7 +353,7 @@ mod tests {
             }
             judgement.end(&check)
         };
-        let others = "; clients other than Plimsoll's, if any worked here, stand in no ledger";
+        let others = "; the ledger does not include clients other than Plimsoll's, if there were any";
         assert_eq!(verdict(5, 5, &["2", "3"]), Ok(()));
         assert_eq!(verdict(5, 7, &["4", "3"]), Ok(()));
         assert_eq!(verdict(5, 7, &["4", "4"]), Err(format!("found 8, expected 5 to 7{others}")));

@@ -1,8 +1,8 @@
-//! A workload as somebody chose it: which one, with which parameters. All that differs between families is asked here,
-//! so that whoever loads, runs or checks needs to know none of them.
+//! A chosen workload: which one, with which parameters. Everything that differs between families is decided here, so
+//! that whoever loads, runs or checks needs to know none of them.
 
 use crate::check::{Check, Ledger, Moment};
-use crate::dataset::{Dataset, Loaded, Names};
+use crate::dataset::{Dataset, DatasetNames, Loaded};
 use crate::error::Error;
 use crate::oltp::load::OltpData;
 use crate::smack::load::SmackData;
@@ -15,30 +15,30 @@ use std::collections::BTreeMap;
 pub type Typed = [(String, String)];
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Chosen {
-    Oltp(oltp::Kind, oltp::Parameters),
-    OrderEntry(tpcc::Parameters),
-    Smack(smack::Kind, smack::Parameters),
+pub enum ChosenWorkload {
+    Oltp(oltp::OltpKind, oltp::OltpParameters),
+    OrderEntry(tpcc::TpccParameters),
+    Smack(smack::SmackKind, smack::SmackParameters),
 }
 
 fn pairs(typed: &Typed) -> impl Iterator<Item = (&str, &str)> {
     typed.iter().map(|(name, text)| (name.as_str(), text.as_str()))
 }
 
-impl Chosen {
+impl ChosenWorkload {
     /// The workload `name` with its parameters as typed, on top of those that its data were loaded with.
     ///
     /// # Errors
-    /// There is no such workload or parameter, a value is not accepted, or the data are not such.
-    pub fn new(name: &str, typed: &Typed, loaded: Option<Loaded<'_>>) -> Result<Chosen, Error> {
-        if let Some(kind) = oltp::Kind::from_name(name) {
-            return Ok(Chosen::Oltp(kind, oltp::Parameters::on(kind, pairs(typed), loaded)?));
+    /// There is no such workload or parameter, a value is not accepted, or the data do not match.
+    pub fn new(name: &str, typed: &Typed, loaded: Option<Loaded<'_>>) -> Result<ChosenWorkload, Error> {
+        if let Some(kind) = oltp::OltpKind::from_name(name) {
+            return Ok(ChosenWorkload::Oltp(kind, oltp::OltpParameters::on(kind, pairs(typed), loaded)?));
         }
-        if let Some(kind) = smack::Kind::from_name(name) {
-            return Ok(Chosen::Smack(kind, smack::Parameters::on(kind, pairs(typed), loaded)?));
+        if let Some(kind) = smack::SmackKind::from_name(name) {
+            return Ok(ChosenWorkload::Smack(kind, smack::SmackParameters::on(kind, pairs(typed), loaded)?));
         }
         match name {
-            tpcc::NAME => Ok(Chosen::OrderEntry(tpcc::Parameters::on(pairs(typed), loaded)?)),
+            tpcc::NAME => Ok(ChosenWorkload::OrderEntry(tpcc::TpccParameters::on(pairs(typed), loaded)?)),
             _ => Err(unknown_workload(name)),
         }
     }
@@ -46,107 +46,107 @@ impl Chosen {
     /// The same before the data are known: what some data would allow is not refused yet.
     ///
     /// # Errors
-    /// As [`Chosen::new`], if no data would make it right.
-    pub fn before_data(name: &str, typed: &Typed) -> Result<Chosen, Error> {
-        let alone = Chosen::new(name, typed, None);
+    /// As [`ChosenWorkload::new`], if no data would make it right.
+    pub fn before_data(name: &str, typed: &Typed) -> Result<ChosenWorkload, Error> {
+        let alone = ChosenWorkload::new(name, typed, None);
         if !matches!(alone, Err(Error::Combination { .. })) {
             return alone;
         }
         // The profile may be inherited from the data.
         let inherited = |profile: tpcc::choices::Profile| {
             let profile = ("profile".to_owned(), profile.name().to_owned());
-            Chosen::new(name, &[&[profile], typed].concat(), None).ok()
+            ChosenWorkload::new(name, &[&[profile], typed].concat(), None).ok()
         };
         tpcc::choices::Profile::ALL.into_iter().find_map(inherited).map_or(alone, Ok)
     }
 
     pub fn name(&self) -> &'static str {
         match self {
-            Chosen::Oltp(kind, _) => kind.name(),
-            Chosen::OrderEntry(_) => tpcc::NAME,
-            Chosen::Smack(kind, _) => kind.name(),
+            ChosenWorkload::Oltp(kind, _) => kind.name(),
+            ChosenWorkload::OrderEntry(_) => tpcc::NAME,
+            ChosenWorkload::Smack(kind, _) => kind.name(),
         }
     }
 
     /// The family of data that it loads and drives.
     pub fn family(&self) -> &'static str {
         match self {
-            Chosen::Oltp(kind, _) => kind.dataset_family(),
-            Chosen::OrderEntry(_) => tpcc::load::FAMILY,
-            Chosen::Smack(kind, _) => kind.dataset_family(),
+            ChosenWorkload::Oltp(kind, _) => kind.dataset_family(),
+            ChosenWorkload::OrderEntry(_) => tpcc::load::FAMILY,
+            ChosenWorkload::Smack(kind, _) => kind.dataset_family(),
         }
     }
 
     /// Every parameter with its value, by snake_case name.
     pub fn printable(&self) -> BTreeMap<String, Value> {
         match self {
-            Chosen::Oltp(kind, parameters) => parameters.printable(*kind),
-            Chosen::OrderEntry(parameters) => parameters.printable(),
-            Chosen::Smack(kind, parameters) => parameters.printable(*kind),
+            ChosenWorkload::Oltp(kind, parameters) => parameters.printable(*kind),
+            ChosenWorkload::OrderEntry(parameters) => parameters.printable(),
+            ChosenWorkload::Smack(kind, parameters) => parameters.printable(*kind),
         }
     }
 
     pub fn dataset(&self, seed: u64) -> Box<dyn Dataset> {
         match self {
-            Chosen::Oltp(kind, parameters) => Box::new(OltpData::new(*kind, parameters, seed)),
-            Chosen::OrderEntry(parameters) => Box::new(OrderEntryData::new(parameters, seed)),
-            Chosen::Smack(kind, parameters) => Box::new(SmackData::new(*kind, parameters, seed)),
+            ChosenWorkload::Oltp(kind, parameters) => Box::new(OltpData::new(*kind, parameters, seed)),
+            ChosenWorkload::OrderEntry(parameters) => Box::new(OrderEntryData::new(parameters, seed)),
+            ChosenWorkload::Smack(kind, parameters) => Box::new(SmackData::new(*kind, parameters, seed)),
         }
     }
 
-    /// What its tables and procedures are called; those of [`Chosen::dataset`], without their texts.
-    pub fn names(&self) -> Names {
+    /// The names of its tables and procedures: those of [`ChosenWorkload::dataset`], without their texts.
+    pub fn names(&self) -> DatasetNames {
         match self {
-            Chosen::Oltp(kind, parameters) => oltp::schema::names(*kind, parameters),
-            Chosen::OrderEntry(parameters) => tpcc::names::names(parameters),
-            Chosen::Smack(..) => smack::schema::names(),
+            ChosenWorkload::Oltp(kind, parameters) => oltp::schema::names(*kind, parameters),
+            ChosenWorkload::OrderEntry(parameters) => tpcc::names::names(parameters),
+            ChosenWorkload::Smack(..) => smack::schema::names(),
         }
     }
 
-    /// That the tables are there and have the columns that it needs.
+    /// Checks that the tables exist and have the columns that it needs.
     pub fn layout(&self) -> Vec<Check> {
         match self {
-            Chosen::Oltp(kind, parameters) => oltp::check::layout(*kind, parameters),
-            Chosen::OrderEntry(parameters) => tpcc::check::layout(parameters),
-            Chosen::Smack(_, parameters) => smack::check::layout(parameters),
+            ChosenWorkload::Oltp(kind, parameters) => oltp::check::layout(*kind, parameters),
+            ChosenWorkload::OrderEntry(parameters) => tpcc::check::layout(parameters),
+            ChosenWorkload::Smack(_, parameters) => smack::check::layout(parameters),
         }
     }
 
-    /// The same over all that was loaded, whatever a run was narrowed to.
+    /// The same over everything that was loaded, whatever a run was narrowed to.
     ///
     /// # Errors
     /// What the data were loaded with is not accepted.
-    pub fn over_all(&self, loaded: Loaded<'_>) -> Result<Chosen, Error> {
+    pub fn over_all(&self, loaded: Loaded<'_>) -> Result<ChosenWorkload, Error> {
         match self {
-            Chosen::OrderEntry(parameters) => parameters.over_all(loaded).map(Chosen::OrderEntry),
-            // What must hold of these holds of each of their tables.
-            Chosen::Oltp(..) | Chosen::Smack(..) => Ok(self.clone()),
+            ChosenWorkload::OrderEntry(parameters) => parameters.over_all(loaded).map(ChosenWorkload::OrderEntry),
+            // What must hold for these holds for each of their tables.
+            ChosenWorkload::Oltp(..) | ChosenWorkload::Smack(..) => Ok(self.clone()),
         }
     }
 
-    /// Everything that must hold of the data, the layout first. `seed` is that of the load; what clients have committed
-    /// since stands in the ledger.
+    /// Everything that must hold for the data, the layout first. `seed` is that of the load; the ledger has what
+    /// clients committed since.
     pub fn checks(&self, moment: Moment, seed: Option<u64>, ledger: Option<&Ledger>) -> Vec<Check> {
         match self {
-            Chosen::Oltp(kind, parameters) => oltp::check::checks(*kind, parameters, moment),
-            Chosen::OrderEntry(parameters) => tpcc::check::checks(parameters, moment, ledger),
-            Chosen::Smack(_, parameters) => smack::check::checks(parameters, moment, seed),
+            ChosenWorkload::Oltp(kind, parameters) => oltp::check::checks(*kind, parameters, moment),
+            ChosenWorkload::OrderEntry(parameters) => tpcc::check::checks(parameters, moment, ledger),
+            ChosenWorkload::Smack(_, parameters) => smack::check::checks(parameters, moment, seed),
         }
     }
 
-    /// `prepared` or `text`: how statements are sent where nobody says.
+    /// `prepared` or `text`: how statements are sent by default.
     pub fn default_protocol(&self) -> &'static str {
         match self {
-            Chosen::OrderEntry(parameters) => parameters.default_protocol(),
+            ChosenWorkload::OrderEntry(parameters) => parameters.default_protocol(),
             // As super-smack sends them.
-            Chosen::Smack(..) => "text",
-            Chosen::Oltp(..) => "prepared",
+            ChosenWorkload::Smack(..) => "text",
+            ChosenWorkload::Oltp(..) => "prepared",
         }
     }
 
-    /// Refuses what does not go with the parameters: the protocol, or a rate of arrivals.
+    /// Refuses what does not fit the parameters: the protocol, or an arrival rate.
     pub fn goes_with(&self, protocol: &str, rate: bool) -> Result<(), Error> {
-        let Chosen::OrderEntry(parameters) = self else { return Ok(()) };
+        let ChosenWorkload::OrderEntry(parameters) = self else { return Ok(()) };
         let refuse = |found: &str, remedy: &str| {
             Err(Error::Combination { workload: tpcc::NAME, found: found.to_owned(), remedy: remedy.to_owned() })
         };
@@ -162,8 +162,8 @@ impl Chosen {
 
 /// Name and help of every parameter of any workload, as the command line shows them.
 pub fn options() -> Vec<(&'static str, String)> {
-    let of_oltp = oltp::Kind::ALL.into_iter().flat_map(oltp::parameters::parameters).map(|spec| spec.shown());
-    let of_smack = smack::Kind::ALL.into_iter().flat_map(smack::parameters::parameters).map(|spec| spec.shown());
+    let of_oltp = oltp::OltpKind::ALL.into_iter().flat_map(oltp::parameters::parameters).map(|spec| spec.shown());
+    let of_smack = smack::SmackKind::ALL.into_iter().flat_map(smack::parameters::parameters).map(|spec| spec.shown());
     let of_tpcc = tpcc::parameters::TABLE.iter().map(|spec| spec.shown());
     let aliases = tpcc::aliases::aliases().iter().map(|(name, help)| (*name, (*help).to_owned()));
     let mut all: Vec<(&'static str, String)> = Vec::new();
@@ -180,7 +180,7 @@ pub fn options() -> Vec<(&'static str, String)> {
 /// # Errors
 /// There is no such workload.
 pub fn family(name: &str) -> Result<&'static str, Error> {
-    Chosen::new(name, &[], None).map(|chosen| chosen.family())
+    ChosenWorkload::new(name, &[], None).map(|chosen| chosen.family())
 }
 
 /// The first workload whose data are of this family, if there is one.
@@ -188,23 +188,25 @@ pub fn of_family(wanted: &str) -> Option<&'static str> {
     summaries().map(|(name, _)| name).find(|name| family(name).is_ok_and(|family| family == wanted))
 }
 
-/// What data of a family that were loaded with these parameters consist of; none if no workload has such data.
+/// What data of a family that were loaded with these parameters consist of; `None` if no workload has such data.
 ///
 /// # Errors
 /// The parameters are not accepted.
-pub fn names_of(family: &str, loaded: Loaded<'_>) -> Result<Option<Names>, Error> {
-    of_family(family).map(|name| Ok(Chosen::new(name, &[], Some(loaded))?.over_all(loaded)?.names())).transpose()
+pub fn names_of(family: &str, loaded: Loaded<'_>) -> Result<Option<DatasetNames>, Error> {
+    of_family(family)
+        .map(|name| Ok(ChosenWorkload::new(name, &[], Some(loaded))?.over_all(loaded)?.names()))
+        .transpose()
 }
 
-/// What the workload `name` lets one choose: its parameters, and other spellings of them.
+/// The parameters of the workload `name`, and other spellings of them.
 ///
 /// # Errors
 /// There is no such workload.
 pub fn parameters_of(name: &str) -> Result<Vec<&'static str>, Error> {
-    if let Some(kind) = oltp::Kind::from_name(name) {
+    if let Some(kind) = oltp::OltpKind::from_name(name) {
         return Ok(oltp::parameters::parameters(kind).map(|spec| spec.name).collect());
     }
-    if let Some(kind) = smack::Kind::from_name(name) {
+    if let Some(kind) = smack::SmackKind::from_name(name) {
         return Ok(smack::parameters::parameters(kind).map(|spec| spec.name).collect());
     }
     match name {
@@ -227,17 +229,17 @@ mod tests {
     #[test]
     fn what_the_data_may_allow_is_not_refused_before_they_are_known() {
         let compat = typed(&[("fidelity", "compat"), ("scale", "3")]);
-        assert!(Chosen::new("tpcc", &compat, None).is_err());
-        assert_eq!(Chosen::before_data("tpcc", &compat).map(|chosen| chosen.family()), Ok("tpcc"));
+        assert!(ChosenWorkload::new("tpcc", &compat, None).is_err());
+        assert_eq!(ChosenWorkload::before_data("tpcc", &compat).map(|chosen| chosen.family()), Ok("tpcc"));
         for never in [&[("fidelity", "compat"), ("profile", "spec")][..], &[("mix", "0/0/0/0/0")], &[("tables", "0")]] {
-            assert!(Chosen::before_data("tpcc", &typed(never)).is_err(), "{never:?}");
+            assert!(ChosenWorkload::before_data("tpcc", &typed(never)).is_err(), "{never:?}");
         }
     }
 
     #[test]
     fn every_workload_is_chosen_by_its_name_and_has_data_a_layout_and_checks() {
         for (name, _) in crate::summaries() {
-            let chosen = Chosen::new(name, &[], None).expect("its defaults are accepted");
+            let chosen = ChosenWorkload::new(name, &[], None).expect("its defaults are accepted");
             assert_eq!((chosen.name(), family(name)), (name, Ok(chosen.family())));
             assert_eq!(chosen.dataset(1).family(), chosen.family());
             assert!(!chosen.layout().is_empty());
@@ -258,8 +260,8 @@ mod tests {
             ("smack_update_select", &[]),
         ];
         for (name, pairs) in cases {
-            let dataset = Chosen::new(name, &typed(pairs), None).expect("accepted").dataset(1);
-            let (parameters, made) = (dataset.parameters(), Names::of(dataset.as_ref()));
+            let dataset = ChosenWorkload::new(name, &typed(pairs), None).expect("accepted").dataset(1);
+            let (parameters, made) = (dataset.parameters(), DatasetNames::of(dataset.as_ref()));
             let loaded = Loaded { parameters: &parameters, seed: 1 };
             assert_eq!(names_of(dataset.family(), loaded), Ok(Some(made)), "{name} {pairs:?}");
         }
@@ -272,7 +274,7 @@ mod tests {
     fn a_workload_accepts_what_it_says() {
         for (name, _) in crate::summaries() {
             let all = parameters_of(name).expect("a workload");
-            let shown = Chosen::new(name, &[], None).expect("its defaults are accepted").printable();
+            let shown = ChosenWorkload::new(name, &[], None).expect("its defaults are accepted").printable();
             assert!(shown.keys().all(|key| all.contains(&key.replace('_', "-").as_str())), "{name}: {all:?}");
         }
         assert!(parameters_of("tpcc").unwrap().contains(&"scale") && parameters_of("$(id)").is_err());
@@ -288,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_rate_or_a_protocol_that_does_not_go_with_the_parameters_is_refused() {
-        let of = |pairs| Chosen::new("tpcc", &typed(pairs), None).expect("accepted");
+        let of = |pairs| ChosenWorkload::new("tpcc", &typed(pairs), None).expect("accepted");
         let compat = of(&[("profile", "sysbench"), ("fidelity", "compat")]);
         assert!(compat.goes_with("text", true).is_ok() && compat.goes_with("prepared", false).is_err());
         let paced = of(&[("pacing", "spec")]);

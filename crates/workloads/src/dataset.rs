@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// One table and how to fill it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Table {
+pub struct DatasetTable {
     pub name: String,
     pub create: String,
     /// Statements between creation and the first row.
@@ -17,17 +17,18 @@ pub struct Table {
     pub rows: u64,
     /// Ids of one transaction of the load. Those of one warehouse, or another natural part, are a multiple of it.
     pub chunk: u64,
-    /// Whether a chunk that was not committed leaves nothing behind; rows of another engine that are there are passed over.
+    /// Whether an uncommitted chunk leaves nothing behind; with an engine that does not roll back, rows that exist are
+    /// skipped.
     pub rolls_back: bool,
     /// Disk space that it will take, bytes, indexes included; an estimate.
     pub bytes: u64,
-    /// Takes lines of [`Dataset::append_tsv`].
+    /// The statement that takes lines of [`Dataset::append_tsv`].
     pub load_data: String,
-    /// Takes lists of [`Dataset::append_values`].
+    /// The statement that takes lists of [`Dataset::append_values`].
     pub insert: String,
 }
 
-/// Something of a dataset that is no table: a stored procedure.
+/// A part of a dataset that is not a table: a stored procedure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routine {
     pub name: String,
@@ -35,7 +36,7 @@ pub struct Routine {
     pub create: String,
 }
 
-/// Data that can be loaded: any chunk of rows can be made by any thread, at any time, again.
+/// Data that can be loaded: any thread can make any chunk of rows at any time, repeatedly.
 pub trait Dataset: Send + Sync {
     fn family(&self) -> &'static str;
 
@@ -44,7 +45,7 @@ pub trait Dataset: Send + Sync {
 
     fn seed(&self) -> u64;
 
-    fn tables(&self) -> Vec<Table>;
+    fn tables(&self) -> Vec<DatasetTable>;
 
     /// Stored procedures, made before the first row.
     fn routines(&self) -> Vec<Routine> {
@@ -56,14 +57,14 @@ pub trait Dataset: Send + Sync {
         Vec::new()
     }
 
-    /// Appends the rows of `id` (from 1) of table `table` (from 0) as lines for LOAD DATA; how many they are.
+    /// Appends the rows of `id` (from 1) of table `table` (from 0) as lines for LOAD DATA; returns their number.
     fn append_tsv(&self, table: usize, id: u64, out: &mut Vec<u8>) -> u64;
 
-    /// Appends the same rows as lists for INSERT, separated by commas; how many they are.
+    /// Appends the same rows as lists for INSERT, separated by commas; returns their number.
     fn append_values(&self, table: usize, id: u64, out: &mut Vec<u8>) -> u64;
 }
 
-/// What the data of a family were loaded with, as their marker tells it.
+/// What the data of a family were loaded with, according to their marker.
 #[derive(Clone, Copy, Debug)]
 pub struct Loaded<'a> {
     /// By snake_case name, as [`Dataset::parameters`] gave them.
@@ -71,16 +72,16 @@ pub struct Loaded<'a> {
     pub seed: u64,
 }
 
-/// What the tables and procedures of loaded data are called.
+/// The names of the tables and procedures of loaded data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct DatasetNames {
     pub tables: BTreeSet<String>,
     pub routines: BTreeSet<String>,
 }
 
-impl Names {
-    pub fn of(dataset: &dyn Dataset) -> Names {
-        Names {
+impl DatasetNames {
+    pub fn of(dataset: &dyn Dataset) -> DatasetNames {
+        DatasetNames {
             tables: dataset.tables().into_iter().map(|table| table.name).collect(),
             routines: dataset.routines().into_iter().map(|routine| routine.name).collect(),
         }

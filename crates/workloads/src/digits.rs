@@ -1,4 +1,4 @@
-//! Random digits in groups, the text columns of `sbtest`, at the speed of memory.
+//! Random digits in groups, for the text columns of `sbtest`, at the speed of memory.
 //!
 //! One 64-bit draw makes a group of eleven digits: read as a fraction, it is multiplied by 10,000 three times, and each
 //! whole part picks four digits from a table. The last digit of the twelve is overwritten by the separator. A group

@@ -1,14 +1,14 @@
-//! Which keys are asked for: the five distributions of sysbench, over any range of whole numbers.
+//! Which keys are requested: the five distributions of sysbench, over any range of whole numbers.
 //!
 //! A [`Distribution`] is a shape with its parameters; [`Distribution::over`] fixes the range and precomputes what
-//! depends on it, and the [`Sampler`] then draws without allocation, lock or division by a variable. Every shape is
-//! a pure function of the generator, so a seed decides the keys.
+//! depends on it, and the [`RangeSampler`] then draws without allocation, lock or division by a variable. Every shape is
+//! a pure function of the generator, so the seed decides the keys.
 //!
 //! Real-valued shapes compute in f64: over ranges wider than 2^53 neighbouring keys merge.
 
 use plimsoll_load::seed::Rng;
 
-/// The shapes by name, as `rand-type` says them.
+/// The shapes by name, as `rand-type` accepts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DistributionName {
     Uniform,
@@ -68,7 +68,7 @@ pub enum Distribution {
 
 impl Distribution {
     /// Fixes the range `low..=high`; a reversed range is read as one key, `low`.
-    pub fn over(&self, low: u64, high: u64) -> Sampler {
+    pub fn over(&self, low: u64, high: u64) -> RangeSampler {
         let high = high.max(low);
         let span = (high - low) as f64;
         let count = span + 1.0;
@@ -87,10 +87,10 @@ impl Distribution {
             Distribution::Pareto { h } => Shape::Pareto { count, power: h.ln() / (1.0 - h).ln() },
             Distribution::Zipfian { exponent } => Shape::Zipfian(Zipfian::new(exponent, count)),
         };
-        Sampler { low, high, shape }
+        RangeSampler { low, high, shape }
     }
 
-    /// One draw. What depends on the range is computed each time: where draws repeat, keep a [`Sampler`].
+    /// One draw. What depends on the range is computed each time: for repeated draws, keep a [`RangeSampler`].
     pub fn draw(&self, rng: &mut Rng, low: u64, high: u64) -> u64 {
         self.over(low, high).draw(rng)
     }
@@ -98,7 +98,7 @@ impl Distribution {
 
 /// A distribution over one range, ready to draw.
 #[derive(Clone, Debug)]
-pub struct Sampler {
+pub struct RangeSampler {
     low: u64,
     high: u64,
     shape: Shape,
@@ -113,7 +113,7 @@ enum Shape {
     Zipfian(Zipfian),
 }
 
-impl Sampler {
+impl RangeSampler {
     /// A key in `low..=high`.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {

@@ -1,4 +1,4 @@
-//! What a person can get wrong about a workload. Every message ends in what would be accepted.
+//! What a person can get wrong about a workload. Every message ends with what would be accepted.
 
 use plimsoll_model::text::escaped;
 
@@ -24,7 +24,7 @@ fn meant(nearest: &Option<&'static str>) -> String {
     nearest.map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
 }
 
-/// The name most like `found`, if one is near enough to have been meant.
+/// The name most like `found`, if one is close enough to have been meant.
 pub(crate) fn nearest(found: &str, names: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
     names
         .into_iter()

@@ -1,11 +1,11 @@
-//! What is asked of a server: the workloads, their data, their statements and what must hold of them.
+//! What is asked of a server: the workloads, their data, their statements and what must hold for them.
 //!
 //! Every workload has the same shape: `parameters` (what can be set), `schema` (tables), `load` (rows), `statements`
 //! (texts), `tx` (one transaction), `check` (invariants). Rows and transactions are pure functions of a seed.
-//! Nothing here sees a socket, a clock or a histogram, retries or measures: that is the engine's.
+//! Nothing here sees a socket, a clock or a histogram, retries or measures: the engine does.
 //!
-//! Begin with [`tpcc::tx`], one file per transaction, or [`smack`], the smallest; then [`chosen`], where all that differs
-//! between families is asked.
+//! Begin with [`tpcc::tx`], one file per transaction, or [`smack`], the smallest; then [`chosen`], where everything
+//! that differs between families is decided.
 
 pub mod check;
 pub mod chosen;
@@ -26,8 +26,8 @@ use error::nearest;
 
 /// The name of every workload with one sentence about it.
 pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let of_oltp = oltp::Kind::ALL.into_iter().map(|kind| (kind.name(), kind.summary()));
-    let of_smack = smack::Kind::ALL.into_iter().map(|kind| (kind.name(), kind.summary()));
+    let of_oltp = oltp::OltpKind::ALL.into_iter().map(|kind| (kind.name(), kind.summary()));
+    let of_smack = smack::SmackKind::ALL.into_iter().map(|kind| (kind.name(), kind.summary()));
     of_oltp.chain(std::iter::once((tpcc::NAME, tpcc::summary()))).chain(of_smack)
 }
 
@@ -36,10 +36,10 @@ pub fn summaries() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// # Errors
 /// There is no such workload.
 pub fn describe(name: &str) -> Result<String, Error> {
-    if let Some(kind) = oltp::Kind::from_name(name) {
+    if let Some(kind) = oltp::OltpKind::from_name(name) {
         return Ok(oltp::describe::describe(kind));
     }
-    if let Some(kind) = smack::Kind::from_name(name) {
+    if let Some(kind) = smack::SmackKind::from_name(name) {
         return Ok(smack::describe::describe(kind));
     }
     match name {
@@ -48,7 +48,7 @@ pub fn describe(name: &str) -> Result<String, Error> {
     }
 }
 
-/// The error for a name that no workload has: what there is, and what may have been meant.
+/// The error for a name that no workload has: the workloads that exist, and what may have been meant.
 pub fn unknown_workload(name: &str) -> Error {
     let names = || summaries().map(|(name, _)| name);
     let accepted = names().collect::<Vec<_>>().join(", ");

@@ -1,7 +1,7 @@
 //! The workload that asks for nothing: one `SELECT 1`, so that what is measured is the path and the load generator.
 //!
-//! `SELECT 1` and not `DO 0`, because it answers with a result like the reads that it stands for, and because servers
-//! count it as a SELECT.
+//! `SELECT 1` rather than `DO 0`, because it answers with a result, like the reads that it stands for, and because
+//! servers count it as a SELECT.
 
 use plimsoll_engine::workload::Input;
 use plimsoll_engine::{Failure, Session, Statement, Workload};

@@ -1,4 +1,4 @@
-//! Parameters as data: one table row per parameter says its name, default, meaning, who uses it and where it is kept.
+//! Parameters as data: one table row per parameter gives its name, default, meaning, users and place.
 //!
 //! Parsing, validation, help texts and the printed form all come from that row, so they cannot disagree. A workload
 //! family has one table of [`ParameterSpec`]; `P` is the struct of typed values that its workloads read.
@@ -19,15 +19,15 @@ pub struct ParameterSpec<P: 'static> {
     pub workloads: &'static [&'static str],
     /// Whether it decides what `load` creates. The others only shape what `run` sends.
     pub shapes_data: bool,
-    pub slot: Slot<P>,
+    pub slot: ParameterSlot<P>,
 }
 
 /// Where a value is kept in `P`, and which values are accepted.
 #[derive(Debug)]
-pub enum Slot<P: 'static> {
+pub enum ParameterSlot<P: 'static> {
     /// A whole number in `low..=high`.
     Count { field: fn(&mut P) -> &mut u64, low: u64, high: u64 },
-    /// A real number in `low..=high`, or strictly between where `open`.
+    /// A real number in `low..=high`, or strictly between if `open`.
     Number { field: fn(&mut P) -> &mut f64, low: f64, high: f64, open: bool },
     /// on/off, true/false, 1/0.
     Switch { field: fn(&mut P) -> &mut bool },
@@ -37,7 +37,8 @@ pub enum Slot<P: 'static> {
     Word { field: fn(&mut P) -> &mut String },
     /// Any text without control characters.
     Text { field: fn(&mut P) -> &mut String },
-    /// A text with a grammar of its own, described by `accepted`. `set` is false, and changes nothing, if it is broken.
+    /// A text with its own grammar, described by `accepted`. `set` returns false, and changes nothing, if it is
+    /// invalid.
     Parsed { accepted: &'static str, set: fn(&mut P, &str) -> bool, get: fn(&P) -> String },
 }
 
@@ -60,14 +61,14 @@ impl<P: Clone> ParameterSpec<P> {
     /// The values that are accepted, in words.
     pub fn accepted(&self) -> String {
         match &self.slot {
-            Slot::Count { low, high, .. } => format!("a whole number from {low} to {high}"),
-            Slot::Number { low, high, open: true, .. } => format!("a number between {low} and {high}"),
-            Slot::Number { low, high, open: false, .. } => format!("a number from {low} to {high}"),
-            Slot::Switch { .. } => "on or off".to_owned(),
-            Slot::Choice { accepted, .. } => format!("one of {}", accepted.join(", ")),
-            Slot::Word { .. } => "letters, digits and underscores".to_owned(),
-            Slot::Text { .. } => "text without control characters".to_owned(),
-            Slot::Parsed { accepted, .. } => (*accepted).to_owned(),
+            ParameterSlot::Count { low, high, .. } => format!("a whole number from {low} to {high}"),
+            ParameterSlot::Number { low, high, open: true, .. } => format!("a number between {low} and {high}"),
+            ParameterSlot::Number { low, high, open: false, .. } => format!("a number from {low} to {high}"),
+            ParameterSlot::Switch { .. } => "on or off".to_owned(),
+            ParameterSlot::Choice { accepted, .. } => format!("one of {}", accepted.join(", ")),
+            ParameterSlot::Word { .. } => "letters, digits and underscores".to_owned(),
+            ParameterSlot::Text { .. } => "text without control characters".to_owned(),
+            ParameterSlot::Parsed { accepted, .. } => (*accepted).to_owned(),
         }
     }
 
@@ -75,29 +76,29 @@ impl<P: Clone> ParameterSpec<P> {
     pub fn set(&self, parameters: &mut P, text: &str) -> bool {
         let text = text.trim();
         match &self.slot {
-            Slot::Count { field, low, high } => {
+            ParameterSlot::Count { field, low, high } => {
                 store(field(parameters), text.parse().ok().filter(|value| (*low..=*high).contains(value)))
             }
-            Slot::Number { field, low, high, open } => {
+            ParameterSlot::Number { field, low, high, open } => {
                 let inside = |v: &f64| if *open { v > low && v < high } else { v >= low && v <= high };
                 store(field(parameters), text.parse().ok().filter(inside))
             }
-            Slot::Switch { field } => store(field(parameters), switch(text)),
-            Slot::Choice { accepted, set, .. } => {
+            ParameterSlot::Switch { field } => store(field(parameters), switch(text)),
+            ParameterSlot::Choice { accepted, set, .. } => {
                 let known = accepted.contains(&text);
                 if known {
                     set(parameters, text);
                 }
                 known
             }
-            Slot::Word { field } => {
+            ParameterSlot::Word { field } => {
                 let word = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
                 store(field(parameters), word.then(|| text.to_owned()))
             }
-            Slot::Text { field } => {
+            ParameterSlot::Text { field } => {
                 store(field(parameters), (!text.chars().any(char::is_control)).then(|| text.to_owned()))
             }
-            Slot::Parsed { set, .. } => set(parameters, text),
+            ParameterSlot::Parsed { set, .. } => set(parameters, text),
         }
     }
 
@@ -114,12 +115,12 @@ impl<P: Clone> ParameterSpec<P> {
     pub fn value(&self, parameters: &P) -> Value {
         let mut parameters = parameters.clone();
         match &self.slot {
-            Slot::Count { field, .. } => (*field(&mut parameters)).into(),
-            Slot::Number { field, .. } => (*field(&mut parameters)).into(),
-            Slot::Switch { field } => (*field(&mut parameters)).into(),
-            Slot::Choice { get, .. } => get(&parameters).into(),
-            Slot::Word { field } | Slot::Text { field } => field(&mut parameters).as_str().into(),
-            Slot::Parsed { get, .. } => get(&parameters).into(),
+            ParameterSlot::Count { field, .. } => (*field(&mut parameters)).into(),
+            ParameterSlot::Number { field, .. } => (*field(&mut parameters)).into(),
+            ParameterSlot::Switch { field } => (*field(&mut parameters)).into(),
+            ParameterSlot::Choice { get, .. } => get(&parameters).into(),
+            ParameterSlot::Word { field } | ParameterSlot::Text { field } => field(&mut parameters).as_str().into(),
+            ParameterSlot::Parsed { get, .. } => get(&parameters).into(),
         }
     }
 }

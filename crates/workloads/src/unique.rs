@@ -1,4 +1,4 @@
-//! Numbers that never repeat before all of them were used: a permutation of the 32-bit integers, walked by index.
+//! Numbers that do not repeat until all of them were used: a permutation of the 32-bit integers, walked by index.
 //!
 //! The published construction of J. Preshing, *How to Generate a Sequence of Unique Random Integers* (2012): squaring
 //! modulo a prime p with p mod 4 = 3 maps x and p - x to the same residue, so reflecting the upper half gives a

@@ -1,5 +1,5 @@
-//! Keys follow the distribution that was named: chi-square against probabilities that share no code with the
-//! samplers, and the same test rejects planted errors. Seeds are fixed, so the outcome is.
+//! Keys follow the chosen distribution: chi-square against probabilities that share no code with the samplers; the same
+//! test rejects planted errors. Seeds are fixed, so the outcome is, too.
 
 use plimsoll_load::seed::Rng;
 use plimsoll_workloads::distribution::Distribution;

@@ -6,7 +6,7 @@ mod private;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::{Endpoint, LoopEvent, Protocol, Run, RunSpec, Workload};
 use plimsoll_load::arrivals::Arrivals;
-use plimsoll_load::recorder::Totals;
+use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::Limit;
 use plimsoll_model::StatementCounts;
@@ -16,8 +16,8 @@ use plimsoll_workloads::dataset::Dataset;
 use plimsoll_workloads::tpcc::counters::Counter;
 use plimsoll_workloads::tpcc::load::OrderEntryData;
 use plimsoll_workloads::tpcc::procedures::routines;
-use plimsoll_workloads::tpcc::statements::Kind;
-use plimsoll_workloads::tpcc::{Parameters, Tpcc, check};
+use plimsoll_workloads::tpcc::statements::TransactionKind;
+use plimsoll_workloads::tpcc::{Tpcc, TpccParameters, check};
 use private::with_server;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ fn on_each_server(pairs: &[(&str, &str)], test: impl Fn(&mut Shop)) {
     }
 }
 
-fn parameters(pairs: &[(&str, &str)]) -> Parameters {
-    Parameters::parse(pairs.iter().copied()).unwrap_or_else(|error| panic!("{error}"))
+fn parameters(pairs: &[(&str, &str)]) -> TpccParameters {
+    TpccParameters::parse(pairs.iter().copied()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 impl Shop {
@@ -105,7 +105,7 @@ impl Shop {
             ask: None,
         };
         let driven = drive(spec, Tpcc::new(&parameters, Some(SEED), self.runs));
-        for (kind, committed) in Kind::NAMES.iter().zip(&driven.totals.committed) {
+        for (kind, committed) in TransactionKind::NAMES.iter().zip(&driven.totals.committed) {
             *self.ledger.committed.entry((*kind).to_owned()).or_default() += committed;
         }
         let delivered = self.ledger.committed.entry("delivered_orders".to_owned()).or_default();
@@ -135,7 +135,7 @@ impl Shop {
 
 /// What came of a run.
 struct Driven {
-    totals: Totals,
+    totals: LoopTotals,
     tally: Tally,
 }
 
@@ -144,7 +144,7 @@ impl Driven {
         self.totals.counted[counter as usize]
     }
 
-    fn committed(&self, kind: Kind) -> u64 {
+    fn committed(&self, kind: TransactionKind) -> u64 {
         self.totals.committed[kind as usize]
     }
 }
@@ -153,13 +153,13 @@ fn drive<W: Workload>(spec: RunSpec, workload: W) -> Driven {
     let give_up_at = Instant::now() + WATCHDOG;
     let run = Run::begin(spec, Arc::new(workload));
     let (mut ready, mut drained) = (0, Vec::new());
-    let mut tally = Tally::new(run.names.shape());
-    while drained.len() < run.loops {
+    let mut tally = Tally::new(run.facts.names.shape());
+    while drained.len() < run.facts.loops {
         assert!(Instant::now() < give_up_at, "hung");
         match run.next(Duration::from_millis(20)) {
-            Some(LoopEvent::Ready { .. }) => {
+            Some(LoopEvent::Ready(_)) => {
                 ready += 1;
-                if ready == run.loops {
+                if ready == run.facts.loops {
                     run.start();
                 }
             }
@@ -214,7 +214,7 @@ fn the_database_is_consistent_after_every_call_style_and_isolation_level() {
             let driven = shop.drive(&run, 16, 1_500);
             assert_eq!(driven.totals.counts.finished + driven.totals.counts.failed, 1_500, "{run:?}");
             assert!(driven.totals.counts.failed <= 15, "{run:?}: {:?}", driven.tally.counters.errors);
-            for kind in &Kind::ALL[..5] {
+            for kind in &TransactionKind::ALL[..5] {
                 assert!(driven.committed(*kind) > 0, "{run:?}: {}", kind.name());
             }
             assert!(driven.counted(Counter::OrdersRolledBack) > 0 && driven.counted(Counter::RemoteLines) > 0);
@@ -240,7 +240,7 @@ fn per_row_sends_as_many_statements_as_the_original() {
         for fidelity in ["strict", "compat"] {
             let run = [&data[..], &[("fidelity", fidelity)]].concat();
             let (s, driven) = sent(shop, &run, "1/0/0/0/0", 1_000);
-            let (orders, lines) = (driven.committed(Kind::NewOrder), driven.counted(Counter::LinesEntered));
+            let (orders, lines) = (driven.committed(TransactionKind::NewOrder), driven.counted(Counter::LinesEntered));
             let rolled_back = driven.counted(Counter::OrdersRolledBack);
             assert_eq!((orders + rolled_back, rolled_back > 0), (1_000, true));
             // The unused item ends an order at its line: the last one, in compat the one before.
@@ -298,10 +298,10 @@ fn empty_districts_are_skipped_and_counted() {
             }
             let run = [("mix", "1/1/1/6/1"), ("call-style", style), ("isolation", LEVELS[round])];
             let driven = shop.drive(&run, 8, 200);
-            undelivered += driven.committed(Kind::NewOrder);
+            undelivered += driven.committed(TransactionKind::NewOrder);
             let delivered = driven.counted(Counter::OrdersDelivered);
             let skipped = driven.counted(Counter::DistrictsSkipped);
-            assert_eq!(delivered + skipped, 10 * driven.committed(Kind::Delivery), "{style}");
+            assert_eq!(delivered + skipped, 10 * driven.committed(TransactionKind::Delivery), "{style}");
             assert!(skipped > 0 && delivered > 0, "{style}");
             assert_eq!(driven.counted(Counter::SnapshotsBehind), 0);
             undelivered -= delivered;
@@ -327,8 +327,11 @@ fn deferred_deliveries_are_done() {
         for style in STYLES {
             let run = [("delivery", "deferred"), ("call-style", style), ("mix", "4/4/1/4/1")];
             let driven = shop.drive(&run, 4, 300);
-            let done = driven.committed(Kind::DeferredDelivery);
-            assert!(done > 0 && driven.tally.transactions[Kind::Delivery as usize].committed == 0, "{style}: {done}");
+            let done = driven.committed(TransactionKind::DeferredDelivery);
+            assert!(
+                done > 0 && driven.tally.transactions[TransactionKind::Delivery as usize].committed == 0,
+                "{style}: {done}"
+            );
             assert_eq!(driven.counted(Counter::OrdersDelivered) + driven.counted(Counter::DistrictsSkipped), 10 * done);
         }
         shop.must_be_consistent(&data);

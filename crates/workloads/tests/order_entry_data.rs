@@ -1,13 +1,14 @@
-//! The tables and rows of order entry on real servers: what is created is what a check looks for, what is loaded is whole.
+//! The tables and rows of order entry on real servers: what is created is what a check looks for, and what is loaded is
+//! complete.
 
 mod private;
 
 use plimsoll_engine::control::Control;
 use plimsoll_testkit::servers;
 use plimsoll_workloads::dataset::Dataset;
-use plimsoll_workloads::tpcc::Parameters;
+use plimsoll_workloads::tpcc::TpccParameters;
 use plimsoll_workloads::tpcc::load::OrderEntryData;
-use plimsoll_workloads::tpcc::schema::{Entity, Schema, table_name};
+use plimsoll_workloads::tpcc::schema::{Entity, TpccSchema, table_name};
 use private::with_server;
 use std::time::Duration;
 
@@ -36,8 +37,8 @@ fn rows(control: &mut Control, sql: &str) -> Vec<String> {
     answer.rows.into_iter().map(|row| words(row).collect::<Vec<_>>().join(" ")).collect()
 }
 
-fn parameters(pairs: &[(&str, &str)]) -> Parameters {
-    Parameters::parse(pairs.iter().copied()).unwrap_or_else(|error| panic!("{error}"))
+fn parameters(pairs: &[(&str, &str)]) -> TpccParameters {
+    TpccParameters::parse(pairs.iter().copied()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Makes a database with the empty tables.
@@ -69,7 +70,7 @@ fn every_layout_is_created_as_a_check_looks_for_it() {
             let (parameters, data) = (parameters(pairs), OrderEntryData::new(&parameters(pairs), 1));
             create(control, &data);
             complete(control, &data);
-            let schema = Schema::new(&parameters);
+            let schema = TpccSchema::new(&parameters);
             for (set, entity) in schema.sets().flat_map(|set| Entity::ALL.map(|entity| (set, entity))) {
                 let name = schema.table_name(entity, set);
                 let found = rows(
@@ -174,8 +175,8 @@ fn the_first_district_can_be_inserted_in_either_layout() {
                 assert!(rows(control, "SHOW WARNINGS").is_empty(), "{entity:?} of {pairs:?}");
             }
             let name = |entity| table_name(parameters(pairs).profile, entity, 1);
-            // The sums over all districts hold for whole warehouses only, and the last two take a server minutes that has
-            // no statistics of the new rows yet.
+            // The sums over all districts hold for whole warehouses only, and the last two take a server minutes that
+            // has no statistics of the new rows yet.
             for query in &violations(&name)[2..5] {
                 assert_eq!(rows(control, query), [""; 0], "{query}");
             }

@@ -5,15 +5,15 @@ mod private;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::{Endpoint, LoopEvent, Protocol, Run, RunSpec};
 use plimsoll_load::arrivals::Arrivals;
-use plimsoll_load::recorder::Totals;
+use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::window::Limit;
 use plimsoll_testkit::servers;
 use plimsoll_workloads::check::{Check, Moment};
-use plimsoll_workloads::dataset::{Dataset, Table};
+use plimsoll_workloads::dataset::{Dataset, DatasetTable};
 use plimsoll_workloads::smack::check::checks;
 use plimsoll_workloads::smack::keys::{dictionary, usernames};
-use plimsoll_workloads::smack::load::{Rows, SmackData};
-use plimsoll_workloads::smack::{Kind, Parameters, Smack};
+use plimsoll_workloads::smack::load::{HttpAuthRows, SmackData};
+use plimsoll_workloads::smack::{Smack, SmackKind, SmackParameters};
 use private::with_server;
 use std::path::Path;
 use std::sync::Arc;
@@ -60,10 +60,10 @@ fn exercise(endpoint: &Endpoint, engine: &str) {
     let count = rows();
     let parse = |keys: &str| {
         let pairs = [("engine", engine), ("keys", keys), ("rows", &count.to_string())];
-        Parameters::parse(Kind::UpdateSelect, pairs).expect("accepted")
+        SmackParameters::parse(SmackKind::UpdateSelect, pairs).expect("accepted")
     };
     let (parameters, full) = (parse("exact"), parse("full"));
-    let data = SmackData::new(Kind::UpdateSelect, &parameters, SEED);
+    let data = SmackData::new(SmackKind::UpdateSelect, &parameters, SEED);
     let [table] = &data.tables()[..] else { panic!("one table") };
     control.run("DROP TABLE IF EXISTS http_auth").expect("dropped");
     control.run(&table.create).unwrap_or_else(|failure| panic!("{engine}: {failure}"));
@@ -72,14 +72,14 @@ fn exercise(endpoint: &Endpoint, engine: &str) {
     let used = bytes(&mut control);
     assert!(used <= table.bytes, "{engine}: {used} bytes are more than the estimate of {}", table.bytes);
 
-    let rows = Rows::new(SEED);
+    let rows = HttpAuthRows::new(SEED);
     let exact = usernames(rows, dictionary(rows, count));
     assert!((750..800).contains(&exact.len()), "{} keys", exact.len());
     assert_eq!(asked(&mut control, &parameters), exact);
     assert_eq!(asked(&mut control, &full), usernames(rows, 1..=count));
 
     drive(endpoint, &mut control, &parameters);
-    let read = Smack::with_keys(Kind::UpdateSelect, asked(&mut control, &full)).expect("keys");
+    let read = Smack::with_keys(SmackKind::UpdateSelect, asked(&mut control, &full)).expect("keys");
     run(endpoint, read, Protocol::Prepared);
     hold(&mut control, engine, &checks(&parameters, Moment::Driven, Some(SEED)));
     hold(&mut control, engine, &checks(&parameters, Moment::Driven, None));
@@ -91,11 +91,11 @@ fn exercise(endpoint: &Endpoint, engine: &str) {
 }
 
 /// Each workload over each protocol.
-fn drive(endpoint: &Endpoint, control: &mut Control, parameters: &Parameters) {
-    for kind in Kind::ALL {
+fn drive(endpoint: &Endpoint, control: &mut Control, parameters: &SmackParameters) {
+    for kind in SmackKind::ALL {
         for protocol in [Protocol::Prepared, Protocol::Text] {
             let totals = run(endpoint, Smack::new(kind, parameters, SEED), protocol);
-            let expected = if kind == Kind::SelectKey { (2_000, 0) } else { (1_000, 1_000) };
+            let expected = if kind == SmackKind::SelectKey { (2_000, 0) } else { (1_000, 1_000) };
             assert_eq!((totals.sent.select, totals.sent.update), expected, "{kind:?}");
         }
     }
@@ -114,7 +114,7 @@ fn bytes(control: &mut Control) -> u64 {
 }
 
 /// The lower half as lines and the upper half as lists; where the engine does not roll back, both begin anew once.
-fn load_half_by_each_form(control: &mut Control, data: &SmackData, table: &Table, again: bool) {
+fn load_half_by_each_form(control: &mut Control, data: &SmackData, table: &DatasetTable, again: bool) {
     let rows = table.rows;
     for _ in 0..=u32::from(again) {
         let mut next = 1;
@@ -144,7 +144,7 @@ fn single(control: &mut Control, sql: &str) -> u64 {
     answer.single().and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{sql}: no number"))
 }
 
-fn asked(control: &mut Control, parameters: &Parameters) -> Vec<Vec<u8>> {
+fn asked(control: &mut Control, parameters: &SmackParameters) -> Vec<Vec<u8>> {
     let rows = control.rows(&Smack::key_query(parameters)).expect("keys").rows;
     rows.into_iter().filter_map(|mut row| row.remove(0)).map(String::into_bytes).collect()
 }
@@ -163,7 +163,7 @@ fn hold(control: &mut Control, engine: &str, checks: &[Check]) {
 }
 
 /// Ten connections with a hundred rounds each.
-fn run(endpoint: &Endpoint, workload: Smack, protocol: Protocol) -> Totals {
+fn run(endpoint: &Endpoint, workload: Smack, protocol: Protocol) -> LoopTotals {
     let spec = RunSpec {
         endpoint: endpoint.clone(),
         connections: 10,
@@ -184,7 +184,7 @@ fn run(endpoint: &Endpoint, workload: Smack, protocol: Protocol) -> Totals {
     let totals = loop {
         assert!(Instant::now() < give_up_at, "hung");
         match run.next(Duration::from_millis(20)) {
-            Some(LoopEvent::Ready { .. }) => {
+            Some(LoopEvent::Ready(_)) => {
                 assert!(!started, "one loop");
                 started = true;
                 run.start();

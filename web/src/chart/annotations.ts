@@ -3,7 +3,7 @@ import type { Mark } from "./contract";
 import { plain, short } from "./numbers";
 import type { Palette } from "./palette";
 
-/** Names the highest place of the first line: of a sweep over loads it is the answer. */
+/** Labels the highest point of the first line: in a sweep over loads it is the answer. */
 export function peak(palette: Palette): (plot: uPlot) => void {
   return (plot) => {
     const [at = [], values = []] = plot.data;
@@ -53,7 +53,7 @@ export function marks(all: Mark[], palette: Palette): (plot: uPlot) => void {
   };
 }
 
-/** Strikes a load point out. */
+/** Strikes out a load point. */
 function cross({ ctx }: uPlot, [left, top]: [number, number], palette: Palette): void {
   const reach = 7 * devicePixelRatio;
   ctx.save();
@@ -68,7 +68,7 @@ function cross({ ctx }: uPlot, [left, top]: [number, number], palette: Palette):
   ctx.restore();
 }
 
-/** A place of the plot in pixels of the canvas. */
+/** A point of the plot in pixels of the canvas. */
 function place(plot: uPlot, x: number, y: number): [left: number, top: number] {
   return [plot.valToPos(x, "x", true), plot.valToPos(y, "y", true)];
 }
@@ -78,7 +78,7 @@ function inView(plot: uPlot, x: number): boolean {
   return min <= x && x <= max;
 }
 
-/** Text above a place, within the plot; lines that it covers are kept off it. */
+/** Text above a point, within the plot, with a margin that keeps lines off it. */
 function text(plot: uPlot, shown: string, [middle, bottom]: [number, number], palette: Palette, weight = 600): void {
   const { ctx, bbox } = plot;
   ctx.save();

@@ -1,11 +1,11 @@
 /** Lines over a common axis, in panels below each other: `Chart` of crates/report/src/document.rs, as JSON. */
 export interface Chart {
   x: Axis;
-  /** Places on the horizontal axis, rising. */
+  /** Values on the horizontal axis, ascending. */
   at: number[];
   panels: ChartPanel[];
   bands: Band[];
-  /** Places of the first panel that have a name. */
+  /** Named points of the first panel. */
   marks: Mark[];
 }
 
@@ -21,7 +21,7 @@ export interface ChartPanel {
   lines: ChartLine[];
 }
 
-/** Each list is empty or stands beside the chart's `at`; null is a gap. */
+/** Each list is empty or parallel to the chart's `at`; null is a gap. */
 export interface ChartLine {
   name: string;
   /** Colour class of the style sheet: `s1` to `s8`. */
@@ -29,19 +29,19 @@ export interface ChartLine {
   values: (number | null)[];
   low: (number | null)[];
   high: (number | null)[];
-  /** The slowest and the fastest second of what the values are means of. */
+  /** The slowest and the fastest of the seconds that the values are means of. */
   least: (number | null)[];
   most: (number | null)[];
-  /** Not measured here: a model, or what was published. */
+  /** Not measured here: a model, or a published number. */
   dashed: boolean;
 }
 
-/** A place with a name: the knee. */
+/** A named point: the knee. */
 export interface Mark {
   x: number;
   y: number;
   name: string;
-  /** A load point that was disturbed, which a cross marks. */
+  /** A disturbed load point, marked by a cross. */
   disturbed?: boolean;
 }
 

@@ -7,7 +7,7 @@ export class Legend {
   readonly root = element("div", "legend");
   private readonly values: HTMLElement[];
 
-  /** `toggle` is told the number of a line and whether it is to be seen. */
+  /** `toggle` gets the number of a line and whether it is to be shown. */
   constructor(
     private readonly panel: ChartPanel,
     toggle: (line: number, shown: boolean) => void,
@@ -25,7 +25,7 @@ export class Legend {
     });
   }
 
-  /** Shows the values at this place of the lists; null shows none. */
+  /** Shows the values at this index of the lists; null shows none. */
   read(place: number | null): void {
     this.values.forEach((shown, number) => {
       const line = this.panel.lines[number];
@@ -40,7 +40,7 @@ function label(line: ChartLine): HTMLElement {
   return shown;
 }
 
-/** Dashed like the line: numbers that were published, and models. */
+/** Dashed like the line, for published numbers and models. */
 function swatch(line: ChartLine): HTMLElement {
   return element("i", line.dashed ? "swatch dashed" : "swatch");
 }
@@ -58,7 +58,7 @@ function button(line: ChartLine, toggle: (shown: boolean) => void): HTMLElement 
   return made;
 }
 
-/** `1,740 (1,690–1,790)`; a dash where nothing was measured. */
+/** `1,740 (1,690–1,790)`; a dash if nothing was measured. */
 function reading(line: ChartLine, place: number): string {
   const value = line.values[place] ?? null;
   const [low, high] = [line.low[place] ?? null, line.high[place] ?? null];

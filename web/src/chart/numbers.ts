@@ -19,12 +19,12 @@ export function short(value: number): string {
   return grouped(value, decimals, decimals);
 }
 
-/** No more decimals than the number has: for ticks and places on an axis. */
+/** No more decimals than the number has: for ticks and positions on an axis. */
 export function plain(value: number): string {
   return grouped(value, 6);
 }
 
-/** `12.5 s`, or the number alone where there is no unit. */
+/** `12.5 s`, or only the number if there is no unit. */
 export function withUnit(value: number, unit: string): string {
   return unit === "" ? plain(value) : `${plain(value)}\u00a0${unit}`;
 }

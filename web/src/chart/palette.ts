@@ -1,4 +1,4 @@
-/** The colours that the style sheet has at the moment: they change with the reader's choice of light or dark. */
+/** The style sheet's current colours, which change with the reader's choice of light or dark. */
 export class Palette {
   private readonly known = new Map<string, string>();
 
@@ -30,7 +30,7 @@ export class Palette {
     return `${this.line(name)}38`;
   }
 
-  /** A canvas font of so many pixels of the page. */
+  /** A canvas font with this size in pixels of the page. */
   font(size: number, weight = 400): string {
     return `${weight} ${size * devicePixelRatio}px ${this.named("--sans")}`;
   }

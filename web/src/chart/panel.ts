@@ -14,7 +14,7 @@ import { strokes } from "./strokes";
 const TOGETHER = 400;
 const LEAST = 120;
 const MOST = 260;
-/** Where a cursor is that is not seen. */
+/** The position of an invisible cursor. */
 const AWAY = -10;
 
 /** One panel of a chart: its legend, and its lines over the common horizontal axis. */
@@ -58,7 +58,7 @@ export class Panel {
     this.root.prepend(this.legend.root);
   }
 
-  /** Puts the cursor at `x` and shows the values at this place of the lists; null takes both away. */
+  /** Puts the cursor at `x` and shows the values at this index of the lists; null removes both. */
   point(x: number | null, place: number | null): void {
     const left = x === null || place === null ? AWAY : this.plot.valToPos(x, "x");
     const seen = left >= 0 && left <= this.plot.over.clientWidth;
@@ -75,7 +75,7 @@ export class Panel {
     this.plot.setSize({ width, height: this.plot.height });
   }
 
-  /** Draws everything anew, in the colours as they are now. */
+  /** Redraws everything in the current colours. */
   recolour(): void {
     this.plot.redraw(false, true);
   }
@@ -102,7 +102,7 @@ export class Panel {
   }
 }
 
-/** What is drawn over the lines of a sweep; its peak has a name where one line alone was measured. */
+/** What is drawn over the lines of a sweep; its peak is labelled if only one line was measured. */
 function sweepOnly(chart: Chart, panel: ChartPanel, palette: Palette): ((plot: uPlot) => void)[] {
   const drawn = [strokes(panel, palette)];
   if (panel === chart.panels[0]) {

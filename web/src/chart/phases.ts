@@ -17,7 +17,7 @@ export function shade(bands: Band[], palette: Palette): (plot: uPlot) => void {
   };
 }
 
-/** Writes the name of each phase above the plot, where there is room for it. */
+/** Writes the name of each phase above the plot, if there is room for it. */
 export function names(bands: Band[], palette: Palette): (plot: uPlot) => void {
   return (plot) => {
     const { ctx, bbox } = plot;

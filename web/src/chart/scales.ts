@@ -4,13 +4,13 @@ import { plain } from "./numbers";
 import type { Palette } from "./palette";
 import { isSweep } from "./series";
 
-/** Pixels between two labels of the horizontal axis, at least. */
+/** The least distance between two labels of the horizontal axis, pixels. */
 const LABEL_ROOM = 44;
-/** All panels keep the same room for their vertical axis, so that what was measured at one time stands in one line. */
+/** All panels have the same room for their vertical axis, so that equal times are aligned. */
 const VERTICAL_ROOM = 64;
 /** Height of a step of the vertical axis, pixels, at least. */
 const STEP = 40;
-/** Below the plot: ticks with their labels and a title, or ticks alone. */
+/** Below the plot: ticks with labels and a title, or only ticks. */
 const LABELS = 30;
 const TITLE = 22;
 const TICKS = 8;
@@ -22,7 +22,7 @@ function isLogarithmic(chart: Chart): boolean {
   return chart.x.logarithmic && chart.at.every((x) => x > 0);
 }
 
-/** Everything there is on the horizontal axis, never empty. */
+/** The whole range of the horizontal axis, never empty. */
 export function whole(chart: Chart): Stretch {
   const ends = [...chart.at, ...chart.bands.flatMap((band) => [band.from, band.to])];
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
@@ -32,7 +32,7 @@ export function whole(chart: Chart): Stretch {
   return low < high ? [low, high] : [low - 0.5, high + 0.5];
 }
 
-/** Both scales, of a plot that is so many pixels high. */
+/** Both scales, for a plot of this height in pixels. */
 export function scales(chart: Chart, y: Axis, height: number): uPlot.Scales {
   const steps = Math.max(1, Math.floor(height / STEP));
   return {
@@ -44,7 +44,7 @@ export function scales(chart: Chart, y: Axis, height: number): uPlot.Scales {
   };
 }
 
-/** A linear axis begins at zero, where what is drawn twice as high is twice as much, and ends at a round number. */
+/** A linear axis begins at zero, so that twice as high means twice as much, and ends at a round number. */
 function fromZero(low: number | null, high: number | null, steps: number): uPlot.Range.MinMax {
   const [bottom, top] = [Math.min(0, low ?? 0), Math.max(0, high ?? 0)];
   const step = roundUp((top - bottom) / steps);
@@ -88,14 +88,14 @@ export function axes(chart: Chart, y: Axis, palette: Palette, isLast: boolean): 
   return [horizontal, { ...common, filter, grid, ticks: { show: false }, size: VERTICAL_ROOM, space: STEP - 4 }];
 }
 
-/** Of the lines of a logarithmic axis those at 1, 2 or 5 times a power of ten; of many decades the powers alone. */
+/** The lines of a logarithmic axis at 1, 2 or 5 times a power of ten; over many decades only the powers. */
 function roundOnly(splits: number[]): (number | null)[] {
   const wanted = splits.length > 27 ? [1] : [1, 2, 5];
   const leading = (split: number) => Math.round(split / 10 ** Math.floor(Math.log10(split) + 1e-9));
   return splits.map((split) => (wanted.includes(leading(split)) ? split : null));
 }
 
-/** Those places whose labels do not run into each other. */
+/** The ticks whose labels do not overlap. */
 function apart(plot: uPlot, places: number[]): number[] {
   let last = -Infinity;
   return places.filter((place) => {

@@ -4,10 +4,10 @@ import type { Palette } from "./palette";
 
 /** A line is drawn as five series: its values, the ends of their intervals, and the ends of what they are means of. */
 const PER_LINE = 5;
-/** Up to so many places are a sweep: each was measured by itself and has a dot and upright strokes. */
+/** A chart with at most this many points is a sweep: each was measured separately and has a dot and vertical strokes. */
 const FEW = 24;
 
-/** Whether the chart shows a few places, each measured by itself, rather than a course. */
+/** Whether the chart shows a few points, each measured separately, rather than a course. */
 export function isSweep(chart: Chart): boolean {
   return chart.x.logarithmic && chart.at.length <= FEW;
 }
@@ -34,9 +34,9 @@ function lineWithEnds(chart: Chart, line: ChartLine, palette: Palette): uPlot.Se
   const values: uPlot.Series = {
     stroke,
     width: sweep ? 2 : 1.5,
-    // In a course a value between two gaps shows as a dot, since there is no line to it.
+    // In a course, a value between two gaps is a dot, because no line leads to it.
     points: { fill, ...(sweep ? { show: true, size: 7 } : { size: 5 }) },
-    // Of curves, other lines have places between this one's; in a course nothing was measured there.
+    // For curves, other lines have points between those of this one; in a course nothing was measured there.
     spanGaps: chart.x.logarithmic,
     ...(line.dashed ? { dash: [7, 5] } : {}),
   };
@@ -44,7 +44,7 @@ function lineWithEnds(chart: Chart, line: ChartLine, palette: Palette): uPlot.Se
   return [values, ...Array.from({ length: PER_LINE - 1 }, () => end)];
 }
 
-/** Of a course, the areas between the ends of the intervals; a sweep has strokes instead. */
+/** For a course, the areas between the ends of the intervals; a sweep has strokes instead. */
 export function intervals(chart: Chart, panel: ChartPanel, palette: Palette): uPlot.Band[] {
   return panel.lines.flatMap((line, number) => {
     const [, low, high] = seriesOf(number);

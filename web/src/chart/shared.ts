@@ -2,7 +2,7 @@ import type { Axis, Stretch } from "./contract";
 
 /** What follows the cursor and the zoom of its horizontal axis. */
 export interface Follower {
-  /** Puts the cursor there; null takes it away. */
+  /** Puts the cursor there; null removes it. */
   point(x: number | null): void;
   /** Shows this stretch; null shows everything. */
   show(stretch: Stretch | null): void;
@@ -15,7 +15,7 @@ export class SharedAxis {
   private readonly followers = new Set<Follower>();
   private stretch: Stretch | null = null;
 
-  /** Axes with one title, unit and scale are one. */
+  /** Axes with the same title, unit and scale are one. */
   static of(axis: Axis): SharedAxis {
     const key = JSON.stringify([axis.title, axis.unit, axis.logarithmic]);
     let shared = SharedAxis.known.get(key);

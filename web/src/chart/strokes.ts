@@ -3,7 +3,7 @@ import type { ChartLine, ChartPanel } from "./contract";
 import type { Palette } from "./palette";
 import { seriesOf } from "./series";
 
-/** Upright strokes at the places of a sweep: broad and pale over all seconds, thin over the interval of the mean. */
+/** Vertical strokes at the points of a sweep: broad and pale over all seconds, thin over the mean's confidence interval. */
 export function strokes(panel: ChartPanel, palette: Palette): (plot: uPlot) => void {
   const shift = collide(panel.lines) ? SHIFT : 0;
   return (plot) => {
@@ -19,7 +19,7 @@ export function strokes(panel: ChartPanel, palette: Palette): (plot: uPlot) => v
 
 type Ends = (number | null)[];
 
-/** Whether the intervals of two lines would lie on each other. */
+/** Whether the intervals of two lines would overlap. */
 function collide(lines: ChartLine[]): boolean {
   const reach = (line: ChartLine | undefined, place: number): [number, number] => [
     line?.low[place] ?? Infinity,
@@ -33,7 +33,7 @@ function collide(lines: ChartLine[]): boolean {
   );
 }
 
-/** From the strokes of one line to those of the next, so that they do not lie on each other; pixels of the page. */
+/** The distance between the strokes of two lines, so that they do not overlap; pixels of the page. */
 const SHIFT = 2;
 
 /** Measures in pixels of the page; a cap is what ends a stroke to each side. */
@@ -41,7 +41,7 @@ interface Style {
   width: number;
   alpha: number;
   cap: number;
-  /** How far right of its place it stands. */
+  /** How far it is to the right of its point. */
   shift: number;
   colour: string;
 }

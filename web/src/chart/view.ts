@@ -8,7 +8,7 @@ import { adoptStyle } from "./style";
 
 const HINT = matchMedia("(pointer: coarse)").matches
   ? "Tap to read the values"
-  : "Drag across to zoom, arrow keys move the cursor";
+  : "Drag across to zoom; arrow keys move the cursor";
 
 /** A chart on the page: what is under the cursor, a way back from a zoom, and the panels below each other. */
 export class ChartView implements Follower {
@@ -18,10 +18,10 @@ export class ChartView implements Follower {
   private readonly panels: Panel[];
   private readonly reading = element("span", "reading", HINT);
   private readonly reset = element("button", "reset", "Reset zoom");
-  /** The place of the chart's lists that the cursor is on. */
+  /** The index in the chart's lists that the cursor is on. */
   private place: number | null = null;
 
-  /** Puts it after `before`; it follows the width and the colours of the page there. */
+  /** Inserts it after `before`, where it follows the width and the colours of the page. */
   constructor(before: Element, private readonly chart: Chart) {
     adoptStyle();
     before.after(this.root);
@@ -56,7 +56,7 @@ export class ChartView implements Follower {
   }
 
   private resize(): void {
-    // Without a width the chart is hidden: on paper, or in a part of the page that is folded.
+    // Without a width the chart is hidden: on paper, or in a folded part of the page.
     const width = this.root.clientWidth;
     if (width > 0) {
       this.panels.forEach((panel) => panel.resize(width));
@@ -91,7 +91,7 @@ export class ChartView implements Follower {
   }
 }
 
-/** The place in a rising list whose number is nearest to `x`; null where `x` lies outside. */
+/** The index in an ascending list whose number is nearest to `x`; null if `x` is outside. */
 function nearest(rising: number[], x: number): number | null {
   const after = rising.findIndex((at) => at >= x);
   const [low, high] = [rising[after - 1], rising[after]];

@@ -1,8 +1,8 @@
-// A recording that grows: the parts of the page are replaced as the server pushes them, complete and escaped.
+// A growing recording: the parts of the page are replaced as the server pushes them, complete and escaped.
 
 type Parts = Record<string, string>;
 
-/** Listens to the events that the element names, until the recording is over. */
+/** Listens to the events that the element names until the recording has ended. */
 export function follow(element: HTMLElement): void {
   const address = element.dataset["events"];
   if (!address) {
@@ -17,9 +17,9 @@ export function follow(element: HTMLElement): void {
   };
   source.addEventListener("open", () => tell(""));
   source.addEventListener("error", () => {
-    // A browser asks again by itself, unless it was told that there is nothing more.
+    // A browser reconnects by itself, unless it was told that there is nothing more.
     const ended = source.readyState === EventSource.CLOSED;
-    tell(ended ? "No longer kept up to date." : "The connection is lost; trying again.");
+    tell(ended ? "No longer kept up to date." : "The connection is lost; reconnecting.");
   });
   source.addEventListener("parts", (event) => show(parts(event)));
   source.addEventListener("over", (event) => {
@@ -32,7 +32,7 @@ function parts(event: MessageEvent<string>): Parts {
   return JSON.parse(event.data) as Parts;
 }
 
-/** Replaces what has changed; where the reader is in the rest of the page, they stay. */
+/** Replaces what has changed; the reader keeps their place in the rest of the page. */
 function show(parts: Parts): void {
   for (const [id, markup] of Object.entries(parts)) {
     const part = document.getElementById(id);
@@ -45,7 +45,7 @@ function show(parts: Parts): void {
 
 const shown = new Map<string, string>();
 
-/** Puts other contents into a part; a table that is scrolled sideways stays so, and keeps the keyboard's focus. */
+/** Puts new contents into a part; a table that is scrolled sideways stays so, and keeps the keyboard focus. */
 function replace(part: HTMLElement, markup: string): void {
   const scrolled = part.querySelector(".wide")?.scrollLeft ?? 0;
   const focused = part.querySelector(".wide") === document.activeElement;

@@ -1,8 +1,8 @@
-// Two recordings are picked for a comparison; not fewer, not more.
+// Exactly two recordings are picked for a comparison.
 
 const WANTED = 2;
 
-/** Says how many are picked, and lets the form go only with two. */
+/** Says how many are picked, and allows the form only with two. */
 export function watchPicks(form: HTMLFormElement): void {
   const boxes = [...form.querySelectorAll<HTMLInputElement>("input[name=pick]")];
   const button = form.querySelector("button");

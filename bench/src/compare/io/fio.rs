@@ -1,17 +1,17 @@
 //! Against fio with the same engine: operations per second, CPU per operation, and whether the percentiles lie farther from
 //! fio's than those of two runs of fio differ.
 
-use super::super::{Comparison, Extent, Row, Target, in_turn};
+use super::super::{BenchExtent, BenchRow, BenchTarget, PeerComparison, in_turn};
 use super::{both, ratio};
 use crate::ground::Ground;
 use crate::peers::fio::RESOLUTION;
 use crate::peers::{FileLoad, Transfers, engines, fio};
-use crate::stats::{Spread, ratios};
+use crate::stats::{SampleSpread, ratios};
 
-const IOPS: Target = Target::AtLeast(0.97);
-const CPU: Target = Target::AtMost(1.05);
+const IOPS: BenchTarget = BenchTarget::AtLeast(0.97);
+const CPU: BenchTarget = BenchTarget::AtMost(1.05);
 
-pub fn compare(ground: &Ground, load: FileLoad, extent: &Extent) -> anyhow::Result<Comparison> {
+pub fn compare(ground: &Ground, load: FileLoad, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     let on = load.to_string();
     let title = format!("io-fio: {on}");
     let sides = in_turn(
@@ -49,23 +49,23 @@ pub fn compare(ground: &Ground, load: FileLoad, extent: &Extent) -> anyhow::Resu
         ),
         "Little's law: rate × mean latency; as many as the depth, or latencies leave something out".to_owned(),
     ];
-    Ok(Comparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes })
 }
 
 /// A percentile of ours over theirs, judged by how far consecutive runs of theirs lie apart; and these.
-fn beside_itself(what: &str, rows: &[Row; 2]) -> [Row; 2] {
+fn beside_itself(what: &str, rows: &[BenchRow; 2]) -> [BenchRow; 2] {
     let theirs = &rows[1].samples;
     let again = ratios(theirs.get(1..).unwrap_or_default(), theirs);
     let apart: Vec<f64> = again.iter().map(|ratio| (ratio - 1.0).abs()).collect();
     let ours = ratio("fio", what, rows);
-    let ours = match Spread::of(&apart) {
-        Some(Spread { median, .. }) => {
+    let ours = match SampleSpread::of(&apart) {
+        Some(SampleSpread { median, .. }) => {
             let allowed = median.max(RESOLUTION);
-            ours.with_target(Target::Within(1.0 - allowed, 1.0 + allowed))
+            ours.with_target(BenchTarget::Within(1.0 - allowed, 1.0 + allowed))
         }
         None => ours,
     };
-    [ours, Row::new(format!("{what}: fio ÷ fio before"), 3, again)]
+    [ours, BenchRow::new(format!("{what}: fio ÷ fio before"), 3, again)]
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     fn judged(ours: [f64; 4], theirs: [f64; 4]) -> Option<bool> {
-        let rows = [Row::new("plimsoll", 0, ours), Row::new("fio", 0, theirs)];
+        let rows = [BenchRow::new("plimsoll", 0, ours), BenchRow::new("fio", 0, theirs)];
         beside_itself("median", &rows)[0].met()
     }
 
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn one_run_of_fio_has_nothing_beside_it() {
-        let rows = [Row::new("plimsoll", 0, [1.0]), Row::new("fio", 0, [1.0])];
+        let rows = [BenchRow::new("plimsoll", 0, [1.0]), BenchRow::new("fio", 0, [1.0])];
         assert_eq!(beside_itself("median", &rows)[0].met(), None);
     }
 }

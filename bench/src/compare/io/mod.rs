@@ -5,37 +5,43 @@ mod fio;
 mod null;
 mod sysbench;
 
-use super::{Comparison, Extent, Row};
-use crate::args::Suite;
+use super::{BenchExtent, BenchRow, PeerComparison};
+use crate::args::BenchSuite;
 use crate::ground::Ground;
-use crate::peers::{Access, Engine, FileLoad, Transfers};
+use crate::peers::{AccessPattern, FileLoad, IoEngine, Transfers};
 
 const DEPTHS: [u32; 3] = [1, 16, 64];
 
 /// One comparison of a storage suite.
-pub struct Part {
+pub struct SuitePart {
     load: FileLoad,
-    compare: fn(&Ground, FileLoad, &Extent) -> anyhow::Result<Comparison>,
+    compare: fn(&Ground, FileLoad, &BenchExtent) -> anyhow::Result<PeerComparison>,
 }
 
-impl Part {
-    pub fn run(&self, ground: &Ground, extent: &Extent) -> anyhow::Result<Comparison> {
+impl SuitePart {
+    pub fn run(&self, ground: &Ground, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
         (self.compare)(ground, self.load, extent)
     }
 }
 
 /// What a suite consists of; nothing if it is of a server.
-pub fn parts(suite: Suite, seconds: u32) -> Vec<Part> {
-    let matrix = |engine: fn(u32) -> Engine, compare| -> Vec<Part> {
+pub fn parts(suite: BenchSuite, seconds: u32) -> Vec<SuitePart> {
+    let matrix = |engine: fn(u32) -> IoEngine, compare| -> Vec<SuitePart> {
         let loads = |access| DEPTHS.map(|depth| FileLoad { access, engine: engine(depth), depth, seconds });
-        [Access::Read, Access::Write].into_iter().flat_map(loads).map(|load| Part { load, compare }).collect()
+        [AccessPattern::Read, AccessPattern::Write]
+            .into_iter()
+            .flat_map(loads)
+            .map(|load| SuitePart { load, compare })
+            .collect()
     };
     match suite {
-        Suite::IoFio => matrix(|depth| if depth == 1 { Engine::Threads } else { Engine::IoUring }, fio::compare),
-        Suite::IoSysbench => matrix(|_| Engine::Threads, sysbench::compare),
-        Suite::IoNull => {
-            let load = FileLoad { access: Access::Read, engine: Engine::Null, depth: 1, seconds };
-            vec![Part { load, compare: null::compare }]
+        BenchSuite::IoFio => {
+            matrix(|depth| if depth == 1 { IoEngine::Threads } else { IoEngine::IoUring }, fio::compare)
+        }
+        BenchSuite::IoSysbench => matrix(|_| IoEngine::Threads, sysbench::compare),
+        BenchSuite::IoNull => {
+            let load = FileLoad { access: AccessPattern::Read, engine: IoEngine::Null, depth: 1, seconds };
+            vec![SuitePart { load, compare: null::compare }]
         }
         _ => Vec::new(),
     }
@@ -48,12 +54,13 @@ fn both(
     digits: usize,
     sides: &[Vec<Transfers>; 2],
     value: fn(&Transfers) -> Option<f64>,
-) -> [Row; 2] {
-    let row = |who: &str, all: &[Transfers]| Row::new(format!("{who}: {what}"), digits, all.iter().filter_map(value));
+) -> [BenchRow; 2] {
+    let row =
+        |who: &str, all: &[Transfers]| BenchRow::new(format!("{who}: {what}"), digits, all.iter().filter_map(value));
     [row("plimsoll", &sides[0]), row(peer, &sides[1])]
 }
 
 /// Ours over theirs, pair by pair. Three digits: the targets are near 1.
-fn ratio(peer: &str, what: &str, rows: &[Row; 2]) -> Row {
-    Row { digits: 3, ..Row::ratio(format!("{what}: plimsoll ÷ {peer}"), &rows[0], &rows[1]) }
+fn ratio(peer: &str, what: &str, rows: &[BenchRow; 2]) -> BenchRow {
+    BenchRow { digits: 3, ..BenchRow::ratio(format!("{what}: plimsoll ÷ {peer}"), &rows[0], &rows[1]) }
 }

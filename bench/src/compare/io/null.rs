@@ -1,13 +1,13 @@
 //! Engines that do nothing: what the measuring itself costs.
 
-use super::super::{Comparison, Extent, Target, in_turn};
+use super::super::{BenchExtent, BenchTarget, PeerComparison, in_turn};
 use super::{both, ratio};
 use crate::ground::Ground;
 use crate::peers::{FileLoad, Transfers, engines, fio};
 
-const PER_CORE: Target = Target::AtLeast(2e6);
+const PER_CORE: BenchTarget = BenchTarget::AtLeast(2e6);
 
-pub fn compare(ground: &Ground, load: FileLoad, extent: &Extent) -> anyhow::Result<Comparison> {
+pub fn compare(ground: &Ground, load: FileLoad, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     let title = format!("io-null: {load}");
     let sides = in_turn(
         &title,
@@ -24,5 +24,5 @@ pub fn compare(ground: &Ground, load: FileLoad, extent: &Extent) -> anyhow::Resu
     let over = ratio("fio", "operations per second of CPU", &per_cores);
     let rows = rates.into_iter().chain(per_cores).chain([over]).collect();
     let notes = vec!["neither fio's nor Plimsoll's engine of that name touches the file".to_owned()];
-    Ok(Comparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes })
 }

@@ -1,13 +1,13 @@
 //! Against sysbench's fileio: as many threads on both sides.
 
-use super::super::{Comparison, Extent, Target, in_turn};
+use super::super::{BenchExtent, BenchTarget, PeerComparison, in_turn};
 use super::{both, ratio};
 use crate::ground::Ground;
 use crate::peers::{FileLoad, Transfers, engines, sysbench_fileio};
 
-const IOPS: Target = Target::AtLeast(0.98);
+const IOPS: BenchTarget = BenchTarget::AtLeast(0.98);
 
-pub fn compare(ground: &Ground, load: FileLoad, extent: &Extent) -> anyhow::Result<Comparison> {
+pub fn compare(ground: &Ground, load: FileLoad, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     let on = load.to_string();
     let title = format!("io-sysbench: {on}");
     let sides = in_turn(
@@ -23,5 +23,5 @@ pub fn compare(ground: &Ground, load: FileLoad, extent: &Extent) -> anyhow::Resu
     let ratios = [ratio("sysbench", "CPU", &cpus), ratio("sysbench", "99th percentile", &p99s)];
     let findings = vec![rate.finding_on("io-sysbench-rate", &on)];
     let rows = rates.into_iter().chain(cpus).chain(p99s).chain([rate]).chain(ratios).collect();
-    Ok(Comparison { title, rows, findings, notes: Vec::new() })
+    Ok(PeerComparison { title, rows, findings, notes: Vec::new() })
 }

@@ -44,25 +44,25 @@ const MORE_INDEXES: [(&str, &str); 4] = [
 
 /// How tables are called, and which indexes they have.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Schema {
+pub enum PeerSchema {
     Spec,
     /// Of sysbench-tpcc, its first set of tables.
     Sysbench,
 }
 
-impl Schema {
+impl PeerSchema {
     fn table(self, table: &str) -> String {
         match (self, table) {
-            (Schema::Spec, table) => table.to_owned(),
-            (Schema::Sysbench, "new_order") => "new_orders1".to_owned(),
-            (Schema::Sysbench, table) => format!("{table}1"),
+            (PeerSchema::Spec, table) => table.to_owned(),
+            (PeerSchema::Sysbench, "new_order") => "new_orders1".to_owned(),
+            (PeerSchema::Sysbench, table) => format!("{table}1"),
         }
     }
 
     fn indexes(self) -> Vec<(&'static str, &'static str)> {
         match self {
-            Schema::Spec => INDEXES.to_vec(),
-            Schema::Sysbench => [&INDEXES[..], &MORE_INDEXES].concat(),
+            PeerSchema::Spec => INDEXES.to_vec(),
+            PeerSchema::Sysbench => [&INDEXES[..], &MORE_INDEXES].concat(),
         }
     }
 }
@@ -71,7 +71,7 @@ impl Schema {
 ///
 /// # Errors
 /// What is missing.
-pub fn verify(arena: &Arena, database: &str, schema: Schema) -> anyhow::Result<()> {
+pub fn verify(arena: &Arena, database: &str, schema: PeerSchema) -> anyhow::Result<()> {
     let what = || format!("what was loaded into {database}");
     for (table, each, once) in ROWS {
         let name = schema.table(table);
@@ -95,7 +95,7 @@ pub fn verify(arena: &Arena, database: &str, schema: Schema) -> anyhow::Result<(
 
 /// Indexes that no other one begins with. Nobody needs the order's number at the end of an index by customer: a
 /// primary key follows by itself.
-fn missing(schema: Schema, found: &[(&str, &str)]) -> Vec<String> {
+fn missing(schema: PeerSchema, found: &[(&str, &str)]) -> Vec<String> {
     let is_there = |(table, columns): &(&str, &str)| {
         let columns = columns.strip_suffix("o_c_id,o_id").map_or(columns.to_string(), |start| format!("{start}o_c_id"));
         found.iter().any(|(name, there)| {
@@ -112,14 +112,14 @@ mod tests {
 
     #[test]
     fn an_index_that_was_forgotten_is_found() {
-        let names: Vec<String> = MORE_INDEXES.iter().map(|(table, _)| Schema::Sysbench.table(table)).collect();
+        let names: Vec<String> = MORE_INDEXES.iter().map(|(table, _)| PeerSchema::Sysbench.table(table)).collect();
         let mut all: Vec<(&str, &str)> = INDEXES.to_vec();
-        assert!(missing(Schema::Spec, &all).is_empty());
-        assert!(missing(Schema::Sysbench, &all).contains(&"new_orders1(no_w_id,no_d_id,no_o_id)".to_owned()));
+        assert!(missing(PeerSchema::Spec, &all).is_empty());
+        assert!(missing(PeerSchema::Sysbench, &all).contains(&"new_orders1(no_w_id,no_d_id,no_o_id)".to_owned()));
         all.retain(|(_, columns)| *columns != "c_w_id,c_d_id,c_last,c_first");
-        assert_eq!(missing(Schema::Spec, &all), ["customer(c_w_id,c_d_id,c_last,c_first)"]);
+        assert_eq!(missing(PeerSchema::Spec, &all), ["customer(c_w_id,c_d_id,c_last,c_first)"]);
         all.push(("customer", "c_w_id,c_d_id,c_last"));
-        assert_eq!(missing(Schema::Spec, &all).len(), 1, "a part of it is not enough");
+        assert_eq!(missing(PeerSchema::Spec, &all).len(), 1, "a part of it is not enough");
         assert_eq!(names, ["stock1", "order_line1", "history1", "history1"]);
     }
 }

@@ -8,7 +8,7 @@ pub mod load;
 pub mod sysbench;
 pub mod terminals;
 
-use super::{Comparison, Finding};
+use super::{BenchFinding, PeerComparison};
 use crate::arena::Arena;
 use crate::peers::brought::Brought;
 
@@ -21,14 +21,14 @@ pub fn seconds(asked: u32) -> u32 {
 }
 
 /// A comparison that nobody came to.
-fn skipped(title: String, peer: &Brought, findings: &[&'static str], arena: &Arena) -> Comparison {
+fn skipped(title: String, peer: &Brought, findings: &[&'static str], arena: &Arena) -> PeerComparison {
     eprintln!("{title}\n  {}", peer.missing());
-    let findings = findings.iter().map(|name| Finding {
+    let findings = findings.iter().map(|name| BenchFinding {
         name,
         on: arena.label().to_owned(),
         value: format!("SKIPPED: no {}", peer.name),
         target: String::new(),
         met: None,
     });
-    Comparison { title, rows: Vec::new(), findings: findings.collect(), notes: vec![peer.missing()] }
+    PeerComparison { title, rows: Vec::new(), findings: findings.collect(), notes: vec![peer.missing()] }
 }

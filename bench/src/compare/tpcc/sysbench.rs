@@ -1,12 +1,12 @@
 //! Profile `sysbench` in compat, text, against sysbench-tpcc on the same tables: transactions of all types, what a query
 //! costs the client, and whether a transaction of each type sends as many statements.
 
-use super::super::{Comparison, Extent, Finding, Row, Target, in_turn};
-use super::inventory::{Schema, verify};
+use super::super::{BenchExtent, BenchFinding, BenchRow, BenchTarget, PeerComparison, in_turn};
+use super::inventory::{PeerSchema, verify};
 use super::{CONNECTIONS, seconds, skipped};
 use crate::arena::Arena;
 use crate::peers::brought::SYSBENCH_TPCC;
-use crate::peers::{OrderEntry, OrderLoad, WAREHOUSES, plimsoll, sysbench_tpcc};
+use crate::peers::{OrderEntryRun, OrderLoad, WAREHOUSES, plimsoll, sysbench_tpcc};
 use plimsoll_model::statements::{StatementCounts, StatementKind};
 use std::path::Path;
 
@@ -15,9 +15,9 @@ const LOADERS: usize = 2;
 const PROFILE: [&str; 4] = ["--profile=sysbench", "--fidelity=compat", "--protocol=text", "--fk=none"];
 /// Those of them that decide what is loaded.
 const SHAPE: [&str; 2] = [PROFILE[0], PROFILE[3]];
-const THROUGHPUT: Target = Target::AtLeast(1.05);
-const CPU: Target = Target::AtMost(0.50);
-const STATEMENTS: Target = Target::Within(0.95, 1.05);
+const THROUGHPUT: BenchTarget = BenchTarget::AtLeast(1.05);
+const CPU: BenchTarget = BenchTarget::AtMost(0.50);
+const STATEMENTS: BenchTarget = BenchTarget::Within(0.95, 1.05);
 const FINDINGS: [&str; 3] = ["tpcc-sysbench-tps", "tpcc-sysbench-cpu", "tpcc-sysbench-statements"];
 
 /// A type of transaction: our name, what its script calls it, the mix that has nothing else, how many are counted.
@@ -32,7 +32,7 @@ const TYPES: [(&str, &str, &str, u64); 5] = [
 /// Kinds that a transaction sends more rarely on average are left to chance: a rollback in a hundred new orders.
 const RARE: f64 = 0.05;
 
-pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
+pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     let title = format!(
         "tpcc-sysbench on {}: {CONNECTIONS} connections, {WAREHOUSES} warehouses, row by row, text, Unix socket",
         arena.label()
@@ -44,7 +44,7 @@ pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
     arena.empty_database(DATABASE)?;
     let target = arena.socket_target(DATABASE);
     plimsoll::load_orders(arena, &target, &SHAPE, LOADERS)?;
-    verify(arena, DATABASE, Schema::Sysbench)?;
+    verify(arena, DATABASE, PeerSchema::Sysbench)?;
     let statements = count_statements(arena, scripts)?;
     let load = OrderLoad { database: DATABASE, connections: CONNECTIONS, seconds: seconds(extent.seconds) };
     let us = || plimsoll::run_orders(arena, &target, &PROFILE, &load);
@@ -53,7 +53,7 @@ pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
     us()?;
     them()?;
     let contestants = [("plimsoll", &us as _), ("sysbench-tpcc", &them as _)];
-    let [ours, theirs] = in_turn(&title, extent.pairs as usize, contestants, |entry: &OrderEntry| {
+    let [ours, theirs] = in_turn(&title, extent.pairs as usize, contestants, |entry: &OrderEntryRun| {
         let cpu = entry.cpu_us_per_query().unwrap_or_default();
         format!("{:.0} transactions/s, {cpu:.1} µs CPU per query", entry.transactions_per_second())
     })?;
@@ -65,20 +65,21 @@ fn judge(
     title: String,
     arena: &Arena,
     statements: &[PerType],
-    ours: &[OrderEntry],
-    theirs: &[OrderEntry],
-) -> Comparison {
-    let row = |who: &str, what: &str, all: &[OrderEntry], value: fn(&OrderEntry) -> Option<f64>| {
-        Row::new(format!("{who}: {what}"), 2, all.iter().filter_map(value))
+    ours: &[OrderEntryRun],
+    theirs: &[OrderEntryRun],
+) -> PeerComparison {
+    let row = |who: &str, what: &str, all: &[OrderEntryRun], value: fn(&OrderEntryRun) -> Option<f64>| {
+        BenchRow::new(format!("{who}: {what}"), 2, all.iter().filter_map(value))
     };
-    let both = |what: &str, value: fn(&OrderEntry) -> Option<f64>| {
+    let both = |what: &str, value: fn(&OrderEntryRun) -> Option<f64>| {
         [row("plimsoll", what, ours, value), row("sysbench-tpcc", what, theirs, value)]
     };
     let rates = both("transactions/s", |entry| Some(entry.transactions_per_second()));
-    let cpus = both("CPU µs/query, whole process", OrderEntry::cpu_us_per_query);
+    let cpus = both("CPU µs/query, whole process", OrderEntryRun::cpu_us_per_query);
     let queries = both("queries/transaction", |entry| Some(entry.queries? / entry.transactions));
-    let rate = Row::ratio("transactions/s: plimsoll ÷ sysbench-tpcc", &rates[0], &rates[1]).with_target(THROUGHPUT);
-    let cpu = Row::ratio("CPU: plimsoll ÷ sysbench-tpcc", &cpus[0], &cpus[1]).with_target(CPU);
+    let rate =
+        BenchRow::ratio("transactions/s: plimsoll ÷ sysbench-tpcc", &rates[0], &rates[1]).with_target(THROUGHPUT);
+    let cpu = BenchRow::ratio("CPU: plimsoll ÷ sysbench-tpcc", &cpus[0], &cpus[1]).with_target(CPU);
     let same = statements_finding(arena, statements);
     let findings = vec![rate.finding(FINDINGS[0], arena), cpu.finding(FINDINGS[1], arena), same];
     let per_type = statements.iter().flat_map(PerType::rows);
@@ -88,7 +89,7 @@ fn judge(
          BEGIN and COMMIT or ROLLBACK are in it"
             .to_owned(),
     ];
-    Comparison { title, rows, findings, notes }
+    PeerComparison { title, rows, findings, notes }
 }
 
 /// Statements that one transaction of a type sends on average, by kind, plimsoll's and sysbench-tpcc's.
@@ -106,9 +107,9 @@ impl PerType {
         often.map(|((kind, ours), theirs)| (kind.name(), ours / theirs)).collect()
     }
 
-    fn rows(&self) -> [Row; 2] {
+    fn rows(&self) -> [BenchRow; 2] {
         let row = |who: &str, counts: &[f64]| {
-            Row::new(format!("{who}: statements/{}", self.name), 2, [counts.iter().sum::<f64>()])
+            BenchRow::new(format!("{who}: statements/{}", self.name), 2, [counts.iter().sum::<f64>()])
         };
         [row("plimsoll", &self.ours), row("sysbench-tpcc", &self.theirs)]
     }
@@ -127,7 +128,7 @@ fn count_statements(arena: &Arena, scripts: &Path) -> anyhow::Result<Vec<PerType
 }
 
 /// What the server counted during a run, per transaction.
-fn counted(arena: &Arena, run: impl Fn() -> anyhow::Result<OrderEntry>) -> anyhow::Result<Vec<f64>> {
+fn counted(arena: &Arena, run: impl Fn() -> anyhow::Result<OrderEntryRun>) -> anyhow::Result<Vec<f64>> {
     let before = arena.statement_counts()?;
     let entry = run()?;
     let sent: StatementCounts = arena.statement_counts()? - before;
@@ -135,11 +136,11 @@ fn counted(arena: &Arena, run: impl Fn() -> anyhow::Result<OrderEntry>) -> anyho
 }
 
 /// The kind of statement that differs most decides.
-fn statements_finding(arena: &Arena, all: &[PerType]) -> Finding {
+fn statements_finding(arena: &Arena, all: &[PerType]) -> BenchFinding {
     let distance = |ratio: f64| (ratio - 1.0).abs();
     let ratios = all.iter().flat_map(|per| per.ratios().into_iter().map(|(kind, ratio)| (per.name, kind, ratio)));
     let worst = ratios.max_by(|a, b| distance(a.2).total_cmp(&distance(b.2)));
-    Finding {
+    BenchFinding {
         name: FINDINGS[2],
         on: arena.label().to_owned(),
         value: worst.map_or("–".to_owned(), |(name, kind, ratio)| format!("{ratio:.2} at worst: {kind} of {name}")),

@@ -1,9 +1,9 @@
 //! A hundred thousand paced terminals on one loop's thread against the null transport: what a terminal costs in memory,
 //! and whether it is served when it is due.
 
-use super::super::{Comparison, Extent, Row, Target, in_turn};
+use super::super::{BenchExtent, BenchRow, BenchTarget, PeerComparison, in_turn};
 use crate::arena::Arena;
-use crate::peers::terminals::Said;
+use crate::peers::terminals::TerminalReport;
 use anyhow::Context;
 use std::time::Duration;
 
@@ -15,36 +15,36 @@ const ROUNDS: u32 = 3;
 /// Each terminal has its turn about once.
 const SECONDS: u32 = 20;
 const AROUND: Duration = Duration::from_secs(60);
-const STATE: Target = Target::AtMost(1024.0);
-const LATE: Target = Target::AtMost(10.0);
+const STATE: BenchTarget = BenchTarget::AtMost(1024.0);
+const LATE: BenchTarget = BenchTarget::AtMost(10.0);
 
 pub fn expected_seconds(pairs: u32) -> u64 {
     u64::from(pairs.min(ROUNDS)) * 2 * (u64::from(SECONDS) + 6)
 }
 
 struct Observed {
-    said: Said,
+    said: TerminalReport,
     resident_bytes: u64,
 }
 
-pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
+pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     let title = format!("tpcc-terminals: {TERMINALS} terminals with spec pacing, one loop, null transport");
     let [many, few] = in_turn(
         &title,
         extent.pairs.min(ROUNDS) as usize,
         [("plimsoll", &|| observe(arena, TERMINALS)), ("a few of them", &|| observe(arena, FEW))],
         |observed: &Observed| {
-            let Said { transactions_per_second, response_ms, .. } = observed.said;
+            let TerminalReport { transactions_per_second, response_ms, .. } = observed.said;
             let megabytes = observed.resident_bytes as f64 / 1e6;
             format!("{transactions_per_second:.0}/s, 99 % within {response_ms:.2} ms, {megabytes:.1} MB resident")
         },
     )?;
-    let row = |what: &str, digits, value: fn(&Observed) -> f64| Row::new(what, digits, many.iter().map(value));
+    let row = |what: &str, digits, value: fn(&Observed) -> f64| BenchRow::new(what, digits, many.iter().map(value));
     let per_terminal = many
         .iter()
         .zip(&few)
         .map(|(many, few)| (many.resident_bytes as f64 - few.resident_bytes as f64) / (TERMINALS - FEW) as f64);
-    let state = Row::new("resident bytes/terminal", 0, per_terminal).with_target(STATE);
+    let state = BenchRow::new("resident bytes/terminal", 0, per_terminal).with_target(STATE);
     let response = row("due to answered, 99th percentile: ms", 2, |many| many.said.response_ms).with_target(LATE);
     let findings = vec![state.finding("tpcc-terminals-state", arena), response.finding("tpcc-terminals-due", arena)];
     let rows = vec![
@@ -62,7 +62,7 @@ pub fn compare(arena: &Arena, extent: &Extent) -> anyhow::Result<Comparison> {
         "a transaction cannot be answered before it is sent: what is answered within 10 ms was sent within 10 ms"
             .to_owned(),
     ];
-    Ok(Comparison { title, rows, findings, notes })
+    Ok(PeerComparison { title, rows, findings, notes })
 }
 
 fn observe(arena: &Arena, terminals: u64) -> anyhow::Result<Observed> {

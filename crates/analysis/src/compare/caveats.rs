@@ -2,8 +2,8 @@
 
 use super::Group;
 use plimsoll_model::Caveat;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::comparison::Design;
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_record::RecordError;
 use std::collections::BTreeSet;
 

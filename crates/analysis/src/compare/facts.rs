@@ -1,21 +1,15 @@
 //! What is known of a side beside its numbers, and in what two sides differ.
 
 use super::sides::Chosen;
+use plimsoll_host::facts::HostFacts;
 use plimsoll_model::comparison::{Difference, unlike_work};
+use plimsoll_plan::Plan;
 use plimsoll_plan::knowledge::durability::durability;
-use plimsoll_record::Setting;
+use plimsoll_record::RecordedSetting;
 use plimsoll_record::read::{RecordingView, TrialView};
-use serde_json::Value;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What decides how a run loads the server, in the plan of its manifest.
-const OF_THE_RUN: [&str; 6] = ["target", "arrivals", "warmup_seconds", "measure", "loops", "protocol"];
-/// The same of a lab.
-const OF_THE_PROCEDURE: [&str; 4] = ["restore", "warmup", "measure", "pause_seconds"];
-/// What makes a machine another one. Its kernel may be replaced and its data may move.
-const OF_THE_MACHINE: [&str; 5] = ["identity", "cpu_model", "cpus", "memory_bytes", "machine"];
-const OF_THE_SYSTEM: [&str; 2] = ["os", "kernel"];
-const OF_THE_STORAGE: [&str; 3] = ["filesystem", "device", "options"];
 const OF_THE_SERVER: [&str; 2] = ["version", "version_comment"];
 /// Variables that differ from server to server, or from moment to moment, and set nothing.
 const NOT_SETTINGS: [&str; 12] = [
@@ -33,10 +27,14 @@ const NOT_SETTINGS: [&str; 12] = [
     "timestamp",
 ];
 
+/// What makes a machine another one, by name.
+type Machine = [(&'static str, Option<String>); 5];
+
 /// The values of each fact over all recordings of a side: one, if they are alike.
 #[derive(Debug, Default)]
 pub struct Facts {
     values: BTreeMap<String, BTreeSet<String>>,
+    machines: BTreeSet<Machine>,
     /// Names in `values` of settings that decide what a commit survives.
     durability: BTreeSet<String>,
     /// Names in `values` of variables that nobody asked for: their differences tell something only between servers of one
@@ -63,23 +61,20 @@ impl Facts {
     fn add_manifest(&mut self, recording: &RecordingView) {
         let manifest = &recording.manifest;
         self.add("plimsoll".to_owned(), manifest.tool_version.clone());
-        let storage = &manifest.host["storage"];
-        let host =
-            OF_THE_MACHINE.iter().chain(&OF_THE_SYSTEM).map(|name| (format!("host.{name}"), &manifest.host[name]));
-        let host = host.chain(OF_THE_STORAGE.iter().map(|name| (format!("host.storage.{name}"), &storage[name])));
-        let procedure = &manifest.plan["procedure"];
-        let run = OF_THE_RUN.iter().map(|name| (format!("run.{name}"), &manifest.plan[name]));
-        let run = run.chain(OF_THE_PROCEDURE.iter().map(|name| (format!("run.{name}"), &procedure[name])));
-        for (what, value) in run.chain(host).filter(|(_, value)| !value.is_null()) {
-            self.add(what, shown(value));
+        for (name, value) in of_plan(&manifest.plan) {
+            self.add(format!("run.{name}"), value);
         }
+        for (name, value) in of_host(&manifest.host) {
+            self.add(format!("host.{name}"), value);
+        }
+        self.machines.insert(manifest.host.of_the_machine());
     }
 
     fn add_trial(&mut self, trial: &TrialView) {
-        for (name, value) in trial.facts.parameters["params"].as_object().into_iter().flatten() {
+        for (name, value) in trial.facts.load().into_iter().flat_map(|load| &load.params) {
             self.add(format!("params.{name}"), shown(value));
         }
-        let effective = |(name, setting): (&String, &Setting)| Some((name.clone(), setting.effective.clone()?));
+        let effective = |(name, setting): (&String, &RecordedSetting)| Some((name.clone(), setting.effective.clone()?));
         let variables: BTreeMap<String, String> = trial.settings.iter().filter_map(effective).collect();
         let durable = durability(&variables);
         for (name, value) in variables {
@@ -100,12 +95,12 @@ impl Facts {
 
     /// True if all rounds of this side were measured on one machine.
     pub fn is_of_one_machine(&self) -> bool {
-        self.machines().into_iter().flatten().all(|values| values.len() == 1)
+        self.machines.len() <= 1
     }
 
     /// What tells one machine from another.
-    pub fn machines(&self) -> Vec<Option<&BTreeSet<String>>> {
-        OF_THE_MACHINE.iter().map(|name| self.values.get(&format!("host.{name}"))).collect()
+    pub fn machines(&self) -> &BTreeSet<Machine> {
+        &self.machines
     }
 
     /// In what the other side differs, by name.
@@ -148,7 +143,43 @@ fn joined(values: &BTreeSet<String>) -> String {
     values.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
+/// What decides how a load reaches the server, by name; nothing of a storage evaluation, which has none.
+fn of_plan(plan: &Plan) -> Vec<(&'static str, String)> {
+    match plan {
+        Plan::Run(plan) | Plan::Quickstart(plan) => vec![
+            ("target", plan.target.clone()),
+            ("arrivals", shown(&plan.arrivals)),
+            ("warmup_seconds", shown(&plan.warmup_seconds)),
+            ("measure", shown(&plan.measure)),
+            ("loops", shown(&plan.loops)),
+            ("protocol", plan.protocol.clone()),
+        ],
+        Plan::Lab(plan) => vec![
+            ("restore", shown(&plan.trials.restore)),
+            ("warmup", shown(&plan.trials.warmup)),
+            ("measure", shown(&plan.trials.measure)),
+            ("pause_seconds", shown(&plan.trials.pause_seconds)),
+        ],
+        Plan::Storage(_) => Vec::new(),
+    }
+}
+
+/// The machine, its system and where its data lie, by name, as far as they are known.
+fn of_host(host: &HostFacts) -> Vec<(&'static str, String)> {
+    let storage = host.storage.as_ref();
+    let of_the_system = [
+        ("os", host.os.clone()),
+        ("kernel", Some(host.kernel.clone())),
+        ("storage.filesystem", storage.map(|storage| storage.filesystem.clone())),
+        ("storage.device", storage.and_then(|storage| storage.device.clone())),
+        ("storage.options", storage.map(|storage| shown(&storage.options))),
+    ];
+    let all = host.of_the_machine().into_iter().chain(of_the_system);
+    all.filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
 /// Text without quotation marks, everything else as JSON.
-fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+fn shown(value: &impl Serialize) -> String {
+    let json = serde_json::to_value(value).unwrap_or_default();
+    json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }

@@ -10,7 +10,7 @@ use plimsoll_model::comparison::{Design, Difference, Side};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::io::{DeviceFacts, IoSummary, Probe, SheetLine};
 use plimsoll_model::io_comparison::{
-    Change, IoComparison, NotCompared, ProbePair, SCHEMA_VERSION, SheetPair, SheetValue,
+    IoComparison, NotCompared, ProbeChange, ProbePair, SCHEMA_VERSION, SheetPair, SheetValue,
 };
 use plimsoll_record::RecordError;
 use plimsoll_stats::comparison::{each_of, paired, unpaired, verdict};
@@ -126,7 +126,7 @@ fn unlike(a: &Probe, b: &Probe) -> Option<String> {
     Some(format!("{differing} is {} and {}", shown(a, differing), shown(b, differing)))
 }
 
-fn pair(a: &Group, b: &Group, id: &str, change: impl Fn(&[f64], &[f64]) -> Option<Change>) -> ProbePair {
+fn pair(a: &Group, b: &Group, id: &str, change: impl Fn(&[f64], &[f64]) -> Option<ProbeChange>) -> ProbePair {
     let compared = |of: &dyn Fn(&Probe) -> Option<f64>| {
         let values = |group| -> Option<Vec<f64>> {
             let each = summaries(group).map(|summary| of(measured(summary, id)?).filter(|v| *v > 0.0 && v.is_finite()));
@@ -146,7 +146,7 @@ fn pair(a: &Group, b: &Group, id: &str, change: impl Fn(&[f64], &[f64]) -> Optio
     }
 }
 
-fn change(a: &[f64], b: &[f64], design: Design, confidence: f64, equivalence: f64) -> Option<Change> {
+fn change(a: &[f64], b: &[f64], design: Design, confidence: f64, equivalence: f64) -> Option<ProbeChange> {
     let pairs: Vec<(f64, f64)> = a.iter().copied().zip(b.iter().copied()).collect();
     let change = match design {
         Design::Paired => paired(&pairs, confidence),
@@ -154,7 +154,7 @@ fn change(a: &[f64], b: &[f64], design: Design, confidence: f64, equivalence: f6
     };
     // Values of 0, which alone are refused, were left out before.
     let change = change.ok()?;
-    Some(Change { a: middle(a), b: middle(b), verdict: verdict(&change, equivalence), change })
+    Some(ProbeChange { a: middle(a), b: middle(b), verdict: verdict(&change, equivalence), change })
 }
 
 /// Every line that one of the two has, in the order of the first.
@@ -233,8 +233,10 @@ mod tests {
     use super::super::{Compared, compare};
     use super::*;
     use jiff::{SignedDuration, Timestamp};
+    use plimsoll_host::facts::HostFacts;
     use plimsoll_model::comparison::Verdict;
     use plimsoll_model::io::LatencyUs;
+    use plimsoll_plan::{Plan, StoragePlan};
     use plimsoll_record::{Manifest, Recording, Status};
     use plimsoll_testkit::servers;
     use serde_json::json;
@@ -280,7 +282,8 @@ mod tests {
     fn write(home: &TempDir, name: &str, at: i64, summary: Option<&IoSummary>) {
         let start: Timestamp = "2026-11-21T19:30:00Z".parse().unwrap();
         let started = start + SignedDuration::from_secs(at);
-        let manifest = Manifest::new(name, "0.1.0", started, 1, json!({}), json!({"cpus": 2}));
+        let manifest =
+            Manifest::new(name, "0.1.0", started, Plan::Storage(StoragePlan::default()), HostFacts::default());
         let mut recording = Recording::create(home.path(), manifest).unwrap();
         if let Some(summary) = summary {
             recording.io_summary(summary).unwrap();

@@ -17,16 +17,15 @@ use crate::AnalysisError;
 use facts::Facts;
 use plimsoll_measures::lab::{METRICS, comparisons_of};
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::{Comparison, Design, Metric, Row, SCHEMA_VERSION, Side};
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::{Comparison, Design, Row, SCHEMA_VERSION, Side};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::io_comparison::IoComparison;
-use plimsoll_plan::LabPlan;
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_record::{RecordError, read};
 use plimsoll_stats::comparison::each_of;
 use plimsoll_stats::sides::{Sides, equivalence as of_floor, floor, middle};
 use rounds::Round;
-use serde::Deserialize;
 use sides::Chosen;
 use std::path::Path;
 
@@ -170,7 +169,7 @@ impl Table<'_> {
     fn deciding(&self) -> Result<Metric, AnalysisError> {
         let at_set_rates = self.common.iter().all(|point| point.rate.is_some());
         let throughput = [Metric::Nopm, Metric::TransactionsPerSecond];
-        let candidates = if at_set_rates { &[Metric::P99Ms][..] } else { &throughput };
+        let candidates = if at_set_rates { &[Metric::P99][..] } else { &throughput };
         let both = |metric: &&Metric| {
             self.a.over(self.common, **metric).is_some() && self.b.over(self.common, **metric).is_some()
         };
@@ -185,7 +184,7 @@ impl Table<'_> {
             _ => None,
         };
         let (a, b) = both.ok_or_else(|| self.incomplete(&[deciding]))?;
-        self.row(point, deciding, (&a, &b), each_of(self.among, CONFIDENCE))
+        self.row(point, deciding, &a, &b, each_of(self.among, CONFIDENCE))
     }
 
     /// Which round has none of the figures that could decide.
@@ -193,7 +192,7 @@ impl Table<'_> {
         let rounds = self.a.rounds.iter().chain(&self.b.rounds);
         let mut figures = rounds.flat_map(|round| self.common.iter().map(move |point| (round, *point)));
         let lacks = |(round, point): &(&Round, LoadPoint)| candidates.iter().all(|m| round.value(*point, *m).is_none());
-        let figure = if candidates == [Metric::P99Ms] { "response times" } else { "completed transactions" };
+        let figure = if candidates == [Metric::P99] { "response times" } else { "completed transactions" };
         AnalysisError::Refused(match figures.find(lacks) {
             Some((round, point)) => format!(
                 "{} has no {figure} at {}; name the recordings without it",
@@ -211,7 +210,7 @@ impl Table<'_> {
         for metric in METRICS {
             for point in self.common {
                 if let (Some(a), Some(b)) = (self.a.at(*point, metric), self.b.at(*point, metric)) {
-                    rows.push(self.row(Some(*point), metric, (&a, &b), confidence)?);
+                    rows.push(self.row(Some(*point), metric, &a, &b, confidence)?);
                 }
             }
         }
@@ -222,11 +221,11 @@ impl Table<'_> {
         &self,
         point: Option<LoadPoint>,
         metric: Metric,
-        (a, b): (&[Option<f64>], &[Option<f64>]),
+        a: &[Option<f64>],
+        b: &[Option<f64>],
         confidence: f64,
     ) -> Result<Row, AnalysisError> {
-        let at = (point.map(|point| point.connections), point.and_then(|point| point.rate));
-        let row = Sides::new(self.design, a, b).row(at, metric, confidence, self.equivalence);
+        let row = Sides::new(self.design, a, b).row(point, metric, confidence, self.equivalence);
         row.map_err(|refusal| AnalysisError::Refused(refusal.to_string()))
     }
 }
@@ -234,8 +233,8 @@ impl Table<'_> {
 /// How many comparisons there are: of two variants of one lab those that the lab makes, so that both say the same.
 fn among(a: &Group, b: &Group) -> usize {
     let plan = match (a.chosen.recordings.as_slice(), b.chosen.recordings.as_slice()) {
-        ([one], [other]) if one.directory == other.directory => LabPlan::deserialize(&one.manifest.plan).ok(),
+        ([one], [other]) if one.directory == other.directory => one.manifest.plan.lab(),
         _ => None,
     };
-    plan.map_or(1, |plan| comparisons_of(&plan).max(1))
+    plan.map_or(1, |plan| comparisons_of(plan).max(1))
 }

@@ -39,7 +39,7 @@ fn with_partner(rounds: Vec<Round>, others: &[Round], left_out: &mut Vec<String>
 /// drifts slowly on the machine is the same for both halves of a pair; which of the two came first does not matter.
 pub fn obstacle(a: &Group, b: &Group) -> Option<String> {
     if a.facts.machines() != b.facts.machines() || !a.facts.is_of_one_machine() {
-        return Some("they were measured on unlike machines".to_owned());
+        return Some("they were measured on different machines".to_owned());
     }
     let (of_a, of_b) = (a.rounds.as_slice(), b.rounds.as_slice());
     if of_a.len() != of_b.len() {

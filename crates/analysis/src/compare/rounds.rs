@@ -6,9 +6,9 @@ use crate::AnalysisError;
 use hdrhistogram::Histogram;
 use jiff::{SignedDuration, Timestamp};
 use plimsoll_measures::lab::METRICS;
-use plimsoll_model::comparison::Metric;
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
 use plimsoll_model::samples::{Interval, Phase};
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_record::read::TrialView;
 use plimsoll_schedule::Quantity;
 use plimsoll_stats::latency::{latency_ms, new_histogram};
@@ -84,9 +84,10 @@ fn summed(trials: &[&TrialView], point: LoadPoint, sum: &Sum) -> BTreeMap<Metric
 }
 
 fn load_point(trial: &TrialView) -> Result<LoadPoint, AnalysisError> {
-    serde_json::from_value(trial.facts.parameters["point"].clone()).map_err(|_| {
+    let load = trial.facts.load().ok_or_else(|| {
         AnalysisError::Refused(format!("{} does not say at what load it was measured", trial.directory.display()))
-    })
+    });
+    load.map(|load| load.point)
 }
 
 fn end_ns(interval: &Interval) -> u64 {
@@ -131,7 +132,7 @@ impl Sum {
             // What lies outside the range of our histograms was never in one of them.
             sum.get_or_insert_with(new_histogram).add(&values).map_err(|error| {
                 AnalysisError::Refused(format!(
-                    "{}: a latency histogram is not ours: {error}",
+                    "{}: a latency histogram is not Plimsoll's: {error}",
                     trial.directory.display()
                 ))
             })?;
@@ -147,7 +148,7 @@ impl Sum {
             new_orders => (Metric::Nopm, 60.0 * per_second(new_orders)),
         };
         let latencies = self.response.as_ref().or(self.service.as_ref());
-        let p99 = latencies.and_then(|values| Some((Metric::P99Ms, latency_ms(values).p99?)));
+        let p99 = latencies.and_then(|values| Some((Metric::P99, latency_ms(values).p99?)));
         let cpu = self.server.map(|(cpu_us, ended)| (Metric::ServerCpuUsPerTransaction, cpu_us as f64 / ended as f64));
         let all = [Some(throughput), p99, cpu].into_iter().flatten();
         all.filter(|(_, value)| *value > 0.0 && value.is_finite()).collect()
@@ -170,8 +171,8 @@ fn server_cpu(trial: &TrialView, measured: &[&Interval], window: &Range<u64>) ->
 pub fn workload(a: &Group, b: &Group) -> Result<String, AnalysisError> {
     let of = |group: &Group| -> BTreeSet<String> {
         let trials = group.chosen.recordings.iter().flat_map(|view| &view.trials);
-        let named = trials.filter_map(|trial| trial.facts.parameters["workload"].as_str());
-        named.map(str::to_owned).collect()
+        let named = trials.filter_map(|trial| trial.facts.load());
+        named.map(|load| load.workload.clone()).collect()
     };
     let (of_a, of_b) = (of(a), of(b));
     let mut all = of_a.union(&of_b);

@@ -7,7 +7,7 @@
 use crate::AnalysisError;
 use crate::find::{self, is_recording, listed};
 use plimsoll_model::lab::TrialStatus;
-use plimsoll_record::read::{self, Entry, Found, Listing, RecordingView, TrialView};
+use plimsoll_record::read::{self, Entry, FoundRecording, Listing, RecordingView, TrialView};
 use plimsoll_record::{Manifest, Status};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ fn split_variant(text: &str) -> (&str, Option<&str>) {
 /// The name of a directory without the time that it begins with, where that still means it alone: `oltp-read-write-4f1c`.
 fn brief<'a>(listing: &Listing, name: &'a str) -> &'a str {
     let is_the_same = |rest: &&str| match (listing.find(name), listing.find(rest)) {
-        (Found::Directory(named), Found::Directory(found)) => named.directory == found.directory,
+        (FoundRecording::Directory(named), FoundRecording::Directory(found)) => named.directory == found.directory,
         _ => false,
     };
     name.split_once("Z-").map(|(_, rest)| rest).filter(is_the_same).unwrap_or(name)
@@ -128,11 +128,11 @@ fn directories(listing: &Listing, name: &str, left_out: &mut Vec<String>) -> Res
     }
     let unusable = |entry: &&Entry| unusable(&entry.manifest, entry.being_written);
     match listing.find(name) {
-        Found::Directory(entry) => match unusable(&entry) {
+        FoundRecording::Directory(entry) => match unusable(&entry) {
             Some(why) => Err(not_finished(&entry.id(), why)),
             None => Ok(vec![entry.directory.clone()]),
         },
-        Found::Name(entries) => {
+        FoundRecording::Name(entries) => {
             let (bad, good): (Vec<&Entry>, Vec<&Entry>) =
                 entries.into_iter().partition(|entry| unusable(entry).is_some());
             let said = bad.iter().filter_map(|entry| Some(format!("{} {}", entry.id(), unusable(entry)?)));
@@ -145,8 +145,8 @@ fn directories(listing: &Listing, name: &str, left_out: &mut Vec<String>) -> Res
                 false => Ok(good.into_iter().map(|entry| entry.directory.clone()).collect()),
             }
         }
-        Found::Several(entries) => Err(find::several(name, &entries)),
-        Found::Nothing => Err(find::nothing(listing, name)),
+        FoundRecording::Several(entries) => Err(find::several(name, &entries)),
+        FoundRecording::Nothing => Err(find::nothing(listing, name)),
     }
 }
 

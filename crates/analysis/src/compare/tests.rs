@@ -5,22 +5,27 @@ mod lab;
 use super::Compared;
 use crate::AnalysisError;
 use jiff::{SignedDuration, Timestamp};
+use plimsoll_host::facts::HostFacts;
 use plimsoll_model::Caveat;
-use plimsoll_model::comparison::{Comparison, Design, Difference, Metric, Verdict};
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::{Comparison, Design, Difference, Verdict};
 use plimsoll_model::samples::{Interval, Phase, ServerSample};
 use plimsoll_model::summary::{SCHEMA_VERSION, Summary, TargetFacts};
-use plimsoll_plan::points::LoadPoint;
-use plimsoll_record::{Manifest, Recording, Setting, Status, TrialFacts, TrialWriter, read};
+use plimsoll_plan::Plan;
+use plimsoll_record::{
+    LoadParameters, Manifest, Parameters, RecordedSetting, Recording, Status, TrialFacts, TrialWriter, read,
+};
 use plimsoll_stats::latency::new_histogram;
 use plimsoll_testkit::servers;
-use serde_json::json;
+use plimsoll_testkit::simulated::run_plan;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
 const SECOND: u64 = 1_000_000_000;
-const CLOSED: LoadPoint = LoadPoint { connections: 16, rate: None };
+const CLOSED: LoadPoint = LoadPoint::closed(16);
 
 /// A recording to be written. It lasts 4 s: one of warm-up, three of measurement.
 #[derive(Clone)]
@@ -76,15 +81,20 @@ impl Desk {
     fn write(&self, made: &Made) -> PathBuf {
         let start: Timestamp = "2026-11-21T19:30:00Z".parse().unwrap();
         let started = start + SignedDuration::from_secs(made.at);
-        let host = json!({"cpus": made.cpus, "cpu_model": "Z80", "storage": {"filesystem": "ext4"}});
-        let manifest = Manifest::new(made.name, "0.1.0", started, 1, json!({"loops": 1}), host);
+        let host = HostFacts { cpus: made.cpus, cpu_model: Some("Z80".to_owned()), ..HostFacts::default() };
+        let manifest = Manifest::new(made.name, "0.1.0", started, Plan::Run(run_plan(&[])), host);
         let mut recording = Recording::create(self.home.path(), manifest).unwrap();
         let mut index = 0;
         for (variant, factor) in &made.variants {
             for (point, tps) in &made.loads {
                 index += 1;
                 let begun = started + SignedDuration::from_secs(5 * i64::from(index - 1));
-                let parameters = json!({"workload": made.workload, "params": {"tables": 1}, "point": point});
+                let parameters = Parameters::Load(Box::new(LoadParameters {
+                    workload: made.workload.to_owned(),
+                    params: [("tables".to_owned(), 1.into())].into(),
+                    point: *point,
+                    ..LoadParameters::default()
+                }));
                 let (variant, point) = ((*variant).to_owned(), point.label());
                 let facts = TrialFacts { index, variant, point, round: 1, started: begun, parameters };
                 fill(recording.trial(&facts).unwrap(), made, (*tps as f64 * factor).round() as u64);
@@ -138,7 +148,7 @@ fn fill(mut trial: TrialWriter, made: &Made, tps: u64) {
     }
     let setting = |(name, value): &(&str, &str)| {
         let effective = Some((*value).to_owned());
-        ((*name).to_owned(), Setting { requested: None, effective, origin: "server".to_owned() })
+        ((*name).to_owned(), RecordedSetting { requested: None, effective, origin: "server".to_owned() })
     };
     trial.settings(&made.settings.iter().map(setting).collect()).unwrap();
 }
@@ -229,8 +239,8 @@ fn only_the_measured_phase_counts() {
     let of = |metric| found.rows.iter().find(|row| row.metric == metric).unwrap();
     assert_eq!(found.rows.len(), 3, "one load point, three metrics");
     near(of(Metric::TransactionsPerSecond).a, (1000.0 * 1100.0 * 1050.0_f64).cbrt());
-    near(of(Metric::P99Ms).a, 1000.0 / (1000.0 * 1100.0 * 1050.0_f64).cbrt());
-    assert_eq!(of(Metric::P99Ms).verdict, Verdict::Higher);
+    near(of(Metric::P99).a, 1000.0 / (1000.0 * 1100.0 * 1050.0_f64).cbrt());
+    assert_eq!(of(Metric::P99).verdict, Verdict::Higher);
     near(of(Metric::ServerCpuUsPerTransaction).a, 100.0);
     assert_eq!(of(Metric::ServerCpuUsPerTransaction).verdict, Verdict::Equivalent);
 }
@@ -276,7 +286,7 @@ fn rounds_of_unlike_machines_are_compared_as_groups() {
     desk.write(&made("base", 100, 1000));
     desk.write(&Made { cpus: 64, ..made("new", 110, 990) });
     let found = desk.compare("base", "new").unwrap();
-    assert!(found.unpaired_because.as_deref().is_some_and(|why| why.contains("unlike machines")));
+    assert!(found.unpaired_because.as_deref().is_some_and(|why| why.contains("different machines")));
     let cpus = found.differences.iter().find(|difference| difference.what == "host.cpus").unwrap();
     assert_eq!((cpus.a.as_deref(), cpus.b.as_deref()), (Some("2"), Some("2, 64")));
     assert_eq!(codes(&found), ["unpaired", "mixed_rounds"]);
@@ -334,7 +344,7 @@ fn recordings_that_did_not_end_well_are_left_out_and_said_so() {
 #[test]
 fn a_recording_that_is_being_written_is_left_out() {
     let desk = Desk::with("AB", &A[..1], &B[..1]);
-    let manifest = Manifest::new("base", "0.1.0", Timestamp::now(), 1, json!({}), json!({}));
+    let manifest = Manifest::new("base", "0.1.0", Timestamp::now(), Plan::Run(run_plan(&[])), HostFacts::default());
     let _open = Recording::create(desk.home.path(), manifest).unwrap();
     let found = desk.compare("base", "new").unwrap();
     assert!(found.caveats[0].message.contains("is still being written"), "{:?}", found.caveats);
@@ -344,7 +354,7 @@ fn a_recording_that_is_being_written_is_left_out() {
 fn what_has_nothing_in_common_is_refused() {
     let desk = Desk::with("A", &A, &B);
     desk.write(&Made { workload: "oltp_read_only", ..made("reads", 10, 1000) });
-    desk.write(&Made { loads: vec![(LoadPoint { connections: 8, rate: None }, 9)], ..made("eight", 20, 1000) });
+    desk.write(&Made { loads: vec![(LoadPoint::closed(8), 9)], ..made("eight", 20, 1000) });
     desk.refuses("base", "reads", &["base is oltp_read_write", "reads is oltp_read_only"]);
     desk.refuses("base", "eight", &["base has c16", "eight has c8"]);
 }
@@ -352,7 +362,7 @@ fn what_has_nothing_in_common_is_refused() {
 #[test]
 fn load_points_of_all_rounds_are_compared_together_and_one_by_one() {
     let desk = Desk::new();
-    let point = |connections| LoadPoint { connections, rate: None };
+    let point = |connections| LoadPoint::closed(connections);
     for round in 0..3 {
         let tps = 1000 + 10 * round as u64;
         let both = vec![(point(8), tps), (point(64), 4 * tps), (point(1), 5)];
@@ -361,12 +371,12 @@ fn load_points_of_all_rounds_are_compared_together_and_one_by_one() {
         desk.write(&Made { loads: both, ..made("new", 100 * round + 50, 0) });
     }
     let found = desk.compare("base", "new").unwrap();
-    assert_eq!((found.headline.connections, found.design), (None, Design::Paired));
+    assert_eq!((found.headline.load, found.design), (None, Design::Paired));
     near(1.0 + found.headline.change.value, 0.9_f64.sqrt());
     near(found.headline.a, 2.0 * 1010.0);
     near(found.headline.change.confidence, 0.95);
     let throughput = found.rows.iter().filter(|row| row.metric == Metric::TransactionsPerSecond);
-    let rows: Vec<_> = throughput.map(|row| (row.connections, row.verdict)).collect();
+    let rows: Vec<_> = throughput.map(|row| (row.load.map(|load| load.connections), row.verdict)).collect();
     assert_eq!(rows, [(Some(8), Verdict::Lower), (Some(64), Verdict::Equivalent)]);
     near(found.rows[0].change.confidence, 0.95_f64.sqrt());
     assert_eq!(codes(&found), ["load_points_left_out"]);
@@ -382,9 +392,9 @@ fn at_a_set_rate_the_response_time_decides() {
         desk.write(&Made { loads: loads(800 - round as u64), ..made("new", 20 * round + 10, 0) });
     }
     let headline = desk.compare("base", "new").unwrap().headline;
-    assert_eq!((headline.metric, headline.verdict), (Metric::P99Ms, Verdict::Higher));
+    assert_eq!((headline.metric, headline.verdict), (Metric::P99, Verdict::Higher));
     near(headline.a, 3.0);
-    assert_eq!((headline.connections, headline.rate_offered), (Some(4), Some(1000.0)));
+    assert_eq!(headline.load, Some(LoadPoint { connections: 4, rate: Some(1000.0) }));
 }
 
 #[test]
@@ -456,7 +466,7 @@ fn other_parameters_of_the_workload_are_told_before_the_verdict() {
         for trial in read::trial_directories(&recording.directory).unwrap() {
             let mut facts: serde_json::Value =
                 serde_json::from_str(&fs::read_to_string(trial.join("trial.json")).unwrap()).unwrap();
-            facts["parameters"]["params"]["tables"] = 4.into();
+            facts["parameters"]["load"]["params"]["tables"] = 4.into();
             fs::write(trial.join("trial.json"), facts.to_string()).unwrap();
         }
     }

@@ -10,7 +10,7 @@ use plimsoll_storage::sheet::is_remote;
 const MOST_BOXES: usize = 6;
 
 /// Load generator, connection, server, and where its data lie.
-pub fn diagram(view: &RecordingView, lab: Option<&LabPlan>, (servers, places): (&[String], &[Stored])) -> Diagram {
+pub fn diagram(view: &RecordingView, lab: Option<&LabPlan>, servers: &[String], places: &[Stored]) -> Diagram {
     let target = target(view, lab);
     // Samples of the server's process are taken on its own machine only.
     let is_sampled = view.trials.iter().any(|trial| !trial.server.is_empty());
@@ -27,7 +27,7 @@ pub fn diagram(view: &RecordingView, lab: Option<&LabPlan>, (servers, places): (
 
 /// The server that is not ours, if it is none.
 fn target(view: &RecordingView, lab: Option<&LabPlan>) -> Option<String> {
-    let of_run = || view.manifest.plan["target"].as_str().map(str::to_owned);
+    let of_run = || view.manifest.plan.run().map(|plan| plan.target.clone());
     let target = match lab {
         Some(plan) => plan.variants.first().and_then(|variant| variant.target.clone()),
         None => of_run(),
@@ -37,8 +37,8 @@ fn target(view: &RecordingView, lab: Option<&LabPlan>) -> Option<String> {
 
 fn client(view: &RecordingView, lab: Option<&LabPlan>) -> Vec<String> {
     let loops = match lab.and_then(|plan| plan.variants.first()) {
-        Some(variant) => variant.load.loops as u64,
-        None => view.manifest.plan["loops"].as_u64().unwrap_or(1),
+        Some(variant) => variant.load.loops,
+        None => view.manifest.plan.run().map_or(1, |plan| plan.loops),
     };
     let plural = if loops == 1 { "" } else { "s" };
     let cpus = lab.and_then(|plan| plan.variants.first()?.client_cpus.as_ref());

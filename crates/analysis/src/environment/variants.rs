@@ -1,6 +1,6 @@
 //! What sets the variants of a plan apart.
 
-use crate::asked::load_points;
+use plimsoll_model::load_point::list_in_words;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Action, Storage, Variant};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +46,7 @@ fn values(variant: &Variant) -> BTreeMap<String, String> {
     }
     add("workload", variant.workload.kind.clone());
     variant.workload.params.iter().for_each(|(name, value)| add(&format!("parameter {name}"), value.clone()));
-    add("load points", load_points(&variant.load.points));
+    add("load points", list_in_words(&variant.load.points));
     for (name, actions) in [("before", &variant.before), ("after", &variant.after)] {
         if !actions.is_empty() {
             add(name, actions.iter().map(action).collect::<Vec<_>>().join("; "));

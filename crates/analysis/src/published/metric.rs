@@ -3,9 +3,9 @@
 use super::storage;
 use plimsoll_measures::metric::value as of_probe;
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::Metric;
+use plimsoll_model::Metric;
 use plimsoll_model::summary::{HostShares, Point};
-use plimsoll_plan::lab::Published as Printed;
+use plimsoll_plan::lab::Printed;
 use plimsoll_report::subject::Trial;
 use plimsoll_schedule::quantity::over_rounds;
 
@@ -39,7 +39,7 @@ pub(super) fn is_measured(metric: &str, probe: Option<&str>) -> bool {
     let metric = &in_milliseconds(metric).map_or_else(|| metric.to_owned(), |(metric, _)| metric);
     match probe {
         Some(name) => of_probe(metric, name, &[]).is_some(),
-        None => of_point(metric).is_some() || beside_load(metric).is_some(),
+        None => Metric::of_name(metric).is_some() || of_point(metric).is_some() || beside_load(metric).is_some(),
     }
 }
 
@@ -48,8 +48,11 @@ fn value(metric: &str, probe: Option<&str>, trial: &Trial) -> Option<f64> {
     if let Some((metric, factor)) = in_milliseconds(metric) {
         return Some(value(&metric, probe, trial)? * factor);
     }
-    match (probe, of_point(metric)) {
-        (Some(name), _) => of_probe(metric, name, &trial.io.as_ref()?.probes).flatten(),
+    if let Some(name) = probe {
+        return of_probe(metric, name, &trial.io.as_ref()?.probes).flatten();
+    }
+    match (Metric::of_name(metric), of_point(metric)) {
+        (Some(metric), _) => metric.value(trial.point.as_ref()?),
         (None, Some(of)) => of(trial.point.as_ref()?),
         (None, None) => beside_load(metric)?(trial),
     }
@@ -68,20 +71,11 @@ fn of_point(metric: &str) -> Option<Of<Point>> {
         (of > 0).then(|| count as f64 / of as f64)
     }
     Some(match metric {
-        "nopm" => |point| point.nopm,
-        "transactions_per_second" => |point| point.transactions_per_second,
-        "queries_per_second" => |point| point.queries_per_second,
         "statements_per_transaction" => |point| each(point.queries, point.transactions),
         "errors_per_second" => |point| Some(point.error_count() as f64 / point.seconds),
         "reconnects" => |point| Some(point.reconnects as f64),
         "min_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).min,
-        "mean_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).mean,
-        "p50_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).p50,
-        "p90_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).p90,
-        "p95_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).p95,
-        "p99_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).p99,
         "max_ms" => |point| point.response_ms.unwrap_or(point.latency_ms).max,
-        "server_cpu_us_per_transaction" => |point| point.server?.cpu_us_per_transaction,
         "host_busy_percent" => |point| share(point, |host| host.busy),
         "host_user_percent" => |point| share(point, |host| host.user),
         "host_system_percent" => |point| share(point, |host| host.system),
@@ -103,19 +97,15 @@ fn beside_load(metric: &str) -> Option<Of<Trial>> {
 
 /// A metric that variants are compared in, by the name that a plan gives it.
 pub(super) fn compared_in(name: &str) -> Option<Metric> {
-    Some(match name {
-        "nopm" => Metric::Nopm,
-        "transactions_per_second" => Metric::TransactionsPerSecond,
-        "p99_ms" => Metric::P99Ms,
-        "server_cpu_us_per_transaction" => Metric::ServerCpuUsPerTransaction,
-        _ => return None,
-    })
+    Metric::of_name(name).filter(|metric| Metric::COMPARED.contains(metric))
 }
 
 /// Of a number in which variants are ordered.
 pub(super) fn more_is_better(metric: &str) -> bool {
-    let is_rate = metric.ends_with("_per_second") && metric != "errors_per_second";
-    is_rate || matches!(metric, "nopm" | super::CHANGE)
+    match Metric::of_name(metric) {
+        Some(metric) => metric.more_is_better(),
+        None => metric == super::CHANGE || metric.ends_with("_per_second") && metric != "errors_per_second",
+    }
 }
 
 #[cfg(test)]

@@ -4,14 +4,13 @@ mod metric;
 mod storage;
 mod sweep;
 
-use super::unfinished;
 use metric::{compared_in, is_measured, more_is_better, over_trials};
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::{Metric, Row, Verdict};
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{LabSummary, TrialStatus, VariantComparison};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::Published as Printed;
-use plimsoll_plan::points::LoadPoint;
+use plimsoll_plan::lab::Printed;
 use plimsoll_report::format::counted;
 use plimsoll_report::subject::{MeasuredAt, Published, Subject, Trial};
 
@@ -59,7 +58,7 @@ impl Here<'_> {
         let measured = match printed.metric.as_str() {
             CHANGE => self.change(printed, variant, rung)?,
             of if sweep::is_of(of) => sweep::measured(printed, &self.of_sweep(printed)?)?,
-            of if !is_measured(of, printed.probe.as_deref()) => return Err("it is nothing that is measured".to_owned()),
+            of if !is_measured(of, printed.probe.as_deref()) => return Err("nothing measures it".to_owned()),
             _ => {
                 let trials = self.asked(printed, variant, rung)?;
                 found.at = trials.first().map(|first| place(first));
@@ -67,7 +66,7 @@ impl Here<'_> {
             }
         };
         let rounds = self.trials.iter().map(|trial| trial.round).max().unwrap_or_default();
-        let holds = printed.range.or(printed.limit).map(|range| lies_within(&measured, range, rounds));
+        let holds = printed.range.or(printed.limit).map(|(low, high)| lies_within(&measured, low, high, rounds));
         found.measured = Some(measured);
         found.holds = holds.transpose()?;
         Ok(())
@@ -116,7 +115,7 @@ impl Here<'_> {
     /// Why there is none.
     fn change(&self, printed: &Printed, variant: Option<&str>, rung: Option<&str>) -> Result<Estimate, String> {
         if variant.or(rung).is_none() {
-            return Err("no variant and no rung of the plan is of this".to_owned());
+            return Err("no variant or rung of the plan is for this".to_owned());
         }
         let found: Vec<(String, &Estimate)> = match rung {
             Some(rung) => self.of_rung(printed, variant, rung),
@@ -163,9 +162,7 @@ impl Here<'_> {
             match self.is_above(printed, &pair[better], &pair[worse])? {
                 Some(true) => {}
                 Some(false) => return Ok(false),
-                None => {
-                    unsure = unsure.or(Some(format!("{} and {} are too near each other to tell", pair[0], pair[1])))
-                }
+                None => unsure = unsure.or(Some(format!("{} and {} are too close to tell apart", pair[0], pair[1]))),
             }
         }
         unsure.map_or(Ok(true), Err)
@@ -215,13 +212,16 @@ fn rows(of: &VariantComparison, metric: Metric, connections: Option<usize>) -> V
     let first = of.rows.first().filter(|first| first.metric == metric);
     match connections {
         None => first.into_iter().collect(),
-        Some(_) => of.rows.iter().filter(|row| row.metric == metric && row.connections == connections).collect(),
+        Some(_) => of
+            .rows
+            .iter()
+            .filter(|row| row.metric == metric && row.load.map(|load| load.connections) == connections)
+            .collect(),
     }
 }
 
 fn row_in_words(of: &VariantComparison, row: &Row) -> String {
-    let point = row.connections.map(|connections| LoadPoint { connections, rate: row.rate_offered });
-    point.map_or(of.b.clone(), |point| format!("{} ({})", of.b, unfinished::in_words(&point)))
+    row.load.map_or(of.b.clone(), |load| format!("{} ({load})", of.b))
 }
 
 fn ambiguous(a: &str, b: &str) -> String {
@@ -231,7 +231,7 @@ fn ambiguous(a: &str, b: &str) -> String {
 /// Whether a trial ran the workload, on the CPUs and with the connections that a number speaks of.
 fn is_alike(printed: &Printed, trial: &Trial) -> bool {
     printed.workload.as_ref().is_none_or(|workload| trial.workload == *workload)
-        && printed.connections.is_none_or(|connections| trial.connections == connections)
+        && printed.connections.is_none_or(|connections| trial.load.connections == connections)
         && printed.cpus.is_none_or(|cpus| trial.cpus == Some(cpus))
 }
 
@@ -251,15 +251,13 @@ fn place(trial: &Trial) -> MeasuredAt {
     MeasuredAt {
         variant: if rest.starts_with("/floor/") { &trial.base } else { &trial.variant }.clone(),
         workload: trial.workload.clone(),
-        connections: trial.connections,
-        rate_offered: trial.rate_offered,
+        load: trial.load,
     }
 }
 
 /// `fc (64 connections of tpcc)`.
 fn in_words(at: &MeasuredAt) -> String {
-    let point = LoadPoint { connections: at.connections, rate: at.rate_offered };
-    format!("{} ({} of {})", at.variant, unfinished::in_words(&point), at.workload)
+    format!("{} ({} of {})", at.variant, at.load, at.workload)
 }
 
 /// Whether a is above b: certain only where their intervals are apart.
@@ -278,7 +276,7 @@ fn are_apart(a: &Estimate, b: &Estimate) -> Option<bool> {
 ///
 /// # Errors
 /// Why that cannot be told.
-fn lies_within(measured: &Estimate, (low, high): (f64, f64), rounds: u32) -> Result<bool, String> {
+fn lies_within(measured: &Estimate, low: f64, high: f64, rounds: u32) -> Result<bool, String> {
     let Some((least, most)) = measured.interval() else {
         return Err(measured.missing.clone().unwrap_or_else(|| "it has no interval".to_owned()));
     };
@@ -295,13 +293,13 @@ fn lies_within(measured: &Estimate, (low, high): (f64, f64), rounds: u32) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::LoadPoint;
     use plimsoll_model::comparison::Design;
 
     #[test]
     fn a_change_at_two_rates_is_not_one_of_them() {
         let row = |rate| Row {
-            connections: Some(16),
-            rate_offered: rate,
+            load: Some(LoadPoint { connections: 16, rate }),
             metric: Metric::TransactionsPerSecond,
             a: 100.0,
             b: 110.0,
@@ -315,7 +313,7 @@ mod tests {
             b: "b".to_owned(),
             design: Design::Paired,
             equivalence: 0.02,
-            rows: vec![Row { connections: None, ..row(None) }, row(Some(300.0)), row(Some(600.0))],
+            rows: vec![Row { load: None, ..row(None) }, row(Some(300.0)), row(Some(600.0))],
             floor: None,
             unlike: None,
             unlike_work: Vec::new(),
@@ -331,11 +329,11 @@ mod tests {
 
     #[test]
     fn a_range_holds_only_where_the_interval_leaves_no_doubt() {
-        assert_eq!(lies_within(&estimate(26.0, 31.0), (25.0, 33.0), 3), Ok(true));
-        assert_eq!(lies_within(&estimate(34.0, 36.0), (25.0, 33.0), 3), Ok(false));
-        assert!(lies_within(&estimate(31.0, 36.0), (25.0, 33.0), 3).is_err(), "it may lie in it or not");
+        assert_eq!(lies_within(&estimate(26.0, 31.0), 25.0, 33.0, 3), Ok(true));
+        assert_eq!(lies_within(&estimate(34.0, 36.0), 25.0, 33.0, 3), Ok(false));
+        assert!(lies_within(&estimate(31.0, 36.0), 25.0, 33.0, 3).is_err(), "it may lie in it or not");
         let bare = Estimate::bare(30.0, 1.0, String::new(), "1 round cannot have an interval; 3 can".to_owned());
-        assert_eq!(lies_within(&bare, (25.0, 33.0), 1), Err("1 round cannot have an interval; 3 can".to_owned()));
+        assert_eq!(lies_within(&bare, 25.0, 33.0, 1), Err("1 round cannot have an interval; 3 can".to_owned()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use plimsoll_model::diagnosis::StorageUse;
 use plimsoll_report::subject::Trial;
 
-/// A number of a trial's lane by the name that a plan gives it; none if it is nothing that is measured. The shares of
+/// A number of a trial's lane by the name that a plan gives it; none if nothing measures it. The shares of
 /// the CPUs are of all CPUs of the machine; those of kinds of operations are of all operations of the client.
 pub(super) fn of_trial(metric: &str) -> Option<fn(&Trial) -> Option<f64>> {
     fn busy(trial: &Trial, cpus: fn(&StorageUse) -> Option<f64>) -> Option<f64> {

@@ -1,7 +1,7 @@
 //! What all load points of a variant tell together: where throughput peaks, and what is lost beyond.
 
 use plimsoll_model::Estimate;
-use plimsoll_plan::lab::Published as Printed;
+use plimsoll_plan::lab::Printed;
 use plimsoll_report::subject::Trial;
 use plimsoll_schedule::quantity::over_rounds;
 
@@ -37,7 +37,7 @@ impl Sweep {
         let sweep = |round: u32| {
             let of_round = trials.iter().filter(|trial| trial.round == round);
             let place =
-                |trial: &&Trial| Some((trial.connections as f64, trial.point.as_ref()?.transactions_per_second?));
+                |trial: &&Trial| Some((trial.load.connections as f64, trial.point.as_ref()?.transactions_per_second?));
             let mut places: Vec<(f64, f64)> = of_round.filter_map(place).collect();
             places.sort_by(|a, b| a.0.total_cmp(&b.0));
             Sweep(places)

@@ -1,6 +1,6 @@
 //! MariaDB's own copy of a running server: the program `mariadb-backup`.
 
-use super::source::Source;
+use super::source::DatasetSource;
 use crate::DataError;
 use plimsoll_host::process::{Lifetime, scrub, spawn};
 use plimsoll_model::Build;
@@ -12,16 +12,16 @@ use std::thread;
 use std::time::Duration;
 
 const NAMES: [&str; 2] = ["mariadb-backup", "mariabackup"];
-/// Beginnings of the names of files that it leaves in the copy for itself.
+/// Prefixes of the files that it leaves in the copy for its own use.
 const NOTES: [&str; 3] = ["xtrabackup_", "mariadb_backup_", "backup-my.cnf"];
 const LOOK: Duration = Duration::from_millis(50);
 /// Lines of its log that a message quotes.
 const QUOTED: usize = 4;
 
-/// The backup program that goes with a server: beside its binary, or in the PATH.
+/// The backup program for a server: beside its binary, or in the PATH.
 ///
 /// # Errors
-/// Says which package has it.
+/// If it is not there: which package has it.
 pub fn program(build: &Build) -> Result<PathBuf, String> {
     let beside = build.binary.parent().map(Path::to_owned);
     let below = beside.iter().filter_map(|directory| Some(directory.parent()?.join("bin"))).next();
@@ -33,17 +33,17 @@ pub fn program(build: &Build) -> Result<PathBuf, String> {
     })
 }
 
-/// Makes the new directory `to` a copy of the data of `source`, ready to be started from. What the program says goes to
-/// the file `log`.
+/// Makes the new directory `to` a copy of the data of `source` that a server can be started on. The program's output
+/// goes to the file `log`.
 ///
 /// # Errors
 /// [`DataError::Environment`] with its last words; [`DataError::Interrupted`].
-pub fn copy(source: &Source, to: &Path, log: &Path, watcher: &mut dyn Watcher) -> Result<(), DataError> {
+pub fn copy(source: &DatasetSource, to: &Path, log: &Path, watcher: &mut dyn Watcher) -> Result<(), DataError> {
     let program = program(&source.build).map_err(DataError::Environment)?;
     let target = format!("--target-dir={}", to.display());
     let config = format!("--defaults-file={}", source.directory.my_cnf().display());
     let socket = format!("--socket={}", source.socket.display());
-    // As root over its socket, without a password: nothing that `ps` must not show.
+    // As root over the socket, without a password: nothing that `ps` must not show.
     run(&program, &[&config, "--backup", "--user=root", &socket, &target], log, watcher)?;
     run(&program, &["--prepare", &target], log, watcher)?;
     remove_notes(to)
@@ -59,7 +59,7 @@ fn run(program: &Path, words: &[&str], log: &Path, watcher: &mut dyn Watcher) ->
     }
 }
 
-/// Runs it to the end; none if somebody wanted it to end before.
+/// Runs it to the end; none if it was interrupted.
 fn execute(
     program: &Path,
     words: &[&str],

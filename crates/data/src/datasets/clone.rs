@@ -1,6 +1,6 @@
 //! MySQL's own copy of a running server: the clone plugin.
 
-use super::source::{Source, connect};
+use super::source::{DatasetSource, connect};
 use crate::DataError;
 use crate::dataset::literal;
 use plimsoll_engine::Failure;
@@ -12,11 +12,11 @@ use std::thread;
 use std::time::Duration;
 
 const LIBRARY: &str = "mysql_clone.so";
-/// Large data take a while.
+/// Large datasets take a while.
 const COPIED_WITHIN: Duration = Duration::from_secs(24 * 3600);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What keeps the server from cloning itself; none if nothing does.
+/// What prevents the server from cloning itself, if anything.
 ///
 /// # Errors
 /// [`DataError::Environment`] if it does not answer.
@@ -33,11 +33,11 @@ pub fn lacks(control: &mut Control) -> Result<Option<String>, DataError> {
 }
 
 /// Makes the new directory `to` a copy of the data of `source`. Returns whether the plugin was installed for it: then
-/// the copy says so too, though the server has been rid of it again.
+/// the copy still has it, although the server does not any more.
 ///
 /// # Errors
 /// [`DataError::Environment`] with the server's words; [`DataError::Interrupted`].
-pub fn copy(source: &mut Source, to: &Path, watcher: &mut dyn Watcher) -> Result<bool, DataError> {
+pub fn copy(source: &mut DatasetSource, to: &Path, watcher: &mut dyn Watcher) -> Result<bool, DataError> {
     let installed = !is_installed(&mut source.control)?;
     if installed {
         let install = format!("INSTALL PLUGIN clone SONAME '{LIBRARY}'");
@@ -51,7 +51,7 @@ pub fn copy(source: &mut Source, to: &Path, watcher: &mut dyn Watcher) -> Result
     copied.and(removed).map(|()| installed)
 }
 
-/// Takes the plugin out of a server.
+/// Uninstalls the plugin from a server.
 ///
 /// # Errors
 /// [`DataError::Environment`] with the server's words.
@@ -66,15 +66,15 @@ fn is_installed(control: &mut Control) -> Result<bool, DataError> {
     Ok(rows.single() == Some("1"))
 }
 
-/// The statement goes over a connection of its own, so that it can be ended.
-fn run(source: &mut Source, to: &Path, watcher: &mut dyn Watcher) -> Result<(), DataError> {
+/// The statement has a connection of its own, so that it can be killed.
+fn run(source: &mut DatasetSource, to: &Path, watcher: &mut dyn Watcher) -> Result<(), DataError> {
     let (connected, id) = mpsc::channel();
     let copied = thread::scope(|scope| {
         let cloning = scope.spawn(|| execute(&source.socket, to, connected));
         let id = id.recv().ok();
         while !cloning.is_finished() {
             if let Some(id) = id.as_ref().filter(|_| watcher.interrupted()) {
-                // One that has ended needs no killing.
+                // A statement that has ended cannot be killed.
                 let _ = source.control.run(&format!("KILL QUERY {id}"));
             }
             thread::sleep(LOOK);
@@ -88,12 +88,12 @@ fn run(source: &mut Source, to: &Path, watcher: &mut dyn Watcher) -> Result<(), 
     }
 }
 
-/// Clones, and tells the connection's number before.
+/// Clones, after reporting the connection's number.
 fn execute(socket: &Path, to: &Path, connected: Sender<String>) -> Result<(), DataError> {
     let mut control = connect(socket)?;
     control.set_limit(COPIED_WITHIN);
     let rows = control.rows("SELECT CONNECTION_ID()").map_err(|failure| sql(&failure))?;
-    // Whoever listens waits for it.
+    // The receiver waits for it.
     let _ = connected.send(rows.single().unwrap_or_default().to_owned());
     let statement = format!("CLONE LOCAL DATA DIRECTORY = {}", literal(&to.to_string_lossy()));
     control.run(&statement).map(drop).map_err(|failure| sql(&failure))

@@ -1,4 +1,4 @@
-//! What being copied costs a server: its queries and commits per second before, during and after.
+//! What a copy costs the server: its queries and commits per second before, during and after.
 
 use super::source::connect;
 use crate::DataError;
@@ -11,26 +11,26 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const STEP: Duration = Duration::from_millis(200);
-/// A server that stands still does not answer meanwhile.
+/// A paused server does not answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(3600);
 
-/// What a server did in some stretch of time, by the differences of its own counters (SHOW GLOBAL STATUS).
+/// What a server did in a stretch of time, by the differences of its own counters (SHOW GLOBAL STATUS).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Rates {
+pub struct ServerRates {
     pub seconds: f64,
-    /// `Questions`, without those of the one who looks.
+    /// `Questions`, except those of the observer.
     pub queries_per_second: f64,
-    /// `Com_commit`: COMMIT statements; what commits by itself is not in it.
+    /// `Com_commit`: COMMIT statements; autocommits are not in it.
     pub commits_per_second: f64,
 }
 
-/// The server's rates around a copy. The stretches begin and end with a look, every 200 ms; `during` is from the last
-/// look before the copy to the first after it.
+/// The server's rates around a copy. Each stretch begins and ends with a sample, taken every 200 ms; `during` is from
+/// the last sample before the copy to the first after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Cost {
-    pub before: Rates,
-    pub during: Rates,
-    pub after: Rates,
+pub struct CopyCost {
+    pub before: ServerRates,
+    pub during: ServerRates,
+    pub after: ServerRates,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ struct Look {
 impl Look {
     fn take(control: &mut Control) -> Result<Look, DataError> {
         let query = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_commit', 'Questions')";
-        let rows = control.rows(query).map_err(|failure| DataError::sql("asking the server what it does", &failure))?;
+        let rows = control.rows(query).map_err(|failure| DataError::sql("reading the server's counters", &failure))?;
         let value = |wanted: &str| {
             let found = rows.pairs().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
             found.and_then(|(_, value)| value.parse().ok()).unwrap_or_default()
@@ -52,28 +52,28 @@ impl Look {
     }
 }
 
-/// Looks at a server every 200 ms until it is told to end.
-pub struct Meter {
+/// Samples a server every 200 ms until it is told to end.
+pub struct ServerMeter {
     stop: Arc<AtomicBool>,
     looking: Option<JoinHandle<Result<Vec<Look>, DataError>>>,
 }
 
-impl Meter {
-    /// Begins to look at the server that listens on `socket`.
-    pub fn begin(socket: &Path) -> Meter {
+impl ServerMeter {
+    /// Begins to sample the server that listens on `socket`.
+    pub fn begin(socket: &Path) -> ServerMeter {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, socket) = (Arc::clone(&stop), socket.to_owned());
-        Meter { stop, looking: Some(thread::spawn(move || look(&socket, &stopped))) }
+        ServerMeter { stop, looking: Some(thread::spawn(move || look(&socket, &stopped))) }
     }
 
-    /// The cost of a copy that was made from `begun` to `ended`.
+    /// The cost of a copy made from `begun` to `ended`.
     ///
     /// # Errors
     /// [`DataError::Environment`] if the server did not answer all the time.
-    pub fn end(mut self, begun: Instant, ended: Instant) -> Result<Cost, DataError> {
+    pub fn end(mut self, begun: Instant, ended: Instant) -> Result<CopyCost, DataError> {
         self.stop.store(true, Ordering::Relaxed);
         let Some(Ok(looks)) = self.looking.take().map(JoinHandle::join) else {
-            return Err(DataError::Environment("the thread that looks at the server died; this is a bug".to_owned()));
+            return Err(DataError::Environment("the thread that samples the server died; this is a bug".to_owned()));
         };
         Ok(cost(&looks?, begun, ended))
     }
@@ -90,38 +90,38 @@ fn look(socket: &Path, stopped: &AtomicBool) -> Result<Vec<Look>, DataError> {
     Ok(looks)
 }
 
-impl Drop for Meter {
+impl Drop for ServerMeter {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(looking) = self.looking.take() {
-            // Its result would only say once more why the copy failed.
+            // Its result would only repeat why the copy failed.
             let _ = looking.join();
         }
     }
 }
 
-fn cost(looks: &[Look], begun: Instant, ended: Instant) -> Cost {
+fn cost(looks: &[Look], begun: Instant, ended: Instant) -> CopyCost {
     let last_before = looks.iter().rposition(|look| look.at <= begun).unwrap_or_default();
     let first_after = looks.iter().position(|look| look.at >= ended).unwrap_or(looks.len().saturating_sub(1));
     let end = looks.len().saturating_sub(1);
-    Cost {
+    CopyCost {
         before: rates(&looks[..=last_before.min(end)]),
         during: rates(&looks[last_before.min(first_after)..=first_after]),
         after: rates(&looks[first_after..]),
     }
 }
 
-fn rates(looks: &[Look]) -> Rates {
-    let ([first, ..], [.., last]) = (looks, looks) else { return Rates::default() };
+fn rates(looks: &[Look]) -> ServerRates {
+    let ([first, ..], [.., last]) = (looks, looks) else { return ServerRates::default() };
     let seconds = last.at.duration_since(first.at).as_secs_f64();
     if seconds <= 0.0 {
-        return Rates::default();
+        return ServerRates::default();
     }
-    // Each look after the first counts itself.
+    // Each sample after the first counts its own query.
     let own = looks.len() as u64 - 1;
     let queries = last.queries.saturating_sub(first.queries).saturating_sub(own);
     let commits = last.commits.saturating_sub(first.commits);
-    Rates { seconds, queries_per_second: queries as f64 / seconds, commits_per_second: commits as f64 / seconds }
+    ServerRates { seconds, queries_per_second: queries as f64 / seconds, commits_per_second: commits as f64 / seconds }
 }
 
 #[cfg(test)]
@@ -136,9 +136,9 @@ mod tests {
         // 100 queries and 10 commits per step, then none while it is copied, each look counting itself.
         let looks = [look(0, 0, 0), look(200, 101, 10), look(400, 202, 20), look(1400, 203, 20), look(1600, 304, 30)];
         let found = cost(&looks, at(450), at(1300));
-        assert_eq!(found.before, Rates { seconds: 0.4, queries_per_second: 500.0, commits_per_second: 50.0 });
-        assert_eq!(found.during, Rates { seconds: 1.0, queries_per_second: 0.0, commits_per_second: 0.0 });
-        assert_eq!(found.after, Rates { seconds: 0.2, queries_per_second: 500.0, commits_per_second: 50.0 });
-        assert_eq!(cost(&looks[..1], at(0), at(0)), Cost::default(), "one look tells nothing");
+        assert_eq!(found.before, ServerRates { seconds: 0.4, queries_per_second: 500.0, commits_per_second: 50.0 });
+        assert_eq!(found.during, ServerRates { seconds: 1.0, queries_per_second: 0.0, commits_per_second: 0.0 });
+        assert_eq!(found.after, ServerRates { seconds: 0.2, queries_per_second: 500.0, commits_per_second: 50.0 });
+        assert_eq!(cost(&looks[..1], at(0), at(0)), CopyCost::default(), "one look tells nothing");
     }
 }

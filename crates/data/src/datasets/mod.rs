@@ -1,7 +1,7 @@
-//! Datasets by hand: which there are, removing and copying them, and saving one from a server under load.
+//! Datasets by hand: listing, removing and copying them, and saving one from a server under load.
 //!
-//! Begin with [`save()`]. A copy of a running server's files is only good if it is one that a crash could have left;
-//! each [`Method`] has its own way to that. What was copied is then started, checked and shut down before it counts.
+//! Begin with [`save()`]. A copy of a running server's files is only good if a crash could have left it; each
+//! [`SnapshotMethod`] has its own way to ensure that. The copy is then started, checked and shut down before it counts.
 
 mod backup;
 mod clone;
@@ -13,9 +13,9 @@ mod source;
 mod verify;
 
 pub use contents::chosen_parameters;
-pub use cost::{Cost, Rates};
-pub use method::{Choice, Method};
-pub use save::{Request, Saved, save};
+pub use cost::{CopyCost, ServerRates};
+pub use method::{Choice, SnapshotMethod};
+pub use save::{SaveRequest, Saved, save};
 pub use verify::Checked;
 
 use crate::DataError;
@@ -28,10 +28,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The datasets that these ids name, of the home or a place: whole ids, or beginnings that only one id has.
+/// The datasets that these ids name, in the home or a place: whole ids, or unambiguous beginnings.
 ///
 /// # Errors
-/// [`DataError::Refused`] for one that names none or several, with those that there are.
+/// [`DataError::Refused`] for an id that names none or several, with those that exist.
 pub fn named(home: &Home, ids: &[String]) -> Result<Vec<Stored>, DataError> {
     let all = store::list(home)?;
     let mut found: Vec<Stored> = Vec::new();
@@ -56,18 +56,20 @@ fn meant<'a>(all: &'a [Stored], id: &str) -> Result<Vec<&'a Stored>, DataError> 
     match listed(found.iter().copied()).as_slice() {
         [_] if !id.is_empty() => Ok(found),
         [] | [_] => Err(DataError::Refused(format!("there is no dataset `{id}`; {}", existing(all)))),
-        several => Err(DataError::Refused(format!("`{id}` could be any of {}; write more of it", several.join(", ")))),
+        several => {
+            Err(DataError::Refused(format!("`{id}` could be any of {}; give a longer part of it", several.join(", "))))
+        }
     }
 }
 
 fn existing(all: &[Stored]) -> String {
     match listed(all.iter()).as_slice() {
-        [] => "there are none; `plimsoll datasets save` makes one from a running private server".to_owned(),
+        [] => "there are none; `plimsoll datasets save` saves one from a running private server".to_owned(),
         ids => format!("there are {}", ids.join(", ")),
     }
 }
 
-/// Ids in their order, each once.
+/// The ids in order, without repetition.
 fn listed<'a>(stored: impl Iterator<Item = &'a Stored>) -> Vec<&'a str> {
     let mut ids: Vec<&str> = stored.map(|stored| stored.description.id.as_str()).collect();
     ids.dedup();
@@ -76,19 +78,19 @@ fn listed<'a>(stored: impl Iterator<Item = &'a Stored>) -> Vec<&'a str> {
 
 /// A copy of a dataset on another storage path.
 #[derive(Clone, Debug)]
-pub struct Copied {
+pub struct CopiedDataset {
     pub stored: Stored,
     pub way: Way,
-    /// From the first byte until every file was proved equal.
+    /// From the first byte until every file was verified equal.
     pub took: Duration,
 }
 
-/// Copies the dataset that `id` names to the storage path `directory`, and proves every file equal by its digest.
+/// Copies the dataset that `id` names to the storage path `directory`, and verifies every file by its digest.
 ///
 /// # Errors
-/// As [`named`]; [`DataError::Server`] if it is there already, is no place for it, or fails the proof, after which
-/// nothing is left of it; [`DataError::Interrupted`].
-pub fn copy(home: &Home, id: &str, directory: &Path, watcher: &mut dyn Watcher) -> Result<Copied, DataError> {
+/// As [`named`]; [`DataError::Server`] if it is there already, the directory cannot be a place, or a file differs: then
+/// the copy is removed; [`DataError::Interrupted`].
+pub fn copy(home: &Home, id: &str, directory: &Path, watcher: &mut dyn Watcher) -> Result<CopiedDataset, DataError> {
     let found = named(home, &[id.to_owned()])?;
     let [original, ..] = found.as_slice() else {
         return Err(DataError::Refused("an id is empty".to_owned()));
@@ -97,17 +99,17 @@ pub fn copy(home: &Home, id: &str, directory: &Path, watcher: &mut dyn Watcher) 
     watcher.tell(Event::Doing("copying and comparing every file"));
     let begun = Instant::now();
     let (stored, way) = store::duplicate(original, &place, &mut || !watcher.interrupted()).map_err(interrupted)?;
-    Ok(Copied { stored, way, took: begun.elapsed() })
+    Ok(CopiedDataset { stored, way, took: begun.elapsed() })
 }
 
-/// Bytes that it takes on disk. Blocks that files share count for each of them.
+/// Bytes that it takes on disk. Shared blocks count for each file that has them.
 pub fn occupied(stored: &Stored) -> u64 {
     let files = tree::files(&stored.directory).unwrap_or_default();
     let blocks = |name: &Path| std::fs::symlink_metadata(stored.directory.join(name)).map_or(0, |facts| facts.blocks());
     files.iter().map(|(name, _)| blocks(name) * 512).sum()
 }
 
-/// What was broken off because somebody wanted it to end is no fault of a server.
+/// What ended because somebody interrupted it is not the server's fault.
 fn interrupted(error: ServerError) -> DataError {
     match error {
         ServerError::Interrupted { .. } => DataError::Interrupted,
@@ -120,11 +122,11 @@ mod tests {
     use super::*;
     use plimsoll_model::Build;
     use plimsoll_model::Flavour;
-    use plimsoll_server::snapshot::store::Description;
+    use plimsoll_server::snapshot::store::StoredDescription;
 
     fn stored(home: &Home, id: &str) -> Stored {
         let build = Build { flavour: Flavour::MariaDb, version: "10.11.1".into(), binary: "/x".into() };
-        let description = Description {
+        let description = StoredDescription {
             plimsoll_dataset: 1,
             id: id.to_owned(),
             build,

@@ -1,18 +1,18 @@
-//! A copy of a running private server becomes a dataset.
+//! Turns a copy of a running private server into a dataset.
 
-use super::contents::{self, Found};
-use super::cost::{Cost, Meter};
-use super::method::{self, Choice, Method};
-use super::source::Source;
+use super::contents::{self, FoundDataset};
+use super::cost::{CopyCost, ServerMeter};
+use super::method::{self, Choice, SnapshotMethod};
+use super::source::DatasetSource;
 use super::verify::{self, Checked};
 use super::{backup, clone, interrupted};
 use crate::DataError;
 use crate::starting_data::{server, small_redo};
 use plimsoll_host::{Home, facts};
 use plimsoll_server::freeze::Frozen;
-use plimsoll_server::snapshot::store::{self, Description, Making, Stored};
+use plimsoll_server::snapshot::store::{self, Making, Stored, StoredDescription};
 use plimsoll_server::snapshot::tree::{self, Way};
-use plimsoll_server::{Rig, ServerError, Settings, baseline};
+use plimsoll_server::{ServerError, Settings, TrialDirectory, baseline};
 use plimsoll_watch::{Event, Watcher};
 use rustix::fs::syncfs;
 use std::collections::BTreeMap;
@@ -21,21 +21,21 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the server is watched before it is copied, and afterwards.
+/// How long the server is sampled before the copy, and after it.
 const AROUND: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(50);
-/// The copy is checked beside a server under load, so it gets little memory.
+/// The copy is checked while the other server may be under load, so it gets little memory.
 const POOL: &str = "256M";
-/// What was decided when the server's data were made.
+/// What was decided when the server's data directory was created.
 const FIXED: [&str; 4] =
     ["innodb_data_file_path", "innodb_page_size", "innodb_undo_tablespaces", "lower_case_table_names"];
 
 /// What to save, and as what.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct SaveRequest<'a> {
     /// The dataset's id.
     pub name: &'a str,
-    /// The private server; the only one that runs if not given.
+    /// The private server; if not given, the only one that is running.
     pub server: Option<&'a str>,
     pub method: Choice,
     /// Who we are, for another Plimsoll that finds the copy in use.
@@ -45,48 +45,48 @@ pub struct Request<'a> {
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Saved {
-    /// None if the copy failed its check: then it is gone again.
+    /// None if the copy failed its check: then it was removed.
     pub stored: Option<Stored>,
     pub server: String,
-    pub method: Method,
-    /// How long the server stood still, where it was stopped.
+    pub method: SnapshotMethod,
+    /// How long the server was paused, if it was.
     pub stopped: Option<Duration>,
     /// From the beginning of the copy to its end.
     pub copied: Duration,
-    /// Until a server had started on the copy, its recovery included.
+    /// Until a server had started on the copy, recovery included.
     pub started: Duration,
-    pub cost: Cost,
+    pub cost: CopyCost,
     pub checked: Vec<Checked>,
 }
 
 impl Saved {
-    /// How many invariants do not hold.
+    /// How many invariants are broken.
     pub fn broken(&self) -> usize {
         self.checked.iter().flat_map(|checked| &checked.findings).filter(|finding| !finding.holds).count()
     }
 }
 
-/// Copies a running private server without its lock, which whoever loads it may hold, starts the copy, checks every
-/// dataset that is marked in it, shuts it down and keeps it.
+/// Copies a running private server without taking its lock, which whoever loads it may hold; starts the copy, checks
+/// every dataset that has a marker, shuts it down and keeps it.
 ///
 /// # Errors
 /// [`DataError::Refused`] if there is no way to a consistent copy, or no such server; [`DataError::Interrupted`]; those
-/// of servers and files. Whatever was made is removed, and the server runs on.
-pub fn save(home: &Home, request: &Request, watcher: &mut dyn Watcher) -> Result<Saved, DataError> {
-    let mut source = Source::find(home, request.server)?;
+/// of servers and files. Whatever was made is removed, and the server keeps running.
+pub fn save(home: &Home, request: &SaveRequest, watcher: &mut dyn Watcher) -> Result<Saved, DataError> {
+    let mut source = DatasetSource::find(home, request.server)?;
     let datasets = contents::found(&mut source.control)?;
     must_be_new(home, request.name)?;
     let making = Making::begin(&source.home, request.name)?;
-    let rig = Rig::take(&source.home, &format!("save-{}", std::process::id()), request.holder)?;
-    let saving = Saving { source, datasets, rig: &rig, request, watcher };
+    let directory = TrialDirectory::take(&source.home, &format!("save-{}", std::process::id()), request.holder)?;
+    let saving = Saving { source, datasets, directory: &directory, request, watcher };
     let saved = saving.run(making);
-    let removed = rig.remove();
+    let removed = directory.remove();
     let saved = saved?;
     removed?;
     Ok(saved)
 }
 
-/// That neither the home nor any place has a dataset of this name: it names one dataset, wherever its copies are.
+/// Refuses a name that a dataset of the home or any place has: a name means one dataset, wherever its copies are.
 fn must_be_new(home: &Home, id: &str) -> Result<(), DataError> {
     match store::list(home)?.iter().any(|stored| stored.description.id == id) {
         true => Err(ServerError::DatasetExists { id: id.to_owned() }.into()),
@@ -95,32 +95,32 @@ fn must_be_new(home: &Home, id: &str) -> Result<(), DataError> {
 }
 
 struct Saving<'a> {
-    source: Source,
-    datasets: Vec<Found>,
+    source: DatasetSource,
+    datasets: Vec<FoundDataset>,
     /// Where the copy is made and started.
-    rig: &'a Rig,
-    request: &'a Request<'a>,
+    directory: &'a TrialDirectory,
+    request: &'a SaveRequest<'a>,
     watcher: &'a mut dyn Watcher,
 }
 
-/// A copy that nobody has looked at yet.
+/// A copy that has not been checked yet.
 struct Copy {
     stopped: Option<Duration>,
     took: Duration,
-    cost: Cost,
-    /// The copy has MySQL's clone plugin, though the server had not.
+    cost: CopyCost,
+    /// The copy has MySQL's clone plugin, although the server had not.
     with_plugin: bool,
 }
 
 impl Saving<'_> {
     fn run(mut self, making: Making) -> Result<Saved, DataError> {
-        let method = method::choose(self.request.method, &mut self.source, self.rig.directory().path())?;
+        let method = method::choose(self.request.method, &mut self.source, self.directory.directory().path())?;
         let (fixed, settings) = self.settings()?;
         let copy = self.copy(method)?;
-        Rig::mark_data(&self.rig.data(), &self.source.build)?;
+        TrialDirectory::mark_data(&self.directory.data(), &self.source.build)?;
         let begun = Instant::now();
         let holder = self.request.holder;
-        let mut target = server::open(self.rig, (&self.source.build, settings), holder, self.watcher)?;
+        let mut target = server::open(self.directory, &self.source.build, settings, holder, self.watcher)?;
         let started = begun.elapsed();
         if copy.with_plugin {
             clone::uninstall(&mut target.control)?;
@@ -150,7 +150,7 @@ impl Saving<'_> {
         self.watcher.tell(Event::Doing(what));
     }
 
-    /// What the copied server has of those settings that its data depend on, and all settings to start the copy with.
+    /// The copied server's values of the settings that its data depend on, and all settings to start the copy with.
     fn settings(&mut self) -> Result<(BTreeMap<String, String>, Settings), DataError> {
         let fixed: BTreeMap<String, String> = self.source.variables(&FIXED)?.into_iter().collect();
         let mut settings = small_redo::with(baseline(&self.source.build, facts::memory_bytes()))?;
@@ -161,36 +161,36 @@ impl Saving<'_> {
         Ok((fixed, settings))
     }
 
-    /// Copies the data into the rig, and looks what the server does meanwhile.
-    fn copy(&mut self, method: Method) -> Result<Copy, DataError> {
-        let meter = Meter::begin(&self.source.socket);
-        self.doing("looking what the server does");
+    /// Copies the data into the directory and samples the server meanwhile.
+    fn copy(&mut self, method: SnapshotMethod) -> Result<Copy, DataError> {
+        let meter = ServerMeter::begin(&self.source.socket);
+        self.doing("sampling the server's counters");
         self.wait(AROUND)?;
         self.doing("copying the server's data");
         let begun = Instant::now();
         let (mut stopped, mut with_plugin) = (None, false);
-        let to = self.rig.data();
+        let to = self.directory.data();
         match method {
-            Method::Reflink => stopped = Some(self.reflink(&to)?),
-            Method::BtrfsSnapshot => self.snapshot(&to)?,
-            Method::Clone => with_plugin = clone::copy(&mut self.source, &to, self.watcher)?,
-            Method::MariadbBackup => {
-                let log = self.rig.directory().path().join("backup.log");
+            SnapshotMethod::Reflink => stopped = Some(self.reflink(&to)?),
+            SnapshotMethod::BtrfsSnapshot => self.snapshot(&to)?,
+            SnapshotMethod::Clone => with_plugin = clone::copy(&mut self.source, &to, self.watcher)?,
+            SnapshotMethod::MariadbBackup => {
+                let log = self.directory.directory().path().join("backup.log");
                 backup::copy(&self.source, &to, &log, self.watcher)?;
             }
         }
         let ended = Instant::now();
-        self.doing("looking what the server does");
+        self.doing("sampling the server's counters");
         self.wait(AROUND)?;
         let cost = meter.end(begun, ended)?;
         Ok(Copy { stopped, took: ended - begun, cost, with_plugin })
     }
 
-    /// Clones the files of the stopped server; for how long it stood still.
+    /// Clones the files of the paused server; returns for how long it was paused.
     fn reflink(&mut self, to: &Path) -> Result<Duration, DataError> {
         let data = self.source.directory.data();
         let failed = |error: std::io::Error| DataError::Environment(format!("{}: {error}", data.display()));
-        // What is flushed now need not be while it stands still.
+        // What is flushed now need not be flushed while it is paused.
         syncfs(File::open(&data).map_err(failed)?).map_err(|errno| failed(errno.into()))?;
         let frozen = Frozen::stop(&self.source.directory, &self.source.identity, self.request.holder)?;
         let copied = tree::share(&data, to, &mut || !self.watcher.interrupted());
@@ -214,23 +214,23 @@ impl Saving<'_> {
         Ok(())
     }
 
-    /// Moves the data, whose server is down, to where datasets are kept.
+    /// Moves the data, whose server is down, into the store.
     fn keep(
         &mut self,
         making: Making,
-        method: Method,
+        method: SnapshotMethod,
         fixed: BTreeMap<String, String>,
         checksums: BTreeMap<String, String>,
     ) -> Result<Stored, DataError> {
-        let (from, to) = (self.rig.data(), making.data());
+        let (from, to) = (self.directory.data(), making.data());
         server::forget_identity(&from)?;
         tree::take_in(&from, &to, &mut || !self.watcher.interrupted()).map_err(interrupted)?;
-        let description = Description {
+        let description = StoredDescription {
             plimsoll_dataset: 1,
             id: self.request.name.to_owned(),
             build: self.source.build.clone(),
             fixed,
-            contents: self.datasets.iter().map(Found::content).collect(),
+            contents: self.datasets.iter().map(FoundDataset::content).collect(),
             checksums,
             bytes: tree::files(&to)?.iter().map(|(_, bytes)| bytes).sum(),
             made: plimsoll_host::facts::utc_now(),

@@ -1,5 +1,5 @@
-//! The running private server that is copied. Its lock may well be held by another Plimsoll that loads it, so it is
-//! known by its record: process number, start time and boot, checked again before anything is done to it.
+//! The running private server that is copied. Another Plimsoll that loads it may hold its lock, so it is known by its
+//! record: pid, start time and boot id, checked again before anything is done to it.
 
 use crate::DataError;
 use crate::target::private_endpoint;
@@ -10,11 +10,11 @@ use plimsoll_model::Build;
 use plimsoll_model::Flavour;
 use plimsoll_server::ServerError;
 use plimsoll_server::directory::ServerDirectory;
-use plimsoll_server::registry::{self, ServerInfo, State};
+use plimsoll_server::registry::{self, ServerInfo, ServerState};
 use std::path::{Path, PathBuf};
 
-/// A private server that runs and lets us in.
-pub struct Source {
+/// A private server that is running and lets us log in.
+pub struct DatasetSource {
     /// The home or place that it belongs to.
     pub home: Home,
     pub directory: ServerDirectory,
@@ -24,31 +24,31 @@ pub struct Source {
     pub control: Control,
 }
 
-impl Source {
-    /// The private server `name` of the home or one of its places; if no name is given, the only one that runs.
+impl DatasetSource {
+    /// The private server `name` of the home or one of its places; if no name is given, the only one that is running.
     ///
     /// # Errors
-    /// [`DataError::Refused`] if it does not run, or which one is meant is not clear; [`DataError::Environment`] if it
-    /// does not answer.
-    pub fn find(home: &Home, name: Option<&str>) -> Result<Source, DataError> {
-        let runs = |info: &ServerInfo| matches!(info.state, State::Running { .. });
+    /// [`DataError::Refused`] if it is not running, or it is not clear which one is meant; [`DataError::Environment`]
+    /// if it does not answer.
+    pub fn find(home: &Home, name: Option<&str>) -> Result<DatasetSource, DataError> {
+        let runs = |info: &ServerInfo| matches!(info.state, ServerState::Running { .. });
         let (running, others): (Vec<_>, Vec<_>) = registry::list(home)?.into_iter().partition(runs);
         let meant = |info: &&ServerInfo| name.is_none_or(|name| info.name == name);
         match (running.iter().filter(meant).collect::<Vec<_>>().as_slice(), name) {
-            ([info], _) => Source::open(info.home.clone(), ServerDirectory::existing(&info.home, &info.name)?),
+            ([info], _) => DatasetSource::open(info.home.clone(), ServerDirectory::existing(&info.home, &info.name)?),
             ([], None) => Err(DataError::Refused(
-                "no private server runs; a copy is taken of one that does: `plimsoll server start`".to_owned(),
+                "no private server is running; only a running one can be copied: `plimsoll server start`".to_owned(),
             )),
             ([], Some(name)) if others.iter().any(|info| info.name == name) => Err(down(name)),
             ([], Some(name)) => Err(ServerError::Unknown { name: name.to_owned() }.into()),
             (several, _) => Err(DataError::Refused(format!(
-                "several private servers run: {}; name one with --server",
+                "several private servers are running: {}; name one with --server",
                 several.iter().map(|info| info.name.as_str()).collect::<Vec<_>>().join(", ")
             ))),
         }
     }
 
-    fn open(home: Home, directory: ServerDirectory) -> Result<Source, DataError> {
+    fn open(home: Home, directory: ServerDirectory) -> Result<DatasetSource, DataError> {
         let record = directory.record()?;
         let running = directory.running(&record);
         let (Some(identity), Some(process)) = (running, record.process) else {
@@ -66,10 +66,10 @@ impl Source {
                 process.socket.display()
             )));
         }
-        Ok(Source { home, directory, identity, build: process.build, socket: process.socket, control })
+        Ok(DatasetSource { home, directory, identity, build: process.build, socket: process.socket, control })
     }
 
-    /// The values of these variables that the server has, in the order of their names.
+    /// The server's values of these variables, in the order of their names.
     ///
     /// # Errors
     /// [`DataError::Environment`] if it does not answer.
@@ -88,7 +88,7 @@ impl Source {
         Ok(self.variables(&["log_bin"])?.iter().any(|(_, value)| value == "ON"))
     }
 
-    /// What of the server's data lies outside of its data directory, where copying that directory would miss it.
+    /// What part of the server's data is outside its data directory, so that copying the directory would miss it.
     ///
     /// # Errors
     /// [`DataError::Environment`] if it does not answer.
@@ -127,6 +127,6 @@ pub fn connect(socket: &Path) -> Result<Control, DataError> {
 
 fn down(name: &str) -> DataError {
     DataError::Refused(format!(
-        "private server `{name}` does not run; a copy is taken of one that does: `plimsoll server start {name}`"
+        "private server `{name}` is not running; only a running one can be copied: `plimsoll server start {name}`"
     ))
 }

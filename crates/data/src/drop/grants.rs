@@ -1,6 +1,6 @@
-//! What a login may do, by SHOW GRANTS. A server shows a login only what it has some right to, and says nothing of the
-//! rest; only the grants tell whether an empty answer means that nothing is there. What is not understood counts as
-//! not granted.
+//! What a login may do, by SHOW GRANTS. A server shows a login only what it has some right to, and is silent about the
+//! rest; only the grants tell whether an empty answer means that nothing is there. What is not understood counts as not
+//! granted.
 
 use plimsoll_engine::Failure;
 use plimsoll_engine::control::Control;
@@ -10,25 +10,25 @@ use plimsoll_model::Flavour;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     grants: Vec<Grant>,
-    /// What MySQL's partial revokes take away again.
+    /// What MySQL's partial revokes take away.
     revokes: Vec<Grant>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Grant {
     privileges: Vec<String>,
-    /// A pattern of names of databases; none for all databases.
+    /// A pattern of database names; none for all databases.
     database: Option<String>,
 }
 
 impl Grants {
-    /// Those of the login of this connection, with its active roles.
+    /// The grants of this connection's login, with its active roles.
     ///
     /// # Errors
-    /// The server does not say, as one that knows no logins.
+    /// If the server does not say, such as one without logins.
     pub fn of_login(control: &mut Control) -> Result<Grants, Failure> {
         let mut ask = "SHOW GRANTS".to_owned();
-        // MariaDB's has the active role in it; MySQL before 8.0 has no roles.
+        // MariaDB's answer includes the active role; MySQL before 8.0 has no roles.
         if control.flavour() == Flavour::MySql
             && let Ok(rows) = control.rows("SELECT CURRENT_ROLE()")
             && let Some(roles) = rows.single().filter(|roles| *roles != "NONE")
@@ -57,8 +57,8 @@ impl Grants {
         self.revokes.is_empty() && self.grants.iter().filter(global).any(|grant| grant.has(privileges))
     }
 
-    /// Whether one of these is granted on this whole database. Of several patterns the server takes the most specific,
-    /// so that all must say so, unless the name itself stands there.
+    /// Whether one of these is granted on this whole database. The server takes the most specific of several patterns,
+    /// so all of them must grant it, unless one is the name itself.
     pub fn in_database(&self, database: &str, privileges: &[&str]) -> bool {
         let of = |pattern: &dyn Fn(&str) -> bool| -> Vec<&Grant> {
             self.grants.iter().filter(|grant| grant.database.as_deref().is_some_and(pattern)).collect()
@@ -73,7 +73,7 @@ impl Grants {
 }
 
 impl Grant {
-    /// Reads what follows the verb; none for a grant of a role, on a table, a routine or a proxy.
+    /// Reads what follows the verb; none for a grant of a role, or on a table, a routine or a proxy.
     fn read(text: &str, before_whom: &str) -> Option<Grant> {
         let (privileges, rest) = cut(text, " ON ")?;
         let (scope, _) = cut(rest, before_whom)?;
@@ -115,7 +115,7 @@ fn unquoted(name: &str) -> String {
     name.to_owned()
 }
 
-/// A part of a pattern of names: `%`, `_`, or a character as it is, which `\` makes of any.
+/// A part of a name pattern: `%`, `_`, or a literal character, which `\` makes of any.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Any,
@@ -137,14 +137,14 @@ fn parts(pattern: &str) -> Vec<Part> {
     parts
 }
 
-/// Whether a pattern stands for this one name.
+/// Whether a pattern matches only this name.
 fn is_exactly(pattern: &str, name: &str) -> bool {
     parts(pattern).into_iter().eq(name.chars().map(Part::This))
 }
 
 fn matches(pattern: &str, name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
-    // Whether the parts so far can stand for so many characters of the name.
+    // Whether the parts so far can match this many characters of the name.
     let mut reached = vec![false; name.len() + 1];
     reached[0] = true;
     for part in parts(pattern) {

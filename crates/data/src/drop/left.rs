@@ -1,4 +1,5 @@
-//! Whether a database that Plimsoll made may go: if nothing is left in it, and the login would see it if there were.
+//! Whether a database that Plimsoll created may be dropped: if nothing is left in it, and the login would see it if
+//! there were.
 
 use super::grants::Grants;
 use crate::DataError;
@@ -24,10 +25,10 @@ const UNKNOWN_TABLE: u16 = 1109;
 /// Any of these shows the routines of a database to a login that has it there (MySQL manual, "The INFORMATION_SCHEMA
 /// ROUTINES Table"; MariaDB, "Information Schema ROUTINES Table").
 const SHOW_ROUTINES: &[&str] = &["EXECUTE", "CREATE ROUTINE", "ALTER ROUTINE"];
-/// And any of these on all databases; MariaDB looks at neither.
+/// And any of these on all databases; MariaDB checks neither.
 const SHOW_ROUTINES_OF_MYSQL: &[&str] = &["SHOW_ROUTINE", "SELECT"];
 
-/// Drops the current database, which is called `database`, if nothing is in it. Otherwise why it stays.
+/// Drops the current database, named `database`, if nothing is in it. Otherwise says why it is kept.
 ///
 /// # Errors
 /// [`DataError::Environment`] if the server does not answer.
@@ -39,7 +40,7 @@ pub(super) fn drop_if_empty(control: &mut Control, database: &str) -> Result<Opt
     };
     match dropped {
         Ok(()) => Ok(None),
-        Err(Failure::Server(message)) => Ok(Some(format!("the server says {message}"))),
+        Err(Failure::Server(message)) => Ok(Some(format!("the server says: {message}"))),
         Err(failure) => Err(DataError::sql("dropping the database", &failure)),
     }
 }
@@ -48,7 +49,7 @@ fn blocked(control: &mut Control, database: &str) -> Result<Option<String>, Fail
     if let Some((name, kind)) = first(control)? {
         let (name, kind) = (escaped(&name), escaped(&kind));
         let kind = if kind == "BASE TABLE" { "table".to_owned() } else { kind.to_lowercase() };
-        return Ok(Some(format!("it has the {kind} `{name}`, which is not of this load")));
+        return Ok(Some(format!("it has the {kind} `{name}`, which Plimsoll did not load")));
     }
     let grants = Grants::of_login(control)?;
     let has = |privileges: &[&str]| grants.anywhere(privileges) || grants.in_database(database, privileges);
@@ -61,14 +62,14 @@ fn blocked(control: &mut Control, database: &str) -> Result<Option<String>, Fail
             .collect();
     Ok((!hidden.is_empty()).then(|| {
         format!(
-            "this login may not see its {}, by its grants, and others may have some there; a login with all privileges \
-             on it can drop it",
+            "the grants of this login do not let it see the database's {}, and others may have some there; a login \
+             with all privileges on the database can drop it",
             hidden.join(" and ")
         )
     }))
 }
 
-/// Name and kind of something that is in the current database.
+/// Name and kind of something in the current database.
 fn first(control: &mut Control) -> Result<Option<(String, String)>, Failure> {
     for query in CONTENTS.into_iter().chain([LIBRARIES]) {
         match control.rows(query) {

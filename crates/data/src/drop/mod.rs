@@ -12,7 +12,7 @@ use plimsoll_engine::Failure;
 use plimsoll_engine::control::Control;
 use plimsoll_wire::text::identifier;
 use plimsoll_workloads::chosen::names_of;
-use plimsoll_workloads::dataset::{Loaded, Names};
+use plimsoll_workloads::dataset::{DatasetNames, Loaded};
 
 pub(crate) use own::made_by_load;
 
@@ -24,28 +24,28 @@ const REFERRED_TO: [u16; 2] = [1451, 3730];
 pub struct Dropped {
     pub tables: Vec<String>,
     pub database: bool,
-    /// Why a database that Plimsoll made stays.
+    /// Why a database that Plimsoll created is kept.
     pub stays: Option<String>,
 }
 
-/// Drops the tables and procedures of a dataset that Plimsoll loaded, and the database if Plimsoll made it and nothing else
-/// is in it, as far as the login can know.
+/// Drops the tables and procedures of a dataset that Plimsoll loaded, and the database if Plimsoll created it and
+/// nothing else is in it, as far as the login can see.
 ///
 /// # Errors
-/// [`DataError::Refused`], and nothing was dropped, for data without Plimsoll's marker, or with one that names what no load
-/// makes, or if others have put something in the place of a table or on it.
+/// [`DataError::Refused`], and nothing was dropped, if the data have no marker, or one that names what loading does not
+/// create, or if others have replaced a table or attached something to it.
 pub fn drop(target: &mut OpenTarget, family: &str) -> Result<Dropped, DataError> {
     drop_named(target, family, &|loaded| Ok(names_of(family, loaded)?))
 }
 
-/// The same where `names` says what data of the family consist of that were loaded with these parameters.
+/// The same, where `names` says what data of the family with these parameters consist of.
 ///
 /// # Errors
 /// As [`drop`].
 pub fn drop_named(
     target: &mut OpenTarget,
     family: &str,
-    names: &dyn Fn(Loaded<'_>) -> Result<Option<Names>, DataError>,
+    names: &dyn Fn(Loaded<'_>) -> Result<Option<DatasetNames>, DataError>,
 ) -> Result<Dropped, DataError> {
     let nothing = |why: String| DataError::Refused(format!("nothing was dropped: {why}"));
     if !target.enter_database()? {
@@ -53,14 +53,14 @@ pub fn drop_named(
     }
     let Some(marker) = dataset::marker(&mut target.control, family)? else {
         return Err(nothing(format!(
-            "the database `{}` has no `{family}` data that Plimsoll loaded; tables of others are theirs to drop",
+            "the database `{}` has no `{family}` data that Plimsoll loaded; tables of others are not dropped",
             target.database
         )));
     };
     made_by_load(&marker, names(marker.description.loaded())).map_err(nothing)?;
     let foreign = own::put_there_by_others(&mut target.control, &marker.description.tables)?;
     foreign.map_or(Ok(()), |what| Err(nothing(what)))?;
-    // What a load that was killed changed of the server goes with the marker otherwise.
+    // Otherwise the record of the settings that a killed load changed would go with the marker.
     put_back(target)?;
     let control = &mut target.control;
     drop_tables(control, &marker.description.tables)?;
@@ -74,7 +74,7 @@ pub fn drop_named(
     Ok(dropped)
 }
 
-/// Those that others refer to go after these; those that a table of somebody else refers to do not go.
+/// Tables that others refer to are dropped after those; tables that somebody else's table refers to are not dropped.
 fn drop_tables(control: &mut Control, tables: &[String]) -> Result<(), DataError> {
     let mut left: Vec<&String> = tables.iter().rev().collect();
     while !left.is_empty() {
@@ -98,7 +98,7 @@ fn drop_tables(control: &mut Control, tables: &[String]) -> Result<(), DataError
     Ok(())
 }
 
-/// Drops procedures that a description names.
+/// Drops the procedures that a description names.
 pub(crate) fn drop_routines(control: &mut Control, routines: &[String]) -> Result<(), DataError> {
     for routine in routines {
         control

@@ -1,26 +1,26 @@
-//! What is the dataset's own: a marker is a table that others can write, and its names are only believed if a load makes
-//! them.
+//! What belongs to the dataset: a marker is a table that others can write, so its names are only believed if loading
+//! creates them.
 
 use crate::DataError;
 use crate::dataset::{Marker, TABLE};
 use plimsoll_engine::control::Control;
 use plimsoll_model::text::escaped;
-use plimsoll_workloads::dataset::Names;
+use plimsoll_workloads::dataset::DatasetNames;
 use std::collections::BTreeSet;
 
-/// Checks that the marker names nothing but what a load of its parameters makes; `names` is that.
+/// Checks that the marker names only what loading with its parameters creates, which is `names`.
 ///
 /// # Errors
-/// Which name it is, in words that may be shown.
-pub(crate) fn made_by_load(marker: &Marker, names: Result<Option<Names>, DataError>) -> Result<(), String> {
-    let by_hand = format!("look at the table {TABLE} and drop by hand what is yours");
+/// The name that is not, in words that are safe to show.
+pub(crate) fn made_by_load(marker: &Marker, names: Result<Option<DatasetNames>, DataError>) -> Result<(), String> {
+    let by_hand = format!("check the table {TABLE}, and drop by hand what is yours");
     let family = escaped(&marker.family);
     let names = match names {
         Ok(Some(names)) => names,
         Ok(None) => return Err(format!("no workload has data of the family `{family}`; {by_hand}")),
         Err(error) => {
             let error = escaped(&error.to_string());
-            return Err(format!("what the marker of `{family}` says of its load is not accepted: {error}; {by_hand}"));
+            return Err(format!("the parameters in the marker of `{family}` are not accepted: {error}; {by_hand}"));
         }
     };
     let foreign = |listed: &[String], made: &BTreeSet<String>, what: &str| {
@@ -30,23 +30,24 @@ pub(crate) fn made_by_load(marker: &Marker, names: Result<Option<Names>, DataErr
     let found = foreign(&description.tables, &names.tables, "table")
         .or_else(|| foreign(&description.routines, &names.routines, "procedure"));
     match found {
-        Some(what) => {
-            Err(format!("the marker of `{family}` names {what}, which no load of its parameters makes; {by_hand}"))
-        }
+        Some(what) => Err(format!(
+            "the marker of `{family}` names {what}, which loading with its parameters does not create; \
+                         {by_hand}"
+        )),
         None => Ok(()),
     }
 }
 
-/// What others have put in the place of one of these tables, or on it: it would go with the table.
+/// What others have put in the place of one of these tables, or attached to it: it would be dropped with the table.
 pub(super) fn put_there_by_others(control: &mut Control, tables: &[String]) -> Result<Option<String>, DataError> {
     let ours: BTreeSet<&str> = tables.iter().map(String::as_str).collect();
-    let failed = |failure| DataError::sql("looking at what is to be dropped", &failure);
+    let failed = |failure| DataError::sql("examining what is to be dropped", &failure);
     let query = "SELECT table_name, table_type FROM information_schema.tables \
                  WHERE table_schema = DATABASE() AND table_type <> 'BASE TABLE'";
     let others = control.rows(query).map_err(failed)?;
     if let Some((name, kind)) = others.pairs().find(|(name, _)| ours.contains(name)) {
         let (name, kind) = (escaped(name), escaped(&kind.to_lowercase()));
-        return Ok(Some(format!("`{name}` is a {kind} now, which no load made; drop it yourself")));
+        return Ok(Some(format!("`{name}` is now a {kind}, which Plimsoll did not create; drop it yourself")));
     }
     let query = "SELECT event_object_table, trigger_name FROM information_schema.triggers \
                  WHERE event_object_schema = DATABASE()";
@@ -54,6 +55,9 @@ pub(super) fn put_there_by_others(control: &mut Control, tables: &[String]) -> R
     let on_ours = triggers.pairs().find(|(table, _)| ours.contains(table));
     Ok(on_ours.map(|(table, trigger)| {
         let (table, trigger) = (escaped(table), escaped(trigger));
-        format!("the table `{table}` has the trigger `{trigger}`, which no load made; drop the trigger yourself first")
+        format!(
+            "the table `{table}` has the trigger `{trigger}`, which Plimsoll did not create; drop the trigger \
+                 yourself first"
+        )
     }))
 }

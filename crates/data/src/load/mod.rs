@@ -1,62 +1,62 @@
-//! Loads a dataset: tables, then rows in chunks by several connections, then indexes, then foreign keys. Each chunk
-//! and its mark are one transaction, so a load that was killed goes on where it stopped.
+//! Loads a dataset: tables, then rows in chunks by several connections, then indexes, then foreign keys. Each chunk and
+//! its mark are one transaction, so a killed load can continue where it stopped.
 
 mod prepare;
 mod work;
 mod worker;
 
 use crate::DataError;
-use crate::dataset::{self, State};
+use crate::dataset::{self, DatasetState};
 use crate::instance::{self, put_back};
 use crate::target::OpenTarget;
 use plimsoll_watch::{Event, LoadProgress, Watcher};
 use plimsoll_wire::text::identifiers;
 use plimsoll_workloads::dataset::Dataset;
-use prepare::{Prepared, prepare};
+use prepare::{PreparedLoad, prepare};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use work::Work;
-use worker::Shared;
+use work::LoadWork;
+use worker::LoadShared;
 
 const TICK: Duration = Duration::from_millis(100);
 /// "Duplicate key name": an index that was built before a kill and not marked.
 const INDEX_EXISTS: u16 = 1061;
 
-/// What a load did.
+/// What loading did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Loaded {
-    /// Rows that are there now.
+pub struct LoadSummary {
+    /// Rows that exist now.
     pub rows: u64,
-    /// Those of them that an earlier load left; about, where rows are made several at once.
+    /// How many of them an earlier load left; approximate if one id makes several rows.
     pub rows_before: u64,
     pub elapsed: Duration,
     pub resumed: bool,
     /// `LOAD DATA LOCAL`, or `INSERT` where the server refuses that.
     pub method: &'static str,
-    /// Why the stored procedures are missing, in the server's words, where it refused to make them.
+    /// Why the stored procedures are missing, in the server's words, if it refused to create them.
     pub without_routines: Option<String>,
 }
 
-impl Loaded {
+impl LoadSummary {
     /// Rows of this load per second, indexes included.
     pub fn rows_per_second(&self) -> f64 {
         (self.rows - self.rows_before) as f64 / self.elapsed.as_secs_f64().max(1e-3)
     }
 }
 
-/// Loads `dataset` over `threads` connections. A private server has other settings meanwhile.
+/// Loads `dataset` over `threads` connections. A private server has different settings meanwhile.
 ///
 /// # Errors
-/// [`DataError::Refused`] if the data, or tables of others, are there already; [`DataError::Environment`] if the
-/// server fails, the disk is too small or a setting cannot be put back; [`DataError::Interrupted`], and then the next
-/// load goes on.
+/// [`DataError::Refused`] if the data, or tables of others, are there already; [`DataError::Environment`] if the server
+/// fails, the disk is too small or a setting cannot be restored; [`DataError::Interrupted`], and then the next load
+/// continues.
 pub fn load(
     target: &mut OpenTarget,
     dataset: &dyn Dataset,
     threads: usize,
     watcher: &mut dyn Watcher,
-) -> Result<Loaded, DataError> {
+) -> Result<LoadSummary, DataError> {
     let started = Instant::now();
     put_back(target)?;
     let prepared = prepare(target, dataset)?;
@@ -71,15 +71,18 @@ pub fn load(
         (loaded, Ok(())) => loaded,
     }?;
     analyze(target, dataset)?;
-    dataset::set_state(&mut target.control, dataset.family(), State::Loaded)?;
-    Ok(Loaded { elapsed: started.elapsed(), ..loaded })
+    dataset::set_state(&mut target.control, dataset.family(), DatasetState::Loaded)?;
+    Ok(LoadSummary { elapsed: started.elapsed(), ..loaded })
 }
 
-/// Fresh statistics of all tables, so that plans do not depend on how far the server's own sampling has come.
+/// Fresh statistics of all tables, so that query plans do not depend on how far the server's own sampling has come.
 fn analyze(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<(), DataError> {
     let names = dataset.tables().into_iter().map(|table| table.name);
     let statement = format!("ANALYZE TABLE {}", identifiers(names));
-    target.control.rows(&statement).map_err(|failure| DataError::sql("making statistics of the tables", &failure))?;
+    target
+        .control
+        .rows(&statement)
+        .map_err(|failure| DataError::sql("updating the statistics of the tables", &failure))?;
     Ok(())
 }
 
@@ -87,15 +90,15 @@ fn fill(
     target: &OpenTarget,
     dataset: &dyn Dataset,
     threads: usize,
-    prepared: Prepared,
+    prepared: PreparedLoad,
     started: Instant,
     watcher: &mut dyn Watcher,
-) -> Result<Loaded, DataError> {
+) -> Result<LoadSummary, DataError> {
     let tables = dataset.tables();
     let after_all = dataset.after_all();
-    let work = Work::new(&tables, after_all.len(), &prepared.done);
+    let work = LoadWork::new(&tables, after_all.len(), &prepared.done);
     let (rows_before, rows_total) = (work.rows_done, tables.iter().map(|table| table.rows).sum());
-    let shared = Shared {
+    let shared = LoadShared {
         dataset,
         tables: &tables,
         after_all,
@@ -125,13 +128,13 @@ fn fill(
             }));
         }
         let ends = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err(died())));
-        // All are joined before the first failure is looked at.
+        // All threads are joined before the first failure is reported.
         ends.collect::<Vec<_>>().into_iter().find_map(Result::err)
     });
     match failure {
         Some(error) => Err(error),
         None if watcher.interrupted() => Err(DataError::Interrupted),
-        None => Ok(Loaded {
+        None => Ok(LoadSummary {
             rows: shared.rows.into_inner(),
             rows_before,
             elapsed: started.elapsed(),

@@ -1,8 +1,8 @@
-//! What comes before the first row: looking at what is there, the database, the marker, the tables, the procedures.
+//! What comes before the first row: examining what is there, then the database, the marker, the tables, the procedures.
 
 use super::INDEX_EXISTS;
 use crate::DataError;
-use crate::dataset::{self, Description, Marker, State};
+use crate::dataset::{self, DatasetState, Description, Marker};
 use crate::drop::{drop_routines, made_by_load};
 use crate::target::OpenTarget;
 use plimsoll_engine::Failure;
@@ -10,28 +10,28 @@ use plimsoll_engine::control::Control;
 use plimsoll_host::sample::disk_free;
 use plimsoll_wire::text::identifier;
 use plimsoll_workloads::chosen::names_of;
-use plimsoll_workloads::dataset::{Dataset, Names, Routine, Table};
+use plimsoll_workloads::dataset::{Dataset, DatasetNames, DatasetTable, Routine};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Room that must be left beside the estimate: redo and temporary files of index builds.
+/// Room needed on top of the estimate: redo and temporary files of index builds.
 const DISK_MARGIN: f64 = 1.25;
-/// What servers say to a user who may not make procedures: no right in the database (1044), to a command (1142), to
-/// a definer or an object of others (1227, 1370), to what the binary log would replicate (1418, 1419).
+/// Error codes for a user who may not create procedures: no right in the database (1044), to a command (1142), to a
+/// definer or an object of others (1227, 1370), to what the binary log would replicate (1418, 1419).
 const ROUTINE_REFUSED: [u16; 6] = [1044, 1142, 1227, 1370, 1418, 1419];
 /// "Procedure already exists", one that this login does not see.
 const ROUTINE_EXISTS: u16 = 1304;
 
 /// How far an earlier load came.
-pub struct Prepared {
+pub struct PreparedLoad {
     pub done: BTreeSet<String>,
     pub resumed: bool,
-    /// Why there are no stored procedures, where there should be some.
+    /// Why there are no stored procedures, if there should be some.
     pub without_routines: Option<String>,
 }
 
-/// Makes the database, the marker, the tables and the procedures, or finds how far an earlier load came.
-pub fn prepare(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<Prepared, DataError> {
+/// Creates the database, the marker, the tables and the procedures, or finds how far an earlier load came.
+pub fn prepare(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<PreparedLoad, DataError> {
     let created = !target.enter_database()?;
     let tables = dataset.tables();
     let mut description = Description::of(dataset, created);
@@ -40,16 +40,17 @@ pub fn prepare(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<Prepare
         let existing = dataset::existing_tables(&mut target.control, &marker.description.tables)?;
         let stale = existing.is_empty();
         match marker.state {
-            State::Loading if !stale && marker.description.same_data(&description) => {
+            DatasetState::Loading if !stale && marker.description.same_data(&description) => {
                 return go_on(target, dataset, marker);
             }
             _ if !stale => return Err(already(target, &marker)),
-            // Its tables are gone: it says nothing any more.
+            // Its tables are gone, so it means nothing any more.
             _ => {
                 description.created_database = marker.description.created_database;
-                // Its parameters may be others; a family that no workload has is the caller's own.
+                // Its parameters may differ; a family that no workload has is the caller's own.
                 let names = names_of(&marker.family, marker.description.loaded());
-                let names = names.map(|names| names.or_else(|| Some(Names::of(dataset)))).map_err(DataError::from);
+                let names =
+                    names.map(|names| names.or_else(|| Some(DatasetNames::of(dataset)))).map_err(DataError::from);
                 made_by_load(&marker, names).map_err(DataError::Refused)?;
                 drop_routines(&mut target.control, &marker.description.routines)?;
                 dataset::forget(&mut target.control, dataset.family())?;
@@ -68,24 +69,24 @@ pub fn prepare(target: &mut OpenTarget, dataset: &dyn Dataset) -> Result<Prepare
     dataset::begin(&mut target.control, dataset.family(), &description)?;
     make_tables(&mut target.control, &tables, false)?;
     let without_routines = make_routines(target, dataset, &mut description)?;
-    Ok(Prepared { done: BTreeSet::new(), resumed: false, without_routines })
+    Ok(PreparedLoad { done: BTreeSet::new(), resumed: false, without_routines })
 }
 
-fn go_on(target: &mut OpenTarget, dataset: &dyn Dataset, marker: Marker) -> Result<Prepared, DataError> {
+fn go_on(target: &mut OpenTarget, dataset: &dyn Dataset, marker: Marker) -> Result<PreparedLoad, DataError> {
     make_tables(&mut target.control, &dataset.tables(), true)?;
     let mut description = marker.description;
     let without_routines = make_routines(target, dataset, &mut description)?;
-    Ok(Prepared { done: marker.done, resumed: true, without_routines })
+    Ok(PreparedLoad { done: marker.done, resumed: true, without_routines })
 }
 
 fn already(target: &OpenTarget, marker: &Marker) -> DataError {
     let state = match marker.state {
-        State::Loading => "a load with other parameters has not ended there",
-        State::Loaded => "it is loaded",
-        State::Driven => "it is loaded and has been run on",
+        DatasetState::Loading => "loading with other parameters has not finished",
+        DatasetState::Loaded => "it is loaded",
+        DatasetState::Driven => "it is loaded and has been written to by a run",
     };
     DataError::Refused(format!(
-        "the database `{}` has the dataset `{}` already ({state}): {}; to load anew, `plimsoll drop` it first",
+        "the database `{}` already has the dataset `{}` ({state}): {}; to load it again, `plimsoll drop` it first",
         target.database,
         marker.family,
         marker.description.words()
@@ -94,13 +95,13 @@ fn already(target: &OpenTarget, marker: &Marker) -> DataError {
 
 fn of_others(target: &OpenTarget, what: &str, name: &str) -> DataError {
     DataError::Refused(format!(
-        "the database `{}` has a {what} `{name}` that Plimsoll did not load; it is left alone: drop it yourself, or \
+        "the database `{}` has a {what} `{name}` that Plimsoll did not load and does not touch; drop it yourself, or \
          choose another database",
         target.database
     ))
 }
 
-fn nothing_of_others(target: &mut OpenTarget, tables: &[Table], routines: &[Routine]) -> Result<(), DataError> {
+fn nothing_of_others(target: &mut OpenTarget, tables: &[DatasetTable], routines: &[Routine]) -> Result<(), DataError> {
     let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
     if let Some(name) = dataset::existing_tables(&mut target.control, &names)?.first() {
         return Err(of_others(target, "table", name));
@@ -115,7 +116,7 @@ fn nothing_of_others(target: &mut OpenTarget, tables: &[Table], routines: &[Rout
     }
 }
 
-fn make_tables(control: &mut Control, tables: &[Table], again: bool) -> Result<(), DataError> {
+fn make_tables(control: &mut Control, tables: &[DatasetTable], again: bool) -> Result<(), DataError> {
     for table in tables {
         let create = match again {
             true => table.create.replacen("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1),
@@ -132,8 +133,8 @@ fn make_tables(control: &mut Control, tables: &[Table], again: bool) -> Result<(
     Ok(())
 }
 
-/// Makes the procedures that are missing. The description names them before they are there, so that a kill in between
-/// leaves none behind that nobody owns. Why there are none, if the server does not let us.
+/// Creates the missing procedures. The description names them before they exist, so that a kill in between leaves none
+/// without an owner. Returns why there are none, if the server does not let us create them.
 fn make_routines(
     target: &mut OpenTarget,
     dataset: &dyn Dataset,
@@ -168,20 +169,20 @@ fn make_routines(
     Ok(None)
 }
 
-/// Looks whether the data fit, where the server's disk can be seen.
-fn enough_disk(target: &mut OpenTarget, tables: &[Table]) -> Result<(), DataError> {
+/// Checks that the data fit, if the server's disk can be seen.
+fn enough_disk(target: &mut OpenTarget, tables: &[DatasetTable]) -> Result<(), DataError> {
     if target.control.peer_pid().is_none() {
         return Ok(());
     }
     let rows =
         target.control.rows("SELECT @@datadir").map_err(|f| DataError::sql("asking for the data directory", &f))?;
     let Some(directory) = rows.single().map(PathBuf::from) else { return Ok(()) };
-    // A server of another user may hide its directory; then the server will say when it is full.
+    // Another user's server may hide its directory; then the server itself will say when the disk is full.
     let Ok(free) = disk_free(&directory) else { return Ok(()) };
     let wanted = (tables.iter().map(|table| table.bytes).sum::<u64>() as f64 * DISK_MARGIN) as u64;
     if wanted > free {
         return Err(DataError::Environment(format!(
-            "the data need about {} MiB and {} has {} MiB free: free some, or load fewer rows",
+            "the data need about {} MiB, but {} has only {} MiB free; free some, or load fewer rows",
             wanted >> 20,
             directory.display(),
             free >> 20

@@ -1,7 +1,7 @@
-//! What is left of a load, and what comes next. A worker fills a range of ids of one table in ascending order, since
-//! two that write at the same end of a B-tree split its pages badly.
+//! What is left to load, and what comes next. A worker fills a range of ids of one table in ascending order, since two
+//! that write at the same end of a B-tree split its pages badly.
 
-use plimsoll_workloads::dataset::Table;
+use plimsoll_workloads::dataset::DatasetTable;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub enum Task {
     /// Rows of these ids, in one transaction.
     Chunk { table: usize, first: u64, last: u64 },
-    /// A statement of [`Table::after`].
+    /// A statement of [`DatasetTable::after`].
     Index { table: usize, index: usize },
     /// A statement of `Dataset::after_all`.
     Last(usize),
@@ -18,7 +18,7 @@ pub enum Task {
 
 impl Task {
     /// Its name in the marker.
-    pub fn part(&self, tables: &[Table]) -> String {
+    pub fn part(&self, tables: &[DatasetTable]) -> String {
         match self {
             Task::Chunk { table, first, last } => format!("{} {first}-{last}", tables[*table].name),
             Task::Index { table, index } => format!("{} after {index}", tables[*table].name),
@@ -27,17 +27,18 @@ impl Task {
     }
 }
 
-/// What a worker that is free does.
+/// What a free worker does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     Do(Task),
-    /// What is left has to wait for what others are at.
+    /// What is left has to wait for the work of others.
     Wait,
     /// Nothing is left for this worker.
     End,
 }
 
-/// Ids of a table that are not begun. Whoever has taken it works from its beginning to its end; others may split it.
+/// Ids of a table that are still to be loaded. The worker that has taken the range works from its start to its end;
+/// others may split it.
 struct Range {
     table: usize,
     next: u64,
@@ -51,32 +52,32 @@ impl Range {
     }
 }
 
-/// What a table waits for beside its rows.
+/// What a table waits for besides its rows.
 struct Rest {
-    /// Chunks and indexes that somebody is at.
+    /// Chunks and indexes that a worker is busy with.
     under_way: usize,
-    /// Statements of `after` that are not begun, last first.
+    /// Statements of `after` that have not begun, last first.
     indexes: Vec<usize>,
 }
 
-pub struct Work<'t> {
-    tables: &'t [Table],
+pub struct LoadWork<'t> {
+    tables: &'t [DatasetTable],
     rests: Vec<Rest>,
     ranges: Vec<Range>,
-    /// Statements of `after_all` that are not begun, last first.
+    /// Statements of `after_all` that have not begun, last first.
     last: Vec<usize>,
     last_under_way: bool,
-    /// Rows that `done` stands for; an estimate where ids make several rows.
+    /// Rows that `done` covers; an estimate if ids make several rows.
     pub rows_done: u64,
 }
 
-impl<'t> Work<'t> {
-    /// Everything that the parts in `done` do not name; `after_all` is how many statements come last.
-    pub fn new(tables: &'t [Table], after_all: usize, done: &BTreeSet<String>) -> Work<'t> {
+impl<'t> LoadWork<'t> {
+    /// Everything except the parts in `done`; `after_all` is how many statements come last.
+    pub fn new(tables: &'t [DatasetTable], after_all: usize, done: &BTreeSet<String>) -> LoadWork<'t> {
         let left = |task: Task| !done.contains(&task.part(tables));
         let last = (0..after_all).rev().filter(|number| left(Task::Last(*number))).collect();
         let (rests, ranges) = (Vec::new(), Vec::new());
-        let mut work = Work { tables, rests, ranges, last, last_under_way: false, rows_done: 0 };
+        let mut work = LoadWork { tables, rests, ranges, last, last_under_way: false, rows_done: 0 };
         for (number, table) in tables.iter().enumerate() {
             let (mut next, mut ids_done) = (1, 0);
             let end = (table.ids + 1, table.ids);
@@ -107,7 +108,7 @@ impl<'t> Work<'t> {
     }
 
     /// What to do next: an index of a table that has all its rows; then the worker's own range; then one that nobody
-    /// has taken, of a table that nobody is at if there is one; then half of what another has left.
+    /// has taken, of an idle table if there is one; then half of what another worker has left.
     pub fn next(&mut self, own: &mut Option<usize>) -> Next {
         let ready = |table: &usize| {
             let rest = &self.rests[*table];
@@ -126,7 +127,7 @@ impl<'t> Work<'t> {
         if self.rests.iter().any(|rest| rest.under_way > 0) {
             return Next::Wait;
         }
-        // Whoever is at the last statements does all of them.
+        // One worker does all the last statements.
         match (self.last_under_way, self.last.pop()) {
             (false, Some(number)) => {
                 self.last_under_way = true;
@@ -140,7 +141,7 @@ impl<'t> Work<'t> {
         }
     }
 
-    /// Says that a task is done.
+    /// Notes that a task is done.
     pub fn done(&mut self, task: &Task) {
         match task {
             Task::Chunk { table, .. } | Task::Index { table, .. } => self.rests[*table].under_way -= 1,
@@ -152,7 +153,7 @@ impl<'t> Work<'t> {
         self.ranges.iter().any(|range| range.table == table && range.ids() > 0)
     }
 
-    /// What the rest of a range will take on disk, which is how long it takes.
+    /// How much disk space the rest of a range will take, which is proportional to its time.
     fn bytes(&self, range: &Range) -> u128 {
         let table = &self.tables[range.table];
         u128::from(range.ids()) * u128::from(table.bytes.max(1)) / u128::from(table.ids.max(1))
@@ -170,14 +171,14 @@ impl<'t> Work<'t> {
         })
     }
 
-    /// Splits the largest range that is left in the middle, at the end of a chunk, and gives the upper half.
+    /// Splits the largest remaining range in the middle, at the end of a chunk, and returns the upper half.
     fn half_a_range(&mut self) -> Option<usize> {
         let left = (0..self.ranges.len()).filter(|range| self.ranges[*range].ids() > 0);
         let largest = left.min_by_key(|range| Reverse(self.bytes(&self.ranges[*range])))?;
         let range = &mut self.ranges[largest];
         let chunk = self.tables[range.table].chunk.max(1);
         let (before, behind) = ((range.next - 1) / chunk, range.last.div_ceil(chunk));
-        // Of a single chunk the upper half is all of it.
+        // The upper half of a single chunk is all of it.
         let first = ((before + (behind - before) / 2) * chunk + 1).max(range.next);
         let upper = Range { table: range.table, next: first, last: range.last, taken: false };
         range.last = first - 1;
@@ -197,8 +198,8 @@ impl<'t> Work<'t> {
     }
 }
 
-/// The ids that the parts in `done` name, in ascending order and within the table.
-fn done_ids(table: &Table, done: &BTreeSet<String>) -> Vec<(u64, u64)> {
+/// The ids that the parts in `done` cover, ascending and within the table.
+fn done_ids(table: &DatasetTable, done: &BTreeSet<String>) -> Vec<(u64, u64)> {
     let ids = |part: &String| {
         let (first, last) = part.strip_prefix(&table.name)?.strip_prefix(' ')?.split_once('-')?;
         let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
@@ -216,8 +217,8 @@ mod tests {
     /// Statements that come after everything.
     const LAST: usize = 3;
 
-    fn table(name: &str, ids: u64, chunk: u64, indexes: usize) -> Table {
-        Table {
+    fn table(name: &str, ids: u64, chunk: u64, indexes: usize) -> DatasetTable {
+        DatasetTable {
             name: name.to_owned(),
             create: String::new(),
             before: Vec::new(),
@@ -232,7 +233,7 @@ mod tests {
         }
     }
 
-    fn some_tables() -> Vec<Table> {
+    fn some_tables() -> Vec<DatasetTable> {
         vec![
             table("one", 1, 10, 0),
             table("small", 95, 10, 2),
@@ -244,7 +245,7 @@ mod tests {
 
     /// Simulated workers take and end tasks in an order that `seed` decides; all tasks in the order in which they end,
     /// at most `limit` of them.
-    fn played(work: &mut Work, workers: usize, mut seed: u64, limit: usize) -> Vec<Task> {
+    fn played(work: &mut LoadWork, workers: usize, mut seed: u64, limit: usize) -> Vec<Task> {
         let mut own = vec![None; workers];
         let mut at: Vec<Option<Task>> = vec![None; workers];
         let mut ended = Vec::new();
@@ -283,7 +284,7 @@ mod tests {
     }
 
     /// Every id, index and last statement exactly once, the last ones in order.
-    fn check_complete(tables: &[Table], tasks: &[Task]) {
+    fn check_complete(tables: &[DatasetTable], tasks: &[Task]) {
         for (number, table) in tables.iter().enumerate() {
             let ids = tasks.iter().filter_map(|task| match task {
                 Task::Chunk { table, first, last } if *table == number => Some((*first, *last)),
@@ -313,7 +314,7 @@ mod tests {
         let tables = some_tables();
         for workers in [1, 2, 3, 5, 8, 40] {
             for seed in 0..40 {
-                let mut work = Work::new(&tables, LAST, &BTreeSet::new());
+                let mut work = LoadWork::new(&tables, LAST, &BTreeSet::new());
                 let tasks = played(&mut work, workers, seed, usize::MAX);
                 check_complete(&tables, &tasks);
                 let names: BTreeSet<_> = tasks.iter().map(|task| task.part(&tables)).collect();
@@ -327,10 +328,10 @@ mod tests {
         let tables = some_tables();
         for seed in 0..60 {
             let (before, after) = (1 + seed as usize % 7, 1 + seed as usize % 5);
-            let mut work = Work::new(&tables, LAST, &BTreeSet::new());
+            let mut work = LoadWork::new(&tables, LAST, &BTreeSet::new());
             let mut tasks = played(&mut work, before, seed, 3 * seed as usize);
             let done: BTreeSet<_> = tasks.iter().map(|task| task.part(&tables)).collect();
-            let mut rest = Work::new(&tables, LAST, &done);
+            let mut rest = LoadWork::new(&tables, LAST, &done);
             let ids: u64 = tasks
                 .iter()
                 .map(|task| if let Task::Chunk { first, last, .. } = task { last + 1 - first } else { 0 })
@@ -345,7 +346,7 @@ mod tests {
     fn parts_of_other_chunk_sizes_are_gone_on_with() {
         let tables = vec![table("t", 100, 30, 0)];
         let done = ["t 1-20".to_owned(), "t 41-60".to_owned(), "t2 1-100".to_owned(), "t 90-200".to_owned()].into();
-        let mut work = Work::new(&tables, LAST, &done);
+        let mut work = LoadWork::new(&tables, LAST, &done);
         let tasks = played(&mut work, 1, 1, usize::MAX);
         let chunk = |first, last| Task::Chunk { table: 0, first, last };
         assert_eq!(tasks[..4], [chunk(61, 90), chunk(91, 100), chunk(21, 30), chunk(31, 40)]);
@@ -354,7 +355,7 @@ mod tests {
     #[test]
     fn workers_write_far_apart() {
         let tables = vec![table("a", 100, 10, 0), table("b", 400, 10, 0)];
-        let mut work = Work::new(&tables, LAST, &BTreeSet::new());
+        let mut work = LoadWork::new(&tables, LAST, &BTreeSet::new());
         let mut own = [None; 3];
         let chunk = |table, first| Next::Do(Task::Chunk { table, first, last: first + 9 });
         assert_eq!(work.next(&mut own[0]), chunk(1, 1), "the largest first");

@@ -1,53 +1,54 @@
-//! A connection that loads: chunks, each with its mark in one transaction, then indexes and what comes last.
+//! A connection that loads: chunks, each in one transaction with its mark, then indexes, and what comes last.
 
-use super::work::{Next, Task, Work};
+use super::work::{LoadWork, Next, Task};
 use super::{INDEX_EXISTS, died};
 use crate::DataError;
 use crate::dataset;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::{Endpoint, Failure};
-use plimsoll_workloads::dataset::{Dataset, Table};
+use plimsoll_workloads::dataset::{Dataset, DatasetTable};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Pieces in which a LOAD DATA is sent.
+/// The size of the pieces of a LOAD DATA.
 const PIECE_BYTES: usize = 64 << 10;
-/// Size of an INSERT where LOAD DATA is refused; servers accept 1 MiB at the least.
+/// Size of an INSERT if LOAD DATA is refused; all servers accept 1 MiB.
 const INSERT_BYTES: usize = 512 << 10;
 const STATEMENT_LIMIT: Duration = Duration::from_secs(24 * 3600);
-/// How often a worker looks whether the others are done with what it waits for.
+/// How often a worker checks whether the others have done what it waits for.
 const LOOKS: Duration = Duration::from_millis(2);
-/// What servers say that do not allow LOAD DATA LOCAL.
+/// Error codes of servers that do not allow LOAD DATA LOCAL.
 const LOCAL_REFUSED: [u16; 4] = [1148, 3948, 4166, 3950];
 /// Deadlock, lock wait timeout. MariaDB locks a whole table for the transaction that fills it first.
 const LOCKED: [u16; 2] = [1213, 1205];
-/// How often a chunk is sent again because of that.
+/// How often a chunk is retried because of that.
 const RETRIES: u32 = 20;
-/// "Duplicate key in table", "duplicate foreign key constraint name": one that was made before a kill and not marked.
+/// "Duplicate key in table", "duplicate foreign key constraint name": one that was created before a kill and not
+/// marked.
 const KEY_EXISTS: [u16; 3] = [INDEX_EXISTS, 1022, 1826];
 /// MariaDB's "cannot create table", and what it adds for a foreign key that exists.
 const CANNOT_CREATE: u16 = 1005;
 const DUPLICATE: &str = "errno: 121";
 
-/// What all workers of a load share.
-pub struct Shared<'d> {
+/// What the workers share.
+pub struct LoadShared<'d> {
     pub dataset: &'d dyn Dataset,
-    pub tables: &'d [Table],
+    pub tables: &'d [DatasetTable],
     pub after_all: Vec<String>,
     pub endpoint: Endpoint,
-    pub work: Mutex<Work<'d>>,
-    /// Rows sent, those of an earlier load included.
+    pub work: Mutex<LoadWork<'d>>,
+    /// Rows sent, including those of an earlier load.
     pub rows: AtomicU64,
     pub stop: AtomicBool,
     /// LOAD DATA LOCAL was refused.
     pub inserts: AtomicBool,
-    /// What an earlier load made and did not mark may be there.
+    /// There may be something that an earlier load created and did not mark.
     pub resumed: bool,
 }
 
-impl Shared<'_> {
-    /// Works until nothing is left, somebody failed, or it is to stop.
+impl LoadShared<'_> {
+    /// Works until nothing is left, a worker failed, or loading is to stop.
     pub fn worker(&self) -> Result<(), DataError> {
         let result = self.work_until_done();
         if result.is_err() {
@@ -77,7 +78,7 @@ impl Shared<'_> {
         let failed = |failure: Failure| DataError::sql("connecting to load", &failure);
         let mut control = Control::open(&self.endpoint).map_err(failed)?;
         control.set_limit(STATEMENT_LIMIT);
-        // What makes a load fast and loses nothing: the rows are ours, and unique by construction.
+        // This makes loading fast and is safe: the rows are ours, and unique by construction.
         control
             .run("SET SESSION unique_checks = 0, foreign_key_checks = 0, autocommit = 0")
             .map_err(|failure| DataError::sql("preparing the session to load", &failure))?;
@@ -101,7 +102,7 @@ impl Shared<'_> {
         Ok(())
     }
 
-    /// Makes an index or a foreign key, unless an earlier load has.
+    /// Creates an index or a foreign key, unless an earlier load has.
     fn key(&self, control: &mut Control, statement: &str, doing: &str) -> Result<(), DataError> {
         match control.run(statement) {
             Err(Failure::Server(message))
@@ -139,8 +140,8 @@ impl Shared<'_> {
         let left_behind = self.resumed && !self.tables[number].rolls_back;
         if sent != taken && !left_behind {
             return Err(DataError::Environment(format!(
-                "loading {first} to {last} of {name}: of {sent} rows the server took {taken}; what was there before? \
-                 `plimsoll drop` it and load anew"
+                "loading {first} to {last} of {name}: of {sent} rows the server took {taken}; there may have been \
+                 other rows before: `plimsoll drop` the data and load them again"
             )));
         }
         Ok(())
@@ -185,7 +186,7 @@ impl Shared<'_> {
         self.counted(sent, taken)
     }
 
-    /// Takes rows that failed out of the count.
+    /// Subtracts rows that failed.
     fn counted(&self, sent: u64, taken: Result<u64, Failure>) -> Result<(u64, u64), Failure> {
         if taken.is_err() {
             self.rows.fetch_sub(sent, Ordering::Relaxed);

@@ -1,12 +1,12 @@
 //! Copies a dataset to where the server of a trial will find it, part by part.
 
-use super::layout::{self, Part};
-use super::{Rigs, stopped};
+use super::layout::{self, LayoutPart};
+use super::{TrialDirectories, stopped};
 use crate::DataError;
 use plimsoll_host::replace::rename;
 use plimsoll_model::Flavour;
 use plimsoll_plan::lab::Layout;
-use plimsoll_server::Rig;
+use plimsoll_server::TrialDirectory;
 use plimsoll_server::snapshot::store::Stored;
 use plimsoll_server::snapshot::tree::{self, Copied, Way};
 use plimsoll_watch::Watcher;
@@ -15,19 +15,19 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Copies the data this `way`, and each part of the layout by the fastest that there is to where it lies; meanwhile nobody
-/// removes the dataset. Bytes.
+/// Copies the data this `way`, and each part of the layout to its own path in the fastest way that there is. Nobody can
+/// remove the dataset meanwhile. Returns bytes.
 pub(super) fn copy(
-    rigs: &Rigs,
+    directories: &TrialDirectories,
     stored: &Stored,
     layout: &Layout,
     way: Way,
     watcher: &mut dyn Watcher,
 ) -> Result<u64, DataError> {
     let _reading = stored.lock_for_reading()?;
-    let (from, half) = (stored.data(), rigs.data.half_made_data());
+    let (from, half) = (stored.data(), directories.data.half_made_data());
     let files: Vec<PathBuf> = tree::files(&from)?.into_iter().map(|(file, _)| file).collect();
-    let parts = layout::parts(rigs, layout, &files)?;
+    let parts = layout::parts(directories, layout, &files)?;
     let go_on = &mut || !watcher.interrupted();
     let apart = |file: &Path| parts.iter().any(|part| part.files.iter().any(|other| other == file));
     let data = stopped(tree::copy_part(&from, &half, way, &|file| !apart(file), go_on))?;
@@ -38,17 +38,17 @@ pub(super) fn copy(
             link(part, &half)?;
         }
     }
-    Rig::mark_data(&half, &stored.description.build)?;
-    rename(&half, &rigs.data.data()).map_err(|error| cannot("rename", &half, &error))?;
+    TrialDirectory::mark_data(&half, &stored.description.build)?;
+    rename(&half, &directories.data.data()).map_err(|error| cannot("rename", &half, &error))?;
     Ok(bytes)
 }
 
-/// Copies the files of one part to where they lie.
-fn put(part: &Part, from: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Copied, DataError> {
+/// Copies the files of one part to its path.
+fn put(part: &LayoutPart, from: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Copied, DataError> {
     let above = part.directory.parent().unwrap_or(&part.directory);
     DirBuilder::new().recursive(true).mode(0o700).create(above).map_err(|error| cannot("create", above, &error))?;
     let way = match tree::fastest(from, above) {
-        // A snapshot of everything, of which most would be removed again.
+        // A snapshot would take everything, most of which would have to be removed again.
         Way::BtrfsSnapshot => Way::Reflink,
         other => other,
     };
@@ -57,7 +57,7 @@ fn put(part: &Part, from: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Copi
 }
 
 /// Tells MariaDB where the files of single tables are.
-fn link(part: &Part, data: &Path) -> Result<(), DataError> {
+fn link(part: &LayoutPart, data: &Path) -> Result<(), DataError> {
     for (name, text) in layout::links(part) {
         let path = data.join(name);
         fs::write(&path, text).map_err(|error| cannot("write", &path, &error))?;

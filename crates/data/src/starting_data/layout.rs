@@ -1,5 +1,5 @@
-//! Files that a layout has elsewhere than the data. In a dataset everything is in the data directory; they are put apart
-//! when it is restored, and the server is told where they are.
+//! Files that a layout puts on other paths than the data. In a dataset everything is in the data directory; restoring
+//! it separates these files, and settings tell the server where they are.
 //!
 //! | part | files | the server finds them by |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | `tables` | `SCHEMA/TABLE.ibd`, `SCHEMA/TABLE#P#….ibd` | MySQL `innodb_directories`; MariaDB a link file `SCHEMA/TABLE.isl` |
 //! | `binlog`, `tmp` | none in a dataset | `log_bin`, `tmpdir` |
 
-use super::Rigs;
+use super::TrialDirectories;
 use crate::DataError;
 use plimsoll_model::Build;
 use plimsoll_model::Flavour;
@@ -17,50 +17,54 @@ use plimsoll_plan::lab::Layout;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-/// A directory apart and the files of a dataset that belong there.
+/// Another directory, and the files of a dataset that belong there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct LayoutPart {
     pub name: &'static str,
     pub directory: PathBuf,
-    /// Paths in the data directory; they are the same below `directory`.
+    /// Paths within the data directory, and the same ones below `directory`.
     pub files: Vec<PathBuf>,
 }
 
-/// The parts of a dataset with these `files` that lie apart in `rigs`.
+/// The parts of a dataset with these `files` that have directories of their own in `directories`.
 ///
 /// # Errors
 /// [`DataError::Environment`] for a table that the dataset does not have.
-pub(super) fn parts(rigs: &Rigs, layout: &Layout, files: &[PathBuf]) -> Result<Vec<Part>, DataError> {
+pub(super) fn parts(
+    directories: &TrialDirectories,
+    layout: &Layout,
+    files: &[PathBuf],
+) -> Result<Vec<LayoutPart>, DataError> {
     let select = |wanted: &dyn Fn(&Path) -> bool| files.iter().filter(|file| wanted(file)).cloned().collect();
     let mut parts = Vec::new();
     for (name, path) in layout.directories() {
-        let directory = rigs.on(path).part(name);
+        let directory = directories.on(path).part(name);
         let files = match name {
             "redo" => select(&is_redo),
             "undo" => select(&is_undo),
             "doublewrite" => select(&is_doublewrite),
             _ => Vec::new(),
         };
-        parts.push(Part { name, directory, files });
+        parts.push(LayoutPart { name, directory, files });
     }
     for (table, path) in &layout.tables {
         let files: Vec<PathBuf> = select(&|file| is_of_table(file, table));
         if files.is_empty() {
             return Err(DataError::Environment(format!(
-                "the layout has the table `{table}` on {}, but the dataset has no file of a table of that name",
+                "the layout puts the table `{table}` on {}, but the dataset has no file of a table of that name",
                 path.display()
             )));
         }
-        parts.push(Part { name: TABLES, directory: rigs.on(path).part(TABLES), files });
+        parts.push(LayoutPart { name: TABLES, directory: directories.on(path).part(TABLES), files });
     }
     Ok(merged(parts))
 }
 
 const TABLES: &str = "tables";
 
-/// Several tables may lie in one directory.
-fn merged(parts: Vec<Part>) -> Vec<Part> {
-    let mut all: Vec<Part> = Vec::new();
+/// Several tables may be in one directory.
+fn merged(parts: Vec<LayoutPart>) -> Vec<LayoutPart> {
+    let mut all: Vec<LayoutPart> = Vec::new();
     for part in parts {
         match all.iter_mut().find(|known| known.directory == part.directory) {
             Some(known) => known.files.extend(part.files),
@@ -70,13 +74,13 @@ fn merged(parts: Vec<Part>) -> Vec<Part> {
     all
 }
 
-/// The server settings, by variable, that the server `build` needs to find what the layout has elsewhere. They are to
-/// be set over those of the plan.
-pub fn layout_settings(rigs: &Rigs, layout: &Layout, build: &Build) -> Vec<(String, String)> {
+/// The settings, by variable, that the server `build` needs to find what the layout puts elsewhere. They override those
+/// of the plan.
+pub fn layout_settings(directories: &TrialDirectories, layout: &Layout, build: &Build) -> Vec<(String, String)> {
     let is_mysql = build.flavour == Flavour::MySql;
     let mut settings = Vec::new();
     for (name, path) in layout.directories() {
-        let directory = rigs.on(path).part(name);
+        let directory = directories.on(path).part(name);
         let (variable, value) = match name {
             "redo" => ("innodb_log_group_home_dir", directory),
             "undo" => ("innodb_undo_directory", directory),
@@ -89,7 +93,7 @@ pub fn layout_settings(rigs: &Rigs, layout: &Layout, build: &Build) -> Vec<(Stri
     }
     if is_mysql && !layout.tables.is_empty() {
         let mut directories: Vec<String> =
-            layout.tables.values().map(|path| rigs.on(path).part(TABLES).display().to_string()).collect();
+            layout.tables.values().map(|path| directories.on(path).part(TABLES).display().to_string()).collect();
         directories.sort();
         directories.dedup();
         settings.push(("innodb_directories".to_owned(), directories.join(";")));
@@ -97,9 +101,9 @@ pub fn layout_settings(rigs: &Rigs, layout: &Layout, build: &Build) -> Vec<(Stri
     settings
 }
 
-/// For each file of a table in `part`, the link file of MariaDB that names it: its path in the data directory, and the
-/// text in it (MariaDB writes such files itself for DATA DIRECTORY).
-pub(super) fn links(part: &Part) -> Vec<(PathBuf, String)> {
+/// For each file of a table in `part`, the MariaDB link file that names it: its path in the data directory, and its
+/// text (MariaDB writes such files itself for DATA DIRECTORY).
+pub(super) fn links(part: &LayoutPart) -> Vec<(PathBuf, String)> {
     let tables = part.files.iter().filter(|_| part.name == TABLES);
     tables.map(|file| (file.with_extension("isl"), part.directory.join(file).display().to_string())).collect()
 }

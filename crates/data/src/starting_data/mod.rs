@@ -1,9 +1,9 @@
-//! Identical starting data: a dataset is built once, kept, copied to where variants work, and restored before each
+//! Identical starting data: a dataset is built once, kept, copied to where variants run, and restored before each
 //! trial.
 //!
-//! [`recipe`] is all that decides what a dataset holds, and so its name; [`build`] makes one, [`mod@restore`] puts it
-//! where the server of a trial will find it, [`layout`] knows which files lie elsewhere then and which settings the
-//! server needs to find them; [`server`] is where one is made and checked.
+//! [`recipe`] is everything that decides the contents of a dataset, and so its name; [`build`] builds one,
+//! [`mod@restore`] puts it where the server of a trial will find it, [`layout`] knows which files go elsewhere and
+//! which settings the server needs to find them; [`server`] is where one is built and checked.
 
 mod build;
 mod copy;
@@ -21,8 +21,8 @@ use plimsoll_lanes::Lane;
 use plimsoll_model::Build;
 use plimsoll_plan::lab::{Setting, Variant};
 use plimsoll_plan::quantity;
-use plimsoll_server::snapshot::store::{self, BUILT, Description, Stored};
-use plimsoll_server::{Rig, ServerError};
+use plimsoll_server::snapshot::store::{self, BUILT, Stored, StoredDescription};
+use plimsoll_server::{ServerError, TrialDirectory};
 use plimsoll_watch::{Event, Watcher};
 use recipe::Recipe;
 pub use restore::restore;
@@ -30,46 +30,48 @@ pub use server::checksums;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The rigs of a trial: one for the data, and one on each path of the layout, by that path.
+/// The directories of a trial: one for the data, and one on each path of the layout, by that path.
 #[derive(Debug)]
-pub struct Rigs {
-    pub data: Rig,
-    pub apart: Vec<(PathBuf, Rig)>,
-    /// The lane that the data lie on, if they do.
+pub struct TrialDirectories {
+    pub data: TrialDirectory,
+    pub apart: Vec<(PathBuf, TrialDirectory)>,
+    /// The lane that the data are on, if any.
     pub lane: Option<Lane>,
     /// Whether a lab has built that lane for itself: then nobody else keeps anything on it.
     pub lane_is_ours: bool,
 }
 
-impl Rigs {
-    /// The rig on a path of the layout; on one that has none, the data's.
-    fn on(&self, path: &Path) -> &Rig {
-        self.apart.iter().find(|(on, _)| on == path).map_or(&self.data, |(_, rig)| rig)
+impl TrialDirectories {
+    /// The directory on a path of the layout; the data's if the path has none.
+    fn on(&self, path: &Path) -> &TrialDirectory {
+        self.apart.iter().find(|(on, _)| on == path).map_or(&self.data, |(_, directory)| directory)
     }
 
-    /// Removes what a trial has left. The server must be down.
+    /// Removes what a trial left. The server must be down.
     ///
     /// # Errors
     /// [`ServerError::Io`].
     pub fn clear(&self) -> Result<(), ServerError> {
-        std::iter::once(&self.data).chain(self.apart.iter().map(|(_, rig)| rig)).try_for_each(Rig::clear)
+        std::iter::once(&self.data)
+            .chain(self.apart.iter().map(|(_, directory)| directory))
+            .try_for_each(TrialDirectory::clear)
     }
 }
 
-/// The dataset that `variant` starts from, in the home or place where it works: found, copied there from elsewhere and
-/// proved equal, or built. `build` is the variant's server. No server may run in the rigs.
+/// The dataset that `variant` starts from, in the home or place where it runs: found there, copied from elsewhere and
+/// verified, or built. `build` is the variant's server. No server may run in the directories.
 ///
 /// # Errors
-/// [`DataError::Refused`] if there is no dataset of the name that the plan gives, another build made it, or its settings
-/// are not the plan's; also if two are called so; else as those of servers and loads. What was half made is removed.
+/// [`DataError::Refused`] if no dataset has the name that the plan gives, or two have it, or another build made it, or
+/// its settings are not the plan's; otherwise those of servers and loading. Anything incomplete is removed.
 pub fn obtain(
     home: &Home,
-    rigs: &Rigs,
+    directories: &TrialDirectories,
     build: &Build,
     variant: &Variant,
     watcher: &mut dyn Watcher,
 ) -> Result<Stored, DataError> {
-    let place = rigs.data.home();
+    let place = directories.data.home();
     match &variant.workload.dataset {
         Some(name) => {
             let stored = at_hand(home, place, name, watcher)?.ok_or_else(|| {
@@ -83,13 +85,13 @@ pub fn obtain(
             let recipe = Recipe::of(build, variant)?;
             match at_hand(home, place, &recipe.id(), watcher)? {
                 Some(stored) => Ok(stored),
-                None => build::build(rigs, &recipe, watcher),
+                None => build::build(directories, &recipe, watcher),
             }
         }
     }
 }
 
-/// The dataset `id` in `place`, copied there if the home or another place has it.
+/// The dataset `id` in `place`, copied there if only the home or another place has it.
 fn at_hand(home: &Home, place: &Home, id: &str, watcher: &mut dyn Watcher) -> Result<Option<Stored>, DataError> {
     let here = store::find(place, id)?;
     let copies: Vec<Stored> = store::list(home)?.into_iter().filter(|stored| stored.description.id == id).collect();
@@ -104,7 +106,7 @@ fn at_hand(home: &Home, place: &Home, id: &str, watcher: &mut dyn Watcher) -> Re
     }
 }
 
-/// That what has one name is one dataset. The name of one that was built says all that decides what it holds, so it may
+/// Checks that one name means one dataset. The name of a built dataset says all that decides its contents, so it may
 /// have been built twice.
 fn must_be_one(copies: &[Stored]) -> Result<(), DataError> {
     let [first, others @ ..] = copies else { return Ok(()) };
@@ -116,8 +118,8 @@ fn must_be_one(copies: &[Stored]) -> Result<(), DataError> {
     match others.iter().find(|other| tells(other) != tells(first)) {
         None => Ok(()),
         Some(other) => Err(DataError::Refused(format!(
-            "two datasets are called `{}`, {} and {}, and they are not the same; save them under two names, or remove \
-             both with `plimsoll datasets rm`",
+            "two different datasets are called `{}`, {} and {}; save them under two names, or remove both with \
+             `plimsoll datasets rm`",
             first.description.id,
             first.directory.display(),
             other.directory.display()
@@ -125,10 +127,10 @@ fn must_be_one(copies: &[Stored]) -> Result<(), DataError> {
     }
 }
 
-/// The settings that are fixed with the data of a dataset, as far as they are not `requested`.
+/// The settings that are fixed with the data of a dataset, except those that are `requested`.
 ///
 /// # Errors
-/// [`DataError::Refused`] if another value is requested: no server would start with it.
+/// [`DataError::Refused`] if a different value is requested: no server would start with it.
 pub fn fixed(stored: &Stored, requested: &[Setting]) -> Result<Vec<(String, String)>, DataError> {
     let mut settings = Vec::new();
     for (name, value) in &stored.description.fixed {
@@ -152,10 +154,10 @@ fn same(asked: &str, value: &str) -> bool {
     asked.eq_ignore_ascii_case(value) || (size(asked).is_some() && size(asked) == size(value))
 }
 
-/// Which table of a trial is not as in the dataset that it started from, by `checksums` of `database.table`; none if
-/// all are, or none can be compared.
+/// The table of a trial that differs from the dataset that it started from, by `checksums` of `database.table`; none if
+/// none differs, or none can be compared.
 pub fn unlike(stored: &Stored, checksums: &BTreeMap<String, String>) -> Option<String> {
-    let Description { id, checksums: kept, .. } = &stored.description;
+    let StoredDescription { id, checksums: kept, .. } = &stored.description;
     let differing = |(table, sum): (&String, &String)| {
         let expected = kept.get(table).filter(|expected| *expected != sum)?;
         Some(format!("the table {table} has the checksum {sum}; in the dataset `{id}` it has {expected}"))
@@ -168,13 +170,14 @@ fn must_open(build: &Build, stored: &Stored) -> Result<(), DataError> {
     match build.may_open_data_of(made_by) {
         true => Ok(()),
         false => Err(DataError::Refused(format!(
-            "the dataset `{}` was made by {made_by}, and {build} may not open it; name the first as the build of the variant",
+            "the dataset `{}` was made by {made_by}, and {build} might be unable to open it; name the former as the \
+             build of the variant",
             stored.description.id
         ))),
     }
 }
 
-/// A copy that somebody stopped was interrupted like everything else.
+/// A copy that was stopped counts as interrupted, like everything else.
 fn stopped<T>(result: Result<T, ServerError>) -> Result<T, DataError> {
     result.map_err(|error| match error {
         ServerError::Interrupted { .. } => DataError::Interrupted,
@@ -190,7 +193,7 @@ mod tests {
 
     fn stored(home: &Home, origin: &str, made: &str, sum: &str) -> Stored {
         let build = Build { flavour: Flavour::MySql, version: "9.7.0".to_owned(), binary: "/bin/true".into() };
-        let description = Description {
+        let description = StoredDescription {
             plimsoll_dataset: 1,
             id: "monday".to_owned(),
             build,

@@ -1,4 +1,4 @@
-//! What decides what a dataset holds.
+//! Everything that decides the contents of a dataset.
 
 use crate::DataError;
 use plimsoll_host::facts;
@@ -6,14 +6,14 @@ use plimsoll_model::Build;
 use plimsoll_plan::lab::{Setting, Variant};
 use plimsoll_server::snapshot::digest;
 use plimsoll_server::{Settings, baseline};
-use plimsoll_workloads::chosen::Chosen;
+use plimsoll_workloads::chosen::ChosenWorkload;
 use plimsoll_workloads::dataset::Dataset;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-/// Settings that do not have to be given when a data directory is made, but change what a load writes into it.
+/// Settings that need not be given when a data directory is created, but change what loading writes into it.
 const SHAPE_TABLES: [&str; 13] = [
     "character_set_server",
     "collation_server",
@@ -33,13 +33,13 @@ const SHAPE_TABLES: [&str; 13] = [
 /// Digits of the digest in a dataset's name.
 const DIGITS: usize = 16;
 
-/// Server build, settings that are fixed with the data, workload layout, seed and load date.
+/// Server build, settings that are fixed with the data, data parameters of the workload, seed and load date.
 pub struct Recipe {
     pub build: Build,
-    /// Those of the variant's settings that decide what the data are.
+    /// The variant's settings that decide what the data are.
     pub fixed: Vec<Setting>,
     pub data: Box<dyn Dataset>,
-    /// Another binary at the same path is another build, though it calls itself the same.
+    /// Another binary at the same path is another build, even if it reports the same version.
     binary: (i64, i64, u64),
 }
 
@@ -47,10 +47,10 @@ impl Recipe {
     /// The recipe of the data that `variant` starts from on the server `build`.
     ///
     /// # Errors
-    /// [`DataError::Workload`] if it has no such data; [`DataError::Environment`] if the binary is gone.
+    /// [`DataError::Workload`] if the workload has no such data; [`DataError::Environment`] if the binary is gone.
     pub fn of(build: &Build, variant: &Variant) -> Result<Recipe, DataError> {
         let typed = variant.workload.typed();
-        let chosen = Chosen::new(&variant.workload.kind, &typed, None)?;
+        let chosen = ChosenWorkload::new(&variant.workload.kind, &typed, None)?;
         let mut asked = Settings::default();
         for setting in &variant.config {
             asked.set(&setting.name, &setting.value, "")?;
@@ -60,7 +60,7 @@ impl Recipe {
         let mut fixed: Vec<Setting> = variant.config.iter().filter(|s| decides(&s.name)).cloned().collect();
         fixed.sort_by(|one, other| one.name.cmp(&other.name));
         let facts = fs::metadata(&build.binary)
-            .map_err(|error| DataError::Environment(format!("cannot look at {}: {error}", build.binary.display())))?;
+            .map_err(|error| DataError::Environment(format!("cannot examine {}: {error}", build.binary.display())))?;
         let binary = (facts.mtime(), facts.mtime_nsec(), facts.len());
         Ok(Recipe { build: build.clone(), fixed, data: chosen.dataset(variant.workload.seed), binary })
     }
@@ -92,7 +92,7 @@ impl Recipe {
     /// The settings of the server that loads: Plimsoll's baseline, and what is fixed with the data.
     ///
     /// # Errors
-    /// [`DataError::Server`] for a setting that Plimsoll decides itself.
+    /// [`DataError::Server`] for a setting that only Plimsoll may set.
     pub fn settings(&self) -> Result<Settings, DataError> {
         let mut settings = baseline(&self.build, facts::memory_bytes());
         for setting in &self.fixed {

@@ -1,7 +1,7 @@
 //! Puts a dataset where the server of a trial will find it.
 
 use super::copy::copy;
-use super::{Rigs, image};
+use super::{TrialDirectories, image};
 use crate::DataError;
 use plimsoll_model::lab::Restored;
 use plimsoll_plan::lab::{Layout, Method};
@@ -11,13 +11,13 @@ use plimsoll_watch::{Event, Watcher};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Puts the dataset where the server of a trial will find it, and the files that the layout has elsewhere there. The
-/// server is down. Afterwards nothing of it is left to be written to disk.
+/// Puts the dataset where the server of a trial will find it, and files of the layout on their own paths. The server
+/// must be down. Afterwards everything has been written to disk.
 ///
 /// # Errors
-/// [`DataError::Environment`] naming what could not be copied; [`DataError::Interrupted`].
+/// [`DataError::Environment`], naming what could not be copied; [`DataError::Interrupted`].
 pub fn restore(
-    rigs: &Rigs,
+    directories: &TrialDirectories,
     stored: &Stored,
     layout: &Layout,
     method: Option<Method>,
@@ -27,14 +27,14 @@ pub fn restore(
     watcher.tell(Event::Doing("restoring the data"));
     let method = match method {
         Some(method) => method,
-        None => fastest(rigs, stored, layout),
+        None => fastest(directories, stored, layout),
     };
-    rigs.clear()?;
+    directories.clear()?;
     let bytes = match method {
-        Method::ImageClone => image::restore(rigs, stored, layout, watcher)?,
-        Method::Reflink => copy(rigs, stored, layout, Way::Reflink, watcher)?,
-        Method::BtrfsSnapshot => copy(rigs, stored, layout, Way::BtrfsSnapshot, watcher)?,
-        Method::Copy => copy(rigs, stored, layout, Way::Copy, watcher)?,
+        Method::ImageClone => image::restore(directories, stored, layout, watcher)?,
+        Method::Reflink => copy(directories, stored, layout, Way::Reflink, watcher)?,
+        Method::BtrfsSnapshot => copy(directories, stored, layout, Way::BtrfsSnapshot, watcher)?,
+        Method::Copy => copy(directories, stored, layout, Way::Copy, watcher)?,
     };
     Ok(Restored {
         dataset: Some(stored.description.id.clone()),
@@ -45,11 +45,11 @@ pub fn restore(
     })
 }
 
-fn fastest(rigs: &Rigs, stored: &Stored, layout: &Layout) -> Method {
-    match tree::fastest(&stored.data(), rigs.data.directory().path()) {
+fn fastest(directories: &TrialDirectories, stored: &Stored, layout: &Layout) -> Method {
+    match tree::fastest(&stored.data(), directories.data.directory().path()) {
         Way::BtrfsSnapshot => Method::BtrfsSnapshot,
         Way::Reflink => Method::Reflink,
-        Way::Copy if image::pays(rigs, stored, layout) => Method::ImageClone,
+        Way::Copy if image::pays(directories, stored, layout) => Method::ImageClone,
         Way::Copy => Method::Copy,
     }
 }

@@ -1,12 +1,12 @@
-//! The server on which a dataset is made or checked: started, asked for the checksums of its tables, and stopped so
-//! that it leaves nothing to be done.
+//! The server on which a dataset is built or checked: started, asked for the checksums of its tables, and stopped so
+//! that it leaves no work for the next start.
 
 use super::stopped;
 use crate::DataError;
 use crate::target::{DATABASE, OpenTarget};
 use plimsoll_engine::control::Control;
 use plimsoll_model::Build;
-use plimsoll_server::{Ending, Opening, Rig, Settings};
+use plimsoll_server::{Ending, Opening, Settings, TrialDirectory};
 use plimsoll_watch::{Event, Watcher};
 use plimsoll_wire::text::identifiers;
 use std::collections::BTreeMap;
@@ -19,13 +19,14 @@ use std::time::Duration;
 /// A slow shutdown merges all buffered changes and purges all old versions first.
 const STOPS_WITHIN: Duration = Duration::from_secs(3600);
 
-/// Starts a server on the data of a rig; if there are none, on fresh ones.
+/// Starts a server on the data of a directory, or on a new data directory if there are none.
 ///
 /// # Errors
-/// As [`Rig::open`]; [`DataError::Interrupted`].
+/// As [`TrialDirectory::open`]; [`DataError::Interrupted`].
 pub(crate) fn open(
-    rig: &Rig,
-    (build, settings): (&Build, Settings),
+    directory: &TrialDirectory,
+    build: &Build,
+    settings: Settings,
     holder: &str,
     watcher: &mut dyn Watcher,
 ) -> Result<OpenTarget, DataError> {
@@ -33,26 +34,26 @@ pub(crate) fn open(
         watcher.tell(Event::Server { step, since });
         if watcher.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    let server = stopped(rig.open(build, &settings, opening))?;
+    let server = stopped(directory.open(build, &settings, opening))?;
     OpenTarget::of_server(server, settings, DATABASE)
 }
 
-/// Checksums of tables of the current database, by `database.table`, row by row (CHECKSUM TABLE … EXTENDED). How long a
-/// statement may take is set on `control`.
+/// Checksums of tables of the current database, by `database.table`, computed row by row (CHECKSUM TABLE … EXTENDED).
+/// The caller sets on `control` how long a statement may take.
 ///
 /// # Errors
 /// [`DataError::Environment`] with the server's words.
 pub fn checksums(control: &mut Control, tables: &[String]) -> Result<BTreeMap<String, String>, DataError> {
-    let failed = |failure| DataError::sql("asking for the checksums of the tables", &failure);
+    let failed = |failure| DataError::sql("computing the checksums of the tables", &failure);
     let rows = control.rows(&format!("CHECKSUM TABLE {} EXTENDED", identifiers(tables))).map_err(failed)?;
     Ok(rows.pairs().map(|(table, sum)| (table.to_owned(), sum.to_owned())).collect())
 }
 
-/// Stops the server so that it leaves nothing to be done at the next start: no redo to apply, nothing to purge or merge
+/// Stops the server so that it leaves no work for the next start: no redo to apply, nothing to purge or merge
 /// (`innodb_fast_shutdown = 0`).
 ///
 /// # Errors
-/// [`DataError::Environment`] if it did not end by itself.
+/// [`DataError::Environment`] if it does not end by itself.
 pub(crate) fn shut_down(mut target: OpenTarget) -> Result<(), DataError> {
     let slow = target.control.run("SET GLOBAL innodb_fast_shutdown = 0");
     slow.map_err(|failure| DataError::sql("asking for a slow shutdown", &failure))?;
@@ -60,12 +61,12 @@ pub(crate) fn shut_down(mut target: OpenTarget) -> Result<(), DataError> {
     match target.server.map(|server| server.stop(STOPS_WITHIN)).transpose()? {
         Some(Ending::Stopped) | None => Ok(()),
         Some(Ending::WasDown | Ending::Killed) => Err(DataError::Environment(format!(
-            "the server of the dataset did not shut down in order within {STOPS_WITHIN:?}"
+            "the server of the dataset did not shut down cleanly within {STOPS_WITHIN:?}"
         ))),
     }
 }
 
-/// Otherwise every copy would claim to be the same server.
+/// Removes the server's UUID; otherwise every copy would claim to be the same server.
 ///
 /// # Errors
 /// [`DataError::Environment`].

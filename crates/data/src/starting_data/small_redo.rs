@@ -1,5 +1,5 @@
-//! A dataset carries a small redo log. There is nothing in it after a clean shutdown, and a server whose settings ask for
-//! another size makes it so when it starts, for which it only allocates room; copying it each time would take longer.
+//! A dataset has a small redo log. It is empty after a clean shutdown, and a server whose settings ask for another size
+//! resizes it at the start, which only allocates room; copying a large one each time would take longer.
 //!
 //! Sources: MySQL manual, "Changing the Number or Size of InnoDB Redo Log Files" and "Configuring Redo Log Capacity";
 //! MariaDB, `innodb_log_file_size`.
@@ -7,9 +7,9 @@
 use crate::DataError;
 use plimsoll_server::Settings;
 
-/// A server has one of them, and its baseline sets that.
+/// A server has one of them, and its baseline sets it.
 const SIZE_SETTINGS: [&str; 2] = ["innodb_log_file_size", "innodb_redo_log_capacity"];
-/// Twice the smallest that MySQL accepts.
+/// Twice the smallest size that MySQL accepts.
 const SIZE: &str = "16M";
 
 /// The baseline `settings` with a small redo log.

@@ -5,10 +5,10 @@ use super::{candidate, cpus, evidence, percent, queue, round};
 use crate::signals::Signals;
 use plimsoll_model::diagnosis::{Bottleneck, Candidate, Evidence};
 
-/// What explains less than this part of the largest is not worth a clause: a choice of style.
+/// A cause that explains less than this part of the largest is not worth a clause: a choice of style.
 const WORTH_A_CLAUSE: f64 = 0.2;
 
-/// The largest of what its loops, its limit, its part of shared CPUs and its absence cost the transactions.
+/// The largest of what its loops, its limit, its part of shared CPUs and its pauses cost the transactions.
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let ways = [own_loops(signals), own_limit(signals), shared_cpus(signals), stopped(signals)];
     let mut ways: Vec<(f64, Evidence)> = ways.into_iter().flatten().collect();
@@ -18,7 +18,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
     candidate(Bottleneck::Client, share, ways.into_iter().map(|(_, evidence)| evidence).collect())
 }
 
-/// Answers wait until the loop that they are for has time.
+/// Answers wait until their loop has time.
 fn own_loops(signals: &Signals) -> Option<(f64, Evidence)> {
     let (client, in_flight) = (&signals.client, signals.load.in_flight?);
     let busy = client.loop_busy?;
@@ -27,10 +27,10 @@ fn own_loops(signals: &Signals) -> Option<(f64, Evidence)> {
     Some((share, evidence(statement, busy, "1", "summary.json: client.cpu_fraction")))
 }
 
-/// Whoever is stopped sends nothing, and sees no answer.
+/// While it is stopped, it sends nothing and sees no answer.
 fn stopped(signals: &Signals) -> Option<(f64, Evidence)> {
     let (seconds, window) = (signals.client.stopped_seconds?, signals.load.seconds);
-    let statement = format!("it did not run for {} of the {} s that were measured", round(seconds), round(window));
+    let statement = format!("it did not run for {} of the {} s measured", round(seconds), round(window));
     let found = evidence(statement, seconds, "s", "intervals.ndjson: scheduling_lag_ms_max");
     (window > 0.0).then(|| ((seconds / window).min(1.0), found))
 }
@@ -48,12 +48,12 @@ fn own_limit(signals: &Signals) -> Option<(f64, Evidence)> {
     Some((share, evidence(statement, busy, "CPU", "host.ndjson: client.group")))
 }
 
-/// Its part of what the server's CPUs were busy with; on CPUs that the server does not have it takes nothing from it.
+/// Its part of what the server's CPUs were busy with; on CPUs that the server does not use, it takes nothing from it.
 fn shared_cpus(signals: &Signals) -> Option<(f64, Evidence)> {
     let (client, server, in_flight) = (&signals.client, &signals.server, signals.load.in_flight?);
     let (taken, allowed) = (server.cpus_taken?, server.cpus_allowed?);
     let shared = client.cpus_shared.filter(|cpus| *cpus > 0.0)?;
-    // It is taken to be spread evenly over the CPUs that it may run on.
+    // It is assumed to be spread evenly over the CPUs that it may run on.
     let busy = client.cpus_busy? * (shared / client.cpus_allowed?).min(1.0);
     let busy = busy.min((taken - server.cpus_busy?).max(0.0));
     let share = busy / taken.max(f64::EPSILON) * queue::share(allowed, taken / allowed, in_flight);
@@ -64,10 +64,15 @@ fn shared_cpus(signals: &Signals) -> Option<(f64, Evidence)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signals::{Client, Group, Load, Server};
+    use crate::signals::{Client, ControlGroup, LoadSignals, Server};
 
     fn signals(client: Client, server: Server) -> Signals {
-        Signals { client, server, load: Load { in_flight: Some(16.0), ..Load::default() }, ..Signals::default() }
+        Signals {
+            client,
+            server,
+            load: LoadSignals { in_flight: Some(16.0), ..LoadSignals::default() },
+            ..Signals::default()
+        }
     }
 
     fn share(signals: &Signals) -> f64 {
@@ -85,20 +90,21 @@ mod tests {
     #[test]
     fn one_that_did_not_run_answers_for_that_time() {
         let client = Client { stopped_seconds: Some(3.0), ..Client::default() };
-        let load = Load { seconds: 5.0, ..Load::default() };
+        let load = LoadSignals { seconds: 5.0, ..LoadSignals::default() };
         let found = weigh(&Signals { load, ..signals(client, Server::default()) }).unwrap();
         assert!((found.share - 0.6).abs() < 1e-9, "{found:?}");
-        assert_eq!(found.evidence[0].statement, "it did not run for 3 of the 5 s that were measured");
+        assert_eq!(found.evidence[0].statement, "it did not run for 3 of the 5 s measured");
     }
 
     #[test]
     fn a_limit_of_its_own_limits_and_one_that_the_server_shares_does_not() {
-        let group = Group { cpu_limit: Some(0.2), stops: Some(9.0), stopped: Some(0.8), ..Group::default() };
+        let group =
+            ControlGroup { cpu_limit: Some(0.2), stops: Some(9.0), stopped: Some(0.8), ..ControlGroup::default() };
         let client = Client { cpus_busy: Some(0.2), group, ..Client::default() };
         let found = weigh(&signals(client.clone(), Server::default())).unwrap();
         assert!(found.share > 0.9 && found.evidence[0].statement.contains("0.2 of the 0.2 CPUs"), "{found:?}");
         assert_eq!(share(&signals(client.clone(), Server { shares_group: true, ..Server::default() })), 0.0);
-        let unused = Client { group: Group { stops: Some(0.0), ..group }, ..client };
+        let unused = Client { group: ControlGroup { stops: Some(0.0), ..group }, ..client };
         assert_eq!(share(&signals(unused, Server::default())), 0.0);
     }
 

@@ -2,16 +2,16 @@
 
 use super::writing::Writing;
 use super::{candidate, evidence, percent, round};
-use crate::signals::{Signals, Storage};
+use crate::signals::{Signals, StorageSignals};
 use plimsoll_model::diagnosis::{Bottleneck, Candidate, Evidence};
 
-/// Transactions that wait for their own commit, of those under way.
+/// The share of transactions under way that wait for their own commit.
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let (storage, in_flight) = (&signals.storage, signals.load.in_flight?);
     let share = Writing::of(signals)?.commit / in_flight;
     let (concluded, source) = match storage.committing {
         Some(_) => ("", "summary.json: operations"),
-        None => (", as no other wait explains", "status.ndjson: threads_running"),
+        None => (", since no other wait explains it", "status.ndjson: threads_running"),
     };
     let waited = format!("commits waited {} of the transactions’ time for the log{concluded}", percent(share.min(1.0)));
     let mut found = vec![evidence(waited, share, "1", source)];
@@ -19,35 +19,35 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
     candidate(Bottleneck::CommitSync, share, found)
 }
 
-fn syncs(storage: &Storage) -> Option<Evidence> {
+fn syncs(storage: &StorageSignals) -> Option<Evidence> {
     let syncs = storage.syncs.filter(|syncs| *syncs > 0.0)?;
     let length = storage.syncing.map_or(String::new(), |syncing| format!(", {} ms each", round(1e3 * syncing / syncs)));
     let group = storage.commits / syncs;
     let statement =
-        format!("there were {} syncs a second{length}, with {} commits to each", round(syncs), round(group));
+        format!("there were {} syncs a second{length}, with {} commits in each", round(syncs), round(group));
     Some(evidence(statement, syncs, "1/s", "status.ndjson: log_fsyncs, data_fsyncs"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signals::{Load, Server};
+    use crate::signals::{LoadSignals, Server};
 
     /// 16 connections that update, each update its own commit.
-    fn signals(storage: Storage) -> Signals {
-        let load = Load { in_flight: Some(16.0), transactions_per_second: 305.0, ..Load::default() };
+    fn signals(storage: StorageSignals) -> Signals {
+        let load = LoadSignals { in_flight: Some(16.0), transactions_per_second: 305.0, ..LoadSignals::default() };
         let server = Server { threads_running: Some(16.0), ..Server::default() };
         Signals { load, server, storage, ..Signals::default() }
     }
 
-    fn syncing(syncs: f64, syncing: f64) -> Storage {
-        Storage {
+    fn syncing(syncs: f64, syncing: f64) -> StorageSignals {
+        StorageSignals {
             changes: 305.0,
             commits: 305.0,
             syncs_at_commit: true,
             syncs: Some(syncs),
             syncing: Some(syncing),
-            ..Storage::default()
+            ..StorageSignals::default()
         }
     }
 
@@ -55,7 +55,7 @@ mod tests {
     fn slow_syncs_are_what_commits_wait_for() {
         let found = weigh(&signals(syncing(40.0, 1.0))).unwrap();
         assert!(found.share > 0.9, "{found:?}");
-        assert_eq!(found.evidence[1].statement, "there were 40 syncs a second, 25 ms each, with 7.62 commits to each");
+        assert_eq!(found.evidence[1].statement, "there were 40 syncs a second, 25 ms each, with 7.62 commits in each");
     }
 
     #[test]
@@ -64,23 +64,27 @@ mod tests {
             weigh(&signals(syncing(305.0, 0.05))).unwrap().share <= 0.05,
             "while nobody syncs, nobody waits for it"
         );
-        assert_eq!(weigh(&signals(Storage { syncs_at_commit: false, ..syncing(40.0, 1.0) })), None);
-        assert_eq!(weigh(&signals(Storage { changes: 0.0, ..syncing(40.0, 1.0) })), None, "reads commit for nothing");
+        assert_eq!(weigh(&signals(StorageSignals { syncs_at_commit: false, ..syncing(40.0, 1.0) })), None);
+        assert_eq!(
+            weigh(&signals(StorageSignals { changes: 0.0, ..syncing(40.0, 1.0) })),
+            None,
+            "reads commit for nothing"
+        );
         assert_eq!(weigh(&signals(syncing(0.0, 1.0))), None);
         assert_eq!(weigh(&Signals::default()), None);
     }
 
     #[test]
     fn commits_are_as_long_as_the_load_generator_saw_them() {
-        let seen = |committing| Storage { committing: Some(committing), ..syncing(40.0, 1.0) };
+        let seen = |committing| StorageSignals { committing: Some(committing), ..syncing(40.0, 1.0) };
         assert!((weigh(&signals(seen(8.0))).unwrap().share - 0.5).abs() < 1e-9);
-        let untold = Storage { syncs: None, syncing: None, ..seen(12.0) };
+        let untold = StorageSignals { syncs: None, syncing: None, ..seen(12.0) };
         assert!((weigh(&signals(untold)).unwrap().share - 0.75).abs() < 1e-9, "of a server that is not ours");
     }
 
     #[test]
     fn what_stands_before_the_sync_is_not_the_sync() {
-        let behind = Storage { behind_pages: Some(0.75), ..syncing(40.0, 1.0) };
+        let behind = StorageSignals { behind_pages: Some(0.75), ..syncing(40.0, 1.0) };
         assert!((weigh(&signals(behind)).unwrap().share - 0.25).abs() < 0.02);
     }
 }

@@ -1,11 +1,11 @@
-//! The CPUs that the server may use, all of them busy, most of all with the server.
+//! The CPUs that the server may use, all busy, mostly with the server.
 
 use super::{candidate, cpus, evidence, queue, round};
 use crate::signals::Signals;
 use plimsoll_model::diagnosis::{Bottleneck, Candidate};
 
-/// Transactions that wait for a CPU wait because of whatever is on it; so the server answers for its part of what the
-/// CPUs were busy with.
+/// Transactions that wait for a CPU wait because of whatever runs on it, so the server accounts for its part of what
+/// the CPUs were busy with.
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let server = &signals.server;
     let (busy, allowed, in_flight) = (server.cpus_busy?, server.cpus_allowed?, signals.load.in_flight?);
@@ -15,7 +15,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let used = format!("it used {} of the {} that it may use", round(busy), cpus(allowed));
     let mut found = vec![evidence(used, busy, "CPU", "server.ndjson: cpu_user_us, cpu_system_us")];
     if taken > 1.1 * busy {
-        let all = format!("these were busy to {} with everything that ran there", super::percent(taken / allowed));
+        let all = format!("everything that ran there kept these {} busy", super::percent(taken / allowed));
         found.push(evidence(all, taken / allowed, "1", "host.ndjson: cores"));
     }
     candidate(Bottleneck::Cpu, share, found)
@@ -24,12 +24,12 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signals::{Load, Server};
+    use crate::signals::{LoadSignals, Server};
 
     fn share(busy: f64, taken: f64, allowed: f64, in_flight: f64) -> f64 {
         let server =
             Server { cpus_busy: Some(busy), cpus_taken: Some(taken), cpus_allowed: Some(allowed), ..Server::default() };
-        let load = Load { in_flight: Some(in_flight), ..Load::default() };
+        let load = LoadSignals { in_flight: Some(in_flight), ..LoadSignals::default() };
         weigh(&Signals { server, load, ..Signals::default() }).map_or(0.0, |found| found.share)
     }
 

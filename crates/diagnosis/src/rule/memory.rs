@@ -1,17 +1,17 @@
-//! Memory that is not there: pages that were thrown out and are wanted again.
+//! Missing memory: pages that were evicted and are wanted again.
 
 use super::{candidate, evidence, percent, read_io, round};
 use crate::signals::{SWAPPED, Signals};
 use plimsoll_model::diagnosis::{Bottleneck, Candidate};
 
-/// A group that uses so much of its limit is at it: the kernel frees a little ahead.
+/// A group that uses this much of its limit has reached it: the kernel frees a little ahead.
 const AT_LIMIT: f64 = 0.97;
 
-/// Tasks wait for memory where a limit or swap takes from them what they want again. That at least one of them waits is
-/// the most that it can be; that all do, or that transactions wait for pages to be read, the least (Linux,
-/// `Documentation/accounting/psi.rst`). A cache that fills what it may is no lack, and where the kernel tells only of
-/// the whole host, it may be somebody else who waits: so no more transactions are taken to wait than there were pages
-/// of the server that had been thrown out and were read anew.
+/// Tasks wait for memory if a limit or swap takes from them what they want again. The time in which at least one of
+/// them waits is an upper bound; the time in which all do, or in which transactions wait for pages to be read, is a
+/// lower one (Linux, `Documentation/accounting/psi.rst`). A cache that fills what it may is no shortage, and if the
+/// kernel reports only the whole host, another process may be the one that waits: so no more transactions are assumed
+/// to wait than pages of the server had been evicted and were read again.
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let (server, host) = (&signals.server, &signals.host);
     let group = &server.group;
@@ -33,7 +33,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
         found.extend(value.map(|value| evidence(words(value), value, unit, source)));
     };
     add(Some(again), "1/s", "server.ndjson: group.refaults, major_faults", &|again| {
-        format!("{} pages a second that had been thrown out were read anew", round(again))
+        format!("{} pages a second that had been evicted were read again", round(again))
     });
     add(used, "1", "server.ndjson: group.memory_bytes, group.memory_limit_bytes", &|used| {
         format!("the server’s control group used {} of the memory that it may use", percent(used))
@@ -47,11 +47,12 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signals::{Group, Host, Load, Server};
+    use crate::signals::{ControlGroup, Host, LoadSignals, Server};
 
     /// 100 transactions per second, in a group of 100 bytes.
     fn signals(used: f64, swapped: f64, stalled: (f64, f64), again: f64) -> Signals {
-        let group = Group { memory_bytes: Some(used), memory_limit_bytes: Some(100.0), ..Group::default() };
+        let group =
+            ControlGroup { memory_bytes: Some(used), memory_limit_bytes: Some(100.0), ..ControlGroup::default() };
         let host = Host {
             memory_stalled: Some(stalled.0),
             memory_stalled_all: Some(stalled.1),
@@ -59,7 +60,7 @@ mod tests {
             ..Host::default()
         };
         let server = Server { group, major_faults: Some(again), ..Server::default() };
-        let load = Load { transactions_per_second: 100.0, in_flight: Some(16.0), ..Load::default() };
+        let load = LoadSignals { transactions_per_second: 100.0, in_flight: Some(16.0), ..LoadSignals::default() };
         Signals { server, host, load, ..Signals::default() }
     }
 

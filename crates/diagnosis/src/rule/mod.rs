@@ -1,4 +1,5 @@
-//! One file for each bottleneck, all of one shape: [`Signals`] in, a [`Candidate`] out if there is anything to say.
+//! One file for each bottleneck, all of the same shape: [`Signals`] in, a [`Candidate`] out if there is anything to
+//! say.
 
 mod client;
 mod commit_sync;

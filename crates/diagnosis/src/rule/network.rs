@@ -4,12 +4,11 @@ use super::{candidate, evidence, percent, round};
 use crate::signals::Signals;
 use plimsoll_model::diagnosis::{Bottleneck, Candidate};
 
-/// A ping over a socket of this machine takes so long where both sides have to be woken: no network.
+/// How long a ping over a socket of this machine takes if both sides have to be woken: that is no network.
 const LOCAL_SECONDS: f64 = 1e-4;
 
-/// Each statement of a transaction costs a round trip, which was measured before the load. To a server whose process is
-/// on this machine there is no network; and a ping that took longer than the load's own statements says nothing of
-/// them.
+/// Each statement of a transaction costs a round trip, which was measured before the load. To a server process on this
+/// machine there is no network, and a ping that took longer than the load's own statements says nothing about them.
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let load = &signals.load;
     let round_trip = signals.client.round_trip_seconds.filter(|_| signals.server.cpus_busy.is_none())?;
@@ -37,11 +36,14 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signals::{Client, Load, Server};
+    use crate::signals::{Client, LoadSignals, Server};
 
     fn signals(round_trip: f64, statements: f64, latency: f64) -> Signals {
-        let load =
-            Load { queries_per_transaction: Some(statements), latency_seconds: Some(latency), ..Load::default() };
+        let load = LoadSignals {
+            queries_per_transaction: Some(statements),
+            latency_seconds: Some(latency),
+            ..LoadSignals::default()
+        };
         let client = Client { round_trip_seconds: Some(round_trip), ..Client::default() };
         Signals { load, client, ..Signals::default() }
     }

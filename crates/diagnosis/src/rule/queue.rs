@@ -1,14 +1,14 @@
 //! What a busy resource costs those that need it.
 
-/// Busy for a greater part of the time, a resource is what limits, and being served counts as well. Planted limits kept
-/// theirs busy for 0.95 and more; what is below that leaves room for a second that was disturbed.
+/// A resource that is busy for a greater part of the time limits, and being served counts as well. Planted limits kept
+/// theirs busy for 0.95 and more; the difference leaves room for a disturbed second.
 pub const SATURATED: f64 = 0.85;
 
-/// Share of the transactions under way that are at a resource of some units, busy for the share `utilisation` of their
-/// time. Below [`SATURATED`] only those that wait count: being served is work, not a limit.
+/// Share of the transactions under way that are at a resource of some units, which are busy for the share `utilisation`
+/// of their time. Below [`SATURATED`] only those that wait count: being served is work, not a limit.
 ///
 /// The queue is that of M/M/m in the approximation of Sakasegawa, "An approximation formula L_q ≃ αρ^β/(1−ρ)" (1977).
-/// That is of arrivals without end; here nobody waits but those under way who are not being served, so that one
+/// That assumes arrivals without end. Here only transactions that are under way and not being served can wait, so one
 /// connection never waits for itself.
 pub fn share(units: f64, utilisation: f64, in_flight: f64) -> f64 {
     let utilisation = utilisation.clamp(0.0, 1.0);

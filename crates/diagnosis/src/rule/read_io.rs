@@ -4,7 +4,7 @@ use super::{candidate, evidence, percent, round};
 use crate::signals::Signals;
 use plimsoll_model::diagnosis::{Bottleneck, Candidate};
 
-/// Threads that wait for a page, of the transactions under way.
+/// Threads that wait for a page, as a share of the transactions under way.
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let (load, storage) = (&signals.load, &signals.storage);
     let (misses, in_flight) = (storage.misses.filter(|misses| *misses > 0.0)?, load.in_flight?);
@@ -35,16 +35,16 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signals::{Load, Storage};
+    use crate::signals::{LoadSignals, StorageSignals};
 
     fn signals(misses: f64, waiters: f64) -> Signals {
-        let storage = Storage {
+        let storage = StorageSignals {
             misses: Some(misses),
             read_waiters: Some(waiters),
             read_waiters_source: "data_pending_reads",
-            ..Storage::default()
+            ..StorageSignals::default()
         };
-        let load = Load { in_flight: Some(16.0), transactions_per_second: 66.0, ..Load::default() };
+        let load = LoadSignals { in_flight: Some(16.0), transactions_per_second: 66.0, ..LoadSignals::default() };
         Signals { storage, load, ..Signals::default() }
     }
 

@@ -4,9 +4,9 @@ use super::{candidate, evidence, percent, round};
 use crate::signals::{Locks, Signals};
 use plimsoll_model::diagnosis::{Bottleneck, Candidate, Evidence};
 
-/// Transactions that wait for a row, of those under way; or, if that is more, the attempts that deadlocks made vain, or
-/// the time of those that deadlocks and given up waits ended. That time the load itself tells, of any server; of waits
-/// that came to their end it tells nothing.
+/// The share of transactions under way that wait for a row; or, if that is more, the share of attempts that deadlocks
+/// undid, or of the time of attempts that ended in a deadlock or a wait that was given up. The load itself shows that
+/// time for any server; it shows nothing of waits that ended normally.
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let (load, locks) = (&signals.load, &signals.locks);
     let waiting = locks.waiters.zip(load.in_flight).map(|(waiters, in_flight)| (waiters / in_flight).min(1.0));
@@ -29,7 +29,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
     }
     let in_vain = in_vain(signals);
     if in_vain > 0.0 {
-        let statement = format!("{} of all attempts were for nothing and were repeated", percent(in_vain));
+        let statement = format!("{} of all attempts were in vain and were repeated", percent(in_vain));
         found.push(evidence(statement, in_vain, "1", "summary.json: retries"));
     }
     candidate(Bottleneck::RowLocks, waiting.max(in_vain).max(failed.unwrap_or(0.0)), found)
@@ -40,8 +40,8 @@ fn waited(share: f64) -> Evidence {
     evidence(waited, share, "1", "status.ndjson: row_lock_ms")
 }
 
-/// Share of the transactions' time that went to attempts which locks ended. Where none was completed, how many were
-/// under way is not known, but not more than there are connections.
+/// Share of the transactions' time that went to attempts which locks ended. If none was completed, the number under way
+/// is not known, but it is at most the number of connections.
 fn failed_attempts(signals: &Signals) -> Option<f64> {
     let failed = signals.locks.at_failed_attempts?;
     let under_way = signals.load.in_flight.unwrap_or(signals.load.connections).max(failed);
@@ -65,7 +65,7 @@ fn waits(locks: &Locks) -> Option<Evidence> {
     Some(evidence(statement, waits, "1/s", "status.ndjson: row_lock_waits"))
 }
 
-/// Share of the attempts that were repeated; of retries for other reasons than locks it is none.
+/// Share of the attempts that were repeated; `None` if retries had reasons other than locks.
 fn in_vain(signals: &Signals) -> f64 {
     let locks = &signals.locks;
     let attempts = locks.retries + signals.load.transactions_per_second;
@@ -76,10 +76,10 @@ fn in_vain(signals: &Signals) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signals::Load;
+    use crate::signals::LoadSignals;
 
     fn signals(locks: Locks) -> Signals {
-        let load = Load { in_flight: Some(32.0), transactions_per_second: 150.0, ..Load::default() };
+        let load = LoadSignals { in_flight: Some(32.0), transactions_per_second: 150.0, ..LoadSignals::default() };
         Signals { locks, load, ..Signals::default() }
     }
 
@@ -98,7 +98,8 @@ mod tests {
         let found = weigh(&signals(locks)).unwrap();
         assert!((found.share - 0.8).abs() < 1e-9, "{found:?}");
         assert!(found.evidence[1].statement.contains("4.8 for each transaction"), "{found:?}");
-        let stuck = Signals { load: Load::default(), ..signals(Locks { deadlocks: Some(9.0), ..Locks::default() }) };
+        let stuck =
+            Signals { load: LoadSignals::default(), ..signals(Locks { deadlocks: Some(9.0), ..Locks::default() }) };
         assert_eq!(weigh(&stuck), None, "nothing was committed: no share of anything");
     }
 
@@ -113,7 +114,7 @@ mod tests {
              transactions’ time"
         );
         assert!(!found.evidence.iter().any(|found| found.statement.contains("waited 0 %")), "{found:?}");
-        let load = Load { connections: 32.0, ..Load::default() };
+        let load = LoadSignals { connections: 32.0, ..LoadSignals::default() };
         let given_up = Locks { retries: 0.0, ..locks.clone() };
         let stuck = weigh(&Signals { load, ..signals(given_up) }).unwrap();
         assert!((stuck.share - 21.0 / 32.0).abs() < 1e-9, "nothing was completed: {stuck:?}");

@@ -1,11 +1,11 @@
-//! Statements that the server has received and does not work at, because it lets only so many threads work.
+//! Statements that the server has received but does not work on, because it limits the number of working threads.
 
 use super::writing::Writing;
 use super::{candidate, client, cpu, evidence, network, round, throttled};
 use crate::signals::{Signals, TICKETS, ThreadLimit};
 use plimsoll_model::diagnosis::{Bottleneck, Candidate};
 
-/// What is under way and neither at the server nor explained by something else waits for a thread. Contention for
+/// What is under way, not being worked on and not explained by something else waits for a thread. Contention for
 /// latches does not show in the numbers of one load point, and is not guessed.
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let (in_flight, limit) = (signals.load.in_flight?, signals.server.thread_limit.as_ref()?);
@@ -17,14 +17,14 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
         .sum();
     let share = (1.0 - working / in_flight - elsewhere).max(0.0);
     let statement = format!(
-        "{} transactions were under way and {} statements worked at, on average",
+        "on average {} transactions were under way and {} statements worked on",
         round(in_flight),
         round(signals.server.threads_running?)
     );
     let found = vec![
         evidence(statement, in_flight, "1", "status.ndjson: threads_running"),
         evidence(
-            format!("{} = {} limits how many are worked at", limit.setting, round(limit.threads)),
+            format!("{} = {} limits how many are worked on", limit.setting, round(limit.threads)),
             limit.threads,
             "1",
             "variables.json",
@@ -33,8 +33,8 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
     candidate(Bottleneck::Threads, share, found)
 }
 
-/// Statements that have a thread, those among them that wait for rows, reads or writes included: a pool goes on with
-/// others meanwhile. Those that InnoDB keeps waiting for a ticket count as running, and who waits for a row gives its
+/// Statements that have a thread, including those that wait for rows, reads or writes: a pool goes on with others
+/// meanwhile. Those that InnoDB keeps waiting for a ticket count as running, and one that waits for a row gives its
 /// ticket back.
 fn working(signals: &Signals, limit: &ThreadLimit) -> Option<f64> {
     let running = signals.server.threads_running?;
@@ -49,19 +49,19 @@ fn working(signals: &Signals, limit: &ThreadLimit) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signals::{Load, Locks, Server};
+    use crate::signals::{LoadSignals, Locks, Server};
 
     fn signals(threads: f64, running: f64) -> Signals {
         let limit = ThreadLimit { setting: "thread_pool_size", threads };
         let server = Server { threads_running: Some(running), thread_limit: Some(limit), ..Server::default() };
-        Signals { server, load: Load { in_flight: Some(16.0), ..Load::default() }, ..Signals::default() }
+        Signals { server, load: LoadSignals { in_flight: Some(16.0), ..LoadSignals::default() }, ..Signals::default() }
     }
 
     #[test]
     fn a_pool_of_one_lets_the_others_wait() {
         let found = weigh(&signals(1.0, 1.2)).unwrap();
         assert!(found.share > 0.9, "{found:?}");
-        assert_eq!(found.evidence[1].statement, "thread_pool_size = 1 limits how many are worked at");
+        assert_eq!(found.evidence[1].statement, "thread_pool_size = 1 limits how many are worked on");
         assert_eq!(weigh(&signals(32.0, 16.0)), None, "all are worked at");
         assert_eq!(weigh(&Signals { server: Server::default(), ..signals(1.0, 1.0) }), None, "nothing limits them");
     }

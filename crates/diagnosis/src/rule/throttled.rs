@@ -1,10 +1,10 @@
-//! CPU time that the server wanted and was not given: by its control group, or by a hypervisor.
+//! CPU time that the server wanted and was denied, by its control group or by a hypervisor.
 
 use super::{candidate, cpus, evidence, percent, queue, round};
 use crate::signals::Signals;
 use plimsoll_model::diagnosis::{Bottleneck, Candidate, Evidence};
 
-/// Less of the transactions' time is what every virtual machine loses.
+/// Every virtual machine loses less than this of the transactions' time.
 const WORTH_A_WORD: f64 = 0.01;
 
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
@@ -15,7 +15,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
     candidate(Bottleneck::Throttled, share, ways.into_iter().flat_map(|(_, evidence)| evidence).collect())
 }
 
-/// A quota that is used up stops all that want more until the next period begins (Linux,
+/// A used-up quota stops all tasks that want more until the next period begins (Linux,
 /// `Documentation/scheduler/sched-bwc.rst`).
 fn by_group(signals: &Signals) -> Option<(f64, Vec<Evidence>)> {
     let (server, in_flight) = (&signals.server, signals.load.in_flight?);
@@ -44,7 +44,7 @@ fn by_group(signals: &Signals) -> Option<(f64, Vec<Evidence>)> {
     Some((share, found))
 }
 
-/// What was stolen, of what the busy CPUs wanted.
+/// What was stolen, as a share of what the busy CPUs wanted.
 fn by_hypervisor(signals: &Signals) -> Option<(f64, Vec<Evidence>)> {
     let (host, in_flight) = (&signals.host, signals.load.in_flight?);
     let (stolen, busy, all) = (host.cpus_stolen?, host.cpus_busy?, host.cpus?);
@@ -59,14 +59,21 @@ fn by_hypervisor(signals: &Signals) -> Option<(f64, Vec<Evidence>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signals::{Client, Group, Host, Load, Server};
+    use crate::signals::{Client, ControlGroup, Host, LoadSignals, Server};
 
     fn signals(server: Server, client: Client, host: Host) -> Signals {
-        Signals { server, client, host, load: Load { in_flight: Some(16.0), ..Load::default() }, ..Signals::default() }
+        Signals {
+            server,
+            client,
+            host,
+            load: LoadSignals { in_flight: Some(16.0), ..LoadSignals::default() },
+            ..Signals::default()
+        }
     }
 
     fn limited(used: f64, stops: f64) -> Server {
-        let group = Group { cpu_limit: Some(0.5), stops: Some(stops), stopped: Some(0.5), ..Group::default() };
+        let group =
+            ControlGroup { cpu_limit: Some(0.5), stops: Some(stops), stopped: Some(0.5), ..ControlGroup::default() };
         Server { cpus_busy: Some(used), group, ..Server::default() }
     }
 

@@ -8,12 +8,12 @@ use crate::signals::Signals;
 pub struct Writing {
     /// The sync of their own commits.
     pub commit: f64,
-    /// Pages: because the log is full, because no page is free, or because they stand before a sync at the device.
+    /// Pages: because the log is full, because no page is free, or because they precede a sync at the device.
     pub pages: f64,
 }
 
 impl Writing {
-    /// None where nothing was changed, or nobody knows.
+    /// `None` if nothing was changed, or if that is not known.
     pub fn of(signals: &Signals) -> Option<Writing> {
         let storage = &signals.storage;
         if storage.changes <= 0.0 {
@@ -23,15 +23,15 @@ impl Writing {
         let waiting = storage.committing.or(stalled)?;
         let (pressing, behind_pages) = (pressing(signals), storage.behind_pages.unwrap_or(0.0));
         let committing = (1.0 - pressing) * syncing(signals, waiting);
-        // Without a sync of its own a commit still writes to the log, while others may be syncing it.
+        // Without a sync of its own, a commit still writes to the log while others may be syncing it.
         let own = if storage.syncs_at_commit { 1.0 - behind_pages } else { 0.0 };
         let pages = pressing * stalled.unwrap_or(waiting) + behind_pages * committing;
         Some(Writing { commit: own * committing, pages })
     }
 }
 
-/// Transactions that the server is at and that neither compute nor wait for a CPU, a row or a page to be read. Those at
-/// the load generator or on their way are not running.
+/// Transactions that the server works on and that neither compute nor wait for a CPU, a row or a page to be read. Those
+/// at the load generator or on their way are not running.
 fn stalled(signals: &Signals) -> Option<f64> {
     let in_flight = signals.load.in_flight?;
     let running = signals.server.threads_running?.min(in_flight);
@@ -42,8 +42,8 @@ fn stalled(signals: &Signals) -> Option<f64> {
     Some((running - elsewhere - waiting).max(0.0))
 }
 
-/// Of transactions that wait at their commit, as the load generator saw it, or that are stalled where statements commit
-/// by themselves, those that wait for a sync: while the log is not being synced nobody does.
+/// Of the transactions that wait at their commit, as the load generator saw it, or that are stalled if statements
+/// commit by themselves, those that wait for a sync: while the log is not being synced, none does.
 fn syncing(signals: &Signals, waiting: f64) -> f64 {
     let storage = &signals.storage;
     let in_flight = signals.load.in_flight.unwrap_or(0.0);
@@ -53,7 +53,7 @@ fn syncing(signals: &Signals, waiting: f64) -> f64 {
     }
 }
 
-/// How far changes had to wait until pages were written, 0 to 1.
+/// How much changes had to wait until pages were written, 0 to 1.
 fn pressing(signals: &Signals) -> f64 {
     let storage = &signals.storage;
     let free_waits = storage.free_waits.map_or(0.0, |waits| waits / storage.changes);

@@ -1,16 +1,16 @@
-//! The host of the load generator, which is the server's, too, where that is local.
+//! The host of the load generator, which is also that of a local server.
 
 use super::{mean, number};
 use crate::Observed;
 
-/// To and from swap, bytes per second, from which on it is more than a page now and then.
+/// To and from swap, bytes per second: from here on it is more than a page now and then.
 pub const SWAPPED: f64 = 64.0 * 1024.0;
 
 /// The host over the window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Host {
     pub cpus: Option<f64>,
-    /// CPUs that anything kept busy.
+    /// CPUs that were busy with anything.
     pub cpus_busy: Option<f64>,
     /// See [`Point::cpus_of_others`](plimsoll_model::summary::Point::cpus_of_others).
     pub cpus_of_others: Option<f64>,
@@ -18,7 +18,7 @@ pub struct Host {
     pub cpus_stolen: Option<f64>,
     /// Share of the time in which a task waited for memory, 0 to 1.
     pub memory_stalled: Option<f64>,
-    /// The same of all tasks that were not idle.
+    /// The same for all tasks that were not idle.
     pub memory_stalled_all: Option<f64>,
     /// To and from swap, bytes per second.
     pub swapped_bytes: Option<f64>,

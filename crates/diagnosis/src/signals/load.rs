@@ -3,18 +3,18 @@
 use crate::Observed;
 use plimsoll_model::summary::Stalled;
 
-/// Share of the offered rate that may be missing, beside what chance takes.
+/// Share of the offered rate that may be missing, besides what chance takes.
 const MISSING: f64 = 0.02;
 
 /// The load of the window.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Load {
+pub struct LoadSignals {
     /// Length of the window.
     pub seconds: f64,
     pub connections: f64,
     /// Arrivals per second of an open loop.
     pub rate_offered: Option<f64>,
-    /// Transactions that ended as they were meant to, per second; intended rollbacks among them.
+    /// Transactions that ended as intended, per second, including intended rollbacks.
     pub transactions_per_second: f64,
     /// Statements of one transaction.
     pub queries_per_transaction: Option<f64>,
@@ -27,16 +27,16 @@ pub struct Load {
     pub stalled: Option<Stalled>,
 }
 
-impl Load {
-    pub(super) fn of(observed: &Observed<'_>) -> Load {
+impl LoadSignals {
+    pub(super) fn of(observed: &Observed<'_>) -> LoadSignals {
         let point = observed.point;
         let ended = (point.transactions.saturating_add(point.rollbacks)) as f64;
         let per_second = |count: f64| if point.seconds > 0.0 { count / point.seconds } else { 0.0 };
         let latency_seconds = point.latency_ms.mean.filter(|ms| ms.is_finite() && *ms > 0.0).map(|ms| ms / 1e3);
-        Load {
+        LoadSignals {
             seconds: point.seconds,
-            connections: point.connections as f64,
-            rate_offered: point.rate_offered,
+            connections: point.load.connections as f64,
+            rate_offered: point.load.rate,
             transactions_per_second: per_second(ended),
             queries_per_transaction: (ended > 0.0).then(|| point.queries as f64 / ended),
             latency_seconds,
@@ -46,9 +46,9 @@ impl Load {
     }
 }
 
-impl Load {
-    /// The rate that was offered, where there was one and less was done. Arrivals are counted, so that three times the
-    /// square root of how many were due is what chance may take of them.
+impl LoadSignals {
+    /// The rate that was offered, if there was one and less was done. Arrivals are counted, so chance may take three
+    /// times the square root of how many were due.
     pub fn rate_not_reached(&self) -> Option<f64> {
         let offered = self.rate_offered.filter(|rate| rate.is_finite() && *rate > 0.0)?;
         let chance = 3.0 * (offered * self.seconds).sqrt() / self.seconds;

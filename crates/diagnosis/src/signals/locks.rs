@@ -4,7 +4,7 @@ use super::storage::rate;
 use super::{gauge, number};
 use crate::Observed;
 
-/// Codes of errors by which a server ends a transaction for the sake of others (MySQL and MariaDB, error reference:
+/// Codes of errors with which a server ends a transaction for the sake of others (MySQL and MariaDB, error reference:
 /// `ER_LOCK_DEADLOCK`, `ER_LOCK_WAIT_TIMEOUT`).
 const DEADLOCK: u16 = 1213;
 const LOCK_WAIT_TIMEOUT: u16 = 1205;
@@ -16,13 +16,13 @@ pub struct Locks {
     pub waiters: Option<f64>,
     /// Waits that began.
     pub waits: Option<f64>,
-    /// By the server's count, else by its answers to the load.
+    /// By the server's count, otherwise by its answers to the load.
     pub deadlocks: Option<f64>,
     /// Waits given up, by the server's answers to the load.
     pub timeouts: f64,
-    /// Transactions sent once more.
+    /// Transactions sent again.
     pub retries: f64,
-    /// Connections that were at an attempt which ended in a deadlock or in a wait that was given up, on average.
+    /// Connections busy with an attempt that ended in a deadlock or in a wait that was given up, on average.
     pub at_failed_attempts: Option<f64>,
 }
 
@@ -33,7 +33,7 @@ impl Locks {
         let errors = |code: u16| each_second(point.errors.get(&code).copied().unwrap_or(0));
         let failed_ms: f64 =
             [DEADLOCK, LOCK_WAIT_TIMEOUT].iter().filter_map(|code| point.failed_attempts_ms.get(code)).sum();
-        // Time is counted when a wait ends, so that long ones show at the moment only.
+        // Time is counted when a wait ends, so long waits show only in the samples.
         let ended = rate(&lines, |line| line.row_lock_ms).map(|ms| ms / 1e3);
         let seen = gauge(lines.iter().filter_map(|line| line.row_lock_waiting));
         Locks {

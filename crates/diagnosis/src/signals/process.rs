@@ -5,7 +5,7 @@ use crate::Observed;
 use plimsoll_model::samples::{ClientSample, GroupSample, HostSample};
 use plimsoll_model::summary::STOPPED_MS;
 
-/// Two looks at one group, one after the other, see no more periods in between.
+/// Two samples of one group, one right after the other, differ by no more periods than this.
 const SAME_WITHIN: u64 = 3;
 
 /// The load generator.
@@ -23,7 +23,7 @@ pub struct Client {
     pub cpus_shared: Option<f64>,
     /// Threads of it that waited for a CPU, on average.
     pub waiting_for_cpu: Option<f64>,
-    pub group: Group,
+    pub group: ControlGroup,
     /// From a ping to its answer before the load began, seconds.
     pub round_trip_seconds: Option<f64>,
     /// For how long it did not run, seconds of the window.
@@ -44,7 +44,7 @@ impl Client {
             cpus_busy: number(process_us.map(|us| us / 1e6 / point.seconds)),
             cpus_allowed: allowed.map(|cpus| cpus.len() as f64),
             cpus_shared: allowed.zip(cpus_of_server(observed)).map(|(own, of_server)| shared(own, of_server)),
-            group: Group::between(
+            group: ControlGroup::between(
                 own(observed).map(|(before, after)| (before.group, after.group)),
                 host_seconds(observed),
             ),
@@ -55,7 +55,7 @@ impl Client {
     }
 }
 
-/// The seconds tell of each stop, the point of the longest.
+/// The intervals have each stop, the load point only the longest.
 fn stopped_seconds(observed: &Observed<'_>) -> Option<f64> {
     let longest = number(observed.point.generator_stopped())?;
     let late = observed.seconds().map(|second| second.scheduling_lag_ms_max).filter(|ms| *ms >= STOPPED_MS);
@@ -88,22 +88,22 @@ pub struct Server {
     pub cpus_busy: Option<f64>,
     /// CPUs that it may run on.
     pub cpus_allowed: Option<f64>,
-    /// CPUs among those that anything kept busy, or that a hypervisor took.
+    /// Those among them that were busy with anything, or that a hypervisor took.
     pub cpus_taken: Option<f64>,
     /// Threads of it that waited for a CPU, on average.
     pub waiting_for_cpu: Option<f64>,
-    pub group: Group,
+    pub group: ControlGroup,
     /// The load generator is in the same control group, whose limits and counters are those of both.
     pub shares_group: bool,
     /// Per second.
     pub major_faults: Option<f64>,
-    /// Statements that it was at, on average, without our own question; of servers of ours only.
+    /// Statements that it worked on, on average, without Plimsoll's own query; for private servers only.
     pub threads_running: Option<f64>,
-    /// Threads that it lets work at a time, where it hands out a limited number, and the setting that says so.
+    /// Threads that it lets work at a time, if it limits them, and the setting that does so.
     pub thread_limit: Option<ThreadLimit>,
 }
 
-/// The setting by which InnoDB lets so many threads in.
+/// The setting by which InnoDB limits its threads.
 pub const TICKETS: &str = "innodb_thread_concurrency";
 
 /// What limits how many statements are worked on at a time.
@@ -118,7 +118,7 @@ impl Server {
         let (cost, edges) = (observed.point.server.as_ref(), observed.server());
         let seconds = edges.map_or(0.0, |(before, after)| (after.t_ns.saturating_sub(before.t_ns)) as f64 / 1e9);
         let counted = |before: Option<u64>, after: Option<u64>| per_second(before, after, seconds);
-        let group = Group::between(edges.map(|(before, after)| (before.group, after.group)), seconds);
+        let group = ControlGroup::between(edges.map(|(before, after)| (before.group, after.group)), seconds);
         let own_group = own(observed).and_then(|(_, after)| after.group);
         let cpus = cpus_of_server(observed);
         Server {
@@ -149,8 +149,8 @@ fn threads_running(observed: &Observed<'_>) -> Option<f64> {
     gauge(observed.status().iter().filter_map(|line| line.threads_running.map(|running| running.saturating_sub(1))))
 }
 
-/// A pool of threads serves one statement at a time for each of its groups, more where one of them waits (MariaDB,
-/// Thread Pool in MariaDB; MySQL, Thread Pool Operation). InnoDB lets so many threads in (MySQL,
+/// A thread pool serves one statement at a time for each of its groups, more if one of them waits (MariaDB, Thread Pool
+/// in MariaDB; MySQL, Thread Pool Operation). InnoDB lets a limited number of threads in (MySQL,
 /// `innodb_thread_concurrency`).
 fn thread_limit(observed: &Observed<'_>) -> Option<ThreadLimit> {
     let setting = |name: &str| observed.settings.get(name).map(String::as_str);
@@ -162,9 +162,9 @@ fn thread_limit(observed: &Observed<'_>) -> Option<ThreadLimit> {
     pool.or(tickets.map(|threads| ThreadLimit { setting: TICKETS, threads }))
 }
 
-/// What a control group allowed and what it did about it.
+/// What a control group allowed, and how it enforced it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Group {
+pub struct ControlGroup {
     /// CPUs that it may use.
     pub cpu_limit: Option<f64>,
     /// Seconds in each second that its tasks were stopped on a CPU, added up over the CPUs.
@@ -173,16 +173,16 @@ pub struct Group {
     pub stops: Option<f64>,
     pub memory_limit_bytes: Option<f64>,
     pub memory_bytes: Option<f64>,
-    /// Pages that it had thrown out and read anew, per second.
+    /// Pages that had been evicted from it and were read again, per second.
     pub refaults: Option<f64>,
-    /// Share of the time in which a task of it waited for memory, 0 to 1; of version 2 only.
+    /// Share of the time in which a task of it waited for memory, 0 to 1; for version 2 only.
     pub memory_stalled: Option<f64>,
 }
 
-impl Group {
-    fn between(edges: Option<(Option<GroupSample>, Option<GroupSample>)>, seconds: f64) -> Group {
-        let Some((Some(before), Some(after))) = edges else { return Group::default() };
-        Group {
+impl ControlGroup {
+    fn between(edges: Option<(Option<GroupSample>, Option<GroupSample>)>, seconds: f64) -> ControlGroup {
+        let Some((Some(before), Some(after))) = edges else { return ControlGroup::default() };
+        ControlGroup {
             cpu_limit: number(after.cpu_limit),
             stopped: per_second(before.throttled_us, after.throttled_us, seconds).map(|us| us / 1e6),
             stops: per_second(before.throttled_periods, after.throttled_periods, seconds),
@@ -195,7 +195,7 @@ impl Group {
     }
 }
 
-/// Whether two samples of about the same moment are of one group: it was stopped as often.
+/// Whether two samples of about the same moment are of one group: both were stopped equally often.
 fn is_same(one: Option<GroupSample>, other: Option<GroupSample>) -> bool {
     let stops = |group: GroupSample| group.throttled_periods.filter(|periods| *periods > 0);
     let (Some(one), Some(other)) = (one, other) else { return false };
@@ -262,8 +262,8 @@ mod tests {
     #[test]
     fn a_counter_that_began_anew_tells_nothing() {
         let at = |us| Some(GroupSample { throttled_us: Some(us), ..GroupSample::default() });
-        assert_eq!(Group::between(Some((at(0), at(1_500_000))), 3.0).stopped, Some(0.5));
-        assert_eq!(Group::between(Some((at(9), at(1))), 3.0).stopped, None);
-        assert_eq!(Group::between(Some((at(0), at(9))), 0.0).stopped, None);
+        assert_eq!(ControlGroup::between(Some((at(0), at(1_500_000))), 3.0).stopped, Some(0.5));
+        assert_eq!(ControlGroup::between(Some((at(9), at(1))), 3.0).stopped, None);
+        assert_eq!(ControlGroup::between(Some((at(0), at(9))), 0.0).stopped, None);
     }
 }

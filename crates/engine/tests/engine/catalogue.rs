@@ -90,8 +90,10 @@ fn before_the_statements() -> Vec<Case> {
             trickle(talk, |_| vec![b'x'])
         }),
         case("a greeting with nothing in it", "greeting", |talk| talk.send(&[0, 0, 0, 0])),
-        case("a greeting that ends too early", "greeting ends in mid field", |talk| talk.send(b"\x05\0\0\0\x0a9.0\0")),
-        case("an error instead of a greeting, cut", "error packet ends in mid field", |talk| {
+        case("a greeting that ends too early", "greeting ends in the middle of a field", |talk| {
+            talk.send(b"\x05\0\0\0\x0a9.0\0")
+        }),
+        case("an error instead of a greeting, cut", "error packet ends in the middle of a field", |talk| {
             talk.send(&[2, 0, 0, 0, 0xff, 1])
         }),
         case("packets of the login, one every now and then", LOGIN_LATE, |talk| {
@@ -186,7 +188,9 @@ fn of_statements() -> Vec<Case> {
             talk.send(&announced(1, 0xff))?;
             talk.stall()
         }),
-        answer("an error with nothing in it", "error packet ends in mid field", |talk| talk.send(&[1, 0, 0, 1, 0xff])),
+        answer("an error with nothing in it", "error packet ends in the middle of a field", |talk| {
+            talk.send(&[1, 0, 0, 1, 0xff])
+        }),
         answer("4,096 columns of 16 MiB", "the server sent a column definition of 16777215 bytes", |talk| {
             talk.send(&[5, 0, 0, 1, 0xfc, 0, 16, 0, 0])?;
             talk.send(&announced(2, 3))?;
@@ -196,8 +200,12 @@ fn of_statements() -> Vec<Case> {
             talk.send(&[3, 0, 0, 1, 0xfc, 0xff, 0xff])
         }),
         answer("no columns at all", "result header", |talk| talk.send(&[9, 0, 0, 1, 0xfe, 0, 0, 0, 0, 0, 0, 0, 0])),
-        answer("packets with nothing in them", "ends in mid field", |talk| talk.send(&[0, 0, 0, 1, 0, 0, 0, 2])),
-        answer("an OK packet that is cut", "OK packet ends in mid field", |talk| talk.send(&[2, 0, 0, 1, 0, 0xfe])),
+        answer("packets with nothing in them", "ends in the middle of a field", |talk| {
+            talk.send(&[0, 0, 0, 1, 0, 0, 0, 2])
+        }),
+        answer("an OK packet that is cut", "OK packet ends in the middle of a field", |talk| {
+            talk.send(&[2, 0, 0, 1, 0, 0xfe])
+        }),
         answer("two answers to one statement", "more bytes after its end", |talk| {
             let mut ok = Vec::new();
             server::put_ok(&mut ok, 1, 0, 1, 2);

@@ -4,10 +4,11 @@ use plimsoll_engine::endpoint::Password;
 use plimsoll_engine::tls::Tls;
 use plimsoll_engine::{Address, Endpoint, LoopEvent, Protocol, Reason, Run, RunSpec, Workload};
 use plimsoll_load::arrivals::Arrivals;
-use plimsoll_load::recorder::Totals;
+use plimsoll_load::recorder::LoopTotals;
+use plimsoll_load::source::Readiness;
 use plimsoll_load::tally::{Tally, add_counts};
 use plimsoll_load::window::Limit;
-use plimsoll_testkit::fake::{Fake, Place};
+use plimsoll_testkit::fake::{Fake, FakePlace};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -56,8 +57,8 @@ pub fn tcp(address: SocketAddr) -> Endpoint {
 
 pub fn at(fake: &Fake) -> Endpoint {
     match &fake.place {
-        Place::Unix(path) => unix(path),
-        Place::Tcp(address) => tcp(*address),
+        FakePlace::Unix(path) => unix(path),
+        FakePlace::Tcp(address) => tcp(*address),
     }
 }
 
@@ -93,7 +94,7 @@ pub struct Conducted {
     /// The sum of all intervals.
     pub tally: Option<Tally>,
     /// The sum over loops, once all are drained.
-    pub totals: Totals,
+    pub totals: LoopTotals,
     pub drained: usize,
     pub reasons: Vec<Reason>,
 }
@@ -114,7 +115,7 @@ impl Conducted {
 
     fn take(&mut self, event: LoopEvent) -> Option<Tally> {
         match event {
-            LoopEvent::Ready { answer, .. } => {
+            LoopEvent::Ready(Readiness { answer, .. }) => {
                 self.ready += 1;
                 self.answers.extend(answer);
             }
@@ -161,7 +162,7 @@ pub fn conduct_with<W: Workload, T>(
     let give_up_at = Instant::now() + WATCHDOG;
     let mut conducted = Conducted::default();
     let run = Run::begin(spec, Arc::new(workload));
-    while conducted.ready < run.loops && conducted.reasons.is_empty() {
+    while conducted.ready < run.facts.loops && conducted.reasons.is_empty() {
         assert!(Instant::now() < give_up_at, "hung before it was ready");
         conducted.next(&run);
     }
@@ -170,7 +171,7 @@ pub fn conduct_with<W: Workload, T>(
         let before = between();
         run.start();
         begun(&run);
-        while conducted.drained < run.loops {
+        while conducted.drained < run.facts.loops {
             assert!(Instant::now() < give_up_at, "hung before it was drained: {conducted:?}");
             conducted.next(&run);
         }

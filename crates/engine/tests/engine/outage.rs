@@ -9,7 +9,7 @@ use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::End;
 use plimsoll_load::window::Limit;
 use plimsoll_model::StatementKind::{Select, Update};
-use plimsoll_testkit::fake::{Answers, Fake, Place, Talk};
+use plimsoll_testkit::fake::{Answers, Fake, FakePlace, Talk};
 use plimsoll_wire::{Value, command, server};
 use std::io;
 use std::process::Command;
@@ -76,7 +76,7 @@ fn an_external_server_that_comes_back_is_gone_on_with() {
 #[test]
 fn an_external_server_that_stays_away_ends_the_run() {
     let fake = Fake::unix(failing_below(usize::MAX, |_| {}));
-    let Place::Unix(path) = fake.place.clone() else { panic!("a Unix socket") };
+    let FakePlace::Unix(path) = fake.place.clone() else { panic!("a Unix socket") };
     let (arrivals, limit) = (Arrivals::Constant { rate: 20.0 }, Limit::Time(60_000_000_000));
     let spec = RunSpec { private: false, arrivals, limit, ..impatient(at(&fake)) };
     // Connected to once, before the start, and never again.
@@ -250,7 +250,7 @@ fn an_open_loop_that_is_stopped_between_arrivals_ends_cleanly() {
     let arrivals = Arrivals::Constant { rate: 0.5 };
     let spec = RunSpec { arrivals, limit: Limit::Time(60_000_000_000), ..spec(at(&fake)) };
     let run = Run::begin(spec, Arc::new(select()));
-    while !matches!(run.next(Duration::from_secs(30)), Some(LoopEvent::Ready { .. })) {}
+    while !matches!(run.next(Duration::from_secs(30)), Some(LoopEvent::Ready(_))) {}
     run.start();
     asked.recv_timeout(Duration::from_secs(30)).expect("the first arrival");
     run.stop();

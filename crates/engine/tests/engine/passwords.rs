@@ -218,7 +218,7 @@ fn tls_that_is_stripped_under_preferred_gives_no_password_away() {
     server.run(&[&format!("CREATE USER pat IDENTIFIED WITH caching_sha2_password BY '{PASSWORD}'")]);
     let heard = Heard::default();
     let fake = stripping(&heard, server.address);
-    let plimsoll_testkit::fake::Place::Tcp(address) = fake.place else { panic!("it listens on TCP") };
+    let plimsoll_testkit::fake::FakePlace::Tcp(address) = fake.place else { panic!("it listens on TCP") };
     let through = |mode, authority: Option<&Path>| as_user(with_tls(tcp(address), mode, authority), "pat", PASSWORD);
     is_kept(&through(Mode::Preferred, None));
     heard.taken();

@@ -1,4 +1,4 @@
-//! Connections that are lost: how soon they are made anew, and what is counted.
+//! Connections that are lost: how soon they are reopened, and what is counted.
 
 use crate::conduct::{Conducted, at, conduct, spec};
 use crate::steps::Steps;

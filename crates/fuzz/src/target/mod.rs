@@ -1,21 +1,22 @@
 //! What is attacked: each target has inputs to begin with, changes them in its way, and knows what has to hold.
 
+mod loads;
 mod options;
 mod packets;
 mod plans;
 mod recordings;
 
-use crate::corpus::Entry;
+use crate::corpus::CorpusEntry;
 use clap::ValueEnum;
 use plimsoll_load::seed::Rng;
 use plimsoll_plan::lab::Where;
 
-pub trait Target: Send {
+pub trait FuzzTarget: Send {
     /// As it is typed.
     fn name(&self) -> &'static str;
 
     /// Whole inputs, at least one.
-    fn entries(&self) -> &[Entry];
+    fn entries(&self) -> &[CorpusEntry];
 
     /// An input that is made of an entry; a pure function of its place and what is drawn.
     fn changed(&self, entry: usize, random: &mut Rng) -> Vec<u8>;
@@ -29,7 +30,7 @@ pub trait Target: Send {
 
 /// The targets by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
+pub enum TargetKind {
     /// What a server sends: greetings, answers to a login, answers to commands.
     Packets,
     /// Plan files.
@@ -38,19 +39,22 @@ pub enum Kind {
     Options,
     /// Files of recordings, which are read and reported.
     Recordings,
+    /// What a source of load in another process tells.
+    Loads,
 }
 
-impl Kind {
+impl TargetKind {
     /// The target with its inputs to begin with.
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn open(self) -> anyhow::Result<Box<dyn Target>> {
+    pub fn open(self) -> anyhow::Result<Box<dyn FuzzTarget>> {
         Ok(match self {
-            Kind::Packets => Box::new(packets::Packets::open()?),
-            Kind::Plans => Box::new(plans::Plans::open()?),
-            Kind::Options => Box::new(options::Options::open()?),
-            Kind::Recordings => Box::new(recordings::Recordings::open()?),
+            TargetKind::Packets => Box::new(packets::Packets::open()?),
+            TargetKind::Plans => Box::new(plans::Plans::open()?),
+            TargetKind::Options => Box::new(options::OptionFiles::open()?),
+            TargetKind::Recordings => Box::new(recordings::Recordings::open()?),
+            TargetKind::Loads => Box::new(loads::Loads::open()?),
         })
     }
 }

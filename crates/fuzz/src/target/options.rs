@@ -1,8 +1,8 @@
 //! Option files: of a server, as a plan names them, and of a client, as `--defaults-file` does.
 
-use super::{Target, is_in, is_of};
+use super::{FuzzTarget, is_in, is_of};
 use crate::change;
-use crate::corpus::{self, Entry};
+use crate::corpus::{self, CorpusEntry};
 use plimsoll_load::seed::Rng;
 use plimsoll_model::Flavour;
 use plimsoll_plan::knowledge::translate;
@@ -33,26 +33,26 @@ const WORDS: &[&str] = &[
     "\u{202e}\u{1b}[2J",
 ];
 
-pub struct Options {
-    entries: Vec<Entry>,
+pub struct OptionFiles {
+    entries: Vec<CorpusEntry>,
 }
 
-impl Options {
-    pub fn open() -> anyhow::Result<Options> {
+impl OptionFiles {
+    pub fn open() -> anyhow::Result<OptionFiles> {
         let mut entries = Vec::new();
         for directory in ["crates/fuzz/corpus/options", "crates/plan/tests/fixtures", "plans"] {
             entries.extend(corpus::files(directory, &[".cnf"])?);
         }
-        Ok(Options { entries })
+        Ok(OptionFiles { entries })
     }
 }
 
-impl Target for Options {
+impl FuzzTarget for OptionFiles {
     fn name(&self) -> &'static str {
         "options"
     }
 
-    fn entries(&self) -> &[Entry] {
+    fn entries(&self) -> &[CorpusEntry] {
         &self.entries
     }
 

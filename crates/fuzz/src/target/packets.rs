@@ -1,15 +1,15 @@
 //! What a server sends, whichever it is: it cannot break the client, nor get the password in clear.
 
-use super::Target;
+use super::FuzzTarget;
 use crate::change::{self, below};
-use crate::corpus::{self, Entry};
+use crate::corpus::{self, CorpusEntry};
 use anyhow::Context;
 use plimsoll_load::seed::Rng;
-use plimsoll_wire::auth::{Authentication, Step, Trust};
+use plimsoll_wire::auth::{AuthStep, Authentication, Trust};
 use plimsoll_wire::capability::{DEPRECATE_EOF, MARIADB_CACHE_METADATA};
 use plimsoll_wire::cells::Cells;
 use plimsoll_wire::frame::{self, HEADER};
-use plimsoll_wire::handshake::{Asked, Greeting, negotiate, parse_greeting, put_login};
+use plimsoll_wire::handshake::{Greeting, HandshakeOptions, negotiate, parse_greeting, put_login};
 use plimsoll_wire::response::{Answer, Discard, ResponseReader, Sink};
 use plimsoll_wire::rows::TextRows;
 use plimsoll_wire::server::parse_login;
@@ -24,7 +24,7 @@ const PIECE: usize = 7;
 const COLUMNS: usize = 20;
 
 pub struct Packets {
-    entries: Vec<Entry>,
+    entries: Vec<CorpusEntry>,
 }
 
 impl Packets {
@@ -38,12 +38,12 @@ impl Packets {
     }
 }
 
-impl Target for Packets {
+impl FuzzTarget for Packets {
     fn name(&self) -> &'static str {
         "packets"
     }
 
-    fn entries(&self) -> &[Entry] {
+    fn entries(&self) -> &[CorpusEntry] {
         &self.entries
     }
 
@@ -189,23 +189,23 @@ fn logs_in(input: &[u8]) -> Result<bool, String> {
 
 fn one_login(greeting: &Greeting, trust: Trust<'_>, answers: &[Vec<u8>]) -> Result<(), String> {
     let mut authentication = Authentication::new(PASSWORD, trust, &greeting.plugin, &greeting.scramble);
-    let proof = authentication.first_proof().map_err(|error| format!("no first proof: {error}"))?;
-    let agreed = negotiate(greeting, &Asked { tls: true, local_files: true, database: Some("db") });
+    let verification = authentication.first_proof().map_err(|error| format!("no first verification: {error}"))?;
+    let agreed = negotiate(greeting, &HandshakeOptions { tls: true, local_files: true, database: Some("db") });
     let mut login = Vec::new();
-    put_login(&mut login, &agreed, 1, USER, authentication.plugin(), &proof);
+    put_login(&mut login, &agreed, 1, USER, authentication.plugin(), &verification);
     match parse_login(&login[HEADER..]) {
         Ok((said, user)) if (said, user.as_str()) == (agreed.capabilities(), USER) => {}
         other => return Err(format!("our login is read as {other:?}")),
     }
     for answer in answers {
         match authentication.step(answer) {
-            Ok(Step::Send(sent)) if sent.windows(PASSWORD.len()).any(|part| part == PASSWORD) => {
+            Ok(AuthStep::Send(sent)) if sent.windows(PASSWORD.len()).any(|part| part == PASSWORD) => {
                 if !matches!(trust, Trust::Private) {
                     return Err(format!("the password went out in clear to {trust:?}"));
                 }
             }
-            Ok(Step::Send(_) | Step::Wait) => {}
-            Ok(Step::Accepted | Step::Refused(_)) | Err(_) => break,
+            Ok(AuthStep::Send(_) | AuthStep::Wait) => {}
+            Ok(AuthStep::Accepted | AuthStep::Refused(_)) | Err(_) => break,
         }
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! Plan files: read, or refused with a line; what is read can be recorded, and asks for what it needs.
 
-use super::{Target, is_of};
+use super::{FuzzTarget, is_of};
 use crate::change;
-use crate::corpus::{self, Entry};
+use crate::corpus::{self, CorpusEntry};
 use plimsoll_load::seed::Rng;
 use plimsoll_model::Flavour;
 use plimsoll_plan::knowledge::translate;
@@ -49,7 +49,7 @@ const WORDS: &[&str] = &[
 ];
 
 pub struct Plans {
-    entries: Vec<Entry>,
+    entries: Vec<CorpusEntry>,
     /// The option files that they name.
     files: BTreeMap<String, String>,
 }
@@ -58,7 +58,7 @@ impl Plans {
     pub fn open() -> anyhow::Result<Plans> {
         let mut entries = corpus::files("crates/fuzz/corpus/plans", &[".toml"])?;
         entries.extend(corpus::files("plans", &[".toml"])?.into_iter().filter(|entry| entry.name != NO_PLAN));
-        let named = |entry: Entry| {
+        let named = |entry: CorpusEntry| {
             let name = entry.name.trim_start_matches("plans/").to_owned();
             (name, String::from_utf8_lossy(&entry.bytes).into_owned())
         };
@@ -72,12 +72,12 @@ impl Plans {
     }
 }
 
-impl Target for Plans {
+impl FuzzTarget for Plans {
     fn name(&self) -> &'static str {
         "plans"
     }
 
-    fn entries(&self) -> &[Entry] {
+    fn entries(&self) -> &[CorpusEntry] {
         &self.entries
     }
 
@@ -112,6 +112,7 @@ fn goes_on(plan: &LabPlan) -> Result<(), String> {
         translate(&variant.config, Flavour::MySql, (9, 4, 0));
         translate(&variant.config, Flavour::MariaDb, (10, 11, 6));
     }
-    let recorded = serde_json::to_value(plan).map_err(|error| format!("it cannot be recorded: {error}"))?;
-    file::recorded(recorded).map(drop).map_err(|error| format!("refused once it is recorded: {error}"))
+    let recorded = serde_json::to_string(plan).map_err(|error| format!("it cannot be recorded: {error}"))?;
+    let read = serde_json::from_str(&recorded).map_err(|error| format!("it cannot be read again: {error}"))?;
+    file::recorded(read).map(drop).map_err(|error| format!("refused once it is recorded: {error}"))
 }

@@ -1,14 +1,14 @@
 //! Recordings of which one file was changed: refused by the name of a file, or shown in every format, as text.
 
-use super::Target;
+use super::FuzzTarget;
 use crate::change;
-use crate::corpus::{self, Entry};
+use crate::corpus::{self, CorpusEntry};
 use anyhow::Context;
 
 use plimsoll_load::seed::Rng;
 use plimsoll_record::read;
 use plimsoll_report::render::{Format, render};
-use plimsoll_report::terminal::Look;
+use plimsoll_report::terminal::TextLook;
 use roxmltree::{Document, ParsingOptions};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ const WORDS: &[&str] = &[
 ];
 
 pub struct Recordings {
-    entries: Vec<Entry>,
+    entries: Vec<CorpusEntry>,
     /// Of each entry, in its order: the copy of its recording, and that of the file itself.
     places: Vec<(PathBuf, PathBuf)>,
     _home: TempDir,
@@ -78,12 +78,12 @@ impl Recordings {
     }
 }
 
-impl Target for Recordings {
+impl FuzzTarget for Recordings {
     fn name(&self) -> &'static str {
         "recordings"
     }
 
-    fn entries(&self) -> &[Entry] {
+    fn entries(&self) -> &[CorpusEntry] {
         &self.entries
     }
 
@@ -118,7 +118,7 @@ fn shown(recording: &Path) -> Result<bool, String> {
         }
     }
     // What a terminal must not get is taken out where it is written.
-    plimsoll_report::terminal(&recorded, Look { colour: false, width: 80 });
+    plimsoll_report::terminal(&recorded, TextLook { colour: false, width: 80 });
     Ok(true)
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
 
-/// Stacks are not deeper than this; a loop in a broken one ends here.
+/// No stack is deeper; this ends a cycle in a broken one.
 const DEEPEST: usize = 8;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ const DEEPEST: usize = 8;
 pub struct BlockFacts {
     /// `nvme0n1`, `dm-0`: the whole device.
     pub name: String,
-    /// What stacks it: `linear LVM-…`, `mpath-…`, `raid1`, the file of a loop device.
+    /// How it is stacked: `linear LVM-…`, `mpath-…`, `raid1`, the file of a loop device.
     pub made_of: Option<String>,
     pub model: Option<String>,
     pub bytes: Option<u64>,
@@ -22,14 +22,14 @@ pub struct BlockFacts {
     pub scheduler: Option<String>,
     /// Requests that may wait in its queue.
     pub queue_requests: Option<u64>,
-    /// Commands that the device takes at once, of SCSI disks.
+    /// Commands that the device accepts at the same time; SCSI disks only.
     pub queue_depth: Option<u64>,
     pub read_ahead_bytes: Option<u64>,
-    /// `write back`: it has to be told to flush; `write through`.
+    /// `write back`, which needs flushes, or `write through`.
     pub write_cache: Option<String>,
     pub logical_block_bytes: Option<u64>,
     pub physical_block_bytes: Option<u64>,
-    /// The devices that it is made of: of LVM, LUKS, RAID, multipath.
+    /// The devices that it is made of, for LVM, LUKS, RAID, multipath.
     pub slaves: Vec<BlockFacts>,
 }
 
@@ -66,7 +66,7 @@ impl BlockFacts {
     }
 }
 
-/// A slave may be a partition: then the facts of its device stand for it.
+/// A slave may be a partition: then its whole device is described.
 fn slave_facts(devices: &Path, slave: &str, depth: usize) -> Option<BlockFacts> {
     BlockFacts::below(devices, slave, depth).or_else(|| {
         let whole = names(devices).into_iter().find(|device| devices.join(device).join(slave).is_dir())?;

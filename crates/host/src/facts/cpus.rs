@@ -16,13 +16,13 @@ pub struct CpuFacts {
     pub numa_nodes: Option<usize>,
     /// Whether cores run several threads at once.
     pub smt: Option<bool>,
-    /// By which the frequency is chosen, `performance` or `powersave`; several if CPUs differ.
+    /// The frequency governor, `performance` or `powersave`; several if CPUs differ.
     pub governors: Vec<String>,
     /// Whether frequencies above the nominal one may be used.
     pub turbo: Option<bool>,
-    /// `tsc`: how the time is read. Anything else makes every reading a system call.
+    /// How the time is read: `tsc`. With anything else every reading is a system call.
     pub clocksource: Option<String>,
-    /// What hints at a virtual machine: what its firmware calls itself, or that the CPU says so.
+    /// Evidence of a virtual machine: the name of its firmware, or that the CPU says so.
     pub virtualisation: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl CpuFacts {
         }
     }
 
-    /// Those that one directory tells.
+    /// The facts in one directory.
     fn of(directory: &Path) -> CpuFacts {
         let online = text(directory.join("online")).map(|online| list(&online)).unwrap_or_default();
         let mut cores = BTreeSet::new();
@@ -51,7 +51,7 @@ impl CpuFacts {
         }
         let sockets: BTreeSet<i64> = cores.iter().map(|(socket, _)| *socket).collect();
         let known = |count: usize| (count > 0).then_some(count);
-        // Two drivers say it each in its own way.
+        // Two drivers say it in different ways.
         let no_turbo = number(directory.join("intel_pstate/no_turbo")).map(|off| off == 0);
         let boost = number(directory.join("cpufreq/boost")).map(|on| on == 1);
         CpuFacts {
@@ -73,7 +73,7 @@ fn virtualisation(cpuinfo: &str) -> Option<String> {
     let is_guest = flags.split_ascii_whitespace().any(|flag| flag == "hypervisor");
     text("/sys/hypervisor/type").or_else(|| match (is_guest, firmware.is_empty()) {
         (false, _) => None,
-        (true, true) => Some("the CPU says that it is one of a virtual machine".to_owned()),
+        (true, true) => Some("the CPU says that it belongs to a virtual machine".to_owned()),
         (true, false) => Some(firmware),
     })
 }

@@ -1,4 +1,4 @@
-//! How the kernel is set up, as far as it matters to a database, and what it allows us.
+//! How the kernel is configured, as far as it matters to a database, and what it allows us.
 
 use super::text;
 use crate::sample::group::Groups;
@@ -27,16 +27,16 @@ const SYSCTLS: [&str; 17] = [
     "vm.zone_reclaim_mode",
 ];
 
-/// Limits of this process, which servers that it starts inherit (getrlimit(2)), and of its control group. None where
-/// there is no limit.
+/// Limits of this process, which its servers inherit (getrlimit(2)), and of its control group. None if there is no
+/// limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LimitFacts {
     pub open_files: Option<u64>,
-    /// To which it may be raised.
+    /// How far it may be raised.
     pub open_files_at_most: Option<u64>,
     pub locked_memory_bytes: Option<u64>,
-    /// As many CPUs' time.
+    /// In CPUs.
     pub group_cpus: Option<f64>,
     pub group_memory_bytes: Option<u64>,
 }

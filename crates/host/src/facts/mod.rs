@@ -1,4 +1,4 @@
-//! Facts about the machine for a report's test environment. Only reads; what a machine does not tell is none.
+//! Facts about the machine for a report's test environment. It only reads; what a machine does not tell is none.
 
 mod block;
 mod cpus;
@@ -23,9 +23,9 @@ use std::path::{Path, PathBuf};
 const MOST_CPUS: u32 = 1 << 16;
 
 /// The machine that measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
-    /// Tells this machine from others of its kind: a digest of `/etc/machine-id`, which itself is confidential
+    /// Distinguishes this machine from others of its kind: a digest of `/etc/machine-id`, which is itself confidential
     /// (machine-id(5)).
     #[serde(default)]
     pub identity: Option<String>,
@@ -38,7 +38,7 @@ pub struct HostFacts {
     pub machine: String,
     /// `Debian GNU/Linux 12 (bookworm)`.
     pub os: Option<String>,
-    /// Where the data lie.
+    /// Where the data are.
     pub storage: Option<StorageFacts>,
     #[serde(default)]
     pub processors: CpuFacts,
@@ -54,6 +54,25 @@ pub struct HostFacts {
     pub interfaces: BTreeMap<String, InterfaceFacts>,
 }
 
+impl HostFacts {
+    /// What makes a machine another one, by name. Its kernel may be replaced and its data may move.
+    pub fn of_the_machine(&self) -> [(&'static str, Option<String>); 5] {
+        [
+            ("identity", self.identity.clone()),
+            ("cpu_model", self.cpu_model.clone()),
+            ("cpus", Some(self.cpus.to_string())),
+            ("memory_bytes", Some(self.memory_bytes.to_string())),
+            ("machine", Some(self.machine.clone())),
+        ]
+    }
+
+    /// In which of these it differs from another machine; nothing if they are one.
+    pub fn other_machine(&self, other: &HostFacts) -> Vec<&'static str> {
+        let both = self.of_the_machine().into_iter().zip(other.of_the_machine());
+        both.filter(|(own, other)| own != other).map(|((name, _), _)| name).collect()
+    }
+}
+
 /// The file system that holds a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StorageFacts {
@@ -63,7 +82,7 @@ pub struct StorageFacts {
     /// `/dev/nvme0n1p2`, `server:/export`, `tmpfs`.
     pub device: Option<String>,
     pub options: Vec<String>,
-    /// The block device below it; none of networks, memory and file systems over several devices.
+    /// The block device below it; none for networks, memory and file systems over several devices.
     #[serde(default)]
     pub block: Option<BlockFacts>,
 }
@@ -95,7 +114,7 @@ pub fn host_facts(path: &Path) -> HostFacts {
     }
 }
 
-/// What a small file says, without blanks around it; none if it says nothing.
+/// The content of a small file, trimmed; none if it is empty.
 fn text(path: impl AsRef<Path>) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
@@ -113,14 +132,14 @@ fn list(text: &str) -> Vec<u32> {
     ranges.filter(|range| range.end().saturating_sub(*range.start()) < MOST_CPUS).flatten().collect()
 }
 
-/// Twelve hexadecimal digits that only this machine id gives, and that do not give it away.
+/// Twelve hexadecimal digits that only this machine id gives, and that do not reveal it.
 fn identity(machine_id: &str) -> Option<String> {
     let machine_id = machine_id.trim();
     let digest = Sha256::digest(format!("plimsoll {machine_id}"));
     (!machine_id.is_empty()).then(|| digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Memory that this machine, or the container around us, has. 0 where `/proc` does not tell.
+/// Memory of this machine, or of the container around us. 0 if `/proc` does not tell.
 pub fn memory_bytes() -> u64 {
     let installed = Meminfo::current().map_or(0, |memory| memory.mem_total);
     let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
@@ -158,7 +177,7 @@ fn storage_among(mounts: &[Mount], path: PathBuf, existing: &Path, numbers: u64)
     })
 }
 
-/// The whole device of what is mounted, where the file system has numbers of its own.
+/// The whole device of what is mounted, if the file system has device numbers of its own.
 fn mounted_device(source: &str) -> Option<String> {
     let source = fs::metadata(source).ok()?;
     source.file_type().is_block_device().then(|| whole_device(source.rdev())).flatten()

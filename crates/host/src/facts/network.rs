@@ -15,7 +15,7 @@ pub struct InterfaceFacts {
     pub duplex: Option<String>,
 }
 
-/// Those that are up, by name; the loopback too, which says of itself that it does not know.
+/// The interfaces that are up, by name, including the loopback, whose state is unknown.
 pub(super) fn interfaces(directory: &Path) -> BTreeMap<String, InterfaceFacts> {
     let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -24,7 +24,7 @@ pub(super) fn interfaces(directory: &Path) -> BTreeMap<String, InterfaceFacts> {
 
 fn interface(directory: &Path) -> Option<InterfaceFacts> {
     let is_up = matches!(text(directory.join("operstate")).as_deref(), Some("up" | "unknown"));
-    // What is not known is written as -1, or cannot be read.
+    // An unknown value is -1, or cannot be read.
     let count = |name: &str| number(directory.join(name)).and_then(|count| u64::try_from(count).ok());
     is_up.then(|| InterfaceFacts {
         speed_mbit: count("speed"),

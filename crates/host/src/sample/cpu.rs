@@ -1,9 +1,9 @@
-//! `/proc/stat`: where the time of the CPUs went, switches, interrupts (proc_stat(5)).
+//! `/proc/stat`: how the CPUs spent their time, context switches, interrupts (proc_stat(5)).
 
 use plimsoll_model::samples::CpuShares;
 use std::collections::BTreeMap;
 
-/// Shares of single CPUs are kept to so many parts: their ticks tell no more.
+/// The resolution of the shares of single CPUs: ticks give no more.
 const PARTS: f64 = 1e4;
 
 /// Clock ticks since boot.
@@ -17,7 +17,7 @@ pub(super) struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// Reads what follows the name of a CPU. Guest time is contained in user and nice.
+    /// Reads what follows the name of a CPU. User and nice include guest time.
     fn parse(numbers: &str) -> Option<CpuTimes> {
         let mut fields = numbers.split_ascii_whitespace().map_while(|field| field.parse::<u64>().ok());
         let (user, nice, system, idle) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
@@ -32,7 +32,7 @@ impl CpuTimes {
         let parts = |times: &CpuTimes| [times.user, times.system, times.iowait, times.steal, times.idle];
         let mut ticks = parts(self);
         for (now, then) in ticks.iter_mut().zip(parts(before)) {
-            // iowait and steal are known to run backwards now and then.
+            // iowait and steal are known to run backwards occasionally.
             *now = now.saturating_sub(then);
         }
         let total = ticks.iter().fold(0u64, |sum, part| sum.saturating_add(*part)).max(1) as f64;
@@ -41,7 +41,7 @@ impl CpuTimes {
     }
 }
 
-/// One look at `/proc/stat`.
+/// One reading of `/proc/stat`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stat {
     pub total: CpuTimes,
@@ -54,7 +54,7 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// None where there is no line of all CPUs together.
+    /// None if there is no line for all CPUs together.
     pub(super) fn parse(text: &str) -> Option<Stat> {
         let mut stat = Stat::default();
         let mut total = None;
@@ -79,7 +79,7 @@ impl Stat {
         Some(Stat { total: total?, ..stat })
     }
 
-    /// Shares of each CPU that was online at both looks.
+    /// Shares of each CPU that was online in both readings.
     pub(super) fn cores_since(&self, before: &Stat) -> BTreeMap<u32, CpuShares> {
         let both = |(number, now): (&u32, &CpuTimes)| Some((*number, rounded(now.since(before.cores.get(number)?))));
         self.cores.iter().filter_map(both).collect()

@@ -7,21 +7,21 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The whole devices of this machine, from look to look. One is shown from when it first does something, so that its
-/// series has no holes; those that hold the data always.
+/// The whole devices of this machine, from reading to reading. A device is shown from the moment when it first does
+/// something, so that its series has no gaps; those that hold the data are always shown.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Devices {
     before: BTreeMap<String, DeviceCounters>,
     shown: BTreeSet<String>,
     /// Those of them that hold the data.
     held: BTreeSet<String>,
-    /// Asked once each.
+    /// Looked up once each.
     known: HashMap<String, Kind>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Its requests are those of the device that it is a part of.
+    /// Its requests belong to the device that it is a part of.
     Partition,
     /// Requests queue up there.
     Queued,
@@ -31,7 +31,7 @@ enum Kind {
 
 impl Kind {
     fn of(name: &str) -> Kind {
-        // In sysfs a slash of a name is written so.
+        // In sysfs, a slash in a name is written like this.
         let directory = Path::new("/sys/block").join(name.replace('/', "!"));
         match (directory.is_dir(), directory.join("mq").is_dir()) {
             (false, _) => Kind::Partition,
@@ -42,14 +42,14 @@ impl Kind {
 }
 
 impl Devices {
-    /// Shows the device of the file system that holds `path`, whether it does anything or not.
+    /// Shows the device of the file system that holds `path`, even if it is idle.
     pub(super) fn hold(&mut self, path: &Path) {
         let device = fs::metadata(path).ok().and_then(|facts| whole_device(facts.dev()));
         self.shown.extend(device.clone());
         self.held.extend(device);
     }
 
-    /// What was done since the look before, in `seconds` seconds. The first look shows nothing.
+    /// What was done since the previous reading, in `seconds` seconds. The first reading shows nothing.
     pub(super) fn look(&mut self, text: &str, t_ns: u64, seconds: f64) -> BTreeMap<String, DeviceSample> {
         let now = self.counters(text);
         let before = std::mem::replace(&mut self.before, now);
@@ -89,8 +89,8 @@ fn parse(line: &str) -> Option<(&str, DeviceCounters)> {
     Some((name, DeviceCounters::parse(counters)?))
 }
 
-/// The device with these numbers, or the one that it is a partition of; none of what is no block device (NFS, tmpfs,
-/// subvolumes of btrfs).
+/// The device with these numbers, or the one that it is a partition of; none if they are not a block device's (NFS,
+/// tmpfs, btrfs subvolumes).
 pub(crate) fn whole_device(numbers: u64) -> Option<String> {
     let (major, minor) = (rustix::fs::major(numbers), rustix::fs::minor(numbers));
     let directory = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;

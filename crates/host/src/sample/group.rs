@@ -1,4 +1,4 @@
-//! Control groups, both versions: what a process may use, and how often it was stopped for it (Linux,
+//! Control groups, both versions: what a process may use, and how often it was throttled (Linux,
 //! `Documentation/admin-guide/cgroup-v2.rst`, `Documentation/admin-guide/cgroup-v1/`,
 //! `Documentation/scheduler/sched-bwc.rst`).
 
@@ -10,11 +10,11 @@ use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Version 1 writes no limit as the largest number of pages.
+/// For "no limit", version 1 writes the largest number of pages.
 const NO_LIMIT: u64 = 1 << 60;
 
-/// The directories that tell of one process. Looked for once: where a limit holds, the group nearest to the process
-/// that has one, because only its counters tell of it.
+/// The directories about one process. They are found once: if there is a limit, the nearest group that has one, because
+/// only its counters show the effect.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Groups {
     cpu: Option<Place>,
@@ -39,10 +39,10 @@ enum Version {
 /// A mounted hierarchy of groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Hierarchy {
-    /// The group that the mount begins with.
+    /// The group at the root of the mount.
     root: String,
     mount_point: PathBuf,
-    /// Of version 1; the others are all in the one of version 2.
+    /// The controllers of version 1; all others are in the hierarchy of version 2.
     controllers: Vec<String>,
     version: Version,
 }
@@ -64,7 +64,7 @@ impl Groups {
         Groups { cpu, memory, io, cpu_limit, memory_limit_bytes }
     }
 
-    /// One look; none where no group tells anything.
+    /// One reading; none if no group tells anything.
     pub(crate) fn sample(&self) -> Option<GroupSample> {
         let (throttled_periods, throttled_us) = self.cpu.as_ref().map_or((None, None), throttled);
         let (read_bytes, written_bytes) = self.io.as_ref().and_then(moved).unzip();
@@ -92,7 +92,7 @@ impl Place {
         fs::read_to_string(self.directory.join(name)).ok()
     }
 
-    /// The number in the file that is called so in version 1 and so in version 2.
+    /// The number in the file with these names in version 1 and version 2.
     fn number(&self, one: &str, two: &str) -> Option<u64> {
         self.read(if self.version == Version::One { one } else { two })?.trim().parse().ok()
     }
@@ -115,15 +115,15 @@ fn place(memberships: &str, hierarchies: &[Hierarchy], controller: &str) -> Opti
         };
         is_it.then_some(path)
     })?;
-    // In a container the mount may begin with the group that the path begins with, too.
+    // In a container, the mount may also begin with the group that the path begins with.
     let below = path.strip_prefix(hierarchy.root.trim_end_matches('/')).unwrap_or("");
-    // A group outside of our namespace is written with `..`, and cannot be reached.
+    // A group outside our namespace is written with `..` and cannot be reached.
     let below = if below.split('/').any(|part| part == "..") { "" } else { below };
     let directory = hierarchy.mount_point.join(below.trim_start_matches('/'));
     Some((Place { directory, version: hierarchy.version }, hierarchy.mount_point.clone()))
 }
 
-/// The smallest limit on the way up, and the group whose counters are to be read: the nearest with a limit, else the
+/// The smallest limit on the way up, and the group whose counters to read: the nearest with a limit, else the process's
 /// own.
 fn limited<T: PartialOrd + Copy>(
     found: Option<(Place, PathBuf)>,
@@ -158,7 +158,7 @@ fn memory_limit(group: &Place) -> Option<u64> {
     group.number("memory.limit_in_bytes", "memory.max").filter(|bytes| *bytes < NO_LIMIT)
 }
 
-/// Periods, and microseconds in them, without CPU time.
+/// Throttled periods, and the microseconds without CPU time.
 fn throttled(group: &Place) -> (Option<u64>, Option<u64>) {
     let stat = group.read("cpu.stat").unwrap_or_default();
     let us = match group.version {
@@ -175,8 +175,8 @@ fn limit_hits(group: &Place) -> Option<u64> {
     }
 }
 
-/// Of files and of memory without one, which older kernels count together (before 5.9). Version 1 counts those of the
-/// groups below under names of their own.
+/// Of file pages and anonymous ones, which kernels before 5.9 count together. Version 1 counts those of the groups
+/// below under separate names.
 fn refaults(group: &Place) -> Option<u64> {
     let stat = group.read("memory.stat")?;
     let total = if group.version == Version::One { "total_" } else { "" };
@@ -237,7 +237,7 @@ fn hierarchy(mount: Mount) -> Option<Hierarchy> {
     Some(Hierarchy { root: mount.root.to_string_lossy().into_owned(), mount_point: mount.point, controllers, version })
 }
 
-/// Reads texts that no kernel wrote.
+/// Reads any text, for fuzzing.
 #[cfg(test)]
 pub(super) fn fuzz(memberships: &str, mountinfo: &str) {
     let found: Vec<Hierarchy> = hierarchies(mounts::parse(mountinfo.as_bytes()));

@@ -2,7 +2,7 @@
 
 use plimsoll_model::samples::MemorySample;
 
-/// One look: what is now, and pages and faults since boot.
+/// One reading: the current values, and pages and faults since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory {
     now: MemorySample,

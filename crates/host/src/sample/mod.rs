@@ -1,5 +1,5 @@
-//! What the host and local processes have used so far, read from `/proc` and `/sys` once a second. Only reads, never
-//! signals; what a kernel or a container does not show is none.
+//! What the host and local processes have used so far, read from `/proc` and `/sys` once a second. It only reads and
+//! never signals; what a kernel or a container does not show is none.
 
 mod cpu;
 pub(crate) mod devices;
@@ -26,19 +26,19 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// One line for each second: the host since the line before, the server since it started, ourselves.
+/// One line per second: the host since the previous line, the server since it started, ourselves.
 #[derive(Debug)]
 pub struct Sampler {
     server: Option<u32>,
     server_groups: Groups,
     own_groups: Groups,
-    /// Asked only where there are NFS mounts: the file has a line for every mount.
+    /// Read only if there are NFS mounts: the file has a line for every mount.
     has_nfs: bool,
     devices: Devices,
     before: Look,
 }
 
-/// What one look of a [`Sampler`] saw; none where `/proc` does not tell.
+/// One sample of a [`Sampler`]; none if `/proc` does not tell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     pub host: Option<HostSample>,
@@ -68,8 +68,8 @@ impl Sampler {
         self
     }
 
-    /// `t_ns` is the time since the trial's start, which is written into the lines. A second look within one tick of
-    /// the kernel's clock has no host: what it did is in the next line.
+    /// `t_ns` is the time since the trial's start, which is written into the lines. A second sample within one tick of
+    /// the kernel's clock has no host part: that is in the next line.
     pub fn sample(&mut self, t_ns: u64) -> Sample {
         let now = Look::take(self.has_nfs);
         let host = match now.is_of_the_same_tick(&self.before) {
@@ -156,7 +156,7 @@ impl Look {
         Pressure { cpu: moved(0), memory: moved(1), io: moved(2) }
     }
 
-    /// Of interfaces that are new, what they carried so far.
+    /// For new interfaces, what they carried so far.
     fn networks_since(&self, before: &Look) -> BTreeMap<String, NetworkSample> {
         let earlier = |name: &String| before.networks.get(name).copied().unwrap_or_default();
         let moved = |(name, now): (&String, &NetworkSample)| (name.clone(), network::since(now, &earlier(name)));
@@ -164,13 +164,13 @@ impl Look {
     }
 }
 
-/// A file of the kernel's; empty where it cannot be read.
+/// A file of the kernel; empty if it cannot be read.
 fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The pid of the server at the other end of a Unix socket: the process that listened on it. None when it is
-/// in another pid namespace.
+/// The pid of the server at the other end of a Unix socket: the process that listened on it. None if it is in another
+/// pid namespace.
 pub fn local_server_pid(stream: &UnixStream) -> Option<u32> {
     let peer = rustix::net::sockopt::socket_peercred(stream).ok()?;
     u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
@@ -179,7 +179,7 @@ pub fn local_server_pid(stream: &UnixStream) -> Option<u32> {
 /// Bytes that an ordinary user may still write to the file system of `path`.
 ///
 /// # Errors
-/// What statvfs says: a path that does not exist, no permission.
+/// Those of statvfs: a path that does not exist, no permission.
 pub fn disk_free(path: &Path) -> io::Result<u64> {
     let facts = statvfs(path)?;
     Ok(facts.f_bavail.saturating_mul(facts.f_frsize))

@@ -1,4 +1,4 @@
-//! Who else keeps this machine busy: CPU time of all processes but our own and what they have started (proc_stat(5),
+//! Who else keeps this machine busy: the CPU time of all processes except ours and those that we started (proc_stat(5),
 //! proc_pid_stat(5)).
 
 use super::cpu::Stat as HostStat;
@@ -7,12 +7,12 @@ use procfs::process::{Stat, all_processes};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// One look at all processes.
+/// One reading of all processes.
 #[derive(Clone, Debug)]
 pub struct Neighbours {
     taken: Instant,
     host: Option<HostStat>,
-    /// By pid and start: a pid may come again.
+    /// By pid and start, because pids are reused.
     processes: BTreeMap<(i32, u64), Process>,
 }
 
@@ -23,14 +23,14 @@ struct Process {
     ticks: u64,
 }
 
-/// What others took between two looks.
+/// What others used between two readings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Busy {
-    /// CPUs that neither this process nor those that it has started kept busy, together with what a hypervisor took.
+    /// CPUs kept busy by others than this process and those that it started, including what a hypervisor took.
     pub cpus: f64,
     /// The part that a hypervisor took.
     pub stolen: f64,
-    /// Who took most: name, pid, CPUs. Processes that began or ended in between are not told.
+    /// Who used most: name, pid, CPUs. Processes that began or ended in between are not named.
     pub most: Vec<(String, u32, f64)>,
 }
 
@@ -49,7 +49,7 @@ impl Neighbours {
         self.taken.saturating_duration_since(before.taken)
     }
 
-    /// What others than process `own` and those below it took since `before`; none where `/proc` does not tell.
+    /// What others than process `own` and those below it used since `before`; none if `/proc` does not tell.
     pub fn since(&self, before: &Neighbours, own: u32) -> Option<Busy> {
         let (now, then) = (self.host.as_ref()?, before.host.as_ref()?);
         let shares = now.total.since(&then.total);
@@ -77,7 +77,7 @@ impl Neighbours {
             let mut same = self.processes.range((pid, 0)..=(pid, u64::MAX));
             same.next().map(|(_, process)| process.parent).filter(|parent| *parent > 0)
         };
-        // Each step is a process of its own; more steps than processes would be a circle of pids that came again.
+        // Each step is a process of its own; more steps than processes would be a cycle of reused pids.
         let line = std::iter::successors(Some(pid), |pid| parent(*pid)).take(self.processes.len() + 1);
         line.into_iter().any(|pid| u32::try_from(pid) == Ok(own))
     }

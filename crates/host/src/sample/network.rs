@@ -3,8 +3,8 @@
 use plimsoll_model::samples::NetworkSample;
 use std::collections::BTreeMap;
 
-/// Reads `dev` (proc_pid_net(5)): counters since the interfaces were made. Those that never carried anything are left
-/// out.
+/// Reads `dev` (proc_pid_net(5)): counters since the interfaces were created. Interfaces that never carried anything
+/// are left out.
 pub(super) fn interfaces(text: &str) -> BTreeMap<String, NetworkSample> {
     let used = |(_, sample): &(String, NetworkSample)| sample.received_packets > 0 || sample.sent_packets > 0;
     text.lines().filter_map(interface).filter(used).collect()
@@ -15,7 +15,7 @@ fn interface(line: &str) -> Option<(String, NetworkSample)> {
     let mut fields = numbers.split_ascii_whitespace().map_while(|field| field.parse::<u64>().ok());
     let (received_bytes, received_packets) = (fields.next()?, fields.next()?);
     let (receive_errors, receive_dropped) = (fields.next()?, fields.next()?);
-    // Behind them: overruns, frame errors, compressed, multicast.
+    // They are followed by overruns, frame errors, compressed, multicast.
     let (sent_bytes, sent_packets) = (fields.nth(4)?, fields.next()?);
     let (send_errors, send_dropped) = (fields.next()?, fields.next()?);
     let sample = NetworkSample {
@@ -41,8 +41,8 @@ pub(super) fn since(now: &NetworkSample, before: &NetworkSample) -> NetworkSampl
     }
 }
 
-/// Reads `snmp`: TCP segments sent again since boot (`RetransSegs`, RFC 4022). A line of names stands above each line
-/// of numbers.
+/// Reads `snmp`: TCP segments retransmitted since boot (`RetransSegs`, RFC 4022). Each line of numbers follows a line
+/// of names.
 pub(super) fn retransmits(text: &str) -> Option<u64> {
     let mut tcp = text.lines().filter_map(|line| line.strip_prefix("Tcp:"));
     let place = tcp.next()?.split_ascii_whitespace().position(|name| name == "RetransSegs")?;

@@ -1,4 +1,4 @@
-//! `/proc/self/mountstats`: what NFS mounts ask their servers, by kind of operation (Linux, `fs/nfs/super.c`,
+//! `/proc/self/mountstats`: what NFS mounts request from their servers, by kind of operation (Linux, `fs/nfs/super.c`,
 //! `net/sunrpc/stats.c`; nfsiostat(8) reads the same).
 
 use plimsoll_model::samples::{NfsOperations, NfsSample};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// What was counted of one kind of operation since the mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct OperationCounts {
     operations: u64,
     transmissions: u64,
     sent_bytes: u64,
@@ -16,9 +16,9 @@ pub(super) struct Counted {
 }
 
 /// By mount point, then by kind.
-pub(super) type Mounts = BTreeMap<String, BTreeMap<String, Counted>>;
+pub(super) type Mounts = BTreeMap<String, BTreeMap<String, OperationCounts>>;
 
-/// Reads the file; mounts of other file systems have one line each there and are passed over.
+/// Reads the file; mounts of other file systems have one line each and are skipped.
 pub(super) fn parse(text: &str) -> Mounts {
     let mut mounts = Mounts::new();
     let mut mount: Option<String> = None;
@@ -42,8 +42,8 @@ fn mount_point(device: &str) -> Option<String> {
 }
 
 /// `READ: 10 10 0 2000 41000 3 50 60 0`: operations, transmissions, timeouts, bytes sent and received, then
-/// milliseconds in the queue, until the answer, altogether; newer kernels count errors behind them.
-fn operation(line: &str) -> Option<(&str, Counted)> {
+/// milliseconds in the queue, until the answer, and in total; newer kernels append errors.
+fn operation(line: &str) -> Option<(&str, OperationCounts)> {
     let (kind, numbers) = line.trim_start().split_once(": ")?;
     if kind.is_empty() || !kind.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit()) {
         return None;
@@ -52,15 +52,15 @@ fn operation(line: &str) -> Option<(&str, Counted)> {
     let (operations, transmissions, _timeouts) = (fields.next()?, fields.next()?, fields.next()?);
     let (sent_bytes, received_bytes) = (fields.next()?, fields.next()?);
     let (_queued_ms, answer_ms, total_ms) = (fields.next()?, fields.next()?, fields.next()?);
-    Some((kind, Counted { operations, transmissions, sent_bytes, received_bytes, answer_ms, total_ms }))
+    Some((kind, OperationCounts { operations, transmissions, sent_bytes, received_bytes, answer_ms, total_ms }))
 }
 
-/// What each mount did since `before`; of a mount that is new, what it did so far.
+/// What each mount did since `before`; for a new mount, what it did so far.
 pub(super) fn since(now: &Mounts, before: &Mounts) -> BTreeMap<String, NfsSample> {
     let nothing = BTreeMap::new();
-    let of_mount = |(place, kinds): (&String, &BTreeMap<String, Counted>)| {
+    let of_mount = |(place, kinds): (&String, &BTreeMap<String, OperationCounts>)| {
         let earlier = before.get(place).unwrap_or(&nothing);
-        let moved = |(kind, now): (&String, &Counted)| {
+        let moved = |(kind, now): (&String, &OperationCounts)| {
             let moved = operations(now, &earlier.get(kind).copied().unwrap_or_default());
             (moved.count > 0).then(|| (kind.clone(), moved))
         };
@@ -69,8 +69,8 @@ pub(super) fn since(now: &Mounts, before: &Mounts) -> BTreeMap<String, NfsSample
     now.iter().map(of_mount).collect()
 }
 
-fn operations(now: &Counted, before: &Counted) -> NfsOperations {
-    let moved = |of: fn(&Counted) -> u64| of(now).saturating_sub(of(before));
+fn operations(now: &OperationCounts, before: &OperationCounts) -> NfsOperations {
+    let moved = |of: fn(&OperationCounts) -> u64| of(now).saturating_sub(of(before));
     let count = moved(|c| c.operations);
     let mean_ms = |ms: u64| ms as f64 / count.max(1) as f64;
     NfsOperations {

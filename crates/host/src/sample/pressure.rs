@@ -2,7 +2,7 @@
 
 use plimsoll_model::samples::{Stall, Stalls};
 
-/// Reads one of the files; `stalled_us` counts since boot. None where the kernel does not tell.
+/// Reads one of the files; `stalled_us` counts since boot. None if the kernel does not tell.
 pub(super) fn parse(text: &str) -> Option<Stalls> {
     let find = |kind: &str| text.lines().find_map(|line| stall(line.strip_prefix(kind)?));
     Some(Stalls { some: find("some ")?, full: find("full ") })

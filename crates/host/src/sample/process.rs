@@ -8,8 +8,8 @@ use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::time::Duration;
 
-/// What the process `pid` has used since it started; none when there is no such process. CPU time comes in
-/// clock ticks (10 ms). `context_switches` stays empty: see [`context_switches`]; `group` does, too.
+/// What the process `pid` has used since it started; none if there is no such process. CPU time is in clock ticks (10
+/// ms). `context_switches` stays empty (see [`context_switches`]), and so does `group`.
 pub fn process(pid: u32, t_ns: u64) -> Option<ServerSample> {
     let process = Process::new(i32::try_from(pid).ok()?).ok()?;
     let stat = process.stat().ok()?;
@@ -37,15 +37,15 @@ fn resident_bytes(stat: &Stat) -> u64 {
     stat.rss.saturating_mul(procfs::page_size())
 }
 
-/// Since Linux 6.2 the directory says how many there are (proc_pid_fd(5)); before, they have to be counted.
+/// Since Linux 6.2 the directory's size says how many there are (proc_pid_fd(5)); before that, they have to be counted.
 fn open_files(pid: u32) -> Option<u64> {
     let directory = format!("/proc/{pid}/fd");
     let told = fs::metadata(&directory).ok()?.len();
     if told > 0 { Some(told) } else { Some(fs::read_dir(&directory).ok()?.count() as u64) }
 }
 
-/// Context switches, voluntary or not, of the threads that `pid` has now. Threads that ended are forgotten,
-/// so the sum can fall. Opens one file per thread: with thousands of connections not for every second.
+/// Context switches, voluntary or not, of the threads that `pid` has now. Threads that ended are forgotten, so the sum
+/// can fall. Opens one file per thread, so it is not for every second with thousands of connections.
 pub fn context_switches(pid: u32) -> Option<u64> {
     let (voluntary, involuntary) = switches(&Process::new(i32::try_from(pid).ok()?).ok()?)?;
     Some(voluntary + involuntary)
@@ -60,9 +60,9 @@ fn switches(process: &Process) -> Option<(u64, u64)> {
     Some(statuses.map(of_thread).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
 }
 
-/// How long the threads that `pid` has now were ready to run and waited for a CPU, added up (Linux,
-/// `Documentation/scheduler/sched-stats.rst`). Threads that ended are forgotten, so the sum can fall. Opens one file per
-/// thread.
+/// How long the current threads of `pid` were ready to run and waited for a CPU, added up (Linux,
+/// `Documentation/scheduler/sched-stats.rst`). Threads that ended are forgotten, so the sum can fall. Opens one file
+/// per thread.
 pub fn cpu_wait(pid: u32) -> Option<Duration> {
     let tasks = Process::new(i32::try_from(pid).ok()?).ok()?.tasks().ok()?;
     let waits = tasks.filter_map(|task| Some(task.ok()?.schedstat().ok()?.run_delay));
@@ -75,7 +75,7 @@ pub fn process_cpu() -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// This process, which has few threads, so that each can be asked.
+/// This process, which has few threads, so each can be read.
 pub(super) fn own() -> Option<ClientSample> {
     let process = Process::myself().ok()?;
     let stat = process.stat().ok()?;
@@ -93,8 +93,8 @@ pub(super) fn own() -> Option<ClientSample> {
     })
 }
 
-/// CPUs that the process `pid` may run on, or the calling thread, which hands them on to the threads that it starts;
-/// none when there is no such process (sched_getaffinity(2)).
+/// CPUs that the process `pid` may run on, or the calling thread, whose threads inherit them; none if there is no such
+/// process (sched_getaffinity(2)).
 pub(super) fn allowed_cpus(pid: Option<u32>) -> Vec<u32> {
     let pid = match pid.map(|pid| i32::try_from(pid).ok().and_then(Pid::from_raw)) {
         None => None,

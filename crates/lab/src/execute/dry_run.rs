@@ -10,37 +10,37 @@ use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::class;
 use plimsoll_plan::lab::leave::{Ask, Asked, Given};
-use plimsoll_plan::lab::{PlannedTrial, Procedure, Restore, Rung, Storage, Variant, WarmUp};
+use plimsoll_plan::lab::{PlannedTrial, Restore, Rung, Storage, TrialRules, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
 use plimsoll_schedule::{EndedTrial, Prospect, Prospects};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A second of ordinary storage, bytes: what copies it, and what loads into it with indexes. Both are guesses.
+/// What ordinary storage handles in a second, bytes: by copying, and by loading with indexes. Both are guesses.
 const COPIED_PER_SECOND: f64 = 300e6;
 const LOADED_PER_SECOND: f64 = 10e6;
-/// What a warm-up takes that decides itself, and a measurement of so many transactions. Guesses, too.
+/// How long an automatic warm-up takes, and a measurement that ends by a number of transactions. Also guesses.
 const UNTIL_STEADY_SECONDS: f64 = 60.0;
 const EVENTS_SECONDS: f64 = 30.0;
 
-/// What `lab --dry-run` says.
+/// The result of `lab --dry-run`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DryRun {
     pub name: String,
     pub preset: Option<String>,
     pub seed: u64,
-    pub estimate: Estimate,
-    /// In their order: all, or the first if later ones depend on what these find.
+    pub estimate: PlanEstimate,
+    /// In order: all, or only the first if later ones depend on their outcomes.
     pub trials: Vec<PlannedTrial>,
-    /// Whether `trials` are all.
+    /// Whether `trials` has all of them.
     pub complete: bool,
     pub variants: Vec<VariantPlan>,
-    /// What needs `--allow-commands`, or a person, each with its line.
+    /// Everything that needs `--allow-commands` or a person, each with its line.
     pub actions: Vec<ActionPlan>,
 }
 
-/// Something to be done outside of the database.
+/// Something to do outside of the database.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ActionPlan {
     /// `plan.toml, line 7`.
@@ -51,14 +51,14 @@ pub struct ActionPlan {
     pub what: Ask,
 }
 
-/// About what a plan takes.
+/// About how much a plan takes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Estimate {
-    /// At most, where it depends on what trials find.
+pub struct PlanEstimate {
+    /// An upper bound, if it depends on what trials find.
     pub trials: usize,
     /// All trials, and the datasets that are built before them.
     pub seconds: f64,
-    /// Of one trial by phase; what variants take differently is the mean over them.
+    /// One trial by phase; where variants differ, the mean over them.
     pub phases: Vec<(Phase, f64)>,
     /// Data directories and datasets on all storage paths together.
     pub bytes: u64,
@@ -68,14 +68,14 @@ pub struct Estimate {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VariantPlan {
     pub name: String,
-    /// `mariadb 10.11.6 (/usr/sbin/mariadbd)`, or the URL of a server that is not ours.
+    /// `mariadb 10.11.6 (/usr/sbin/mariadbd)`, or the URL of an external server.
     pub server: String,
     /// The directory or lane.
     pub storage: String,
     pub settings: Vec<SettingPlan>,
-    /// Parts of the layout and limits, with where they stand.
+    /// Parts of the layout and limits, with their places in the plan.
     pub places: Vec<SettingPlan>,
-    /// A line for every setting that does not apply any more.
+    /// A line for every setting that no longer applies.
     pub notes: Vec<String>,
     pub rungs: Vec<RungPlan>,
 }
@@ -98,7 +98,7 @@ pub struct SettingPlan {
     pub class: Option<Class>,
 }
 
-/// What the plan would do, where the command line says what is `given`. `prospects` are those that [`Machine::check`]
+/// What the plan would do, if the command line says what is `given`. `prospects` are those that [`Machine::check`]
 /// of [`Machine::dry`] found.
 ///
 /// # Errors
@@ -128,17 +128,17 @@ fn action(Asked { at, of, what }: Asked) -> ActionPlan {
     ActionPlan { origin: at.to_string(), of, what }
 }
 
-/// About how many trials there are, how long they take and how much disk.
+/// About how many trials there are, and how long they take and how much disk.
 ///
 /// # Errors
-/// As those of the workloads' parameters.
-pub fn estimate(plan: &LabPlan, prospects: &Prospects) -> Result<Estimate, LabError> {
+/// Those of the workloads' parameters.
+pub fn estimate(plan: &LabPlan, prospects: &Prospects) -> Result<PlanEstimate, LabError> {
     let trials = plimsoll_schedule::of(plan, prospects).about();
     // Data by storage path, and each dataset once.
     let (mut places, mut datasets) = (BTreeMap::new(), BTreeMap::new());
     let mut measured = 0.0;
     for variant in &plan.variants {
-        let (bytes, seconds) = work(&plan.procedure, variant)?;
+        let (bytes, seconds) = work(&plan.trials, variant)?;
         measured += seconds / plan.variants.len() as f64;
         let place = places.entry(format!("{:?}", variant.storage)).or_insert(0);
         *place = bytes.max(*place);
@@ -147,10 +147,10 @@ pub fn estimate(plan: &LabPlan, prospects: &Prospects) -> Result<Estimate, LabEr
         }
     }
     let largest = places.values().copied().max().unwrap_or(0);
-    let phases = phases(&plan.procedure, largest, measured);
+    let phases = phases(&plan.trials, largest, measured);
     let each: f64 = phases.iter().map(|(_, seconds)| seconds).sum();
     let stored: u64 = datasets.values().sum();
-    Ok(Estimate {
+    Ok(PlanEstimate {
         trials,
         seconds: each * trials as f64 + stored as f64 / LOADED_PER_SECOND,
         phases,
@@ -160,33 +160,33 @@ pub fn estimate(plan: &LabPlan, prospects: &Prospects) -> Result<Estimate, LabEr
 
 /// Whether the variant starts from a dataset that is kept.
 fn kept(plan: &LabPlan, variant: &Variant) -> bool {
-    plan.procedure.restore.copies() && variant.target.is_none() && variant.workload.kind != "io"
+    plan.trials.restore.copies() && variant.target.is_none() && variant.workload.kind != "io"
 }
 
 /// About how many bytes the data or files of a variant take, and how many seconds its measurement.
 ///
 /// # Errors
-/// As those of the workload's parameters.
-fn work(procedure: &Procedure, variant: &Variant) -> Result<(u64, f64), LabError> {
+/// Those of the workload's parameters.
+fn work(rules: &TrialRules, variant: &Variant) -> Result<(u64, f64), LabError> {
     if variant.workload.kind == "io" {
-        // Each probe of the evaluation, and the files that it lays out first.
+        // Each probe of the evaluation, and the files that it prepares first.
         return Ok(plimsoll_evaluate::about(&storage_plan::plan(variant, 0, Path::new(""))?)?);
     }
-    let seconds = match procedure.measure {
+    let seconds = match rules.measure {
         Measure::Seconds(seconds) => seconds,
         Measure::Events(_) | Measure::EventsPerConnection(_) => EVENTS_SECONDS,
     };
     Ok((data_bytes(variant)?, seconds))
 }
 
-/// What each phase of a trial takes, seconds: `measured` of it the measurement.
-fn phases(procedure: &Procedure, bytes: u64, measured: f64) -> Vec<(Phase, f64)> {
-    let restore = match procedure.restore {
+/// How long each phase of a trial takes, seconds; the measurement takes `measured`.
+fn phases(rules: &TrialRules, bytes: u64, measured: f64) -> Vec<(Phase, f64)> {
+    let restore = match rules.restore {
         Restore::None => 0.0,
         Restore::Reload => bytes as f64 / LOADED_PER_SECOND,
         Restore::Once | Restore::Snapshot(_) | Restore::Commands(_) => bytes as f64 / COPIED_PER_SECOND,
     };
-    let warm_up = match procedure.warmup {
+    let warm_up = match rules.warmup {
         WarmUp::Seconds(seconds) => seconds,
         WarmUp::Auto => UNTIL_STEADY_SECONDS,
     };
@@ -199,16 +199,16 @@ fn phases(procedure: &Procedure, bytes: u64, measured: f64) -> Vec<(Phase, f64)>
         (Phase::Drain, 1.0),
         (Phase::Collect, 1.0),
         (Phase::Stop, 2.0),
-        (Phase::Pause, procedure.pause_seconds),
+        (Phase::Pause, rules.pause_seconds),
     ]
 }
 
-/// The trials as far as they are known before any has ended, and whether that is all of them.
+/// The trials that are known before any has ended, and whether these are all.
 pub(super) fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<PlannedTrial>, bool) {
     let mut schedule = plimsoll_schedule::of(plan, prospects);
     let mut trials = Vec::new();
-    // A ladder begins with pairs of its base against itself, whatever comes of them.
-    let most = if plan.rungs.is_empty() { usize::MAX } else { 2 * plan.procedure.rounds as usize };
+    // A ladder begins with pairs of its base against itself, whatever their outcome.
+    let most = if plan.rungs.is_empty() { usize::MAX } else { 2 * plan.trials.rounds as usize };
     while let Some(trial) = schedule.next() {
         let depends = trial.variant.load.find.is_some() || trials.len() + 1 >= most;
         trials.push(PlannedTrial::from(&trial));
@@ -220,7 +220,7 @@ pub(super) fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<PlannedTrial
     (trials, true)
 }
 
-/// What is known of a trial that was not run.
+/// What is known about a trial that was not run.
 fn unknown() -> TrialOutcome {
     TrialOutcome {
         schema_version: plimsoll_model::lab::SCHEMA_VERSION,
@@ -232,7 +232,7 @@ fn unknown() -> TrialOutcome {
         restored: None,
         warm_up: None,
         recovery: None,
-        proofs: Vec::new(),
+        verifications: Vec::new(),
         risks: BTreeSet::new(),
         caveats: Vec::new(),
     }
@@ -248,8 +248,8 @@ fn described(
     let server = match (&prepared.build, &variant.target) {
         (Some(build), _) => build.to_string(),
         (None, Some(target)) => target.clone(),
-        (None, None) if variant.workload.kind == "io" => "none: storage is measured".to_owned(),
-        (None, None) => format!("`{}`, which was not looked at", variant.build),
+        (None, None) if variant.workload.kind == "io" => "none: this measures storage".to_owned(),
+        (None, None) => format!("`{}`, not inspected", variant.build),
     };
     let rungs = plan.rungs.iter().map(|rung| {
         let prospect = prospects.get(&(variant.name.clone(), rung.name.clone()));
@@ -286,7 +286,7 @@ fn setting(prepared: &Prepared, name: &str, value: &str, origin: String) -> Sett
     SettingPlan { name: name.to_owned(), value: value.to_owned(), origin, class }
 }
 
-/// What a variant says beside settings: where files lie, what the server is confined to.
+/// What a variant says besides settings: where files are stored, what the server is confined to.
 fn places(variant: &Variant) -> Vec<SettingPlan> {
     let parts = variant.layout.parts().map(|(key, path)| (key, path.display().to_string()));
     let listed = |cpus: &Vec<usize>| cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",");

@@ -1,4 +1,4 @@
-//! Executes a plan: what is to be checked before anything starts, then trial after trial, recorded as they come.
+//! Executes a plan: the checks before anything starts, then trial after trial, each recorded as it comes.
 
 pub mod dry_run;
 pub mod resume;
@@ -7,41 +7,40 @@ use crate::error::LabError;
 use crate::journal::Journal;
 use crate::options::Options;
 use crate::preflight::{Machine, leave};
-use crate::procedure::Bench;
 use crate::quiet;
-use dry_run::Estimate;
+use crate::trial::TrialRunner;
+use dry_run::PlanEstimate;
 use jiff::Timestamp;
 use plimsoll_host::Home;
-use plimsoll_host::facts::host_facts;
+use plimsoll_host::facts::{HostFacts, host_facts};
 use plimsoll_measures::lab::summary;
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::{LabSummary, TrialStatus};
-use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{PlannedTrial, TrialPlan};
+use plimsoll_plan::{LabPlan, Plan};
 use plimsoll_record::EarlyEnd;
-use plimsoll_record::{Manifest, Recording};
+use plimsoll_record::{Happening, Manifest, Recording};
 use plimsoll_schedule::{EndedTrial, Prospect, Prospects, Schedule};
 use plimsoll_server::PlanLock;
 use plimsoll_watch::{Event, LabEvent, Watcher};
-use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A plan that came to an end, whichever.
+/// A plan that came to an end of any kind.
 #[derive(Debug)]
 pub struct Finished {
     pub summary: LabSummary,
     pub recording: PathBuf,
     pub ended: Option<EarlyEnd>,
-    /// The trials that failed, and the first line of why.
+    /// The trials that failed, and the first line of the reason.
     pub failed: Vec<(TrialPlan, String)>,
-    /// The trials whose data were damaged after a crash, and what does not hold any more.
+    /// The trials whose data were damaged after a crash, and what no longer holds.
     pub broken: Vec<(TrialPlan, String)>,
-    /// There are trials left, which a resumed lab would do.
+    /// Trials are left, which a resumed lab would do.
     pub goes_on: bool,
 }
 
-/// Executes `plan`, which for a recording that is gone on with is the one of [`resume::plan_of`].
+/// Executes `plan`, which is the one of [`resume::plan_of`] if a recording is resumed.
 ///
 /// # Errors
 /// [`LabError::Refused`] or [`LabError::Plan`] before anything was started; [`LabError::Server`] if another lab has the
@@ -52,7 +51,8 @@ pub fn execute(
     options: &Options,
     watcher: &mut dyn Watcher,
 ) -> Result<Finished, LabError> {
-    // Without leave nothing of the plan's is run to look at it; then it turns out that there is nothing to run.
+    // Without permission, nothing that the plan names is run for an inspection; then it shows that there is nothing to
+    // run.
     let mut machine = match options.allow_commands {
         true => Machine::new(home),
         false => Machine::dry(home, &options.given),
@@ -65,14 +65,14 @@ pub fn execute(
     if quiet::is_needed(plan) {
         quiet::wait(options.wait_quiet, watcher)?;
     }
-    let mut lab = Lab::open(&mut machine, home, plan, options, (prospects, estimate))?;
+    let mut lab = Lab::open(&mut machine, home, plan, options, prospects, estimate)?;
     for note in machine.notes(plan)? {
         watcher.tell(Event::Lab(LabEvent::Note { text: &note }));
     }
-    let mut bench = Bench::new(home, plan, options, machine);
+    let mut runner = TrialRunner::new(home, plan, options, machine);
     watcher.tell(Event::Lab(lab.planned()));
-    let ended = lab.all(&mut bench, watcher);
-    let tidied = bench.finish();
+    let ended = lab.all(&mut runner, watcher);
+    let tidied = runner.finish();
     Ok(lab.finish(ended.and(tidied)))
 }
 
@@ -81,7 +81,7 @@ struct Lab<'a> {
     plan: &'a LabPlan,
     prospects: Prospects,
     schedule: Box<dyn Schedule>,
-    estimate: Estimate,
+    estimate: PlanEstimate,
     /// The trials that are known before any has ended.
     ahead: Vec<PlannedTrial>,
     journal: Journal,
@@ -90,20 +90,21 @@ struct Lab<'a> {
 }
 
 impl<'a> Lab<'a> {
-    /// Makes a recording, or opens the one to go on with.
+    /// Makes a recording, or opens the one to resume.
     fn open(
         machine: &mut Machine<'_>,
         home: &Home,
         plan: &'a LabPlan,
         options: &Options,
-        (prospects, estimate): (Prospects, Estimate),
+        prospects: Prospects,
+        estimate: PlanEstimate,
     ) -> Result<Lab<'a>, LabError> {
         let mut schedule = plimsoll_schedule::of(plan, &prospects);
         let (ahead, _) = dry_run::trials(plan, &prospects);
-        let host = serde_json::to_value(host_facts(home.path())).unwrap_or_default();
+        let host = host_facts(home.path());
         let (journal, ended, caveats) = match &options.resume {
             Some(directory) => {
-                let resumed = resume::resume(directory, options, &host, (machine, plan), schedule.as_mut())?;
+                let resumed = resume::resume(directory, options, &host, machine, plan, schedule.as_mut())?;
                 (resumed.journal, resumed.ended, resumed.caveats)
             }
             None => (begun(recording(home, plan, options, host)?, &prospects)?, Vec::new(), Vec::new()),
@@ -111,7 +112,7 @@ impl<'a> Lab<'a> {
         Ok(Lab { plan, prospects, schedule, estimate, ahead, journal, ended, caveats })
     }
 
-    /// What lies ahead: of what the whole plan takes, what was not done before.
+    /// What lies ahead: the part of the whole plan that was not done before.
     fn planned(&self) -> LabEvent<'a> {
         let trials = self.schedule.about().saturating_sub(self.ended.len());
         LabEvent::Planned { plan: self.plan, trials, seconds: self.each() * trials as f64, bytes: self.estimate.bytes }
@@ -125,17 +126,17 @@ impl<'a> Lab<'a> {
     /// Does all trials that are left.
     ///
     /// # Errors
-    /// What ends the whole lab: an interrupt, a recording that cannot be written.
-    fn all(&mut self, bench: &mut Bench<'_>, watcher: &mut dyn Watcher) -> Result<(), LabError> {
+    /// Whatever ends the whole lab: an interrupt, or a recording that cannot be written.
+    fn all(&mut self, runner: &mut TrialRunner<'_>, watcher: &mut dyn Watcher) -> Result<(), LabError> {
         let (begun, done_before) = (Instant::now(), self.ended.len());
-        // For whoever follows the recording: what comes next.
+        // For anyone who follows the recording: what comes next.
         let complete = self.ahead.len() >= self.schedule.about();
-        self.journal.event("planned", json!({ "trials": self.ahead, "complete": complete }))?;
+        self.journal.event(Happening::Planned { trials: self.ahead.clone(), complete })?;
         self.tell_so_far(watcher);
         while let Some(trial) = self.schedule.next() {
             let before = self.ended.last().and_then(|ended| ended.outcome.point.as_ref());
             if quiet::is_needed(self.plan) && before.is_some_and(quiet::was_missing) {
-                quiet::wait(bench.options.wait_quiet, watcher)?;
+                quiet::wait(runner.options.wait_quiet, watcher)?;
             }
             let (place, of) = (self.ended.len() + 1, self.schedule.about().max(self.ended.len() + 1));
             let done = self.ended.len() - done_before;
@@ -146,15 +147,17 @@ impl<'a> Lab<'a> {
             let left = left.saturating_mul(u32::try_from(of + 1 - place).unwrap_or(u32::MAX));
             let next = self.ahead.get(trial.index as usize);
             watcher.tell(Event::Lab(LabEvent::TrialBegins { place, of, trial: &trial, left, next }));
-            let detail = json!({
-                "trial": trial.index, "variant": trial.label,
-                "place": place, "of": of, "left_seconds": left.as_secs_f64(),
-            });
-            self.journal.event("trial_begins", detail)?;
-            let outcome = bench.trial(&trial, &mut self.journal, watcher)?;
+            self.journal.event(Happening::TrialBegins {
+                trial: trial.index,
+                variant: trial.label.clone(),
+                place,
+                of,
+                left_seconds: left.as_secs_f64(),
+            })?;
+            let outcome = runner.trial(&trial, &mut self.journal, watcher)?;
             watcher.tell(Event::Lab(LabEvent::TrialEnds { trial: &trial, outcome: &outcome }));
-            let detail = json!({ "trial": trial.index, "status": outcome.status, "why": outcome.why });
-            self.journal.event("trial_ends", detail)?;
+            let (status, why) = (outcome.status, outcome.why.clone());
+            self.journal.event(Happening::TrialEnds { trial: trial.index, status, why })?;
             if outcome.status == TrialStatus::Interrupted {
                 return Err(LabError::Interrupted);
             }
@@ -176,14 +179,14 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// Sums up and closes the recording. What cannot be written any more does not take the summary with it.
+    /// Sums up and closes the recording. If something can no longer be written, the summary still is returned.
     fn finish(mut self, ended: Result<(), LabError>) -> Finished {
         let mut ended = ended.err().map(|error| EarlyEnd::from(&error));
         let directory = self.journal.recording.directory().to_owned();
         let mut summary = summary(self.plan, &self.prospects, &self.ended);
-        // A ladder of which no rung can be tried here has none, and that is its answer.
+        // A ladder whose rungs cannot be tried here has no trials, and that is its answer.
         if ended.is_none() && summary.trials.done == 0 && summary.trials.failed > 0 {
-            ended = Some(EarlyEnd::Failed("no trial came to its end".to_owned()));
+            ended = Some(EarlyEnd::Failed("no trial was completed".to_owned()));
         }
         summary.recording = Some(directory.display().to_string());
         summary.caveats.append(&mut self.caveats);
@@ -203,28 +206,28 @@ impl<'a> Lab<'a> {
     fn close(&mut self, summary: &LabSummary, ended: Option<&EarlyEnd>) -> Result<(), LabError> {
         if let Some(EarlyEnd::Failed(why)) = ended {
             self.journal.recording.fails(why);
-            self.journal.event("failed", json!({ "why": why }))?;
+            self.journal.event(Happening::Failed { id: None, why: why.clone() })?;
         }
-        self.journal.event("caveats", serde_json::to_value(&summary.caveats).unwrap_or_default())?;
+        self.journal.event(Happening::Caveats(summary.caveats.clone()))?;
         self.journal.recording.lab_summary(summary)?;
         Ok(self.journal.finish(EarlyEnd::status(ended))?)
     }
 }
 
-/// A trial that failed, and the first line of why.
+/// A trial that failed, and the first line of the reason.
 fn failure(ended: &EndedTrial) -> Option<(TrialPlan, String)> {
     let EndedTrial { trial, outcome } = ended;
     let why = outcome.why.as_ref().and_then(|why| why.lines().next()).unwrap_or_default();
     (outcome.status == TrialStatus::Failed).then(|| (trial.clone(), why.to_owned()))
 }
 
-/// A trial whose data were damaged after a crash, and what does not hold any more.
+/// A trial whose data were damaged after a crash, and what no longer holds.
 fn damage(ended: &EndedTrial) -> Option<(TrialPlan, String)> {
     let broken = &ended.outcome.recovery.as_ref()?.broken;
     (!broken.is_empty()).then(|| (ended.trial.clone(), broken.join("; ")))
 }
 
-/// The journal of a new recording, which says of each rung that will not be tried why.
+/// The journal of a new recording, which says why rungs will not be tried.
 fn begun(recording: Recording, prospects: &Prospects) -> Result<Journal, LabError> {
     let mut journal = Journal::begin(recording);
     for ((variant, rung), prospect) in prospects {
@@ -233,14 +236,14 @@ fn begun(recording: Recording, prospects: &Prospects) -> Result<Journal, LabErro
             Prospect::Removed(why) => (true, why),
             Prospect::Unsafe(why) => (false, why),
         };
-        let detail = json!({ "variant": variant, "rung": rung, "removed": removed, "why": why });
-        journal.event("rung_left_out", detail)?;
+        let (variant, rung, why) = (variant.clone(), rung.clone(), why.clone());
+        journal.event(Happening::RungLeftOut { variant, rung, removed, why })?;
     }
     Ok(journal)
 }
 
-fn recording(home: &Home, plan: &LabPlan, options: &Options, host: Value) -> Result<Recording, LabError> {
-    let resolved = serde_json::to_value(plan).unwrap_or_default();
-    let manifest = Manifest::new(&plan.name, &options.tool_version, Timestamp::now(), plan.seed, resolved, host);
+fn recording(home: &Home, plan: &LabPlan, options: &Options, host: HostFacts) -> Result<Recording, LabError> {
+    let asked = Plan::Lab(Box::new(plan.clone()));
+    let manifest = Manifest::new(&plan.name, &options.tool_version, Timestamp::now(), asked, host);
     Ok(Recording::create(&home.recordings(), manifest)?)
 }

@@ -1,5 +1,5 @@
-//! Going on with a lab that was killed or interrupted: what it recorded is told to a new schedule, which then asks for
-//! exactly the trial that was under way.
+//! Resuming a lab that was killed or interrupted: a new schedule is told what was recorded, and then asks for exactly
+//! the trial that was under way.
 
 use crate::error::LabError;
 use crate::journal::Journal;
@@ -7,26 +7,22 @@ use crate::options::Options;
 use crate::preflight::Machine;
 use crate::storage_plan::STORAGE;
 use plimsoll_analysis::replay::{has_ended, is_of};
+use plimsoll_host::facts::HostFacts;
 use plimsoll_model::Caveat;
-use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Restore, TrialPlan, Variant, file};
+use plimsoll_plan::{LabPlan, Plan};
 use plimsoll_record::read::{self, RecordingView, TrialView};
-use plimsoll_record::surroundings::Surroundings;
-use plimsoll_record::{Manifest, Recording, Status};
+use plimsoll_record::{Happening, Manifest, Recording, Status};
 use plimsoll_schedule::{EndedTrial, Schedule};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Facts of a host that make it another one.
-const OF_THE_MACHINE: [&str; 5] = ["identity", "cpu_model", "cpus", "memory_bytes", "machine"];
-
-/// The plan of a recording that can be gone on with: one that a file could have made. What it may do without leave,
-/// [`crate::preflight::leave::check`] decides, as for a file.
+/// The plan of a recording that can be resumed: one that a file could have made. As for a file,
+/// [`crate::preflight::leave::check`] decides what it may do without permission.
 ///
 /// # Errors
-/// [`LabError::Refused`] if it is being written, is done, or is not of a lab; [`LabError::Record`] if it cannot be
-/// read, or is not ours alone.
+/// [`LabError::Refused`] if it is being written, is done, or is not a lab's; [`LabError::Record`] if it cannot be
+/// read, or does not belong to the user alone.
 pub fn plan_of(directory: &Path) -> Result<LabPlan, LabError> {
     let manifest = read::manifest(directory)?;
     read::must_be_ours(directory)?;
@@ -37,41 +33,43 @@ pub fn plan_of(directory: &Path) -> Result<LabPlan, LabError> {
     if manifest.status == Status::Done {
         return refuse("it is done");
     }
-    match file::recorded(manifest.plan) {
+    let Plan::Lab(plan) = manifest.plan else { return refuse("it is not of `plimsoll lab`") };
+    match file::recorded(*plan) {
         Ok(plan) => Ok(plan),
         Err(error) => refuse(&error.to_string()),
     }
 }
 
-/// A recording that is gone on with.
+/// A recording that is resumed.
 pub struct Resumed {
     pub journal: Journal,
-    /// The trials that came to their end, in their order.
+    /// The completed trials, in order.
     pub ended: Vec<EndedTrial>,
     pub caveats: Vec<Caveat>,
 }
 
-/// Tells the schedule of the trials that came to their end, looks whether what they had around them is still there, and
-/// only then opens the recording and removes trials that did not.
+/// Tells the schedule about the completed trials, checks that their surroundings are still there, and only then opens
+/// the recording and removes the trials that were not completed.
 ///
 /// # Errors
-/// [`LabError::Refused`] if what is recorded is not what the plan asks for, or the data are others now; as
+/// [`LabError::Refused`] if what is recorded is not what the plan asks for, or if the data have changed; as
 /// [`Recording::reopen`].
 pub fn resume(
     directory: &Path,
     options: &Options,
-    host: &Value,
-    (machine, plan): (&mut Machine<'_>, &LabPlan),
+    host: &HostFacts,
+    machine: &mut Machine<'_>,
+    plan: &LabPlan,
     schedule: &mut dyn Schedule,
 ) -> Result<Resumed, LabError> {
     let view = read::open(directory)?;
     let mut caveats = changes(&view.manifest, options, host);
     caveats.extend(torn(&view.trials));
-    // A schedule is told of its trials in their order: what came after a torn one is done again with it.
+    // A schedule is told about its trials in order: what came after a torn one is done again, too.
     let whole: Vec<&TrialView> =
         view.trials.iter().take_while(|trial| has_ended(trial) && trial.torn.is_none()).collect();
     let ended = replay(&view, &whole, schedule)?;
-    caveats.extend(other_servers(directory, &whole, &ended, (machine, plan))?);
+    caveats.extend(other_servers(directory, &whole, &ended, machine, plan)?);
     caveats.extend(schedule.next().and_then(|next| fresh_data(plan, &next)));
     let recording = Recording::reopen(directory)?;
     for unfinished in read::trial_directories(directory)? {
@@ -81,7 +79,8 @@ pub fn resume(
     }
     let latest_ns = view.events.iter().map(|event| event.t_ns).max().unwrap_or(0);
     let mut journal = Journal::go_on(recording, latest_ns);
-    journal.event("resumed", serde_json::json!({ "trials": ended.len(), "tool_version": options.tool_version }))?;
+    let tool_version = options.tool_version.clone();
+    journal.event(Happening::Resumed { trials: ended.len(), tool_version })?;
     Ok(Resumed { journal, ended, caveats })
 }
 
@@ -94,7 +93,7 @@ fn replay(
     for recorded in whole {
         let expected = schedule.next().filter(|trial| is_of(trial, recorded)).ok_or_else(|| {
             LabError::Refused(format!(
-                "{} cannot be resumed: the plan does not have {} here, so another version of Plimsoll wrote it",
+                "{} cannot be resumed: the plan has no trial {} at this place, so another version of Plimsoll wrote it",
                 view.directory.display(),
                 recorded.directory.display()
             ))
@@ -107,23 +106,24 @@ fn replay(
     Ok(ended)
 }
 
-/// Refuses other data than the trials before had, and remarks on other servers.
+/// Refuses data that differ from those of earlier trials, and notes other servers.
 fn other_servers(
     directory: &Path,
     whole: &[&TrialView],
     ended: &[EndedTrial],
-    (machine, plan): (&mut Machine<'_>, &LabPlan),
+    machine: &mut Machine<'_>,
+    plan: &LabPlan,
 ) -> Result<Option<Caveat>, LabError> {
     let mut differing = BTreeSet::new();
     for (recorded, EndedTrial { trial, .. }) in whole.iter().zip(ended) {
-        let before: Surroundings = serde_json::from_value(recorded.facts.parameters.clone()).unwrap_or_default();
+        let before = recorded.facts.load().map(|load| load.surroundings.clone()).unwrap_or_default();
         let now = machine.surroundings(plan, &trial.variant)?;
         if let (Some(had), Some(has)) = (&before.dataset, &now.dataset)
             && had != has
         {
             return Err(LabError::Refused(format!(
-                "{} cannot be resumed: `{}` started from the dataset {had}, and would go on from {has}; put that one \
-                 or its server back, or begin anew",
+                "{} cannot be resumed: `{}` started from the dataset {had}, but would now start from {has}; restore that dataset \
+                 or its server, or start a new lab",
                 directory.display(),
                 trial.label
             )));
@@ -135,25 +135,26 @@ fn other_servers(
         }
     }
     let servers: Vec<String> = differing.into_iter().collect();
-    let message = || format!("begun with another server ({}): compare only trials of one of them", servers.join("; "));
+    let message =
+        || format!("started with another server ({}): compare only trials of the same server", servers.join("; "));
     Ok((!servers.is_empty()).then(|| Caveat::new("other_server", message())))
 }
 
-/// What a killed lab's servers had in them is gone: with `restore = "none"` the rest begins with other data.
+/// What the servers of a killed lab contained is gone: with `restore = "none"` the rest starts with other data.
 fn fresh_data(plan: &LabPlan, next: &TrialPlan) -> Option<Caveat> {
     let Variant { target, workload, .. } = &next.variant;
-    let kept = plan.procedure.restore == Restore::None && target.is_none() && workload.kind != STORAGE;
+    let kept = plan.trials.restore == Restore::None && target.is_none() && workload.kind != STORAGE;
     (kept && next.index > 1).then(|| {
         let message = format!(
-            "restore = \"none\": from trial {} on the data are those that were loaded anew when the lab was resumed, \
-             not what the trials before it left",
+            "restore = \"none\": from trial {} on, the data are those that were loaded again when the lab was resumed, \
+             not those that earlier trials left",
             next.index
         );
         Caveat::new("fresh_data", message)
     })
 }
 
-/// From which trial on they are done again though they have outcomes: a power cut, or a copy, took something of it.
+/// The trial from which on trials are done again although they have outcomes: a power cut or a copy lost something.
 fn torn(trials: &[TrialView]) -> Option<Caveat> {
     let first = trials.iter().find(|trial| trial.torn.is_some())?;
     let (name, why) = (first.directory.file_name()?.to_string_lossy(), first.torn.as_ref()?);
@@ -161,22 +162,24 @@ fn torn(trials: &[TrialView]) -> Option<Caveat> {
     Some(Caveat::new("torn_series", message))
 }
 
-/// What is not as it was when the recording began.
-fn changes(manifest: &Manifest, options: &Options, host: &Value) -> Vec<Caveat> {
+/// What has changed since the recording began.
+fn changes(manifest: &Manifest, options: &Options, host: &HostFacts) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     if manifest.tool_version != options.tool_version {
         caveats.push(Caveat::new(
             "other_version",
             format!(
-                "begun with Plimsoll {} and gone on with {}: compare only trials of one of them",
+                "started with Plimsoll {} and resumed with {}: compare only trials of the same version",
                 manifest.tool_version, options.tool_version
             ),
         ));
     }
-    let differing: Vec<&str> = OF_THE_MACHINE.into_iter().filter(|fact| manifest.host[*fact] != host[*fact]).collect();
+    let differing = manifest.host.other_machine(host);
     if !differing.is_empty() {
-        let message =
-            format!("begun on another machine ({} differ): compare only trials of one of them", differing.join(", "));
+        let message = format!(
+            "started on another machine ({} differ): compare only trials of the same machine",
+            differing.join(", ")
+        );
         caveats.push(Caveat::new("other_machine", message));
     }
     caveats

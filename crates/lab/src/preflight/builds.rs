@@ -1,16 +1,16 @@
-//! The servers of a plan: found and asked for their options once, and what they make of the plan's settings.
+//! The servers of a plan: found and asked for their options once, and what they do with the plan's settings.
 
 use super::Prepared;
 use crate::error::LabError;
 use crate::error::refused;
 use plimsoll_model::Build;
 use plimsoll_model::secrets::is_secret;
-use plimsoll_plan::knowledge::{Consequence, Line, Translated, translate};
+use plimsoll_plan::knowledge::{Consequence, Translated, TranslatedSetting, translate};
 use plimsoll_plan::lab::leave::Given;
 use plimsoll_plan::lab::{Setting, Variant};
 use plimsoll_server::ServerError;
 use plimsoll_server::find::{self, Selector};
-use plimsoll_server::options::{self, Options};
+use plimsoll_server::options::{self, BuildOptions};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -24,27 +24,27 @@ const PLACED_BY: [(&str, &str); 4] = [
 
 #[derive(Default)]
 pub(super) struct Builds {
-    /// In a dry run what the command line says, and nothing else that the plan names is run; without one everything is.
+    /// In a dry run, what the command line says: nothing else that the plan names is run. `None` runs everything.
     dry: Option<Given>,
-    /// By what the plan calls them.
+    /// By their names in the plan.
     found: BTreeMap<String, Build>,
     /// By binary and plugins.
-    options: BTreeMap<(PathBuf, Vec<String>), Options>,
+    options: BTreeMap<(PathBuf, Vec<String>), BuildOptions>,
 }
 
 impl Builds {
-    /// Builds that are only looked at where that runs nothing of the plan's.
+    /// Builds that are inspected only if that runs nothing that the plan names.
     pub fn dry(given: &Given) -> Builds {
         Builds { dry: Some(given.clone()), ..Builds::default() }
     }
 
-    /// Whether a variant has a server of ours that must not be run to be looked at.
+    /// Whether a variant has a private server that must not be run for an inspection.
     pub fn is_unseen(&self, variant: &Variant) -> bool {
         let foreign = self.dry.as_ref().is_some_and(|given| !given.may_run(&variant.build));
         foreign && variant.target.is_none() && variant.workload.kind != "io"
     }
 
-    /// The build of a variant; none if its server is not ours, or it has none, or it is not looked at.
+    /// The build of a variant; `None` if its server is external, if it has none, or if it is not inspected.
     pub fn of(&mut self, variant: &Variant) -> Result<Option<Build>, LabError> {
         if variant.target.is_some() || variant.workload.kind == "io" || self.is_unseen(variant) {
             return Ok(None);
@@ -64,7 +64,7 @@ impl Builds {
         Ok(Some(build))
     }
 
-    /// What a server of today makes of the variant's settings, mistakes included.
+    /// What a current server makes of the variant's settings, mistakes included.
     pub fn translated(build: &Build, variant: &Variant) -> Translated {
         translate(&variant.config, build.flavour, build.numbers())
     }
@@ -78,12 +78,11 @@ impl Builds {
         }
         let mut notes: Vec<String> = translated.lines.iter().map(note).collect();
         notes.extend(secrets.iter().map(|Setting { at, name, .. }| {
-            format!("{at}: {name}: by its name this is a secret, and plans stand in recordings: left out")
+            format!("{at}: {name}: its name says that this is a secret, and recordings contain plans: left out")
         }));
         if self.dry.is_some() && loads_plugins(variant) {
             notes.push(
-                "plugins of the plan are not loaded in a dry run: settings may be theirs, and are not checked"
-                    .to_owned(),
+                "a dry run does not load the plan's plugins: settings may be theirs and are not checked".to_owned(),
             );
         }
         let mut requested = Vec::new();
@@ -102,12 +101,12 @@ impl Builds {
 
     /// Whether this server would start with a setting.
     fn accepts(&mut self, build: &Build, variant: &Variant, setting: &Setting) -> Result<bool, LabError> {
-        // What a plugin knows, only the plugin can say.
+        // Only a plugin can say what it knows.
         let unsaid = self.dry.is_some() && loads_plugins(variant);
         Ok(self.options(build, variant)?.accepts(&setting.name) || unsaid)
     }
 
-    /// That it has no such option, and which ones may have been meant.
+    /// Says that it has no such option, and which ones may have been meant.
     fn unknown(&mut self, build: &Build, variant: &Variant, setting: &Setting) -> Result<String, LabError> {
         let options = self.options(build, variant)?;
         let meant = match &options.nearest(&setting.name)[..] {
@@ -118,7 +117,7 @@ impl Builds {
     }
 
     /// The options of a build with the plugins that the variant loads.
-    fn options(&mut self, build: &Build, variant: &Variant) -> Result<&Options, LabError> {
+    fn options(&mut self, build: &Build, variant: &Variant) -> Result<&BuildOptions, LabError> {
         let plugins: Vec<String> = match self.dry {
             Some(_) => Vec::new(),
             None => plugins(variant).map(|plugin| plugin.trim().to_owned()).collect(),
@@ -158,17 +157,17 @@ fn loads_plugins(variant: &Variant) -> bool {
     plugins(variant).next().is_some()
 }
 
-fn note(Line { at, name, what, .. }: &Line) -> String {
+fn note(TranslatedSetting { at, name, what, .. }: &TranslatedSetting) -> String {
     format!("{at}: {name}: {what}")
 }
 
-/// A secret of an option file, of which the plan has no value.
+/// A secret in an option file, whose value the plan does not have.
 fn is_left_out(setting: &Setting) -> bool {
     setting.from_file && is_secret(&setting.name)
 }
 
-/// What a server has no more of what is written between these lines, if anything.
-pub(super) fn removed<'t>(translated: &'t Translated, within: &[Setting]) -> Option<&'t Line> {
-    let of_these = |line: &&Line| within.iter().any(|setting| setting.at == line.at);
+/// What a server no longer has of what is written between these lines, if anything.
+pub(super) fn removed<'t>(translated: &'t Translated, within: &[Setting]) -> Option<&'t TranslatedSetting> {
+    let of_these = |line: &&TranslatedSetting| within.iter().any(|setting| setting.at == line.at);
     translated.lines.iter().filter(|line| line.consequence == Consequence::Removed).find(of_these)
 }

@@ -1,4 +1,4 @@
-//! What only a person may allow, as [`LabPlan::asks`] lists it; and what only a person can do.
+//! What only a person may permit, as [`LabPlan::asks`] lists it, and what only a person can do.
 
 use crate::error::LabError;
 use crate::error::refused;
@@ -7,16 +7,16 @@ use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::leave::{Ask, Asked};
 use std::io::IsTerminal;
 
-/// So many lines of what is asked for are shown before the rest is counted.
+/// This many lines of what the plan asks for are shown; the rest is counted.
 const SHOWN: usize = 200;
-/// Characters of a value that are shown: who gives leave has to see all of a command, but nobody reads a book here.
+/// Characters of a value that are shown: whoever permits a command has to see all of it, but nobody reads a book here.
 const WIDEST: usize = 2_000;
 
-/// Refuses what needs leave and has none, and prompts without anybody to answer them. It judges a plan by its values,
-/// wherever they were read, so a recording that is gone on with passes the same check as a file.
+/// Refuses what needs permission and has none, and prompts without anybody to answer them. It judges a plan by its
+/// values, wherever they were read, so a resumed recording passes the same check as a file.
 ///
 /// # Errors
-/// [`LabError::Refused`] with a line for everything that leave is asked for; [`LabError::Plan`] with the line of the
+/// [`LabError::Refused`] with a line for everything that needs permission; [`LabError::Plan`] with the line of the
 /// first prompt.
 pub fn check(plan: &LabPlan, options: &Options) -> Result<(), LabError> {
     let asked = plan.asks(&options.given);
@@ -26,7 +26,7 @@ pub fn check(plan: &LabPlan, options: &Options) -> Result<(), LabError> {
     }
     match asked.iter().find(|asked| !asked.what.needs_leave() && !std::io::stdin().is_terminal()) {
         Some(Asked { at, of, .. }) => {
-            let problem = format!("{of} waits for a person, and standard input is no terminal; start it in one");
+            let problem = format!("{of} waits for a person, but standard input is not a terminal; start it in one");
             Err(refused(at.clone(), problem))
         }
         None => Ok(()),
@@ -35,8 +35,7 @@ pub fn check(plan: &LabPlan, options: &Options) -> Result<(), LabError> {
 
 fn all_of(leave: &[&Asked]) -> String {
     let things = if leave.len() == 1 { "1 thing" } else { &format!("{} things", leave.len()) };
-    let mut text =
-        format!("the plan wants {things} that no plan does without leave; read them, then say --allow-commands");
+    let mut text = format!("the plan wants {things} that need permission; read them, then add --allow-commands");
     for asked in leave.iter().take(SHOWN) {
         text += &format!("\n  {}", line(asked));
     }
@@ -56,13 +55,13 @@ fn line(Asked { at, of, what }: &Asked) -> String {
     format!("{at}: {of} {words}: {shown}")
 }
 
-/// What is done with what.
+/// What would be done, and with what.
 pub fn words(what: &Ask) -> (&'static str, &str) {
     match what {
         Ask::Command(text) => ("runs with `sh -c`", text),
         Ask::Prompt(text) => ("waits for a person", text),
         Ask::Program(path) => ("runs as a server this program, which --server does not name", path),
-        Ask::Variable(text) => ("puts into the environment of a server", text),
+        Ask::Variable(text) => ("sets in the environment of a server", text),
         Ask::Setting(text) => ("gets a setting that may load code or name a path", text),
     }
 }

@@ -1,22 +1,22 @@
-//! What is found out about the machine before anything starts: builds, their options, paths, room, leave to run
+//! What is checked before anything starts: builds, their options, paths, room, permission to run
 //! commands.
 //!
 //! Begin with [`Machine::check`]. [`builds`] knows what a server accepts, [`places`] where it may work, [`work`] what
-//! is asked of it, [`leave`] what only a person may allow; [`prospects`] says which rungs can be tried,
+//! is asked of it, [`leave`] what only a person may permit; [`prospects`] says which rungs can be tried,
 //! [`surroundings`] what a trial has around it.
 
 mod builds;
+mod directories;
 pub mod leave;
 mod places;
 mod prospects;
-mod rigs;
 pub mod surroundings;
 mod work;
 
 use crate::error::{LabError, refused};
 use crate::own_lanes::OwnLanes;
 use builds::Builds;
-use plimsoll_data::starting_data::{self, Rigs, layout_settings};
+use plimsoll_data::starting_data::{self, TrialDirectories, layout_settings};
 use plimsoll_host::{Home, facts};
 use plimsoll_model::Build;
 use plimsoll_model::secrets::is_secret;
@@ -33,15 +33,15 @@ pub use work::data_bytes;
 /// A variant on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// None for an external target, where storage is measured, and for what a dry run must not run.
+    /// `None` for an external target, for storage trials, and for what a dry run must not run.
     pub build: Option<Build>,
-    /// Under today's names, without what this server does not have any more.
+    /// Under current names, without what this server no longer has.
     pub requested: Vec<Setting>,
-    /// A line for every setting that does not apply any more.
+    /// A line for every setting that no longer applies.
     pub notes: Vec<String>,
 }
 
-/// What this machine has, asked once.
+/// What this machine has, determined once.
 pub struct Machine<'a> {
     home: &'a Home,
     builds: Builds,
@@ -53,13 +53,13 @@ impl<'a> Machine<'a> {
         Machine { home, builds: Builds::default(), lanes: RefCell::new(OwnLanes::of(home.path())) }
     }
 
-    /// The same for a plan that is only looked at: nothing is run that the plan names and `given` does not.
+    /// The same for a plan that is only inspected: nothing is run that the plan names and `given` does not.
     pub fn dry(home: &'a Home, given: &Given) -> Machine<'a> {
         Machine { builds: Builds::dry(given), ..Machine::new(home) }
     }
 
-    /// Refuses, with file and line, what cannot be: unknown variables, a pool larger than the memory, paths that are no
-    /// directories; and finds out which rungs can be tried. Nothing is made or started.
+    /// Refuses, with file and line, what is impossible: unknown variables, a pool larger than the memory, paths that
+    /// are not directories; and finds out which rungs can be tried. Nothing is created or started.
     ///
     /// # Errors
     /// [`LabError::Plan`], [`LabError::Refused`]; [`LabError::Environment`] and [`LabError::Server`] for what this
@@ -93,7 +93,7 @@ impl<'a> Machine<'a> {
                 build: None,
                 requested: variant.config.clone(),
                 notes: vec![format!(
-                    "{}: `build` was not looked at, since a dry run runs nothing of the plan's: its settings are listed as \
+                    "{}: `build` was not inspected, since a dry run does not run what the plan names: its settings are listed as \
                      they are written",
                     variant.at("build")
                 )],
@@ -102,7 +102,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A line for every setting of an option file that does not apply any more, once though many variants have it.
+    /// A line for every setting of an option file that no longer applies, once even if many variants have it.
     ///
     /// # Errors
     /// As [`Machine::prepare`].
@@ -141,17 +141,17 @@ pub fn settings_anywhere(prepared: &Prepared, variant: &Variant) -> Result<Setti
 ///
 /// # Errors
 /// As [`settings_anywhere`], [`starting_data::fixed`].
-pub fn settings(prepared: &Prepared, variant: &Variant, rigs: &Rigs) -> Result<Settings, LabError> {
+pub fn settings(prepared: &Prepared, variant: &Variant, directories: &TrialDirectories) -> Result<Settings, LabError> {
     let mut settings = settings_anywhere(prepared, variant)?;
     if let Some(id) = &variant.workload.dataset
-        && let Some(stored) = store::find(rigs.data.home(), id)?
+        && let Some(stored) = store::find(directories.data.home(), id)?
     {
         for (name, value) in starting_data::fixed(&stored, &prepared.requested)? {
             settings.set(&name, &value, &format!("the dataset {id}"))?;
         }
     }
     if let Some(build) = &prepared.build {
-        for (name, value) in layout_settings(rigs, &variant.layout, build) {
+        for (name, value) in layout_settings(directories, &variant.layout, build) {
             settings.set(&name, &value, "layout")?;
         }
     }
@@ -159,21 +159,21 @@ pub fn settings(prepared: &Prepared, variant: &Variant, rigs: &Rigs) -> Result<S
 }
 
 /// The CPUs, memory and environment of the server of a trial, with the control group of its lane.
-pub fn confinement(variant: &Variant, rigs: &Rigs) -> Confinement {
+pub fn confinement(variant: &Variant, directories: &TrialDirectories) -> Confinement {
     Confinement {
         cpus: variant.cpus.clone(),
         memory: variant.memory,
-        groups: rigs.lane.iter().filter_map(|lane| lane.group.clone()).collect(),
+        groups: directories.lane.iter().filter_map(|lane| lane.group.clone()).collect(),
         env: variant.env.clone(),
     }
 }
 
-/// What `env` says is recorded with the plan, so no secret may stand there.
+/// The values of `env` are recorded with the plan, so they must not contain a secret.
 fn check_environment(variant: &Variant) -> Result<(), LabError> {
     let Some(name) = variant.env.keys().find(|name| is_secret(name)) else { return Ok(()) };
     let problem = format!(
-        "env.{name}: by its name this is a secret, and the values of `env` are recorded with the plan; have the server \
-         read it from a file of its own instead"
+        "env.{name}: its name says that this is a secret, and the values of `env` are recorded with the plan; have the server \
+         read it from its own file instead"
     );
     Err(refused(variant.at(&format!("env.{name}")), problem))
 }
@@ -191,7 +191,7 @@ fn check_cpus(variant: &Variant) -> Result<(), LabError> {
     Ok(())
 }
 
-/// That the pool fits into the memory, and that memory can be limited where that is asked for.
+/// Checks that the pool fits into the memory, and that memory can be limited if the plan wants that.
 fn check_memory(prepared: &Prepared, variant: &Variant) -> Result<(), LabError> {
     if let Some(memory) = variant.memory {
         confine::memory_can_be_limited()

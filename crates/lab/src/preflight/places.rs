@@ -1,6 +1,6 @@
-//! Where servers may work: directories that are there and can be written, lanes that can be built, room for the data.
+//! Where servers may work: directories that exist and can be written, lanes that can be built, room for the data.
 
-use super::rigs::left_bytes;
+use super::directories::left_bytes;
 use super::work::nearest;
 use super::{Prepared, data_bytes};
 use crate::error::LabError;
@@ -8,7 +8,7 @@ use crate::error::refused;
 use crate::own_lanes::OwnLanes;
 use plimsoll_data::starting_data::recipe::Recipe;
 use plimsoll_host::Home;
-use plimsoll_lanes::spec::{Kind, Spec, not_for_timing};
+use plimsoll_lanes::spec::{FileSystem, Spec, not_for_timing};
 use plimsoll_lanes::tool;
 use plimsoll_model::Build;
 use plimsoll_plan::LabPlan;
@@ -38,7 +38,7 @@ pub(super) fn check(home: &Home, plan: &LabPlan, prepared: &Prepared, variant: &
     can_restore(home, plan, variant)?;
     if let (Some((path, place)), Some(build)) = (path, &prepared.build) {
         let asked = Variant { config: prepared.requested.clone(), ..variant.clone() };
-        let kept = plan.procedure.restore.copies() && !is_stored(&place, build, &asked)?;
+        let kept = plan.trials.restore.copies() && !is_stored(&place, build, &asked)?;
         has_room(path, kept, left_bytes(&place, plan), variant)?;
     }
     let mut elsewhere = variant.layout.parts().filter(|(_, path)| path.is_absolute());
@@ -54,9 +54,9 @@ fn is_stored(place: &Home, build: &Build, variant: &Variant) -> Result<bool, Lab
     Ok(store::find(place, &id)?.is_some())
 }
 
-/// Refuses ways of restoring that the file system of the data does not have.
+/// Refuses ways of restoring that the file system of the data does not support.
 fn can_restore(home: &Home, plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
-    let Restore::Snapshot(Some(method)) = plan.procedure.restore else { return Ok(()) };
+    let Restore::Snapshot(Some(method)) = plan.trials.restore else { return Ok(()) };
     let path = match &variant.storage {
         Storage::Lane(name) => return lane_can_restore(name, method, variant),
         Storage::Home => home.path(),
@@ -75,8 +75,8 @@ fn lane_can_restore(name: &str, method: Method, variant: &Variant) -> Result<(),
     let can = match method {
         // What a server shows of its file system is not what the file system can do.
         Method::Reflink | Method::BtrfsSnapshot if spec.transport.serves_files() => false,
-        Method::Reflink => !matches!(spec.kind, Kind::Tmpfs | Kind::Overlay | Kind::Ext4),
-        Method::BtrfsSnapshot => matches!(spec.kind, Kind::Root | Kind::Btrfs | Kind::BtrfsNocow),
+        Method::Reflink => !matches!(spec.kind, FileSystem::Tmpfs | FileSystem::Overlay | FileSystem::Ext4),
+        Method::BtrfsSnapshot => matches!(spec.kind, FileSystem::Root | FileSystem::Btrfs | FileSystem::BtrfsNocow),
         Method::ImageClone => spec.has_image(),
         Method::Copy => true,
     };
@@ -85,11 +85,11 @@ fn lane_can_restore(name: &str, method: Method, variant: &Variant) -> Result<(),
 
 fn cannot_restore(method: Method, what: &str, variant: &Variant) -> Result<(), LabError> {
     let problem = format!(
-        "restore: {what}, where the data of `{}` lie, has no {}; accepted is \"snapshot\", the fastest way that it has",
+        "restore: {what}, where the data of `{}` are stored, has no {}; accepted is \"snapshot\", the fastest way that it has",
         variant.name,
         method.name()
     );
-    Err(refused(variant.at("procedure.restore"), problem))
+    Err(refused(variant.at("trials.restore"), problem))
 }
 
 fn directory(path: &Path, key: &str, variant: &Variant) -> Result<(), LabError> {
@@ -100,7 +100,7 @@ fn directory(path: &Path, key: &str, variant: &Variant) -> Result<(), LabError> 
     };
     match fs::metadata(path) {
         Err(error) => refuse(&format!("cannot be used: {error}")),
-        Ok(facts) if !facts.is_dir() => refuse("is no directory"),
+        Ok(facts) if !facts.is_dir() => refuse("is not a directory"),
         Ok(_) => match access(path, Access::WRITE_OK | Access::EXEC_OK) {
             Ok(()) => Ok(()),
             Err(error) => refuse(&format!("cannot be written: {error}")),
@@ -108,13 +108,13 @@ fn directory(path: &Path, key: &str, variant: &Variant) -> Result<(), LabError> 
     }
 }
 
-/// Refuses what would fill the disk, of which so many bytes will be `freed` first. Data of which a dataset is `kept`
+/// Refuses what would fill the disk, on which `freed` bytes will be freed first. Data with a dataset that is `kept`
 /// take room twice, unless the two share blocks.
 fn has_room(path: &Path, kept: bool, freed: u64, variant: &Variant) -> Result<(), LabError> {
     let (Ok(facts), Ok(kind)) = (statvfs(path), statfs(path)) else { return Ok(()) };
     let shares = SHARING.contains(&kind.f_type);
     let twice = kept && !shares;
-    // What shares its blocks frees little when it goes.
+    // Data that share blocks free little when they go.
     let freed = if shares { 0 } else { freed };
     let free = facts.f_bavail.saturating_mul(facts.f_frsize).saturating_add(freed);
     let wanted = data_bytes(variant)?.saturating_mul(if twice { 2 } else { 1 });
@@ -123,7 +123,7 @@ fn has_room(path: &Path, kept: bool, freed: u64, variant: &Variant) -> Result<()
     }
     let mega = |bytes: u64| bytes / 1_000_000;
     let problem = format!(
-        "the data of `{}` take about {} MB{}, and {} has {} MB free; make room, or make `workload` smaller",
+        "the data of `{}` take about {} MB{}, but {} has only {} MB free; make room, or make `workload` smaller",
         variant.name,
         mega(wanted),
         if twice { " with the copy that is kept" } else { "" },
@@ -146,7 +146,7 @@ fn lane(home: &Home, name: &str, variant: &Variant) -> Result<(), LabError> {
         let install = tool::install_line(&missing);
         return Err(LabError::Environment(format!("{}: the lane {name} needs: {install}", variant.at("lane"))));
     }
-    let plain = spec.kind == Kind::Root && !spec.is_throttled();
+    let plain = spec.kind == FileSystem::Root && !spec.is_throttled();
     match plain || geteuid().is_root() {
         true => Ok(()),
         false => {

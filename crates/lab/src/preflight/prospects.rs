@@ -11,7 +11,7 @@ use plimsoll_plan::lab::{Setting, Variant};
 use plimsoll_schedule::Prospect;
 use std::collections::BTreeMap;
 
-/// What a rung is on the server of `variant`, which is `with` it.
+/// The prospect of a rung on the server of `variant`, which is `with` it.
 pub(super) fn of(
     machine: &mut Machine<'_>,
     plan: &LabPlan,
@@ -25,7 +25,7 @@ pub(super) fn of(
     }
     let (before, after) = (machine.prepare(variant)?, machine.prepare(with)?);
     let added: Risks = &risks_of(&after, with)? - &risks_of(&before, variant)?;
-    let unsafe_here: Vec<_> = added.into_iter().filter(|class| !plan.procedure.allow.contains(class)).collect();
+    let unsafe_here: Vec<_> = added.into_iter().filter(|class| !plan.trials.allow.contains(class)).collect();
     if unsafe_here.is_empty() {
         return Ok(Prospect::Possible);
     }
@@ -33,7 +33,7 @@ pub(super) fn of(
     Ok(Prospect::Unsafe(words.join("; ")))
 }
 
-/// `it loses … (d1) by innodb_flush_log_at_trx_commit = 2`: of the rung's `own` settings those that cost this.
+/// `it loses … (d1) by innodb_flush_log_at_trx_commit = 2`: names those of the rung's `own` settings that cost this.
 fn cost(class: Class, own: &[Setting], build: &Build) -> String {
     let costly = own.iter().filter(|setting| classes(&setting.name, &setting.value, build.flavour).contains(&class));
     let by: Vec<String> = costly.map(|setting| format!("{} = {}", setting.name, setting.value)).collect();

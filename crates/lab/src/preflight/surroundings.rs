@@ -1,5 +1,5 @@
-//! What a trial has around it besides what the plan says: its server, its data, its storage. `trial.json` tells of
-//! them, and a lab that is gone on with compares.
+//! What surrounds a trial besides what the plan says: its server, its data, its storage. `trial.json` records them, and
+//! a resumed lab compares them.
 
 use super::Machine;
 use crate::error::LabError;
@@ -9,18 +9,18 @@ use plimsoll_host::facts::storage_facts;
 use plimsoll_model::Build;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Storage, Variant};
-use plimsoll_record::surroundings::{Dataset, Place, Surroundings};
+use plimsoll_record::surroundings::{Place, StartingDataset, Surroundings};
 use plimsoll_server::snapshot::store;
 use std::path::Path;
 
 impl Machine<'_> {
-    /// What the trials of a variant have around them.
+    /// What surrounds the trials of a variant.
     ///
     /// # Errors
     /// As [`Machine::prepare`].
     pub fn surroundings(&mut self, plan: &LabPlan, variant: &Variant) -> Result<Surroundings, LabError> {
         let prepared = self.prepare(variant)?;
-        let copied = plan.procedure.restore.copies();
+        let copied = plan.trials.restore.copies();
         let dataset = match &prepared.build {
             Some(build) if copied => {
                 let asked = Variant { config: prepared.requested.clone(), ..variant.clone() };
@@ -33,10 +33,12 @@ impl Machine<'_> {
     }
 }
 
-fn dataset(home: &Home, build: &Build, variant: &Variant) -> Result<Dataset, LabError> {
+fn dataset(home: &Home, build: &Build, variant: &Variant) -> Result<StartingDataset, LabError> {
     match &variant.workload.dataset {
-        Some(id) => Ok(Dataset { id: id.clone(), made: Some(store::find_anywhere(home, id)?.description.made) }),
-        None => Ok(Dataset { id: Recipe::of(build, variant)?.id(), made: None }),
+        Some(id) => {
+            Ok(StartingDataset { id: id.clone(), made: Some(store::find_anywhere(home, id)?.description.made) })
+        }
+        None => Ok(StartingDataset { id: Recipe::of(build, variant)?.id(), made: None }),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of servers: workloads that there are, with parameters that they take, on data that there are.
+//! What is asked of servers: workloads that exist, with parameters that they accept, on data that exist.
 
 use crate::error::LabError;
 use crate::error::refused;
@@ -6,13 +6,13 @@ use crate::storage_plan;
 use plimsoll_host::Home;
 use plimsoll_plan::lab::{Variant, Where};
 use plimsoll_server::snapshot::store;
-use plimsoll_workloads::chosen::Chosen;
+use plimsoll_workloads::chosen::ChosenWorkload;
 use std::path::Path;
 
-/// Of a data directory beside the tables: system tables, undo, temporary tablespaces. About.
+/// About how many bytes a data directory takes besides the tables: system tables, undo, temporary tablespaces.
 const DIRECTORY_BYTES: u64 = 150 << 20;
 
-/// Refuses workloads, parameters and datasets that there are not.
+/// Refuses workloads, parameters and datasets that do not exist.
 pub(super) fn check(home: &Home, variant: &Variant) -> Result<(), LabError> {
     let Some(chosen) = chosen(variant)? else {
         return storage_plan::plan(variant, 0, Path::new("")).map(|_| ());
@@ -27,13 +27,13 @@ pub(super) fn check(home: &Home, variant: &Variant) -> Result<(), LabError> {
     dataset(home, variant)
 }
 
-/// The workload of a variant; none where storage is measured.
-fn chosen(variant: &Variant) -> Result<Option<Chosen>, LabError> {
+/// The workload of a variant; `None` for a storage trial.
+fn chosen(variant: &Variant) -> Result<Option<ChosenWorkload>, LabError> {
     let workload = &variant.workload;
     if workload.kind == "io" {
         return Ok(None);
     }
-    Chosen::before_data(&workload.kind, &workload.typed()).map(Some).map_err(|error| {
+    ChosenWorkload::before_data(&workload.kind, &workload.typed()).map(Some).map_err(|error| {
         let text = error.to_string();
         let parameter = workload.params.keys().find(|name| text.contains(&format!("'{name}'")));
         let key = parameter.map_or("workload.kind".to_owned(), |name| format!("workload.{name}"));
@@ -52,7 +52,7 @@ pub fn data_bytes(variant: &Variant) -> Result<u64, LabError> {
 }
 
 /// Refuses tables of the layout that the workload does not have.
-fn tables(variant: &Variant, chosen: &Chosen) -> Result<(), LabError> {
+fn tables(variant: &Variant, chosen: &ChosenWorkload) -> Result<(), LabError> {
     let there: Vec<String> =
         chosen.dataset(variant.workload.seed).tables().into_iter().map(|table| table.name).collect();
     let missing = variant.layout.tables.keys().find(|name| !there.contains(name));
@@ -78,12 +78,12 @@ fn dataset(home: &Home, variant: &Variant) -> Result<(), LabError> {
     let saved = stored.iter().map(|stored| stored.description.id.as_str()).collect::<Vec<_>>().join(", ");
     let problem = match saved.is_empty() {
         true => format!("there is no dataset `{wanted}`; `plimsoll datasets save` makes one"),
-        false => format!("there is no dataset `{wanted}`; there are {saved}"),
+        false => format!("there is no dataset `{wanted}`; the saved ones are {saved}"),
     };
     Err(refused(variant.at("workload.dataset"), problem))
 }
 
-/// The first of these keys that stands somewhere.
+/// The first of these keys that the plan has.
 pub(super) fn nearest(variant: &Variant, keys: &[&str]) -> Where {
     keys.iter().map(|key| variant.at(key)).find(|at| at.line > 0).unwrap_or_default()
 }

@@ -15,23 +15,23 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A command may take as long as the time between two of its runs, but always so long.
+/// A command may take as long as the time between two of its runs, but at least this long.
 const LIMIT_AT_LEAST: Duration = Duration::from_secs(5);
-/// How often a command that runs is looked at.
+/// How often a running command is checked.
 const LOOK: Duration = Duration::from_millis(50);
-/// More than this of its output is not kept: the first number stands at its beginning.
+/// The part of its output that is kept: the first number is at its beginning.
 const KEPT_BYTES: usize = 4 << 10;
-/// As many characters of what it complained about are recorded.
+/// The number of characters of its error output that are recorded.
 const TOLD: usize = 200;
 
-/// A collector with all that its thread needs.
+/// A collector with everything that its thread needs.
 pub(super) struct AtWork {
     collector: Collector,
     /// Its HOME.
     directory: PathBuf,
     begun: Instant,
     log: Arc<Mutex<CollectorLog>>,
-    /// Closed when it is to end.
+    /// Closed to make it end.
     stopped: Receiver<()>,
 }
 
@@ -72,7 +72,7 @@ impl AtWork {
         }
     }
 
-    /// Runs the command once: its number, or what is wrong with it.
+    /// Runs the command once; returns its number, or what is wrong.
     fn run(&self, limit: Duration) -> Result<Result<f64, String>, Stopped> {
         let mut shell = command::shell(&self.collector.command, &self.directory);
         shell.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -96,8 +96,8 @@ impl AtWork {
         })
     }
 
-    /// What it printed until it ended, and what it complained about; none if that took too long. What it started may
-    /// hold its output open for longer.
+    /// What it printed until it ended, and its error output; `None` if that took too long. What it started may
+    /// keep its output open for longer.
     fn output(&self, child: &mut Child, deadline: Instant) -> Result<Option<[String; 2]>, Stopped> {
         let mut streams = [Stream::of(child.stdout.take()), Stream::of(child.stderr.take())];
         while Instant::now() < deadline {
@@ -116,7 +116,7 @@ impl AtWork {
 
 /// One of the two things that a command prints to.
 struct Stream {
-    /// None at its end.
+    /// `None` at its end.
     open: Option<File>,
     /// Its beginning.
     kept: Vec<u8>,
@@ -140,7 +140,7 @@ impl Stream {
     }
 }
 
-/// Waits so long for output and reads some of it; false if there was none, or both streams are at their end.
+/// Waits this long for output and reads some of it; false if there was none, or both streams have ended.
 fn read_some(streams: &mut [Stream; 2], wait: Duration) -> bool {
     let wait = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
     let mut waiting: Vec<PollFd> =

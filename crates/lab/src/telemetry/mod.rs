@@ -1,9 +1,8 @@
-//! What is watched beside the load: the server's own counters and a network lane's two sides every second, and the
-//! collectors of the user. Each has a thread of its own, so that a server or a command that takes its time does not
-//! hold up a trial.
+//! What is sampled besides the load: the server's own counters and a network lane's two sides every second, and the
+//! user's collectors. Each has its own thread, so that a slow server or command does not delay a trial.
 //!
 //! [`status`] and [`storage`] belong to the load of a trial, which starts and ends them; [`Collectors`] last as long as
-//! whoever holds them likes.
+//! their owner likes.
 
 mod collector;
 pub mod status;
@@ -24,17 +23,17 @@ pub struct Collectors {
 
 #[derive(Debug)]
 struct Running {
-    /// Dropped to tell the thread to end.
+    /// Dropped to make the thread end.
     stop: Sender<()>,
     thread: JoinHandle<Result<(), RecordError>>,
 }
 
 impl Collectors {
-    /// Starts every collector now, and then as often as it wants; `begun` is the trial's start, from which its series
-    /// count. What they say goes to `collectors.ndjson`, which is made if there are any.
+    /// Starts every collector now, and then at its own interval; `begun` is the trial's start, from which its series
+    /// count. The results go to `collectors.ndjson`, which is created if there are any collectors.
     ///
     /// # Errors
-    /// If that file cannot be made. What goes wrong with a command is recorded there.
+    /// If that file cannot be created. It also records what goes wrong with a command.
     pub fn start(collectors: &[Collector], writer: &TrialWriter, begun: Instant) -> Result<Collectors, RecordError> {
         if collectors.is_empty() {
             return Ok(Collectors { running: Vec::new() });
@@ -60,7 +59,7 @@ impl Collectors {
     fn end(&mut self) -> Result<(), RecordError> {
         let (stops, threads): (Vec<_>, Vec<_>) = self.running.drain(..).map(|it| (it.stop, it.thread)).unzip();
         drop(stops);
-        // A thread of ours that panicked has nothing to say that the panic has not said.
+        // A panicked thread has nothing to add to its panic message.
         threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
     }
 }

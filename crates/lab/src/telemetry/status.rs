@@ -1,7 +1,7 @@
-//! The server's own counters, once a second over a connection of their own; of private servers only, since nobody else
-//! is asked every second what he does.
+//! The server's own counters, once a second over a separate connection; for private servers only, since other servers
+//! are not to be queried every second.
 //!
-//! Only SHOW and SET are sent, so that nothing of it is counted among the statements of the load.
+//! Only SHOW and SET are sent, so that none of it counts among the statements of the load.
 
 use plimsoll_engine::control::Control;
 use plimsoll_engine::{Endpoint, Failure};
@@ -13,9 +13,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const EVERY: Duration = Duration::from_secs(1);
-/// A server that takes longer is asked anew, over another connection.
+/// A server that takes longer is asked again, over another connection.
 const LIMIT: Duration = Duration::from_secs(5);
-/// Samples that may wait to be fetched. More are lost rather than kept.
+/// Samples that may wait to be fetched. Further ones are lost rather than kept.
 const WAITING: usize = 64;
 
 /// Time that threads waited for a kind of access to a kind of file, milliseconds.
@@ -81,7 +81,7 @@ const VARIABLES: [&str; 46] = [
     "Threads_running",
 ];
 
-/// What MySQL keeps in tables instead: a name of ours, which is not the end of another, and what finds the number.
+/// What MySQL keeps in tables instead: our name for it, which is not the end of another, and what finds the number.
 /// Times are milliseconds (`performance_schema.file_summary_by_event_name` has picoseconds); a metric that is off, or
 /// an event that is not timed, is left out or stays 0.
 const METRICS: [(&str, &str); 5] = [
@@ -92,8 +92,8 @@ const METRICS: [(&str, &str); 5] = [
     ("binary_sync", file_wait!("MISC", "sql/binlog")),
 ];
 
-/// A SELECT would be counted (`Com_select`). SET is not: it makes a text of the metrics and takes it for a number, and
-/// the warning that it is none brings back the first 128 characters of the text.
+/// A SELECT would be counted (`Com_select`). SET is not: it turns the metrics into a text and converts that to a
+/// number, and the warning that it is not a number returns the first 128 characters of the text.
 fn ask_metrics() -> String {
     let texts = METRICS.map(|(name, query)| format!("CONCAT('{name}=', ({query}))"));
     format!("SET @plimsoll = CAST(CONCAT_WS(',', {}) AS SIGNED)", texts.join(", "))
@@ -115,7 +115,7 @@ pub struct StatusReader {
 }
 
 impl StatusReader {
-    /// Connects, and takes what was counted so far.
+    /// Connects, and notes what was counted so far.
     ///
     /// # Errors
     /// If the server does not let us in or does not answer.
@@ -129,7 +129,7 @@ impl StatusReader {
         Ok(reader)
     }
 
-    /// What was counted since the look before.
+    /// What was counted since the previous sample.
     ///
     /// # Errors
     /// If the server does not answer.
@@ -162,7 +162,7 @@ impl StatusReader {
     }
 }
 
-/// The number behind `name=` in a text of whatever language.
+/// The number after `name=` in a text of any language.
 fn told(text: &str, name: &str) -> Option<u64> {
     let (_, rest) = text.split_once(&format!("{name}="))?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -229,8 +229,8 @@ impl Reading {
     }
 }
 
-/// A thread that asks a server every second, for as long as the server is there. It never holds up the load: what
-/// nobody fetches in time is lost, and a second that took too long is left out.
+/// A thread that asks a server every second, as long as the server is there. It never delays the load: samples
+/// that are not fetched in time are lost, and a second that took too long is left out.
 #[derive(Debug)]
 pub(crate) struct StatusThread {
     samples: Receiver<StatusSample>,
@@ -246,12 +246,12 @@ impl StatusThread {
         let (stop, stopped) = mpsc::channel();
         let endpoint = endpoint.clone();
         let thread = thread::Builder::new().name("status".into());
-        // Where no thread can be had, there are no samples.
+        // If no thread can be started, there are no samples.
         let thread = thread.spawn(move || follow(&endpoint, begun, &sender, &stopped)).ok();
         StatusThread { samples, stop: Some(stop), thread }
     }
 
-    /// What was sampled since this was last asked.
+    /// What was sampled since the last call.
     pub fn told(&self) -> impl Iterator<Item = StatusSample> {
         self.samples.try_iter()
     }
@@ -261,7 +261,7 @@ impl Drop for StatusThread {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // If it panicked, the panic has said so.
+            // If it panicked, the panic message said so.
             let _ = thread.join();
         }
     }

@@ -9,10 +9,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const EVERY: Duration = Duration::from_secs(1);
-/// Samples that may wait to be fetched. More are lost rather than kept.
+/// Samples that may wait to be fetched. Further ones are lost rather than kept.
 const WAITING: usize = 64;
 
-/// A thread that looks at a lane every second. It never holds up the load: what nobody fetches in time is lost.
+/// A thread that samples a lane every second. It never delays the load: samples not fetched in time are lost.
 #[derive(Debug)]
 pub(crate) struct StorageThread {
     samples: Receiver<StorageSample>,
@@ -22,18 +22,18 @@ pub(crate) struct StorageThread {
 }
 
 impl StorageThread {
-    /// Starts it, if the lane lies on a network; `begun` is the trial's start, from which the series counts.
+    /// Starts it, if it is a network lane; `begun` is the trial's start, from which the series counts.
     pub fn start(lane: &Lane, begun: Instant) -> Option<StorageThread> {
         let mut sampler = StorageSampler::of(lane)?;
         let (sender, samples) = mpsc::sync_channel(WAITING);
         let (stop, stopped) = mpsc::channel();
         let thread = thread::Builder::new().name("storage".into());
-        // Where no thread can be had, there are no samples.
+        // If no thread can be started, there are no samples.
         let thread = thread.spawn(move || follow(&mut sampler, begun, &sender, &stopped)).ok();
         Some(StorageThread { samples, stop: Some(stop), thread })
     }
 
-    /// What was sampled since this was last asked.
+    /// What was sampled since the last call.
     pub fn told(&self) -> impl Iterator<Item = StorageSample> {
         self.samples.try_iter()
     }
@@ -43,7 +43,7 @@ impl Drop for StorageThread {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // If it panicked, the panic has said so.
+            // If it panicked, the panic message said so.
             let _ = thread.join();
         }
     }
@@ -60,7 +60,7 @@ fn follow(sampler: &mut StorageSampler, begun: Instant, samples: &SyncSender<Sto
 }
 
 /// CPUs that both sides and the link used in a window of the series (nanoseconds), over the time of the samples whose
-/// middle lies in it; none without any.
+/// middle lies in it; `None` without any.
 pub(crate) fn cpus(samples: &[StorageSample], window: &Range<u64>) -> Option<f64> {
     let covers = |sample: &&StorageSample| {
         let half = Duration::try_from_secs_f64(sample.seconds / 2.0).unwrap_or_default();
@@ -79,9 +79,9 @@ pub(crate) fn cpus(samples: &[StorageSample], window: &Range<u64>) -> Option<f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_lanes::{Part, Side};
+    use plimsoll_lanes::{LaneProcess, LaneSide};
 
-    fn lane(parts: Vec<Part>) -> Lane {
+    fn lane(parts: Vec<LaneProcess>) -> Lane {
         Lane {
             name: "nbd".to_owned(),
             directory: "/no/such/lane/mount".into(),
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn each_second_has_a_line_until_it_is_dropped() {
-        let part = Part { side: Side::Link, program: "plimsoll".to_owned(), pid: std::process::id() };
+        let part = LaneProcess { side: LaneSide::Link, program: "plimsoll".to_owned(), pid: std::process::id() };
         let begun = Instant::now();
         let thread = StorageThread::start(&lane(vec![part]), begun).unwrap();
         let first = thread.samples.recv_timeout(Duration::from_secs(30)).unwrap();

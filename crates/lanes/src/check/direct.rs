@@ -1,10 +1,10 @@
-//! Does a direct read go down each time, rather than to the page cache?
+//! Checks that every direct read goes to the device, not to the page cache.
 
-use super::super::spec::{Kind, Spec};
+use super::super::spec::{FileSystem, Spec};
 use super::super::{Lane, loops, sample};
-use super::{Finding, open};
+use super::{LaneFinding, open};
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use plimsoll_storage::buffer::Aligned;
 use plimsoll_storage::device::Device;
 use std::fs::{self, File};
@@ -16,25 +16,27 @@ const READ_BYTES: usize = 8 << 20;
 /// One write, one read.
 const PIECE: usize = 1 << 20;
 
-/// Writes this file with O_DIRECT and reads it so twice.
+/// Writes this file with O_DIRECT and reads it twice in the same way.
 ///
 /// # Errors
 /// [`LaneError::Io`] if it cannot be written or read.
-pub(super) fn check(path: &Path, spec: &Spec, lane: &Lane) -> Result<Finding, LaneError> {
+pub(super) fn check(path: &Path, spec: &Spec, lane: &Lane) -> Result<LaneFinding, LaneError> {
     if let Some(name) = [&lane.device, &lane.server_device].into_iter().flatten().find(|name| !loops::is_direct(name)) {
-        let found = format!("/dev/{name} has no direct I/O to its file, so that reads come from memory");
-        return Ok(Finding::refused("direct", found));
+        let found = format!("/dev/{name} has no direct I/O to its file, so reads come from memory");
+        return Ok(LaneFinding::refused("direct", found));
     }
     match (&lane.device, &lane.server_device) {
         (None, Some(_)) => on_network(path, lane),
-        _ if spec.kind == Kind::Tmpfs => Ok(Finding::passed("direct", "memory: O_DIRECT makes no difference")),
+        _ if spec.kind == FileSystem::Tmpfs => {
+            Ok(LaneFinding::passed("direct", "memory: O_DIRECT makes no difference"))
+        }
         (_, server_device) => on_device(path, server_device.as_deref()),
     }
 }
 
-/// Each read has to come from the client's device; whether a storage server had it in memory is its own affair, and
-/// told.
-fn on_device(path: &Path, server_device: Option<&str>) -> Result<Finding, LaneError> {
+/// Each read has to come from the client's device. Whether the storage server had it in memory is its own business, and
+/// only reported.
+fn on_device(path: &Path, server_device: Option<&str>) -> Result<LaneFinding, LaneError> {
     let file = written(path)?;
     let server = server_device.map(|name| Device { name: name.to_owned() });
     let read_by_server = || server.as_ref().and_then(Device::counters).map(|counters| counters.read_bytes);
@@ -48,14 +50,14 @@ fn on_device(path: &Path, server_device: Option<&str>) -> Result<Finding, LaneEr
         told += &format!("; the storage server read {from_disk} MiB from its disk");
     }
     Ok(match found >= asked {
-        true => Finding::passed("direct", told),
-        false => Finding::refused("direct", format!("{told}; the rest came from the client's memory")),
+        true => LaneFinding::passed("direct", told),
+        false => LaneFinding::refused("direct", format!("{told}; the rest came from the client's memory")),
     })
 }
 
-/// Where there are files and no device, the client's own count of READs tells whether the second reading went to the
-/// storage server like the first.
-fn on_network(path: &Path, lane: &Lane) -> Result<Finding, LaneError> {
+/// With files and no device, the client's own count of READs tells whether the second reading went to the storage
+/// server like the first.
+fn on_network(path: &Path, lane: &Lane) -> Result<LaneFinding, LaneError> {
     let file = written(path)?;
     let reads = || {
         let counts = sample::operations(lane.operations.as_ref()?, sample::ANSWERS_WITHIN)?;
@@ -63,21 +65,21 @@ fn on_network(path: &Path, lane: &Lane) -> Result<Finding, LaneError> {
     };
     let Some(begin) = reads() else {
         read(&file, path)?;
-        let found =
-            "O_DIRECT is accepted; whether the client's memory answers cannot be told, as it counts no requests";
-        return Ok(Finding::note("direct", found));
+        let found = "O_DIRECT is accepted; whether the client's memory answers is unknown, because it counts no \
+                     requests";
+        return Ok(LaneFinding::note("direct", found));
     };
     read(&file, path)?;
     let middle = reads();
     read(&file, path)?;
     let Some((middle, end)) = middle.zip(reads()) else {
-        return Ok(Finding::note("direct", "cannot be told: the client has stopped to tell its requests"));
+        return Ok(LaneFinding::note("direct", "cannot be told: the client has stopped reporting its requests"));
     };
     let (first, second) = (middle.saturating_sub(begin), end.saturating_sub(middle));
-    let found = format!("{} MiB read with O_DIRECT were {first} READs, and {second} the second time", READ_BYTES >> 20);
+    let found = format!("{} MiB read with O_DIRECT took {first} READs, and {second} the second time", READ_BYTES >> 20);
     Ok(match second >= first && second > 0 {
-        true => Finding::passed("direct", found),
-        false => Finding::refused("direct", format!("{found}; the rest came from the client's memory")),
+        true => LaneFinding::passed("direct", found),
+        false => LaneFinding::refused("direct", format!("{found}; the rest came from the client's memory")),
     })
 }
 

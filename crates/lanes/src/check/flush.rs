@@ -1,35 +1,35 @@
-//! Do flushes reach what has to keep the data: the lane's device, and the storage server's disk behind it?
+//! Checks that flushes reach what keeps the data: the lane's device, and the storage server's disk behind it.
 
 use super::super::Lane;
 use super::super::served::FlushCounter;
 use super::super::site::Site;
-use super::super::spec::{Kind, Spec};
-use super::{Finding, open};
+use super::super::spec::{FileSystem, Spec};
+use super::{LaneFinding, open};
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use plimsoll_storage::device::Device;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Writes with an fdatasync each; a device that is told of each of them counts at least as many flushes.
+/// Writes with an fdatasync each; a device that they all reach counts at least as many flushes.
 const SYNCS: u64 = 32;
-/// With more flushes of others than this share of ours, what is counted says nothing of ours.
+/// If others flush more than this share of our flushes, the count says nothing about ours.
 const FOREIGN: f64 = 0.25;
-/// How long a device with other users is watched before.
+/// How long a device with other users is watched in advance.
 const IDLE: Duration = Duration::from_millis(250);
 
-/// Writes into this file, syncs it again and again, and counts what comes of it.
+/// Writes into this file, syncs it repeatedly, and counts the flushes.
 ///
 /// # Errors
 /// [`LaneError::Io`] if it cannot be written.
-pub(super) fn check(path: &Path, site: &Site, spec: &Spec, lane: &Lane) -> Result<Finding, LaneError> {
+pub(super) fn check(path: &Path, site: &Site, spec: &Spec, lane: &Lane) -> Result<LaneFinding, LaneError> {
     let devices = Flushed::of(site, lane);
-    if devices.is_empty() || (spec.kind == Kind::Tmpfs) {
-        return Ok(Finding::note("flush", "there is no device that could be flushed"));
+    if devices.is_empty() || (spec.kind == FileSystem::Tmpfs) {
+        return Ok(LaneFinding::note("flush", "there is no device to flush"));
     }
-    // A device that was made for the lane has no other users.
+    // A device that was created for the lane has no other users.
     let is_own = lane.device.is_some() || lane.server_device.is_some();
     let others_per_second = if is_own { 0.0 } else { devices[0].idle() };
     let counter = if spec.is_served() { Some(FlushCounter::listen(site)?) } else { None };
@@ -50,31 +50,34 @@ pub(super) fn check(path: &Path, site: &Site, spec: &Spec, lane: &Lane) -> Resul
     Ok(judge(&counted, is_own, others, format!("{SYNCS} fdatasync: {}", told.join(", "))))
 }
 
-/// What was counted at each place that a flush has to pass, beside those that `others` sent a device that is not the
-/// lane's own.
-fn judge(counted: &[Flushes], is_own: bool, others: f64, found: String) -> Finding {
+/// The count at each device that a flush has to pass, and how many `others` sent to a device that is not the lane's
+/// own.
+fn judge(counted: &[Flushes], is_own: bool, others: f64, found: String) -> LaneFinding {
     let is_lost = |flushes: &Flushes| match flushes {
         Flushes::Counted(flushes) => *flushes < SYNCS,
-        // A device that a lane made has a cache behind it, whatever the kernel was told.
+        // A device that a lane created has a cache behind it, whatever the kernel was told.
         Flushes::NotSent => is_own,
         Flushes::Uncounted => false,
     };
     if counted.iter().any(is_lost) {
-        Finding::refused("flush", format!("{found}; what a server is told is durable is not"))
+        LaneFinding::refused("flush", format!("{found}; what a server believes to be durable is not"))
     } else if !counted.iter().all(|flushes| matches!(flushes, Flushes::Counted(_))) {
-        Finding::note("flush", format!("cannot be told: {found}"))
+        LaneFinding::note("flush", format!("cannot be told: {found}"))
     } else if others > FOREIGN * SYNCS as f64 {
-        Finding::note("flush", format!("cannot be told: {found}, but others flushed it {others:.0} times meanwhile"))
+        LaneFinding::note(
+            "flush",
+            format!("cannot be told: {found}, but others flushed it {others:.0} times meanwhile"),
+        )
     } else {
-        Finding::passed("flush", found)
+        LaneFinding::passed("flush", found)
     }
 }
 
-/// Flushes that a device completed since it was made, or between two looks.
+/// Flushes that a device completed since it was created, or between two readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flushes {
     Counted(u64),
-    /// The kernel takes the device to keep what it was given, and sends it none.
+    /// The kernel assumes that the device keeps what it was given, and sends it none.
     NotSent,
     /// The kernel does not count them.
     Uncounted,
@@ -89,14 +92,14 @@ impl Flushes {
     }
 }
 
-/// A device that each flush has to pass, and whose it is.
+/// A device that each flush has to reach, and whose it is.
 struct Flushed {
     device: Device,
     whose: &'static str,
 }
 
 impl Flushed {
-    /// Those of the lane's own, the client's first; else the one that its directory lies on.
+    /// The lane's own devices, the client's first; else the one that its directory is on.
     fn of(site: &Site, lane: &Lane) -> Vec<Flushed> {
         let own = |name: &Option<String>, whose| name.clone().map(|name| Flushed { device: Device { name }, whose });
         let own: Vec<Flushed> =
@@ -114,7 +117,7 @@ impl Flushed {
         }
     }
 
-    /// Per second, while we do nothing; 0 where they cannot be counted.
+    /// Flushes per second while we do nothing; 0 if they cannot be counted.
     fn idle(&self) -> f64 {
         let (before, begun) = (self.look(), Instant::now());
         thread::sleep(IDLE);
@@ -129,7 +132,7 @@ impl Flushed {
         match flushes {
             Flushes::Counted(flushes) => format!("{flushes} flushes of {whose}{name}"),
             Flushes::NotSent => {
-                format!("the kernel sends {whose}{name} no flushes, by its /sys/block/{name}/queue/write_cache")
+                format!("the kernel sends {whose}{name} no flushes, according to /sys/block/{name}/queue/write_cache")
             }
             Flushes::Uncounted => format!("the kernel counts no flushes of {whose}{name}"),
         }
@@ -138,19 +141,19 @@ impl Flushed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
+    use super::super::CheckVerdict;
     use super::*;
 
     #[test]
     fn what_cannot_be_told_is_a_note_and_what_is_not_sent_is_lost() {
         let all = Flushes::Counted(SYNCS);
         let verdict = |counted: &[Flushes], is_own, others| judge(counted, is_own, others, String::new()).verdict;
-        assert_eq!(verdict(&[all, all], true, 0.0), Verdict::Passed);
-        assert_eq!(verdict(&[all, Flushes::Counted(SYNCS - 1)], true, 0.0), Verdict::Refused);
-        assert_eq!(verdict(&[all, Flushes::NotSent], true, 0.0), Verdict::Refused);
-        assert_eq!(verdict(&[Flushes::NotSent], false, 0.0), Verdict::Note, "the machine's own disk may keep it");
-        assert_eq!(verdict(&[all, Flushes::Uncounted], true, 0.0), Verdict::Note);
-        assert_eq!(verdict(&[all], false, SYNCS as f64), Verdict::Note, "they may be those of others");
+        assert_eq!(verdict(&[all, all], true, 0.0), CheckVerdict::Passed);
+        assert_eq!(verdict(&[all, Flushes::Counted(SYNCS - 1)], true, 0.0), CheckVerdict::Refused);
+        assert_eq!(verdict(&[all, Flushes::NotSent], true, 0.0), CheckVerdict::Refused);
+        assert_eq!(verdict(&[Flushes::NotSent], false, 0.0), CheckVerdict::Note, "the machine's own disk may keep it");
+        assert_eq!(verdict(&[all, Flushes::Uncounted], true, 0.0), CheckVerdict::Note);
+        assert_eq!(verdict(&[all], false, SYNCS as f64), CheckVerdict::Note, "they may be those of others");
     }
 
     #[test]

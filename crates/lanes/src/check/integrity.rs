@@ -1,11 +1,11 @@
-//! Is what was written what is there? Small and large, direct and buffered writes at the same time, then each block
-//! looked for: in the file, read past the page cache, and in the image or export that the lane stores it in.
+//! Checks that what was written is there. It makes small and large, direct and buffered writes at the same time, then
+//! looks for each block: in the file, read past the page cache, and in the image or export in which the lane stores it.
 //!
-//! Blocks are found there by what is in them, so that it does not matter how a file system places them.
+//! Blocks are found there by their content, so it does not matter where a file system places them.
 
-use super::{Finding, Stored, open};
+use super::{LaneFinding, Stored, open};
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use plimsoll_load::seed::Rng;
 use plimsoll_storage::buffer::Aligned;
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate};
@@ -17,24 +17,24 @@ use std::thread;
 
 /// File systems of lanes place data at multiples of this.
 const BLOCK: usize = 4096;
-/// A part of the file that one write or many cover, bytes.
+/// A part of the file that is covered by one write or by many, bytes.
 const REGION: usize = 4 << 20;
 const REGIONS: usize = 12;
 const WRITERS: usize = 4;
-/// Each region is written so many times; the last must win.
+/// How often each region is written; the last write must win.
 const GENERATIONS: usize = 2;
-/// Of small writes so many for each region and time, else a delayed device takes minutes.
+/// The most small writes per region and time; with more, a delayed device would take minutes.
 const WRITES: usize = 64;
 /// Sizes of writes.
 const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 1 << 20, 4 << 20];
 const SYNC_EVERY: usize = 16;
 const PIECE: usize = 1 << 20;
 
-/// Writes into this file, and looks for it there and where else it has to be.
+/// Writes into this file, and looks for the data there and wherever else they have to be.
 ///
 /// # Errors
 /// [`LaneError::Io`] if it cannot be written or read.
-pub(super) fn check(path: &Path, stored: &Stored) -> Result<Finding, LaneError> {
+pub(super) fn check(path: &Path, stored: &Stored) -> Result<LaneFinding, LaneError> {
     let pattern = Pattern { nonce: rand_nonce() };
     write_all(path, pattern)?;
     let expected = expected();
@@ -48,29 +48,29 @@ pub(super) fn check(path: &Path, stored: &Stored) -> Result<Finding, LaneError> 
             0 => found += ", found in the backing store",
             missing => {
                 return Ok(refused(format!(
-                    "{missing} of {blocks} blocks that were written and synced are not in the backing store {}",
+                    "{missing} of {blocks} blocks were written and synced, but are not in the backing store {}",
                     backing.display()
                 )));
             }
         }
     }
-    // Later, since a direct read of the storage server's own file makes it write what it had only in memory.
+    // Last, because a direct read of the storage server's own file makes it write what it had only in memory.
     if let Some(served) = &stored.served {
-        if let Some(refused) = mixed_up(served, "that the storage server has", pattern, &expected)? {
+        if let Some(refused) = mixed_up(served, "in the storage server's file", pattern, &expected)? {
             return Ok(refused);
         }
         found += ", and in the storage server's file";
     }
-    Ok(Finding::passed("data", found))
+    Ok(LaneFinding::passed("data", found))
 }
 
-/// What is to be said of a file whose blocks are not as they should be.
+/// The finding for a file with wrong blocks.
 fn mixed_up(
     path: &Path,
     which: &str,
     pattern: Pattern,
     expected: &[Option<usize>],
-) -> Result<Option<Finding>, LaneError> {
+) -> Result<Option<LaneFinding>, LaneError> {
     let wrong = in_file(path, pattern, expected)?;
     let blocks = expected.iter().flatten().count();
     Ok(wrong.first().map(|first| {
@@ -79,18 +79,18 @@ fn mixed_up(
     }))
 }
 
-fn refused(found: String) -> Finding {
-    Finding::refused("data", found)
+fn refused(found: String) -> LaneFinding {
+    LaneFinding::refused("data", found)
 }
 
-/// What no earlier check has written.
+/// A pattern that no earlier check has written.
 fn rand_nonce() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
 }
 
-/// What a block has inside: who wrote it, which block of the file it is, which time it was written, then bits that
-/// follow from these three.
+/// The content of a block: who wrote it, which block of the file it is, its generation, then bits that follow from
+/// these three.
 #[derive(Clone, Copy)]
 struct Pattern {
     nonce: u64,
@@ -107,7 +107,7 @@ impl Pattern {
         }
     }
 
-    /// Whose block and which generation these bytes say that they are, if they are from this check.
+    /// The block and generation that these bytes claim to be, if they are from this check.
     fn claims(self, bytes: &[u8]) -> Option<(usize, usize)> {
         let word = |at: usize| bytes[at * 8..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
         (word(0) == self.nonce).then(|| (word(1) as usize, word(2) as usize))
@@ -126,7 +126,7 @@ fn writes(region: usize, generation: usize) -> (usize, usize) {
     (size, (REGION / size).min(WRITES))
 }
 
-/// The generation that each block of the file has in the end; none where nothing was written.
+/// The final generation of each block of the file; none if nothing was written.
 fn expected() -> Vec<Option<usize>> {
     let mut blocks = vec![None; REGIONS * REGION / BLOCK];
     for region in 0..REGIONS {
@@ -139,13 +139,13 @@ fn expected() -> Vec<Option<usize>> {
     blocks
 }
 
-/// Every other writer writes directly.
+/// Every second writer uses direct I/O.
 fn write_all(path: &Path, pattern: Pattern) -> Result<(), LaneError> {
     let buffered = open(path, false)?;
     let length = (REGIONS * REGION) as u64;
     match fallocate(&buffered, FallocateFlags::empty(), 0, length) {
         Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => {}
-        Err(error) => return Err(error).during("make room for the check in", path),
+        Err(error) => return Err(error).during("allocate the check's file in", path),
     }
     let outcome = thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || write(path, pattern, writer))).collect();
@@ -156,10 +156,10 @@ fn write_all(path: &Path, pattern: Pattern) -> Result<(), LaneError> {
 }
 
 fn lost_writer() -> LaneError {
-    LaneError::Environment("a writer of the check has ended before its time".to_owned())
+    LaneError::Environment("a writer of the check ended early; this is a bug".to_owned())
 }
 
-/// The regions of one writer, one after the other, and all once more.
+/// The regions of one writer, one after the other, then all of them again.
 fn write(path: &Path, pattern: Pattern, writer: usize) -> Result<(), LaneError> {
     let file = open(path, writer.is_multiple_of(2))?;
     let mut buffer = Aligned::zeroed(REGION);
@@ -183,7 +183,7 @@ fn write(path: &Path, pattern: Pattern, writer: usize) -> Result<(), LaneError> 
     file.sync_data().during("sync", path)
 }
 
-/// The blocks that the file does not give back as they should be, when they come from the device.
+/// The blocks that are wrong when they are read from the device.
 fn in_file(path: &Path, pattern: Pattern, expected: &[Option<usize>]) -> Result<Vec<usize>, LaneError> {
     let file = open_to_read(path)?;
     fadvise(&file, 0, None, Advice::DontNeed).during("drop from the page cache", path)?;
@@ -207,7 +207,7 @@ fn open_to_read(path: &Path) -> Result<File, LaneError> {
     OpenOptions::new().read(true).custom_flags(flags).open(path).during("open", path)
 }
 
-/// How many blocks are nowhere in the backing store as they should be.
+/// How many blocks are missing from the backing store.
 fn in_backing(backing: &Path, pattern: Pattern, expected: &[Option<usize>]) -> Result<usize, LaneError> {
     let file = open_to_read(backing)?;
     let mut missing = expected.to_vec();
@@ -230,17 +230,17 @@ fn in_backing(backing: &Path, pattern: Pattern, expected: &[Option<usize>]) -> R
     Ok(missing.iter().flatten().count())
 }
 
-/// Where data begins at or after an offset; what is sparse need not be read.
+/// Where data begin at or after an offset; holes need not be read.
 fn next_data(file: &File, at: u64) -> Option<u64> {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
         Ok(data) => Some(data),
         Err(rustix::io::Errno::NXIO) => None,
-        // It cannot say: all may be data.
+        // It cannot tell: everything may be data.
         Err(_) => Some(at),
     }
 }
 
-/// Fewer bytes than asked for only at the end of the file.
+/// Returns fewer bytes than requested only at the end of the file.
 fn read_up_to(file: &File, buffer: &mut [u8], from: u64) -> std::io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

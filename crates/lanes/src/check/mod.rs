@@ -1,5 +1,5 @@
-//! May a lane be measured? Asked before any timing: a lane that loses or mixes up data is fast, and tools that only
-//! write and read their own cache do not notice.
+//! Whether a lane may be measured. This is checked before any timing: a lane that loses or mixes up data is fast, and
+//! tools that only write and read their own cache do not notice.
 
 mod direct;
 mod flush;
@@ -9,7 +9,7 @@ use super::Lane;
 use super::site::Site;
 use super::spec::Spec;
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use rustix::fs::OFlags;
 use rustix::time::{ClockId, clock_getres};
 use std::fs::{self, File, OpenOptions};
@@ -22,58 +22,58 @@ const SLEEPS: usize = 200;
 const SLEEP: Duration = Duration::from_micros(50);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CheckVerdict {
     Passed,
     Refused,
-    /// Nothing was checked: it is good to know.
+    /// A note: nothing was checked.
     Note,
 }
 
-impl Verdict {
+impl CheckVerdict {
     pub fn name(self) -> &'static str {
         match self {
-            Verdict::Passed => "ok",
-            Verdict::Refused => "refused",
-            Verdict::Note => "note",
+            CheckVerdict::Passed => "ok",
+            CheckVerdict::Refused => "refused",
+            CheckVerdict::Note => "note",
         }
     }
 }
 
 /// What one check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct LaneFinding {
     /// `data`, `flush`, `direct`, `timer`.
     pub check: &'static str,
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     pub found: String,
 }
 
-impl Finding {
-    fn passed(check: &'static str, found: impl Into<String>) -> Finding {
-        Finding { check, verdict: Verdict::Passed, found: found.into() }
+impl LaneFinding {
+    fn passed(check: &'static str, found: impl Into<String>) -> LaneFinding {
+        LaneFinding { check, verdict: CheckVerdict::Passed, found: found.into() }
     }
 
-    fn note(check: &'static str, found: impl Into<String>) -> Finding {
-        Finding { check, verdict: Verdict::Note, found: found.into() }
+    fn note(check: &'static str, found: impl Into<String>) -> LaneFinding {
+        LaneFinding { check, verdict: CheckVerdict::Note, found: found.into() }
     }
 
-    fn refused(check: &'static str, found: impl Into<String>) -> Finding {
-        Finding { check, verdict: Verdict::Refused, found: found.into() }
+    fn refused(check: &'static str, found: impl Into<String>) -> LaneFinding {
+        LaneFinding { check, verdict: CheckVerdict::Refused, found: found.into() }
     }
 }
 
-/// Nothing was found that forbids measuring the lane.
-pub fn is_sound(findings: &[Finding]) -> bool {
-    findings.iter().all(|finding| finding.verdict != Verdict::Refused)
+/// Whether nothing was found that forbids measuring the lane.
+pub fn is_sound(findings: &[LaneFinding]) -> bool {
+    findings.iter().all(|finding| finding.verdict != CheckVerdict::Refused)
 }
 
-/// Does all checks in a file of its own on the lane, which is removed again. A lane that cannot be written or read is
-/// refused, too.
-pub fn check(site: &Site, spec: &Spec, lane: &Lane) -> Vec<Finding> {
+/// Does all checks in a file of its own on the lane, which it removes afterwards. A lane that cannot be written or read
+/// is refused too.
+pub fn check(site: &Site, spec: &Spec, lane: &Lane) -> Vec<LaneFinding> {
     let file = CheckFile::new(&lane.directory);
     let stored = Stored::of(site, spec, &file.path);
-    let or_refused = |check, found: Result<Finding, LaneError>| {
-        found.unwrap_or_else(|error| Finding::refused(check, error.to_string()))
+    let or_refused = |check, found: Result<LaneFinding, LaneError>| {
+        found.unwrap_or_else(|error| LaneFinding::refused(check, error.to_string()))
     };
     vec![
         or_refused("data", integrity::check(&file.path, &stored)),
@@ -83,10 +83,10 @@ pub fn check(site: &Site, spec: &Spec, lane: &Lane) -> Vec<Finding> {
     ]
 }
 
-/// Where else the bytes of a file of the lane lie.
+/// Where else the bytes of a file of the lane are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Stored {
-    /// What holds its blocks somewhere, to be read past loop devices, file systems and servers: the image, which on a
+    /// The store that has its blocks somewhere, read past loop devices, file systems and servers: the image, which on a
     /// network lane is the storage server's disk, or what the user's server exports.
     backing: Option<PathBuf>,
     /// The same file as the storage server has it.
@@ -116,7 +116,7 @@ impl CheckFile {
 
 impl Drop for CheckFile {
     fn drop(&mut self) {
-        // If it cannot be removed, neither can the lane be used; that was said already.
+        // If it cannot be removed, the lane cannot be used either, and that was already reported.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -128,8 +128,9 @@ fn open(path: &Path, direct: bool) -> Result<File, LaneError> {
     options.open(path).during("open for the check", path)
 }
 
-/// How fine is time here? A latency below what a sleep takes longer than asked for is no artefact of the lane.
-fn timer() -> Finding {
+/// The resolution of timers: by how much a sleep exceeds what was asked for. A latency below that is not caused by the
+/// lane.
+fn timer() -> LaneFinding {
     let step = clock_getres(ClockId::Monotonic).tv_nsec;
     let mut took: Vec<Duration> = (0..SLEEPS)
         .map(|_| {
@@ -143,7 +144,7 @@ fn timer() -> Finding {
     let (median, p99) = (micros(SLEEPS / 2), micros(SLEEPS * 99 / 100));
     let asked = SLEEP.as_micros();
     let found = format!("the clock steps by {step} ns; a sleep of {asked} us takes {median:.0} us, p99 {p99:.0} us");
-    Finding::note("timer", found)
+    LaneFinding::note("timer", found)
 }
 
 #[cfg(test)]

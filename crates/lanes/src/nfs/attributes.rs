@@ -1,4 +1,4 @@
-//! What NFSv3 calls things, and what FUSE calls them: attributes, their changes, and errors.
+//! Translates between NFSv3 and FUSE: attributes, their changes, and errors.
 
 use fuser::{Errno, FileAttr, FileType, INodeNo, TimeOrNow};
 use nfs3_client::nfs3_types::nfs3::{Nfs3Option, fattr3, ftype3, nfsstat3, nfstime3, sattr3, set_atime, set_mtime};
@@ -44,7 +44,7 @@ fn file_type(from: ftype3) -> FileType {
 
 /// Attributes to set; `None` leaves one as it is.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
+pub struct AttributeChange {
     pub mode: Option<u32>,
     pub uid: Option<u32>,
     pub gid: Option<u32>,
@@ -53,8 +53,8 @@ pub struct Change {
     pub mtime: Option<TimeOrNow>,
 }
 
-impl Change {
-    /// As the protocol says it. Times before 1970 are sent as 1970, the earliest it has.
+impl AttributeChange {
+    /// In the protocol's form. Times before 1970 are sent as 1970, its earliest.
     pub fn to_nfs(self) -> sattr3 {
         sattr3 {
             mode: option(self.mode.map(|mode| mode & PERMISSIONS)),
@@ -86,8 +86,8 @@ where
     value.map_or(Nfs3Option::None, Nfs3Option::Some)
 }
 
-/// The system's number of a server's error. The protocol numbered its own after a BSD, so the low ones agree with
-/// Linux and the others do not (RFC 1813 section 2.6).
+/// The system's number for a server's error. The protocol took its numbers from a BSD, so the low ones agree with Linux
+/// and the others do not (RFC 1813 section 2.6).
 pub fn errno(status: nfsstat3) -> Errno {
     use nfsstat3 as S;
     match status {
@@ -144,16 +144,16 @@ mod tests {
 
     #[test]
     fn a_change_sends_what_it_sets_and_nothing_else() {
-        let none = Change::default().to_nfs();
+        let none = AttributeChange::default().to_nfs();
         assert!(none.mode.is_none() && none.uid.is_none() && none.gid.is_none() && none.size.is_none());
         assert!(matches!((none.atime, none.mtime), (set_atime::DONT_CHANGE, set_mtime::DONT_CHANGE)));
         let early = TimeOrNow::SpecificTime(UNIX_EPOCH - Duration::from_secs(1));
-        let set = Change {
+        let set = AttributeChange {
             mode: Some(0o100_600),
             size: Some(0),
             mtime: Some(early),
             atime: Some(TimeOrNow::Now),
-            ..Change::default()
+            ..AttributeChange::default()
         };
         let set = set.to_nfs();
         assert!(matches!((set.mode, set.size), (Nfs3Option::Some(0o600), Nfs3Option::Some(0))));

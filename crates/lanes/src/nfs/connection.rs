@@ -1,7 +1,7 @@
 //! Connections to the server: one request at a time on each, and as many connections as requests are in flight.
 //!
 //! The client library is asynchronous over any stream. Here each worker waits for its own answer, so the stream is a
-//! plain blocking socket, every future is ready when it is asked, and no runtime is needed.
+//! plain blocking socket, every future is ready when it is polled, and no runtime is needed.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,7 +19,7 @@ use nfs3_client::{Nfs3Client, RpcError};
 use super::attributes::errno;
 use super::operations::Operations;
 
-/// How long a request is asked again over new connections before its caller gets `EIO`.
+/// How long a request is repeated over new connections before its caller gets `EIO`.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How long one answer may take before the connection counts as lost: as long as `timeo=300` of nfs(5).
 const ANSWER: Duration = Duration::from_secs(30);
@@ -28,13 +28,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Small answers arrive in one read of the socket; larger reads bypass the buffer.
 const BUFFER: usize = 4096;
 
-pub type Client = Nfs3Client<Stream>;
+pub type NfsClient = Nfs3Client<NfsStream>;
 
-/// A blocking TCP connection in the shape the client library asks for.
+/// A blocking TCP connection in the form that the client library expects.
 #[derive(Debug)]
-pub struct Stream(BufReader<TcpStream>);
+pub struct NfsStream(BufReader<TcpStream>);
 
-impl Stream {
+impl NfsStream {
     /// # Errors
     /// Those of the socket.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
@@ -46,19 +46,19 @@ impl Stream {
     }
 }
 
-impl nfs3_client::io::AsyncRead for Stream {
+impl nfs3_client::io::AsyncRead for NfsStream {
     async fn async_read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         moved(buffer.len(), || self.0.read(buffer))
     }
 }
 
-impl nfs3_client::io::AsyncWrite for Stream {
+impl nfs3_client::io::AsyncWrite for NfsStream {
     async fn async_write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         moved(buffer.len(), || self.0.get_mut().write(buffer))
     }
 }
 
-/// Does `transfer` until no signal interrupts it. Nothing moved is the end of the stream, which the library's loops
+/// Repeats `transfer` until no signal interrupts it. If nothing was moved, the stream has ended; the library's loops
 /// would ask for ever.
 fn moved(asked: usize, mut transfer: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
@@ -70,7 +70,7 @@ fn moved(asked: usize, mut transfer: impl FnMut() -> io::Result<usize>) -> io::R
     }
 }
 
-/// The value of a future over [`Stream`], which never waits.
+/// The value of a future over [`NfsStream`], which never waits.
 pub fn finish<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -81,55 +81,55 @@ pub fn finish<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Who asks: root, of this machine. The kernel has checked the caller's permissions before a request comes here.
+/// The caller's identity: root of this machine. The kernel has checked the real caller's permissions before.
 pub fn credential() -> opaque_auth<'static> {
     let machinename = rustix::system::uname().nodename().to_bytes().to_vec().into();
     opaque_auth::auth_unix(&auth_unix { machinename, ..auth_unix::default() })
 }
 
-/// Why a request has no answer that is of use.
+/// Why a request has no useful answer.
 struct Refusal {
     error: Errno,
-    /// It was sent more than once, and may have been done before the last time.
+    /// It was sent more than once, and an earlier attempt may have succeeded.
     resent: bool,
 }
 
 /// The NFS service of one server, and its connections that wait for work.
 #[derive(Debug)]
-pub struct Server {
+pub struct NfsServer {
     address: SocketAddr,
-    idle: Mutex<Vec<Client>>,
+    idle: Mutex<Vec<NfsClient>>,
     operations: Arc<Operations>,
 }
 
-impl Server {
+impl NfsServer {
     pub fn new(address: SocketAddr, operations: Arc<Operations>) -> Self {
         Self { address, idle: Mutex::default(), operations }
     }
 
-    /// Asks the server, on a connection of its own, until it answers: a lost connection is made anew and the request
-    /// sent again (so does a hard mount, but it has no end: here [`PATIENCE`] is one), a server that says "later"
-    /// (`NFS3ERR_JUKEBOX`) is asked later.
+    /// Asks the server on a connection of its own until it answers. After a lost connection it reconnects and repeats
+    /// the request (as a hard mount does, but that never gives up; here [`PATIENCE`] is the limit); if the server says
+    /// "later" (`NFS3ERR_JUKEBOX`), it asks later.
     ///
     /// # Errors
-    /// The server's error as the number of the system; `EIO` for an answer that is none, or none in time.
+    /// The server's error as the system's number; `EIO` for an invalid answer, or none in time.
     pub fn call<T, E>(
         &self,
         kind: NFS_PROGRAM,
-        ask: impl AsyncFn(&mut Client) -> Result<Nfs3Result<T, E>, RpcError>,
+        ask: impl AsyncFn(&mut NfsClient) -> Result<Nfs3Result<T, E>, RpcError>,
     ) -> Result<T, Errno> {
         self.ask(kind, ask).map_err(|refusal| refusal.error)
     }
 
-    /// Asks the server to remove or to rename something. Where the request was sent again after its answer was lost,
-    /// "no such file" says that it was done the first time.
+    /// Asks the server to remove or rename something. If the request was repeated because its answer was lost, "no such
+    /// file" means that the first attempt succeeded.
     ///
     /// # Errors
-    /// As [`Server::call`].
+    /// As [`NfsServer::call`].
     pub fn call_once<T, E>(
         &self,
         kind: NFS_PROGRAM,
-        ask: impl AsyncFn(&mut Client) -> Result<Nfs3Result<T, E>, RpcError>,
+        ask: impl AsyncFn(&mut NfsClient) -> Result<Nfs3Result<T, E>, RpcError>,
     ) -> Result<(), Errno> {
         match self.ask(kind, ask) {
             Err(Refusal { error, resent: true }) if i32::from(error) == libc::ENOENT => Ok(()),
@@ -141,7 +141,7 @@ impl Server {
     fn ask<T, E>(
         &self,
         kind: NFS_PROGRAM,
-        ask: impl AsyncFn(&mut Client) -> Result<Nfs3Result<T, E>, RpcError>,
+        ask: impl AsyncFn(&mut NfsClient) -> Result<Nfs3Result<T, E>, RpcError>,
     ) -> Result<T, Refusal> {
         let (started, mut pause, mut resent) = (Instant::now(), FIRST_PAUSE, false);
         loop {
@@ -163,26 +163,26 @@ impl Server {
     fn ask_once<R>(
         &self,
         kind: NFS_PROGRAM,
-        ask: &impl AsyncFn(&mut Client) -> Result<R, RpcError>,
+        ask: &impl AsyncFn(&mut NfsClient) -> Result<R, RpcError>,
     ) -> Result<R, RpcError> {
         let waiting = self.idle().pop();
         let mut client = match waiting {
             Some(client) => client,
-            None => Client::new_with_auth(Stream::connect(self.address)?, credential(), opaque_auth::default()),
+            None => NfsClient::new_with_auth(NfsStream::connect(self.address)?, credential(), opaque_auth::default()),
         };
         self.operations.count(kind);
         let answer = finish(ask(&mut client));
         match &answer {
             Ok(_) => self.idle().push(client),
-            // The server has gone, and the connections that wait with it.
+            // The server is gone, and with it the idle connections.
             Err(RpcError::Io(_)) => self.idle().clear(),
-            // The stream may be out of step: what comes next on it may be the answer to something else.
+            // The stream may be out of step: the next answer on it may be to another request.
             Err(_) => {}
         }
         answer
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Client>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<NfsClient>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn what_was_sent_again_is_done_and_a_stream_out_of_step_is_left() {
         let (address, served) = scripted(4);
-        let server = Server::new(address, Arc::default());
+        let server = NfsServer::new(address, Arc::default());
         let object = diropargs3 { dir: nfs_fh3::default(), name: b"name".as_slice().into() };
         let args = REMOVE3args { object };
         let remove = || server.call_once(NFS_PROGRAM::NFSPROC3_REMOVE, async |client| client.remove(&args).await);

@@ -12,12 +12,12 @@ use fuser::{
 };
 use nfs3_client::nfs3_types::nfs3::cookieverf3;
 
-use super::attributes::Change;
-use super::nodes::{Handles, Node, Place};
-use super::volume::{Entry, New, Volume};
+use super::attributes::AttributeChange;
+use super::nodes::{Handles, Node, NodePlace};
+use super::volume::{DirectoryEntry, New, Volume};
 
-/// Requests of the kernel that nobody waits for (read-ahead, write-back, asynchronous I/O) at one time: fewer than
-/// there are threads, so that one is left for those that somebody waits for.
+/// The most background requests of the kernel (read-ahead, write-back, asynchronous I/O) at one time: fewer than there
+/// are threads, so that one is left for requests that a caller waits for.
 pub const BACKGROUND: u16 = 48;
 /// Bytes of names asked for at a time.
 const DIRECTORY_BYTES: u32 = 32 * 1024;
@@ -25,9 +25,9 @@ const DIRECTORY_BYTES: u32 = 32 * 1024;
 const BLOCK: u32 = 4096;
 const LONGEST_NAME: u32 = 255;
 
-/// What the kernel must do for this to be a file system for a database.
+/// What the kernel must support for a database's file system.
 const NEEDED: InitFlags = InitFlags::FUSE_WRITEBACK_CACHE.union(InitFlags::FUSE_ASYNC_DIO);
-/// What it does if it can.
+/// What it should support if it can.
 const WANTED: InitFlags = InitFlags::FUSE_PARALLEL_DIROPS
     .union(InitFlags::FUSE_DO_READDIRPLUS)
     .union(InitFlags::FUSE_READDIRPLUS_AUTO)
@@ -37,7 +37,7 @@ const WANTED: InitFlags = InitFlags::FUSE_PARALLEL_DIROPS
 #[derive(Debug)]
 pub struct Front {
     volume: Volume,
-    /// How long the kernel believes names and attributes.
+    /// How long the kernel trusts names and attributes.
     age: Duration,
     wsize: u32,
     files: Handles<Node>,
@@ -54,9 +54,9 @@ struct Directory {
 /// How far a directory was read.
 #[derive(Debug, Default)]
 struct Listed {
-    /// The server's word for "the cookies are still good".
+    /// The server's verifier: the cookies are still valid.
     verifier: cookieverf3,
-    /// After which cookie the server said that there are no more.
+    /// The cookie after which the server said that there are no more names.
     end: Option<u64>,
 }
 
@@ -84,13 +84,17 @@ impl Front {
         mode: u32,
         new: New<'_>,
     ) -> Result<(Arc<Node>, FileAttr), Errno> {
-        let change =
-            Change { mode: Some(mode), uid: Some(request.uid()), gid: Some(request.gid()), ..Change::default() };
+        let change = AttributeChange {
+            mode: Some(mode),
+            uid: Some(request.uid()),
+            gid: Some(request.gid()),
+            ..AttributeChange::default()
+        };
         self.volume.create(&*self.volume.node(parent)?, name, new, change)
     }
 
     /// Names after `offset` of an open directory.
-    fn names(&self, handle: FileHandle, offset: u64) -> Result<(Arc<Directory>, Vec<Entry>), Errno> {
+    fn names(&self, handle: FileHandle, offset: u64) -> Result<(Arc<Directory>, Vec<DirectoryEntry>), Errno> {
         let directory = self.directories.get(handle).ok_or(Errno::EBADF)?;
         let mut listed = directory.listed.lock().unwrap_or_else(PoisonError::into_inner);
         if offset == 0 {
@@ -108,8 +112,8 @@ impl Front {
     }
 }
 
-/// How a file is opened. With O_DIRECT the page cache is left out and writers do not wait for each other. The cache
-/// of other handles is kept: [`Volume::open`] has just asked whether it is still right.
+/// How a file is opened. With O_DIRECT the page cache is bypassed and writers do not wait for each other. The cache of
+/// other handles is kept: [`Volume::open`] has just asked whether it is still valid.
 fn open_flags(flags: i32) -> FopenFlags {
     if flags & libc::O_DIRECT != 0 {
         FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
@@ -134,7 +138,7 @@ impl Filesystem for Front {
         let unsupported = std::io::ErrorKind::Unsupported;
         kernel.add_capabilities(NEEDED).map_err(|_| unsupported)?;
         kernel.add_capabilities(WANTED & kernel.capabilities()).map_err(|_| unsupported)?;
-        // Refused are 0 and more than a request can carry, which `Options::check` has refused before.
+        // Fails only for 0 and for more than a request can carry, which `Options::check` has refused before.
         kernel.set_max_write(self.wsize).map_err(|_| unsupported)?;
         kernel.set_max_background(BACKGROUND).map_err(|_| unsupported)?;
         Ok(())
@@ -173,14 +177,14 @@ impl Filesystem for Front {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        let change = Change { mode, uid, gid, size, atime, mtime };
+        let change = AttributeChange { mode, uid, gid, size, atime, mtime };
         let set = self.volume.node(ino).and_then(|node| {
             let times = is_write_back_of_times(&change, ctime);
             if times && (handle.is_some() || self.volume.nodes().is_nameless(ino)) {
                 return Ok(node.attr());
             }
             match self.volume.set_attributes(&node, change) {
-                // A file that is gone needs no times, and syncfs(2) would fail with this.
+                // A removed file needs no times, and syncfs(2) would fail with this error.
                 Err(error) if times && i32::from(error) == libc::ESTALE => Ok(node.attr()),
                 set => set,
             }
@@ -243,7 +247,7 @@ impl Filesystem for Front {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        // The protocol has neither an exchange nor a rename that spares what is there.
+        // The protocol has neither an exchange nor a rename that does not replace.
         if !flags.is_empty() {
             return reply.error(Errno::EINVAL);
         }
@@ -257,7 +261,7 @@ impl Filesystem for Front {
     fn link(&self, _request: &Request, ino: INodeNo, new_parent: INodeNo, new_name: &OsStr, reply: ReplyEntry) {
         let linked = self.volume.node(ino).and_then(|node| {
             let attr = self.volume.link(&node, &*self.volume.node(new_parent)?, new_name)?;
-            Ok((self.volume.nodes().found(Place::new(new_parent, new_name), node.handle.clone(), attr), attr))
+            Ok((self.volume.nodes().found(NodePlace::new(new_parent, new_name), node.handle.clone(), attr), attr))
         });
         self.enter(reply, linked);
     }
@@ -323,7 +327,7 @@ impl Filesystem for Front {
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        // What comes out of the page cache is followed by an fsync or a close; everything else is direct.
+        // Writes from the page cache are followed by an fsync or a close; everything else is direct.
         let cached = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
         let node = if cached { self.volume.node(ino) } else { self.file(handle) };
         match node.and_then(|node| self.volume.write(&node, offset, data, !cached)) {
@@ -401,7 +405,7 @@ impl Filesystem for Front {
                 }
                 continue;
             }
-            let place = Place::new(directory.node.ino, &entry.name);
+            let place = NodePlace::new(directory.node.ino, &entry.name);
             let node = self.volume.nodes().found(place, entry.handle, entry.attr);
             let generation = Generation(node.generation);
             if reply.add(node.ino, entry.cookie, &entry.name, &self.age, &entry.attr, generation) {
@@ -417,7 +421,7 @@ impl Filesystem for Front {
         reply.ok();
     }
 
-    /// A server answers changes of a directory when they are on its medium (RFC 1813 section 4.8).
+    /// A server answers a change of a directory once it is on its medium (RFC 1813 section 4.8).
     fn fsyncdir(&self, _request: &Request, _ino: INodeNo, _handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {
         reply.ok();
     }
@@ -434,11 +438,11 @@ impl Filesystem for Front {
     }
 }
 
-/// Whether this may be the kernel writing back the times of a file that it keeps with its pages: before each fsync by
-/// an open handle, and once more for a file without a name. The server has set them itself with each WRITE, and a
-/// client in the kernel sends no such request. A program's times come with that of access, or by a name.
-fn is_write_back_of_times(change: &Change, ctime: Option<SystemTime>) -> bool {
-    let times_only = Change { mtime: None, ..*change } == Change::default();
+/// Whether this may be the kernel writing back the times of a file, which it keeps with its pages: before each fsync by
+/// an open handle, and again for a file without a name. The server has set them itself with each WRITE, and a client in
+/// the kernel sends no such request. Times set by a program come together with the access time, or by a name.
+fn is_write_back_of_times(change: &AttributeChange, ctime: Option<SystemTime>) -> bool {
+    let times_only = AttributeChange { mtime: None, ..*change } == AttributeChange::default();
     ctime.is_some() && change.mtime.is_some() && times_only
 }
 
@@ -451,12 +455,12 @@ mod tests {
     #[test]
     fn only_times_of_the_kernel_are_kept_back() {
         let mtime = Some(TimeOrNow::SpecificTime(UNIX_EPOCH));
-        let times = Change { mtime, ..Change::default() };
+        let times = AttributeChange { mtime, ..AttributeChange::default() };
         assert!(is_write_back_of_times(&times, Some(UNIX_EPOCH)));
         assert!(!is_write_back_of_times(&times, None));
-        assert!(!is_write_back_of_times(&Change { atime: mtime, ..times }, Some(UNIX_EPOCH)));
-        assert!(!is_write_back_of_times(&Change { size: Some(0), ..times }, Some(UNIX_EPOCH)));
-        assert!(!is_write_back_of_times(&Change::default(), Some(UNIX_EPOCH)));
+        assert!(!is_write_back_of_times(&AttributeChange { atime: mtime, ..times }, Some(UNIX_EPOCH)));
+        assert!(!is_write_back_of_times(&AttributeChange { size: Some(0), ..times }, Some(UNIX_EPOCH)));
+        assert!(!is_write_back_of_times(&AttributeChange::default(), Some(UNIX_EPOCH)));
     }
 
     #[test]

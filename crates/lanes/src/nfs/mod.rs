@@ -1,32 +1,33 @@
-//! A file system that asks an NFSv3 server, for a database's data directory, counting what it asks.
+//! A file system on an NFSv3 server, for a database's data directory, that counts its requests.
 //!
-//! It is what a kernel's NFS client is, in a process: FUSE on the one side, RFC 1813 over TCP on the other. Begin with
-//! [`serve`]; `front` has the kernel's requests, `volume` what the server is asked for each, `nodes` what is known of
-//! each file, `uncommitted` what an fsync has to ask for, `connection` how a lost server is waited for.
+//! It is a kernel's NFS client, but in a process: FUSE on one side, RFC 1813 over TCP on the other. Begin with
+//! [`serve`]; `front` has the kernel's requests, `volume` the requests to the server for each of them, `nodes` what is
+//! known of each file, `uncommitted` what an fsync has to commit, `connection` how a lost server is waited for.
 //!
-//! # Where it keeps to nfs(5), and where it cannot
+//! # Where it follows nfs(5), and where it cannot
 //!
-//! - **Writes.** Those with O_DIRECT go out at once as FILE_SYNC: one round trip, and an fsync then sends nothing.
+//! - **Writes.** Those with O_DIRECT go out at once as FILE_SYNC: one round trip, and a later fsync sends nothing.
 //!   Others go to the kernel's page cache and leave it as UNSTABLE writes, in the background or at fsync and close,
-//!   which commit them. syncfs(2), sync(2) and umount(2) write the pages, but nothing here is told to commit them then.
+//!   which commit them. syncfs(2), sync(2) and umount(2) write the pages, but this process is not told to commit them.
 //!   The cache is FUSE's *write-back* one: with write-through each buffered write would wait for its round trip, and
-//!   buffered and direct I/O could not be told apart.
-//!   A direct write of several `wsize` is several FILE_SYNC writes; the kernel's client sends UNSTABLE ones and COMMIT.
-//! - **Losses.** A write verifier that changes between write and commit fails the fsync with `EIO`, and every one
-//!   after it until the file is closed. The kernel's client would write its pages again; FUSE has let them go.
-//! - **Close-to-open.** Each open asks for the attributes, and each close commits. A file that somebody else changed
-//!   while nobody here had it open is noticed at the next open, and by its attributes after `attribute_seconds`.
-//! - **Lost servers.** As with `hard`, a request is sent again over a new connection, but only for a minute; then its
-//!   caller gets `EIO`. A removal or a rename that is sent again and finds nothing was done the first time. What is made
-//!   is answered as the server finds things the second time: a directory, a link, a file created exclusively "exists",
-//!   since it may be somebody else's, and a program may have made it as a lock.
-//! - **Unlinked files** that are open get a name `.nfs…` until they are closed, which a crash of this process leaves.
+//!   buffered and direct I/O could not be told apart. A direct write of several `wsize` becomes several FILE_SYNC
+//!   writes; the kernel's client sends UNSTABLE ones and COMMIT.
+//! - **Losses.** A write verifier that changes between write and commit fails the fsync with `EIO`, and every one after
+//!   it until the file is closed. The kernel's client would write its pages again; FUSE has discarded them.
+//! - **Close-to-open.** Each open asks for the attributes, and each close commits. If somebody else changes a file that
+//!   is not open here, this is noticed at the next open, and from its attributes after `attribute_seconds`.
+//! - **Lost servers.** As with `hard`, a request is repeated over a new connection, but only for a minute; then its
+//!   caller gets `EIO`. If a repeated removal or rename finds nothing, the first attempt succeeded. A repeated creation
+//!   gets the server's second answer: a directory, a link, or a file created exclusively "exists", since it may be
+//!   somebody else's, and a program may use it as a lock.
+//! - **Unlinked files** that are open are named `.nfs…` until they are closed; a crash of this process leaves such
+//!   names behind.
 //! - **Locks** are the local kernel's (`nolock`). fallocate is refused, as by any NFSv3 client.
-//! - **Who asks.** The server sees root, so the export must allow it (`no_root_squash`); the kernel checks permissions
-//!   here, and what is made belongs to who made it, be that root or `mysql`.
+//! - **Identity.** The server sees root, so the export must allow it (`no_root_squash`). The kernel checks permissions
+//!   here, and a new file belongs to its creator, be that root or `mysql`.
 //! - **In flight.** As many requests as there are threads, each on a connection of its own. Direct I/O of several
-//!   threads to one file runs at once if the file was opened with O_DIRECT; where it was set later by fcntl(2), as
-//!   MySQL does, the kernel lets synchronous writers of one file go one by one (asynchronous I/O still overlaps).
+//!   threads to one file runs in parallel if the file was opened with O_DIRECT; if the flag was set later by fcntl(2),
+//!   as MySQL does, the kernel serialises synchronous writers of one file (asynchronous I/O still overlaps).
 
 mod attributes;
 mod connection;
@@ -44,12 +45,12 @@ use std::path::PathBuf;
 pub use connection::PATIENCE;
 pub use serve::serve;
 
-/// Least and most bytes of one READ or WRITE: the kernel's least page, and the most that one request of FUSE carries.
+/// Least and most bytes of one READ or WRITE: the kernel's smallest page, and the most that one FUSE request carries.
 pub const TRANSFER: std::ops::RangeInclusive<u32> = 4096..=1024 * 1024;
 
 /// What to mount, and how.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct MountOptions {
     /// Address and port of the NFS service (program 100003, version 3, TCP).
     pub nfs: SocketAddr,
     /// Address and port of the MOUNT service (program 100005, version 3, TCP), asked once for the root's handle.
@@ -60,7 +61,7 @@ pub struct Options {
     pub mount: PathBuf,
     /// Name in the first column of the list of mounts.
     pub source: String,
-    /// How long names and attributes are believed without asking again, seconds (`actimeo`). 0: not at all.
+    /// How long names and attributes are trusted without asking again, seconds (`actimeo`). 0: not at all.
     pub attribute_seconds: u32,
     /// Most bytes of one READ (`rsize`), within [`TRANSFER`]. The server may allow less.
     pub rsize: u32,
@@ -72,9 +73,9 @@ pub struct Options {
     pub swallow_flush: bool,
 }
 
-impl Options {
+impl MountOptions {
     /// # Errors
-    /// [`NfsError::Transfer`], [`NfsError::Export`] or [`NfsError::Source`] for what no mount can have.
+    /// [`NfsError::Transfer`], [`NfsError::Export`] or [`NfsError::Source`] for values that no mount can have.
     pub fn check(&self) -> Result<(), NfsError> {
         for (option, bytes) in [("rsize", self.rsize), ("wsize", self.wsize)] {
             if !TRANSFER.contains(&bytes) {
@@ -84,7 +85,7 @@ impl Options {
         if !self.export.starts_with('/') {
             return Err(NfsError::Export { export: self.export.clone() });
         }
-        // A comma would begin the next option of the mount.
+        // A comma would begin the next mount option.
         if self.source.is_empty() || self.source.contains([',', '\0', '\n']) {
             return Err(NfsError::Source { source_name: self.source.clone() });
         }
@@ -97,9 +98,9 @@ impl Options {
 pub enum NfsError {
     #[error("{option} is {bytes} bytes; accepted are {} to {}", TRANSFER.start(), TRANSFER.end())]
     Transfer { option: &'static str, bytes: u32 },
-    #[error("the export {export:?} is no absolute path of the server")]
+    #[error("the export {export:?} is not an absolute path on the server")]
     Export { export: String },
-    #[error("{source_name:?} cannot be a mount's source; accepted is a name without commas and line ends")]
+    #[error("{source_name:?} cannot be the source of a mount; accepted is a name without commas and line breaks")]
     Source { source_name: String },
     #[error("cannot reach the MOUNT service at {address}: {source}")]
     Unreachable { address: SocketAddr, source: io::Error },
@@ -119,9 +120,9 @@ pub enum NfsError {
 mod tests {
     use super::*;
 
-    fn options() -> Options {
+    fn options() -> MountOptions {
         let anywhere = SocketAddr::from(([127, 0, 0, 1], 2049));
-        Options {
+        MountOptions {
             nfs: anywhere,
             mountd: anywhere,
             export: "/export".into(),
@@ -138,13 +139,13 @@ mod tests {
     #[test]
     fn options_are_refused_with_what_would_be_accepted() {
         assert!(options().check().is_ok());
-        let refused = |options: Options| options.check().unwrap_err().to_string();
+        let refused = |options: MountOptions| options.check().unwrap_err().to_string();
         assert_eq!(
-            refused(Options { wsize: 2 << 20, ..options() }),
+            refused(MountOptions { wsize: 2 << 20, ..options() }),
             "wsize is 2097152 bytes; accepted are 4096 to 1048576"
         );
-        assert!(refused(Options { rsize: 512, ..options() }).starts_with("rsize is 512 bytes"));
-        assert!(refused(Options { export: "export".into(), ..options() }).contains("absolute"));
-        assert!(refused(Options { source: "a,dev".into(), ..options() }).contains("commas"));
+        assert!(refused(MountOptions { rsize: 512, ..options() }).starts_with("rsize is 512 bytes"));
+        assert!(refused(MountOptions { export: "export".into(), ..options() }).contains("absolute"));
+        assert!(refused(MountOptions { source: "a,dev".into(), ..options() }).contains("commas"));
     }
 }

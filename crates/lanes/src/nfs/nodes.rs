@@ -1,4 +1,4 @@
-//! The files and directories that the kernel knows, and what this side knows of each.
+//! The files and directories that the kernel knows, and what is known of each here.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -12,7 +12,7 @@ use nfs3_client::nfs3_types::nfs3::nfs_fh3;
 use super::uncommitted::Uncommitted;
 
 /// A file or directory. Its number for the kernel is the server's (`fileid`), so that `ls -i` shows the same on both
-/// sides; `generation` tells a file from an earlier one of that number.
+/// sides; `generation` distinguishes a file from an earlier one with that number.
 #[derive(Debug)]
 pub struct Node {
     pub ino: INodeNo,
@@ -30,18 +30,18 @@ struct State {
     /// How many handles are open, mappings included.
     opens: u32,
     uncommitted: Uncommitted,
-    /// Where the file went when its name was removed while it was open.
-    unlinked: Option<Place>,
+    /// Where the file was moved when its name was removed while it was open.
+    unlinked: Option<NodePlace>,
 }
 
 /// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct NodePlace {
     pub parent: INodeNo,
     pub name: OsString,
 }
 
-impl Place {
+impl NodePlace {
     pub fn new(parent: INodeNo, name: &OsStr) -> Self {
         Self { parent, name: name.to_owned() }
     }
@@ -54,7 +54,7 @@ impl Node {
         Self { ino, generation, handle, committing: Mutex::default(), state: Mutex::new(state) }
     }
 
-    /// Attributes that the server sent just now. Answers overtake each other; an older one changes nothing.
+    /// Takes attributes that the server has just sent. Answers overtake each other; an older one changes nothing.
     pub fn remember(&self, attr: FileAttr) {
         let mut state = self.state();
         if attr.ctime >= state.attr.ctime {
@@ -74,8 +74,8 @@ impl Node {
         (state.asked.elapsed() < age).then_some(state.attr)
     }
 
-    /// Whether these attributes tell of a write by somebody else: newer than what is known, of another size or time of
-    /// modification, and nobody here has the file open. While it is open, the kernel's own size and pages count.
+    /// Whether these attributes show a write by somebody else: newer than those known, with another size or
+    /// modification time, and the file is not open here. While it is open, the kernel's own size and pages count.
     pub fn changed_elsewhere(&self, attr: &FileAttr) -> bool {
         let state = self.state();
         attr.kind == FileType::RegularFile
@@ -88,9 +88,9 @@ impl Node {
         self.state().opens += 1;
     }
 
-    /// One handle less; after the last, a loss has been told to everybody who could be told, and the name that an
-    /// unlinked file still had on the server is handed out to be removed.
-    pub fn closed(&self) -> Option<Place> {
+    /// One handle less. After the last one, a loss has been reported to everybody that it could be, and the name that
+    /// an unlinked file still had on the server is returned to be removed.
+    pub fn closed(&self) -> Option<NodePlace> {
         let mut state = self.state();
         state.opens = state.opens.saturating_sub(1);
         if state.opens > 0 {
@@ -104,16 +104,16 @@ impl Node {
         self.state().opens > 0
     }
 
-    /// The file has lost its name and lives on as `hidden` until it is closed. False if it is closed already: then
-    /// nobody else will remove that name.
-    pub fn hide(&self, hidden: Place) -> bool {
+    /// The file has lost its name and lives on as `hidden` until it is closed. False if it is closed already: then the
+    /// caller has to remove that name.
+    pub fn hide(&self, hidden: NodePlace) -> bool {
         let mut state = self.state();
         let is_open = state.opens > 0;
         state.unlinked = is_open.then_some(hidden);
         is_open
     }
 
-    /// The name that it was hidden by has been removed.
+    /// Its hidden name has been removed.
     pub fn has_gone(&self) {
         self.state().unlinked = None;
     }
@@ -140,17 +140,17 @@ pub struct Nodes {
 #[derive(Debug)]
 struct Table {
     known: HashMap<INodeNo, Known>,
-    /// What each name was last seen to name.
-    names: HashMap<Place, INodeNo>,
+    /// What each name last referred to.
+    names: HashMap<NodePlace, INodeNo>,
 }
 
 #[derive(Debug)]
 struct Known {
     node: Arc<Node>,
-    /// How often the kernel was given the number, less what it has forgotten.
+    /// How often the kernel was given the number, minus how often it has forgotten it.
     lookups: u64,
     /// Its names, as the table has them.
-    places: Vec<Place>,
+    places: Vec<NodePlace>,
 }
 
 impl Known {
@@ -160,7 +160,7 @@ impl Known {
 }
 
 impl Table {
-    fn name(&mut self, place: Place, ino: INodeNo) {
+    fn name(&mut self, place: NodePlace, ino: INodeNo) {
         if self.names.get(&place) == Some(&ino) {
             return;
         }
@@ -171,7 +171,7 @@ impl Table {
         }
     }
 
-    fn take_name(&mut self, place: &Place) -> Option<INodeNo> {
+    fn take_name(&mut self, place: &NodePlace) -> Option<INodeNo> {
         let ino = self.names.remove(place)?;
         if let Some(known) = self.known.get_mut(&ino) {
             known.places.retain(|one| one != place);
@@ -187,7 +187,7 @@ impl Table {
 }
 
 impl Nodes {
-    /// A tree of which only the root is known. FUSE calls it 1, whatever the server does.
+    /// A tree with only its root known. FUSE gives it number 1, whatever the server does.
     pub fn new(root: nfs_fh3, attr: FileAttr) -> Self {
         let node = Arc::new(Node::new(INodeNo::ROOT, 0, root, attr));
         let known = HashMap::from([(INodeNo::ROOT, Known::new(node))]);
@@ -198,12 +198,12 @@ impl Nodes {
         self.table().known.get(&ino).map(|known| known.node.clone())
     }
 
-    /// The node of what the server found at `place`, about to be told to the kernel.
+    /// The node of what the server found at `place`, before the kernel is told.
     ///
     /// A known number with another handle is another file; a known file that somebody else has written gets a new
     /// generation, too: the kernel then drops the pages and the size that it has of it, which with its write-back
     /// cache it would otherwise believe for as long as it knows the file.
-    pub fn found(&self, place: Place, handle: nfs_fh3, attr: FileAttr) -> Arc<Node> {
+    pub fn found(&self, place: NodePlace, handle: nfs_fh3, attr: FileAttr) -> Arc<Node> {
         let mut table = self.table();
         let node = match table.known.get_mut(&attr.ino) {
             None => {
@@ -225,7 +225,7 @@ impl Nodes {
         node
     }
 
-    /// The kernel gives `lookups` of its references back.
+    /// The kernel drops `lookups` of its references.
     pub fn forget(&self, ino: INodeNo, lookups: u64) {
         let mut table = self.table();
         let Some(known) = table.known.get_mut(&ino).filter(|_| ino != INodeNo::ROOT) else { return };
@@ -236,7 +236,7 @@ impl Nodes {
     }
 
     /// The node last seen at a place.
-    pub fn at(&self, place: &Place) -> Option<Arc<Node>> {
+    pub fn at(&self, place: &NodePlace) -> Option<Arc<Node>> {
         let table = self.table();
         table.names.get(place).and_then(|ino| table.known.get(ino)).map(|known| known.node.clone())
     }
@@ -251,9 +251,9 @@ impl Nodes {
         self.table().known.values().any(|known| known.node.is_hidden_in(directory))
     }
 
-    /// What was at `from` is at `to` now, and what was there has lost that name. Two names of one file both stay, as
-    /// rename(2) has it.
-    pub fn renamed(&self, from: &Place, to: Place) {
+    /// What was at `from` is now at `to`, and what was there has lost that name. Two names of one file both stay, as
+    /// rename(2) demands.
+    pub fn renamed(&self, from: &NodePlace, to: NodePlace) {
         let mut table = self.table();
         if table.names.get(from) == table.names.get(&to) {
             return;
@@ -265,7 +265,7 @@ impl Nodes {
     }
 
     /// Nothing is at `place` any more.
-    pub fn removed(&self, place: &Place) {
+    pub fn removed(&self, place: &NodePlace) {
         self.table().take_name(place);
     }
 
@@ -341,8 +341,8 @@ mod tests {
         nfs_fh3 { data: vec![byte].into() }
     }
 
-    fn here(name: &str) -> Place {
-        Place::new(INodeNo::ROOT, OsStr::new(name))
+    fn here(name: &str) -> NodePlace {
+        NodePlace::new(INodeNo::ROOT, OsStr::new(name))
     }
 
     fn tree() -> Nodes {

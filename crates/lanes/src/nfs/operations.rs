@@ -1,4 +1,4 @@
-//! Requests to the server, counted by kind as they are sent, and the socket that tells the counts.
+//! Requests to the server, counted by kind as they are sent, and the socket that reports the counts.
 
 use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -13,7 +13,7 @@ use nfs3_client::nfs3_types::nfs3::NFS_PROGRAM;
 /// NFSPROC3_NULL to NFSPROC3_COMMIT, RFC 1813 section 3.3.
 const KINDS: u32 = 22;
 
-/// How many requests of each kind were sent since the start. One that is sent again counts again.
+/// How many requests of each kind were sent since the start. A repeated one counts again.
 #[derive(Debug, Default)]
 pub struct Operations {
     sent: [AtomicU64; KINDS as usize],
@@ -47,7 +47,7 @@ pub struct Socket {
 
 impl Socket {
     /// # Errors
-    /// The path exists and is no socket, or cannot be bound. A socket that an earlier process left is replaced.
+    /// If the path exists and is not a socket, or cannot be bound. A socket left by an earlier process is replaced.
     pub fn open(path: &Path, operations: Arc<Operations>) -> io::Result<Self> {
         if path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket()) {
             std::fs::remove_file(path)?;
@@ -57,7 +57,7 @@ impl Socket {
         let end = ended.clone();
         let thread = thread::Builder::new().name("operations".into()).spawn(move || {
             for stream in listener.incoming().take_while(|_| !end.load(Ordering::Acquire)) {
-                // Who hung up before the answer does not want it.
+                // A client that hung up does not want the answer.
                 let _ = stream.and_then(|mut stream| stream.write_all(operations.line().as_bytes()));
             }
         })?;
@@ -68,7 +68,7 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Release);
-        // The connection wakes the thread, so that it sees its end. Where nobody can connect, it is left to wait.
+        // The connection wakes the thread, so that it ends. If connecting fails, the thread is left waiting.
         if UnixStream::connect(&self.path).is_ok() {
             let _ = self.thread.take().map(JoinHandle::join);
         }

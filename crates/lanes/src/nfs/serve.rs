@@ -1,4 +1,4 @@
-//! Mounting, serving, and ending.
+//! Mounts, serves, and ends.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -16,23 +16,23 @@ use rustix::mount::UnmountFlags;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::connection::{Server, Stream, credential, finish};
+use super::connection::{NfsServer, NfsStream, credential, finish};
 use super::front::Front;
 use super::nodes::Nodes;
 use super::operations::{Operations, Socket};
 use super::volume::{Volume, getattr, limits};
-use super::{NfsError, Options};
+use super::{MountOptions, NfsError};
 
 /// Requests in flight at most. A thread that waits costs little more than its connection.
 const THREADS: usize = 64;
 
-/// Mounts, and serves until it is unmounted. SIGTERM and SIGINT unmount it: at once for new users, and what is open
-/// stays served until it is closed.
+/// Mounts, and serves until it is unmounted. SIGTERM and SIGINT unmount it: at once for new users, while open files are
+/// served until they are closed.
 ///
 /// # Errors
-/// Options that no mount can have, a server that does not answer or refuses, a directory that cannot be mounted on, and
-/// the kernel's end of the connection breaking.
-pub fn serve(options: &Options) -> Result<(), NfsError> {
+/// Options that no mount can have, a server that does not answer or refuses, a directory that cannot be mounted on, or
+/// a broken connection to the kernel.
+pub fn serve(options: &MountOptions) -> Result<(), NfsError> {
     options.check()?;
     let operations = Arc::new(Operations::default());
     let (front, rsize) = connect(options, operations.clone())?;
@@ -46,7 +46,7 @@ pub fn serve(options: &Options) -> Result<(), NfsError> {
     let ended = thread::scope(|scope| {
         scope.spawn(|| {
             for _ in &mut signals {
-                // Who has unmounted it already has done the same.
+                // It may have been unmounted already.
                 let _ = rustix::mount::unmount(&options.mount, UnmountFlags::DETACH);
             }
         });
@@ -55,16 +55,16 @@ pub fn serve(options: &Options) -> Result<(), NfsError> {
         ended
     });
     match ended {
-        // What some of the threads are told when the last file of a file system that is detached already is closed.
+        // Some threads get this when the last file of a detached file system is closed.
         Err(error) if error.kind() == ErrorKind::ConnectionAborted => Ok(()),
         other => other.map_err(|source| NfsError::Ended { path: options.mount.clone(), source }),
     }
 }
 
-/// The file system over a server that has answered, and the bytes of its largest READ.
-fn connect(options: &Options, operations: Arc<Operations>) -> Result<(Front, u32), NfsError> {
+/// The file system of a server that has answered, and the bytes of its largest READ.
+fn connect(options: &MountOptions, operations: Arc<Operations>) -> Result<(Front, u32), NfsError> {
     let root = root(options)?;
-    let server = Server::new(options.nfs, operations);
+    let server = NfsServer::new(options.nfs, operations);
     let failed = |error: fuser::Errno| NfsError::Root {
         address: options.nfs,
         source: std::io::Error::from_raw_os_error(error.into()),
@@ -78,11 +78,11 @@ fn connect(options: &Options, operations: Arc<Operations>) -> Result<(Front, u32
     Ok((Front::new(volume, age, wsize), rsize))
 }
 
-/// Lets the mount have as many pages that are yet to be written as a kernel's NFS client: FUSE allows a hundredth of
-/// what other file systems have, strictly, and its writers wait far earlier. `sysfs-class-bdi` of the kernel's ABI.
-/// A kernel without these files, or a machine where they cannot be written, keeps its own limits.
+/// Lets the mount have as many dirty pages as a kernel's NFS client: FUSE strictly allows a hundredth of what other
+/// file systems have, so its writers wait far earlier (`sysfs-class-bdi` in the kernel's ABI). A kernel without these
+/// files, or a machine on which they cannot be written, keeps its own limits.
 fn let_pages_gather(mount: &Path) {
-    // Nobody answers for the mount yet, so that nothing may be asked of it.
+    // The mount is not served yet, so nothing may be asked of it.
     let Ok(found) = statx(CWD, mount, AtFlags::STATX_DONT_SYNC, StatxFlags::empty()) else { return };
     let limits = format!("/sys/class/bdi/{}:{}", found.stx_dev_major, found.stx_dev_minor);
     for (limit, value) in [("strict_limit", "0"), ("max_ratio", "100")] {
@@ -91,11 +91,11 @@ fn let_pages_gather(mount: &Path) {
 }
 
 /// The handle of the export's root, from the MOUNT service (RFC 1813 appendix I).
-fn root(options: &Options) -> Result<nfs_fh3, NfsError> {
+fn root(options: &MountOptions) -> Result<nfs_fh3, NfsError> {
     let unreachable = |source| NfsError::Unreachable { address: options.mountd, source };
     let refused =
         |reason: String| NfsError::Refused { address: options.mountd, export: options.export.clone(), reason };
-    let stream = Stream::connect(options.mountd).map_err(unreachable)?;
+    let stream = NfsStream::connect(options.mountd).map_err(unreachable)?;
     let mut client = MountClient::new_with_auth(stream, credential(), opaque_auth::default());
     let path = dirpath(options.export.clone().into_bytes().into());
     match finish(client.mnt(path)) {
@@ -105,8 +105,8 @@ fn root(options: &Options) -> Result<nfs_fh3, NfsError> {
     }
 }
 
-/// Anybody may come in, and the kernel checks what each may do. No programs with others' rights, no devices.
-fn config(options: &Options, rsize: u32) -> Config {
+/// Everybody may enter, and the kernel checks permissions. No set-user-ID programs, no devices.
+fn config(options: &MountOptions, rsize: u32) -> Config {
     let mut config = Config::default();
     config.mount_options = vec![
         MountOption::FSName(options.source.clone()),

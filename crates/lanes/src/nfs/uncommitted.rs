@@ -1,34 +1,34 @@
-//! What a server has acknowledged but not promised to keep, of one file.
+//! The data of one file that a server has acknowledged but not promised to keep.
 
-/// The server's word for "since I was started" (`writeverf3`, RFC 1813 section 3.3.7): writes acknowledged under one
-/// verifier and committed under another are gone.
-pub type Verifier = [u8; 8];
+/// The server's write verifier, which changes when it restarts (`writeverf3`, RFC 1813 section 3.3.7): writes
+/// acknowledged under one verifier and committed under another are lost.
+pub type WriteVerifier = [u8; 8];
 
 /// Writes that were acknowledged as UNSTABLE and not yet committed.
 ///
-/// A kernel's client keeps the pages until they are committed and writes them again. This file system does not have
-/// them any more, so the loss is told instead, by every fsync until the last handle is closed: the database must know.
+/// A kernel's client keeps the pages until they are committed, and writes them again. This file system no longer has
+/// them, so it reports the loss instead, from every fsync until the last handle is closed: the database must know.
 #[derive(Debug, Default)]
 pub struct Uncommitted {
-    verifier: Option<Verifier>,
+    verifier: Option<WriteVerifier>,
     lost: bool,
 }
 
 impl Uncommitted {
     /// The server acknowledged a write under `verifier` without keeping it.
-    pub fn wrote(&mut self, verifier: Verifier) {
+    pub fn wrote(&mut self, verifier: WriteVerifier) {
         self.lost |= self.verifier.is_some_and(|before| before != verifier);
         self.verifier = Some(verifier);
     }
 
-    /// What a COMMIT that is sent now must be answered with; `None`: there is nothing to commit.
-    pub fn take(&mut self) -> Option<Verifier> {
+    /// The verifier that a COMMIT sent now must return; `None` if there is nothing to commit.
+    pub fn take(&mut self) -> Option<WriteVerifier> {
         self.verifier.take()
     }
 
     /// A COMMIT of writes acknowledged under `before` was answered: with `after`, or with an error (`None`), after
     /// which the server may have let the data go.
-    pub fn committed(&mut self, before: Verifier, after: Option<Verifier>) {
+    pub fn committed(&mut self, before: WriteVerifier, after: Option<WriteVerifier>) {
         self.lost |= after != Some(before);
     }
 
@@ -42,8 +42,8 @@ impl Uncommitted {
 mod tests {
     use super::*;
 
-    const ONE: Verifier = [1; 8];
-    const OTHER: Verifier = [2; 8];
+    const ONE: WriteVerifier = [1; 8];
+    const OTHER: WriteVerifier = [2; 8];
 
     #[test]
     fn a_commit_under_the_same_verifier_keeps_everything() {

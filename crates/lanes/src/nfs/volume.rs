@@ -11,22 +11,22 @@ use fuser::{Errno, FileAttr, INodeNo};
 use nfs3_client::nfs3_types::nfs3::*;
 use nfs3_client::nfs3_types::xdr_codec::Opaque;
 
-use super::attributes::{Change, file_attr};
-use super::connection::Server;
-use super::nodes::{Node, Nodes, Place};
+use super::attributes::{AttributeChange, file_attr};
+use super::connection::NfsServer;
+use super::nodes::{Node, NodePlace, Nodes};
 
-/// How long the removal of a directory waits for files in it that were removed while they were open.
+/// How long the removal of a directory waits for files in it that were unlinked while open.
 const HIDDEN_FOR: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(2);
 
-/// An export that is mounted, and the nodes known of it.
+/// A mounted export, and its known nodes.
 #[derive(Debug)]
 pub struct Volume {
-    server: Server,
+    server: NfsServer,
     nodes: Nodes,
-    /// How long attributes are believed.
+    /// How long attributes are trusted.
     age: Duration,
-    /// fsync does nothing and direct writes are not stable: the planted fault.
+    /// The planted fault: fsync does nothing and direct writes are not stable.
     swallow_flush: bool,
     /// Files hidden so far, part of their names.
     hidden: AtomicU64,
@@ -47,9 +47,9 @@ pub enum New<'a> {
 
 /// One name of a directory, and what it names.
 #[derive(Debug)]
-pub struct Entry {
+pub struct DirectoryEntry {
     pub name: OsString,
-    /// Where the next request goes on.
+    /// Where the next request continues.
     pub cookie: u64,
     pub attr: FileAttr,
     pub handle: nfs_fh3,
@@ -57,16 +57,16 @@ pub struct Entry {
 
 /// Some names of a directory.
 #[derive(Debug)]
-pub struct Page {
-    pub entries: Vec<Entry>,
-    /// Where the next request goes on, after those too that had gone before they could be told.
+pub struct DirectoryPage {
+    pub entries: Vec<DirectoryEntry>,
+    /// Where the next request continues, past names that vanished before they could be returned.
     pub next: u64,
     pub verifier: cookieverf3,
     pub last: bool,
 }
 
 impl Volume {
-    pub fn new(server: Server, nodes: Nodes, age: Duration, swallow_flush: bool) -> Self {
+    pub fn new(server: NfsServer, nodes: Nodes, age: Duration, swallow_flush: bool) -> Self {
         Self { server, nodes, age, swallow_flush, hidden: AtomicU64::new(0) }
     }
 
@@ -79,7 +79,7 @@ impl Volume {
         self.nodes.get(ino).ok_or(Errno::ESTALE)
     }
 
-    /// Attributes that are young enough to be believed, asked for if there are none.
+    /// Attributes that are recent enough; requested if there are none.
     pub fn attributes(&self, node: &Node) -> Result<FileAttr, Errno> {
         node.fresh(self.age).map_or_else(|| self.ask_attributes(node), Ok)
     }
@@ -105,23 +105,23 @@ impl Volume {
         Ok(())
     }
 
-    /// A handle is closed; with the last one a file that was unlinked while open goes, as a kernel's client does it.
+    /// Closes a handle. With the last one, a file that was unlinked while open is removed, as in a kernel's client.
     pub fn close(&self, node: &Node) {
         if let Some(place) = node.closed() {
-            // Whoever closes the file cannot be told; the name stays, as after a crash.
+            // The error cannot be reported to whoever closes the file; the name stays, as after a crash.
             let _ = self.node(place.parent).and_then(|parent| self.remove_name(&parent, &place.name));
             node.has_gone();
         }
     }
 
-    pub fn set_attributes(&self, node: &Node, change: Change) -> Result<FileAttr, Errno> {
+    pub fn set_attributes(&self, node: &Node, change: AttributeChange) -> Result<FileAttr, Errno> {
         let args =
             SETATTR3args { object: node.handle.clone(), new_attributes: change.to_nfs(), guard: sattrguard3::None };
         let answer = self.server.call(NFS_PROGRAM::NFSPROC3_SETATTR, async |client| client.setattr(&args).await)?;
         self.settle(node, answer.obj_wcc.after)
     }
 
-    /// Attributes that came with an answer, or are asked for where none came.
+    /// Attributes that came with an answer, or are requested if none came.
     fn settle(&self, node: &Node, after: post_op_attr) -> Result<FileAttr, Errno> {
         match after {
             post_op_attr::Some(after) => {
@@ -140,16 +140,16 @@ impl Volume {
             post_op_attr::Some(attr) => file_attr(&attr),
             post_op_attr::None => getattr(&self.server, &answer.object)?,
         };
-        Ok((self.nodes.found(Place::new(parent.ino, name), answer.object, attr), attr))
+        Ok((self.nodes.found(NodePlace::new(parent.ino, name), answer.object, attr), attr))
     }
 
-    /// Makes something. It gets the owner asked for, or, where the directory has its set-group-ID bit, its group.
+    /// Creates something, with the owner requested, or with the directory's group if that has its set-group-ID bit.
     pub fn create(
         &self,
         parent: &Node,
         name: &OsStr,
         new: New<'_>,
-        mut change: Change,
+        mut change: AttributeChange,
     ) -> Result<(Arc<Node>, FileAttr), Errno> {
         if u32::from(self.attributes(parent)?.perm) & libc::S_ISGID != 0 {
             change.gid = None;
@@ -158,7 +158,7 @@ impl Volume {
         match (handle, attr) {
             (post_op_fh3::Some(handle), post_op_attr::Some(attr)) => {
                 let attr = file_attr(&attr);
-                Ok((self.nodes.found(Place::new(parent.ino, name), handle, attr), attr))
+                Ok((self.nodes.found(NodePlace::new(parent.ino, name), handle, attr), attr))
             }
             _ => self.look_up(parent, name),
         }
@@ -207,10 +207,10 @@ impl Volume {
         self.settle(node, answer.file_attributes)
     }
 
-    /// Removes a name. A file that is open is renamed instead, and removed when it is closed: the server knows of no
-    /// open files, and would take it away from under its readers.
+    /// Removes a name. An open file is renamed instead, and removed when it is closed: the server does not know about
+    /// open files and would remove it while it is in use.
     pub fn unlink(&self, parent: &Node, name: &OsStr) -> Result<(), Errno> {
-        let place = Place::new(parent.ino, name);
+        let place = NodePlace::new(parent.ino, name);
         let Some(node) = self.nodes.at(&place).filter(|node| node.is_open()) else {
             return self.remove_name(parent, name);
         };
@@ -223,28 +223,29 @@ impl Volume {
         let args = REMOVE3args { object: at(parent, name) };
         let removed = self.server.call_once(NFS_PROGRAM::NFSPROC3_REMOVE, async |client| client.remove(&args).await);
         if removed.is_ok() || removed.is_err_and(is_not_there) {
-            self.nodes.removed(&Place::new(parent.ino, name));
+            self.nodes.removed(&NodePlace::new(parent.ino, name));
         }
         removed
     }
 
-    /// Renames a file that is open to a name that nobody asks for.
-    fn move_aside(&self, node: &Node, parent: &Node, name: &OsStr) -> Result<Place, Errno> {
+    /// Renames an open file to a name that nobody uses.
+    fn move_aside(&self, node: &Node, parent: &Node, name: &OsStr) -> Result<NodePlace, Errno> {
         let aside = format!(".nfs{:016x}{:08x}", node.ino.0, self.hidden.fetch_add(1, Ordering::Relaxed));
-        let aside = Place::new(parent.ino, OsStr::new(&aside));
+        let aside = NodePlace::new(parent.ino, OsStr::new(&aside));
         self.send_rename(parent, name, parent, &aside.name)?;
         Ok(aside)
     }
 
-    /// Leaves what was moved aside to its last close, and removes it if that has been meanwhile.
-    fn hide(&self, node: &Node, parent: &Node, aside: Place) -> Result<(), Errno> {
+    /// Leaves a hidden file to its last close, or removes it if it has been closed meanwhile.
+    fn hide(&self, node: &Node, parent: &Node, aside: NodePlace) -> Result<(), Errno> {
         if node.hide(aside.clone()) { Ok(()) } else { self.remove_name(parent, &aside.name) }
     }
 
-    /// Removes an empty directory. The kernel tells of the last close of a file some time after `close` has returned:
-    /// a directory whose files were closed, then removed, may still have hidden ones for a moment, which is waited for.
+    /// Removes an empty directory. The kernel reports the last close of a file some time after `close` has returned, so
+    /// a directory whose files were closed and then removed may still have hidden ones for a moment; this waits for
+    /// them.
     pub fn remove_directory(&self, parent: &Node, name: &OsStr) -> Result<(), Errno> {
-        let place = Place::new(parent.ino, name);
+        let place = NodePlace::new(parent.ino, name);
         let directory = self.nodes.at(&place);
         let deadline = Instant::now() + HIDDEN_FOR;
         loop {
@@ -266,17 +267,16 @@ impl Volume {
         self.server.call_once(NFS_PROGRAM::NFSPROC3_RMDIR, async |client| client.rmdir(&args).await)
     }
 
-    /// Renames something. A file that it replaces lives on under another name while it is open, as in
-    /// [`Volume::unlink`].
+    /// Renames something. If an open file is replaced, it lives on under another name, as in [`Volume::unlink`].
     pub fn rename(&self, from: &Node, old: &OsStr, to: &Node, new: &OsStr) -> Result<(), Errno> {
-        let (source, target) = (Place::new(from.ino, old), Place::new(to.ino, new));
+        let (source, target) = (NodePlace::new(from.ino, old), NodePlace::new(to.ino, new));
         let moved = self.nodes.at(&source).map(|node| node.ino);
         // Of two names of one file neither is replaced.
         let replaced = self.nodes.at(&target).filter(|node| node.is_open() && Some(node.ino) != moved);
         let aside = replaced.map(|node| self.move_aside(&node, to, new).map(|aside| (node, aside))).transpose()?;
         if let Err(error) = self.send_rename(from, old, to, new) {
             if let Some((_, aside)) = aside {
-                // What cannot be put back either can only be told as the same error.
+                // If restoring it fails too, the same error is returned.
                 let _ = self.send_rename(to, &aside.name, to, new);
             }
             return Err(error);
@@ -319,8 +319,8 @@ impl Volume {
         }
     }
 
-    /// Writes all of `data`: `stable` as FILE_SYNC, which the server must have on its medium before it answers, else
-    /// as UNSTABLE, which a COMMIT has to follow.
+    /// Writes all of `data`: if `stable` as FILE_SYNC, which the server must have on its medium before it answers, else
+    /// as UNSTABLE, which needs a COMMIT later.
     pub fn write(&self, node: &Node, offset: u64, data: &[u8], stable: bool) -> Result<(), Errno> {
         let stable = if stable && !self.swallow_flush { stable_how::FILE_SYNC } else { stable_how::UNSTABLE };
         let mut done = 0;
@@ -349,7 +349,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Has the server keep what it acknowledged of a file, if anything is not kept yet.
+    /// Commits what the server acknowledged of a file, if anything is uncommitted.
     ///
     /// # Errors
     /// `EIO` when acknowledged data are lost, and then until the file is closed; the server's error.
@@ -372,33 +372,39 @@ impl Volume {
     }
 
     /// The names after `cookie` (0: from the first), as many as about `bytes` hold.
-    pub fn read_directory(&self, node: &Node, cookie: u64, verifier: cookieverf3, bytes: u32) -> Result<Page, Errno> {
+    pub fn read_directory(
+        &self,
+        node: &Node,
+        cookie: u64,
+        verifier: cookieverf3,
+        bytes: u32,
+    ) -> Result<DirectoryPage, Errno> {
         first_with_names(cookie, verifier, |cookie, verifier| self.read_page(node, cookie, verifier, bytes))
     }
 
-    fn read_page(&self, node: &Node, cookie: u64, cookieverf: cookieverf3, bytes: u32) -> Result<Page, Errno> {
+    fn read_page(&self, node: &Node, cookie: u64, cookieverf: cookieverf3, bytes: u32) -> Result<DirectoryPage, Errno> {
         let args = READDIRPLUS3args { dir: node.handle.clone(), cookie, cookieverf, dircount: bytes, maxcount: bytes };
         let kind = NFS_PROGRAM::NFSPROC3_READDIRPLUS;
         let answer = self.server.call(kind, async |client| client.readdirplus(&args).await)?;
         let listed = answer.reply.entries.into_inner();
         let last = answer.reply.eof;
-        // No names and no end: there would be nothing to go on from.
+        // Neither names nor the end: there is nothing to continue from.
         let next = listed.last().map(|entry| entry.cookie).or(last.then_some(cookie)).ok_or(Errno::EIO)?;
         let entries = listed.into_iter().filter_map(|entry| self.entry(node, entry).transpose());
-        Ok(Page { entries: entries.collect::<Result<_, _>>()?, next, verifier: answer.cookieverf, last })
+        Ok(DirectoryPage { entries: entries.collect::<Result<_, _>>()?, next, verifier: answer.cookieverf, last })
     }
 
-    /// A listed name with its attributes, asked for where the server left them out; `None` if it has gone since.
-    fn entry(&self, parent: &Node, listed: entryplus3<'_>) -> Result<Option<Entry>, Errno> {
+    /// A listed name with its attributes, requested if the server left them out; `None` if it has vanished.
+    fn entry(&self, parent: &Node, listed: entryplus3<'_>) -> Result<Option<DirectoryEntry>, Errno> {
         let (cookie, name) = (listed.cookie, OsString::from_vec(listed.name.0.into_owned()));
         if let (post_op_attr::Some(attr), post_op_fh3::Some(handle)) = (listed.name_attributes, listed.name_handle) {
-            return Ok(Some(Entry { name, cookie, attr: file_attr(&attr), handle }));
+            return Ok(Some(DirectoryEntry { name, cookie, attr: file_attr(&attr), handle }));
         }
         let args = LOOKUP3args { what: at(parent, &name) };
         match self.server.call(NFS_PROGRAM::NFSPROC3_LOOKUP, async |client| client.lookup(&args).await) {
             Ok(found) => {
                 let attr = getattr(&self.server, &found.object)?;
-                Ok(Some(Entry { name, cookie, attr, handle: found.object }))
+                Ok(Some(DirectoryEntry { name, cookie, attr, handle: found.object }))
             }
             Err(error) if is_not_there(error) => Ok(None),
             Err(error) => Err(error),
@@ -413,14 +419,14 @@ impl Volume {
 }
 
 /// The attributes of a handle, from the server.
-pub fn getattr(server: &Server, handle: &nfs_fh3) -> Result<FileAttr, Errno> {
+pub fn getattr(server: &NfsServer, handle: &nfs_fh3) -> Result<FileAttr, Errno> {
     let args = GETATTR3args { object: handle.clone() };
     let answer = server.call(NFS_PROGRAM::NFSPROC3_GETATTR, async |client| client.getattr(&args).await)?;
     Ok(file_attr(&answer.obj_attributes))
 }
 
 /// What the server allows and prefers.
-pub fn limits(server: &Server, root: &nfs_fh3) -> Result<FSINFO3resok, Errno> {
+pub fn limits(server: &NfsServer, root: &nfs_fh3) -> Result<FSINFO3resok, Errno> {
     let args = FSINFO3args { fsroot: root.clone() };
     server.call(NFS_PROGRAM::NFSPROC3_FSINFO, async |client| client.fsinfo(&args).await)
 }
@@ -429,12 +435,12 @@ fn at<'a>(parent: &Node, name: &'a OsStr) -> diropargs3<'a> {
     diropargs3 { dir: parent.handle.clone(), name: name.as_bytes().into() }
 }
 
-/// The first page that has a name or is the last: one whose names have all gone would look like the end.
+/// The first page that has a name or is the last: a page whose names have all vanished would look like the end.
 fn first_with_names(
     cookie: u64,
     verifier: cookieverf3,
-    mut read: impl FnMut(u64, cookieverf3) -> Result<Page, Errno>,
-) -> Result<Page, Errno> {
+    mut read: impl FnMut(u64, cookieverf3) -> Result<DirectoryPage, Errno>,
+) -> Result<DirectoryPage, Errno> {
     let mut page = read(cookie, verifier)?;
     while page.entries.is_empty() && !page.last {
         page = read(page.next, page.verifier)?;
@@ -462,7 +468,8 @@ mod tests {
 
     #[test]
     fn a_page_whose_names_have_all_gone_is_not_the_end() {
-        let page = |next, last| Page { entries: Vec::new(), next, verifier: cookieverf3([next as u8; 8]), last };
+        let page =
+            |next, last| DirectoryPage { entries: Vec::new(), next, verifier: cookieverf3([next as u8; 8]), last };
         let mut asked = Vec::new();
         let found = first_with_names(3, cookieverf3::default(), |cookie, verifier| {
             asked.push((cookie, verifier.0[0]));

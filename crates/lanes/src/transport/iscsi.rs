@@ -1,8 +1,8 @@
 //! A device over iSCSI: tgt, which reads and writes the server's disk, and the initiator of QEMU (tgtd(8), tgtadm(8),
-//! RFC 7143). The server has a page cache, as those of the other transports; without one, tgt takes a minute to zero
-//! what mkfs asks it to (WRITE SAME, sector by sector).
+//! RFC 7143). The server uses a page cache, like those of the other transports; without one, tgt takes a minute for the
+//! zeros that mkfs requests (WRITE SAME, sector by sector).
 
-use super::super::Side;
+use super::super::LaneSide;
 use super::super::daemon::{Daemon, Ready};
 use super::super::namespace;
 use super::super::site::Site;
@@ -13,7 +13,7 @@ use serde_json::json;
 
 /// Of iSCSI targets (IANA).
 pub const PORT: u16 = 3260;
-/// A name as RFC 3721 wants it: whoever had the domain in that month gives names.
+/// A name in the form of RFC 3721: the owner of the domain in that month assigns names.
 const TARGET: &str = "iqn.2026-01.invalid.plimsoll:disk";
 
 pub(super) fn server(site: &Site, disk: &str) -> Result<Vec<Daemon>, LaneError> {
@@ -24,7 +24,7 @@ pub(super) fn server(site: &Site, disk: &str) -> Result<Vec<Daemon>, LaneError> 
         words.split(' ').map(str::to_owned).collect()
     };
     Ok(vec![Daemon {
-        // Else it is a file of the machine, the same for all lanes.
+        // Otherwise it is one file of the machine, the same for all lanes.
         environment: vec![("TGT_IPC_SOCKET", site.control()?)],
         then: vec![
             control(format!("--op new --mode target --tid 1 --targetname {TARGET}")),
@@ -34,7 +34,7 @@ pub(super) fn server(site: &Site, disk: &str) -> Result<Vec<Daemon>, LaneError> 
             )),
             control("--op bind --mode target --tid 1 --initiator-address ALL".to_owned()),
         ],
-        ..Daemon::new(Side::Server, "tgtd", words, Ready::Ports(&[PORT]))
+        ..Daemon::new(LaneSide::Server, "tgtd", words, Ready::Ports(&[PORT]))
     }])
 }
 

@@ -1,7 +1,7 @@
-//! How a client reaches the storage of a network lane: each transport as the programs of its server and its client.
+//! How a client reaches the storage of a network lane: for each transport, the programs of its server and its client.
 //!
-//! All of them work in user space, so that no kernel needs a module for them. A transport of blocks ends in a file of
-//! nbdfuse, or of qemu-storage-daemon, that a loop device is attached to; a transport of files in a FUSE mount.
+//! All of them work in user space and need no kernel module. A transport of blocks ends in a file of nbdfuse, or of
+//! qemu-storage-daemon, to which a loop device is attached; a transport of files ends in a FUSE mount.
 
 pub mod iscsi;
 pub mod nbd;
@@ -46,7 +46,7 @@ impl Transport {
         [&["unshare", "nsenter", "ip"], own, below].concat()
     }
 
-    /// The programs of the server, in the order in which they are started. `disk` is its loop device.
+    /// The programs of the server, in starting order. `disk` is its loop device.
     ///
     /// # Errors
     /// [`LaneError::Io`] if what they read cannot be written; [`LaneError::Refused`] for a path that is too long.
@@ -61,7 +61,7 @@ impl Transport {
         }
     }
 
-    /// The programs of the client likewise. The last of them shows the device's file or the mount.
+    /// The programs of the client, in starting order. The last one provides the device's file or the mount.
     ///
     /// # Errors
     /// [`LaneError::Refused`] for a path that is too long.
@@ -110,15 +110,15 @@ mod tests {
 
     #[test]
     fn every_part_is_of_the_side_that_starts_it() {
-        use crate::Side;
+        use crate::LaneSide;
         let lanes = tempfile::tempdir().unwrap();
         for transport in Transport::NETWORK {
             let spec = Spec::parse(transport.name()).unwrap();
             let site = Site::of(lanes.path(), &spec);
             // Where the servers' settings and files are written.
             std::fs::create_dir_all(site.served()).unwrap();
-            assert!(transport.server(&site, &spec, "loop7").unwrap().iter().all(|part| part.side == Side::Server));
-            assert!(transport.client(&site, &spec).unwrap().iter().all(|part| part.side == Side::Client));
+            assert!(transport.server(&site, &spec, "loop7").unwrap().iter().all(|part| part.side == LaneSide::Server));
+            assert!(transport.client(&site, &spec).unwrap().iter().all(|part| part.side == LaneSide::Client));
         }
     }
 }

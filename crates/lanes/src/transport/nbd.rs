@@ -1,10 +1,10 @@
-//! A device over TCP: nbdkit, which reads and writes the server's disk, and nbdfuse (nbdkit(1), nbdfuse(1)).
+//! A device over NBD (TCP): nbdkit, which reads and writes the server's disk, and nbdfuse (nbdkit(1), nbdfuse(1)).
 
 use super::super::daemon::{Daemon, Ready};
 use super::super::namespace;
 use super::super::site::Site;
 use super::super::spec::{Cache, Spec};
-use super::super::{Side, served};
+use super::super::{LaneSide, served};
 
 /// Of the Network Block Device protocol (IANA).
 pub const PORT: u16 = 10809;
@@ -18,8 +18,8 @@ pub(super) fn server(site: &Site, spec: &Spec, disk: &str) -> Vec<Daemon> {
     words.extend(swallows.then(|| "--filter=cache".to_owned()));
     words.extend(["file".to_owned(), format!("/dev/{disk}")]);
     words.extend(swallows.then(|| "cache=unsafe".to_owned()));
-    // In the foreground it ends with whoever has started it (nbdkit 1.32).
-    vec![Daemon { pid_file: Some(pid_file), ..Daemon::new(Side::Server, "nbdkit", words, Ready::Ports(&[PORT])) }]
+    // In the foreground it would end with the process that started it (nbdkit 1.32).
+    vec![Daemon { pid_file: Some(pid_file), ..Daemon::new(LaneSide::Server, "nbdkit", words, Ready::Ports(&[PORT])) }]
 }
 
 pub(super) fn client(site: &Site, spec: &Spec) -> Vec<Daemon> {
@@ -27,12 +27,12 @@ pub(super) fn client(site: &Site, spec: &Spec) -> Vec<Daemon> {
     vec![fuse(site, &[uri])]
 }
 
-/// nbdfuse, which makes an NBD server's export the file `fuse/disk`. The server is named by these words.
+/// nbdfuse, which turns an NBD server's export into the file `fuse/disk`. These words name the server.
 pub(super) fn fuse(site: &Site, server: &[String]) -> Daemon {
     let mut words = vec!["nbdfuse".to_owned(), "-o".to_owned(), format!("fsname={}", super::super::build::SOURCE)];
     words.push(site.export().display().to_string());
     words.extend_from_slice(server);
-    Daemon::new(Side::Client, "nbdfuse", words, Ready::File(site.export()))
+    Daemon::new(LaneSide::Client, "nbdfuse", words, Ready::File(site.export()))
 }
 
 #[cfg(test)]

@@ -1,27 +1,27 @@
 //! The server of both NFS lanes: NFS-Ganesha with its own rpcbind (ganesha-config(8), rpcbind(8), RFC 1813).
 //!
-//! Both have fixed places below `/run`. They get an empty one in a mount namespace of their own, in which nothing is
-//! mounted but what they need: else they kept every other file system of the machine from being unmounted.
+//! Both use fixed paths below `/run`. They get an empty `/run` in a mount namespace of their own, with nothing mounted
+//! but what they need: otherwise they would keep every other file system of the machine from being unmounted.
 
 use super::super::daemon::{Daemon, Ready};
 use super::super::site::Site;
-use super::super::{Side, mounts};
+use super::super::{LaneSide, mounts};
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use std::fs;
 use std::path::Path;
 
 /// Of NFS (IANA).
 pub const PORT: u16 = 2049;
-/// Of the mount protocol; it has none of its own, this one is usual.
+/// Of the mount protocol, which has no fixed port; this one is usual.
 pub const MOUNT_PORT: u16 = 20048;
 /// Of the port mapper (RFC 1833).
 pub const PORTMAPPER_PORT: u16 = 111;
 
-/// What they read and what they are: programs, libraries, settings, devices.
+/// What they need: programs, libraries, settings, devices.
 const NEEDED: [&str; 8] = ["/usr", "/lib", "/etc", "/var", "/run", "/dev", "/proc", "/sys"];
-/// The places to unmount follow as further words; one may have gone with another that it was mounted in. It ends at
-/// whatever else fails, so that nothing is done in the `/run` of the machine.
+/// The mount points to unmount follow as further words; one may vanish with another in which it was mounted. Any other
+/// failure ends the script, so that nothing is done in the machine's own `/run`.
 const SCRIPT: &str = "\
     set -e; mount --types tmpfs --options mode=0755 plimsoll /run; mkdir /run/rpcbind; \
     for place; do umount --lazy \"$place\" || true; done; \
@@ -38,11 +38,11 @@ pub(super) fn server(site: &Site, directory: &Path) -> Result<Vec<Daemon>, LaneE
     let mut words: Vec<String> = words.map(str::to_owned).to_vec();
     words.extend(not_needed(&mounts::all()?, site));
     let ready = Ready::Ports(&[PORTMAPPER_PORT, MOUNT_PORT, PORT]);
-    Ok(vec![Daemon::new(Side::Server, "ganesha.nfsd", words, ready)])
+    Ok(vec![Daemon::new(LaneSide::Server, "ganesha.nfsd", words, ready)])
 }
 
-/// The mount points that the server has nothing to do with: those of other lanes, wherever they are, and all that lie
-/// outside of what it reads.
+/// The mount points that the server does not need: those of other lanes, wherever they are, and all outside what it
+/// reads.
 fn not_needed(mounts: &[mounts::Mount], site: &Site) -> Vec<String> {
     let (served, lanes) = (site.served(), site.root().parent().unwrap_or(site.root()));
     let is_read = |path: &str, point: &Path| Path::new(path).starts_with(point) || point.starts_with(path);
@@ -53,7 +53,7 @@ fn not_needed(mounts: &[mounts::Mount], site: &Site) -> Vec<String> {
     others.map(|mount| mount.point.display().to_string()).collect()
 }
 
-/// NFSv3 over TCP alone. It works without locks of other machines, quotas, and a period of grace after a start.
+/// NFSv3 over TCP only, without network locks, quotas, and a grace period after a start.
 fn configuration(site: &Site, directory: &Path) -> Result<String, LaneError> {
     let [root, directory] =
         [site.root(), directory].map(|path| path.to_str().filter(|path| !path.contains(['"', '\n'])));

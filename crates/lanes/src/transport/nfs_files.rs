@@ -1,13 +1,13 @@
-//! The server's own files over NFSv3, by Plimsoll's own client: no other that works without a module of the kernel
-//! holds a database.
+//! The server's own files over NFSv3, with Plimsoll's own client: no other client without a kernel module can hold a
+//! database.
 
 use super::super::daemon::{Daemon, Ready};
 use super::super::site::Site;
 use super::super::spec::{Cache, Spec};
-use super::super::{Side, build, own_program};
+use super::super::{LaneSide, build, own_program};
 use super::nfs;
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use crate::nfs_options::NfsOptions;
 use std::fs;
 
@@ -32,7 +32,7 @@ pub(super) fn client(site: &Site, spec: &Spec) -> Result<Vec<Daemon>, LaneError>
     add("wsize", options.wsize.to_string());
     add("operations", site.operations()?.display().to_string());
     words.extend((spec.cache == Some(Cache::Unsafe)).then(|| "--swallow-flush".to_owned()));
-    Ok(vec![Daemon::new(Side::Client, "nfs", words, Ready::Mount(site.mount()))])
+    Ok(vec![Daemon::new(LaneSide::Client, "nfs", words, Ready::Mount(site.mount()))])
 }
 
 #[cfg(test)]

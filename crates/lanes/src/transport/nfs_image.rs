@@ -1,26 +1,26 @@
-//! A device in a file over NFSv3: the file lies on the server's XFS, and QEMU's NFS client reads and writes it.
+//! A device in a file over NFSv3: the file is on the server's XFS, and QEMU's NFS client reads and writes it.
 
 use super::super::daemon::Daemon;
 use super::super::site::Site;
 use super::super::spec::Spec;
 use super::{nfs, qemu};
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use rustix::fs::statvfs;
 use serde_json::json;
 use std::fs::File;
 
-/// Of the server's file system, in hundredths, for the file: the rest is for what the file system keeps beside it.
+/// The file's share of the server's file system, percent: the rest is for metadata.
 const SHARE: u64 = 90;
 /// The file is whole MiB long.
 const GRAIN: u64 = 1 << 20;
 
 pub(super) fn server(site: &Site) -> Result<Vec<Daemon>, LaneError> {
     let (served, image) = (site.served(), site.served_image());
-    let facts = statvfs(&served).during("ask for the free space of", &served)?;
+    let facts = statvfs(&served).during("read the free space of", &served)?;
     let bytes = facts.f_bavail.saturating_mul(facts.f_frsize) / 100 * SHARE;
     let made = File::create_new(&image).and_then(|file| file.set_len(bytes - bytes % GRAIN));
-    made.during("make the image", &image)?;
+    made.during("create the image", &image)?;
     nfs::server(site, &served)
 }
 

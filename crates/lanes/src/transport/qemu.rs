@@ -1,21 +1,22 @@
-//! qemu-storage-daemon as a client: what one of its drivers reads and writes, made a file (qemu-storage-daemon(1)).
+//! qemu-storage-daemon as a client: turns what one of its drivers reads and writes into a file
+//! (qemu-storage-daemon(1)).
 
-use super::super::Side;
+use super::super::LaneSide;
 use super::super::daemon::{Daemon, Ready};
 use super::super::site::Site;
 use super::super::spec::{Cache, Spec};
 use super::nbd;
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use serde_json::{Value, json};
 use std::fs::File;
 
 const PROGRAM: &str = "qemu-storage-daemon";
 
-/// The programs that make the device that a driver's `options` name the file `fuse/disk`.
+/// The programs that turn the device named by a driver's `options` into the file `fuse/disk`.
 ///
-/// It is exported by NBD, and the file is nbdfuse's: the FUSE export of qemu-storage-daemon 7.2 has one buffer for all
-/// requests, and mixes up concurrent writes. A spec with `export=fuse` has that one.
+/// It is exported by NBD, and nbdfuse provides the file: the FUSE export of qemu-storage-daemon 7.2 has one buffer for
+/// all requests and mixes up concurrent writes. A spec with `export=fuse` uses that one.
 ///
 /// # Errors
 /// [`LaneError::Refused`] if the path of its socket is too long; [`LaneError::Io`].
@@ -30,12 +31,12 @@ pub(super) fn client(site: &Site, spec: &Spec, mut options: Value) -> Result<Vec
             "type": "fuse", "id": "disk", "node-name": "disk", "mountpoint": site.export(), "writable": true,
         });
         words.extend(["--export".to_owned(), export.to_string()]);
-        return Ok(vec![Daemon::new(Side::Client, PROGRAM, words, Ready::File(site.export()))]);
+        return Ok(vec![Daemon::new(LaneSide::Client, PROGRAM, words, Ready::File(site.export()))]);
     }
     let socket = site.socket()?;
     let server = json!({ "addr": { "type": "unix", "path": socket } });
     let export = json!({ "type": "nbd", "id": "disk", "node-name": "disk", "name": "", "writable": true });
     words.extend(["--nbd-server".to_owned(), server.to_string(), "--export".to_owned(), export.to_string()]);
     let fuse = nbd::fuse(site, &["--unix".to_owned(), socket.display().to_string()]);
-    Ok(vec![Daemon::new(Side::Client, PROGRAM, words, Ready::Socket(socket)), fuse])
+    Ok(vec![Daemon::new(LaneSide::Client, PROGRAM, words, Ready::Socket(socket)), fuse])
 }

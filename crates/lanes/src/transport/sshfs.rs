@@ -4,9 +4,9 @@
 use super::super::daemon::{Daemon, Ready};
 use super::super::site::Site;
 use super::super::spec::Spec;
-use super::super::{Side, build, tool};
+use super::super::{LaneSide, build, tool};
 use crate::LaneError;
-use crate::error::During;
+use crate::error::DuringLane;
 use std::fs;
 
 /// Nobody has registered it for anything that a lane has.
@@ -18,7 +18,7 @@ pub(super) fn server(site: &Site) -> Result<Vec<Daemon>, LaneError> {
     let program = tool::find("sftp-server").map_or("sftp-server".to_owned(), |path| path.display().to_string());
     let listen = format!("TCP-LISTEN:{PORT},fork,reuseaddr,nodelay");
     let words = ["socat".to_owned(), listen, format!("EXEC:{program}")].to_vec();
-    Ok(vec![Daemon::new(Side::Server, "socat", words, Ready::Ports(&[PORT]))])
+    Ok(vec![Daemon::new(LaneSide::Server, "socat", words, Ready::Ports(&[PORT]))])
 }
 
 pub(super) fn client(site: &Site, spec: &Spec) -> Vec<Daemon> {
@@ -27,7 +27,7 @@ pub(super) fn client(site: &Site, spec: &Spec) -> Vec<Daemon> {
     options.extend(spec.options.iter().cloned());
     let from = format!("{}:{}", super::address(spec), site.served_files().display());
     let words = ["sshfs", "-f", "-o", &options.join(","), &from, &site.mount().display().to_string()];
-    vec![Daemon::new(Side::Client, "sshfs", words.map(str::to_owned).to_vec(), Ready::Mount(site.mount()))]
+    vec![Daemon::new(LaneSide::Client, "sshfs", words.map(str::to_owned).to_vec(), Ready::Mount(site.mount()))]
 }
 
 #[cfg(test)]

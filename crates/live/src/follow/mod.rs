@@ -1,46 +1,45 @@
-//! Follows a recording that grows. Each [`Follower::look`] reads what was added since the last one, and no more: the
-//! new lines of `events.ndjson` and of the series of the newest trial, and of each trial that has ended its outcome,
-//! once.
+//! Follows a growing recording. Each [`Follower::look`] reads only what was added since the previous one: the new lines
+//! of `events.ndjson` and of the newest trial's series, and once the outcome of each trial that has ended.
 
 mod agenda;
 mod series;
 mod tail;
 mod trial;
 
-use crate::catalogue::What;
+use crate::catalogue::RecordingTopic;
 use agenda::Agenda;
-pub use agenda::Turn;
+pub use agenda::AgendaTrial;
 use jiff::Timestamp;
 use plimsoll_model::samples::Phase;
+use plimsoll_plan::Plan;
 use plimsoll_record::RecordError;
-use plimsoll_record::event::Event;
+use plimsoll_record::event::{Happening, RecordedEvent};
 use plimsoll_record::read::{self, Entry, State};
-use serde::Deserialize;
-pub use series::{Points, Series};
+pub use series::{LiveSeries, Points};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use tail::Tail;
-pub use trial::Measured;
-use trial::Trial;
+use tail::FileTail;
+use trial::FollowedTrial;
+pub use trial::MeasuredTrial;
 
-/// A recording as it stands.
+/// The state of a recording.
 #[derive(Debug)]
 pub struct Follower {
     entry: Entry,
-    /// It is not there any more.
+    /// It is gone.
     pub removed: bool,
-    pub what: What,
+    pub what: RecordingTopic,
     agenda: Agenda,
-    events: Tail,
+    events: FileTail,
     /// Directories of trials that were opened.
     seen: BTreeSet<PathBuf>,
-    trial: Option<Trial>,
-    /// Of the trials before the one under way, in their order.
-    ended: Vec<Measured>,
-    pub series: Series,
-    /// The phase that a lab says it is in, and since when, seconds after the recording's start.
+    trial: Option<FollowedTrial>,
+    /// Results of the trials before the one under way, in order.
+    ended: Vec<MeasuredTrial>,
+    pub series: LiveSeries,
+    /// The phase that a lab has announced, and since when, seconds after the recording's start.
     phase: Option<(Phase, f64)>,
-    /// What a lab expected to take, seconds, and when it said so.
+    /// How long a lab expected to take, seconds, and when it said so.
     left: Option<(f64, f64)>,
     /// What went wrong, the latest last.
     pub troubles: Vec<String>,
@@ -52,7 +51,7 @@ pub struct PhaseNow {
     pub phase: Phase,
     /// How long it has been.
     pub seconds: f64,
-    /// How long it is to be, where the plan says so.
+    /// Its planned length, if the plan says so.
     pub of: Option<f64>,
 }
 
@@ -60,24 +59,24 @@ impl Follower {
     /// Nothing is read before the first look.
     pub fn new(entry: Entry) -> Follower {
         Follower {
-            what: What::of(&entry.manifest),
+            what: RecordingTopic::of(&entry.manifest),
             agenda: Agenda::of(&entry.manifest.plan),
-            events: Tail::new(entry.directory.join("events.ndjson")),
+            events: FileTail::new(entry.directory.join("events.ndjson")),
             entry,
             removed: false,
             seen: BTreeSet::new(),
             trial: None,
             ended: Vec::new(),
-            series: Series::default(),
+            series: LiveSeries::default(),
             phase: None,
             left: None,
             troubles: Vec::new(),
         }
     }
 
-    /// Takes in what was written since the last look.
+    /// Reads what was written since the previous look.
     pub fn look(&mut self) {
-        // First whether it goes on: what was written before that is read below.
+        // First whether it still runs: what was written before that is read below.
         match read::manifest(&self.entry.directory) {
             Ok(manifest) => self.entry.manifest = manifest,
             Err(RecordError::NotARecording { .. }) => self.removed = true,
@@ -85,7 +84,7 @@ impl Follower {
             Err(_) => {}
         }
         self.entry.being_written = read::is_being_written(&self.entry.directory);
-        for event in self.events.look::<Event>() {
+        for event in self.events.look::<RecordedEvent>() {
             self.told(&event);
         }
         let directories = read::trial_directories(&self.entry.directory).unwrap_or_default();
@@ -100,9 +99,9 @@ impl Follower {
         }
     }
 
-    /// Another trial has begun; unless it is the newest it has also ended.
+    /// Another trial has begun; unless it is the newest, it has also ended.
     fn next_trial(&mut self, directory: PathBuf, newest: bool) {
-        let Some(mut next) = Trial::open(&directory, self.entry.manifest.started, newest) else { return };
+        let Some(mut next) = FollowedTrial::open(&directory, self.entry.manifest.started, newest) else { return };
         self.seen.insert(directory);
         if let Some(mut before) = self.trial.take() {
             before.look(&mut self.series);
@@ -113,20 +112,20 @@ impl Follower {
         self.trial = Some(next);
     }
 
-    fn told(&mut self, event: &Event) {
+    fn told(&mut self, event: &RecordedEvent) {
         let at = event.t_ns as f64 / 1e9;
-        match event.kind.as_str() {
-            "planned" => self.agenda.planned(&event.detail),
-            "trial_begins" => {
-                self.agenda.is_one_of(&event.detail);
+        match &event.what {
+            Happening::Planned { trials, complete } => self.agenda.planned(trials, *complete),
+            Happening::TrialBegins { of, left_seconds, .. } => {
+                self.agenda.is_one_of(*of);
                 self.phase = None;
-                self.left = event.detail["left_seconds"].as_f64().map(|left| (left, at));
+                self.left = Some((*left_seconds, at));
             }
-            "phase_begins" => self.phase = Phase::deserialize(&event.detail["phase"]).ok().map(|phase| (phase, at)),
-            "failed" => self.trouble(event.detail["why"].as_str()),
-            "trial_ends" => {
+            Happening::PhaseBegins { phase, .. } => self.phase = Some((*phase, at)),
+            Happening::Failed { why, .. } => self.trouble(Some(why)),
+            Happening::TrialEnds { why, .. } => {
                 self.phase = None;
-                self.trouble(event.detail["why"].as_str());
+                self.trouble(why.as_deref());
             }
             _ => {}
         }
@@ -157,23 +156,25 @@ impl Follower {
         self.entry.id()
     }
 
-    /// What throughput is counted in.
+    /// The unit of throughput.
     pub fn unit(&self) -> &'static str {
-        let plan = &self.entry.manifest.plan;
-        let variants = plan["variants"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let storage = plan["command"] == "io" || variants.first().is_some_and(|of| of["workload"]["kind"] == "io");
+        let storage = match &self.entry.manifest.plan {
+            Plan::Storage(_) => true,
+            Plan::Lab(plan) => plan.variants.first().is_some_and(|variant| variant.workload.kind == "io"),
+            Plan::Run(_) | Plan::Quickstart(_) => false,
+        };
         if storage { "operations per second" } else { "transactions per second" }
     }
 
     /// CPUs of the machine.
-    pub fn cpus(&self) -> Option<u64> {
-        self.entry.manifest.host["cpus"].as_u64()
+    pub fn cpus(&self) -> usize {
+        self.entry.manifest.host.cpus
     }
 
-    /// The trial under way as the plan has it, and its place, from 1.
-    pub fn under_way(&self) -> Option<(Turn, usize)> {
+    /// The trial under way according to the plan, and its number, from 1.
+    pub fn under_way(&self) -> Option<(AgendaTrial, usize)> {
         let facts = &self.trial.as_ref()?.facts;
-        let turn = Turn { variant: facts.variant.clone(), point: facts.point.clone(), round: facts.round };
+        let turn = AgendaTrial { variant: facts.variant.clone(), point: facts.point.clone(), round: facts.round };
         Some((turn, facts.index as usize))
     }
 
@@ -183,25 +184,25 @@ impl Follower {
     }
 
     /// What each trial has measured so far, the one under way included.
-    pub fn measured(&self) -> Vec<Measured> {
-        self.ended.iter().cloned().chain(self.trial.as_ref().map(Trial::measured)).collect()
+    pub fn measured(&self) -> Vec<MeasuredTrial> {
+        self.ended.iter().cloned().chain(self.trial.as_ref().map(FollowedTrial::measured)).collect()
     }
 
-    /// What comes next, as far as it is known, and whether that is all.
-    pub fn next(&self) -> (&[Turn], bool) {
+    /// What comes next, as far as it is known, and whether that is everything.
+    pub fn next(&self) -> (&[AgendaTrial], bool) {
         (self.agenda.after(self.under_way().map_or(0, |(_, place)| place)), self.agenda.complete)
     }
 
     /// The phase at `now`.
     pub fn phase(&self, now: Timestamp) -> Option<PhaseNow> {
-        let is_lab = !self.entry.manifest.plan["procedure"].is_null();
+        let is_lab = self.entry.manifest.plan.lab().is_some();
         let told = if is_lab { self.phase } else { self.trial.as_ref().and_then(|trial| trial.phase) };
         let (phase, since) = told?;
         Some(PhaseNow { phase, seconds: (self.seconds(now) - since).max(0.0), of: self.agenda.seconds_of(phase) })
     }
 
-    /// About how long it still takes, seconds: as a lab expected when the trial began, else by what the trials that
-    /// have ended took, or by what the plan says.
+    /// About how much time is left, seconds: as a lab expected when the trial began, else from the time that finished
+    /// trials took, or from the plan.
     pub fn left(&self, now: Timestamp) -> Option<f64> {
         let now = self.seconds(now);
         if let Some((left, at)) = self.left {

@@ -3,44 +3,44 @@
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use std::collections::VecDeque;
 
-/// So many seconds are kept.
+/// How many seconds are kept.
 const KEPT_SECONDS: f64 = 300.0;
 
-/// Never more points than this, whatever times a recording claims.
+/// The most points, whatever times a recording claims.
 const MOST: usize = 1000;
 
-/// Below this length, seconds, it is the rest of a phase and no second of it.
+/// An interval shorter than this, seconds, is the rest of a phase, not a second of it.
 const PIECE: f64 = 0.5;
 
 /// Points in time, seconds since the recording's start, and what was measured there.
 pub type Points = VecDeque<(f64, f64)>;
 
-/// Lines over the recording's time. Each holds the last [`KEPT_SECONDS`], however long a recording is.
+/// Lines over the recording's time. Each has the last [`KEPT_SECONDS`], however long a recording is.
 #[derive(Clone, Debug, Default)]
-pub struct Series {
+pub struct LiveSeries {
     /// Transactions (of storage: operations) per second.
     pub throughput: Points,
-    /// Milliseconds; response times where there are due times.
+    /// Milliseconds; response times if there are due times.
     pub median: Points,
     pub p99: Points,
     /// CPUs busy: of the whole machine, the server's process, the load generator's threads.
     pub host: Points,
     pub server: Points,
     pub client: Points,
-    /// Stretches of time that were measured, as against warm-up and drain: from and to.
+    /// Stretches of time that were measured, without warm-up and drain: from and to.
     pub measured: Points,
     /// The end of what is known, seconds since the recording's start.
     pub until: f64,
-    /// The beginning of what was read: what was before it is not known here.
+    /// The beginning of what was read; what came before is not known.
     since: Option<f64>,
     /// The server's CPU time so far, microseconds, and when.
     server_before: Option<(u64, u64)>,
 }
 
-impl Series {
+impl LiveSeries {
     /// A second of load; the trial began `began` seconds after the recording.
     pub fn interval(&mut self, began: f64, interval: &Interval) {
-        // What the drain and a piece of a second did says nothing of the load.
+        // The drain and a fraction of a second say nothing about the load.
         if interval.phase == Phase::Drain || interval.seconds < PIECE {
             return;
         }
@@ -63,7 +63,7 @@ impl Series {
         }
     }
 
-    /// What the machine did since the sample before.
+    /// What the machine did since the previous sample.
     pub fn host(&mut self, began: f64, sample: &HostSample) {
         let at = began + sample.t_ns as f64 / 1e9 - sample.seconds;
         let cpus = sample.cores.len().max(1) as f64;
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_servers_cpu_is_the_difference_of_its_counter() {
-        let mut series = Series::default();
+        let mut series = LiveSeries::default();
         let sample =
             |t: u64, cpu: u64| ServerSample { t_ns: t * 1_000_000_000, cpu_user_us: cpu, ..ServerSample::default() };
         series.server(10.0, &sample(1, 500_000));

@@ -1,4 +1,4 @@
-//! A file that grows by whole lines, read from where it was left.
+//! A file that grows by whole lines, read from where the last read ended.
 
 use plimsoll_record::bounds::LONGEST_LINE;
 use plimsoll_record::file;
@@ -8,25 +8,25 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-/// At most so much is read at a time, bytes; the rest is read at the next look.
+/// The most that is read at a time, bytes; the rest is read at the next look.
 const AT_A_TIME: u64 = 2 * LONGEST_LINE as u64;
 
-/// A file that may not be there yet. What was read is not read again.
+/// A file that may not exist yet. Nothing is read twice.
 #[derive(Debug)]
-pub struct Tail {
+pub struct FileTail {
     path: PathBuf,
     file: Option<File>,
     /// The end of the last whole line that was read, bytes.
     at: u64,
 }
 
-impl Tail {
-    pub fn new(path: PathBuf) -> Tail {
-        Tail { path, file: None, at: 0 }
+impl FileTail {
+    pub fn new(path: PathBuf) -> FileTail {
+        FileTail { path, file: None, at: 0 }
     }
 
-    /// The lines that were added since the last look and are a `T`: a file's first line, which names its schema, is
-    /// none. A line that is still being written is left for the next look.
+    /// The lines added since the previous look that are a `T`: a file's first line, which names its schema, is not. A
+    /// line that is still being written is left for the next look.
     pub fn look<T: DeserializeOwned>(&mut self) -> Vec<T> {
         let bytes = self.added();
         bytes.split(|byte| *byte == b'\n').filter_map(|line| parsed(line)).collect()
@@ -45,7 +45,7 @@ impl Tail {
         }
         match bytes.iter().rposition(|byte| *byte == b'\n') {
             Some(end) => bytes.truncate(end + 1),
-            // No line of ours is so long: what it is, is passed over.
+            // No line of ours is this long, so it is skipped.
             None if bytes.len() as u64 == AT_A_TIME => {}
             None => bytes.clear(),
         }
@@ -64,7 +64,7 @@ mod tests {
     fn each_line_is_read_once_and_only_when_it_is_whole() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("numbers.ndjson");
-        let mut tail = Tail::new(path.clone());
+        let mut tail = FileTail::new(path.clone());
         assert!(tail.look::<u64>().is_empty());
         let mut file = fs::File::create(&path).unwrap();
         file.write_all(b"{\"schema\":\"numbers\"}\n1\n2\n3").unwrap();
@@ -79,6 +79,6 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("secret"), "7\n").unwrap();
         std::os::unix::fs::symlink(directory.path().join("secret"), directory.path().join("link")).unwrap();
-        assert!(Tail::new(directory.path().join("link")).look::<u64>().is_empty());
+        assert!(FileTail::new(directory.path().join("link")).look::<u64>().is_empty());
     }
 }

@@ -1,7 +1,7 @@
-//! One trial while it is followed, and what came of it.
+//! One trial that is being followed, and its result.
 
-use super::series::Series;
-use super::tail::Tail;
+use super::series::LiveSeries;
+use super::tail::FileTail;
 use jiff::Timestamp;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
@@ -11,45 +11,45 @@ use std::path::{Path, PathBuf};
 
 /// What a trial measured.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct MeasuredTrial {
     pub variant: String,
     pub point: String,
     /// Transactions (of storage: operations) per second of the measured window; none before its first second.
     pub throughput: Option<f64>,
-    /// Milliseconds; only of a trial of a lab that came to its end.
+    /// Milliseconds; only for a completed trial of a lab.
     pub p99_ms: Option<f64>,
-    /// It did not come to its end, and why.
+    /// Why it did not complete, if it did not.
     pub failed: Option<String>,
 }
 
 /// The trial under way.
 #[derive(Debug)]
-pub struct Trial {
+pub struct FollowedTrial {
     directory: PathBuf,
     pub facts: TrialFacts,
     /// Seconds after the recording's start.
     began: f64,
-    intervals: Tail,
-    host: Tail,
-    server: Tail,
+    intervals: FileTail,
+    host: FileTail,
+    server: FileTail,
     transactions: u64,
     seconds: f64,
     /// The phase of the last second, and since when, seconds after the recording's start.
     pub phase: Option<(Phase, f64)>,
-    /// Of a trial of a lab that came to its end.
+    /// For a completed trial of a lab.
     outcome: Option<TrialOutcome>,
-    /// Its seconds are not read: it ended before anybody looked, and its outcome says it all.
+    /// Its seconds are not read: it ended before anybody looked, and its outcome says everything.
     skipped: bool,
 }
 
-impl Trial {
-    /// The trial in a directory of a recording that started at `started`; none before it has its first file. Of one
-    /// that is not the newest its outcome is enough, if it has one.
-    pub fn open(directory: &Path, started: Timestamp, newest: bool) -> Option<Trial> {
+impl FollowedTrial {
+    /// The trial in a directory of a recording that started at `started`; none before it has its first file. For a
+    /// trial that is not the newest, its outcome is enough, if it has one.
+    pub fn open(directory: &Path, started: Timestamp, newest: bool) -> Option<FollowedTrial> {
         let facts: TrialFacts = read_json(&directory.join("trial.json")).ok()?;
         let outcome: Option<TrialOutcome> = read_json(&directory.join("outcome.json")).ok();
-        let tail = |name: &str| Tail::new(directory.join(name));
-        Some(Trial {
+        let tail = |name: &str| FileTail::new(directory.join(name));
+        Some(FollowedTrial {
             directory: directory.to_owned(),
             began: facts.started.duration_since(started).as_secs_f64(),
             facts,
@@ -69,8 +69,8 @@ impl Trial {
         self.began
     }
 
-    /// Takes in what was written since the last look.
-    pub fn look(&mut self, series: &mut Series) {
+    /// Reads what was written since the previous look.
+    pub fn look(&mut self, series: &mut LiveSeries) {
         if self.skipped {
             return;
         }
@@ -95,10 +95,10 @@ impl Trial {
         }
     }
 
-    /// What it measured up to now: of a trial of a lab that came to its end, what its outcome says.
-    pub fn measured(&self) -> Measured {
+    /// What it measured up to now; for a completed trial of a lab, what its outcome says.
+    pub fn measured(&self) -> MeasuredTrial {
         let facts = &self.facts;
-        let measured = Measured {
+        let measured = MeasuredTrial {
             variant: facts.variant.clone(),
             point: facts.point.clone(),
             throughput: (self.seconds > 0.0).then(|| self.transactions as f64 / self.seconds),
@@ -112,12 +112,12 @@ impl Trial {
     }
 }
 
-impl Measured {
-    fn ended(self, outcome: &TrialOutcome) -> Measured {
+impl MeasuredTrial {
+    fn ended(self, outcome: &TrialOutcome) -> MeasuredTrial {
         let point = outcome.point.as_ref();
         let latency = point.map(|point| point.response_ms.as_ref().unwrap_or(&point.latency_ms));
-        let why = || outcome.why.clone().unwrap_or_else(|| "it did not come to its end".to_owned());
-        Measured {
+        let why = || outcome.why.clone().unwrap_or_else(|| "it did not complete".to_owned());
+        MeasuredTrial {
             throughput: point.and_then(|point| point.transactions_per_second).or(self.throughput),
             p99_ms: latency.and_then(|latency| latency.p99),
             failed: (outcome.status != TrialStatus::Done).then(why),

@@ -1,13 +1,14 @@
 //! Each variant of a grid against the first that does the same work.
 
 use super::cell_risks;
-use plimsoll_model::comparison::{Design, Difference, Metric, Row, unlike_work};
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::{Design, Difference, Row, unlike_work};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{TrialOutcome, VariantComparison};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Order, Variant, Workload};
-use plimsoll_plan::points::LoadPoint;
+use plimsoll_plan::lab::{Order, PlannedWorkload, Variant};
 use plimsoll_schedule::grid::points;
 use plimsoll_schedule::quantity::deciding;
 use plimsoll_schedule::{EndedTrial, Quantity, seeks_line};
@@ -16,8 +17,7 @@ use plimsoll_stats::sides::{self, Sides, middle};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a comparison tells of each load point.
-pub const METRICS: [Metric; 4] =
-    [Metric::TransactionsPerSecond, Metric::Nopm, Metric::P99Ms, Metric::ServerCpuUsPerTransaction];
+pub const METRICS: [Metric; 4] = Metric::COMPARED;
 
 /// Variants of a grid against those that they are [paired](pairs) with, where these share a load point. The intervals of
 /// what decides hold together with 95 % over all comparisons, those of one metric over all comparisons and load points
@@ -90,11 +90,11 @@ impl<'a> Pairing<'a> {
         let both = |label: &str| label == a.name || label == b.name;
         let outcomes = ended.iter().filter(|ended| both(&ended.trial.label)).map(|ended| &ended.outcome);
         let deciding = deciding(&points, outcomes);
-        let design = match plan.procedure.order {
+        let design = match plan.trials.order {
             Order::Interleaved => Design::Paired,
             Order::Sequential => Design::Unpaired,
         };
-        let rounds = plan.procedure.rounds;
+        let rounds = plan.trials.rounds;
         (!points.is_empty()).then_some(Pairing { a, b, ended, points, rounds, design, deciding, among })
     }
 
@@ -124,8 +124,7 @@ impl<'a> Pairing<'a> {
     fn row(&self, points: &[LoadPoint], metric: Metric, confidence: f64, equivalence: f64) -> Option<Row> {
         let (a, b) = (self.values(&self.a.name, points, metric), self.values(&self.b.name, points, metric));
         let only = if let [only] = points { Some(*only) } else { None };
-        let at = (only.map(|point| point.connections), only.and_then(|point| point.rate));
-        Sides::new(self.design, &a, &b).row(at, metric, confidence, equivalence).ok()
+        Sides::new(self.design, &a, &b).row(only, metric, confidence, equivalence).ok()
     }
 
     /// By round, the geometric mean over the load points; none if one of these has no value.
@@ -150,7 +149,7 @@ impl<'a> Pairing<'a> {
     fn unlike_work(&self) -> Vec<Difference> {
         let (a, b) = (&self.a.workload, &self.b.workload);
         let names: BTreeSet<&String> = a.params.keys().chain(b.params.keys()).collect();
-        let of = |workload: &Workload| -> BTreeMap<String, String> {
+        let of = |workload: &PlannedWorkload| -> BTreeMap<String, String> {
             let value = |name: &str| workload.params.get(name).cloned().unwrap_or_else(|| "its default".to_owned());
             let params = names.iter().map(|name| (name.replace('-', "_"), value(name)));
             let dataset = workload.dataset.clone().unwrap_or_else(|| "its own".to_owned());

@@ -2,7 +2,8 @@
 
 use super::words::{counted, percent, quantity, rate_with_interval, signed, signed_range};
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::{Metric, Row, Verdict};
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict, VariantComparison};
 use plimsoll_report::lab::{storage, whole};
 use plimsoll_schedule::{EndedTrial, Quantity};
@@ -150,12 +151,8 @@ fn a_and_b(row: &Row) -> String {
 
 /// `1,000 transactions per second at 8 connections`.
 fn measured(value: f64, row: &Row) -> String {
-    let rate = row.rate_offered.map(|rate| format!(" and {} arrivals per second", super::words::rate(rate)));
-    let at = match row.connections {
-        Some(connections) => format!("at {}{}", counted(connections, "connection"), rate.unwrap_or_default()),
-        None => "over all load points".to_owned(),
-    };
-    format!("{} {} {at}", super::words::rate(value), unit(row.metric))
+    let at = row.load.map_or("over all load points".to_owned(), |load| format!("at {load}"));
+    format!("{} {} {at}", super::words::rate(value), row.metric.unit())
 }
 
 fn unclear(a: &str, b: &str, row: &Row, rounds: Option<usize>) -> String {
@@ -171,15 +168,6 @@ fn unclear(a: &str, b: &str, row: &Row, rounds: Option<usize>) -> String {
             let (both, interval) = (a_and_b(row), interval(&row.change));
             format!("No difference shown between {a} and {b}: {both}; {change} for {b} may be chance{interval}{shown}")
         }
-    }
-}
-
-fn unit(metric: Metric) -> &'static str {
-    match metric {
-        Metric::TransactionsPerSecond => "transactions per second",
-        Metric::Nopm => "new orders per minute",
-        Metric::P99Ms => "ms at the 99th percentile",
-        Metric::ServerCpuUsPerTransaction => "µs of server CPU per transaction",
     }
 }
 
@@ -203,6 +191,6 @@ fn best(cells: &[Cell]) -> Option<String> {
     };
     let measured = cells.iter().filter_map(|cell| Some((cell, throughput(cell)?)));
     let (cell, (metric, found)) = measured.max_by(|(_, a), (_, b)| a.1.value.total_cmp(&b.1.value))?;
-    let (does, at) = (rate_with_interval(&found, unit(metric)), counted(cell.connections, "connection"));
+    let (does, at) = (rate_with_interval(&found, metric.unit()), cell.load.connections_in_words());
     Some(format!("At {at} {} does {does}", cell.variant))
 }

@@ -10,7 +10,8 @@ pub use comparison::{METRICS, comparisons_of};
 use comparison::{comparisons, pairs};
 pub use headline::headline;
 use plimsoll_model::Caveat;
-use plimsoll_model::comparison::Metric;
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{
     Cell, LabSummary, Restored, Restores, SCHEMA_VERSION, TrialCounts, TrialStatus, VariantComparison,
@@ -18,7 +19,6 @@ use plimsoll_model::lab::{
 use plimsoll_model::summary::Point;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Order, Variant};
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_schedule::quantity::over_rounds;
 use plimsoll_schedule::{EndedTrial, Prospects, Quantity, seeks_line};
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,13 +94,12 @@ fn cell(variant: &Variant, point: LoadPoint, ended: &[EndedTrial]) -> Cell {
     };
     Cell {
         variant: variant.name.clone(),
-        connections: point.connections,
-        rate_offered: point.rate,
+        load: point,
         rounds: with(TrialStatus::Done),
         failed: with(TrialStatus::Failed),
         transactions_per_second: mean(Quantity::Of(Metric::TransactionsPerSecond)),
         nopm: mean(Quantity::Of(Metric::Nopm)),
-        p99_ms: mean(Quantity::Of(Metric::P99Ms)),
+        p99_ms: mean(Quantity::Of(Metric::P99)),
         server_cpu_us_per_transaction: mean(Quantity::Of(Metric::ServerCpuUsPerTransaction)),
         recovery_seconds: mean(Quantity::RecoverySeconds),
         risks: trials.iter().flat_map(|trial| &trial.outcome.risks).copied().collect(),
@@ -174,7 +173,7 @@ fn unlike_data(ended: &[EndedTrial]) -> Option<Caveat> {
 
 /// What the plan itself leaves open.
 fn design(plan: &LabPlan) -> Vec<Caveat> {
-    let rounds = plan.procedure.rounds;
+    let rounds = plan.trials.rounds;
     let mut caveats = Vec::new();
     if rounds < FEWEST_ROUNDS && !plan.rungs.is_empty() {
         let message =
@@ -187,7 +186,7 @@ fn design(plan: &LabPlan) -> Vec<Caveat> {
     }
     let measured: Vec<&Variant> = plan.variants.iter().filter(|variant| !seeks_line(plan, variant)).collect();
     let Some((_, others)) = measured.split_first() else { return caveats };
-    if plan.procedure.order == Order::Sequential && plan.rungs.is_empty() && !others.is_empty() {
+    if plan.trials.order == Order::Sequential && plan.rungs.is_empty() && !others.is_empty() {
         let message = "the variants were measured one after the other, so a drift of the machine looks like a \
                        difference; order = \"interleaved\" avoids that";
         caveats.push(Caveat::new("not_interleaved", message));

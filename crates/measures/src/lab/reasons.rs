@@ -5,7 +5,7 @@ use plimsoll_model::lab::{Ladder, LadderStep, LoadLine};
 use plimsoll_schedule::evidence::NoLine;
 use plimsoll_schedule::ladder::Climbed;
 use plimsoll_schedule::load_line::Sought;
-use plimsoll_schedule::rung::{Bound, Change, FEWEST_PAIRS, Pairs, Reason, Remedy, Step};
+use plimsoll_schedule::rung::{Bound, FEWEST_PAIRS, MeasuredChange, Pairs, Remedy, RungReason, Step};
 
 pub fn ladder(found: Climbed) -> Ladder {
     let Climbed { variant, metric, floor, steps, gain } = found;
@@ -18,40 +18,40 @@ fn step(found: Step) -> LadderStep {
     LadderStep { rung, verdict, why, change, with, without, risks, worth }
 }
 
-fn rung(reason: &Reason) -> String {
+fn rung(reason: &RungReason) -> String {
     match reason {
-        Reason::Known(words) => words.clone(),
-        Reason::NoFloor(pairs) => {
+        RungReason::Known(words) => words.clone(),
+        RungReason::NoFloor(pairs) => {
             let why = failure(pairs, "nothing was measured");
             let planned = counted(pairs.planned, "pair");
-            format!("of the base against itself {} of {planned} came to their end: {why}", pairs.complete)
+            format!("of the base against itself {} of {planned} were completed: {why}", pairs.complete)
         }
-        Reason::TooFew(pairs) => {
+        RungReason::TooFew(pairs) => {
             let why = failure(pairs, "nothing was measured in the others");
             let planned = counted(pairs.planned, "pair");
-            format!("{} of {planned} came to their end, and {FEWEST_PAIRS} are needed: {why}", pairs.complete)
+            format!("{} of {planned} were completed, and {FEWEST_PAIRS} are needed: {why}", pairs.complete)
         }
-        Reason::NoSetting { name, remark } => format!("{name} is no setting here{}", remarked(remark)),
-        Reason::NotInEffect { name, requested, effective, remark } => {
+        RungReason::NoSetting { name, remark } => format!("{name} is no setting here{}", remarked(remark)),
+        RungReason::NotInEffect { name, requested, effective, remark } => {
             let found = effective.as_deref().unwrap_or("not known");
             format!("{name} was set to {requested} and is {found}{}", remarked(remark))
         }
-        Reason::Costs { class, settings } => {
+        RungReason::Costs { class, settings } => {
             let by = if settings.is_empty() { String::new() } else { format!(" by {}", settings.join(", ")) };
             format!("it {} ({class}){by}, which the plan does not allow", class.words())
         }
-        Reason::GuardWorse { guard, bound: exceeded, change } => {
+        RungReason::GuardWorse { guard, bound: exceeded, change } => {
             format!("{}, beyond {}; {}", changed(guard), bound(exceeded), changed(change))
         }
-        Reason::Beyond { change, bound: exceeded } => format!("{}, beyond {}", changed(change), bound(exceeded)),
-        Reason::Within { quantity: of, most, interval } => {
+        RungReason::Beyond { change, bound: exceeded } => format!("{}, beyond {}", changed(change), bound(exceeded)),
+        RungReason::Within { quantity: of, most, interval } => {
             let within = signed_range(*interval);
             format!("no change of {} larger than {} (90 % interval {within})", quantity(*of), percent(*most))
         }
-        Reason::Chance { change, bound: reached, remedy: by } => {
+        RungReason::Chance { change, bound: reached, remedy: by } => {
             format!("{} may be chance beside {}; {}", changed(change), bound(reached), remedy(*by))
         }
-        Reason::Refused(refusal) => refusal.to_string(),
+        RungReason::Refused(refusal) => refusal.to_string(),
     }
 }
 
@@ -64,7 +64,7 @@ fn remarked(remark: &Option<String>) -> String {
 }
 
 /// `throughput +3.1 % (95 % interval +1.0 % to +5.2 %)`.
-fn changed(found: &Change) -> String {
+fn changed(found: &MeasuredChange) -> String {
     format!("{} {}", quantity(found.of), change(&found.by))
 }
 
@@ -102,7 +102,7 @@ pub fn load_line(found: Sought) -> LoadLine {
 fn no_line(reason: &NoLine) -> String {
     match reason {
         NoLine::NothingMeasured => "nothing was measured".to_owned(),
-        NoLine::CutShort => "the search did not come to its end".to_owned(),
+        NoLine::CutShort => "the search did not finish".to_owned(),
         NoLine::ClosedLoopFailed(why) => format!("the closed loop that shows where to look failed: {why}"),
         NoLine::NothingCompleted => {
             "no transaction was completed in the closed loop that shows where to look".to_owned()
@@ -119,13 +119,13 @@ fn no_line(reason: &NoLine) -> String {
             rate(*missed)
         ),
         NoLine::Refused(refusal) => refusal.to_string(),
-        NoLine::NoConfirmation => "no trial that was to confirm it was done; running it again would tell".to_owned(),
+        NoLine::NoConfirmation => "no confirmation was run; running it again would tell".to_owned(),
         NoLine::BusyConfirmation { rate: at } => format!(
-            "the machine was busy with other work while {}/s was to be confirmed; a quiet machine would tell",
+            "the machine was busy with other work while {}/s was being confirmed; a quiet machine would tell",
             rate(*at)
         ),
         NoLine::NotConfirmed { rate: at, kept, trials } => format!(
-            "{}/s was not confirmed, {kept} of {} kept it; longer trials or more rounds would tell",
+            "{}/s was not confirmed, {kept} of {} met it; longer trials or more rounds would tell",
             rate(*at),
             counted(*trials, "confirmation")
         ),

@@ -1,7 +1,7 @@
 //! Numbers in the sentences that a summary holds.
 
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::Metric;
+use plimsoll_model::Metric;
 use plimsoll_report::format::short;
 use plimsoll_report::interval::Measured;
 use plimsoll_schedule::Quantity;
@@ -11,8 +11,9 @@ pub fn quantity(of: Quantity) -> &'static str {
     match of {
         Quantity::Of(Metric::TransactionsPerSecond) => "throughput",
         Quantity::Of(Metric::Nopm) => "new orders",
-        Quantity::Of(Metric::P99Ms) => "time at the 99th percentile",
+        Quantity::Of(Metric::P99) => "time at the 99th percentile",
         Quantity::Of(Metric::ServerCpuUsPerTransaction) => "server CPU per transaction",
+        Quantity::Of(metric) => metric.unit(),
         Quantity::Answered => "transactions answered",
         Quantity::RecoverySeconds => "recovery time",
     }
@@ -50,8 +51,8 @@ fn confidence(change: &Estimate) -> String {
 }
 
 /// `+1.0 % to +5.2 %`.
-pub fn signed_range((low, high): (f64, f64)) -> String {
-    format!("{} to {}", signed(low), signed(high))
+pub fn signed_range(ends: (f64, f64)) -> String {
+    format!("{} to {}", signed(ends.0), signed(ends.1))
 }
 
 /// `1,240`, `62.5`, `0.41`: three significant digits, but never fewer than all whole ones.

@@ -61,7 +61,7 @@ fn holds_of_cells(text: &str, cells: &[Cell]) {
     for of_variant in cells.chunk_by(|a, b| a.variant == b.variant) {
         let known = of_variant.iter().filter_map(|cell| Some((cell, cell.transactions_per_second.as_ref()?)));
         let Some((cell, most)) = known.max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else { continue };
-        let (name, connections) = (&cell.variant, cell.connections);
+        let (name, connections) = (&cell.variant, cell.load.connections);
         if text.contains(&format!("{name} carries most ")) {
             let told =
                 format!("{name} carries most at {connections} connections ({} transactions/s", short(most.value));
@@ -170,7 +170,7 @@ fn searches_state_no_rate_that_was_not_confirmed() {
     let (mut found, mut none) = (0, 0);
     for seed in 0..120u64 {
         let mut plan = seeking(seed, &["small", "large"][..1 + seed as usize % 2]);
-        plan.procedure.rounds = 1 + seed as u32 / 2 % 3;
+        plan.trials.rounds = 1 + seed as u32 / 2 % 3;
         // From trial to trial the server is as fast as the machine lets it be, which is seen or not.
         let (deviation, busy) = (DEVIATIONS[seed as usize / 4 % 4], [0.0, 0.3, 0.9][seed as usize % 3]);
         let all = run(&plan, &Prospects::new(), |trial| {

@@ -4,7 +4,7 @@ use super::*;
 use std::collections::BTreeSet;
 
 const OPEN: LoadPoint = LoadPoint { connections: 16, rate: Some(500.0) };
-const SMALL: LoadPoint = LoadPoint { connections: 1, rate: None };
+const SMALL: LoadPoint = LoadPoint::closed(1);
 
 fn three(points: &[LoadPoint]) -> Vec<Variant> {
     ["fc", "iscsi", "nfs"].map(|name| variant(name, points)).to_vec()
@@ -38,7 +38,7 @@ fn the_order_of_a_plan_is_always_the_same() {
 #[test]
 fn sequential_is_one_variant_after_the_other() {
     let mut plan = plan(7, 2, three(&[CLOSED, OPEN])[..2].to_vec());
-    plan.procedure.order = Order::Sequential;
+    plan.trials.order = Order::Sequential;
     assert_eq!(
         labels(&run(&plan, &Prospects::new(), |_| reached(1000.0, 5.0))),
         [

@@ -2,12 +2,14 @@
 
 use plimsoll_measures::lab::headline;
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::{Design, Metric, Row, Verdict};
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::{Design, Row, Verdict};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{LabSummary, SCHEMA_VERSION, TrialCounts, VariantComparison};
 
 const METRICS: [Metric; 4] =
-    [Metric::TransactionsPerSecond, Metric::Nopm, Metric::P99Ms, Metric::ServerCpuUsPerTransaction];
+    [Metric::TransactionsPerSecond, Metric::Nopm, Metric::P99, Metric::ServerCpuUsPerTransaction];
 const VERDICTS: [Verdict; 4] = [Verdict::Higher, Verdict::Lower, Verdict::Equivalent, Verdict::Unclear];
 
 fn row((a, b): (f64, f64), metric: Metric, verdict: Verdict, has_interval: bool) -> Row {
@@ -17,8 +19,7 @@ fn row((a, b): (f64, f64), metric: Metric, verdict: Verdict, has_interval: bool)
         false => Estimate::bare(change, 1.0, String::new(), "1 pair cannot have an interval; 3 can".to_owned()),
     };
     Row {
-        connections: Some(8),
-        rate_offered: None,
+        load: Some(LoadPoint::closed(8)),
         metric,
         a,
         b,

@@ -3,8 +3,8 @@
 use super::*;
 use plimsoll_measures::lab::summary;
 use plimsoll_model::Class;
-use plimsoll_model::comparison::Metric;
-use plimsoll_model::lab::{Ladder, Proof, ProofVerdict, Recovery, RungVerdict};
+use plimsoll_model::Metric;
+use plimsoll_model::lab::{Ladder, Recovery, RungVerdict, Verification, VerificationVerdict};
 use plimsoll_schedule::Prospect;
 
 /// What a rung does: throughput and p99 by a factor.
@@ -29,7 +29,10 @@ fn has(trial: &TrialPlan, name: &str) -> bool {
 pub(super) fn simulated(seed: u64, deviation: f64) -> impl Fn(&TrialPlan) -> TrialOutcome {
     move |trial| {
         if has(trial, "misapplied") {
-            return TrialOutcome { proofs: vec![not_applied("misapplied")], ..failed("a setting is not in effect") };
+            return TrialOutcome {
+                verifications: vec![not_applied("misapplied")],
+                ..failed("a setting is not in effect")
+            };
         }
         let effects = EFFECTS.iter().filter(|(name, ..)| has(trial, name));
         let (rate, p99) = effects.fold((1000.0, 5.0), |(rate, p99), effect| (rate * effect.1, p99 * effect.2));
@@ -42,14 +45,14 @@ pub(super) fn simulated(seed: u64, deviation: f64) -> impl Fn(&TrialPlan) -> Tri
     }
 }
 
-fn not_applied(name: &str) -> Proof {
-    Proof {
+fn not_applied(name: &str) -> Verification {
+    Verification {
         name: name.to_owned(),
         requested: "1".to_owned(),
         origin: "plan.toml, line 7".to_owned(),
         effective: Some("0".to_owned()),
         load: None,
-        verdict: ProofVerdict::NotApplied,
+        verdict: VerificationVerdict::NotApplied,
         class: Class::D0,
         log: Vec::new(),
         behaviour: None,
@@ -128,7 +131,7 @@ fn what_is_not_run_and_what_is_cut_short() {
 #[test]
 fn a_class_that_the_plan_allows_may_be_kept() {
     let mut plan = ladder_plan(3, &["lossy"]);
-    plan.procedure.allow = vec![Class::D1];
+    plan.trials.allow = vec![Class::D1];
     let (ladder, _) = climb(&plan, &Prospects::new(), simulated(3, 0.01));
     let step = &ladder.steps[0];
     assert_eq!((step.verdict, step.risks.contains(&Class::D1)), (RungVerdict::Kept, true));
@@ -153,7 +156,7 @@ fn each_rung_stands_on_those_that_were_kept() {
 #[test]
 fn noise_that_hides_an_effect_is_said_to() {
     let mut plan = ladder_plan(3, &["second"]);
-    plan.procedure.rounds = 3;
+    plan.trials.rounds = 3;
     for (deviation, advice) in [(0.03, " pairs would tell"), (0.2, "longer trials would lower the floor")] {
         let (ladder, _) = climb(&plan, &Prospects::new(), simulated(5, deviation));
         let step = &ladder.steps[0];
@@ -175,7 +178,7 @@ fn a_pair_of_which_a_trial_failed_is_dropped() {
     assert_eq!(kept.steps[0].verdict, RungVerdict::Kept, "three pairs are left");
     let (lost, _) = climb(&plan, &Prospects::new(), crashing(3));
     assert_eq!(lost.steps[0].verdict, RungVerdict::NotMeasurableHere);
-    assert_eq!(lost.steps[0].why, "2 of 5 pairs came to their end, and 3 are needed: the server died");
+    assert_eq!(lost.steps[0].why, "2 of 5 pairs were completed, and 3 are needed: the server died");
 }
 
 #[test]
@@ -189,12 +192,12 @@ fn without_its_base_a_ladder_is_not_climbed() {
 
 #[test]
 fn every_pair_is_complete_at_every_point() {
-    let points = [CLOSED, LoadPoint { connections: 32, rate: None }];
+    let points = [CLOSED, LoadPoint::closed(32)];
     for rounds in 1..6 {
         for points in [&points[..1], &points] {
             let mut plan = ladder_plan(rounds.into(), &["helpful", "useless", "second"]);
             plan.variants = vec![variant("fc", points), variant("nfs", points)];
-            plan.procedure.rounds = rounds;
+            plan.trials.rounds = rounds;
             let all = run(&plan, &Prospects::new(), simulated(rounds.into(), 0.001));
             assert_eq!(all.len(), all.last().unwrap().trial.index as usize);
             for two in all.chunks(2) {
@@ -214,7 +217,7 @@ fn every_pair_is_complete_at_every_point() {
 #[test]
 fn a_guard_keeps_a_rung_from_being_kept() {
     let mut plan = ladder_plan(3, &["dropping", "slow-to-recover"]);
-    plan.procedure.recovery = true;
+    plan.trials.recovery = true;
     let server = |trial: &TrialPlan| {
         let changed = has(trial, "dropping") || has(trial, "slow-to-recover");
         let rate = if changed { 1500.0 } else { 1000.0 };
@@ -244,7 +247,7 @@ fn at_set_rates_the_tail_decides() {
         reached(500.0, 5.0 * quick * slow * noise(3, trial, 0.02))
     };
     let (ladder, _) = climb(&plan, &Prospects::new(), server);
-    assert_eq!(ladder.metric, Metric::P99Ms);
+    assert_eq!(ladder.metric, Metric::P99);
     assert_eq!(verdicts(&ladder), [("slow-tail", RungVerdict::Worse), ("quick-tail", RungVerdict::Kept)]);
     assert!((ladder.gain.unwrap().value + 0.4).abs() < 0.05);
 }
@@ -275,7 +278,7 @@ fn what_a_kept_rung_costs_is_always_said() {
         outcome
     };
     let mut plan = ladder_plan(3, &["helpful"]);
-    plan.procedure.allow = vec![Class::D1];
+    plan.trials.allow = vec![Class::D1];
     let found = summary(&plan, &Prospects::new(), &run(&plan, &Prospects::new(), server));
     assert!(found.headline.starts_with("On base helpful is kept: +"), "{}", found.headline);
     assert!(found.headline.ends_with(" (d1)."), "{}", found.headline);

@@ -143,7 +143,7 @@ fn responding(ms: f64) -> TrialOutcome {
 /// A server that keeps any rate below 300/s, and confirmations as told, one after the other.
 fn confirming(outcomes: &[bool]) -> LoadLine {
     let mut plan = seeking(1, &["base"]);
-    plan.procedure.rounds = outcomes.len() as u32;
+    plan.trials.rounds = outcomes.len() as u32;
     let mut outcomes = outcomes.iter();
     let server = |trial: &TrialPlan| match trial.point.rate {
         None => reached(500.0, 1.0),
@@ -171,7 +171,7 @@ fn a_rate_that_is_not_confirmed_is_no_answer() {
 #[test]
 fn of_an_unconfirmed_rate_the_headline_says_that_no_line_was_found() {
     let mut plan = seeking(1, &["base"]);
-    plan.procedure.rounds = 1;
+    plan.trials.rounds = 1;
     let server = |trial: &TrialPlan| match trial.point.rate {
         None => reached(2000.0, 1.0),
         Some(_) if trial.round > 13 => responding(50.0),
@@ -181,7 +181,7 @@ fn of_an_unconfirmed_rate_the_headline_says_that_no_line_was_found() {
     let found = summary(&plan, &Prospects::new(), &all);
     assert!(
         found.headline.starts_with("No load line found for base with p99 < 20ms at 16 connections: ")
-            && found.headline.contains(" was not confirmed, 0 of 1 confirmation kept it; longer trials"),
+            && found.headline.contains(" was not confirmed, 0 of 1 confirmation met it; longer trials"),
         "{}",
         found.headline
     );

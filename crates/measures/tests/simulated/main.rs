@@ -8,12 +8,12 @@ mod lines;
 mod summary;
 
 use plimsoll_load::seed::Rng;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::summary::LatencyMs;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Order, TrialPlan, Variant};
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_schedule::{EndedTrial, Prospects, of};
 use plimsoll_testkit::simulated::*;
 use std::collections::BTreeMap;

@@ -2,7 +2,8 @@
 
 use super::*;
 use plimsoll_measures::lab::summary;
-use plimsoll_model::comparison::{Design, Metric, Verdict};
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::{Design, Verdict};
 use plimsoll_model::lab::{LabSummary, Restored, Restores};
 use plimsoll_model::summary::HostShares;
 use plimsoll_model::{Caveat, Class};
@@ -143,25 +144,25 @@ fn failed_trials_are_counted_and_their_pairs_left_out() {
 
 #[test]
 fn rows_stand_over_all_points_then_for_each() {
-    let points = [CLOSED, LoadPoint { connections: 32, rate: None }];
+    let points = [CLOSED, LoadPoint::closed(32)];
     let mut plan = plan(3, 4, vec![variant("base", &points), variant("other", &points)]);
     let server = |trial: &TrialPlan| reached(1000.0 * noise(3, trial, 0.01), 5.0);
     let found = summary(&plan, &Prospects::new(), &run(&plan, &Prospects::new(), server));
     let rows = &found.comparisons[0].rows;
-    let heads: Vec<_> = rows.iter().map(|row| (row.connections, row.metric)).collect();
+    let heads: Vec<_> = rows.iter().map(|row| (row.load, row.metric)).collect();
     assert_eq!(
         heads,
         [
             (None, Metric::TransactionsPerSecond),
-            (Some(16), Metric::TransactionsPerSecond),
-            (Some(32), Metric::TransactionsPerSecond),
-            (Some(16), Metric::P99Ms),
-            (Some(32), Metric::P99Ms),
+            (Some(points[0]), Metric::TransactionsPerSecond),
+            (Some(points[1]), Metric::TransactionsPerSecond),
+            (Some(points[0]), Metric::P99),
+            (Some(points[1]), Metric::P99),
         ]
     );
     assert!(rows[1].change.confidence > rows[0].change.confidence, "those of one metric hold together");
     assert_eq!(found.comparisons[0].design, Design::Paired);
-    plan.procedure.order = Order::Sequential;
+    plan.trials.order = Order::Sequential;
     let found = summary(&plan, &Prospects::new(), &run(&plan, &Prospects::new(), server));
     assert_eq!(found.comparisons[0].design, Design::Unpaired);
     assert!(found.caveats.iter().any(|caveat| caveat.code == "not_interleaved"));

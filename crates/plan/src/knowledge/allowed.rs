@@ -1,8 +1,8 @@
-//! Which settings a plan may have without leave: those that neither load code nor name a path.
+//! Which settings a plan may have without permission: those that neither load code nor name a path.
 //!
-//! A list of what is allowed, not of what is dangerous: `allowed.txt`, which says how it was made. Names are looked up
-//! as they reach the server: Plimsoll writes its `my.cnf` itself, in lower case with underscores, so that no spelling
-//! slips by; a beginning of a name, or a prefix that is not undone here, is a name that is not on the list.
+//! An allowlist, not a list of what is dangerous: `allowed.txt`, which says how it was made. Names are looked up as
+//! they reach the server: Plimsoll writes its `my.cnf` itself, in lower case with underscores, so that no spelling
+//! slips by. An abbreviated name, or a prefix that is not undone here, is a name that is not on the list.
 
 use super::table::EVER;
 use super::{Standing, normal, standing, unswitched};
@@ -10,7 +10,7 @@ use plimsoll_model::Flavour;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-/// Settings whose values have slashes that lead nowhere: names of time zones and of instruments.
+/// Settings whose values have slashes that are not paths: names of time zones and of instruments.
 const WITH_SLASHES: [&str; 2] = ["default_time_zone", "performance_schema_instrument"];
 
 static NAMES: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
@@ -18,7 +18,7 @@ static NAMES: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
     lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
 });
 
-/// Whether a plan may set `name` = `value` without leave, on whatever server.
+/// Whether a plan may set `name` = `value` without permission, on whatever server.
 pub fn is_allowed(name: &str, value: &str) -> bool {
     [Flavour::MySql, Flavour::MariaDb].into_iter().all(|flavour| match standing(name, value, flavour, EVER) {
         Standing::Current => is_listed(name, value),
@@ -28,11 +28,11 @@ pub fn is_allowed(name: &str, value: &str) -> bool {
     })
 }
 
-/// Whether the setting behind this name is on the list, and its value names no path.
+/// Whether the setting behind this name is on the list and its value names no path.
 fn is_listed(name: &str, value: &str) -> bool {
     let name = normal(name);
     match unswitched(&name, value.trim()) {
-        // As a switch; with the name of a file it is made one, see `table`.
+        // As a switch; with a file name it is turned into one, see `table`.
         ("log_bin", value) => {
             ["on", "off", "1", "0", "true", "false", ""].contains(&value.to_ascii_lowercase().as_str())
         }
@@ -40,7 +40,7 @@ fn is_listed(name: &str, value: &str) -> bool {
     }
 }
 
-/// Those that were put on the list by hand.
+/// Those that were added to the list by hand.
 pub fn by_hand() -> impl Iterator<Item = &'static str> {
     let lines = include_str!("allowed.txt").lines().skip_while(|line| !line.starts_with("# By hand"));
     lines.filter(|line| !line.starts_with('#'))

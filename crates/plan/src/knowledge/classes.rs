@@ -1,7 +1,7 @@
 //! The values: what each costs in safety.
 //!
 //! A class says what is in effect, not what is usual: without a binary log nothing can be recovered to a point in time,
-//! although MariaDB comes so and private servers run so. A comparison looks at what its variants have unlike.
+//! although that is MariaDB's default and private servers run that way. A comparison looks at how its variants differ.
 
 use super::{is_off, normal, unswitched};
 use Class::{A, D0, D1, D1p, D2, D3, D4, I};
@@ -9,7 +9,7 @@ use plimsoll_model::durability::Risks;
 use plimsoll_model::{Class, Flavour};
 use std::collections::BTreeMap;
 
-/// Values that cost something, and what.
+/// Values that cost something, and what they cost.
 struct Cost {
     name: &'static str,
     values: Values,
@@ -87,7 +87,7 @@ const COSTS: &[Cost] = &[
     cost("optimizer_switch",               Values::All,                                &[I]),
     cost("sql_mode",                       Values::All,                                &[I]),
 
-    // What memory, disks and connections have to bear.
+    // What burdens memory, disks and connections.
     cost("binlog_cache_size",              Values::All,                                &[A]),
     cost("innodb_buffer_pool_size",        Values::All,                                &[A]),
     cost("innodb_ddl_buffer_size",         Values::All,                                &[A]),
@@ -121,7 +121,7 @@ const COSTS: &[Cost] = &[
 pub fn classes(name: &str, value: &str, flavour: Flavour) -> Risks {
     let name = normal(name);
     let (name, value) = unswitched(&name, value.trim());
-    // The one value that the vendors read differently: to MariaDB 3 is a flush at each step of a group commit.
+    // The one value that vendors read differently: in MariaDB, 3 is a flush at each step of a group commit.
     if (name, value, flavour) == ("innodb_flush_log_at_trx_commit", "3", Flavour::MariaDb) {
         return Risks::new();
     }
@@ -139,8 +139,8 @@ pub fn risks(variables: &BTreeMap<String, String>, flavour: Flavour) -> Risks {
     risks_by_variable(variables, flavour).into_values().flatten().collect()
 }
 
-/// The same by the variable that costs it; those that cost nothing are left out. How the binary log is written does not
-/// count where there is none, nor what only a replica does.
+/// The same by variable; those that cost nothing are left out. How the binary log is written does not count if there is
+/// none, nor does what only a replica does.
 pub fn risks_by_variable(variables: &BTreeMap<String, String>, flavour: Flavour) -> BTreeMap<String, Risks> {
     let no_log = variables.get("log_bin").is_none_or(|value| is_off(value));
     let of_log = |name: &str| name.starts_with("binlog_") || name == "sync_binlog";

@@ -1,4 +1,4 @@
-//! The settings that decide what a commit survives, by which results are told apart.
+//! The settings that decide what a commit survives, by which results are distinguished.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
-//! What is known about server settings: what a name has become, by vendor and version, and what a value costs in
+//! What is known about server settings: what became of a name, by vendor and version, and what a value costs in
 //! safety.
 //!
-//! [`table`] has the names, [`classes`] the values, [`number`] which numbers there are, [`allowed`] what a plan may set
-//! without leave, [`value`] when two values are the same. [`translate()`] makes of the settings of a plan those that a server
-//! of today takes. What a build accepts, only the build knows; what is here says what to do about a name that it does
-//! not accept.
+//! [`table`] has the names, [`classes`] the values, [`number`] the numbers that exist, [`allowed`] what a plan may set
+//! without permission, [`value`] when two values are the same. [`translate()`] turns the settings of a plan into those
+//! that a current server takes. Only the build knows what it accepts; this module says what to do about a name that it
+//! does not accept.
 
 pub mod allowed;
 pub mod classes;
@@ -17,8 +17,8 @@ pub mod value;
 pub use allowed::is_allowed;
 pub use classes::{class, classes, risks, risks_by_variable};
 use plimsoll_model::Flavour;
-use table::{Fate, Row, TABLE};
-pub use translate::{Consequence, Line, Translated, translate};
+use table::{Fate, NameRow, TABLE};
+pub use translate::{Consequence, Translated, TranslatedSetting, translate};
 
 /// Version of a server: major, minor, patch. Only versions of one vendor can be compared.
 pub type Version = (u32, u32, u32);
@@ -26,13 +26,13 @@ pub type Version = (u32, u32, u32);
 /// What a setting's name means on a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// As far as is known it is what it says; whether the server has it, only the server knows.
+    /// As far as is known it means what it says; only the server knows whether it has it.
     Current,
-    /// It is called otherwise today, maybe with another value.
+    /// It has another name today, and maybe another value.
     Renamed { name: String, value: String, remark: String },
-    /// This version has it no more; in words since when, and what to do instead.
+    /// This version no longer has it; in words since when, and what to do instead.
     Removed { remark: String },
-    /// An option of a client or of the operating system, or one that Plimsoll decides itself: left out, and said.
+    /// An option of a client or of the operating system, or one that Plimsoll decides itself: left out, and reported.
     NotOurs { remark: String },
 }
 
@@ -46,17 +46,17 @@ pub fn standing(name: &str, value: &str, flavour: Flavour, version: Version) -> 
     }
 }
 
-fn row(name: &str, value: &str, flavour: Flavour, version: Version) -> Option<(&'static Row, Version)> {
-    let since = |row: &Row| match flavour {
+fn row(name: &str, value: &str, flavour: Flavour, version: Version) -> Option<(&'static NameRow, Version)> {
+    let since = |row: &NameRow| match flavour {
         Flavour::MySql => row.mysql,
         Flavour::MariaDb => row.mariadb,
     };
-    let reached = |row: &Row| since(row).is_some_and(|since| since <= version);
-    let applies = |row: &&Row| row.name == name && row.values.include(value) && reached(row);
+    let reached = |row: &NameRow| since(row).is_some_and(|since| since <= version);
+    let applies = |row: &&NameRow| row.name == name && row.values.include(value) && reached(row);
     TABLE.iter().find(applies).and_then(|row| Some((row, since(row)?)))
 }
 
-fn standing_of(row: &Row, since: Version, value: &str, flavour: Flavour) -> Standing {
+fn standing_of(row: &NameRow, since: Version, value: &str, flavour: Flavour) -> Standing {
     let vendor = vendor(flavour);
     let renamed = |name: &str, value: String| {
         let remark = match since {
@@ -69,7 +69,7 @@ fn standing_of(row: &Row, since: Version, value: &str, flavour: Flavour) -> Stan
         Fate::Renamed(name) => renamed(name, value.to_owned()),
         Fate::Multiplied(name, factor) => match times(value, factor) {
             Some(product) => renamed(name, product),
-            None => Standing::Removed { remark: format!("{name} = a number says it today") },
+            None => Standing::Removed { remark: format!("use {name} = a number instead") },
         },
         Fate::Valued(value, remark) => {
             Standing::Renamed { name: row.name.to_owned(), value: value.to_owned(), remark: remark.to_owned() }
@@ -84,10 +84,10 @@ fn standing_of(row: &Row, since: Version, value: &str, flavour: Flavour) -> Stan
     }
 }
 
-/// The variable under which the value of an option can be read back, where it is not the option's own name.
+/// The variable under which the value of an option can be read back, if it is not the option's own name.
 pub fn variable(option: &str, flavour: Flavour, version: Version) -> &str {
     match (option, flavour) {
-        // MariaDB 11.1 has given the variable the name that the option always had.
+        // MariaDB 11.1 gave the variable the name that the option always had.
         ("transaction_isolation", Flavour::MariaDb) if version < (11, 1, 1) => "tx_isolation",
         ("transaction_read_only", Flavour::MariaDb) if version < (11, 1, 1) => "tx_read_only",
         ("external_locking", _) => "skip_external_locking",
@@ -148,7 +148,8 @@ fn vendor(flavour: Flavour) -> &'static str {
     }
 }
 
-fn shown((major, minor, patch): Version) -> String {
+fn shown(version: Version) -> String {
+    let (major, minor, patch) = version;
     if patch == 0 { format!("{major}.{minor}") } else { format!("{major}.{minor}.{patch}") }
 }
 

@@ -1,22 +1,22 @@
-//! Numbers as values of settings: what no server can hold, and what none has a meaning for. A server would cut either to
-//! its own bounds with a line in its error log, or not start.
+//! Numbers as values of settings: what no server can hold, and what means nothing to any. A server would either cut
+//! such a number to its own bounds, with a line in its error log, or not start.
 
 use super::normal;
 
-/// Names, and beginnings of names, whose numbers may be negative: those whose least value is below 0 in MySQL 9.7
-/// (`performance_schema.variables_info`) and MariaDB 10.11 and 11.8 (`information_schema.SYSTEM_VARIABLES`), and those of
-/// storage engines that are not part of either.
+/// Names, and beginnings of names, whose numbers may be negative: those whose minimum is below 0 in MySQL 9.7
+/// (`performance_schema.variables_info`) and MariaDB 10.11 and 11.8 (`information_schema.SYSTEM_VARIABLES`), and those
+/// of storage engines that are not part of either.
 const SIGNED: [&str; 5] =
     ["performance_schema_", "max_user_connections", "optimizer_trace_offset", "rocksdb_", "spider_"];
-/// What servers multiply a number by: powers of 1024 (MySQL Reference Manual, "Program Option Modifiers"; MariaDB Knowledge
-/// Base, "mariadbd Options").
+/// What servers multiply a number by: powers of 1024 (MySQL Reference Manual, "Program Option Modifiers"; MariaDB
+/// Knowledge Base, "mariadbd Options").
 const UNITS: &str = "KMGTPE";
 
 const OF_64_BITS: &str =
-    "a number of at most 18446744073709551615, which may have K, M, G, T, P or E behind it for powers of 1024";
-const NOT_NEGATIVE: &str = "a number of 0 or more: no server has a negative one for it";
+    "a number of at most 18446744073709551615, which may end in K, M, G, T, P or E for powers of 1024";
+const NOT_NEGATIVE: &str = "a number of 0 or more: no server accepts a negative one for it";
 
-/// What is accepted in place of a number that the setting cannot have; `None` for every other value.
+/// What is accepted instead of a number that the setting cannot have; `None` for every other value.
 pub fn refusal(name: &str, value: &str) -> Option<&'static str> {
     let (sign, rest) = value.trim().strip_prefix('-').map_or(("", value.trim()), |rest| ("-", rest));
     let digits = rest.trim_end_matches(|c: char| c.is_ascii_alphabetic());

@@ -1,7 +1,7 @@
-//! The settings of a plan as a server of today takes them.
+//! The settings of a plan as a current server takes them.
 //!
-//! An option file of another time is translated: what has another name gets it, what is gone is left out, and either is
-//! said with its line. What stands in the plan itself is meant for today's servers: there a name of old is a mistake.
+//! An old option file is translated: a setting that was renamed gets its new name, one that was removed is left out,
+//! and either is reported with its line. The plan itself is meant for current servers: there an old name is a mistake.
 
 use super::{Standing, Version, normal, standing, times, vendor};
 use crate::error::PlanError;
@@ -9,20 +9,20 @@ use crate::origin::Where;
 use crate::setting::Setting;
 use plimsoll_model::Flavour;
 
-/// Files of a redo log where an option file does not say how many: two, on every server that had several.
+/// Files of a redo log if an option file does not say how many: two, on every server that had several.
 const FILES_IN_GROUP: u64 = 2;
 
-/// Settings for one server, and what there is to say about those that are not as they were written.
+/// Settings for one server, and the remarks on those that are not as they were written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Translated {
     /// In the order in which they were given, each name once.
     pub settings: Vec<Setting>,
-    pub lines: Vec<Line>,
+    pub lines: Vec<TranslatedSetting>,
 }
 
-/// A setting that is not what it was when it was written.
+/// A setting that is no longer what it was when it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct TranslatedSetting {
     pub at: Where,
     /// As written.
     pub name: String,
@@ -31,34 +31,35 @@ pub struct Line {
     pub consequence: Consequence,
 }
 
-/// What follows from a [`Line`].
+/// What follows from a [`TranslatedSetting`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consequence {
     /// A setting of an option file, applied under today's name or with today's value.
     Applied,
     /// A setting of an option file, left out.
     LeftOut,
-    /// A setting of the plan that has to be written otherwise: nothing may start.
+    /// A setting of the plan that has to be written differently: nothing may start.
     Refused,
-    /// A setting of the plan that this server has no more: the verdict of a rung, else a mistake.
+    /// A setting of the plan that this server no longer has: the verdict of a rung, otherwise a mistake.
     Removed,
 }
 
 impl Translated {
-    /// The first mistake in the plan itself, if there is one; settings that are gone count as mistakes too.
+    /// The first mistake in the plan itself, if there is one; removed settings count as mistakes too.
     pub fn mistake(&self) -> Option<PlanError> {
-        let mistaken = |line: &&Line| matches!(line.consequence, Consequence::Refused | Consequence::Removed);
-        self.lines.iter().find(mistaken).map(Line::refusal)
+        let mistaken =
+            |line: &&TranslatedSetting| matches!(line.consequence, Consequence::Refused | Consequence::Removed);
+        self.lines.iter().find(mistaken).map(TranslatedSetting::refusal)
     }
 }
 
-impl Line {
+impl TranslatedSetting {
     pub fn refusal(&self) -> PlanError {
         PlanError::File { at: self.at.clone(), problem: format!("{}: {}", self.name, self.what) }
     }
 }
 
-/// Makes of `settings` those that a server of this vendor and version takes.
+/// Turns `settings` into those that a server of this vendor and version takes.
 pub fn translate(settings: &[Setting], flavour: Flavour, version: Version) -> Translated {
     let mut translated = Translated::default();
     let joined = joined_redo(settings, flavour, version);
@@ -84,7 +85,7 @@ impl Translated {
                 self.settle(Setting { name, value, ..setting.clone() });
                 (what, Consequence::Applied)
             }
-            // A file name given to a switch, such as `log_bin = binlog`, is no mistake in a plan.
+            // A file name given to a switch, such as `log_bin = binlog`, is not a mistake in a plan.
             Standing::Renamed { name, value, .. } if name == normal(&setting.name) => {
                 return self.settle(Setting { name, value, ..setting.clone() });
             }
@@ -97,10 +98,10 @@ impl Translated {
             Standing::Removed { remark } => (format!("leave it out: {remark}"), Consequence::Removed),
             Standing::NotOurs { remark } => (format!("leave it out: {remark}"), Consequence::Refused),
         };
-        self.lines.push(Line { at: setting.at.clone(), name: setting.name.clone(), what, consequence });
+        self.lines.push(TranslatedSetting { at: setting.at.clone(), name: setting.name.clone(), what, consequence });
     }
 
-    /// Adds a setting. Of two that have become one, the plan's own wins over an option file's, and the later wins.
+    /// Adds a setting. If two have become one, the plan's own wins over an option file's, and otherwise the later.
     fn settle(&mut self, setting: Setting) {
         match self.settings.iter_mut().find(|known| known.name == setting.name) {
             Some(known) if setting.from_file && !known.from_file => {}
@@ -110,7 +111,7 @@ impl Translated {
     }
 }
 
-/// The size of one redo file becomes that of all of them, where an option file of old says how many there are and the
+/// The size of one redo file becomes that of all of them, if an old option file says how many there are and the
 /// server has one size for the whole.
 fn joined_redo(settings: &[Setting], flavour: Flavour, version: Version) -> Option<(Where, Standing)> {
     let of_file = |name: &str| settings.iter().find(|s| s.from_file && normal(&s.name) == name);
@@ -120,7 +121,7 @@ fn joined_redo(settings: &[Setting], flavour: Flavour, version: Version) -> Opti
         Flavour::MySql => ("innodb_redo_log_capacity", (8, 0, 30)),
         Flavour::MariaDb => ("innodb_log_file_size", (10, 6, 0)),
     };
-    // To MariaDB the name alone means what it always meant.
+    // In MariaDB the name alone means what it always meant.
     if version < since || count.is_none() && flavour == Flavour::MariaDb {
         return None;
     }

@@ -1,8 +1,8 @@
-//! Whether two ways to write a value of a setting mean the same, and whether a server has what was asked for.
+//! Whether two ways to write the value of a setting mean the same, and whether a server has what was requested.
 
-/// A size that servers round by no more than this share is in effect.
+/// A size that a server rounds by no more than this share is in effect.
 const ROUNDING: f64 = 0.05;
-/// Variables that show all their switches, although only some were asked for.
+/// Variables that show all their switches, although only some were set.
 const LISTS: [&str; 3] = ["optimizer_switch", "old_mode", "sql_mode"];
 /// Endings of the names of sizes, which servers round to blocks.
 const SIZES: [&str; 4] = ["_size", "_capacity", "_packet", "_length"];
@@ -18,12 +18,12 @@ pub enum Match {
     Different,
 }
 
-/// Whether what was asked for is in effect, as the server has it or rounded.
+/// Whether the requested value is in effect, exactly or rounded.
 pub fn in_effect(name: &str, requested: &str, effective: &str) -> bool {
     compare(name, requested, effective) != Match::Different
 }
 
-/// Compares what was asked for with what a server has, whichever way each is written.
+/// Compares the requested value with what a server has, however each is written.
 pub fn compare(name: &str, requested: &str, effective: &str) -> Match {
     if same_value(requested, effective) || aliases(requested, effective) {
         return Match::Same;
@@ -121,7 +121,7 @@ mod tests {
             ("innodb_doublewrite", "OFF", "ON", Match::Different),
             ("innodb_max_dirty_pages_pct", "90", "90.000000", Match::Same),
             ("innodb_buffer_pool_size", "1000M", "1073741824", Match::Rounded),
-            // A chunk of 128 MiB above what was asked for is no rounding any more.
+            // A chunk of 128 MiB above the requested size is no longer rounding.
             ("innodb_buffer_pool_size", "300M", "402653184", Match::Different),
             ("innodb_log_buffer_size", "100", "2097152", Match::Different),
             ("table_open_cache", "8000", "7985", Match::Different),

@@ -1,24 +1,24 @@
 //! What a variant or a rung sets: part of a [`Variant`], laid over another one.
 
-use super::{Action, Layout, Load, Setting, Storage, Variant, Where, Workload};
+use super::{Action, Layout, Load, PlannedWorkload, Setting, Storage, Variant, Where};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Everything that a variant may set; what is none stays as it was.
+/// Everything that a variant may set; what is `None` stays as it was.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     pub build: Option<String>,
     pub target: Option<String>,
     pub config: Vec<Setting>,
     pub storage: Option<Storage>,
-    /// Laid over the one before key by key.
+    /// Merged over the one before, key by key.
     pub layout: Layout,
     pub cpus: Option<Vec<usize>>,
     pub client_cpus: Option<Vec<usize>>,
     pub memory: Option<u64>,
     pub env: BTreeMap<String, String>,
-    /// As a whole: what the file gives is laid over `[workload]` and `[load]` when it is read.
-    pub workload: Option<Workload>,
+    /// Replaced as a whole: what the file gives is merged over `[workload]` and `[load]` when it is read.
+    pub workload: Option<PlannedWorkload>,
     pub load: Option<Load>,
     pub before: Option<Vec<Action>>,
     pub after: Option<Vec<Action>>,

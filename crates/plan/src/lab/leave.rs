@@ -1,8 +1,8 @@
-//! What a plan may do without being asked, and what it takes leave for.
+//! What a plan may do by itself, and what needs permission.
 //!
-//! A plan comes from a document, a colleague, a stranger: what it may make this machine do by itself is a list of what
-//! is allowed. Servers that discovery finds or that the command line names, settings of
-//! [`crate::knowledge::allowed`], a few variables of the environment. Whatever else it names is asked for, line by line.
+//! A plan comes from a document, a colleague, a stranger. What it may make this machine do by itself is an allowlist:
+//! servers that discovery finds or that the command line names, settings of [`crate::knowledge::allowed`], a few
+//! environment variables. Everything else that it names needs permission, line by line.
 
 use super::{Action, LabPlan, Restore, Setting, Where};
 use crate::knowledge::is_allowed;
@@ -11,12 +11,11 @@ use plimsoll_model::secrets::is_secret;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Servers that are looked for in `PATH` and the usual places.
+/// Servers that are searched for in `PATH` and the usual places.
 const DISCOVERED: [&str; 3] = ["auto", "mariadb", "mysql"];
 
-/// Variables of the environment that any plan may give its servers: how memory is allocated (mallopt(3), jemalloc(3),
-/// the glibc manual on tunables), and language and time. None of them loads code; with [`names_no_path`] none names a
-/// file.
+/// Environment variables that any plan may give its servers: how memory is allocated (mallopt(3), jemalloc(3), the
+/// glibc manual on tunables), and language and time. None of them loads code; with [`names_no_path`] none names a file.
 const VARIABLES: [&str; 13] = [
     "GLIBC_TUNABLES",
     "LANG",
@@ -33,7 +32,7 @@ const VARIABLES: [&str; 13] = [
     "TZ",
 ];
 
-/// What the command line says that a plan cannot say for itself.
+/// What the command line says and a plan cannot say itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
     /// `--server`.
@@ -47,7 +46,7 @@ impl Given {
     }
 }
 
-/// Something that is not done without leave, or not without a person.
+/// Something that is not done without permission, or not without a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     pub at: Where,
@@ -56,13 +55,13 @@ pub struct Asked {
     pub what: Ask,
 }
 
-/// What is asked for.
+/// What the plan asks for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
     /// To run this with `sh -c`.
     Command(String),
-    /// For a person, who says when it is done.
+    /// To ask a person, who says when it is done.
     Prompt(String),
     /// To run this program as a server.
     Program(String),
@@ -73,19 +72,19 @@ pub enum Ask {
 }
 
 impl Ask {
-    /// Whether `--allow-commands` is asked for; a person is enough for a prompt.
+    /// Whether it needs `--allow-commands`; for a prompt, a person is enough.
     pub fn needs_leave(&self) -> bool {
         !matches!(self, Ask::Prompt(_))
     }
 }
 
 impl LabPlan {
-    /// Everything that needs leave or a person: that of `restore` and of collectors, then that of variants and rungs.
-    /// It depends on the plan's values alone, whether they were read from a file or from a recording.
+    /// Everything that needs permission or a person: in `restore` and collectors, then in variants and rungs.
+    /// It depends only on the plan's values, whether they were read from a file or from a recording.
     pub fn asks(&self, given: &Given) -> Vec<Asked> {
         let mut asking = Asking { given, all: Vec::new(), shared: BTreeSet::new() };
-        if let Restore::Commands(commands) = &self.procedure.restore {
-            let at = self.variants.first().map(|variant| variant.at("procedure.restore")).unwrap_or_default();
+        if let Restore::Commands(commands) = &self.trials.restore {
+            let at = self.variants.first().map(|variant| variant.at("trials.restore")).unwrap_or_default();
             commands.iter().for_each(|text| asking.add(&at, "`restore`", Ask::Command(text.clone())));
         }
         for collector in &self.collectors {
@@ -137,7 +136,7 @@ struct Part<'p> {
 struct Asking<'g> {
     given: &'g Given,
     all: Vec<Asked>,
-    /// What `[server]` says, it says for all variants, and asks for once.
+    /// What `[server]` says applies to all variants and is asked for once.
     shared: BTreeSet<(Where, Ask)>,
 }
 
@@ -147,7 +146,7 @@ impl Asking<'_> {
         if let Some(build) = build.filter(|build| !self.given.may_run(build)) {
             self.add(&at("build"), &format!("`build` of {of}"), Ask::Program(build.to_owned()));
         }
-        // A file has none of these; what has been put into a recording is another matter.
+        // A file cannot have these, but a recording might.
         if let Some(Ok(Target::Private(build))) = target.map(Target::parse) {
             self.add(&at("target"), &format!("`target` of {of}"), Ask::Program(build));
         }
@@ -155,7 +154,7 @@ impl Asking<'_> {
             self.add(&at(&format!("env.{name}")), &format!("`env` of {of}"), Ask::Variable(format!("{name}={value}")));
         }
         for Setting { name, value, at, from_file } in *config {
-            // A secret of an option file is left out.
+            // A secret in an option file is left out.
             let reaches = !(*from_file && is_secret(name));
             if reaches && !is_allowed(name, value) {
                 self.add(at, "the server", Ask::Setting(format!("{name} = {value}")));
@@ -184,7 +183,7 @@ fn is_harmless(name: &str, value: &str) -> bool {
     VARIABLES.contains(&name) && names_no_path(name, value)
 }
 
-/// Whether the value is made of words and numbers only; those of a time zone have a slash between them.
+/// Whether the value consists of words and numbers only; those of a time zone have a slash between them.
 fn names_no_path(name: &str, value: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.' | ',' | ':' | '=' | '@');
     let words: Vec<&str> = if name == "TZ" { value.split('/').collect() } else { vec![value] };

@@ -1,8 +1,8 @@
-//! The plan of a lab, as resolved: presets merged, every default filled in, every value with the place that it came
+//! The plan of a lab, resolved: presets merged, every default filled in, every value with the place that it came
 //! from.
 //!
-//! [`file::read`] makes one of a plan file. It stands in the manifest of its recording, from which a lab that was
-//! killed is resumed.
+//! [`file::read`] makes one from a plan file. It is kept in the manifest of its recording, from which a killed lab is
+//! resumed.
 
 pub mod change;
 pub mod file;
@@ -10,19 +10,19 @@ pub mod leave;
 pub mod trial;
 
 pub use crate::origin::Where;
-use crate::plan::{Measure, Spread};
-use crate::points::LoadPoint;
+use crate::plan::{ArrivalSpread, Measure};
 pub use crate::setting::Setting;
 pub use change::Change;
 use plimsoll_model::Class;
-pub use plimsoll_model::published::{Published, PublishedKind};
+use plimsoll_model::LoadPoint;
+pub use plimsoll_model::published::{Printed, PublishedKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 pub use trial::{PlannedTrial, TrialPlan};
 
-/// More than these nobody waits for: a month and more of trials of half a minute.
+/// Nobody waits for more than this: it is a month of trials of half a minute.
 pub const MOST_TRIALS: usize = 100_000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,37 +30,37 @@ pub struct LabPlan {
     pub name: String,
     pub title: Option<String>,
     pub source: Option<String>,
-    /// The preset that was asked for.
+    /// The chosen preset.
     pub preset: Option<String>,
-    /// The build that was asked for in place of that of `[server]`.
+    /// The build that was chosen in place of that of `[server]`.
     #[serde(default)]
     pub server: Option<String>,
     /// The file itself, for messages.
     pub file: String,
     pub seed: u64,
-    pub procedure: Procedure,
-    /// At least one, in the order of the file. Without `[[variant]]` the one that `[server]` describes, called `base`.
+    pub trials: TrialRules,
+    /// At least one, in the order of the file. Without `[[variant]]`, the one that `[server]` describes, called `base`.
     pub variants: Vec<Variant>,
     pub rungs: Vec<Rung>,
     pub collectors: Vec<Collector>,
     pub described: BTreeMap<String, Value>,
     /// What the source printed.
-    pub published: Vec<Published>,
-    /// What the source does not print and the plan needs: what, and what was chosen and why, in the order of the file.
+    pub published: Vec<Printed>,
+    /// What the plan needs and the source does not print, and what was chosen and why, in the order of the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chosen: Vec<(String, String)>,
 }
 
 impl LabPlan {
-    /// Trials that there are at least: of a ladder those of its floor and of its rungs at their places.
+    /// The least number of trials: in a ladder, those of its floor and of its rungs in their places.
     pub fn trials_at_least(&self) -> usize {
         let of_round: usize = self.variants.iter().map(|variant| variant.load.points.len()).sum();
         let pairs = if self.rungs.is_empty() { 1 } else { 2 * (1 + self.rungs.len()) };
-        of_round.saturating_mul(pairs).saturating_mul(self.procedure.rounds as usize)
+        of_round.saturating_mul(pairs).saturating_mul(self.trials.rounds as usize)
     }
 
-    /// The same plan with servers of this `build` (`auto`, `mariadb`, `mysql` or a path): in place of that of
-    /// `[server]`, and so for all variants that name none of their own.
+    /// The same plan with servers of this `build` (`auto`, `mariadb`, `mysql` or a path), in place of that of
+    /// `[server]` and so for all variants that name none of their own.
     pub fn on(mut self, build: &str) -> LabPlan {
         for variant in self.variants.iter_mut().filter(|variant| !variant.names_its_build()) {
             build.clone_into(&mut variant.build);
@@ -73,23 +73,23 @@ impl LabPlan {
 
 /// What happens in each trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Procedure {
+pub struct TrialRules {
     pub restore: Restore,
     pub warmup: WarmUp,
     pub measure: Measure,
     pub pause_seconds: f64,
     pub rounds: u32,
     pub order: Order,
-    /// End by kill -9 under load and time the crash recovery.
+    /// End with kill -9 under load and time the crash recovery.
     pub recovery: bool,
     /// A setting that is not in effect is a caveat, not an error.
     pub lenient: bool,
-    /// A search or a ladder does not wait for others to leave the machine alone.
+    /// A search or a ladder does not wait until other processes leave the machine alone.
     #[serde(default)]
     pub noisy_host: bool,
     /// Ask the tables for their checksums before measuring.
     pub checksums: bool,
-    /// Classes that a rung may cost and be kept all the same.
+    /// Classes that a rung may cost and still be kept.
     pub allow: Vec<Class>,
 }
 
@@ -97,12 +97,11 @@ pub struct Procedure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Restore {
-    /// What the trial before has left.
+    /// What the trial before left.
     None,
-    /// A copy of the dataset for the first of a variant's trials that follow each other; then what the one before has
-    /// left.
+    /// A copy of the dataset for the first of a variant's consecutive trials, then what the one before left.
     Once,
-    /// A copy of the dataset, made by the fastest way there is, or by this one.
+    /// A copy of the dataset, made in the fastest way possible, or in this way.
     Snapshot(Option<Method>),
     /// Dropped and loaded again.
     Reload,
@@ -151,7 +150,7 @@ pub enum WarmUp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// In each round all variants at each load point, in an order drawn anew.
+    /// In each round all variants at each load point, in a new random order.
     Interleaved,
     /// All of one variant, then all of the next.
     Sequential,
@@ -163,7 +162,7 @@ pub struct Variant {
     pub name: String,
     /// `auto`, `mariadb`, `mysql` or a path. Not used with a target.
     pub build: String,
-    /// URL of a server that is not ours.
+    /// URL of an external server.
     pub target: Option<String>,
     /// Each name once; later sources have replaced earlier ones: `config_file`, `[server.config]`, the variant, rungs.
     pub config: Vec<Setting>,
@@ -175,28 +174,28 @@ pub struct Variant {
     /// Limit of the server's memory, bytes.
     pub memory: Option<u64>,
     pub env: BTreeMap<String, String>,
-    pub workload: Workload,
+    pub workload: PlannedWorkload,
     pub load: Load,
     pub before: Vec<Action>,
     pub after: Vec<Action>,
-    /// Where its values stand, by key: `datadir`, `layout.redo`, `memory`; what holds for all variants, too:
-    /// `load.connections`, `procedure.restore`, `server.build`.
+    /// Where its values stand, by key: `datadir`, `layout.redo`, `memory`; also those that apply to all variants:
+    /// `load.connections`, `trials.restore`, `server.build`.
     pub lines: BTreeMap<String, Where>,
 }
 
 impl Variant {
-    /// Where the value of `key` stands; of a default nowhere.
+    /// Where the value of `key` stands; `None` for a default.
     pub fn at(&self, key: &str) -> Where {
         self.lines.get(key).cloned().unwrap_or_default()
     }
 
-    /// Whether it says itself which server it is for, and does not leave that to `[server]`.
+    /// Whether it names its server itself and does not leave that to `[server]`.
     fn names_its_build(&self) -> bool {
         self.lines.contains_key("build") && self.lines.get("build") != self.lines.get("server.build")
     }
 }
 
-/// Where the data of a private server lie.
+/// Where the data of a private server are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Storage {
@@ -208,7 +207,7 @@ pub enum Storage {
     Lane(String),
 }
 
-/// Files that lie elsewhere than the data: on an absolute path, or on `./NAME`, another directory on the same storage.
+/// Files stored apart from the data: on an absolute path, or on `./NAME`, another directory on the same storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     pub redo: Option<PathBuf>,
@@ -225,14 +224,14 @@ impl Layout {
         *self == Layout::default()
     }
 
-    /// The directories of everything but single tables, by their keys.
+    /// The directories of everything except single tables, by their keys.
     pub fn directories(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let Layout { redo, doublewrite, undo, binlog, tmp, tables: _ } = self;
         let all = [("redo", redo), ("doublewrite", doublewrite), ("undo", undo), ("binlog", binlog), ("tmp", tmp)];
         all.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
     }
 
-    /// Everything that lies elsewhere than the data, by its key in a plan: `layout.redo`, `layout.tables.stock`.
+    /// Everything stored apart from the data, by its key in a plan: `layout.redo`, `layout.tables.stock`.
     pub fn parts(&self) -> impl Iterator<Item = (String, &Path)> {
         let directories = self.directories().map(|(name, path)| (format!("layout.{name}"), path));
         let tables = self.tables.iter().map(|(name, path)| (format!("layout.tables.{name}"), path.as_path()));
@@ -241,18 +240,18 @@ impl Layout {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Workload {
+pub struct PlannedWorkload {
     /// `tpcc`, `oltp_read_write` …, or `io` for storage trials.
     pub kind: String,
     /// As typed, by kebab-case name.
     pub params: BTreeMap<String, String>,
-    /// Of the data.
+    /// The seed of the data.
     pub seed: u64,
-    /// A dataset that was saved, by name, instead of one that is loaded.
+    /// The name of a saved dataset to use instead of loading one.
     pub dataset: Option<String>,
 }
 
-impl Workload {
+impl PlannedWorkload {
     /// The parameters as a command line has them.
     pub fn typed(&self) -> Vec<(String, String)> {
         self.params.clone().into_iter().collect()
@@ -262,9 +261,9 @@ impl Workload {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     pub points: Vec<LoadPoint>,
-    /// The highest rate that keeps this is looked for, at each number of connections of `points`.
+    /// The objective: the highest rate that meets it is searched for, at each number of connections of `points`.
     pub find: Option<Objective>,
-    pub arrivals: Spread,
+    pub arrivals: ArrivalSpread,
     pub loops: usize,
     /// `prepared` or `text`; the workload's own if not given.
     pub protocol: Option<String>,
@@ -286,7 +285,7 @@ pub struct Objective {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Run with `sh -c`, and only if commands are allowed.
+    /// Run with `sh -c`, only if commands are allowed.
     Command(String),
     /// For a person, who says when it is done.
     Prompt(String),
@@ -300,7 +299,7 @@ pub struct Rung {
     pub change: Change,
 }
 
-/// A user's own numbers.
+/// A source of the user's own numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Collector {
     pub name: String,

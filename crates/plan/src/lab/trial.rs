@@ -1,11 +1,11 @@
 //! One trial: a variant at a load point in a round.
 
-use super::{Procedure, Variant};
+use super::{TrialRules, Variant};
 use crate::plan::RunPlan;
-use crate::points::LoadPoint;
+use plimsoll_model::LoadPoint;
 use serde::{Deserialize, Serialize};
 
-/// What a trial is to do. It stands in its `trial.json`.
+/// What a trial has to do, as in its `trial.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialPlan {
     /// Place among all trials, from 1.
@@ -16,16 +16,16 @@ pub struct TrialPlan {
     pub point: LoadPoint,
     /// From 1.
     pub round: u32,
-    /// Of the load: the same for all variants of a round.
+    /// The seed of the load: the same for all variants of a round.
     pub seed: u64,
 }
 
-/// A trial as it is told of before it begins.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A trial as it is announced before it begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedTrial {
     pub index: u32,
     pub variant: String,
-    /// As a recording calls it.
+    /// Its name in a recording.
     pub point: String,
     #[serde(skip)]
     pub load: LoadPoint,
@@ -45,8 +45,8 @@ impl From<&TrialPlan> for PlannedTrial {
 }
 
 impl TrialPlan {
-    /// What the trial asks of the load generator. `protocol` is the workload's own where none was given.
-    pub fn run_plan(&self, procedure: &Procedure, warmup_seconds: f64, protocol: &str) -> RunPlan {
+    /// What the trial asks of the load generator. `protocol` is the workload's own if none was given.
+    pub fn run_plan(&self, rules: &TrialRules, warmup_seconds: f64, protocol: &str) -> RunPlan {
         let Variant { workload, load, .. } = &self.variant;
         RunPlan {
             workload: workload.kind.clone(),
@@ -55,7 +55,7 @@ impl TrialPlan {
             points: vec![self.point],
             arrivals: load.arrivals,
             warmup_seconds,
-            measure: procedure.measure,
+            measure: rules.measure,
             seed: self.seed,
             loops: load.loops,
             protocol: load.protocol.clone().unwrap_or_else(|| protocol.to_owned()),

@@ -1,10 +1,10 @@
-//! What plans say.
+//! What accepted plans mean.
 
 use super::{EXAMPLE, SEED, read};
 use plimsoll_model::Class;
+use plimsoll_model::LoadPoint;
 use plimsoll_plan::lab::{Action, LabPlan, Method, Order, PublishedKind, Restore, Setting, Storage, Variant, WarmUp};
-use plimsoll_plan::plan::{Measure, Spread};
-use plimsoll_plan::points::LoadPoint;
+use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use std::path::{Path, PathBuf};
 
 fn accepted(text: &str, preset: Option<&str>) -> LabPlan {
@@ -29,10 +29,10 @@ fn the_example_says_what_it_seems_to_say() {
     let plan = accepted(EXAMPLE, None);
     assert_eq!((plan.name.as_str(), plan.file.as_str(), plan.seed), ("netapp-tr3693-protocols", "plan.toml", SEED));
     assert_eq!(plan.preset, None);
-    let procedure = &plan.procedure;
-    assert_eq!(procedure.restore, Restore::Snapshot(None));
-    assert_eq!((procedure.warmup, procedure.measure), (WarmUp::Seconds(900.0), Measure::Seconds(600.0)));
-    assert_eq!((procedure.pause_seconds, procedure.rounds, procedure.order), (30.0, 3, Order::Interleaved));
+    let rules = &plan.trials;
+    assert_eq!(rules.restore, Restore::Snapshot(None));
+    assert_eq!((rules.warmup, rules.measure), (WarmUp::Seconds(900.0), Measure::Seconds(600.0)));
+    assert_eq!((rules.pause_seconds, rules.rounds, rules.order), (30.0, 3, Order::Interleaved));
     let [fc, nfs] = &plan.variants[..] else { panic!("{:?}", plan.variants) };
     assert_eq!((fc.name.as_str(), nfs.name.as_str(), fc.build.as_str()), ("fc", "nfs", "auto"));
     assert_eq!(nfs.storage, Storage::Directory(PathBuf::from("/mnt/nfs")));
@@ -77,7 +77,7 @@ fn a_preset_changes_tables_key_by_key_and_variants_and_rungs_by_name() {
     let [fc, nfs] = &plan.variants[..] else { panic!("{:?}", plan.variants) };
     assert_eq!(fc.workload.params["warehouses"], "4");
     assert_eq!(fc.workload.params["profile"], "dbt2");
-    assert_eq!((plan.procedure.warmup, plan.procedure.rounds), (WarmUp::Seconds(10.0), 3));
+    assert_eq!((plan.trials.warmup, plan.trials.rounds), (WarmUp::Seconds(10.0), 3));
     assert_eq!(fc.storage, Storage::Directory(PathBuf::from("/dev/shm")));
     assert_eq!(nfs.storage, Storage::Directory(PathBuf::from("/mnt/nfs")));
     assert_eq!((fc.at("datadir").line, nfs.at("datadir").line), (64, 34));
@@ -92,9 +92,9 @@ fn a_short_plan_has_defaults_and_one_variant() {
     let [base] = &plan.variants[..] else { panic!("{:?}", plan.variants) };
     assert_eq!((base.name.as_str(), &base.storage, base.workload.seed), ("base", &Storage::Home, 1));
     assert_eq!(points(&plan), ["16"]);
-    assert_eq!((base.load.arrivals, base.load.loops), (Spread::Poisson, 1));
-    assert_eq!((plan.procedure.warmup, plan.procedure.measure), (WarmUp::Seconds(10.0), Measure::Seconds(30.0)));
-    assert_eq!((plan.procedure.lenient, plan.procedure.checksums, plan.procedure.allow.len()), (false, false, 0));
+    assert_eq!((base.load.arrivals, base.load.loops), (ArrivalSpread::Poisson, 1));
+    assert_eq!((plan.trials.warmup, plan.trials.measure), (WarmUp::Seconds(10.0), Measure::Seconds(30.0)));
+    assert_eq!((plan.trials.lenient, plan.trials.checksums, plan.trials.allow.len()), (false, false, 0));
 }
 
 #[test]
@@ -138,7 +138,7 @@ load = { rate = ["500,1000"], connections = "1..4", arrivals = "constant", loops
     assert_eq!((full.at("layout.tables.stock").line, full.at("workload.table-size").line), (9, 4));
     assert_eq!(points(&plan), ["1@500", "1@1000", "2@500", "2@1000", "4@500", "4@1000"]);
     let load = &full.load;
-    assert_eq!((load.arrivals, load.loops, load.protocol.as_deref()), (Spread::Constant, 2, Some("text")));
+    assert_eq!((load.arrivals, load.loops, load.protocol.as_deref()), (ArrivalSpread::Constant, 2, Some("text")));
     assert_eq!(load.ignore_errors, [1062]);
 }
 
@@ -150,7 +150,7 @@ workload = { kind = "tpcc" }
 load = { find = "p99 < 20ms", connections = [8, 16] }
 [server]
 lane = "xfs"
-[procedure]
+[trials]
 restore = "image-clone"
 warmup = "auto"
 measure = "90s"
@@ -191,11 +191,11 @@ length = "10m"
 "#,
         None,
     );
-    let procedure = &plan.procedure;
-    assert_eq!(procedure.restore, Restore::Snapshot(Some(Method::ImageClone)));
-    assert_eq!((procedure.warmup, procedure.order), (WarmUp::Auto, Order::Sequential));
-    assert!(procedure.recovery && procedure.lenient && procedure.checksums);
-    assert_eq!((&procedure.allow, plan.seed), (&vec![Class::D1, Class::I], 99));
+    let rules = &plan.trials;
+    assert_eq!(rules.restore, Restore::Snapshot(Some(Method::ImageClone)));
+    assert_eq!((rules.warmup, rules.order), (WarmUp::Auto, Order::Sequential));
+    assert!(rules.recovery && rules.lenient && rules.checksums);
+    assert_eq!((&rules.allow, plan.seed), (&vec![Class::D1, Class::I], 99));
     let find = plan.variants[0].load.find.as_ref().expect("an objective");
     assert_eq!((find.text.as_str(), find.quantile, find.limit_ms), ("p99 < 20ms", 0.99, 20.0));
     assert_eq!(points(&plan), ["8", "16"]);
@@ -216,8 +216,8 @@ length = "10m"
 
 #[test]
 fn restores_and_measures_have_several_forms() {
-    let plan = |procedure: &str| {
-        accepted(&format!("name = \"a\"\nworkload.kind = \"tpcc\"\nprocedure = {{ {procedure} }}\n"), None).procedure
+    let plan = |rules: &str| {
+        accepted(&format!("name = \"a\"\nworkload.kind = \"tpcc\"\ntrials = {{ {rules} }}\n"), None).trials
     };
     assert_eq!(plan("restore = \"none\"").restore, Restore::None);
     assert_eq!(plan("restore = \"reload\"").restore, Restore::Reload);
@@ -230,13 +230,13 @@ fn restores_and_measures_have_several_forms() {
 
 #[test]
 fn a_preset_and_a_variant_may_choose_the_other_of_two_ways() {
-    let text = "name = \"a\"\nworkload.kind = \"tpcc\"\nload.rate = 5\nprocedure.measure = { events = 9 }\n\
-                procedure.warmup = \"0s\"\n\
+    let text = "name = \"a\"\nworkload.kind = \"tpcc\"\nload.rate = 5\ntrials.measure = { events = 9 }\n\
+                trials.warmup = \"0s\"\n\
                 [[variant]]\nname = \"x\"\nlane = \"xfs\"\n[[variant]]\nname = \"y\"\nload.find = \"p50 < 1s\"\n\
-                [preset.p]\nvariant.x.datadir = \"/mnt\"\nprocedure.restore.commands = [\"true\"]\n";
+                [preset.p]\nvariant.x.datadir = \"/mnt\"\ntrials.restore.commands = [\"true\"]\n";
     let plan = accepted(text, Some("p"));
     assert_eq!(plan.variants[0].storage, Storage::Directory(PathBuf::from("/mnt")));
-    assert_eq!(plan.procedure.restore, Restore::Commands(vec!["true".to_owned()]));
+    assert_eq!(plan.trials.restore, Restore::Commands(vec!["true".to_owned()]));
     let rates: Vec<_> = plan.variants.iter().map(|variant| variant.load.points[0].rate).collect();
     assert_eq!((rates, plan.variants[1].load.find.is_some()), (vec![Some(5.0), None], true));
 }
@@ -245,8 +245,8 @@ fn a_preset_and_a_variant_may_choose_the_other_of_two_ways() {
 fn storage_trials_and_targets_restore_nothing() {
     let io = "name = \"a\"\n[workload]\nkind = \"io\"\nsuite = \"quick\"\n[[variant]]\nname = \"x\"\nlane = \"xfs\"\n";
     let plan = accepted(io, None);
-    assert_eq!((plan.procedure.restore.clone(), points(&plan)), (Restore::None, vec!["1".to_owned()]));
+    assert_eq!((plan.trials.restore.clone(), points(&plan)), (Restore::None, vec!["1".to_owned()]));
     let external = "name = \"a\"\nworkload.kind = \"tpcc\"\nserver.target = \"mysql://u@db.example/d\"\n\
-                    procedure.restore = \"reload\"\n";
+                    trials.restore = \"reload\"\n";
     assert_eq!(accepted(external, None).variants[0].target.as_deref(), Some("mysql://u@db.example/d"));
 }

@@ -1,4 +1,4 @@
-//! The option files that the documents print, on servers of today.
+//! The option files that the documents print, on current servers.
 
 use super::SEED;
 use plimsoll_model::Flavour;
@@ -120,7 +120,7 @@ fn each_line_names_its_place_and_what_to_do() {
     for expected in [
         "old.cnf, line 12: table_cache: is called table_open_cache since MySQL 5.1.3: applied as \
          table_open_cache = 1024",
-        "old.cnf, line 16: thread_concurrency: left out: MySQL removed it in 5.7.2: a hint that only Solaris took",
+        "old.cnf, line 16: thread_concurrency: left out: MySQL removed it in 5.7.2: a hint that only Solaris followed",
         "old.cnf, line 25: innodb_log_file_size: was the size of one of 2 files; MySQL has innodb_redo_log_capacity \
          for the whole redo log: applied as innodb_redo_log_capacity = 3800M",
     ] {

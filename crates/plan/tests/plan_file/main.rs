@@ -1,4 +1,4 @@
-//! Plan files: what they say, what is refused, and that no text makes the reader fall over.
+//! Plan files: what they mean, what is refused, and that no text makes the reader crash.
 
 mod accepted;
 mod listings;
@@ -31,7 +31,7 @@ warehouses = 1000
 [load]
 connections = [64]
 
-[procedure]
+[trials]
 restore = "snapshot"
 warmup  = "15m"
 measure = "10m"
@@ -74,7 +74,7 @@ kind = "claim"
 [preset.small]
 workload.warehouses = 4
 server.config.innodb_buffer_pool_size = "1G"
-procedure = { warmup = "10s", measure = "20s", pause = "1s" }
+trials = { warmup = "10s", measure = "20s", pause = "1s" }
 variant.fc.datadir = "/dev/shm"
 rung.pool-6g.config.innodb_buffer_pool_size = "600M"
 "#;

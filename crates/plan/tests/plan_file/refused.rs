@@ -1,4 +1,4 @@
-//! What is refused: with the file, the line, what was found, and what is accepted.
+//! What is refused, with the file, the line, what was found, and what is accepted.
 
 use super::{EXAMPLE, read};
 use plimsoll_plan::PlanError;
@@ -30,7 +30,7 @@ fn refused_each(cases: &[(&str, usize, &[&str])]) {
 fn a_key_that_is_not_known_is_told_with_its_neighbour() {
     refused_each(&[
         ("warkload = 1", 1, &["`warkload` is not known (did you mean `workload`?)", "name, title, source, server"]),
-        ("[procedure]\nrouds = 3", 2, &["`procedure.rouds`", "did you mean `rounds`", "restore, warmup, measure"]),
+        ("[trials]\nrouds = 3", 2, &["`trials.rouds`", "did you mean `rounds`", "restore, warmup, measure"]),
         ("[server]\nbiuld = \"auto\"", 2, &["did you mean `build`"]),
         ("[server]\nname = \"x\"", 2, &["`server.name` is not known"]),
         ("[load]\nconections = 3", 2, &["did you mean `connections`"]),
@@ -39,10 +39,10 @@ fn a_key_that_is_not_known_is_told_with_its_neighbour() {
         ("[[rung]]\nname = \"x\"\nenviron = {}", 3, &["`rung.environ`", "env"]),
         ("[[collector]]\nname = \"x\"\ncomand = \"y\"", 3, &["did you mean `command`"]),
         ("[[published]]\nmetrik = \"y\"", 2, &["did you mean `metric`"]),
-        ("procedure.restore = { command = [\"x\"] }", 1, &["did you mean `commands`"]),
-        ("procedure.measure = { event = 4 }", 1, &["did you mean `events`"]),
+        ("trials.restore = { command = [\"x\"] }", 1, &["did you mean `commands`"]),
+        ("trials.measure = { event = 4 }", 1, &["did you mean `events`"]),
         ("[preset.p]\n\nlaod.connections = 3", 3, &["`preset.p.laod` is not known (did you mean `load`?)"]),
-        ("[preset.p]\npreset = {}", 2, &["a preset has no presets"]),
+        ("[preset.p]\npreset = {}", 2, &["a preset cannot have presets"]),
     ]);
 }
 
@@ -57,7 +57,7 @@ fn what_must_be_there_is_missed() {
         ("[[rung]]\nname = \"x\"", 1, &["changes nothing"]),
         ("[[collector]]\nname = \"x\"", 1, &["`collector.command` is missing"]),
         ("[[published]]\nvalue = 1", 1, &["`published.metric` is missing"]),
-        ("procedure.restore = {}", 1, &["`procedure.restore.commands` is missing"]),
+        ("trials.restore = {}", 1, &["`trials.restore.commands` is missing"]),
         ("server.before = {}", 1, &["`server.before.prompt` is missing"]),
     ]);
 }
@@ -76,7 +76,7 @@ fn wrong_types_and_values_are_told_with_what_is_accepted() {
         ("server.build = \"mariadbd\"", 1, &["auto, mariadb, mysql or the path"]),
         ("server.datadir = \"data\"", 1, &["found `\"data\"`; accepted is an absolute path"]),
         ("server.lane = \"\"", 1, &["found `\"\"`"]),
-        ("server.layout.tables = { \"a`b\" = \"/x\" }", 1, &["a table is named by letters"]),
+        ("server.layout.tables = { \"a`b\" = \"/x\" }", 1, &["a table name has up to 64 letters"]),
         ("server.cpus = []", 1, &["an empty list"]),
         ("server.cpus = [0, 0]", 1, &["a list of CPUs, each once"]),
         ("server.cpus = \"3-1\"", 1, &["a list of CPUs"]),
@@ -85,7 +85,7 @@ fn wrong_types_and_values_are_told_with_what_is_accepted() {
         ("server.memory = \"8 GB\"", 1, &["found `\"8 GB\"`", "128M or 22G"]),
         ("server.memory = 0", 1, &["above 0"]),
         ("server.memory = true", 1, &["found `true`", "a size"]),
-        ("server.env = { \"A B\" = \"1\" }", 1, &["a variable of the environment"]),
+        ("server.env = { \"A B\" = \"1\" }", 1, &["the name of an environment variable"]),
         ("server.env = { A = [1] }", 1, &["found a list; accepted is a text in quotes, a number, true or false"]),
         ("server.before = 3", 1, &["a command in quotes or { prompt"]),
         ("workload.seed = -1", 1, &["found `-1`; accepted is a whole number from 0"]),
@@ -93,26 +93,26 @@ fn wrong_types_and_values_are_told_with_what_is_accepted() {
         ("workload.warehouses = { a = 1 }", 1, &["found a table"]),
         ("workload.warehouses = nan", 1, &["found `nan`"]),
         ("workload.table-size = 1", 1, &["lower-case letters, digits and `_`"]),
-        ("procedure.warmup = 10", 1, &["a duration such as 10s or 15m, or auto"]),
-        ("procedure.warmup = \"ten\"", 1, &["found `\"ten\"`", "10s"]),
-        ("procedure.measure = \"0s\"", 1, &["above 0"]),
-        ("procedure.measure = {}", 1, &["one of them"]),
-        ("procedure.measure = { events = 1, events_per_connection = 1 }", 1, &["one of them"]),
-        ("procedure.measure = { events = 0 }", 1, &["from 1"]),
-        ("procedure.pause = \"1000h\"", 1, &["at most 720h"]),
-        ("procedure.pause = 1", 1, &["a duration in quotes"]),
-        ("procedure.rounds = 0", 1, &["a whole number from 1 to 1000"]),
-        ("procedure.rounds = 1.5", 1, &["found `1.5`"]),
-        ("procedure.order = \"sequentially\"", 1, &["did you mean `sequential`", "interleaved, sequential"]),
-        ("procedure.lenient = \"true\"", 1, &["true or false, without quotes"]),
-        ("procedure.allow = [\n \"d1\",\n \"d9\"]", 3, &["found `\"d9\"`", "d0, a, i, d1, d1p"]),
-        ("procedure.restore = \"snap\"", 1, &["none, once, snapshot, reflink"]),
-        ("procedure.restore = { commands = [] }", 1, &["an empty list"]),
-        ("procedure.seed = 99999999999999999999", 1, &["found `99999999999999999999`"]),
+        ("trials.warmup = 10", 1, &["a duration such as 10s or 15m, or auto"]),
+        ("trials.warmup = \"ten\"", 1, &["found `\"ten\"`", "10s"]),
+        ("trials.measure = \"0s\"", 1, &["above 0"]),
+        ("trials.measure = {}", 1, &["one of them"]),
+        ("trials.measure = { events = 1, events_per_connection = 1 }", 1, &["one of them"]),
+        ("trials.measure = { events = 0 }", 1, &["from 1"]),
+        ("trials.pause = \"1000h\"", 1, &["at most 720h"]),
+        ("trials.pause = 1", 1, &["a duration in quotes"]),
+        ("trials.rounds = 0", 1, &["a whole number from 1 to 1000"]),
+        ("trials.rounds = 1.5", 1, &["found `1.5`"]),
+        ("trials.order = \"sequentially\"", 1, &["did you mean `sequential`", "interleaved, sequential"]),
+        ("trials.lenient = \"true\"", 1, &["true or false, without quotes"]),
+        ("trials.allow = [\n \"d1\",\n \"d9\"]", 3, &["found `\"d9\"`", "d0, a, i, d1, d1p"]),
+        ("trials.restore = \"snap\"", 1, &["none, once, snapshot, reflink"]),
+        ("trials.restore = { commands = [] }", 1, &["an empty list"]),
+        ("trials.seed = 99999999999999999999", 1, &["found `99999999999999999999`"]),
         ("load.connections = 0", 1, &["load.connections: found `0`", "1..64"]),
         ("load.connections = []", 1, &["an empty list"]),
         ("load.connections = [1,\n\"x\"]", 2, &["found `\"x\"`"]),
-        ("load.connections = [1, \"1..2\"]", 1, &["1 is there twice"]),
+        ("load.connections = [1, \"1..2\"]", 1, &["1 occurs twice"]),
         ("load.rate = \"fast\"", 1, &["rates per second"]),
         ("load.rate = -1.5", 1, &["found `-1.5`"]),
         ("load.find = \"p99 > 20ms\"", 1, &["such as p99 < 20ms"]),
@@ -138,7 +138,11 @@ fn settings_are_refused_that_hide_something_or_are_not_the_plans() {
         ("server.config = { loose_innodb_foo = 1 }", 1, &["`loose` would hide a misspelt name", "`innodb_foo`"]),
         ("server.config = { Loose-x = 1 }", 1, &["`loose` would hide", "`x`"]),
         ("server.config = { \"a b\" = 1 }", 1, &["letters, digits"]),
-        ("server.config = { max_connections = -1 }", 1, &["found `-1`", "0 or more", "no server has a negative one"]),
+        (
+            "server.config = { max_connections = -1 }",
+            1,
+            &["found `-1`", "0 or more", "no server accepts a negative one"],
+        ),
         (
             "[[rung]]\nname = \"x\"\nconfig.innodb_buffer_pool_size = \"-5\"",
             3,
@@ -152,8 +156,8 @@ fn settings_are_refused_that_hide_something_or_are_not_the_plans() {
         ("server.config = { a = \"x\\ny\" }", 1, &["one line of text"]),
         ("server.config = { a = [1] }", 1, &["found a list"]),
         ("server.config = { a = inf }", 1, &["found `inf`"]),
-        ("[server.config]\na-b = 1\nA_b = 2", 3, &["`a_b` is set already, in line 4"]),
-        ("[server.config]\nlog_bin = 1\nskip_log_bin = true", 3, &["`log_bin` is set already, in line 4"]),
+        ("[server.config]\na-b = 1\nA_b = 2", 3, &["`a_b` is already set in line 4"]),
+        ("[server.config]\nlog_bin = 1\nskip_log_bin = true", 3, &["`log_bin` is already set in line 4"]),
         ("server.config_file = \"other.cnf\"", 1, &["cannot read `other.cnf`: no such file"]),
         ("server.config_file = 3", 1, &["found `3`"]),
     ]);
@@ -164,8 +168,8 @@ fn settings_are_refused_that_hide_something_or_are_not_the_plans() {
 #[test]
 fn names_are_known_and_each_stands_for_one_thing() {
     refused_each(&[
-        ("[[variant]]\nname = \"x\"\n[[variant]]\nname = \"x\"", 4, &["a variant `x` already, in line 4"]),
-        ("[[rung]]\nname = \"x\"\ncpus = 1\n[[rung]]\nname = \"x\"\ncpus = 2", 4, &["a rung `x` already, in line 3"]),
+        ("[[variant]]\nname = \"x\"\n[[variant]]\nname = \"x\"", 4, &["line 4 already has a variant `x`"]),
+        ("[[rung]]\nname = \"x\"\ncpus = 1\n[[rung]]\nname = \"x\"\ncpus = 2", 4, &["line 3 already has a rung `x`"]),
         ("[[rung]]\nname = \"worth/x\"\ncpus = 1", 1, &["floor, worth, gain"]),
         (
             "[[variant]]\nname = \"a\"\n[[variant]]\nname = \"a/b\"\n[[rung]]\nname = \"c\"\ncpus = 1\n\
@@ -223,28 +227,28 @@ fn presets_change_what_is_there() {
 #[test]
 fn impossible_combinations_are_refused() {
     refused_each(&[
-        ("[server]\ndatadir = \"/x\"\nlane = \"xfs\"", 3, &["`datadir` says where the data lie already"]),
+        ("[server]\ndatadir = \"/x\"\nlane = \"xfs\"", 3, &["`datadir` already says where the data are stored"]),
         ("load = { rate = 1, find = \"p99 < 1s\" }", 1, &["leave `rate` out"]),
         ("load.find = \"p99 < 1s\"\n[[rung]]\nname = \"x\"\ncpus = 1", 1, &["cannot go with [[rung]]"]),
         ("[[rung]]\nname = \"x\"\nload.find = \"p99 < 1s\"", 1, &["cannot go with [[rung]]"]),
         ("[[rung]]\nname = \"x\"\nload.connections = 3", 3, &["load.connections", "rung `x`", "[load]"]),
         ("[[rung]]\nname = \"x\"\nload.rate = 300", 3, &["load.rate", "rung `x`"]),
-        ("procedure.order = \"sequential\"\n[[rung]]\nname = \"x\"\ncpus = 1", 1, &["interleaved pairs"]),
-        ("load.rate = 5\nprocedure.measure.events_per_connection = 3", 2, &["arrivals belong to no connection"]),
-        ("load.find = \"p99 < 1s\"\nprocedure.measure.events_per_connection = 3", 2, &["arrivals"]),
-        ("load.rate = 5\nprocedure.measure.events = 3", 2, &["counted from the start", "warmup = \"0s\""]),
-        ("procedure.restore = \"reload\"\nworkload.dataset = \"saved\"", 2, &["accepted is snapshot"]),
-        ("procedure.restore = \"image-clone\"", 1, &["`base` lies on none"]),
-        ("procedure.restore = \"image-clone\"\nworkload.dataset = \"saved\"", 1, &["`base` lies on none"]),
+        ("trials.order = \"sequential\"\n[[rung]]\nname = \"x\"\ncpus = 1", 1, &["interleaved pairs"]),
+        ("load.rate = 5\ntrials.measure.events_per_connection = 3", 2, &["arrivals belong to no connection"]),
+        ("load.find = \"p99 < 1s\"\ntrials.measure.events_per_connection = 3", 2, &["arrivals"]),
+        ("load.rate = 5\ntrials.measure.events = 3", 2, &["counted from the start", "warmup = \"0s\""]),
+        ("trials.restore = \"reload\"\nworkload.dataset = \"saved\"", 2, &["accepted is snapshot"]),
+        ("trials.restore = \"image-clone\"", 1, &["`base` uses none"]),
+        ("trials.restore = \"image-clone\"\nworkload.dataset = \"saved\"", 1, &["`base` uses none"]),
         (
-            "procedure.restore = \"image-clone\"\n[server]\nlane = \"ext4\"\nlayout.redo = \"/x\"",
+            "trials.restore = \"image-clone\"\n[server]\nlane = \"ext4\"\nlayout.redo = \"/x\"",
             1,
-            &["has a layout", "not on it"],
+            &["has a layout", "outside of it"],
         ),
         (
-            "[load]\nconnections = \"1..999+1\"\n[procedure]\nrounds = 1000",
+            "[load]\nconnections = \"1..999+1\"\n[trials]\nrounds = 1000",
             4,
-            &["999000 trials", "accepted are up to 100000"],
+            &["999000 trials", "at most 100000 are accepted"],
         ),
         (
             "[server]\nmemory = \"1G\"\nconfig.innodb_buffer_pool_size = \"1G\"",
@@ -267,7 +271,7 @@ fn impossible_combinations_are_refused() {
 #[test]
 fn a_server_that_is_not_ours_is_neither_configured_nor_restored_nor_killed() {
     let target = |lines: &str| format!("[server]\ntarget = \"mysql://u@db.example/d\"\n{lines}");
-    let restored = "[procedure]\nrestore = \"none\"\n";
+    let restored = "[trials]\nrestore = \"none\"\n";
     for (lines, line, words) in [
         (restored.replace("none", "snapshot"), 4, "accepted is restore = \"reload\" or \"none\""),
         (restored.replace("none", "copy"), 4, "never copied"),
@@ -296,13 +300,13 @@ fn storage_trials_have_no_server() {
         ("load.connections = 3", 3, "`load` has no meaning for storage trials"),
         ("server.config.a = 1", 3, "`config` has no meaning"),
         ("server.target = \"mysql://u@h/d\"", 3, "`target` has no meaning"),
-        ("procedure.recovery = true", 3, "procedure.recovery: has no meaning"),
-        ("procedure.restore = \"reflink\"", 3, "procedure.restore: has no meaning"),
-        ("procedure.measure.events = 3", 3, "measure a duration"),
+        ("trials.recovery = true", 3, "trials.recovery: has no meaning"),
+        ("trials.restore = \"reflink\"", 3, "trials.restore: has no meaning"),
+        ("trials.measure.events = 3", 3, "measure a duration"),
         (
             "[[variant]]\nname = \"x\"\n[[variant]]\nname = \"y\"\nworkload.kind = \"tpcc\"",
             7,
-            "do not go into one plan",
+            "one plan cannot have both",
         ),
     ] {
         refused(&plan(lines).replacen("tpcc", "io", 1), None, line, &[words]);

@@ -1,6 +1,6 @@
-//! The list of all that the sources print, and a plan set against it.
+//! The list of everything that the sources print, and a plan compared with it.
 
-use plimsoll_plan::lab::{LabPlan, Published, PublishedKind};
+use plimsoll_plan::lab::{LabPlan, Printed, PublishedKind};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -55,8 +55,8 @@ impl List {
 }
 
 impl Listed {
-    fn problems(&self, all: &[Published]) -> Vec<String> {
-        let of_id: Vec<&Published> = all.iter().filter(|of| of.id.as_ref() == Some(&self.id)).collect();
+    fn problems(&self, all: &[Printed]) -> Vec<String> {
+        let of_id: Vec<&Printed> = all.iter().filter(|of| of.id.as_ref() == Some(&self.id)).collect();
         let id = &self.id;
         if of_id.is_empty() {
             return vec![format!("{id}: it is missing")];
@@ -71,7 +71,7 @@ impl Listed {
                 problems.push(format!("{id}: it is {}, not {}", self.kind.name(), of.kind.name()));
             }
         }
-        let (derived, printed): (Vec<&Published>, Vec<&Published>) =
+        let (derived, printed): (Vec<&Printed>, Vec<&Printed>) =
             of_id.iter().partition(|of| of.kind == PublishedKind::Derived);
         for (what, listed, published) in [("", &self.numbers, &printed), (" (derived)", &self.derived, &derived)] {
             problems.extend(self.differences(what, listed, published));
@@ -90,7 +90,7 @@ impl Listed {
     }
 
     /// Numbers of the list that the plan lacks, and those of the plan that the list lacks.
-    fn differences(&self, what: &str, listed: &[f64], published: &[&Published]) -> Vec<String> {
+    fn differences(&self, what: &str, listed: &[f64], published: &[&Printed]) -> Vec<String> {
         let mut counts: BTreeMap<String, i64> = BTreeMap::new();
         let key = |number: &f64| if *number == 0.0 { "0".to_owned() } else { number.to_string() };
         listed.iter().for_each(|number| *counts.entry(key(number)).or_default() -= 1);
@@ -120,7 +120,7 @@ impl Listed {
     }
 
     /// Numbers in values and ranges. What is said of several variants, the same of each, is one result.
-    fn said(&self, published: &[&Published]) -> Vec<f64> {
+    fn said(&self, published: &[&Printed]) -> Vec<f64> {
         let mut told: Vec<(&str, Vec<f64>)> = Vec::new();
         for of in published {
             // "Under 30" is a range from 0. A limit of the plan's own is no number of the source.
@@ -143,11 +143,11 @@ impl Listed {
     }
 
     /// Numbers that were measured with other connections than the plan says: each with its own, or all with the same.
-    fn at_other_connections(&self, published: &[&Published]) -> Vec<String> {
+    fn at_other_connections(&self, published: &[&Printed]) -> Vec<String> {
         let pairs = self.numbers.iter().zip(self.connections.iter().cycle());
         let is_there = |(number, connections): &(&f64, &usize)| {
             let says =
-                |of: &&Published| of.value == Some(**number) || of.values.iter().flatten().any(|one| one == *number);
+                |of: &&Printed| of.value == Some(**number) || of.values.iter().flatten().any(|one| one == *number);
             published.iter().any(|of| says(of) && of.connections == Some(**connections))
         };
         let wrong = pairs.filter(|pair| !is_there(pair));

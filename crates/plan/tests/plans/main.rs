@@ -1,12 +1,12 @@
-//! The plans of this repository: that they are whole, and that each carries what its source prints, as the list in
-//! `plans/published.toml` has it.
+//! The plans of this repository: that they are complete, and that each has what its source prints, as listed in
+//! `plans/published.toml`.
 
 mod list;
 
 use list::{List, numbers};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::leave::Given;
-use plimsoll_plan::lab::{Published, file};
+use plimsoll_plan::lab::{Printed, file};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -97,7 +97,7 @@ fn a_number_that_was_changed_dropped_or_added_is_found() {
     for name in names() {
         let whole = plan(&name, None);
         let problems = |published| list.problems(&name, &LabPlan { published, ..whole.clone() });
-        let found = |published: Vec<Published>| problems(published) != problems(whole.published.clone());
+        let found = |published: Vec<Printed>| problems(published) != problems(whole.published.clone());
         for (at, of) in whole.published.iter().enumerate().filter(|(_, of)| !said(of).is_empty()) {
             let about = format!("{name}: {:?} {}", of.id, of.metric);
             let mut changed = whole.published.clone();
@@ -111,28 +111,28 @@ fn a_number_that_was_changed_dropped_or_added_is_found() {
                 (swapped[at].value, swapped[next].value) = (swapped[next].value, swapped[at].value);
                 assert!(found(swapped), "{about} was swapped with the next of its id");
             }
-            let another = Published { id: of.id.clone(), value: Some(4711.5), kind: of.kind, ..Published::default() };
+            let another = Printed { id: of.id.clone(), value: Some(4711.5), kind: of.kind, ..Printed::default() };
             assert!(found(whole.published.iter().cloned().chain([another]).collect()), "{about} got another");
         }
     }
 }
 
 /// The next entry of the same id and kind, if both say one number, and not the same.
-fn next_of(all: &[Published], at: usize) -> Option<usize> {
+fn next_of(all: &[Printed], at: usize) -> Option<usize> {
     let of = &all[at];
-    let is_alike = |(_, next): &(usize, &Published)| (&next.id, next.kind) == (&of.id, of.kind);
+    let is_alike = |(_, next): &(usize, &Printed)| (&next.id, next.kind) == (&of.id, of.kind);
     let (place, next) = all.iter().enumerate().skip(at + 1).find(is_alike)?;
     (of.value.is_some() && next.value.is_some() && next.value != of.value).then_some(place)
 }
 
 /// The numbers that an entry says.
-fn said(of: &Published) -> Vec<f64> {
+fn said(of: &Printed) -> Vec<f64> {
     let range = of.range.into_iter().flat_map(|(low, high)| [low, high]);
     let in_text = of.text.as_deref().map(numbers).into_iter().flatten();
     of.value.into_iter().chain(of.values.iter().flatten().copied()).chain(range).chain(in_text).collect()
 }
 
-fn change(of: &mut Published) {
+fn change(of: &mut Printed) {
     let changed = |number: f64| number + 4711.5;
     of.value = of.value.map(changed);
     of.range = of.range.map(|(low, high)| (low, changed(high)));
@@ -157,7 +157,8 @@ fn numbers_are_found_in_texts() {
     }
 }
 
-/// Whoever runs a plan of this repository need not read it first: it does nothing that needs leave, with any preset.
+/// Nobody needs to read a plan of this repository before running it: with any preset, it does nothing that needs
+/// permission.
 #[test]
 fn no_plan_and_no_option_file_asks_for_leave() {
     for name in names() {
@@ -182,7 +183,9 @@ fn every_plan_is_read_from_a_recording_as_it_was_written() {
     for name in names() {
         for preset in [None, Some("small")] {
             let plan = plan(&name, preset).on("mysql");
-            assert_eq!(file::recorded(serde_json::to_value(&plan).expect("JSON")), Ok(plan), "{name}");
+            let written = serde_json::to_string(&plan).expect("JSON");
+            let read = serde_json::from_str(&written).expect("the same plan");
+            assert_eq!(file::recorded(read), Ok(plan), "{name}");
         }
     }
 }

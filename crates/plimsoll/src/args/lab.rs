@@ -2,7 +2,7 @@
 
 use super::duration;
 use clap::{Args, ValueHint};
-use plimsoll_plan::target::Place;
+use plimsoll_plan::target::ListeningPlace;
 use plimsoll_server::find::Selector;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,7 +19,7 @@ A plan says what to compare and how; each trial starts from the same data:
   [load]
   connections = [16]
 
-  [procedure]
+  [trials]
   warmup = \"10s\"
   measure = \"30s\"
   rounds = 5
@@ -33,72 +33,73 @@ A plan says what to compare and how; each trial starts from the same data:
 
   [preset.small]
   workload.table_size = 1000
-  procedure = { measure = \"5s\", rounds = 2 }
+  trials = { measure = \"5s\", rounds = 2 }
 
-A preset is the same experiment in another size: what it says is laid over the plan, `--preset small` here. With \
-[[rung]], each variant climbs a staircase: each step is tried on top of those that have helped. With \
-find = \"p99 < 20ms\" under [load] the highest rate is looked for that keeps this.
+A preset is the same experiment in another size: its lines override those of the plan (`--preset small` here). With \
+[[rung]], each variant climbs a ladder: each rung is tried on top of those kept so far. With \
+find = \"p99 < 20ms\" under [load], the plan searches for the highest rate that meets this objective.
 
   plimsoll lab plan.toml --dry-run             what it would do, how long, every setting and where it comes from
   plimsoll lab plan.toml --preset small
   plimsoll lab plan.toml --server mysql        the same with another server
-  plimsoll lab --resume RECORDING              goes on after Ctrl-C, a kill or a power cut
+  plimsoll lab --resume RECORDING              continues after Ctrl-C, a kill or a power cut
 
-What a plan may do without leave: servers that are found or that --server names, settings that can neither load code \
-nor name a path, a few variables of the environment. A refusal names every line that needs --allow-commands.
+What a plan may use without permission: servers that are found or that --server names, settings that can neither load \
+code nor name a path, and a few environment variables. A refusal names every line that needs --allow-commands.
 
-Exit codes: 0 done; 1 done, but a trial failed (one whose settings are not in effect does, unless the plan says \
+Exit codes: 0 done; 1 done, but a trial failed (so does one whose settings are not in effect, unless the plan says \
 lenient = true: then it is 0 with a caveat), no load line was found, or data were damaged after a crash; 2 a \
-mistake in the plan, nothing was started; 3 the environment failed, others kept the machine busy, or another lab has the \
-plan; 130 interrupted, what was measured is kept.";
+mistake in the plan, nothing was started; 3 the environment failed, other programs kept the machine busy, or another \
+lab has the plan; 130 interrupted, results so far are kept.";
 
 #[derive(Debug, Args)]
 pub struct LabArgs {
     /// The plan.
     #[arg(value_name = "PLAN.toml", value_hint = ValueHint::FilePath, required_unless_present = "resume")]
     pub plan: Option<PathBuf>,
-    /// The variation of the plan to execute.
+    /// The preset of the plan to execute.
     #[arg(long, value_name = "NAME", conflicts_with = "resume")]
     pub preset: Option<String>,
-    /// The server of all variants that name none of their own, in place of the plan's `[server] build`: auto, mariadb,
-    /// mysql, or the path of a server binary. With --resume, the one that the lab was begun with.
+    /// The server of all variants that name none of their own, instead of the plan's `[server] build`: auto, mariadb,
+    /// mysql, or the path of a server binary. With --resume, the one that the lab was started with.
     #[arg(long, value_name = "SERVER", value_parser = server)]
     pub server: Option<String>,
-    /// Say what would be done, and do nothing.
+    /// Print what would be done, and do nothing.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
-    /// Let the plan run its commands, with `sh -c`, and server programs that --server does not name, and give servers
-    /// any environment and any settings, those too that load code or name paths. --dry-run lists what it wants.
+    /// Give the plan permission to run its commands, with `sh -c`, and server binaries that --server does not name, and
+    /// to give servers any environment and any settings, including those that load code or name paths. --dry-run lists
+    /// what it wants.
     #[arg(long)]
     pub allow_commands: bool,
-    /// A server that the plan's `target` names and that your password is meant for: HOST, HOST:PORT or the path of a
-    /// socket. May be given several times.
+    /// A server that the plan's `target` names and that may get your password: HOST, HOST:PORT or the path of a socket.
+    /// May be repeated.
     #[arg(long, value_name = "SERVER", value_parser = place)]
-    pub password_for: Vec<Place>,
-    /// An option file whose [client] section has the password, and names the server that it is for.
+    pub password_for: Vec<ListeningPlace>,
+    /// Option file; its [client] section has the password and names the server that it is for.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub defaults_file: Option<PathBuf>,
     /// Ask for the password of the plan's `target` on the terminal.
     #[arg(long)]
     pub ask_password: bool,
-    /// How long a search for a load line, or a ladder, waits for other programs to leave the machine alone (half a CPU over
-    /// 10 s is too much), before it begins and after a trial that they disturbed; then it ends with exit code 3.
+    /// How long a search for a load line, or a ladder, waits for other programs to leave the machine alone (half a CPU
+    /// over 10 s is too much) before it begins and after a disturbed trial; then it ends with exit code 3.
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration, conflicts_with = "noisy_host")]
     pub wait_quiet: Duration,
-    /// Search and climb on a machine that others keep busy, too, as `noisy_host = true` in [procedure] does: what is found
-    /// is then partly theirs, and says so.
+    /// Search and climb even while other programs keep the machine busy, as `noisy_host = true` in [trials] does:
+    /// they then affect the result, and it says so.
     #[arg(long)]
     pub noisy_host: bool,
     /// Print the summary, or what would be done, as one JSON document on standard output.
     #[arg(long)]
     pub json: bool,
-    /// Connections that load data at the same time; the data do not depend on it.
+    /// Connections that load data in parallel; the data do not depend on it.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]
     pub threads: u16,
-    /// Seed of orders and loads, where the plan has none; random if not given, and printed.
+    /// Seed of the order of trials and of loads, if the plan has none; random if not given, and printed.
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     pub seed: Option<u64>,
-    /// Go on with a recording that did not come to its end: its directory, or an unmistakable part of its name.
+    /// Continue the lab of an unfinished recording: its directory, or an unambiguous part of its name.
     #[arg(long, value_name = "RECORDING", value_hint = ValueHint::DirPath, conflicts_with = "plan")]
     pub resume: Option<String>,
 }
@@ -107,6 +108,6 @@ fn server(text: &str) -> Result<String, String> {
     text.parse::<Selector>().map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
-fn place(text: &str) -> Result<Place, String> {
-    Place::parse(text).map_err(|error| error.to_string())
+fn place(text: &str) -> Result<ListeningPlace, String> {
+    ListeningPlace::parse(text).map_err(|error| error.to_string())
 }

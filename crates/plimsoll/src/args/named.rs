@@ -1,4 +1,4 @@
-//! Every command that a help, a message or a comment names exists, with the options that stand beside it.
+//! Every command that a help text, a message or a comment names exists, with the options beside it.
 
 use super::Cli;
 use clap::error::ErrorKind;
@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is left open where a command is only named: the rest of its arguments, the value of a placeholder.
+/// What is left open when a command is only named: its other arguments, the value of a placeholder.
 const OPEN: [ErrorKind; 5] = [
     ErrorKind::MissingRequiredArgument,
     ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
@@ -26,7 +26,7 @@ fn fault(text: &str) -> Option<String> {
 
 /// Commands between backticks, with a word in place of what is put in: `plimsoll lane down {name}`.
 fn named_in(text: &str) -> Vec<String> {
-    // A text goes on in the next line of the source, as a string or as a comment.
+    // A text may continue in the next line of the source, as a string or as a comment.
     let joined = text.replace("\\\n", "\n").replace("\n", " ");
     let joined =
         joined.split_whitespace().filter(|word| !matches!(*word, "///" | "//!" | "//" | "#")).collect::<Vec<_>>();
@@ -47,7 +47,7 @@ fn filled(text: &str) -> String {
     filled + rest
 }
 
-/// Lines of a help that show what to type, each command of them alone and without what is said of it.
+/// The lines of a help text that show what to type, one command each, without its explanation.
 fn shown_in(help: &str) -> Vec<String> {
     let lines = help.lines().filter(|line| line.starts_with("  ") && line.contains("plimsoll "));
     let commands = lines.flat_map(|line| line.split(['$', '(', ')', ';', '&', '`'])).map(str::trim);
@@ -60,7 +60,7 @@ fn helps(command: &mut Command, found: &mut Vec<String>) {
     command.get_subcommands_mut().for_each(|subcommand| helps(subcommand, found));
 }
 
-/// Sources of what ships; the words of tests reach nobody.
+/// The sources of what ships; nobody reads the words of tests.
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).expect("a directory of the repository").flatten() {
         let path = entry.path();

@@ -1,5 +1,5 @@
-//! Workload parameters as options: made from the workloads' own tables, so help, completion and parsing
-//! cannot differ from them. Which workload takes which is checked when the workload is known.
+//! Workload parameters as options, made from the workloads' own tables, so that help, completion and parsing cannot
+//! differ from them. Which workload accepts which is checked once the workload is known.
 
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use plimsoll_workloads::chosen::options;

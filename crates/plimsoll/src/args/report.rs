@@ -6,18 +6,18 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A recording's directory, an unmistakable part of its name, or the name of recordings, of which the latest is taken.
-    /// Several are shown side by side, as further systems.
+    /// A recording's directory, an unambiguous part of its name, or the name of recordings, of which the latest is
+    /// taken. Several are shown side by side, as further systems.
     #[arg(value_name = "RECORDING", required = true)]
     pub recordings: Vec<String>,
-    /// Where to write it, over what is there; `-` is standard output. If not given, html goes to a new report.html, all else
-    /// to standard output.
+    /// Where to write it, replacing what is there; `-` is standard output. If not given, html goes to a new
+    /// report.html, anything else to standard output.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// What to write; by the ending of --output if not given, else html.
+    /// The format; if not given, it follows from the ending of --output, or else is html.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<ReportFormat>,
-    /// Of svg: which figure, by its name; the main one if not given.
+    /// For svg: the name of the figure; the main one if not given.
     #[arg(long, value_name = "NAME")]
     pub figure: Option<String>,
 }
@@ -59,12 +59,12 @@ pub enum RecordingsAction {
 
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Where to listen. Viewers need the token in the link that is printed, on this machine as well.
+    /// Where to listen. Viewers need the token in the printed link, even on this machine.
     #[arg(long, default_value = "127.0.0.1:7576", value_parser = address, value_name = "ADDRESS:PORT")]
     pub listen: SocketAddr,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     let accepted = "accepted is an IP address with a port, such as 127.0.0.1:7576, [::1]:7576 or 0.0.0.0:7576";
-    text.parse().map_err(|_| format!("it is no address to listen on; {accepted}"))
+    text.parse().map_err(|_| format!("it is not an address to listen on; {accepted}"))
 }

@@ -23,7 +23,7 @@ pub fn run(args: CalibrateArgs) -> anyhow::Result<u8> {
         let rate = told("queries_per_second", found.queries_per_second, "queries/s");
         let cpu = told("cpu_us_per_query", found.cpu_us_per_query, "µs of CPU per query");
         terminal::result(&format!(
-            "one loop sends at most {rate} on this machine, with {cpu}, {} connections",
+            "on this machine, one loop sends at most {rate}, with {cpu}, {} connections",
             found.connections
         ))?;
     }

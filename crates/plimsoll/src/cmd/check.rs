@@ -10,12 +10,12 @@ use plimsoll_data::instance::put_back;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
-use plimsoll_model::summary::Finding;
-use plimsoll_workloads::chosen::Chosen;
+use plimsoll_model::summary::InvariantFinding;
+use plimsoll_workloads::chosen::ChosenWorkload;
 
 pub fn run(args: CheckArgs) -> anyhow::Result<u8> {
-    // What is wrong in itself is refused before anything is started.
-    let typed = Chosen::before_data(&args.workload, &args.params.0)?;
+    // What is wrong in any case is refused before anything is started.
+    let typed = ChosenWorkload::before_data(&args.workload, &args.params.0)?;
     let name = typed.name();
     let spec = target::spec(&args.target, &format!("plimsoll check {name}"))?;
     let mut progress = Progress::new(0)?;
@@ -30,20 +30,20 @@ pub fn run(args: CheckArgs) -> anyhow::Result<u8> {
     show(name, &findings(&mut target, &chosen, usize::from(args.threads), &mut progress)?, args.json)
 }
 
-/// Asks everything that must hold of all data of the workload, over `threads` connections.
+/// Checks every invariant of the workload's data, over `threads` connections.
 pub fn findings(
     target: &mut OpenTarget,
-    chosen: &Chosen,
+    chosen: &ChosenWorkload,
     threads: usize,
     progress: &mut Progress,
-) -> Result<Vec<Finding>, DataError> {
+) -> Result<Vec<InvariantFinding>, DataError> {
     let findings = check::findings(target, chosen, threads, progress);
     progress.clear();
     findings
 }
 
 /// Prints the findings; the exit code says whether any is broken.
-fn show(workload: &str, findings: &[Finding], json: bool) -> anyhow::Result<u8> {
+fn show(workload: &str, findings: &[InvariantFinding], json: bool) -> anyhow::Result<u8> {
     let (broken, skipped) = counts(findings);
     if json {
         let document = serde_json::json!({
@@ -56,15 +56,15 @@ fn show(workload: &str, findings: &[Finding], json: bool) -> anyhow::Result<u8> 
     Ok(if broken == 0 { DONE } else { CHECK_FAILED })
 }
 
-/// How many are broken, and how many were not asked.
-fn counts(findings: &[Finding]) -> (usize, usize) {
+/// How many are broken, and how many were skipped.
+fn counts(findings: &[InvariantFinding]) -> (usize, usize) {
     let broken = findings.iter().filter(|finding| !finding.holds).count();
     (broken, findings.iter().filter(|finding| finding.skipped.is_some()).count())
 }
 
 /// One line for each, and their numbers.
-pub fn listed(findings: &[Finding]) -> String {
-    let line = |finding: &Finding| match (&finding.found, &finding.skipped) {
+pub fn listed(findings: &[InvariantFinding]) -> String {
+    let line = |finding: &InvariantFinding| match (&finding.found, &finding.skipped) {
         (Some(found), _) => format!("BROKEN  {}: {found}\n", finding.name),
         (None, Some(why)) => format!("skipped {}: {why}\n", finding.name),
         (None, None) => format!("ok      {}\n", finding.name),

@@ -1,4 +1,4 @@
-//! `plimsoll compare`: two sides, each some recordings, set against each other.
+//! `plimsoll compare`: compares two sides, each one or more recordings.
 
 use super::{CHECK_FAILED, DONE, UNDECIDED};
 use crate::args::CompareArgs;
@@ -30,10 +30,10 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<u8> {
     })
 }
 
-/// Two storage evaluations, which have no one figure that a gate could stand on.
+/// Two storage evaluations: they have no single number that a gate could rest on.
 fn storage(args: &CompareArgs, found: &IoComparison) -> anyhow::Result<u8> {
     if args.fail_if_slower.is_some() {
-        let why = "--fail-if-slower decides by the throughput of a workload; of storage evaluations, read the rows of \
+        let why = "--fail-if-slower decides by the throughput of a workload; for storage evaluations, use the rows of \
                    `plimsoll compare --json`";
         return Err(LabError::Refused(why.to_owned()).into());
     }

@@ -1,13 +1,13 @@
-//! `plimsoll datasets`: the data that trials start from, by hand.
+//! `plimsoll datasets`: manages the starting data of trials by hand.
 
 use super::check::listed;
 use super::{CHECK_FAILED, DONE};
 use crate::args::{DatasetsAction, DatasetsArgs};
 use crate::terminal::{self, Progress};
-use plimsoll_data::datasets::{self, Choice, Copied, Rates, Request, Saved};
+use plimsoll_data::datasets::{self, Choice, CopiedDataset, SaveRequest, Saved, ServerRates};
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
-use plimsoll_server::snapshot::store::{self, Content, Description, Stored};
+use plimsoll_server::snapshot::store::{self, Stored, StoredContent, StoredDescription};
 use plimsoll_server::snapshot::tree::Way;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -17,7 +17,7 @@ pub fn run(args: DatasetsArgs) -> anyhow::Result<u8> {
     match args.action {
         DatasetsAction::List { json } => list(&home, json),
         DatasetsAction::Rm { ids } => remove(&home, &ids),
-        DatasetsAction::Save { name, server, method, json } => save(&home, (&name, server.as_deref(), method), json),
+        DatasetsAction::Save { name, server, method, json } => save(&home, &name, server.as_deref(), method, json),
         DatasetsAction::Clone { id, directory, json } => copy(&home, &id, &directory, json),
     }
 }
@@ -30,15 +30,15 @@ fn list(home: &Home, json: bool) -> anyhow::Result<u8> {
         return Ok(DONE);
     }
     if all.is_empty() {
-        terminal::note("no datasets; a lab makes those that it needs, `plimsoll datasets save` makes one by hand");
+        terminal::note("no datasets; a lab creates those that it needs, `plimsoll datasets save` saves one by hand");
     }
     all.iter().try_for_each(|stored| terminal::result(&lines(stored)))?;
     Ok(DONE)
 }
 
-/// What it is in one line, and each of its contents in one more.
+/// One line for the dataset, and one for each of its contents.
 fn lines(stored: &Stored) -> String {
-    let Description { id, build, made, origin, contents, .. } = &stored.description;
+    let StoredDescription { id, build, made, origin, contents, .. } = &stored.description;
     let disk = megabytes(datasets::occupied(stored));
     let place = stored.home.path().display();
     let mut text = format!("{id:24} {} {}  {disk}  {made}  {origin}  {place}", build.flavour, build.version);
@@ -51,12 +51,12 @@ fn lines(stored: &Stored) -> String {
     text
 }
 
-/// What it is, with those parameters that are not what everybody has.
-fn content_line(content: &Content) -> String {
+/// What it is, with the parameters that differ from the defaults.
+fn content_line(content: &StoredContent) -> String {
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let chosen = datasets::chosen_parameters(content);
     let pairs = chosen.iter().map(|(name, value)| format!("{}={}, ", name.replace('_', "-"), shown(value)));
-    let Content { database, family, seed, .. } = content;
+    let StoredContent { database, family, seed, .. } = content;
     format!("{family} in `{database}`: {}seed={seed}", pairs.collect::<String>())
 }
 
@@ -72,7 +72,7 @@ fn megabytes(bytes: u64) -> String {
 }
 
 fn remove(home: &Home, ids: &[String]) -> anyhow::Result<u8> {
-    // All of them are found before one is removed.
+    // All are found before any is removed.
     for stored in datasets::named(home, ids)? {
         store::delete(&stored.home, &stored.description.id).map_err(LabError::from)?;
         terminal::note(&format!("removed {} from {}", stored.description.id, stored.home.path().display()));
@@ -80,10 +80,10 @@ fn remove(home: &Home, ids: &[String]) -> anyhow::Result<u8> {
     Ok(DONE)
 }
 
-fn save(home: &Home, (name, server, method): (&str, Option<&str>, Choice), json: bool) -> anyhow::Result<u8> {
+fn save(home: &Home, name: &str, server: Option<&str>, method: Choice, json: bool) -> anyhow::Result<u8> {
     let mut progress = Progress::new(0)?;
     let holder = format!("plimsoll datasets save {name}");
-    let saved = datasets::save(home, &Request { name, server, method, holder: &holder }, &mut progress);
+    let saved = datasets::save(home, &SaveRequest { name, server, method, holder: &holder }, &mut progress);
     progress.clear();
     let saved = saved?;
     match json {
@@ -101,27 +101,27 @@ fn told(name: &str, saved: &Saved) -> String {
         text += &format!("{} in `{}`\n{}\n", part.family, part.database, listed(&part.findings));
     }
     if checked.is_empty() {
-        text += "no data that Plimsoll loaded, so nothing was checked\n";
+        text += "it has no data that Plimsoll loaded, so nothing was checked\n";
     }
     text += &format!("{:8}{:>14}{:>14}{:>10}\n", "", "queries/s", "commits/s", "seconds");
-    for (when, Rates { seconds, queries_per_second, commits_per_second }) in
+    for (when, ServerRates { seconds, queries_per_second, commits_per_second }) in
         [("before", cost.before), ("during", cost.during), ("after", cost.after)]
     {
         text += &format!("{when:8}{queries_per_second:>14.1}{commits_per_second:>14.1}{seconds:>10.2}\n");
     }
     let took = match saved.stopped {
-        Some(stopped) => format!("which stood still for {:.0} ms", stopped.as_secs_f64() * 1e3),
-        None => "which ran on".to_owned(),
+        Some(stopped) => format!("while it was paused for {:.0} ms", stopped.as_secs_f64() * 1e3),
+        None => "while it kept running".to_owned(),
     };
     text += &format!(
-        "{server} was copied by {} in {:.2} s, {took}; the copy was up {:.1} s after its start\n",
+        "{server} was copied by {} in {:.2} s, {took}; the copy was up {:.1} s after it was started\n",
         method.name(),
         saved.copied.as_secs_f64(),
         saved.started.as_secs_f64()
     );
     match &saved.stored {
         Some(stored) => text += &format!("saved as {name}, {}", megabytes(stored.description.bytes)),
-        None => text += "the copy is not good, and was removed",
+        None => text += "the copy failed its check and was removed",
     }
     text
 }
@@ -148,7 +148,7 @@ fn copy(home: &Home, id: &str, directory: &Path, json: bool) -> anyhow::Result<u
     let mut progress = Progress::new(0)?;
     let copied = datasets::copy(home, id, directory, &mut progress);
     progress.clear();
-    let Copied { stored, way, took } = copied?;
+    let CopiedDataset { stored, way, took } = copied?;
     let (id, method, seconds) = (&stored.description.id, name_of(way), took.as_secs_f64());
     if json {
         let document = json!({
@@ -158,7 +158,7 @@ fn copy(home: &Home, id: &str, directory: &Path, json: bool) -> anyhow::Result<u
         terminal::json(&document)?;
     } else {
         let size = megabytes(stored.description.bytes);
-        terminal::note(&format!("{id}: {size} copied by {method} and every file proved equal in {seconds:.1} s"));
+        terminal::note(&format!("{id}: {size} copied by {method}, every file verified equal, in {seconds:.1} s"));
         terminal::result(&stored.directory.display().to_string())?;
     }
     Ok(DONE)

@@ -8,7 +8,7 @@ use plimsoll_data::target::OpenTarget;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 
-/// Tables that are named; there may be a hundred thousand.
+/// How many tables are named; there may be a hundred thousand.
 const SHOWN: usize = 50;
 
 pub fn run(args: DropArgs) -> anyhow::Result<u8> {
@@ -29,7 +29,7 @@ fn told(dropped: &Dropped, database: &str) -> String {
         more => format!(" and {more} more tables"),
     };
     let database = match (&dropped.stays, dropped.database) {
-        (Some(why), _) => format!("; the database {database} stays: {why}"),
+        (Some(why), _) => format!("; the database {database} is kept: {why}"),
         (None, true) => format!(" and the database {database}"),
         (None, false) => String::new(),
     };

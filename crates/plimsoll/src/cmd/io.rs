@@ -1,11 +1,11 @@
-//! `plimsoll io`: will this storage do for MySQL?
+//! `plimsoll io`: evaluates storage for MySQL.
 
 use super::report::{recorded, write_page};
 use super::run::random_seed;
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED};
 use crate::args::IoArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_evaluate::{Finished, IoPlan, What, evaluate};
+use plimsoll_evaluate::{FinishedEvaluation, IoPlan, What, evaluate};
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::validate::Servers;
@@ -59,7 +59,7 @@ fn plan(args: &IoArgs, test: Option<&TestOptions>) -> anyhow::Result<IoPlan> {
 
 fn suite(name: &str) -> Result<Suite, LabError> {
     let known = Suite::ALL.into_iter().find(|suite| suite.name() == name);
-    known.ok_or_else(|| LabError::Refused(format!("there is no suite {name}")))
+    known.ok_or_else(|| LabError::Refused(format!("there is no suite `{name}`")))
 }
 
 /// What `--test` and its options ask for; `None` for a suite.
@@ -95,8 +95,8 @@ fn test(args: &IoArgs) -> Option<TestOptions> {
     })
 }
 
-fn show(args: &IoArgs, test: Option<&TestOptions>, finished: Finished) -> anyhow::Result<u8> {
-    let Finished { summary, recording, ended } = finished;
+fn show(args: &IoArgs, test: Option<&TestOptions>, finished: FinishedEvaluation) -> anyhow::Result<u8> {
+    let FinishedEvaluation { summary, recording, ended } = finished;
     match (args.json, test, summary.probes.first()) {
         (true, _, _) => terminal::json(&summary)?,
         (false, Some(options), Some(probe)) => {
@@ -106,7 +106,7 @@ fn show(args: &IoArgs, test: Option<&TestOptions>, finished: Finished) -> anyhow
     }
     match &ended {
         Some(EarlyEnd::Failed(why)) => terminal::note(&clean(&format!("plimsoll: the evaluation ended early: {why}"))),
-        Some(EarlyEnd::Interrupted) => terminal::note("interrupted; what was measured is kept"),
+        Some(EarlyEnd::Interrupted) => terminal::note("interrupted; results so far are kept"),
         None => {}
     }
     tell_failures(&summary);
@@ -118,7 +118,7 @@ fn show(args: &IoArgs, test: Option<&TestOptions>, finished: Finished) -> anyhow
     Ok(code(&summary, ended.as_ref()))
 }
 
-/// What was recorded, or the summary alone if that cannot be read, which is no reason to go without a report.
+/// What was recorded, or only the summary if that cannot be read: a report is still possible.
 fn shown(recording: &Path, summary: &IoSummary) -> Recorded {
     let recorded = recorded(recording).unwrap_or_else(|error| {
         terminal::note(&clean(&format!("the recording cannot be read: {error:#}")));
@@ -133,7 +133,7 @@ fn caveats(summary: &IoSummary, probe: &Probe) -> String {
     all.map(|caveat| format!("caveat: {}\n", clean(&caveat.message))).collect()
 }
 
-/// A measurement that ended in an error. A block that the storage refuses is an answer, and no failure.
+/// A measurement that ended in an error. A block size that the storage refuses is an answer, not a failure.
 fn failed(probe: &Probe) -> bool {
     probe.error.is_some() && !is_refused(probe)
 }
@@ -169,7 +169,7 @@ fn how_to_repeat(seed: u64) -> String {
     format!("plimsoll {}{seed}", typed.join(" "))
 }
 
-/// An argument as a shell reads it.
+/// An argument, quoted for a shell.
 fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-=,:+@%".contains(c);
     match !argument.is_empty() && argument.chars().all(plain) {

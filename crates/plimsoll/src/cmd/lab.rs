@@ -23,7 +23,7 @@ use plimsoll_report::lab;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Of so many trials that failed it is said why.
+/// For at most this many failed trials the reason is shown.
 const TOLD: usize = 12;
 
 pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
@@ -35,7 +35,7 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
         (None, Some(directory)) => begun_with(plan_of(directory)?, args)?,
         (None, None) => return Err(LabError::Refused("give a plan, or --resume RECORDING".to_owned()).into()),
     };
-    plan.procedure.noisy_host |= args.noisy_host;
+    plan.trials.noisy_host |= args.noisy_host;
     let given = Given { server: args.server.clone() };
     if args.dry_run {
         return only_say(args, &home, &plan, &given);
@@ -70,12 +70,12 @@ fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan, given: &Given) -> anyho
     Ok(DONE)
 }
 
-/// Reads a plan; option files that it names lie beside it.
+/// Reads a plan. Option files that it names are beside it.
 fn read(path: &Path, args: &LabArgs) -> anyhow::Result<LabPlan> {
     let refuse = |problem: String| LabError::Refused(format!("{}: {problem}", path.display()));
     let text = text_file::read_utf8(path).map_err(refuse)?;
     let beside = path.parent().unwrap_or(Path::new(""));
-    // Files of old are in whatever encoding their time had; their settings are plain letters.
+    // Old files are in some encoding of their time; their settings are plain ASCII.
     let option_file =
         |name: &str| text_file::read(&beside.join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let seed = args.seed.unwrap_or_else(random_seed);
@@ -87,19 +87,22 @@ fn read(path: &Path, args: &LabArgs) -> anyhow::Result<LabPlan> {
     })
 }
 
-/// The plan of a recording, if `--server` names the server that it was begun with: a recording cannot vouch for the
+/// The plan of a recording, if `--server` names the server that it was started with: a recording cannot vouch for the
 /// program that it names.
 fn begun_with(plan: LabPlan, args: &LabArgs) -> Result<LabPlan, LabError> {
     match (&plan.server, &args.server) {
-        (Some(begun), Some(given)) if begun != given => {
-            Err(LabError::Refused(format!("the lab was begun with --server {}; go on with that", escaped(begun))))
+        (Some(begun), Some(given)) if begun != given => Err(LabError::Refused(format!(
+            "the lab was started with --server {}; give the same option to continue it",
+            escaped(begun)
+        ))),
+        (None, Some(_)) => {
+            Err(LabError::Refused("the lab was started without --server; continue it without that option".to_owned()))
         }
-        (None, Some(_)) => Err(LabError::Refused("the lab was begun without --server; go on without it".to_owned())),
         _ => Ok(plan),
     }
 }
 
-/// The recording that a person means by its directory, or by a part of its name.
+/// The recording that is named by its directory or by a part of its name.
 fn recording(home: &Home, text: &str) -> Result<PathBuf, LabError> {
     if Path::new(text).is_dir() {
         return Ok(PathBuf::from(text));
@@ -116,7 +119,7 @@ fn recording(home: &Home, text: &str) -> Result<PathBuf, LabError> {
             home.recordings().display()
         ))),
         [first, .., last] => Err(LabError::Refused(format!(
-            "`{}` is part of the names of {} recordings, from {} to {}; give more of it",
+            "`{}` is part of the names of {} recordings, from {} to {}; give a longer part of one",
             escaped(text),
             found.len(),
             first.display(),
@@ -135,7 +138,7 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
     let goes_on = match goes_on {
         true => {
             let resumed = shell_word(&resumed.to_string_lossy());
-            format!("; `plimsoll lab --resume {resumed}{}` goes on with it", said_again(args))
+            format!("; `plimsoll lab --resume {resumed}{}` continues it", said_again(args))
         }
         false => String::new(),
     };
@@ -148,7 +151,7 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
         None if failed.is_empty() && broken.is_empty() && !missed => DONE,
         None => CHECK_FAILED,
         Some(EarlyEnd::Interrupted) => {
-            terminal::note(&format!("interrupted; what was measured is kept{goes_on}"));
+            terminal::note(&format!("interrupted; results so far are kept{goes_on}"));
             INTERRUPTED
         }
         Some(EarlyEnd::Failed(why)) => {
@@ -165,7 +168,7 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-/// What no recording can say, and whoever goes on with one says again.
+/// What no recording can say; to continue one, it has to be said again.
 fn said_again(args: &LabArgs) -> String {
     let server = args.server.as_ref().map_or(String::new(), |server| format!(" --server {}", shell_word(server)));
     let leave = if args.allow_commands { " --allow-commands" } else { "" };
@@ -174,12 +177,12 @@ fn said_again(args: &LabArgs) -> String {
     format!("{server}{leave}{places}")
 }
 
-/// Says which trials failed, a setting that was not in effect among the reasons.
+/// Says which trials failed and why; a setting that was not in effect is one reason.
 fn tell_failures(failed: &[(TrialPlan, String)], all: usize) {
     if failed.is_empty() {
         return;
     }
-    terminal::note(&format!("{} of {all} trials failed; each says more in its outcome.json:", failed.len()));
+    terminal::note(&format!("{} of {all} trials failed; their outcome.json says more:", failed.len()));
     for (trial, why) in failed.iter().take(TOLD) {
         terminal::note(&format!("  {}: {why}", terminal::title(trial)));
     }

@@ -1,14 +1,14 @@
-//! `plimsoll lane`: storage paths on one machine, built, checked and taken down.
+//! `plimsoll lane`: builds, checks and takes down storage paths on one machine.
 
 use super::{CHECK_FAILED, DONE};
 use crate::args::{LaneAction, LaneArgs};
 use crate::terminal;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
-use plimsoll_lanes::check::{Finding, is_sound};
-use plimsoll_lanes::journal::State;
+use plimsoll_lanes::check::{LaneFinding, is_sound};
+use plimsoll_lanes::journal::LaneState;
 use plimsoll_lanes::kind::Transport;
-use plimsoll_lanes::spec::{Kind, Spec};
+use plimsoll_lanes::spec::{FileSystem, Spec};
 use plimsoll_lanes::{Lane, Lanes, Listed, tool};
 use plimsoll_model::text::shell_word;
 use serde_json::json;
@@ -36,7 +36,7 @@ fn up(lanes: &Lanes, name: &str, size: Option<u64>, checked: bool) -> anyhow::Re
     let built = lanes.up(&spec, size, checked, &mut told).map_err(LabError::from)?;
     built.findings.iter().for_each(|finding| terminal::note(&line(finding)));
     if !built.is_sound() {
-        terminal::note(&format!("{name} is down again: it must not be measured; --no-check builds it all the same"));
+        terminal::note(&format!("{name} is down again, because it must not be measured; --no-check builds it anyway"));
         return Ok(CHECK_FAILED);
     }
     explain(&built.lane);
@@ -44,22 +44,22 @@ fn up(lanes: &Lanes, name: &str, size: Option<u64>, checked: bool) -> anyhow::Re
     Ok(DONE)
 }
 
-/// How to use what a lane has beside its directory.
+/// How to use what a lane has besides its directory.
 fn explain(lane: &Lane) {
     if let Some(group) = &lane.group {
         let line = format!("echo $$ > {}", shell_word(&group.join("cgroup.procs").to_string_lossy()));
-        terminal::note(&format!("its limits hold for `plimsoll io`; another shell joins them with: {line}"));
+        terminal::note(&format!("its limits apply to `plimsoll io`; another shell joins them with: {line}"));
     }
     if let Some(device) = &lane.server_device {
-        terminal::note(&format!("its server keeps its data on /dev/{device}; all of it is on this machine"));
+        terminal::note(&format!("its storage server keeps the data on /dev/{device}; everything is on this machine"));
     }
     if let Some(trigger) = &lane.trigger {
-        terminal::note(&format!("it fails while this file exists: {}", trigger.display()));
+        terminal::note(&format!("its reads and writes fail while this file exists: {}", trigger.display()));
     }
-    terminal::note(&format!("`plimsoll lane down {}` removes it with all that is on it", lane.name));
+    terminal::note(&format!("`plimsoll lane down {}` removes it with everything on it", lane.name));
 }
 
-fn line(Finding { check, verdict, found }: &Finding) -> String {
+fn line(LaneFinding { check, verdict, found }: &LaneFinding) -> String {
     format!("{check:8}{:9}{found}", verdict.name())
 }
 
@@ -77,7 +77,7 @@ fn down(lanes: &Lanes, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One that is in use does not keep the others up.
+/// One that is in use does not stop the others from being taken down.
 fn all_down(lanes: &Lanes) -> anyhow::Result<u8> {
     let listed = lanes.list().map_err(LabError::from)?;
     if listed.is_empty() {
@@ -104,28 +104,30 @@ fn list(lanes: &Lanes, json: bool) -> anyhow::Result<u8> {
     }
     for Listed { name, state } in &listed {
         let shown = match state {
-            State::Up(lane) => format!("up, {}", lane.directory.display()),
-            State::Left => "left over: `plimsoll clean`".to_owned(),
+            LaneState::Up(lane) => format!("up, {}", lane.directory.display()),
+            LaneState::Left => "left over; `plimsoll clean` removes it".to_owned(),
         };
         terminal::result(&format!("{name:24} {shown}"))?;
     }
     if !missing.is_empty() {
-        terminal::note(&format!("for all of them: {}", tool::install_line(&missing)));
+        terminal::note(&format!("to install all of them: {}", tool::install_line(&missing)));
     }
     Ok(DONE)
 }
 
-/// Name, description and missing packages of each kind, of what puts a server in between, and of each transport.
+/// Name, description and missing packages of each kind, of the modifiers that put a server in between, and of each
+/// transport.
 fn kinds() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
     let of = |name: &str| Spec::parse(name).map(|spec| tool::missing_for(&spec)).unwrap_or_default();
-    let mut rows: Vec<_> = Kind::ALL.into_iter().map(|kind| (kind.name(), kind.describe(), of(kind.name()))).collect();
-    rows.push(("…,delay=1ms", "likewise error=, cache= and nbd=", of("ext4,delay=1ms")));
+    let mut rows: Vec<_> =
+        FileSystem::ALL.into_iter().map(|kind| (kind.name(), kind.describe(), of(kind.name()))).collect();
+    rows.push(("…,delay=1ms", "also error=, cache= and nbd=", of("ext4,delay=1ms")));
     let network = Transport::NETWORK.into_iter();
     rows.extend(network.map(|transport| (transport.name(), transport.describe(), of(transport.name()))));
     rows
 }
 
-/// All missing packages, each once.
+/// All missing packages, without repetition.
 fn missing() -> Vec<&'static str> {
     let mut packages: Vec<_> = kinds().into_iter().flat_map(|(_, _, packages)| packages).collect();
     packages.sort_unstable();
@@ -144,7 +146,7 @@ fn document(listed: &[Listed], missing: &[&str]) -> serde_json::Value {
 }
 
 fn row(Listed { name, state }: &Listed) -> serde_json::Value {
-    let State::Up(Lane { directory, device, group, trigger, .. }) = state else {
+    let LaneState::Up(Lane { directory, device, group, trigger, .. }) = state else {
         return json!({ "name": name, "state": "left over" });
     };
     json!({

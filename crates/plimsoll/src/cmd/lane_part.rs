@@ -1,10 +1,10 @@
-//! `plimsoll lane-part`: the parts of a network lane that are this program, started by `plimsoll lane up`.
+//! `plimsoll lane-part`: the parts of a network lane that run in this program; `plimsoll lane up` starts them.
 
 use super::DONE;
 use crate::args::{LanePart, LanePartArgs, NfsArgs};
 use plimsoll_lab::LabError;
 use plimsoll_lanes::link::{self, Link};
-use plimsoll_lanes::nfs::Options;
+use plimsoll_lanes::nfs::MountOptions;
 
 pub fn run(args: LanePartArgs) -> anyhow::Result<u8> {
     match args.part {
@@ -17,8 +17,8 @@ pub fn run(args: LanePartArgs) -> anyhow::Result<u8> {
     Ok(DONE)
 }
 
-fn options(args: NfsArgs) -> Options {
-    Options {
+fn options(args: NfsArgs) -> MountOptions {
+    MountOptions {
         nfs: args.nfs,
         mountd: args.mountd,
         export: args.export,

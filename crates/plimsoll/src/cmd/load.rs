@@ -1,4 +1,4 @@
-//! `plimsoll load`: schema and data.
+//! `plimsoll load`: creates schema and data.
 
 use super::{DONE, chosen, target};
 use crate::args::LoadArgs;
@@ -20,7 +20,7 @@ pub fn run(args: LoadArgs) -> anyhow::Result<u8> {
     progress.clear();
     let loaded = match loaded {
         Err(DataError::Interrupted) => {
-            terminal::note("interrupted; the same command goes on where it stopped");
+            terminal::note("interrupted; the same command continues where it stopped");
             return Err(DataError::Interrupted.into());
         }
         other => other?,
@@ -33,11 +33,12 @@ pub fn run(args: LoadArgs) -> anyhow::Result<u8> {
         target.describe(),
         loaded.rows_per_second(),
         loaded.method,
-        if loaded.resumed { ", gone on with" } else { "" },
+        if loaded.resumed { ", continued" } else { "" },
     ));
     if let Some(why) = loaded.without_routines {
         terminal::note(&format!(
-            "without stored procedures, which the server refused ({why}): --call-style procedure will not work"
+            "there are no stored procedures, because the server refused them ({why}); --call-style procedure will not \
+             work"
         ));
     }
     Ok(DONE)

@@ -1,4 +1,4 @@
-//! One file per subcommand, all of one shape: what was typed in, an exit code out.
+//! One file per subcommand, all of the same shape: arguments in, an exit code out.
 
 pub mod calibrate;
 pub mod check;
@@ -26,7 +26,7 @@ use plimsoll_data::DataError;
 use plimsoll_data::dataset::Marker;
 use plimsoll_lab::LabError;
 use plimsoll_plan::PlanError;
-use plimsoll_workloads::chosen::Chosen;
+use plimsoll_workloads::chosen::ChosenWorkload;
 
 pub const DONE: u8 = 0;
 pub const CHECK_FAILED: u8 = 1;
@@ -51,11 +51,11 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
     if usage { USAGE } else { ENVIRONMENT }
 }
 
-/// The workload with its parameters as typed, on top of those that its data were loaded with.
+/// The workload with the parameters given, on top of those that its data were loaded with.
 pub fn chosen(
     name: &str,
     typed: &[(String, String)],
     marker: Option<&Marker>,
-) -> Result<Chosen, plimsoll_workloads::Error> {
-    Chosen::new(name, typed, marker.map(|marker| marker.description.loaded()))
+) -> Result<ChosenWorkload, plimsoll_workloads::Error> {
+    ChosenWorkload::new(name, typed, marker.map(|marker| marker.description.loaded()))
 }

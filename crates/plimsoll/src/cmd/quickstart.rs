@@ -1,4 +1,4 @@
-//! `plimsoll quickstart`: from nothing to a measured report.
+//! `plimsoll quickstart`: goes from nothing to a measured report.
 
 use super::report::write_page;
 use super::{DONE, ENVIRONMENT, INTERRUPTED};
@@ -12,16 +12,16 @@ use plimsoll_data::target::{OpenTarget, TargetSpec};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
-use plimsoll_lab::run::{Finished, Naming, run_chosen};
-use plimsoll_plan::plan::{Measure, Spread};
-use plimsoll_plan::points::cross;
-use plimsoll_plan::{RunPlan, Target};
+use plimsoll_lab::run::{FinishedRun, Naming, run_chosen};
+use plimsoll_model::LoadPoint;
+use plimsoll_plan::plan::{ArrivalSpread, Measure};
+use plimsoll_plan::{Plan, RunPlan, Target};
 use plimsoll_record::EarlyEnd;
 use plimsoll_report::subject::Recorded;
-use plimsoll_workloads::chosen::Chosen;
+use plimsoll_workloads::chosen::ChosenWorkload;
 use std::path::Path;
 
-/// The quickstart's own, so that it never meets other data.
+/// A database of its own, so that it never meets other data.
 const DATABASE: &str = "quickstart";
 const TABLES: u64 = 4;
 const LOAD_THREADS: usize = 2;
@@ -34,7 +34,7 @@ pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
         make_writable(out)?;
     }
     let typed = [("tables", TABLES.to_string()), ("table-size", args.table_size.to_string())];
-    let chosen = Chosen::new(WORKLOAD, &typed.map(|(name, text)| (name.to_owned(), text)), None)?;
+    let chosen = ChosenWorkload::new(WORKLOAD, &typed.map(|(name, text)| (name.to_owned(), text)), None)?;
     let spec = TargetSpec {
         target: Target::Private(args.server.clone()),
         password: Password::default(),
@@ -45,7 +45,7 @@ pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
     let plan = plan(&args);
     let mut progress = Progress::new(0)?;
     let home = Home::from_env().map_err(LabError::from)?;
-    terminal::note("1 of 3: a private server, stopped again at the end");
+    terminal::note("1 of 3: starting a private server, which is stopped at the end");
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
     terminal::note(&format!("        {} {}", target.flavour.title(), target.version));
     let marker = load_anew(&mut target, &args, &chosen, &mut progress)?;
@@ -56,9 +56,8 @@ pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
         plan.points.len(),
         seconds * plan.points.len() as f64
     ));
-    let naming = Naming { recording: "quickstart", tool_version: env!("CARGO_PKG_VERSION") };
-    let ready = (&chosen, marker.as_ref());
-    let finished = run_chosen(&mut target, &home, &plan, ready, &naming, &mut progress)?;
+    let naming = Naming { recording: "quickstart", kind: Plan::Quickstart, tool_version: env!("CARGO_PKG_VERSION") };
+    let finished = run_chosen(&mut target, &home, &plan, &chosen, marker.as_ref(), &naming, &mut progress)?;
     std::mem::drop(target);
     show(&args, finished)
 }
@@ -75,8 +74,8 @@ fn plan(args: &QuickstartArgs) -> RunPlan {
         params: [("tables".to_owned(), TABLES.to_string()), ("table_size".to_owned(), args.table_size.to_string())]
             .into(),
         target: Target::Private(args.server.clone()).describe(),
-        points: cross(&args.connections.0, &[]),
-        arrivals: Spread::Poisson,
+        points: LoadPoint::cross(&args.connections.0, &[]),
+        arrivals: ArrivalSpread::Poisson,
         warmup_seconds: WARMUP_SECONDS,
         measure: Measure::Seconds(args.time.as_secs_f64()),
         seed: super::run::random_seed(),
@@ -90,11 +89,11 @@ fn plan(args: &QuickstartArgs) -> RunPlan {
     }
 }
 
-/// The same data each time, whatever an earlier quickstart has left; their marker.
+/// Loads the same data each time, whatever an earlier quickstart left; returns their marker.
 fn load_anew(
     target: &mut OpenTarget,
     args: &QuickstartArgs,
-    chosen: &Chosen,
+    chosen: &ChosenWorkload,
     progress: &mut Progress,
 ) -> anyhow::Result<Option<Marker>> {
     if target.enter_database()? && dataset::marker(&mut target.control, chosen.family())?.is_some() {
@@ -110,7 +109,7 @@ fn load_anew(
     Ok(dataset::marker(&mut target.control, chosen.family())?)
 }
 
-fn show(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<u8> {
+fn show(args: &QuickstartArgs, finished: FinishedRun) -> anyhow::Result<u8> {
     let directory = args.out.clone().unwrap_or_else(|| finished.recording.clone());
     let recorded = super::run::recorded(&finished);
     let recorded = recorded.unwrap_or_else(|| Recorded::of_run("quickstart", finished.summary.clone()));
@@ -118,7 +117,7 @@ fn show(args: &QuickstartArgs, finished: Finished) -> anyhow::Result<u8> {
     terminal::styled(&plimsoll_report::terminal(&recorded, terminal::look()))?;
     match &finished.ended {
         Some(EarlyEnd::Failed(why)) => terminal::note(&format!("plimsoll: the sweep ended early: {why}")),
-        Some(EarlyEnd::Interrupted) => terminal::note("interrupted; what was measured is kept"),
+        Some(EarlyEnd::Interrupted) => terminal::note("interrupted; results so far are kept"),
         None => {}
     }
     let path = write_page(&directory, &recorded)?;

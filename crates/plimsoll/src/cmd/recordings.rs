@@ -1,4 +1,4 @@
-//! `plimsoll recordings`: what was recorded, listed, shown, removed.
+//! `plimsoll recordings`: lists, shows and removes recordings.
 
 use super::DONE;
 use super::report::recorded;
@@ -29,7 +29,7 @@ fn list(listing: &Listing, json: bool) -> anyhow::Result<u8> {
         let rows: Vec<Value> = listing.recordings.iter().map(row).collect();
         terminal::json(&rows)?;
     } else if listing.recordings.is_empty() {
-        terminal::note("no recordings yet; `plimsoll run` makes one");
+        terminal::note("no recordings yet; `plimsoll run` creates one");
     } else {
         terminal::styled(&table(&listing_table(listing), terminal::look()))?;
     }
@@ -39,7 +39,7 @@ fn list(listing: &Listing, json: bool) -> anyhow::Result<u8> {
     Ok(DONE)
 }
 
-/// How it stands, and why it ended early.
+/// Its state, and why it ended early.
 fn status(entry: &Entry) -> String {
     let why = entry.ended_early().and_then(|why| why.lines().next().map(str::to_owned));
     match why.filter(|_| entry.state() == State::Failed) {
@@ -84,7 +84,7 @@ fn show(listing: &Listing, text: &str) -> anyhow::Result<u8> {
 }
 
 fn remove(listing: &Listing, texts: &[String]) -> anyhow::Result<u8> {
-    // All of them are found before one is removed.
+    // All are found before any is removed.
     let found = texts
         .iter()
         .map(|text| find::only(listing, text))
@@ -92,7 +92,7 @@ fn remove(listing: &Listing, texts: &[String]) -> anyhow::Result<u8> {
         .map_err(LabError::from)?;
     if let Some(directory) = found.iter().find(|directory| read::is_being_written(directory)) {
         return Err(LabError::Refused(format!(
-            "{} is still being written by a running Plimsoll; stop that one first",
+            "{} is still being written by a running Plimsoll; stop it first",
             directory.display()
         ))
         .into());

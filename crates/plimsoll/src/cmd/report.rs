@@ -17,14 +17,14 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// As the name of a file.
+/// As part of a file name.
 const STANDARD_OUTPUT: &str = "-";
 
 pub fn run(args: &ReportArgs) -> anyhow::Result<u8> {
     let format = format(args)?;
     let home = Home::from_env().map_err(LabError::from)?;
     let listing = read::list(&home.recordings()).map_err(LabError::from)?;
-    // All of them are found before one is read.
+    // All are found before any is read.
     let found = args.recordings.iter().map(|text| find::latest(&listing, text));
     let found = found.collect::<Result<Vec<PathBuf>, AnalysisError>>().map_err(LabError::from)?;
     let recorded = found.iter().map(|directory| recorded(directory)).collect::<anyhow::Result<Vec<Recorded>>>()?;
@@ -44,7 +44,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<u8> {
     Ok(DONE)
 }
 
-/// As asked for, else by the ending of the file that it goes to.
+/// As asked for, else by the ending of the output file.
 fn format(args: &ReportArgs) -> Result<ReportFormat, LabError> {
     let format = match (args.format, &args.output) {
         (Some(format), _) => format,
@@ -53,9 +53,11 @@ fn format(args: &ReportArgs) -> Result<ReportFormat, LabError> {
         (None, Some(path)) => by_ending(path)?,
     };
     match (&args.figure, format) {
-        (Some(_), ReportFormat::Html | ReportFormat::Md | ReportFormat::Json | ReportFormat::Csv) => Err(
-            LabError::Refused("--figure names what --format svg draws; the other formats have all figures".to_owned()),
-        ),
+        (Some(_), ReportFormat::Html | ReportFormat::Md | ReportFormat::Json | ReportFormat::Csv) => {
+            Err(LabError::Refused(
+                "--figure says which figure --format svg draws; the other formats contain all figures".to_owned(),
+            ))
+        }
         _ => Ok(format),
     }
 }
@@ -69,7 +71,7 @@ fn by_ending(path: &Path) -> Result<ReportFormat, LabError> {
         Some("csv") => Ok(ReportFormat::Csv),
         Some("svg") => Ok(ReportFormat::Svg),
         _ => Err(LabError::Refused(format!(
-            "--output {}: its ending names no format; accepted are .html, .md, .json, .csv and .svg, or give --format",
+            "--output {}: the ending names no format; accepted are .html, .md, .json, .csv and .svg, or give --format",
             path.display()
         ))),
     }
@@ -102,7 +104,7 @@ pub fn recorded(directory: &Path) -> anyhow::Result<Recorded> {
     Ok(plimsoll_analysis::recorded(&view, &generated(), parameters_of).map_err(LabError::from)?)
 }
 
-/// What a workload lets one choose; nothing if there is none of that name.
+/// The parameters of a workload; none if there is no workload of that name.
 pub fn parameters_of(workload: &str) -> Vec<&'static str> {
     plimsoll_workloads::chosen::parameters_of(workload).unwrap_or_default()
 }
@@ -113,7 +115,7 @@ fn generated() -> String {
     format!("{utc} by Plimsoll {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Reports that a directory has room for.
+/// The most reports that one directory may have.
 const MOST_BESIDE: u32 = 9999;
 
 /// Writes a page as `report.html` into a directory, never over a file that exists: a second one gets a number.
@@ -137,7 +139,7 @@ pub fn write_beside(directory: &Path, page: &str) -> anyhow::Result<PathBuf> {
     anyhow::bail!("{} has {MOST_BESIDE} reports already; remove some, or name a file with -o", directory.display())
 }
 
-/// The page of a recording, for commands that end with one.
+/// The page of a recording, for commands that write one at the end.
 ///
 /// # Errors
 /// If it cannot be written.

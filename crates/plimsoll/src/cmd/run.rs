@@ -8,20 +8,20 @@ use plimsoll_data::instance::put_back;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
-use plimsoll_lab::run::{Finished, Naming, run_chosen};
-use plimsoll_lab::subject::look_at_tables;
-use plimsoll_plan::RunPlan;
-use plimsoll_plan::plan::{Measure, Spread};
-use plimsoll_plan::points;
+use plimsoll_lab::adapter::look_at_tables;
+use plimsoll_lab::run::{FinishedRun, Naming, run_chosen};
+use plimsoll_model::LoadPoint;
+use plimsoll_plan::plan::{ArrivalSpread, Measure};
+use plimsoll_plan::{Plan, RunPlan};
 use plimsoll_record::EarlyEnd;
 use plimsoll_record::manifest::name_of;
 use plimsoll_report::subject::{Recorded, Subject};
-use plimsoll_workloads::chosen::Chosen;
+use plimsoll_workloads::chosen::ChosenWorkload;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 pub fn run(args: RunArgs) -> anyhow::Result<u8> {
-    // What is wrong in itself is refused before anything is started.
-    let typed = Chosen::before_data(&args.workload, &args.params.0)?;
+    // What is wrong in any case is refused before anything is started.
+    let typed = ChosenWorkload::before_data(&args.workload, &args.params.0)?;
     let name = typed.name();
     let spec = target::spec(&args.target, &format!("plimsoll run {name}"))?;
     let mut plan = plan(&args, &spec.target.describe(), &typed)?;
@@ -31,7 +31,7 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     put_back(&mut target)?;
     if !target.enter_database()? {
         return Err(LabError::Refused(format!(
-            "there is no database `{}`; `plimsoll load {name}` makes it",
+            "there is no database `{}`; `plimsoll load {name}` creates it",
             target.database
         ))
         .into());
@@ -42,24 +42,23 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     look_at_tables(&mut target, &chosen, marker.as_ref())?;
     terminal::note(&format!("{name} on {} {}, seed {}", target.flavour.title(), target.version, plan.seed));
     let recording = args.name.clone().unwrap_or_else(|| name_of(name));
-    let naming = Naming { recording: &recording, tool_version: env!("CARGO_PKG_VERSION") };
-    let ready = (&chosen, marker.as_ref());
-    let finished = run_chosen(&mut target, &home, &plan, ready, &naming, &mut progress);
+    let naming = Naming { recording: &recording, kind: Plan::Run, tool_version: env!("CARGO_PKG_VERSION") };
+    let finished = run_chosen(&mut target, &home, &plan, &chosen, marker.as_ref(), &naming, &mut progress);
     progress.clear();
     let finished = finished?;
-    // A result is waited for until somebody has taken it; the server is not.
+    // A result waits until somebody has read it; the server does not.
     drop(target);
     show(&args, finished)
 }
 
-/// How statements are sent: as asked for, else as the workload's original does.
-fn protocol(args: &RunArgs, chosen: &Chosen) -> anyhow::Result<String> {
+/// How statements are sent: as asked for, else as in the workload's original.
+fn protocol(args: &RunArgs, chosen: &ChosenWorkload) -> anyhow::Result<String> {
     let protocol = args.protocol.clone().unwrap_or_else(|| chosen.default_protocol().to_owned());
     chosen.goes_with(&protocol, args.rate.is_some())?;
     Ok(protocol)
 }
 
-fn plan(args: &RunArgs, target: &str, chosen: &Chosen) -> anyhow::Result<RunPlan> {
+fn plan(args: &RunArgs, target: &str, chosen: &ChosenWorkload) -> anyhow::Result<RunPlan> {
     let rates = args.rate.as_ref().map_or(&[][..], |rates| &rates.0);
     let measure = match (args.events, args.events_per_connection) {
         (Some(events), _) => Measure::Events(events),
@@ -70,8 +69,8 @@ fn plan(args: &RunArgs, target: &str, chosen: &Chosen) -> anyhow::Result<RunPlan
         workload: args.workload.clone(),
         params: args.params.0.iter().cloned().collect(),
         target: target.to_owned(),
-        points: points::cross(&args.connections.0, rates),
-        arrivals: if args.arrivals == "constant" { Spread::Constant } else { Spread::Poisson },
+        points: LoadPoint::cross(&args.connections.0, rates),
+        arrivals: if args.arrivals == "constant" { ArrivalSpread::Constant } else { ArrivalSpread::Poisson },
         warmup_seconds: args.warmup.as_secs_f64(),
         measure,
         seed: args.seed.unwrap_or_else(random_seed),
@@ -93,7 +92,7 @@ pub fn random_seed() -> u64 {
 }
 
 /// Prints the result; the exit code says how it ended.
-fn show(args: &RunArgs, finished: Finished) -> anyhow::Result<u8> {
+fn show(args: &RunArgs, finished: FinishedRun) -> anyhow::Result<u8> {
     let broken = finished.summary.checks.iter().flatten().any(|finding| !finding.holds);
     let code = match &finished.ended {
         None if broken => CHECK_FAILED,
@@ -113,7 +112,7 @@ fn show(args: &RunArgs, finished: Finished) -> anyhow::Result<u8> {
     }
     match &finished.ended {
         Some(EarlyEnd::Failed(why)) => terminal::note(&format!("plimsoll: the run ended early: {why}")),
-        Some(EarlyEnd::Interrupted) => terminal::note("interrupted; what was measured is kept"),
+        Some(EarlyEnd::Interrupted) => terminal::note("interrupted; results so far are kept"),
         None => {}
     }
     if args.json {
@@ -124,8 +123,9 @@ fn show(args: &RunArgs, finished: Finished) -> anyhow::Result<u8> {
     Ok(code)
 }
 
-/// What was recorded, with the summary as it is now; none if it cannot be read, which is no reason to keep the result.
-pub fn recorded(finished: &Finished) -> Option<Recorded> {
+/// What was recorded, with the summary as it is now; none if it cannot be read, which is no reason to withhold the
+/// result.
+pub fn recorded(finished: &FinishedRun) -> Option<Recorded> {
     let read = super::report::recorded(&finished.recording);
     let recorded =
         read.inspect_err(|error| terminal::note(&format!("the recording cannot be read: {error:#}"))).ok()?;

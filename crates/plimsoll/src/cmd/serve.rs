@@ -1,4 +1,4 @@
-//! `plimsoll serve`: the dashboard in a browser, until Ctrl-C.
+//! `plimsoll serve`: serves the dashboard until Ctrl-C.
 
 use super::DONE;
 use crate::args::ServeArgs;
@@ -12,12 +12,12 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     let interrupted = terminal::interrupt_flag()?;
     let dashboard = Dashboard::listen(args.listen, home.recordings(), super::report::parameters_of)?;
-    terminal::note(&format!("the dashboard is at {} (Ctrl-C ends it)", dashboard.url()?));
-    terminal::note("open that link: without its token nobody gets in, other users of this machine included");
+    terminal::note(&format!("the dashboard is at {} (Ctrl-C stops it)", dashboard.url()?));
+    terminal::note("open that link: nobody gets in without its token, not even other users of this machine");
     if !args.listen.ip().is_loopback() {
         terminal::note(
-            "from elsewhere, put this machine's IP address in its place; whoever has the token can read every \
-             recording, and nothing is encrypted on the way",
+            "on another machine, replace the address in the link with this machine's IP address; whoever has the token \
+             can read every recording, and the connection is not encrypted",
         );
     }
     dashboard.run(|| interrupted.load(Ordering::Relaxed))?;

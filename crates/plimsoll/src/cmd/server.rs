@@ -1,4 +1,4 @@
-//! `plimsoll server`: private servers by hand.
+//! `plimsoll server`: manages private servers by hand.
 
 use super::DONE;
 use crate::args::{ServerAction, ServerArgs};
@@ -7,7 +7,7 @@ use plimsoll_data::target::private_server;
 use plimsoll_host::{Home, facts};
 use plimsoll_lab::LabError;
 use plimsoll_plan::PlanError;
-use plimsoll_server::registry::{self, ServerInfo, State};
+use plimsoll_server::registry::{self, ServerInfo, ServerState};
 use plimsoll_server::{Opening, PrivateServer, baseline};
 use plimsoll_watch::{Event, Watcher};
 use std::ops::ControlFlow;
@@ -40,7 +40,7 @@ fn start(home: &Home, name: Option<String>, choice: &str, set: &[String]) -> any
     });
     let server = PrivateServer::open(home, &name, &build, &settings, opening).map_err(LabError::from)?;
     if !server.settings_applied() {
-        terminal::note("it was up already with other settings, which it keeps; stop it first to change them");
+        terminal::note("it was up already, with other settings, which it keeps; to change them, stop it first");
     }
     terminal::note(&format!(
         "{name}: {} {} is up as pid {}; stop it with `plimsoll server stop {name}`",
@@ -54,7 +54,7 @@ fn start(home: &Home, name: Option<String>, choice: &str, set: &[String]) -> any
 
 fn stop(home: &Home, name: Option<String>) -> anyhow::Result<u8> {
     let all = registry::list(home).map_err(LabError::from)?;
-    let running = |info: &ServerInfo| matches!(info.state, State::Running { .. } | State::Leftover { .. });
+    let running = |info: &ServerInfo| matches!(info.state, ServerState::Running { .. } | ServerState::Leftover { .. });
     let names: Vec<(Home, String)> = match name {
         Some(name) => vec![(home.clone(), name)],
         None => all.into_iter().filter(running).map(|info| (info.home, info.name)).collect(),
@@ -77,7 +77,7 @@ fn list(home: &Home, json: bool) -> anyhow::Result<u8> {
         return Ok(DONE);
     }
     if all.is_empty() {
-        terminal::note("no private servers; `plimsoll server start` makes one");
+        terminal::note("no private servers; `plimsoll server start` creates one");
     }
     for info in &all {
         terminal::result(&format!("{:24} {:20} {}", info.name, state(info), build(info)))?;
@@ -87,11 +87,11 @@ fn list(home: &Home, json: bool) -> anyhow::Result<u8> {
 
 fn state(info: &ServerInfo) -> String {
     match &info.state {
-        State::Running { pid, held_by: Some(holder) } => format!("up, pid {pid}, used by {holder}"),
-        State::Running { pid, held_by: None } => format!("up, pid {pid}"),
-        State::Leftover { pid } => format!("left over, pid {pid}: `plimsoll clean`"),
-        State::Stopped => "down".to_owned(),
-        State::Stale => "stale: `plimsoll clean`".to_owned(),
+        ServerState::Running { pid, held_by: Some(holder) } => format!("up, pid {pid}, used by {holder}"),
+        ServerState::Running { pid, held_by: None } => format!("up, pid {pid}"),
+        ServerState::Leftover { pid } => format!("left over, pid {pid}; `plimsoll clean` stops it"),
+        ServerState::Stopped => "down".to_owned(),
+        ServerState::Stale => "stale; `plimsoll clean` cleans it up".to_owned(),
     }
 }
 

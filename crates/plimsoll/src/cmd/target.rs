@@ -1,4 +1,4 @@
-//! Where `--target`, `--defaults-file`, `MYSQL_PWD` and `--ask-password` become a target.
+//! Turns `--target`, `--defaults-file`, `MYSQL_PWD` and `--ask-password` into a target.
 
 use crate::args::{LabArgs, TargetArgs};
 use anyhow::Context;
@@ -7,11 +7,11 @@ use plimsoll_data::text_file;
 use plimsoll_engine::endpoint::Password;
 use plimsoll_lab::error::LabError;
 use plimsoll_lab::login::Login;
-use plimsoll_plan::defaults::{self, Client};
+use plimsoll_plan::defaults::{self, ClientSection};
 use plimsoll_plan::{Target, Url, target};
 use std::path::Path;
 
-/// Reads what is needed to log in. Nothing is connected to.
+/// Reads what is needed to log in. Connects to nothing.
 pub fn spec(args: &TargetArgs, holder: &str) -> anyhow::Result<TargetSpec> {
     let client = client(args.defaults_file.as_deref())?;
     let target = match (&args.target, &client) {
@@ -30,7 +30,7 @@ pub fn spec(args: &TargetArgs, holder: &str) -> anyhow::Result<TargetSpec> {
 }
 
 /// The `[client]` section of the option file that `--defaults-file` names.
-pub fn client(file: Option<&Path>) -> anyhow::Result<Option<Client>> {
+pub fn client(file: Option<&Path>) -> anyhow::Result<Option<ClientSection>> {
     let Some(path) = file else { return Ok(None) };
     let text = text_file::read_utf8(path)
         .map_err(|problem| LabError::Refused(format!("--defaults-file {}: {problem}", path.display())))?;
@@ -38,14 +38,15 @@ pub fn client(file: Option<&Path>) -> anyhow::Result<Option<Client>> {
 }
 
 /// What the URL leaves open is taken from the option file.
-fn with_defaults(target: Target, client: Option<&Client>) -> Target {
+fn with_defaults(target: Target, client: Option<&ClientSection>) -> Target {
     match (target, client) {
         (Target::External(url), Some(client)) => Target::External(url.or(&client.url)),
         (target, _) => target,
     }
 }
 
-/// Whom a lab's password is for, and the password: typed if `ask`, else of the option file, else of `MYSQL_PWD`.
+/// Which servers a lab's password is for, and the password: typed if `ask`, else from the option file, else from
+/// `MYSQL_PWD`.
 pub fn login(args: &LabArgs, ask: bool) -> anyhow::Result<Login> {
     let client = client(args.defaults_file.as_deref())?;
     let file = client.as_ref().filter(|client| client.names_server).map(|client| client.url.clone());
@@ -54,7 +55,7 @@ pub fn login(args: &LabArgs, ask: bool) -> anyhow::Result<Login> {
     Ok(Login { password, places, file })
 }
 
-fn password(ask: bool, client: Option<Client>) -> anyhow::Result<Password> {
+fn password(ask: bool, client: Option<ClientSection>) -> anyhow::Result<Password> {
     if ask {
         let typed =
             rpassword::prompt_password("Password: ").context("the password cannot be read from the terminal")?;

@@ -1,4 +1,4 @@
-//! `plimsoll workloads`: what exists; what one does.
+//! `plimsoll workloads`: lists the workloads, or describes one.
 
 use super::DONE;
 use crate::args::WorkloadsArgs;

@@ -1,6 +1,6 @@
-//! Draws on a terminal: lines that scroll by, and below them a view that is drawn over in place.
+//! Draws on a terminal: lines that scroll by, and below them a view that is redrawn in place.
 
-use super::line::{Line, ascii};
+use super::line::{TerminalLine, ascii};
 use super::tty::{Room, Tty};
 use super::view::View;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Bytes written at once, so that a reader who is slow is told from one who is gone.
+/// Bytes written at once, so that a slow reader can be told from one that is gone.
 const PIECE: usize = 4096;
 
 /// Erase to the end of the line, and of the screen (ECMA-48, 8.3.41 and 8.3.39).
@@ -23,7 +23,7 @@ pub struct Canvas<F> {
     drawn: Vec<String>,
     /// The same, as wide as they are shown.
     widths: Vec<usize>,
-    /// Nobody is there any more.
+    /// The reader is gone.
     gone: bool,
 }
 
@@ -37,13 +37,13 @@ impl<F: AsFd> Canvas<F> {
         !self.drawn.is_empty()
     }
 
-    /// Leaves the view that is on the screen where it is, as one that has scrolled by.
+    /// Leaves the view where it is on the screen, to scroll by like any line.
     pub fn leave_view(&mut self) {
         self.drawn.clear();
         self.widths.clear();
     }
 
-    /// Writes lines, and the view as it is now below them. `written` counts the bytes as somebody takes them.
+    /// Writes lines, and below them the view as it is now. `written` counts the bytes as the reader takes them.
     pub fn draw(&mut self, lines: &[String], view: Option<&View>, written: &AtomicU64) {
         let room = self.tty.room(&self.file);
         if self.tty.was_moved() {
@@ -51,14 +51,14 @@ impl<F: AsFd> Canvas<F> {
         }
         let view = view.filter(|_| self.tty.live && room.has_view() && self.tty.is_ours(&self.file));
         let mut block = view.map_or(Vec::new(), |view| view.lines(Instant::now(), room));
-        // Its first line would scroll away otherwise, where no cursor goes.
+        // Otherwise its first line would scroll away, where no cursor can go.
         block.truncate(room.rows.saturating_sub(2));
         let text = self.frame(lines, &block, room);
         self.put(text.as_bytes(), written);
     }
 
-    /// What brings the screen from what is drawn to these lines and this view.
-    fn frame(&mut self, lines: &[String], block: &[Line], room: Room) -> String {
+    /// The bytes that turn the screen from what is drawn into these lines and this view.
+    fn frame(&mut self, lines: &[String], block: &[TerminalLine], room: Room) -> String {
         let shown: Vec<String> = block.iter().map(|line| line.rendered(room, self.tty.colour)).collect();
         if lines.is_empty() && shown == self.drawn {
             return String::new();
@@ -115,8 +115,8 @@ mod tests {
 
     const ROOM: Room = Room { columns: 20, rows: 24, unicode: true };
 
-    fn block(lines: &[&str]) -> Vec<Line> {
-        lines.iter().map(|text| Line::new().with(Style::Plain, text)).collect()
+    fn block(lines: &[&str]) -> Vec<TerminalLine> {
+        lines.iter().map(|text| TerminalLine::new().with(Style::Plain, text)).collect()
     }
 
     fn canvas() -> Canvas<std::io::Stderr> {

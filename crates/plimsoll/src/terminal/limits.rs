@@ -1,4 +1,4 @@
-//! What is said below a result: what limited it, and where there is more.
+//! What is printed below a result: what limited it, and where to find more.
 
 use super::{note, tty};
 use plimsoll_model::text::shell_word;
@@ -7,13 +7,13 @@ use plimsoll_report::subject::{Recorded, Subject, Trial};
 use plimsoll_report::terminal::wrapped;
 use std::path::Path;
 
-/// Notes what limited each variant at the load point that brought most, a line for each that was judged.
+/// Notes what limited each variant at the load point with the highest throughput, one line for each that was judged.
 pub fn what_limited(recorded: &Recorded) {
     for name in variants(recorded) {
         let Some(trial) = busiest(of_variant(recorded, name)) else { continue };
         if let Some(diagnosis) = &trial.diagnosis {
             let text = format!("limit at {}: {}", label(trial, recorded), diagnosis.sentence);
-            // Where a program reads, a line stays one.
+            // If a program reads it, a line stays one line.
             let shown =
                 tty::columns(&std::io::stderr()).map_or(text.clone(), |columns| wrapped(&text, columns).join("\n"));
             note(&shown);
@@ -24,11 +24,11 @@ pub fn what_limited(recorded: &Recorded) {
 /// Notes how a report of a recording is made.
 pub fn next_step(recording: &Path) {
     if let Some(name) = recording.file_name() {
-        note(&format!("`plimsoll report {}` makes the report", shell_word(&name.to_string_lossy())));
+        note(&format!("`plimsoll report {}` writes the report", shell_word(&name.to_string_lossy())));
     }
 }
 
-/// Each variant once, in the order of the plan; a run is one.
+/// Each variant once, in the order of the plan; a run has one.
 fn variants(recorded: &Recorded) -> Vec<&str> {
     let Subject::Lab(summary) = &recorded.subject else { return vec!["run"] };
     let measured = summary.cells.iter().map(|cell| cell.variant.as_str());
@@ -43,7 +43,7 @@ fn variants(recorded: &Recorded) -> Vec<&str> {
     names
 }
 
-/// The trials of a variant; of one that was only climbed, those of its rungs.
+/// The trials of a variant; if it was only climbed, those of its rungs.
 fn of_variant<'a>(recorded: &'a Recorded, name: &str) -> Vec<&'a Trial> {
     let is_rung = |trial: &&Trial| trial.variant.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
     let own: Vec<&Trial> = recorded.trials.iter().filter(|trial| trial.variant == name).collect();

@@ -10,9 +10,9 @@ const CUT: &str = "…";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     Plain,
-    /// Units and what explains.
+    /// Units and explanations.
     Dim,
-    /// What one looks for.
+    /// What readers look for.
     Bold,
     /// What is good, and throughput.
     Green,
@@ -36,31 +36,31 @@ impl Style {
     }
 }
 
-/// What it is made of has no control characters, whatever it was made from.
+/// Its pieces have no control characters, whatever they were made from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct TerminalLine {
     pieces: Vec<(Style, String)>,
 }
 
-impl Line {
-    pub fn new() -> Line {
-        Line::default()
+impl TerminalLine {
+    pub fn new() -> TerminalLine {
+        TerminalLine::default()
     }
 
-    /// The same with something after it.
-    pub fn with(mut self, style: Style, text: &str) -> Line {
+    /// The same with a piece after it.
+    pub fn with(mut self, style: Style, text: &str) -> TerminalLine {
         self.pieces.push((style, clean(text)));
         self
     }
 
     /// The same with another line after it.
-    pub fn and(mut self, other: Line) -> Line {
+    pub fn and(mut self, other: TerminalLine) -> TerminalLine {
         self.pieces.extend(other.pieces);
         self
     }
 
-    /// The same with a text that says nothing where it is 0: `3 errors`.
-    pub fn alerted(self, count: u64, singular: &str) -> Line {
+    /// The same with a count, left out if it is 0: `3 errors`.
+    pub fn alerted(self, count: u64, singular: &str) -> TerminalLine {
         match count {
             0 => self,
             1 => self.with(Style::Red, &format!("  1 {singular}")),
@@ -69,13 +69,13 @@ impl Line {
     }
 
     /// The same with blanks after it up to this column.
-    pub fn padded_to(self, column: usize) -> Line {
+    pub fn padded_to(self, column: usize) -> TerminalLine {
         let blanks = column.saturating_sub(self.width());
         self.with(Style::Plain, &" ".repeat(blanks))
     }
 
-    /// The same with another line at the right end of the room; if both are too long, this one is cut.
-    pub fn and_right(self, right: Line, room: Room) -> Line {
+    /// The same with another line right-aligned in the room; if both are too long, this one is cut.
+    pub fn and_right(self, right: TerminalLine, room: Room) -> TerminalLine {
         let columns = room.columns.saturating_sub(1);
         let left = self.cut(columns.saturating_sub(right.width() + 2));
         left.padded_to(columns - right.width().min(columns)).and(right)
@@ -86,17 +86,17 @@ impl Line {
         self.pieces.iter().map(|(_, text)| text.width()).sum()
     }
 
-    /// At most so many columns, with a sign where it was cut.
-    pub fn cut(self, columns: usize) -> Line {
+    /// At most this many columns, with a sign where it was cut.
+    pub fn cut(self, columns: usize) -> TerminalLine {
         self.cut_with(CUT, columns)
     }
 
-    fn cut_with(self, sign: &str, columns: usize) -> Line {
+    fn cut_with(self, sign: &str, columns: usize) -> TerminalLine {
         if self.width() <= columns {
             return self;
         }
         let mut left = columns.saturating_sub(sign.width());
-        let mut line = Line::new();
+        let mut line = TerminalLine::new();
         for (style, text) in self.pieces {
             let (fits, is_whole) = fitting(&text, left);
             left -= fits.width();
@@ -109,8 +109,8 @@ impl Line {
         line
     }
 
-    /// As it is written to a terminal, one column narrower than the room: a character in the last column would leave
-    /// the cursor in between two lines.
+    /// As written to a terminal, one column narrower than the room: a character in the last column would leave the
+    /// cursor between two lines.
     pub fn rendered(&self, room: Room, colour: bool) -> String {
         let (line, sign) = if room.unicode { (self.clone(), CUT) } else { (self.in_ascii(), "...") };
         let mut text = String::new();
@@ -123,12 +123,12 @@ impl Line {
         text.trim_end().to_owned()
     }
 
-    fn in_ascii(&self) -> Line {
-        Line { pieces: self.pieces.iter().map(|(style, text)| (*style, ascii(text))).collect() }
+    fn in_ascii(&self) -> TerminalLine {
+        TerminalLine { pieces: self.pieces.iter().map(|(style, text)| (*style, ascii(text))).collect() }
     }
 }
 
-/// As much of a text as has room, and whether that is all of it.
+/// As much of a text as there is room for, and whether that is all of it.
 fn fitting(text: &str, columns: usize) -> (&str, bool) {
     let mut width = 0;
     for (at, c) in text.char_indices() {
@@ -140,7 +140,7 @@ fn fitting(text: &str, columns: usize) -> (&str, bool) {
     (text, true)
 }
 
-/// A text for terminals that know nothing else.
+/// A text in ASCII, for terminals that can show nothing else.
 pub fn ascii(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
@@ -171,8 +171,8 @@ mod tests {
         Room { columns, rows: 24, unicode: true }
     }
 
-    fn plain(text: &str) -> Line {
-        Line::new().with(Style::Plain, text)
+    fn plain(text: &str) -> TerminalLine {
+        TerminalLine::new().with(Style::Plain, text)
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn styles_begin_and_end_and_cost_no_width() {
-        let line = Line::new().with(Style::Bold, "1,234").with(Style::Dim, " transactions/s");
+        let line = TerminalLine::new().with(Style::Bold, "1,234").with(Style::Dim, " transactions/s");
         assert_eq!(line.rendered(room(80), true), "\x1b[1m1,234\x1b[0m\x1b[2m transactions/s\x1b[0m");
         assert_eq!(line.rendered(room(80), false), "1,234 transactions/s");
         assert_eq!(line.rendered(room(9), true), "\x1b[1m1,234\x1b[0m\x1b[2m t…\x1b[0m");

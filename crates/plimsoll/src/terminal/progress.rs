@@ -1,13 +1,13 @@
-//! Turns what happens into lines and, on a terminal, into a view.
+//! Turns events into lines and, on a terminal, into a view.
 
 use super::screen::SCREEN;
-use super::view::{Doing, LabView, Loading, RunView, Step as Measurement, View, Work};
+use super::view::{Doing, LabView, Loading, MeasurementStep, RunView, View, Work};
 use super::words;
 use super::{interrupt_flag, note};
+use plimsoll_model::LoadPoint;
 use plimsoll_model::OpeningStep;
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::text::escaped;
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_report::format::{counted, duration};
 use plimsoll_report::text::clean;
 use plimsoll_watch::{Event, Watcher};
@@ -19,11 +19,11 @@ use std::io::IsTerminal;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Says nothing about steps that are over before anybody wonders.
+/// Steps that end sooner than this are not mentioned.
 const WORTH_A_WORD: Duration = Duration::from_millis(700);
-/// Without a terminal, a load tells of itself this often.
+/// Without a terminal, loading reports this often.
 const LOAD_LINE: Duration = Duration::from_secs(5);
-/// A person who is waited for may interrupt; this often it is looked whether they have.
+/// While a person is waited for, interruptions are looked for this often.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// Shows events as lines and in a view.
@@ -33,14 +33,14 @@ pub struct Progress {
     seconds: f64,
     said: Option<OpeningStep>,
     load_line: Duration,
-    /// What is shown in place. It is kept without a terminal as well, so that there is one way to follow what happens.
+    /// What is shown in place. It is kept without a terminal too, so that events are followed in one way only.
     view: View,
     live: bool,
 }
 
 impl Progress {
-    /// Follows something with an interval line each `every` seconds, or none; a terminal shows each second in its view
-    /// anyway, so there the lines are those of longer intervals.
+    /// Follows something with an interval line every `every` seconds, or none. A terminal shows each second in its view
+    /// anyway, so it has lines only for longer intervals.
     pub fn new(every: u64) -> std::io::Result<Progress> {
         let view = View { interrupted: interrupt_flag()?, ..View::default() };
         let live = SCREEN.is_live();
@@ -48,7 +48,7 @@ impl Progress {
         Ok(Progress { every, seconds: 0.0, said: None, load_line: Duration::ZERO, view, live })
     }
 
-    /// Takes the view away.
+    /// Removes the view.
     pub fn clear(&mut self) {
         (self.view.work, self.view.doing) = (Work::Other, None);
         SCREEN.show(None);
@@ -72,7 +72,7 @@ impl Progress {
         }
     }
 
-    /// Something has begun so long ago.
+    /// Something began this long ago.
     fn doing(&mut self, what: &str, ago: Duration) {
         let now = Instant::now();
         let since = now.checked_sub(ago).unwrap_or(now);
@@ -129,7 +129,7 @@ impl Progress {
             }
             IoEvent::StepBegins { place, of, id, left } => {
                 let name = format!("[{place}/{of}] {id}");
-                let step = Measurement { name, what: String::new(), begun: Instant::now(), left };
+                let step = MeasurementStep { name, what: String::new(), begun: Instant::now(), left };
                 self.view.doing = Some(Doing::Step(step));
             }
             IoEvent::Layout { written, of } => {
@@ -145,7 +145,7 @@ impl Progress {
         }
     }
 
-    /// What the measurement of storage under way does.
+    /// What the storage measurement under way is doing.
     fn measuring(&mut self, what: impl FnOnce() -> String) {
         if let Some(Doing::Step(step)) = &mut self.view.doing {
             step.what = what();
@@ -169,10 +169,10 @@ impl Progress {
         }
     }
 
-    /// Waits until a person has typed a line; false if they interrupted, or have closed their terminal.
+    /// Waits until a person has typed a line; false if they interrupted or closed their terminal.
     fn line_was_typed(&self) -> std::io::Result<bool> {
         let stdin = std::io::stdin();
-        // What was typed before the question is no answer to it.
+        // What was typed before the question does not answer it.
         tcflush(&stdin, QueueSelector::IFlush)?;
         while !self.interrupted() {
             let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
@@ -189,7 +189,7 @@ impl Progress {
 fn of_trial(event: LabEvent, lab: &mut LabView, live: bool) {
     match event {
         LabEvent::TrialBegins { place, of, trial, left, next } => {
-            lab.begin((place, of), trial, left, next);
+            lab.begin(place, of, trial, left, next);
             if !live {
                 let left = duration(left.as_secs_f64());
                 note(&format!("[{place}/{of}] {}  about {left} left", words::title(trial)));
@@ -220,7 +220,7 @@ impl Watcher for Progress {
             }
             Event::PointRepeats { place, of, point, plan } => {
                 if place == 1 {
-                    note(&format!("others disturbed {}; measuring again", counted(of as f64, "load point")));
+                    note(&format!("{} disturbed; measuring again", counted(of as f64, "load point")));
                 }
                 (self.seconds, self.view.doing) = (0.0, None);
                 self.view.work = Work::Run(Box::new(RunView::new(plan, place, of, point)));

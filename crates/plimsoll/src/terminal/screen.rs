@@ -1,6 +1,6 @@
-//! Standard error, written by one thread of its own. Whoever has something to say leaves it here and never waits: of
-//! views the latest is shown, lines are kept up to a limit. So neither a terminal that was stopped with Ctrl-S nor a
-//! pipe that nobody reads holds up what is measured.
+//! Standard error, written by a thread of its own. Callers leave lines and views here and never wait: the latest view
+//! is shown, and lines are kept up to a limit. So neither a terminal stopped with Ctrl-S nor a pipe that nobody reads
+//! delays what is measured.
 
 use super::canvas::Canvas;
 use super::tty::Tty;
@@ -14,17 +14,17 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A view is drawn at most this often.
+/// The shortest time between two drawings of a view.
 const FRAME: Duration = Duration::from_millis(250);
-/// Lines that wait for a reader; older ones are dropped and counted.
+/// The most lines that wait for a reader; older ones are dropped and counted.
 const MOST_LINES: usize = 1000;
 /// Characters of the longest line.
 const MOST_CHARACTERS: usize = 2000;
-/// A reader who takes nothing for so long is given up.
+/// A reader that takes nothing for this long is given up.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// One who takes a little now and then is waited for so long in all.
+/// One that takes a little now and then is waited for this long in total.
 const LONGEST: Duration = Duration::from_secs(10);
-/// How often it is looked whether the reader still takes something.
+/// How often to check that the reader still takes something.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The one of this process.
@@ -52,19 +52,19 @@ struct State {
     /// Lines that were dropped.
     lost: usize,
     view: Option<View>,
-    /// Somebody waits until all is shown.
+    /// Someone waits until all is shown.
     hurry: bool,
     /// The thread is writing.
     busy: bool,
     /// A view is on the screen.
     has_view: bool,
-    /// How long the reader was waited for so far.
+    /// How long the reader has been waited for so far.
     waited: Duration,
-    /// The reader was given up when so much was written.
+    /// The number of bytes written when the reader was given up.
     gave_up_at: Option<u64>,
-    /// Others may have written below the view since, so that it is not drawn over any more.
+    /// Others may have written below the view since, so it must not be drawn over.
     left_behind: bool,
-    /// The thread is gone, or could not be started: lines are written by whoever has them.
+    /// The thread is gone, or could not be started: callers write their lines themselves.
     ended: bool,
 }
 
@@ -73,10 +73,10 @@ impl State {
         !self.busy && self.lines.is_empty() && self.has_view == self.view.is_some()
     }
 
-    /// The lines that wait, and how many do not any more.
+    /// The waiting lines, and how many were dropped.
     fn take_lines(&mut self) -> Vec<String> {
         let lost = std::mem::take(&mut self.lost);
-        let missing = (lost > 0).then(|| format!("… {lost} lines were not shown"));
+        let missing = (lost > 0).then(|| format!("… {lost} lines not shown"));
         missing.into_iter().chain(self.lines.drain(..)).collect()
     }
 }
@@ -86,7 +86,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes whatever is given until the process ends.
+    /// Writes what it is given until the process ends.
     fn write<F: AsFd>(&self, mut canvas: Canvas<F>) {
         let mut drawn_at = None::<Instant>;
         loop {
@@ -122,7 +122,7 @@ impl Shared {
     }
 }
 
-/// What the thread has while it is there.
+/// What the thread owns.
 struct Writer(Arc<Shared>);
 
 impl Drop for Writer {
@@ -148,7 +148,7 @@ impl Screen {
         self.live
     }
 
-    /// Prints lines; what would steer a terminal is shown as `\u{1b}`, whoever wrote it.
+    /// Prints lines; what could steer a terminal is shown as `\u{1b}`, whoever wrote it.
     pub fn say(&self, text: &str) {
         let mut state = self.shared.state();
         state.lines.extend(text.lines().map(printable));
@@ -164,7 +164,7 @@ impl Screen {
         self.shared.given.notify_one();
     }
 
-    /// Shows a view below the lines, in place of the one before; on a terminal only.
+    /// Shows a view below the lines, replacing the one before; on a terminal only.
     pub fn show(&self, view: Option<View>) {
         if self.live {
             self.shared.state().view = view;
@@ -172,7 +172,7 @@ impl Screen {
         }
     }
 
-    /// Takes the view away and waits until every line is out, but not for a reader who takes nothing, or next to
+    /// Removes the view and waits until every line is written, but not for a reader that takes nothing, or next to
     /// nothing.
     pub fn settle(&self) {
         self.settle_within(LONGEST);
@@ -259,7 +259,7 @@ mod tests {
         }
         let text = String::from_utf8(bytes).expect("text");
         let lost = text.lines().find_map(|line| line.strip_prefix("… ")).unwrap_or_else(|| panic!("{text}"));
-        assert!(lost.ends_with("lines were not shown"), "{lost}");
+        assert!(lost.ends_with("lines not shown"), "{lost}");
     }
 
     #[test]

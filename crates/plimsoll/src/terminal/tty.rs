@@ -9,12 +9,12 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Of a terminal that does not tell its size, as over a serial line.
+/// For a terminal that does not report its size, as over a serial line.
 const USUAL: (usize, usize) = (80, 24);
-/// Fewer columns show no view.
+/// A view needs at least this many columns.
 const FEWEST_COLUMNS: usize = 20;
 
-/// What lines of a view have to fit into.
+/// The room that a view has to fit into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     pub columns: usize,
@@ -24,13 +24,13 @@ pub struct Room {
 }
 
 impl Room {
-    /// Whether a view says anything in it.
+    /// Whether it is large enough for a view.
     pub fn has_view(self) -> bool {
         self.columns >= FEWEST_COLUMNS
     }
 }
 
-/// What can be done with the file that lines go to.
+/// What the file that lines go to can do.
 #[derive(Clone, Debug)]
 pub struct Tty {
     /// It is a terminal that can move its cursor, so that a view can be drawn in place.
@@ -42,13 +42,14 @@ pub struct Tty {
 }
 
 impl Tty {
-    /// As the environment tells of it. NO_COLOR is that of no-color.org; a dumb terminal knows no escape sequences.
+    /// As the environment describes it. NO_COLOR is as defined by no-color.org; a dumb terminal knows no escape
+    /// sequences.
     pub fn of(file: &(impl IsTerminal + AsFd)) -> Tty {
         let is_dumb = set("TERM").is_none_or(|term| term == "dumb");
         let live = file.is_terminal() && !is_dumb;
         let moved = Arc::new(AtomicBool::new(false));
         if live {
-            // Without it, the first drawing after a Ctrl-Z goes astray and the next is right again.
+            // Without it, only the first drawing after a Ctrl-Z is misplaced.
             let _ = signal_hook::flag::register(SIGCONT, moved.clone());
         }
         Tty { live, colour: live && set("NO_COLOR").is_none(), unicode: shows_unicode(file), moved }
@@ -60,35 +61,35 @@ impl Tty {
         Tty { live: false, colour: false, unicode: true, moved: Arc::default() }
     }
 
-    /// The size at the moment.
+    /// The current size.
     pub fn room(&self, file: &impl AsFd) -> Room {
         let (columns, rows) = size(file).unwrap_or(USUAL);
         Room { columns, rows, unicode: self.unicode }
     }
 
-    /// Whether the terminal is ours to draw on: a job in the background leaves the shell's prompt alone.
+    /// Whether we may draw on the terminal: a background job leaves the shell's prompt alone.
     pub fn is_ours(&self, file: &impl AsFd) -> bool {
         tcgetpgrp(file).map_or(true, |group| group == getpgrp())
     }
 
-    /// Whether the cursor may be elsewhere than it was left, since this was asked before.
+    /// Whether the cursor may have moved since the last time this was asked.
     pub fn was_moved(&self) -> bool {
         self.moved.swap(false, Ordering::Relaxed)
     }
 }
 
-/// Columns and rows of a terminal that tells them.
+/// Columns and rows of a terminal that reports them.
 fn size(file: &impl AsFd) -> Option<(usize, usize)> {
     let size = tcgetwinsize(file).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0)?;
     Some((usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
-/// Columns of a terminal that tells them.
+/// Columns of a terminal that reports them.
 pub fn columns(file: &impl AsFd) -> Option<usize> {
     size(file).map(|(columns, _)| columns)
 }
 
-/// Whether more than ASCII can be shown; what is no terminal takes everything.
+/// Whether more than ASCII can be shown; anything but a terminal takes everything.
 pub fn shows_unicode(file: &impl IsTerminal) -> bool {
     !file.is_terminal() || is_utf8(["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| set(name)))
 }
@@ -98,7 +99,7 @@ fn set(name: &str) -> Option<String> {
     env::var_os(name).filter(|value| !value.is_empty()).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// Whether a locale has UTF-8 as its character set (POSIX.1-2017, XBD 8.2); that of no locale is ASCII.
+/// Whether the character set of a locale is UTF-8 (POSIX.1-2017, XBD 8.2); without a locale it is ASCII.
 fn is_utf8(locale: Option<String>) -> bool {
     let locale = locale.unwrap_or_default().to_ascii_lowercase();
     locale.contains("utf-8") || locale.contains("utf8")

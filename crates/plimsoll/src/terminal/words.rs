@@ -1,27 +1,24 @@
-//! What is said of loads, trials and measurements in lines of plain text.
+//! Loads, trials and measurements in lines of plain text.
 
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
 use plimsoll_model::io::Probe;
-use plimsoll_model::lab::{ProofVerdict, TrialOutcome, TrialStatus};
+use plimsoll_model::lab::{TrialOutcome, TrialStatus, VerificationVerdict};
+use plimsoll_model::metric::Statistic;
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_model::summary::Point;
 use plimsoll_plan::lab::TrialPlan;
-use plimsoll_plan::points::LoadPoint;
-use plimsoll_report::format::{self, short};
+use plimsoll_report::format::short;
 use plimsoll_report::interval::Measured;
 
-/// What a trial is called in front of a person.
+/// The name of a trial for people.
 pub fn title(trial: &TrialPlan) -> String {
-    format!("{}  {}  round {}", trial.label, load(trial.point), trial.round)
+    format!("{}  {}  round {}", trial.label, trial.point, trial.round)
 }
 
-/// `64 connections`, `64 connections at 500 arrivals per second`.
-pub fn load(point: LoadPoint) -> String {
-    format::load(point.connections, point.rate)
-}
-
-/// What came of a trial, in a line.
+/// The outcome of a trial, in a line.
 pub fn result(outcome: &TrialOutcome) -> String {
-    let why = outcome.why.as_deref().unwrap_or("no reason is known");
+    let why = outcome.why.as_deref().unwrap_or("the reason is not known");
     let mut line = match (outcome.status, &outcome.point) {
         (TrialStatus::Done, Some(point)) => measured(point),
         (TrialStatus::Done, None) => "done".to_owned(),
@@ -34,15 +31,16 @@ pub fn result(outcome: &TrialOutcome) -> String {
             line += &format!("  damaged: {}", recovery.broken.join("; "));
         }
     }
-    let missed = outcome.proofs.iter().filter(|proof| proof.verdict != ProofVerdict::InEffect);
-    let missed: Vec<&str> = missed.map(|proof| proof.name.as_str()).collect();
+    let missed =
+        outcome.verifications.iter().filter(|verification| verification.verdict != VerificationVerdict::InEffect);
+    let missed: Vec<&str> = missed.map(|verification| verification.name.as_str()).collect();
     if !missed.is_empty() {
         line += &format!("  not in effect: {}", missed.join(", "));
     }
     line
 }
 
-/// What a trial measured, without intervals: a lab's are those over its rounds.
+/// What a trial measured, without confidence intervals: those of a lab are over its rounds.
 fn measured(point: &Point) -> String {
     let told = |value: Option<f64>| value.map_or("-".to_owned(), short);
     let throughput = match point.nopm {
@@ -52,7 +50,7 @@ fn measured(point: &Point) -> String {
     format!("{throughput}  p99 {} ms", told(point.latency_ms.p99))
 }
 
-/// A second of a run, or as many as the user wants in a line.
+/// One second of a run, or as many as the user wants in a line.
 pub fn interval(point: LoadPoint, interval: &Interval) -> String {
     let per_second = |count: u64| if interval.seconds > 0.0 { count as f64 / interval.seconds } else { 0.0 };
     let shown = |ms: Option<f64>| ms.map_or("-".to_owned(), |ms| format!("{ms:.2}"));
@@ -79,20 +77,17 @@ pub fn interval(point: LoadPoint, interval: &Interval) -> String {
     line
 }
 
-/// A load point that is over.
+/// A finished load point.
 pub fn point(point: &Point) -> String {
     let throughput = match point.nopm {
-        Some(nopm) => Measured::of(point, "nopm", Some(nopm)).in_words("NOPM"),
-        None => {
-            let rate = point.transactions_per_second;
-            Measured::of(point, "transactions_per_second", rate).in_words("transactions/s")
-        }
+        Some(_) => Measured::of(point, Metric::Nopm).in_words("NOPM"),
+        None => Measured::of(point, Metric::TransactionsPerSecond).in_words("transactions/s"),
     };
-    let p95 = Measured::of(point, "latency_ms.p95", point.latency_ms.p95).label_in("ms", 2);
-    format!("        connections: {:>4}  {throughput}  p95 {p95}", point.connections)
+    let p95 = Measured::of(point, Metric::Latency(Statistic::P95)).label_in("ms", 2);
+    format!("        connections: {:>4}  {throughput}  p95 {p95}", point.load.connections)
 }
 
-/// A second of a measurement of storage.
+/// One second of a storage measurement.
 pub fn io_interval(interval: &Interval) -> String {
     let at = (interval.t_ns as f64 / 1e9 + interval.seconds).round();
     let per_second = if interval.seconds > 0.0 { interval.transactions as f64 / interval.seconds } else { 0.0 };
@@ -101,7 +96,7 @@ pub fn io_interval(interval: &Interval) -> String {
     format!("{at:.0} s  {per_second:.0} IOPS  p99 {p99}{warmup}")
 }
 
-/// A measurement of storage that is over: its rate, and the latency of each kind of operation.
+/// A finished storage measurement: its rate, and the latency of each kind of operation.
 pub fn probe(probe: &Probe) -> String {
     let told = |path: &str, value: Option<f64>| Measured {
         value,

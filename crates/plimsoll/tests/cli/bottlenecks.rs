@@ -1,8 +1,8 @@
-//! What limited a load, where it is known: bottlenecks of CPU, memory, threads and network, planted on real servers.
-//! Those of storage and locks are in [`bottlenecks_storage`](crate::bottlenecks_storage).
+//! Known bottlenecks of CPU, memory, threads and network, planted on real servers. Those of storage and locks are in
+//! [`bottlenecks_storage`](crate::bottlenecks_storage).
 
 use crate::harness::{Lab, run};
-use plimsoll_model::diagnosis::{Bottleneck, Diagnosis, Verdict};
+use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Diagnosis};
 use plimsoll_testkit::groups::CpuGroup;
 use plimsoll_testkit::proxy::DelayingProxy;
 use plimsoll_testkit::servers::{skip, timed_run};
@@ -38,8 +38,8 @@ pub fn names(planted: Bottleneck, mut tried: impl FnMut() -> Diagnosis) {
     for _ in 0..TRIES {
         let found = tried();
         match found.verdict {
-            Verdict::Limited(named) if named == planted => return,
-            Verdict::NotClear => sentences.push(found.sentence),
+            BottleneckVerdict::Limited(named) if named == planted => return,
+            BottleneckVerdict::NotClear => sentences.push(found.sentence),
             _ => panic!("{planted:?} was planted: {found:#?}"),
         }
     }
@@ -97,7 +97,7 @@ fn a_server_on_one_core_is_limited_by_it(lab: &Lab) {
     let plan = "cpus = [1]\nclient_cpus = [0]\n\
                 [workload]\nkind = \"oltp_point_select\"\ntables = 1\ntable_size = 10000\n\
                 [load]\nconnections = [16]\n\
-                [procedure]\nwarmup = \"500ms\"\nmeasure = \"3s\"\nrounds = 1";
+                [trials]\nwarmup = \"500ms\"\nmeasure = \"3s\"\nrounds = 1";
     names(Bottleneck::Cpu, || lab.plans(plan));
 }
 
@@ -176,7 +176,7 @@ table_size = 600000
 rand_type = "uniform"
 [load]
 connections = [16]
-[procedure]
+[trials]
 warmup = "12s"
 measure = "8s"
 rounds = 1
@@ -233,10 +233,10 @@ fn a_server_with_room_is_blamed_for_nothing(lab: &Lab) {
     for _ in 0..TRIES {
         let found = lab.runs(&format!("{SELECTS} --connections 16 --rate 200"));
         match found.verdict {
-            Verdict::NotLimited => return,
+            BottleneckVerdict::NotLimited => return,
             // What others take now and then may look like a rate that was not kept.
-            Verdict::NotClear => sentences.push(found.sentence),
-            Verdict::Limited(_) => panic!("{found:#?}"),
+            BottleneckVerdict::NotClear => sentences.push(found.sentence),
+            BottleneckVerdict::Limited(_) => panic!("{found:#?}"),
         }
     }
     panic!("a server with room was never found to have it: {sentences:#?}");
@@ -262,9 +262,9 @@ fn a_closed_loop_on_shared_cores_is_limited_by_cpu(lab: &Lab) {
     let found = lab.runs(&format!("{SELECTS} --connections 16"));
     let is_cpu = |bottleneck| matches!(bottleneck, Bottleneck::Cpu | Bottleneck::Client);
     match found.verdict {
-        Verdict::Limited(named) => assert!(is_cpu(named), "{found:#?}"),
-        Verdict::NotClear => assert!(is_cpu(found.candidates[0].bottleneck), "{found:#?}"),
-        Verdict::NotLimited => panic!("{found:#?}"),
+        BottleneckVerdict::Limited(named) => assert!(is_cpu(named), "{found:#?}"),
+        BottleneckVerdict::NotClear => assert!(is_cpu(found.candidates[0].bottleneck), "{found:#?}"),
+        BottleneckVerdict::NotLimited => panic!("{found:#?}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Storage and rows that are made to limit a real server are named as what limits it, and nothing else is.
+//! When storage or rows are made to limit a real server, they are named as its bottleneck, and nothing else is.
 
 use crate::bottlenecks::names;
 use crate::harness::Lab;
@@ -82,7 +82,7 @@ impl Plant {
     fn judged(&self, lab: &Lab, measure: &str) -> Diagnosis {
         let Plant { name, server, workload, connections, .. } = self;
         let load = format!("[load]\nconnections = [{connections}]\n");
-        let procedure = format!("[procedure]\nwarmup = \"2s\"\nmeasure = \"{measure}\"\nrounds = 1\n");
+        let procedure = format!("[trials]\nwarmup = \"2s\"\nmeasure = \"{measure}\"\nrounds = 1\n");
         let plan = lab.plan(name, &format!("{server}[workload]\n{workload}{load}{procedure}"));
         lab.begins(&format!("lab {} --json", plan.display())).end_within(PATIENCE).exits(0);
         lab.last_diagnosis()

@@ -3,9 +3,9 @@
 use crate::harness::Lab;
 use plimsoll_engine::control::Control;
 use plimsoll_workloads::check::{Judgement, Ledger, Moment};
-use plimsoll_workloads::tpcc::Parameters;
+use plimsoll_workloads::tpcc::TpccParameters;
 use plimsoll_workloads::tpcc::check::conditions;
-use plimsoll_workloads::tpcc::schema::{Entity, Schema};
+use plimsoll_workloads::tpcc::schema::{Entity, TpccSchema};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was done to the data, and the beginnings of the names of everything that it breaks.
@@ -213,8 +213,8 @@ const FAULTS: &[Fault] = &[
 ];
 
 /// Makes the data; what clients know of them.
-fn make(control: &mut Control, parameters: &Parameters) -> Ledger {
-    let schema = Schema::new(parameters);
+fn make(control: &mut Control, parameters: &TpccParameters) -> Ledger {
+    let schema = TpccSchema::new(parameters);
     let mut run = |sql: &str| {
         control.run(sql).unwrap_or_else(|failure| panic!("{sql}: {failure}"));
     };
@@ -237,7 +237,7 @@ fn make(control: &mut Control, parameters: &Parameters) -> Ledger {
 }
 
 /// The names of everything that is asked, and what was found where it does not hold.
-fn found(control: &mut Control, parameters: &Parameters, ledger: &Ledger) -> BTreeMap<String, Result<(), String>> {
+fn found(control: &mut Control, parameters: &TpccParameters, ledger: &Ledger) -> BTreeMap<String, Result<(), String>> {
     let mut judgements = BTreeMap::new();
     for check in conditions(parameters, Moment::Driven, Some(ledger)) {
         let rows = control.rows(&check.sql).unwrap_or_else(|failure| panic!("{}: {failure}", check.sql)).rows;
@@ -252,7 +252,7 @@ fn found(control: &mut Control, parameters: &Parameters, ledger: &Ledger) -> BTr
 fn faults_are_found(lab: &Lab) {
     lab.up("");
     let mut control = lab.control();
-    let parameters = Parameters::parse([("warehouses", "2")]).expect("accepted");
+    let parameters = TpccParameters::parse([("warehouses", "2")]).expect("accepted");
     let ledger = make(&mut control, &parameters);
     let sound = found(&mut control, &parameters, &ledger);
     assert!(sound.values().all(Result::is_ok), "{sound:#?}");

@@ -1,10 +1,15 @@
-//! The dashboard: who it refuses, what it shows, and that nobody who watches is felt by what is measured.
+//! The dashboard: whom it refuses, what it shows, and that viewers do not affect what is measured.
 
 use crate::harness::{Lab, Running, run, signal_process};
 use crate::pages::{in_browser, no_browser};
 use jiff::Timestamp;
+use plimsoll_host::facts::HostFacts;
+use plimsoll_model::LoadPoint;
+use plimsoll_plan::{Plan, RunPlan};
+use plimsoll_record::Happening;
 use plimsoll_record::{Manifest, Recording, Status};
 use plimsoll_testkit::servers::{self, skip, timed_run};
+use plimsoll_testkit::simulated::run_plan;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::net::{AddressFamily, SocketType, connect, socket, sockopt};
 use rustix::process::Signal;
@@ -96,7 +101,7 @@ impl Dashboard {
     fn is_interrupted(&mut self) {
         signal_process(self.child.id(), Signal::INT);
         let ended = servers::wait_until(PATIENCE, || self.child.try_wait().expect("a child").is_some());
-        assert!(ended, "Ctrl-C ends it");
+        assert!(ended, "Ctrl-C stops it");
     }
 
     /// Memory that the process holds, bytes.
@@ -142,14 +147,16 @@ impl Drop for Dashboard {
 
 /// A recording of a run that was killed before its first second.
 fn recording(home: &Path, title: &str) -> String {
-    let plan = json!({
-        "title": title, "workload": title, "params": { title: title }, "target": title, "points": [], "seed": 1,
-        "loops": 1, "arrivals": "poisson", "warmup_seconds": 0.0, "measure": { "seconds": 1.0 }, "protocol": title,
-        "outage_limit_seconds": 30.0, "ignore_errors": [], "report_interval_seconds": 1,
-    });
-    let manifest = Manifest::new("hostile", "0.1.0", Timestamp::now(), 1, plan, Value::Null);
+    let plan = RunPlan {
+        workload: title.to_owned(),
+        params: [(title.to_owned(), title.to_owned())].into(),
+        target: title.to_owned(),
+        protocol: title.to_owned(),
+        ..run_plan(&[])
+    };
+    let manifest = Manifest::new("hostile", "0.1.0", Timestamp::now(), Plan::Run(plan), HostFacts::default());
     let mut recording = Recording::create(&home.join("recordings"), manifest).expect("the home can be written");
-    recording.event(1, "failed", json!({ "why": title })).expect("an event");
+    recording.event(1, Happening::Failed { id: None, why: title.to_owned() }).expect("an event");
     id(recording.directory())
 }
 
@@ -332,9 +339,9 @@ fn hundreds_of_recordings_are_on_pages() {
     let home = servers::home();
     for number in 0..300 {
         let name = if number % 100 == 0 { "rare" } else { "frequent" };
-        let plan = json!({ "workload": "oltp_read_only", "target": "private", "points": [1] });
+        let plan = RunPlan { workload: "oltp_read_only".to_owned(), ..run_plan(&[LoadPoint::closed(1)]) };
         let started = Timestamp::from_second(1_800_000_000 + number).expect("a time");
-        let manifest = Manifest::new(name, "0.1.0", started, 1, plan, Value::Null);
+        let manifest = Manifest::new(name, "0.1.0", started, Plan::Run(plan), HostFacts::default());
         let mut recording = Recording::create(&home.path().join("recordings"), manifest).expect("a recording");
         recording.finish(Status::Done, started).expect("its end");
     }
@@ -348,7 +355,7 @@ fn hundreds_of_recordings_are_on_pages() {
 }
 
 const PLAN: &str = "[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = 1000\n\
-                    [load]\nconnections = [2]\n[procedure]\nrounds = ROUNDS\nwarmup = \"1s\"\nmeasure = \"SECONDS\"\n\
+                    [load]\nconnections = [2]\n[trials]\nrounds = ROUNDS\nwarmup = \"1s\"\nmeasure = \"SECONDS\"\n\
                     pause = \"0s\"\n[[variant]]\nname = \"small\"\nconfig = { innodb_buffer_pool_size = \"16M\" }\n\
                     [[variant]]\nname = \"large\"\nconfig = { innodb_buffer_pool_size = \"64M\" }\n";
 
@@ -391,7 +398,7 @@ fn a_lab_is_watched_live_and_stalled_viewers_change_nothing() {
     assert!(compared.contains("large") && compared.contains("<select"), "{compared}");
     let refused = dashboard.page(&format!("/compare?pick={id}&pick={id}"));
     assert!(
-        refused.contains("Not to be compared") && refused.contains(":large\""),
+        refused.contains("These cannot be compared") && refused.contains(":large\""),
         "the variants to choose: {refused}"
     );
 }

@@ -24,6 +24,7 @@ fn data_are_a_function_of_the_seed_on_mariadb() {
 }
 
 #[test]
+#[ignore = "the same on the other server; make test-all"]
 fn data_are_a_function_of_the_seed_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
     a_function_of_the_seed(&lab);
@@ -57,7 +58,7 @@ fn check_names_the_invariant_that_damage_broke() {
         let broken: Vec<&str> = done.out.lines().filter(|line| line.starts_with("BROKEN")).collect();
         let line = broken.iter().find(|line| line.contains(invariant)).unwrap_or_else(|| panic!("{damage}: {done}"));
         // How many there are holds until somebody works on the data, and that may have been another client.
-        let others = line.contains("what clients other than Plimsoll's did since stands in no ledger");
+        let others = line.contains("what clients other than Plimsoll's have done since is in no ledger");
         assert_eq!(others, invariant.starts_with("rows of"), "{line}");
         let found = lab.ends("check oltp_read_write --json").exits(1).json();
         assert_eq!(found["broken"], broken.len(), "{found}");
@@ -105,7 +106,7 @@ fn a_second_load_is_refused_with_what_is_there() {
         done.refuses(2, &["already", "tables=2", "table-size=100", "seed=5", "plimsoll drop"]).in_one_message();
     }
     lab.does("run oltp_read_write --events 10");
-    lab.ends("load oltp_point_select").refuses(2, &["has been run on"]);
+    lab.ends("load oltp_point_select").refuses(2, &["has been written to by a run"]);
     assert_ne!(lab.checksums("sbtest", 2), before);
 }
 

@@ -159,14 +159,14 @@ fn a_dataset_is_copied_to_another_path_and_removed() {
 #[test]
 fn what_cannot_be_saved_is_refused() {
     let Some(lab) = Lab::mysql() else { return };
-    lab.ends("datasets save x").refuses(2, &["no private server runs"]).in_one_message();
+    lab.ends("datasets save x").refuses(2, &["no private server is running"]).in_one_message();
     lab.ends("datasets save x --server nobody").refuses(3, &["nobody"]).in_one_message();
     lab.ends("datasets save x --method plain").refuses(2, &["plain", "mariadb-backup"]);
     lab.ends("datasets rm x").refuses(2, &["there are none"]).in_one_message();
     lab.up("");
     lab.ends("datasets save Bad/Name").refuses(2, &["Bad/Name", "a-z"]).in_one_message();
     lab.ends("datasets save x --method mariadb-backup").refuses(2, &["only MariaDB"]).in_one_message();
-    lab.ends("datasets save x --method btrfs-snapshot").refuses(2, &["no Btrfs subvolume"]).in_one_message();
+    lab.ends("datasets save x --method btrfs-snapshot").refuses(2, &["not a Btrfs subvolume"]).in_one_message();
     lab.does("server stop");
     lab.up("--set log_bin=ON");
     lab.ends("datasets save x --method reflink").refuses(2, &["log_bin"]).in_one_message();

@@ -1,8 +1,8 @@
 //! Every command that README, docs/ and plans/ show is executed, in a size that a test can afford.
 //!
-//! `documents/substitutions.toml` is the one table that says what a text is shortened, shrunk and mapped to, and what is
-//! executed elsewhere or otherwise. A command that fails, or that nothing says how to execute, fails the test with its
-//! file and line; so does an entry of the table that no document needs any more.
+//! `documents/substitutions.toml` is the one table that says how commands are shortened, shrunk and mapped, and which
+//! are executed elsewhere or in another way. A command that fails, or that the table does not cover, fails the test
+//! with its file and line; so does an entry of the table that no document needs any more.
 
 mod desk;
 mod find;

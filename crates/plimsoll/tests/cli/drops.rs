@@ -1,5 +1,5 @@
-//! `drop` removes what `load` made and nothing else, whatever stands in the marker, whoever else works in the database,
-//! and however little the login may see.
+//! `drop` removes what `load` created and nothing else, whatever the marker says, whoever else uses the database, and
+//! however little the login may see.
 
 use crate::harness::{Done, Lab, run};
 
@@ -68,7 +68,7 @@ fn forged_families_and_rows_are_left_alone(lab: &Lab) {
         lab.sql(&[&format!("INSERT INTO families.plimsoll_dataset VALUES ('{family}', '', 'loaded', '{other}')")]);
     }
     let before = objects(lab);
-    for (workload, why) in [("smack_select_key", "`x`, `victim`.`t`"), ("tpcc", "is not accepted")] {
+    for (workload, why) in [("smack_select_key", "`x`, `victim`.`t`"), ("tpcc", "are not accepted")] {
         let line = format!("drop {workload} --database families");
         harmless(lab.ends(&line)).refuses(2, &["nothing was dropped", why]);
         assert_eq!(objects(lab), before);
@@ -93,7 +93,7 @@ fn what_others_made_keeps_the_database(lab: &Lab, mariadb: bool) {
         lab.sql(&[&format!("USE {database}"), create]);
         lab.does(&format!("drop oltp_read_only --database {database}")).tells(&[
             "dropped sbtest1, sbtest2",
-            "stays",
+            "is kept",
             what,
         ]);
         assert!(exists(lab, &database), "{what}");
@@ -146,7 +146,7 @@ fn a_login_that_sees_little_drops_no_database(lab: &Lab) {
         assert_eq!(exists(lab, &database), !goes, "{done}");
         match goes {
             true => done.tells(&[&format!("and the database {database}")]),
-            false => done.tells(&["dropped sbtest1, sbtest2", "stays", "may not see its routines"]),
+            false => done.tells(&["dropped sbtest1, sbtest2", "is kept", "do not let it see the database's routines"]),
         };
     }
 }
@@ -167,6 +167,7 @@ fn drop_removes_only_what_it_made_on_mariadb() {
 }
 
 #[test]
+#[ignore = "the same on the other server; make test-all"]
 fn drop_removes_only_what_it_made_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
     drops_only_what_it_made(&lab, false);

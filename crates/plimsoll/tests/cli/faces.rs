@@ -1,4 +1,4 @@
-//! What the command says of itself: help, lists, completion scripts.
+//! What the command says about itself: help, lists, completion scripts.
 
 use crate::harness::{Done, run};
 use plimsoll_testkit::servers;

@@ -1,4 +1,4 @@
-//! A home with the binary and one private server in it, as a user at a terminal has them.
+//! A home with the binary and one private server, as for a user at a terminal.
 
 use crate::remote::Remote;
 use plimsoll_data::target::private_endpoint;

@@ -1,9 +1,9 @@
 //! What interrupts a load: a server that stalls, a load generator that is stopped, rows that another session holds,
-//! connections that are closed. Each is planted, and named as what it is.
+//! connections that are closed. Each is planted, and correctly named.
 
 use crate::harness::{Lab, signal_process};
 use crate::open_loop::codes;
-use plimsoll_model::diagnosis::{Bottleneck, Diagnosis, Verdict};
+use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Diagnosis};
 use plimsoll_testkit::servers::timed_run;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn stopped(lab: &Lab, who: Who, load: &str) -> (Value, Diagnosis) {
 
 fn a_stalled_server_is_named(lab: &Lab, load: &str) {
     let (summary, Diagnosis { verdict, sentence, .. }) = stopped(lab, Who::Server, load);
-    assert_ne!(verdict, Verdict::NotLimited, "{sentence}");
+    assert_ne!(verdict, BottleneckVerdict::NotLimited, "{sentence}");
     let codes = codes(&summary);
     assert!(codes.contains(&"stalled") && !codes.contains(&"generator_stopped"), "{codes:?}");
     let seconds = summary["points"][0]["stalled"]["seconds"].as_f64();
@@ -70,7 +70,7 @@ fn a_stopped_generator_blames_itself(lab: &Lab, who: Who, load: &str) {
     assert!(codes.contains(&"generator_stopped") && !codes.contains(&"stalled"), "{codes:?}");
     let lag_ms = summary["points"][0]["client"]["scheduling_lag_ms_max"].as_f64();
     assert!(lag_ms.is_some_and(|ms| ms > 2000.0), "{}", summary["points"][0]["client"]);
-    let blames_itself = matches!(verdict, Verdict::NotClear | Verdict::Limited(Bottleneck::Client));
+    let blames_itself = matches!(verdict, BottleneckVerdict::NotClear | BottleneckVerdict::Limited(Bottleneck::Client));
     assert!(blames_itself, "{verdict:?}: {sentence}");
     let mut evidence = candidates.iter().flat_map(|candidate| &candidate.evidence);
     let seconds = evidence.find(|found| found.unit == "s").expect("it did not run").value;
@@ -139,7 +139,7 @@ fn rows_that_another_session_holds_are_named(lab: &Lab) {
     let summary = run.end().exits(0).json();
     let point = &summary["points"][0];
     let found = lab.last_diagnosis();
-    assert_eq!(found.verdict, Verdict::Limited(Bottleneck::RowLocks), "{found:#?}");
+    assert_eq!(found.verdict, BottleneckVerdict::Limited(Bottleneck::RowLocks), "{found:#?}");
     assert!(found.sentence.contains("(errors 1213 and 1205)"), "{}", found.sentence);
     let (errors, ms) = (point["errors"]["1205"].as_u64(), point["failed_attempts_ms"]["1205"].as_f64());
     assert!(errors.is_some_and(|errors| errors > 0), "{point}");

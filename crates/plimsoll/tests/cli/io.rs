@@ -178,7 +178,7 @@ fn wrong_arguments_are_refused_with_nothing_made() {
         ("--probes 14", "--steady"),
         ("--time 0s", "longer than 0"),
         ("--suite slow", "slow"),
-        ("--size 900T --probes 6", "--size smaller"),
+        ("--size 900T --probes 6", "smaller --size"),
         ("--threads 4", "--test"),
         ("--test rndrd --suite full", "--suite"),
         ("--test rndxx", "rndxx"),

@@ -1,4 +1,4 @@
-//! Kills and Ctrl-C: what was measured is kept, a load goes on, and nothing is left running.
+//! Kills and Ctrl-C: results so far are kept, loading can continue, and nothing is left running.
 
 use crate::harness::{Done, Lab, PATIENCE, Running, alive, signal_process};
 use plimsoll_testkit::servers::wait_until;
@@ -13,11 +13,11 @@ fn uninterrupted(lab: &Lab) -> Vec<String> {
 }
 
 fn goes_on(lab: &Lab) {
-    lab.ends("check oltp_read_write").refuses(2, &["has not ended", "plimsoll load"]);
-    lab.ends("run oltp_read_write").refuses(2, &["has not ended", "plimsoll load"]);
+    lab.ends("check oltp_read_write").refuses(2, &["has not finished", "plimsoll load"]);
+    lab.ends("run oltp_read_write").refuses(2, &["not completely loaded", "plimsoll load"]);
     lab.ends("load oltp_read_write --table-size 9").refuses(2, &["other parameters"]);
     // Another number of threads than before.
-    lab.does(&format!("{LOAD} --threads 3")).tells(&["gone on with"]);
+    lab.does(&format!("{LOAD} --threads 3")).tells(&[", continued)"]);
     lab.does("check oltp_read_write");
 }
 
@@ -37,6 +37,7 @@ fn a_killed_load_goes_on_on_mariadb() {
 }
 
 #[test]
+#[ignore = "the same on the other server; make test-all"]
 fn a_killed_load_goes_on_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
     killed_load_goes_on(&lab);
@@ -110,7 +111,7 @@ fn ctrl_c_during_a_load_lets_it_go_on() {
     let mut load = lab.begins(LOAD);
     lab.wait_until_loaded(&mut load, "sbtest", 1);
     load.signal(Signal::INT);
-    load.end().refuses(130, &["interrupted", "goes on"]);
+    load.end().refuses(130, &["interrupted", "continues where it stopped"]);
     assert!(lab.does("server list").out.contains("down"), "the server was started for the load and goes with it");
     lab.up("");
     goes_on(&lab);
@@ -165,6 +166,7 @@ fn a_server_killed_during_a_run_ends_it_at_once_on_mariadb() {
 }
 
 #[test]
+#[ignore = "the same on the other server; make test-all"]
 fn a_server_killed_during_a_run_ends_it_at_once_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
     server_killed_during_a_run(&lab);

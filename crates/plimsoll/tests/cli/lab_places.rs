@@ -1,5 +1,5 @@
-//! Everything that a plan may ask of the machine, run to its end: old option files, places, limits, lanes, servers that
-//! are not ours, data that the user's own commands put back. Whatever was made for it is gone afterwards.
+//! Everything that a plan may ask of the machine, run to its end: old option files, places, limits, lanes, external
+//! servers, data that the user's own commands restore. Whatever was created for it is gone afterwards.
 
 use crate::harness::{Done, Lab, PATIENCE, begin};
 use plimsoll_testkit::servers::{self, wait_until};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 const SMALL: &str =
     "[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = 1000\n[load]\nconnections = [2]\n";
-const SHORT: &str = "[procedure]\nwarmup = \"0s\"\nmeasure = \"1s\"\nrounds = 1\n";
+const SHORT: &str = "[trials]\nwarmup = \"0s\"\nmeasure = \"1s\"\nrounds = 1\n";
 
 /// A plan that came to its end.
 struct Ended {
@@ -21,7 +21,7 @@ struct Ended {
     outcome: Value,
 }
 
-/// Runs a plan of one trial whose server has these settings, and `rest` at the end of [procedure]. It must succeed, and
+/// Runs a plan of one trial whose server has these settings, and `rest` at the end of [trials]. It must succeed, and
 /// leave nothing that `clean` would remove.
 #[track_caller]
 fn runs(lab: &Lab, name: &str, server: &str, rest: &str) -> Ended {
@@ -72,6 +72,7 @@ fn a_layout_leaves_nothing_on_mariadb() {
 }
 
 #[test]
+#[ignore = "the same on the other server; make test-all"]
 fn a_layout_leaves_nothing_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
     a_layout_is_used_and_gone(&lab);
@@ -90,10 +91,10 @@ fn an_old_option_file_runs_and_says_a_line_for_each_dead_setting() {
         let begins = format!("old.cnf, line {line}: {name}: left out");
         assert_eq!(ended.done.err.lines().filter(|told| told.contains(&begins)).count(), 1, "{begins}: {}", ended.done);
     }
-    let proofs = ended.outcome["proofs"].as_array().expect("a list");
-    let names: Vec<&str> = proofs.iter().filter_map(|proof| proof["name"].as_str()).collect();
+    let verifications = ended.outcome["verifications"].as_array().expect("a list");
+    let names: Vec<&str> = verifications.iter().filter_map(|verification| verification["name"].as_str()).collect();
     assert_eq!(names, ["query_cache_size", "innodb_buffer_pool_size"]);
-    assert!(proofs.iter().all(|proof| proof["verdict"] == "in_effect"), "{proofs:?}");
+    assert!(verifications.iter().all(|verification| verification["verdict"] == "in_effect"), "{verifications:?}");
 }
 
 #[test]
@@ -146,7 +147,7 @@ fn a_trial_may_measure_storage() {
     let Some(lab) = Lab::mariadb_in(home.path()) else { return };
     let plan = home.path().join("io.toml");
     let text = "name = \"io\"\n[workload]\nkind = \"io\"\nprobes = 17\nsize = \"16M\"\n\
-                time = \"1s\"\n[procedure]\nrounds = 1\n";
+                time = \"1s\"\n[trials]\nrounds = 1\n";
     fs::write(&plan, text).expect("the home can be written");
     let ended = ends_well(&lab, &plan);
     let answer = ended.outcome["storage"].as_str().expect("one sentence");
@@ -169,29 +170,29 @@ fn document(path: &Path) -> Value {
 #[test]
 fn a_plan_is_one_labs_and_goes_on_only_with_its_data() {
     let Some(lab) = Lab::mariadb() else { return };
-    let procedure = "[procedure]\nwarmup = \"0s\"\nmeasure = \"3s\"\nrounds = 2\n";
+    let procedure = "[trials]\nwarmup = \"0s\"\nmeasure = \"3s\"\nrounds = 2\n";
     let plan = lab.plan("own", &format!("{SMALL}{procedure}"));
     let mut running = lab.begins(&format!("lab {}", plan.display()));
     let recordings = || lab.recordings().pop().map(|recording| trials(&recording)).unwrap_or_default();
     running.wait_for("the first trial", || !recordings().is_empty());
     lab.ends(&format!("lab {}", plan.display()))
         .exits(3)
-        .tells(&["the plan `own` is under way in plimsoll lab own (pid"]);
+        .tells(&["the plan `own` is being executed by plimsoll lab own (pid"]);
     running.wait_for("the second trial", || recordings().len() == 2);
     running.signal(Signal::INT);
     running.end().exits(130).tells(&["--resume"]);
     let recording = lab.recordings().pop().expect("a recording");
     let [first, second] = &trials(&recording)[..] else { panic!("two trials were expected") };
     let mut facts = document(&first.join("trial.json"));
-    assert_eq!(facts["parameters"]["storage"][0]["key"], "datadir", "{facts}");
-    let dataset = facts["parameters"]["dataset"]["id"].take();
-    facts["parameters"]["dataset"]["id"] = "another".into();
-    facts["parameters"]["build"]["version"] = "1.2.3".into();
+    assert_eq!(facts["parameters"]["load"]["surroundings"]["storage"][0]["key"], "datadir", "{facts}");
+    let dataset = facts["parameters"]["load"]["surroundings"]["dataset"]["id"].take();
+    facts["parameters"]["load"]["surroundings"]["dataset"]["id"] = "another".into();
+    facts["parameters"]["load"]["surroundings"]["build"]["version"] = "1.2.3".into();
     fs::write(first.join("trial.json"), facts.to_string()).expect("it can be written");
     lab.ends("lab --resume own").refuses(2, &["`another`", "cannot be resumed"]).in_one_message();
     assert!(second.is_dir(), "a refusal removes nothing");
     assert_eq!(document(&recording.join("manifest.json"))["status"], "interrupted");
-    facts["parameters"]["dataset"]["id"] = dataset;
+    facts["parameters"]["load"]["surroundings"]["dataset"]["id"] = dataset;
     fs::write(first.join("trial.json"), facts.to_string()).expect("it can be written");
     lab.does("lab --resume own");
     let caveats = document(&recording.join("lab.json"))["caveats"].to_string();
@@ -233,7 +234,7 @@ fn a_trial_waits_for_what_a_person_does_by_hand() {
     let Some(lab) = Lab::mariadb_in(home.path()) else { return };
     let plan = home.path().join("prompt.toml");
     let text = "name = \"prompt\"\n[server]\nbefore = { prompt = \"turn the key\" }\n[workload]\nkind = \"io\"\n\
-                probes = 17\nsize = \"16M\"\ntime = \"200ms\"\n[procedure]\nrounds = 1\n";
+                probes = 17\nsize = \"16M\"\ntime = \"200ms\"\n[trials]\nrounds = 1\n";
     fs::write(&plan, text).expect("the home can be written");
     let (mut typist, terminal) = terminal();
     let at_the_terminal = || {

@@ -54,7 +54,7 @@ impl Lab {
 /// Two variants of the same settings: whether the lab says that they differ.
 fn equal_variants_differ(lab: &Lab, rounds: u32, number: u32) -> bool {
     let procedure = format!(
-        "[procedure]\nseed = {number}\nwarmup = \"1s\"\nmeasure = \"1s\"\nrounds = {rounds}\n\
+        "[trials]\nseed = {number}\nwarmup = \"1s\"\nmeasure = \"1s\"\nrounds = {rounds}\n\
          [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n"
     );
     let found = lab.does_plan(&lab.plan("equal", &format!("{POINT_SELECTS}{procedure}")));
@@ -80,6 +80,7 @@ fn equal_variants_do_not_differ(lab: &Lab, rounds: u32) {
 }
 
 #[test]
+#[ignore = "judges chance; make test-all"]
 fn equal_variants_do_not_differ_on_mariadb() {
     let Some(lab) = Lab::mariadb_alone() else { return };
     equal_variants_do_not_differ(&lab, 4);
@@ -133,7 +134,7 @@ fn a_slow_variant_is_found(lab: &Lab) {
     for number in 0..2 {
         let procedure = format!(
             "[load]\nconnections = [8]\n\
-             [procedure]\nseed = {number}\nwarmup = \"500ms\"\nmeasure = \"2s\"\nrounds = 6\n\
+             [trials]\nseed = {number}\nwarmup = \"500ms\"\nmeasure = \"2s\"\nrounds = 6\n\
              [[variant]]\nname = \"base\"\nconfig = {{ max_connect_errors = 400 }}\n\
              [[variant]]\nname = \"slow\"\nconfig = {{ max_connect_errors = 471 }}\n"
         );
@@ -177,7 +178,7 @@ table_size = 200000
 rand_type = "uniform"
 [load]
 connections = [8]
-[procedure]
+[trials]
 warmup = "2s"
 measure = "2s"
 rounds = 5
@@ -246,7 +247,7 @@ const SERVICE: f64 = 0.05;
 fn the_line_is_found(lab: &Lab) {
     saves_sleeping_data(lab, &SERVICE.to_string());
     let load = "[load]\nconnections = [1]\narrivals = \"constant\"\nfind = \"p95 < 150ms\"\n";
-    let procedure = "[procedure]\nwarmup = \"1s\"\nmeasure = \"3s\"\nrounds = 3\n";
+    let procedure = "[trials]\nwarmup = \"1s\"\nmeasure = \"3s\"\nrounds = 3\n";
     let plan = lab.plan("line", &format!("{SLEEPING}{load}{procedure}"));
     let _alone = timed_run();
     let Some(found) = lab.searches(&plan) else { return };
@@ -285,7 +286,7 @@ fn the_line_of_a_server_of_known_capacity_is_found_on_mysql() {
 fn lines_are_right_or_none(lab: &Lab, most: usize, neighbour: Option<Neighbour>) {
     let connections: Vec<usize> = (1..=most).collect();
     let load = format!("[load]\nconnections = {connections:?}\narrivals = \"constant\"\nfind = \"p95 < 100ms\"\n");
-    let procedure = "[procedure]\nrestore = \"once\"\nwarmup = \"300ms\"\nmeasure = \"1500ms\"\nrounds = 1\n";
+    let procedure = "[trials]\nrestore = \"once\"\nwarmup = \"300ms\"\nmeasure = \"1500ms\"\nrounds = 1\n";
     let plan = lab.plan("lines", &format!("{SLEEPING}rand_type = \"uniform\"\n{load}{procedure}"));
     let found = lab.searches(&plan);
     drop(neighbour);

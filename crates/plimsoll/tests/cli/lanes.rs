@@ -1,4 +1,4 @@
-//! Storage lanes: real mounts that come up, are checked, and leave nothing behind, killed at whatever point.
+//! Storage lanes: real mounts that come up, are checked, and leave nothing behind, even if killed at any point.
 
 use crate::harness::{Done, Running, begin, run};
 use plimsoll_testkit::servers::{self, LanesGuard, skip};
@@ -207,7 +207,7 @@ fn modifiers_come_up_are_sound_and_go() {
 fn a_lane_that_is_in_use_stays_until_it_is_free() {
     let Some(shore) = Shore::new() else { return };
     let file = File::create(shore.up("ext4", "--no-check").join("file")).expect("a file");
-    shore.ends("lane down ext4").refuses(3, &["umount", "end what works in"]).in_one_message();
+    shore.ends("lane down ext4").refuses(3, &["umount", "end what is using"]).in_one_message();
     drop(file);
     shore.ends("lane down ext4").exits(0);
     shore.is_empty("after the second try");
@@ -219,7 +219,7 @@ fn a_lane_that_is_in_use_keeps_no_other_up() {
     let Some(shore) = Shore::new() else { return };
     let file = File::create(shore.up("ext4", "--no-check").join("file")).expect("a file");
     shore.up("tmpfs", "--no-check --size 128M");
-    shore.ends("lane down").refuses(3, &["end what works in", "tmpfs is down"]).in_one_message();
+    shore.ends("lane down").refuses(3, &["end what is using", "tmpfs is down"]).in_one_message();
     drop(file);
     shore.ends("lane down").exits(0).tells(&["ext4 is down"]);
     shore.is_empty("after the second try");

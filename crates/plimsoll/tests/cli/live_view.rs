@@ -1,8 +1,8 @@
-//! What a person sees while something runs, on a pseudoterminal: a view in place, nothing hostile, and no harm done by
-//! somebody who does not look.
+//! What a person sees while something runs, on a pseudoterminal: a view in place, nothing hostile, and no harm if
+//! nobody reads it.
 
 use crate::harness::{Done, Lab, begin_onto};
-use plimsoll_testkit::fake::{Fake, Place};
+use plimsoll_testkit::fake::{Fake, FakePlace};
 use plimsoll_testkit::servers;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, write};
@@ -175,7 +175,7 @@ fn a_lab_shows_what_its_variants_say_so_far_and_no_title_harms() {
 fn no_message_of_a_server_harms() {
     // An error in place of a greeting: its code, and the rest is text.
     let fake = Fake::tcp(|talk| talk.send_packet(0, &[&[0xff, 0x69, 0x04], HOSTILE.as_bytes()].concat()));
-    let Place::Tcp(address) = &fake.place else { panic!("a fake over TCP has an address") };
+    let FakePlace::Tcp(address) = &fake.place else { panic!("a fake over TCP has an address") };
     let home = servers::home();
     let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home.path());
     command.args(["run", "oltp_point_select", "--target", &format!("mysql://root@{address}/sbtest")]);
@@ -263,4 +263,4 @@ fn a_lab_that_nobody_watches_does_all_its_trials() {
 
 /// One load point in trials of a second.
 const SMALL: &str = "[workload]\nkind = \"oltp_point_select\"\ntables = 1\ntable_size = 1000\n[load]\n\
-                     connections = [2]\n[procedure]\nrounds = 1\nwarmup = \"0s\"\nmeasure = \"1s\"\npause = \"0s\"\n";
+                     connections = [2]\n[trials]\nrounds = 1\nwarmup = \"0s\"\nmeasure = \"1s\"\npause = \"0s\"\n";

@@ -1,7 +1,7 @@
-//! A server that hangs up while it is asked about its tables has said nothing of them.
+//! A server that hangs up while it is asked about its tables has said nothing about them.
 
 use crate::harness::{Done, run};
-use plimsoll_testkit::fake::{Answers, Fake, Place, Talk};
+use plimsoll_testkit::fake::{Answers, Fake, FakePlace, Talk};
 use plimsoll_testkit::servers;
 use std::io;
 
@@ -31,7 +31,7 @@ fn at_the_tables(end: End) -> impl Fn(&mut Talk) -> io::Result<()> + Send + Sync
 }
 
 fn against(fake: &Fake, command: &str) -> Done {
-    let Place::Unix(socket) = &fake.place else { panic!("a Unix socket") };
+    let FakePlace::Unix(socket) = &fake.place else { panic!("a Unix socket") };
     let home = servers::home();
     let mut plimsoll = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home.path());
     plimsoll.args(command.split_whitespace()).arg("--target");
@@ -41,8 +41,8 @@ fn against(fake: &Fake, command: &str) -> Done {
 
 #[test]
 fn a_connection_lost_during_the_check_of_tables_says_nothing_of_the_tables() {
-    let lost = "looking at the tables: waiting for the server's answer: the server closed the connection";
-    let shutdown = "looking at the tables: error 1053 (HY000): Server shutdown in progress";
+    let lost = "reading the tables: waiting for the server's answer: the server closed the connection";
+    let shutdown = "reading the tables: error 1053 (HY000): Server shutdown in progress";
     let ends: [(End, &str); 2] =
         [(|_| Ok(()), lost), (|talk| talk.send_packet(1, b"\xff\x1d\x04#HY000Server shutdown in progress"), shutdown)];
     for (end, message) in ends {

@@ -1,4 +1,4 @@
-//! What can be done to the files of a recording, drawn from a number: the same number is the same change.
+//! Random changes to the files of a recording, drawn from a number: the same number gives the same change.
 
 use plimsoll_load::seed::Rng;
 use rustix::fs::{CWD, FileType, Mode, mknodat};

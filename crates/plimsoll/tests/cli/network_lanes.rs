@@ -70,7 +70,7 @@ fn a_lane_that_is_in_use_goes_on_working() {
     for name in ["iscsi", "nfs-files"] {
         let path = shore.up(name, "--size 400M --no-check").join("file");
         let file = fs::File::create(&path).expect("a file");
-        shore.ends(&format!("lane down {name}")).refuses(3, &["umount", "end what works in"]).in_one_message();
+        shore.ends(&format!("lane down {name}")).refuses(3, &["umount", "end what is using"]).in_one_message();
         fs::write(&path, "still there").expect("its server still works");
         drop(file);
         shore.ends(&format!("lane down {name}")).exits(0);
@@ -121,7 +121,7 @@ kind = "tpcc"
 warehouses = 1
 [load]
 connections = [2]
-[procedure]
+[trials]
 warmup = "0s"
 measure = "3s"
 rounds = 1

@@ -134,7 +134,7 @@ fn a_plan_on_a_lane_that_is_not_for_timing_is_refused() {
 fn recorded_and_reported(lab: &Lab, lane: &str, more: &str) -> (Vec<Value>, Value) {
     let plan = format!(
         "lane = \"{lane}\"\n[workload]\nkind = \"oltp_update_non_index\"\ntables = 1\ntable_size = 1000\n[load]\n\
-         connections = [2]\n[procedure]\nwarmup = \"1s\"\nmeasure = \"4s\"\nrounds = 1\n{more}"
+         connections = [2]\n[trials]\nwarmup = \"1s\"\nmeasure = \"4s\"\nrounds = 1\n{more}"
     );
     let plan = lab.plan("remote", &plan);
     lab.does(&format!("lab {}", plan.display()));

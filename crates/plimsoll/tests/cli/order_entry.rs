@@ -147,6 +147,7 @@ fn profiles_call_styles_and_isolation_levels_are_consistent_on_mariadb() {
 }
 
 #[test]
+#[ignore = "the same on the other server; make test-all"]
 fn profiles_call_styles_and_isolation_levels_are_consistent_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
     covered(&lab);
@@ -290,8 +291,8 @@ fn killed_and_gone_on(lab: &Lab, options: &str) {
     let mut load = lab.begins(&format!("load tpcc --threads 2 {options}"));
     lab.wait_until_loaded(&mut load, "sbtest", 3);
     load.kill();
-    lab.ends("run tpcc").refuses(2, &["has not ended", "plimsoll load"]);
-    lab.does(&format!("load tpcc --threads 4 {options}")).tells(&["gone on with"]);
+    lab.ends("run tpcc").refuses(2, &["not completely loaded", "plimsoll load"]);
+    lab.does(&format!("load tpcc --threads 4 {options}")).tells(&[", continued)"]);
     lab.does("check tpcc");
 }
 

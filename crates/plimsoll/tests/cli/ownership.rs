@@ -1,10 +1,12 @@
-//! Where trust begins, owner and mode are looked at: what others can have put there is neither acted on nor started.
+//! Trust begins with owner and mode: what others may have put there is neither acted on nor started.
 
 use crate::harness::{Done, run};
+use plimsoll_host::facts::HostFacts;
+use plimsoll_plan::Plan;
 use plimsoll_record::{Manifest, Recording, Status};
 use plimsoll_testkit::programs::write_script;
 use plimsoll_testkit::servers;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
@@ -147,8 +149,9 @@ fn interrupted_lab(home: &Path) -> std::path::PathBuf {
         evil.display()
     );
     let plan = plimsoll_plan::lab::file::read("foreign.toml", &text, None, 1, &|_| Err(String::new())).expect("a plan");
-    let plan = serde_json::to_value(&plan).expect("JSON");
-    let manifest = Manifest::new("foreign", env!("CARGO_PKG_VERSION"), jiff::Timestamp::now(), 1, plan, Value::Null);
+    let plan = Plan::Lab(Box::new(plan));
+    let host = HostFacts::default();
+    let manifest = Manifest::new("foreign", env!("CARGO_PKG_VERSION"), jiff::Timestamp::now(), plan, host);
     let mut recording = Recording::create(&home.join("recordings"), manifest).expect("a recording");
     recording.finish(Status::Interrupted, jiff::Timestamp::now()).expect("its end");
     recording.directory().to_owned()

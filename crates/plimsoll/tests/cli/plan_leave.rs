@@ -1,11 +1,12 @@
-//! What a plan of a stranger may do without leave, and what it is asked for: programs, environment, settings, and whom
-//! it has the user's password sent to.
+//! What a stranger's plan may do without permission, and what needs it: programs, environment, settings, and to whom it
+//! has the user's password sent.
 
 use crate::harness::{Done, Lab, run};
+use plimsoll_host::facts::HostFacts;
+use plimsoll_plan::Plan;
 use plimsoll_plan::knowledge::allowed;
 use plimsoll_record::Manifest;
 use plimsoll_testkit::servers;
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
@@ -71,14 +72,14 @@ impl Stranger {
 const ASKED: [&str; 12] = [
     "plan.toml, line 11: collector `count` runs with `sh -c`: touch ran",
     "plan.toml, line 6: `build` of `base` runs as a server this program, which --server does not name: ./mysqld",
-    "plan.toml, line 7: `env` of `base` puts into the environment of a server: LD_PRELOAD=./evil.so",
+    "plan.toml, line 7: `env` of `base` sets in the environment of a server: LD_PRELOAD=./evil.so",
     "old.cnf, line 2: the server gets a setting that may load code or name a path: plugin_load_add = evil.so",
     "old.cnf, line 3: the server gets a setting that may load code or name a path: general_log_file = /etc/profile",
     "plan.toml, line 9: the server gets a setting that may load code or name a path: plugin_dir = /tmp",
     "plan.toml, line 9: the server gets a setting that may load code or name a path: innodb_buffer_pool_filename = x",
     "plan.toml, line 10: `before` of `base` runs with `sh -c`: touch ran",
     "plan.toml, line 16: `build` of rung `r` runs as a server this program, which --server does not name: ./other",
-    "plan.toml, line 17: `env` of rung `r` puts into the environment of a server: PATH=.",
+    "plan.toml, line 17: `env` of rung `r` sets in the environment of a server: PATH=.",
     "plan.toml, line 18: the server gets a setting that may load code or name a path: wsrep_notify_cmd = touch ran",
     "plan.toml, line 19: the server gets a setting that may load code or name a path: init_file = x.sql",
 ];
@@ -130,7 +131,7 @@ fn a_dry_run_runs_nothing_of_the_plans_with_leave_or_without() {
             let (what, value) = asked.rsplit_once(": ").expect("a value");
             assert!(done.out.contains(&format!("{what}, with --allow-commands: {value}")), "{asked} is not in: {done}");
         }
-        for text in ["`./mysqld`, which was not looked at", "plan.toml, line 6: `build` was not looked at"] {
+        for text in ["`./mysqld`, not inspected", "plan.toml, line 6: `build` was not inspected"] {
             assert!(done.out.contains(text), "`{text}` is not in: {done}");
         }
         stranger.is_untouched();
@@ -160,7 +161,7 @@ fn a_dry_run_loads_no_plugin_of_the_plan() {
     let stranger = Stranger::new();
     let plan = "[server]\nconfig = { plugin_load_add = \"evil\", evil_setting = 1 }\n";
     let done = stranger.lab(plan, "--dry-run --server ./mysqld --allow-commands").exits(0);
-    assert!(done.out.contains("plugins of the plan are not loaded in a dry run"), "{done}");
+    assert!(done.out.contains("a dry run does not load the plan's plugins"), "{done}");
     assert!(stranger.calls().contains("--help") && !stranger.calls().contains("evil"), "{}", stranger.calls());
 }
 
@@ -178,9 +179,9 @@ fn the_plan_of_a_recording_passes_the_same_check() {
     ] {
         let recording = stranger.home.path().join(what.replace(' ', "-"));
         fs::create_dir(&recording).expect("the home can be written");
-        let plan = serde_json::to_value(tampered).expect("a plan");
+        let plan = Plan::Lab(Box::new(tampered));
         let started = "2026-01-02T03:04:05Z".parse().expect("a time");
-        let manifest = Manifest::new("a", env!("CARGO_PKG_VERSION"), started, 1, plan, Value::Null);
+        let manifest = Manifest::new("a", env!("CARGO_PKG_VERSION"), started, plan, HostFacts::default());
         let mut manifest = serde_json::to_value(manifest).expect("a manifest");
         manifest["status"] = "interrupted".into();
         fs::write(recording.join("manifest.json"), manifest.to_string()).expect("the home can be written");
@@ -190,7 +191,7 @@ fn the_plan_of_a_recording_passes_the_same_check() {
     }
     let given = stranger.home.path().join("as-if-it-had-been-given");
     let other = format!("--resume {} --server ./other/mysqld", given.display());
-    stranger.says(&other, &[]).refuses(2, &["begun with --server", &evil]);
+    stranger.says(&other, &[]).refuses(2, &["started with --server", &evil]);
     assert_eq!(stranger.calls(), "");
 }
 
@@ -203,7 +204,7 @@ fn a_password_goes_only_where_the_user_names_the_server() {
     let came = || std::iter::from_fn(|| listener.accept().ok()).count();
     let plan = format!(
         "[server]\ntarget = \"mysql://u@{place}/d?ssl-mode=disabled\"\n[load]\nconnections = 1\noutage_limit = \"0s\"\n\
-         [procedure]\nrestore = \"none\"\nrounds = 1\n"
+         [trials]\nrestore = \"none\"\nrounds = 1\n"
     );
     fs::write(stranger.home.path().join("plan.toml"), format!("{WORKLOAD}{plan}")).expect("the home can be written");
     let port = place.rsplit(':').next().expect("a port");

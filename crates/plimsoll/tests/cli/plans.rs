@@ -66,7 +66,7 @@ fn what_the_machine_does_not_have_is_refused_with_its_line() {
             ("cpus = [4095]", 8, &["CPU 4095", "accepted"]),
             ("client_cpus = [4095]", 8, &["client_cpus", "CPU 4095"]),
             ("datadir = \"/nonexistent\"", 8, &["datadir", "/nonexistent", "accepted"]),
-            ("datadir = \"/etc/passwd\"", 8, &["/etc/passwd", "no directory"]),
+            ("datadir = \"/etc/passwd\"", 8, &["/etc/passwd", "not a directory"]),
             ("datadir = \"/proc\"", 8, &["/proc"]),
             ("layout.redo = \"/nonexistent\"", 8, &["layout.redo", "/nonexistent"]),
             ("layout.doublewrite = \"/tmp\"", 8, &["layout.doublewrite", "innodb_doublewrite_dir"]),
@@ -129,10 +129,10 @@ fn commands_and_prompts_need_leave_and_a_person() {
     all_are_refused(&desk, commands);
     all_are_refused(
         &desk,
-        &[("[procedure]\nrestore = { commands = [\"touch made\"] }", 9, &["restore", "--allow-commands"])],
+        &[("[trials]\nrestore = { commands = [\"touch made\"] }", 9, &["restore", "--allow-commands"])],
     );
     let plan = desk.plan("[[variant]]\nname = \"a\"\nbuild = \"/bin/true\"");
-    let texts = ["plan.toml, line 10: ", "/bin/true", "no MySQL-family server"];
+    let texts = ["plan.toml, line 10: ", "/bin/true", "not a MySQL-family server"];
     desk.lab(&plan, "--allow-commands").refuses(2, &texts).in_one_message();
     let plan = desk.plan("before = { prompt = \"turn the key\" }");
     desk.lab(&plan, "--allow-commands").refuses(2, &["waits for a person"]);
@@ -144,7 +144,7 @@ fn a_dry_run_lists_commands_and_prompts_without_leave_or_a_person() {
     let Some(desk) = Desk::on(servers::mariadb()) else { return };
     let plan = desk.plan(
         "before = [\"touch made\", { prompt = \"turn the key\" }]\n\
-         [procedure]\nrestore = { commands = [\"zfs rollback\"] }\n\
+         [trials]\nrestore = { commands = [\"zfs rollback\"] }\n\
          [[collector]]\nname = \"array\"\ncommand = \"read-array\"\n",
     );
     let done = desk.lab(&plan, "--dry-run").exits(0);
@@ -161,11 +161,11 @@ fn a_way_to_restore_that_the_file_system_does_not_have_is_refused() {
     let (Some(disk), Some(desk)) = (servers::tmpfs(1 << 30), Desk::on(servers::mariadb())) else { return };
     for method in ["reflink", "btrfs-snapshot"] {
         let path = disk.path().display();
-        let plan = desk.plan(&format!("datadir = \"{path}\"\n[procedure]\nrestore = \"{method}\""));
+        let plan = desk.plan(&format!("datadir = \"{path}\"\n[trials]\nrestore = \"{method}\""));
         desk.lab(&plan, "").refuses(2, &["plan.toml, line 10", method, "accepted is \"snapshot\""]).in_one_message();
     }
     assert_eq!(fs::read_dir(disk.path()).expect("it is mounted").count(), 0, "nothing was made");
-    let plan = desk.plan("lane = \"ext4\"\n[procedure]\nrestore = \"reflink\"");
+    let plan = desk.plan("lane = \"ext4\"\n[trials]\nrestore = \"reflink\"");
     desk.lab(&plan, "").refuses(2, &["plan.toml, line 10", "the lane ext4", "reflink"]).in_one_message();
     desk.is_untouched();
 }
@@ -178,7 +178,7 @@ fn secrets_of_an_option_file_stay_out_of_the_plan() {
     let plan = desk.plan("config_file = \"old.cnf\"");
     let done = desk.lab(&plan, "--dry-run").exits(0);
     assert!(!done.out.contains("hunter2"), "{done}");
-    for text in ["old.cnf, line 2: report_password: by its name this is a secret", "key_buffer_size", "16M"] {
+    for text in ["old.cnf, line 2: report_password: its name says that this is a secret", "key_buffer_size", "16M"] {
         assert!(done.out.contains(text), "`{text}` is not in: {done}");
     }
 }
@@ -193,7 +193,7 @@ fn a_dry_run_says_every_trial_and_every_setting_and_starts_nothing() {
             "config_file = \"old.cnf\"\n\
              config.innodb_io_capacity = 400\n\
              [load]\nconnections = [2, 4]\n\
-             [procedure]\nrounds = 2\nmeasure = \"3s\"\nseed = 5\n\
+             [trials]\nrounds = 2\nmeasure = \"3s\"\nseed = 5\n\
              [[variant]]\nname = \"safe\"\n\
              [[variant]]\nname = \"fast\"\nconfig = { innodb_flush_log_at_trx_commit = 2 }\n",
         );

@@ -1,5 +1,5 @@
-//! The plans that repeat NetApp TR-3693, and what the papers found to make no difference: a very short run, what their
-//! rungs are on each server, and their small presets to the end.
+//! The plans that repeat NetApp TR-3693, and one for settings that the papers found to make no difference: a very short
+//! run, their rungs on each server, and their small presets to the end.
 
 use crate::harness::{Done, Lab, plan_called, published, report, run};
 use plimsoll_testkit::servers;
@@ -19,7 +19,7 @@ const SHORT: &str = "
 workload.warehouses = 1
 server.config_file = \"netapp-tr3693-small.cnf\"
 load.connections = 2
-procedure = { warmup = \"0s\", measure = \"3s\", rounds = 1 }
+trials = { warmup = \"0s\", measure = \"3s\", rounds = 1 }
 [preset.short.variant]
 xfs.lane = \"root\"
 nfs = { lane = \"root\", layout.tables.stock = \"./dat1\" }

@@ -28,8 +28,8 @@ fn cut(text: &str, groups: &[&str]) -> String {
         |line: &&str| !line.starts_with('"') || !line.contains("/") || is_of(line) || !line.contains("= {");
     let head = &text[..starts[0]];
     let kept: Vec<&str> = [head].into_iter().chain(sections.filter(is_kept)).flat_map(str::lines).collect();
-    let lines = kept.into_iter().filter(is_line_kept).map(|line| match line.starts_with("procedure = {") {
-        true => "procedure = { warmup = \"0s\", measure = \"1s\", rounds = 1 }",
+    let lines = kept.into_iter().filter(is_line_kept).map(|line| match line.starts_with("trials = {") {
+        true => "trials = { warmup = \"0s\", measure = \"1s\", rounds = 1 }",
         false => line,
     });
     lines.collect::<Vec<_>>().join("\n")

@@ -73,7 +73,7 @@ fn what_others_disturbed_is_measured_again_until_they_turn_out_to_stay() {
     let Some(lab) = Lab::mariadb_alone() else { return };
     let neighbours = [Neighbour::moves_in(), Neighbour::moves_in()];
     let done = lab.does("quickstart --time 3s --connections 1,2 --table-size 500");
-    assert!(done.err.contains("others disturbed 2 load points"), "{done}");
+    assert!(done.err.contains("2 load points disturbed"), "{done}");
     let recording = lab.recordings().pop().expect("a recording");
     let trials = fs::read_dir(recording.join("trials")).expect("trials").count();
     assert_eq!(trials, 3, "the third was disturbed as well, and no fourth was tried");
@@ -126,6 +126,7 @@ fn a_report_is_made_on_mariadb() {
 }
 
 #[test]
+#[ignore = "the same on the other server; make test-all"]
 fn a_report_is_made_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
     makes_a_report(&lab);

@@ -5,10 +5,10 @@ use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
 const LADDER: &str = "[workload]\nkind = \"oltp_read_only\"\ntable_size = 200\n[load]\nconnections = 2\n\
-    [procedure]\nwarmup = \"0s\"\nmeasure = \"500ms\"\nrounds = 1\n\
+    [trials]\nwarmup = \"0s\"\nmeasure = \"500ms\"\nrounds = 1\n\
     [[rung]]\nname = \"capacity\"\nconfig = { innodb_io_capacity = 300 }\n";
 const LINE: &str = "[workload]\nkind = \"oltp_read_only\"\ntable_size = 200\n[load]\nconnections = 2\n\
-    find = \"p99 < 100ms\"\n[procedure]\nwarmup = \"0s\"\nmeasure = \"500ms\"\nrounds = 1\n";
+    find = \"p99 < 100ms\"\n[trials]\nwarmup = \"0s\"\nmeasure = \"500ms\"\nrounds = 1\n";
 
 #[test]
 #[ignore = "wants the machine for itself; make test-all"]

@@ -1,5 +1,5 @@
-//! Twenty kills of whatever, whenever: of the command or of its server, during each kind of work. Whatever was hit,
-//! nothing is left running, `clean` comes to its end, every recording can be read, and the next commands work.
+//! Twenty random kills of the command or of its server, during each kind of work. Whatever was hit, nothing is left
+//! running, `clean` succeeds, every recording can be read, and the next commands work.
 
 use crate::harness::{Done, Lab, PATIENCE, Running, alive, run, signal_process};
 use plimsoll_load::seed::Rng;
@@ -25,7 +25,7 @@ fn work(lab: &Lab, kind: u64) -> String {
         2 => format!("io {} --time 100ms", storage(lab).display()),
         _ => {
             let plan = "[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = 1000\n[load]\nconnections = [2]\n\
-                        [procedure]\nrounds = 2\nwarmup = \"0s\"\nmeasure = \"1s\"\n";
+                        [trials]\nrounds = 2\nwarmup = \"0s\"\nmeasure = \"1s\"\n";
             format!("lab {}", lab.plan("killed", plan).display())
         }
     }

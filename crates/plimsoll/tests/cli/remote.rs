@@ -1,4 +1,4 @@
-//! A lab's server as everybody's production server is reached: over TCP with TLS, by an account with a password.
+//! A lab on a server that is reached like a production server: over TCP with TLS, by an account with a password.
 
 use crate::harness::Lab;
 use plimsoll_engine::control::Control;

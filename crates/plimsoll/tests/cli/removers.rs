@@ -1,8 +1,12 @@
-//! What is mounted below a directory of ours stays as it is, whatever removes the directory and whatever its path holds.
+//! What is mounted below a directory of ours is left alone, whatever removes the directory and whatever its path
+//! contains.
 
 use crate::harness::{Done, run};
+use plimsoll_host::facts::HostFacts;
+use plimsoll_plan::Plan;
 use plimsoll_record::{Manifest, Recording, Status};
 use plimsoll_testkit::servers::{self, Overmount};
+use plimsoll_testkit::simulated::run_plan;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,9 +44,9 @@ impl Places {
         self.write(&io.join("plimsoll-io-00000000000000ff.lock"), &json!(null));
         let journal = json!({ "path": io, "pid": 1, "start_ticks": 0, "boot_id": "another boot" });
         self.write(&home.join("io/00000000000000ff.json"), &journal);
-        let rig = home.join("servers/lab-x");
-        self.write(&rig.join("rig"), &json!(null));
-        self.write(&rig.join("server.json"), &json!({ "plimsoll_server": 1, "process": null }));
+        let directory = home.join("servers/lab-x");
+        self.write(&directory.join("rig"), &json!(null));
+        self.write(&directory.join("server.json"), &json!({ "plimsoll_server": 1, "process": null }));
         let lane = home.join("lanes/ext4");
         fs::create_dir_all(&lane).expect("a directory");
         fs::write(lane.join("journal.ndjson"), "{\"undo\":\"directory\"}\n").expect("a file");
@@ -52,15 +56,16 @@ impl Places {
             (home.join("datasets/tuesday.half/data"), clean()),
             (self.base.join("the cache/plimsoll/datadirs/key.building"), clean()),
             (io, clean()),
-            (rig.join("parts/redo"), clean()),
-            (rig.join("data.new"), clean()),
-            (rig.join("tmp"), clean()),
+            (directory.join("parts/redo"), clean()),
+            (directory.join("data.new"), clean()),
+            (directory.join("tmp"), clean()),
             (lane, clean()),
         ]
     }
 
     fn recording(&self) -> (PathBuf, String) {
-        let manifest = Manifest::new("kept", "0.1.0", jiff::Timestamp::now(), 1, json!({}), Value::Null);
+        let manifest =
+            Manifest::new("kept", "0.1.0", jiff::Timestamp::now(), Plan::Run(run_plan(&[])), HostFacts::default());
         let recordings = self.home().join("recordings");
         let mut recording = Recording::create(&recordings, manifest).expect("a recording");
         recording.finish(Status::Done, jiff::Timestamp::now()).expect("its end");

@@ -57,7 +57,7 @@ fn settings_are_set_and_wrong_ones_explained() {
     let codes: Vec<_> = summary["caveats"].as_array().expect("a list").iter().map(|caveat| &caveat["code"]).collect();
     assert!(codes.iter().any(|code| *code == "not_durable"), "{codes:?}");
     let done = lab.does("server start --set innodb_buffer_pool_size=128M");
-    done.tells(&["up already with other settings"]);
+    done.tells(&["up already, with other settings"]);
     lab.does("server stop");
     let done = lab.ends("server start --set no_such_setting=1").exits(3);
     done.tells(&["no_such_setting"]);

@@ -56,7 +56,7 @@ fn a_disk_that_fills_up_during_a_load_ends_it_and_the_load_goes_on_later() {
     fill(disk.path());
     load.end().refuses(3, &["full"]).in_one_message();
     fs::remove_file(disk.path().join("filler")).expect("removed");
-    lab.does(line).tells(&["gone on with"]);
+    lab.does(line).tells(&[", continued)"]);
     lab.does("check oltp_read_write");
 }
 

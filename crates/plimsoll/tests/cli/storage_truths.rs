@@ -1,4 +1,4 @@
-//! Storage with a known property, on real mounts: does the evaluation find it?
+//! Storage with a known property, on real mounts: the evaluation finds it.
 
 use crate::harness::{Done, run};
 use plimsoll_testkit::servers;

@@ -1,16 +1,21 @@
-//! Recordings that somebody changed: whatever is in them, they are refused by name, or shown, in bounded memory.
+//! Recordings that somebody changed: whatever is in them, they are either refused by name or shown, in bounded memory.
 
 use crate::dashboard::Dashboard;
 use crate::harness::{Done, Lab, run};
 use crate::mutations::{Mutation, copy};
 use jiff::Timestamp;
+use plimsoll_host::facts::HostFacts;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::StatementCounts;
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_model::summary::{Counts, LatencyMs, ReadWriteOther};
+use plimsoll_plan::plan::Measure;
+use plimsoll_plan::{Plan, RunPlan};
+use plimsoll_record::{LoadParameters, Parameters};
 use plimsoll_record::{Manifest, Recording, Status, TrialFacts};
 use plimsoll_testkit::servers;
+use plimsoll_testkit::simulated::run_plan;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
-use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -67,14 +72,12 @@ fn second(t_ns: u64, seconds: f64, count: u64) -> String {
 
 /// A run of two seconds that was killed, so that everything is read again from its series; its trial's directory.
 fn killed_run(home: &Path) -> PathBuf {
-    let plan = json!({
-        "workload": "oltp_read_write", "params": {}, "target": "private", "points": [{ "connections": 2 }], "seed": 1,
-        "loops": 1, "arrivals": "poisson", "warmup_seconds": 0.0, "measure": { "seconds": 2.0 },
-        "protocol": "prepared", "outage_limit_seconds": 30.0, "ignore_errors": [], "report_interval_seconds": 1,
-    });
-    let manifest = Manifest::new("oltp-read-write", "0.1.0", Timestamp::now(), 1, plan, Value::Null);
+    let load = LoadPoint::closed(2);
+    let plan = Plan::Run(RunPlan { measure: Measure::Seconds(2.0), ..run_plan(&[load]) });
+    let manifest = Manifest::new("oltp-read-write", "0.1.0", Timestamp::now(), plan, HostFacts::default());
     let recording = Recording::create(&home.join("recordings"), manifest).expect("the home can be written");
-    let parameters = json!({ "workload": "oltp_read_write", "params": {}, "point": { "connections": 2 } });
+    let workload = "oltp_read_write".to_owned();
+    let parameters = Parameters::Load(Box::new(LoadParameters { workload, point: load, ..LoadParameters::default() }));
     let started = Timestamp::now();
     let (variant, point) = ("run".to_owned(), "c2".to_owned());
     let trial = recording.trial(&TrialFacts { index: 1, variant, point, round: 1, started, parameters });
@@ -202,7 +205,8 @@ fn mutated(originals: &[PathBuf], numbers: std::ops::Range<u64>) {
         let pages = ["/", "/recording/ID", "/recording/ID/report.json", "/live/ID", "/compare?a=OTHER&b=ID"];
         for page in pages {
             let answer = dashboard.get(&page.replace("ID", &id).replace("OTHER", &other));
-            let is_panic = answer.body.contains("could not be made") || answer.body.contains("could not be followed");
+            let is_panic =
+                answer.body.contains("could not be created") || answer.body.contains("could not be followed");
             assert!(!is_panic && answer.status < 501, "{mutation:?}, {page}: {}", answer.body);
         }
         fs::remove_dir_all(&recordings).expect("removed");
@@ -252,7 +256,7 @@ fn two_hundred_mutated_recordings_are_shown_or_refused() {
     lab.does("run tpcc --database tpcc --connections 2 --time 2s");
     lab.does("server stop");
     let plan = "[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = 1000\n[load]\nconnections = [2]\n\
-                [procedure]\nrounds = 2\nwarmup = \"1s\"\nmeasure = \"2s\"\npause = \"0s\"\n[[variant]]\n\
+                [trials]\nrounds = 2\nwarmup = \"1s\"\nmeasure = \"2s\"\npause = \"0s\"\n[[variant]]\n\
                 name = \"small\"\nconfig = { innodb_buffer_pool_size = \"16M\" }\n[[variant]]\nname = \"large\"\n\
                 config = { innodb_buffer_pool_size = \"64M\" }\n";
     lab.does(&format!("lab {}", lab.plan("mutated", plan).display()));

@@ -1,4 +1,4 @@
-//! Grouped bars with intervals: variants, and members of groups beside each other (NetApp TR-3693, Figure 1).
+//! Grouped bars with intervals: variants, or members of groups beside each other (NetApp TR-3693, Figure 1).
 
 use super::label::{Swatch, key, width_of};
 use super::rows::Rows;
@@ -22,11 +22,11 @@ pub struct Bars {
     pub members: Vec<String>,
     /// By group, then by member.
     pub values: Vec<Vec<Measured>>,
-    /// What the source printed for the same; empty, or beside the values.
+    /// What the source printed for the same bars; empty, or beside the values.
     pub published: Vec<Vec<Option<f64>>>,
-    /// Which members a group has; empty where all have all.
+    /// Which members a group has; empty if every group has all of them.
     pub has: Vec<Vec<bool>>,
-    /// Percent against the first bar are written at the bars: of each group, where there are several with members.
+    /// Bars also show their change against the first bar in percent; in each group, where several groups have members.
     pub against_first: bool,
 }
 
@@ -41,7 +41,7 @@ struct Cell<'a> {
     change: Option<f64>,
 }
 
-/// None without any value.
+/// `None` without any value.
 pub fn draw(id: &str, bars: &Bars, caption: &str) -> Option<Figure> {
     let cells = cells(bars);
     if !cells.iter().any(|cell| cell.value.value.or(cell.published).is_some()) {
@@ -101,7 +101,7 @@ fn table(bars: &Bars, cells: &[Cell<'_>]) -> Table {
     Table::new(columns)
 }
 
-/// Room for a value with its percents, right of the bars.
+/// Room for a value and its percentage, right of the bars.
 const LABELS: f64 = 118.0;
 
 fn drawing(bars: &Bars, cells: &[Cell<'_>], width: f64) -> String {
@@ -116,7 +116,7 @@ fn drawing(bars: &Bars, cells: &[Cell<'_>], width: f64) -> String {
     let mut svg = Svg::new(width, bottom + 26.0, &format!("{} as bars", bars.what));
     svg.panel_title((6.0, 14.0), &capitalised(&bars.what), &bars.unit);
     if published {
-        key(&mut svg, &[(Swatch::Printed, String::new(), "published".to_owned())], (6.0, width), 34.0);
+        key(&mut svg, &[(Swatch::Printed, String::new(), "published".to_owned())], 6.0, width, 34.0);
     }
     let x = Scale::from_zero(highest(cells), rows.range(), 5);
     rows.axis(&mut svg, &x, bottom);
@@ -153,7 +153,7 @@ fn bar(svg: &mut Svg, rows: &Rows, row: f64, x: &Scale, cell: &Cell<'_>, unit: &
             end = x.at(cell.value.ends().1.unwrap_or(value).max(value)).min(rows.right);
             let (number, change) = (short(value), cell.change.map(signed_percent).unwrap_or_default());
             let width = 24.0 + width_of(&number) + width_of(&change);
-            // Behind the bar that it is of, but where the printed number's mark stands there.
+            // Behind its bar, unless the mark of the printed number stands there.
             let mark = cell.published.map(|published| x.at(published));
             end = mark.filter(|mark| (end - 6.0..end + width).contains(mark)).unwrap_or(end);
             let y = rows.middle(row) + 4.0;
@@ -185,6 +185,6 @@ mod tests {
             draw("f", &Bars { groups, members, values, ..Bars::default() }, "Means.").expect("a bar")
         };
         assert_eq!(draw(11.0).caption, "Means.");
-        assert!(draw(1000.0).caption.ends_with("An arrow ends an interval that goes on beyond the axis."));
+        assert!(draw(1000.0).caption.ends_with("An arrow marks an interval that extends beyond the axis."));
     }
 }

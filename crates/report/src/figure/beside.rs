@@ -1,4 +1,4 @@
-//! Published beside measured.
+//! Published numbers beside measured ones.
 
 use super::label::{Swatch, key, shortened};
 use super::rows::Rows;
@@ -10,12 +10,12 @@ use crate::scale::Scale;
 use crate::subject::Published;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
-use plimsoll_model::published::{Published as Printed, PublishedKind};
+use plimsoll_model::published::{Printed, PublishedKind};
 
-/// More pairs than this stand in the table alone.
+/// With more pairs than this, only the table has them.
 const MOST_ROWS: usize = 60;
 
-/// A number that was printed and measured.
+/// A number that was both printed and measured.
 struct Pair<'a> {
     of: &'a Published,
     printed: f64,
@@ -23,14 +23,14 @@ struct Pair<'a> {
     ratio: Measured,
 }
 
-/// The published numbers that were measured here as well, as pairs of marks on an axis of ratios; None without any.
+/// The published numbers that were also measured here, as pairs of marks on an axis of ratios; `None` without any.
 pub fn draw(id: &str, of: &[Published], caption: &str) -> Option<Figure> {
     let pairs: Vec<Pair<'_>> = of.iter().filter_map(pair).collect();
     let drawn = &pairs[..pairs.len().min(MOST_ROWS)];
     (!pairs.is_empty()).then(|| Figure::drawn(id, caption, table(&pairs), |width| drawing(drawn, width)))
 }
 
-/// Whether it is a number that has a place on the axis: above 0 in both.
+/// Whether it has a place on the axis: above 0 in both.
 pub fn is_drawn(of: &Published) -> bool {
     pair(of).is_some()
 }
@@ -73,8 +73,8 @@ fn unit(of: &Printed) -> String {
     of.unit.clone().unwrap_or_default()
 }
 
-/// The kind of what is not simply printed, the limit that it is judged by if that is the plan's own, and what the plan
-/// says of it.
+/// The kind of a number that is not simply printed, the limit that it is judged by if that is the plan's own, and what
+/// the plan says about it.
 pub fn note(of: &Printed) -> String {
     let kind = (of.kind != PublishedKind::Printed).then(|| of.kind.name().to_owned());
     let limit = of.limit.map(|(low, high)| {
@@ -92,7 +92,7 @@ fn drawing(pairs: &[Pair<'_>], width: f64) -> String {
         (Swatch::Printed, String::new(), "published".to_owned()),
         (Swatch::Marker(0), "dot s1".to_owned(), "measured here".to_owned()),
     ];
-    let top = 24.0 + key(&mut svg, &entries, (6.0, width), 35.0);
+    let top = 24.0 + key(&mut svg, &entries, 6.0, width, 35.0);
     let labels = if width > NARROW { 200.0 } else { 104.0 };
     let rows = Rows::new(width, names.iter().map(String::as_str), labels, top);
     let bottom = rows.bottom(pairs.len() as f64);
@@ -131,7 +131,7 @@ fn marks(svg: &mut Svg, rows: &Rows, row: f64, x: &Scale, pair: &Pair<'_>, with_
     svg.text((rows.right + 10.0, y + 4.0), Anchor::Start, "tick", &shortened(&label, 196.0));
 }
 
-/// Three digits, but two of what would be nothing with them.
+/// Three digits, or two for a number so small that it would show as zero.
 fn brief(value: f64) -> String {
     if value.abs() < 0.01 { number(value, fine_decimals(value)) } else { short(value) }
 }

@@ -34,7 +34,7 @@ const PITCH: f64 = 19.0;
 /// Room for a number right of its bar.
 const LABEL: f64 = 50.0;
 
-/// By variant or load point; None if nothing is known, or of one alone, which has nothing to stand beside.
+/// By variant or load point. `None` if nothing is known, or if there is only one, with nothing to compare it with.
 pub fn draw(id: &str, of: &[(String, Cost)], caption: &str) -> Option<Figure> {
     let is_known = |kind: &Kind| of.iter().any(|(_, cost)| value(kind, cost).is_some_and(|value| value > 0.0));
     let kinds: Vec<Kind> = KINDS.into_iter().filter(is_known).collect();
@@ -65,18 +65,13 @@ fn drawing(kinds: &[Kind], of: &[(String, Cost)], width: f64) -> String {
     let lines = kinds.len().div_ceil(beside);
     let mut svg = Svg::new(width, height * lines as f64, "What a transaction cost");
     for (at, kind) in kinds.iter().enumerate() {
-        let corner = (names + pitch * (at % beside) as f64, height * (at / beside) as f64);
+        let (left, top) = (names + pitch * (at % beside) as f64, height * (at / beside) as f64);
         if at % beside == 0 {
             for (row, (name, _)) in of.iter().enumerate() {
-                svg.text(
-                    (names - 9.0, middle(corner.1, row) + 4.0),
-                    Anchor::End,
-                    "label",
-                    &shortened(name, names - 12.0),
-                );
+                svg.text((names - 9.0, middle(top, row) + 4.0), Anchor::End, "label", &shortened(name, names - 12.0));
             }
         }
-        panel(&mut svg, corner, pitch - LABEL - 8.0, kind, of);
+        panel(&mut svg, left, top, pitch - LABEL - 8.0, kind, of);
     }
     svg.finish()
 }
@@ -86,7 +81,7 @@ fn middle(top: f64, row: usize) -> f64 {
     top + 1.6 * LINE + PITCH * (row as f64 + 0.5)
 }
 
-fn panel(svg: &mut Svg, (left, top): (f64, f64), width: f64, kind: &Kind, of: &[(String, Cost)]) {
+fn panel(svg: &mut Svg, left: f64, top: f64, width: f64, kind: &Kind, of: &[(String, Cost)]) {
     svg.panel_title((left, top + 14.0), kind.0, kind.1);
     let highest = of.iter().filter_map(|(_, cost)| value(kind, cost)).fold(0.0, f64::max);
     let x = Scale::linear((0.0, highest), (left, left + width));

@@ -9,7 +9,8 @@ use crate::scale::{Scale, spread};
 use crate::svg::{Anchor, Svg};
 use crate::sweep::Sweep;
 use crate::table::{Column, Table};
-use plimsoll_model::summary::{HostShares, Point};
+use plimsoll_model::Metric;
+use plimsoll_model::summary::HostShares;
 
 /// Side by side.
 const HOST: Panel = Panel { left: LEFT, right: 350.0, top: 40.0, bottom: 210.0 };
@@ -19,14 +20,14 @@ const CLIENT: Panel = Panel { left: 530.0, right: 736.0, top: 40.0, bottom: 210.
 const NARROW_HOST: Panel = Panel { left: 44.0, right: 214.0, top: 40.0, bottom: 190.0 };
 const NARROW_CLIENT: Panel = Panel { left: 44.0, right: 214.0, top: 284.0, bottom: 384.0 };
 
-/// Name, path of its estimate, class and value.
-type Part = (&'static str, &'static str, &'static str, fn(&HostShares) -> f64);
+/// Name, metric, class and value.
+type Part = (&'static str, Metric, &'static str, fn(&HostShares) -> f64);
 
 const PARTS: [Part; 4] = [
-    ("user", "host.user", "s1", |host| host.user),
-    ("system", "host.system", "s5", |host| host.system),
-    ("I/O wait", "host.iowait", "s3", |host| host.iowait),
-    ("stolen", "host.steal", "s4", |host| host.steal),
+    ("user", Metric::HostUser, "s1", |host| host.user),
+    ("system", Metric::HostSystem, "s5", |host| host.system),
+    ("I/O wait", Metric::HostIowait, "s3", |host| host.iowait),
+    ("stolen", Metric::HostSteal, "s4", |host| host.steal),
 ];
 
 /// `None` if neither is known at any point.
@@ -54,15 +55,13 @@ pub fn draw(sweep: &Sweep<'_>, caption: &str) -> Option<Figure> {
 
 /// The shares in percent.
 fn table(sweep: &Sweep<'_>) -> Table {
-    let share = |name: &str, path: &str, value: &dyn Fn(&Point) -> Option<f64>| {
-        let measured = sweep.points.iter().map(|point| Measured::of(point, path, value(point)).scaled(100.0));
+    let share = |name: &str, metric: Metric| {
+        let measured = sweep.points.iter().map(|point| Measured::of(point, metric).scaled(100.0));
         Column::measured(name, "%", 1, &measured.collect::<Vec<_>>())
     };
     let mut columns = vec![Column::words("load", sweep.points.iter().map(|point| sweep.load_text(point)).collect())];
-    columns.extend(
-        PARTS.map(|(name, path, _, of)| share(&format!("host {name}"), path, &|point| point.host.as_ref().map(of))),
-    );
-    columns.push(share("load generator", "client.cpu_fraction", &|point| point.client.cpu_fraction));
+    columns.extend(PARTS.map(|(name, metric, ..)| share(&format!("host {name}"), metric)));
+    columns.push(share("load generator", Metric::ClientCpuFraction));
     Table::new(columns)
 }
 
@@ -89,9 +88,9 @@ fn host(svg: &mut Svg, panel: &Panel, sweep: &Sweep<'_>) {
         let Some(shares) = &point.host else { continue };
         let mut below = 0.0;
         labels.clear();
-        for (name, path, class, share) in PARTS {
+        for (name, metric, class, share) in PARTS {
             let is_visible = |host: &HostShares| share(host) >= 0.005;
-            let percents = Measured::of(point, path, Some(share(shares))).scaled(100.0);
+            let percents = Measured::of(point, metric).scaled(100.0);
             let share = share(shares).clamp(0.0, 1.0 - below);
             let (top, bottom) = (y.at(100.0 * (below + share)), y.at(100.0 * below));
             svg.rect((x, top), (width, bottom - top), &format!("bar {class}"));
@@ -117,7 +116,7 @@ fn client(svg: &mut Svg, panel: &Panel, sweep: &Sweep<'_>) {
     for (point, &(x, width)) in sweep.points.iter().zip(&places) {
         let Some(share) = point.client.cpu_fraction else { continue };
         let top = y.at(100.0 * share.clamp(0.0, 1.0));
-        let percents = Measured::of(point, "client.cpu_fraction", Some(share)).scaled(100.0);
+        let percents = Measured::of(point, Metric::ClientCpuFraction).scaled(100.0);
         svg.rect((x, top), (width, panel.bottom - top), "bar s2");
         whisker(svg, panel, &y, x + 0.5 * width, &percents, "interval");
         if width > 16.0 {

@@ -21,21 +21,21 @@ const KINDS: [Kind; 5] = [
     ("idle", "outline", idle),
 ];
 
-/// A smaller share does not show.
+/// A smaller share would not be visible.
 const LEAST: f64 = 0.004;
 
-/// What none of the other kinds took. Interrupts count as busy but as no kind of their own.
+/// What none of the other kinds took. Interrupts count as busy but are not a kind of their own.
 fn idle(host: &HostShares) -> f64 {
     (1.0 - host.busy.max(host.user + host.system + host.steal) - host.iowait).max(0.0)
 }
 
-/// Bars from top to bottom; one without shares is drawn as empty. None if all are.
+/// Bars from top to bottom; one without shares is drawn as empty. `None` if all are.
 pub fn draw(id: &str, bars: &[(String, Option<HostShares>)], caption: &str) -> Option<Figure> {
     let any = bars.iter().any(|(_, host)| host.is_some());
     any.then(|| Figure::drawn(id, caption, table(bars), |width| drawing(bars, width)))
 }
 
-/// The numbers behind it, which can be those of more bars.
+/// The numbers behind the figure, which may include more bars.
 pub fn table(bars: &[(String, Option<HostShares>)]) -> Table {
     let mut columns = vec![Column::words("", bars.iter().map(|(name, _)| name.clone()).collect())];
     for (name, _, share) in KINDS {
@@ -55,7 +55,7 @@ fn drawing(bars: &[(String, Option<HostShares>)], width: f64) -> String {
     let is_visible = |kind: &Kind| bars.iter().filter_map(|bar| bar.1).any(|host| kind.2(&host) >= LEAST);
     let kinds = KINDS.into_iter().filter(is_visible);
     let entries: Vec<_> = kinds.map(|(name, class, _)| (Swatch::Area, class.to_owned(), name.to_owned())).collect();
-    key(&mut svg, &entries, (6.0, width), 35.0);
+    key(&mut svg, &entries, 6.0, width, 35.0);
     let x = Scale::linear((0.0, 100.0), rows.range());
     rows.axis(&mut svg, &x, bottom);
     for (row, (name, host)) in bars.iter().enumerate() {

@@ -32,7 +32,7 @@ impl Deltas {
     }
 }
 
-/// None without any change.
+/// `None` without any change.
 pub fn draw(id: &str, deltas: &Deltas, caption: &str) -> Option<Figure> {
     let any = deltas.all().any(|(workload, system)| deltas.at(workload, system).value.is_some());
     any.then(|| Figure::drawn(id, caption, table(deltas), |width| drawing(deltas, width)))
@@ -50,7 +50,7 @@ fn table(deltas: &Deltas) -> Table {
 /// Height of a workload's heading, in rows.
 const HEADING: f64 = 1.0;
 
-/// Room for percents on either side of the bars.
+/// Room for percentages on either side of the bars.
 const LABELS: f64 = 56.0;
 
 fn drawing(deltas: &Deltas, width: f64) -> String {
@@ -74,7 +74,7 @@ fn drawing(deltas: &Deltas, width: f64) -> String {
     svg.finish()
 }
 
-/// Around all changes, 0 and some room, so that no chance of a percent looks like an effect.
+/// Around all changes, 0 and some room, so that a chance percent does not look like an effect.
 fn scale(deltas: &Deltas, rows: &Rows) -> Scale {
     let values = deltas.all().filter_map(|(workload, system)| deltas.at(workload, system).value);
     let (low, high) = values.fold((0.0f64, 10.0f64), |(low, high), value| (low.min(value), high.max(value)));

@@ -1,4 +1,4 @@
-//! The test environment as boxes: where load comes from, where it goes, where data lie.
+//! The test environment as boxes: where load comes from, where it goes, where data are stored.
 
 use super::label::{LINE, wrapped};
 use crate::document::Figure;
@@ -64,7 +64,7 @@ impl Block {
     }
 }
 
-/// None without a server.
+/// `None` without a server.
 pub fn draw(id: &str, diagram: &Diagram) -> Option<Figure> {
     diagram.server.first()?;
     Some(Figure::drawn(id, CAPTION, table(diagram), |width| {

@@ -1,4 +1,4 @@
-//! Labels: how much room they take, and what is done where there is too little.
+//! Labels: how much room they take, and what to do if there is too little.
 
 use super::LEFT;
 use crate::document::NARROW;
@@ -32,7 +32,7 @@ pub(crate) fn axis_room(highest: f64, width: f64) -> f64 {
     least.max(width_of(&number(highest, 0)) + 16.0).min(0.4 * width)
 }
 
-/// The text without what must not be shown, and cut off where it is wider than `room`.
+/// The text without what must not be shown, cut off if it is wider than `room`.
 pub(crate) fn shortened(text: &str, room: f64) -> String {
     let text = clean(text);
     let fit = (room / CHARACTER).max(1.0) as usize;
@@ -59,7 +59,7 @@ pub(crate) fn wrapped(text: &str, room: f64, most: usize) -> Vec<String> {
     lines.iter().map(|line| shortened(line.trim_end(), room)).collect()
 }
 
-/// A word, in pieces where it is wider than `room`.
+/// A word, in pieces if it is wider than `room`.
 fn pieces(word: &str, room: f64) -> Vec<&str> {
     match width_of(word.trim_end()) > room {
         true => word.split_inclusive(['-', '_', '/', '=', '.']).collect(),
@@ -68,14 +68,14 @@ fn pieces(word: &str, room: f64) -> Vec<&str> {
 }
 
 /// The end of a line and the name that stands there.
-pub(crate) struct End {
+pub(crate) struct LineEnd {
     pub name: String,
     pub class: String,
     pub place: (f64, f64),
 }
 
-/// The names of lines at their ends, moved apart where they would overlap, and cut off at `right`.
-pub(crate) fn names(svg: &mut Svg, ends: &[End], range: (f64, f64), right: f64) {
+/// The names of lines at their ends, moved apart if they would overlap, and cut off at `right`.
+pub(crate) fn names(svg: &mut Svg, ends: &[LineEnd], range: (f64, f64), right: f64) {
     let heights: Vec<f64> = ends.iter().map(|end| end.place.1).collect();
     for (end, height) in ends.iter().zip(spread(&heights, LINE, range)) {
         let x = end.place.0 + 10.0;
@@ -83,7 +83,7 @@ pub(crate) fn names(svg: &mut Svg, ends: &[End], range: (f64, f64), right: f64) 
     }
 }
 
-/// How a name of a key is marked.
+/// How an entry of a key is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Swatch {
     /// A square of the class.
@@ -96,9 +96,9 @@ pub(crate) enum Swatch {
     PlimsollMark,
 }
 
-/// Names with their marks in rows from `left` to `right`, the first row's baseline at `top`; where there is no room for
-/// names at what they name. Returns the height that it took.
-pub(crate) fn key(svg: &mut Svg, entries: &[(Swatch, String, String)], (left, right): (f64, f64), top: f64) -> f64 {
+/// Names with their marks in rows from `left` to `right`, the first row's baseline at `top`; used where names have no
+/// room beside what they name. Returns the height that it took.
+pub(crate) fn key(svg: &mut Svg, entries: &[(Swatch, String, String)], left: f64, right: f64, top: f64) -> f64 {
     let (mut x, mut y) = (left, top);
     for (swatch, class, name) in entries {
         let name = shortened(name, right - left - 16.0);

@@ -1,6 +1,6 @@
 //! How long transactions took: the curve of percentiles, and by second.
 
-use super::label::{End, Swatch, axis_room, key, names, widest};
+use super::label::{LineEnd, Swatch, axis_room, key, names, widest};
 use super::{Panel, thinned};
 use crate::document::Figure;
 use crate::document::NARROW;
@@ -29,13 +29,13 @@ impl Curve {
         format!("s{}", self.number % 8 + 1)
     }
 
-    /// The latency that exactly this share did not exceed, where it is told.
+    /// The latency that exactly this share did not exceed, where it is known.
     fn at(&self, share: f64) -> Option<f64> {
         self.places.iter().find(|place| (place.0 - share).abs() < 1e-9).map(|place| place.1)
     }
 }
 
-/// Latency over percentiles up to the last that the samples tell, a line for each; None without any.
+/// Latency over percentiles up to the last that the samples can show, a line for each curve; `None` without any.
 pub fn percentiles(id: &str, of: &[(String, &Latency)], caption: &str) -> Option<Figure> {
     let curve = |(number, (name, latency)): (usize, &(String, &Latency))| Curve {
         name: name.clone(),
@@ -55,7 +55,7 @@ fn told(latency: &Latency) -> Vec<(f64, f64)> {
     latency.percentiles.iter().copied().filter(usable).collect()
 }
 
-/// By how many nines a share begins: 0.9 by one, 0.999 by three.
+/// How many nines a share begins with: 0.9 with one, 0.999 with three.
 fn nines(share: f64) -> f64 {
     -(1.0 - share).log10()
 }
@@ -105,21 +105,21 @@ fn percentiles_drawing(curves: &[Curve], width: f64) -> String {
                 svg.marker((x.at(nines(share)), y.at(ms)), 3.4, curve.number, &format!("dot {class}"), &hint);
             }
         }
-        ends.extend(places.last().map(|place| End { name: curve.name.clone(), class, place: *place }));
+        ends.extend(places.last().map(|place| LineEnd { name: curve.name.clone(), class, place: *place }));
     }
     if is_named_at_ends {
         names(&mut svg, &ends, (panel.top, panel.bottom), width);
     }
-    panel.horizontal_axis(&mut svg, &thinned(ticks), "% of transactions, each nine as wide");
+    panel.horizontal_axis(&mut svg, &thinned(ticks), "% of transactions, every nine equally wide");
     svg.with_height(panel.bottom + 46.0).finish()
 }
 
 fn percentiles_key(svg: &mut Svg, curves: &[Curve], width: f64) -> f64 {
     let entry = |curve: &Curve| (Swatch::Marker(curve.number), format!("dot {}", curve.class()), curve.name.clone());
-    key(svg, &curves.iter().map(entry).collect::<Vec<_>>(), (6.0, width), 14.0)
+    key(svg, &curves.iter().map(entry).collect::<Vec<_>>(), 6.0, width, 14.0)
 }
 
-/// Without those that the eye cannot tell from the one before; the last stays.
+/// Without places that the eye cannot tell from the one before; the last stays.
 fn apart(places: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     let mut skipped = None;
@@ -142,10 +142,10 @@ fn most(width: f64) -> (usize, usize) {
     if width > NARROW { (96, 28) } else { (48, 20) }
 }
 
-/// So many shades can be told apart in grey.
+/// The number of shades that can be told apart in grey.
 const SHADES: usize = 6;
 
-/// Seconds and bins put together so that they can be told apart: counts by column, then by row from below.
+/// Seconds and bins merged so that they can be told apart: counts by column, then by row from below.
 struct Grid {
     counts: Vec<Vec<u64>>,
     /// Seconds in a column.
@@ -157,8 +157,8 @@ struct Grid {
 }
 
 impl Grid {
-    /// None with fewer than two seconds or without a transaction.
-    fn of(latency: &Latency, (columns, rows): (usize, usize)) -> Option<Grid> {
+    /// `None` with fewer than two seconds or without a transaction.
+    fn of(latency: &Latency, columns: usize, rows: usize) -> Option<Grid> {
         let bins = latency.bins_ms.len();
         let is_used =
             |bin: &usize| latency.columns.iter().any(|column| column.get(*bin).is_some_and(|count| *count > 0));
@@ -188,18 +188,19 @@ impl Grid {
         })
     }
 
-    /// From 0 for none to [`SHADES`]; by the root, so that what is rare still shows.
+    /// From 0 for none to [`SHADES`]; proportional to the square root, so that what is rare still shows.
     fn shade(&self, count: u64) -> usize {
         ((count as f64 / self.most as f64).sqrt() * SHADES as f64).ceil() as usize
     }
 }
 
-/// How many transactions took how long in each second: time from left to right, latency upwards. None with fewer than
+/// How many transactions took how long in each second: time from left to right, latency upwards. `None` with fewer than
 /// two seconds.
 pub fn heat_map(id: &str, of: &Latency, caption: &str) -> Option<Figure> {
-    let behind = Grid::of(of, (12, usize::MAX))?;
+    let behind = Grid::of(of, 12, usize::MAX)?;
     Some(Figure::drawn(id, caption, heat_table(&behind, of.seconds), |width| {
-        Grid::of(of, most(width)).map(|grid| heat_drawing(&grid, of.seconds, width)).unwrap_or_default()
+        let (columns, rows) = most(width);
+        Grid::of(of, columns, rows).map(|grid| heat_drawing(&grid, of.seconds, width)).unwrap_or_default()
     }))
 }
 
@@ -223,7 +224,7 @@ fn heat_table(grid: &Grid, seconds: usize) -> Table {
     ])
 }
 
-/// The row that holds so large a share of a column's transactions with those below it.
+/// The row that, with those below it, holds this share of a column's transactions.
 fn percentile(column: &[u64], share: f64) -> Option<usize> {
     let all = total(column.iter().copied());
     let mut below = 0u64;
@@ -271,7 +272,7 @@ fn opacity(shade: usize) -> f64 {
     0.12 + 0.88 * (shade as f64 / SHADES as f64).powf(1.3)
 }
 
-/// Which shades are few and which are many.
+/// The key: which shades mean few transactions and which many.
 fn shades_key(svg: &mut Svg, left: f64) {
     svg.text((left, 36.0), Anchor::Start, "tick", "few");
     for shade in 1..=SHADES {
@@ -314,7 +315,7 @@ mod tests {
         let bins_ms: Vec<f64> = (0..100).map(|n| 1.1f64.powi(n)).collect();
         let columns: Vec<Vec<u64>> = (0..1000).map(|s| (0..100).map(|bin| (s * bin) % 7).collect()).collect();
         let all: u64 = columns.iter().flatten().sum();
-        let grid = Grid::of(&Latency { bins_ms, columns, width: 3, seconds: 3000, ..Latency::default() }, (96, 28))
+        let grid = Grid::of(&Latency { bins_ms, columns, width: 3, seconds: 3000, ..Latency::default() }, 96, 28)
             .expect("a grid");
         assert_eq!(grid.counts.iter().flatten().sum::<u64>(), all);
         assert!(grid.counts.len() <= 96 && grid.edges.len() <= 29);

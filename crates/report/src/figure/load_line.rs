@@ -1,4 +1,4 @@
-//! What a search for a load line tried: the objective's percentile over the rate, with the limit that it has to keep.
+//! What a search for a load line tried: the objective's percentile over the rate, with its limit.
 
 use super::label::{Swatch, axis_room, key};
 use super::{Panel, is_logarithmic, thinned};
@@ -10,11 +10,11 @@ use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
 use plimsoll_model::lab::{LoadLine, Tried};
 
-/// Numbers of the markers, so that what was kept and what was missed differ in shape as well.
+/// Numbers of the markers, so that met and missed also differ in shape.
 const KEPT: usize = 0;
 const MISSED: usize = 2;
 
-/// None where nobody measured the percentile, as in recordings of old.
+/// `None` if the percentile was never measured, as in old recordings.
 pub fn draw(id: &str, line: &LoadLine) -> Option<Figure> {
     let limit_ms = line.limit_ms.filter(|limit| *limit > 0.0 && limit.is_finite())?;
     let is_drawn = |tried: &&Tried| tried.rate > 0.0 && tried.rate.is_finite();
@@ -22,7 +22,7 @@ pub fn draw(id: &str, line: &LoadLine) -> Option<Figure> {
     tried.iter().find(|tried| measured(tried).is_some())?;
     let unknown = match tried.iter().all(|tried| measured(tried).is_some()) {
         true => "",
-        false => " Marks at the upper edge: too few arrivals were answered to have it.",
+        false => " Marks at the upper edge: too few arrivals were answered to know it.",
     };
     let caption = format!(
         "Every rate that was tried for {} at {}, and its {}; the line across is the limit. Hollow marks are trials on a \
@@ -51,7 +51,7 @@ fn measured(tried: &Tried) -> Option<f64> {
 }
 
 fn outcome(tried: &Tried) -> &'static str {
-    if tried.kept { "kept" } else { "missed" }
+    if tried.kept { "met" } else { "missed" }
 }
 
 fn machine(tried: &Tried) -> &'static str {
@@ -79,13 +79,13 @@ impl Search<'_> {
 
     fn drawing(&self, width: f64) -> String {
         let mut svg = Svg::new(width, 0.0, &format!("{} over the rate offered", percentile(self.line)));
-        let head = key(&mut svg, &self.entries(), (6.0, width), 14.0);
+        let head = key(&mut svg, &self.entries(), 6.0, width, 14.0);
         let all = || self.tried.iter().filter_map(measured).chain([self.limit_ms]);
         let (lowest, highest) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
         let top = head + 40.0;
         let right = width - if width > NARROW { 24.0 } else { 12.0 };
         let panel = Panel { left: axis_room(highest, width), right, top, bottom: top + 220.0 };
-        let (y, unit) = match is_logarithmic((lowest, highest)) {
+        let (y, unit) = match is_logarithmic(lowest, highest) {
             true => (Scale::logarithmic_round((lowest, highest), panel.vertical()), "ms, logarithmic"),
             false => (Scale::from_zero(1.08 * highest, panel.vertical(), 4), "ms"),
         };
@@ -99,12 +99,12 @@ impl Search<'_> {
         svg.line((panel.left, limit), (panel.right, limit), "zero");
         svg.text((panel.right, limit - 6.0), Anchor::End, "note", &self.line.objective);
         for tried in &self.tried {
-            self.trial(&mut svg, &panel, (&x, &y), tried);
+            self.trial(&mut svg, &panel, &x, &y, tried);
         }
         svg.with_height(panel.bottom + 46.0).finish()
     }
 
-    fn trial(&self, svg: &mut Svg, panel: &Panel, (x, y): (&Scale, &Scale), tried: &Tried) {
+    fn trial(&self, svg: &mut Svg, panel: &Panel, x: &Scale, y: &Scale, tried: &Tried) {
         let value = measured(tried);
         let place = (x.at(tried.rate), value.map_or(panel.top, |ms| y.at(ms)));
         let (number, class) = mark(tried.kept, tried.disturbed);
@@ -118,14 +118,10 @@ impl Search<'_> {
         svg.marker(place, 4.0, number, &class, &hint);
     }
 
-    /// Of the looks of marks those that are there.
+    /// The kinds of marks that occur.
     fn entries(&self) -> Vec<(Swatch, String, String)> {
-        let looks = [
-            (true, false, "kept"),
-            (false, false, "missed"),
-            (true, true, "kept, busy"),
-            (false, true, "missed, busy"),
-        ];
+        let looks =
+            [(true, false, "met"), (false, false, "missed"), (true, true, "met, busy"), (false, true, "missed, busy")];
         let is_there =
             |kept, disturbed| self.tried.iter().any(|tried| (tried.kept, tried.disturbed) == (kept, disturbed));
         let looks = looks.into_iter().filter(|(kept, disturbed, _)| is_there(*kept, *disturbed));
@@ -186,7 +182,7 @@ mod tests {
         assert_eq!(svg.matches("<circle class=\"mark\"").count(), 2, "in the key and at the confirmation: {svg}");
         assert_eq!(figure.table.columns[0].cells, ["700", "350", "175", "170"]);
         assert_eq!(figure.table.columns[1].cells, [NOTHING, "400", "4.00", "3.90"]);
-        assert_eq!(figure.table.columns[2].cells, ["missed", "missed", "kept", "kept"]);
+        assert_eq!(figure.table.columns[2].cells, ["missed", "missed", "met", "met"]);
         assert_eq!(figure.table.columns[3].cells[0], "busy with other work");
         assert_eq!(figure.table.columns[4].cells, ["search", "search", "search", "confirm"]);
     }

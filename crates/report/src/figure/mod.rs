@@ -1,7 +1,7 @@
-//! The figures: each is a function from what is reported to an SVG element, or `None` if there is nothing to draw.
+//! The figures: each is a function from its data to an SVG element, or `None` if there is nothing to draw.
 //!
 //! All share a width and the same frame: light horizontal rules, tick labels flush to the rules, the title of a panel
-//! and its unit above its upper left corner, names at the lines they name instead of a legend, and thin capped strokes for
+//! and its unit above its upper left corner, names beside their lines instead of a legend, and thin capped strokes for
 //! intervals.
 
 pub mod bars;
@@ -75,8 +75,8 @@ impl Panel {
     }
 }
 
-/// The interval of a value at `x`: a stroke from it to each end that is known, capped where the end lies within the
-/// panel, with the head of an arrow where it does not.
+/// The interval of a value at `x`: a stroke from it to each end that is known, with a cap if the end lies within the
+/// panel and an arrowhead if it does not.
 pub(crate) fn whisker(svg: &mut Svg, panel: &Panel, y: &Scale, x: f64, of: &Measured, class: &str) {
     let Some(value) = of.value else { return };
     let (low, high) = of.ends();
@@ -91,8 +91,8 @@ pub(crate) fn whisker(svg: &mut Svg, panel: &Panel, y: &Scale, x: f64, of: &Meas
     }
 }
 
-/// A column of the table behind: with intervals, but of what was never estimated, as printed numbers are, without a word on
-/// why it has none.
+/// A column of the table behind a figure, with intervals. Numbers that were never estimated, such as printed ones, get
+/// no remark on why they have none.
 pub(crate) fn column(name: &str, unit: &str, most_decimals: usize, of: &[Measured]) -> Column {
     let column = Column::measured(name, unit, most_decimals, of);
     match of.iter().any(|measured| measured.estimate.is_some()) {
@@ -102,11 +102,11 @@ pub(crate) fn column(name: &str, unit: &str, most_decimals: usize, of: &[Measure
 }
 
 /// Whether values of this range are drawn on a logarithmic axis.
-pub(crate) fn is_logarithmic((lowest, highest): (f64, f64)) -> bool {
+pub(crate) fn is_logarithmic(lowest: f64, highest: f64) -> bool {
     lowest > 0.0 && highest / lowest > LINEAR_UP_TO
 }
 
-/// The ticks that have room beside each other; of two that collide the later goes, but the last one stays.
+/// The ticks that have room beside each other. Of two that collide, the later is dropped, but the last one stays.
 pub(crate) fn thinned(ticks: Vec<(f64, String)>) -> Vec<(f64, String)> {
     let half = |label: &str| 0.5 * CHARACTER * label.chars().count() as f64 + 4.0;
     let fits = |left: &(f64, String), right: &(f64, String)| left.0 + half(&left.1) <= right.0 - half(&right.1);

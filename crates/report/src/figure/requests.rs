@@ -12,14 +12,14 @@ use crate::table::{Column, Table};
 /// A measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// What was set up: neighbours of one group stand below its name.
+    /// The set-up: neighbours in one group stand below its name.
     pub group: String,
     pub name: String,
     pub value: Measured,
     pub published: Option<f64>,
 }
 
-/// None without any value.
+/// `None` without any value.
 pub fn draw(id: &str, requests: &[Request], caption: &str) -> Option<Figure> {
     let any = requests.iter().any(|of| of.value.value.is_some_and(|value| value > 0.0));
     any.then(|| Figure::drawn(id, caption, table(requests), |width| drawing(requests, width)))
@@ -52,7 +52,7 @@ fn drawing(requests: &[Request], width: f64) -> String {
             (Swatch::Printed, String::new(), "published".to_owned()),
             (Swatch::Marker(0), "dot s1".to_owned(), "measured here".to_owned()),
         ];
-        top = 24.0 + key(&mut svg, &entries, (6.0, width), 35.0);
+        top = 24.0 + key(&mut svg, &entries, 6.0, width, 35.0);
     }
     let groups = requests.chunk_by(|a, b| a.group == b.group);
     let names = requests.iter().flat_map(|of| [of.name.as_str(), of.group.as_str()]);

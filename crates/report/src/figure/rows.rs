@@ -1,4 +1,4 @@
-//! Rows of horizontal bars: names at the left where there is room, above their bars where there is not.
+//! Rows of horizontal bars: names at the left if there is room, otherwise above their bars.
 
 use super::CAP;
 use super::label::{LINE, shortened, widest};
@@ -11,10 +11,10 @@ use crate::svg::{Anchor, Svg};
 /// Height of a bar.
 const BAR: f64 = 15.0;
 
-/// From the axis to a name that stands above its bar, so that the axis goes on.
+/// From the axis to a name that stands above its bar, so that the axis is not interrupted.
 const BESIDE_AXIS: f64 = 5.0;
 
-/// No name takes more of the width than this.
+/// The largest part of the width that a name may take.
 const MOST_OF_NAMES: f64 = 0.36;
 
 /// Where the rows of a figure lie.
@@ -73,14 +73,15 @@ impl Rows {
         svg.text((x, self.top + self.pitch * (row + 0.75)), Anchor::Start, "label strong halo", &shortened(text, room));
     }
 
-    /// A bar between two values of the scale.
-    pub fn bar(&self, svg: &mut Svg, row: f64, x: &Scale, (from, to): (f64, f64), class: &str, hint: &str) {
-        let (a, b) = (x.at(from).min(x.at(to)), x.at(from).max(x.at(to)));
+    /// A bar over a range of the scale.
+    pub fn bar(&self, svg: &mut Svg, row: f64, x: &Scale, range: (f64, f64), class: &str, hint: &str) {
+        let (from, to) = (x.at(range.0), x.at(range.1));
+        let (a, b) = (from.min(to), from.max(to));
         svg.bar((a, self.middle(row) - 0.5 * BAR), (b - a, BAR), class, hint);
     }
 
-    /// A stroke to each end of the interval that is known, capped where it lies within the rows,
-    /// with the head of an arrow where it does not.
+    /// A stroke to each end of the interval that is known, with a cap if it lies within the rows
+    /// and an arrowhead if it does not.
     pub fn whisker(&self, svg: &mut Svg, row: f64, x: &Scale, of: &Measured) {
         let (Some(value), y) = (of.value, self.middle(row)) else { return };
         let (low, high) = of.ends();

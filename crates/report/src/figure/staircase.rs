@@ -23,22 +23,22 @@ pub struct Staircase {
     /// `1/min`
     pub unit: String,
     pub caption: String,
-    /// What is known of the base: `the server's defaults`.
+    /// What is known about the base: `the server's defaults`.
     pub base_name: String,
     pub base: Measured,
-    pub steps: Vec<Step>,
-    /// What all kept rungs together brought, a share, if that was measured.
+    pub steps: Vec<StaircaseStep>,
+    /// What all kept rungs brought together, a share, if that was measured.
     pub gain: Measured,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Step {
+pub struct StaircaseStep {
     pub rung: String,
     /// With the rung, on top of those kept.
     pub value: Measured,
     /// With ÷ without − 1, a share.
     pub change: Measured,
-    /// `kept`, `no effect` …; empty where nobody judged.
+    /// `kept`, `no effect` …; empty if it was not judged.
     pub verdict: String,
     pub kept: bool,
     /// Classes of durability that it costs, in words; empty for none.
@@ -46,7 +46,7 @@ pub struct Step {
     pub published: Option<f64>,
 }
 
-/// More bars than this have no room beside each other for their names.
+/// With more bars than this, their names have no room beside each other.
 const MOST_COLUMNS: usize = 9;
 
 /// A bar with the level that it stands on: the highest kept before it.
@@ -54,8 +54,8 @@ struct Stair<'a> {
     name: &'a str,
     value: &'a Measured,
     level: Option<f64>,
-    /// None for the base.
-    step: Option<&'a Step>,
+    /// `None` for the base.
+    step: Option<&'a StaircaseStep>,
 }
 
 impl Stair<'_> {
@@ -71,7 +71,7 @@ impl Stair<'_> {
         self.step.and_then(|step| step.change.value).map(signed_percent)
     }
 
-    /// What is said of a rung that was not kept, or of one that costs durability.
+    /// The remark on a rung that was not kept or that costs durability.
     fn remark(&self) -> String {
         let Some(step) = self.step else { return String::new() };
         let verdict = if step.kept { "" } else { &step.verdict };
@@ -87,7 +87,7 @@ impl Stair<'_> {
     }
 }
 
-/// None without a step that has a value.
+/// `None` without a step that has a value.
 pub fn draw(id: &str, staircase: &Staircase) -> Option<Figure> {
     staircase.steps.iter().find(|step| step.value.value.is_some())?;
     let stairs = stairs(staircase);
@@ -115,9 +115,11 @@ fn stairs(staircase: &Staircase) -> Vec<Stair<'_>> {
 fn table(staircase: &Staircase) -> Table {
     let stairs = stairs(staircase);
     let values: Vec<Measured> = stairs.iter().map(|stair| stair.value.clone()).collect();
-    let step =
-        |of: fn(&Step) -> Measured| stairs.iter().map(|s| s.step.map(of).unwrap_or_default()).collect::<Vec<_>>();
-    let words = |of: fn(&Step) -> &str| stairs.iter().map(|s| s.step.map_or("", of).to_owned()).collect::<Vec<_>>();
+    let step = |of: fn(&StaircaseStep) -> Measured| {
+        stairs.iter().map(|s| s.step.map(of).unwrap_or_default()).collect::<Vec<_>>()
+    };
+    let words =
+        |of: fn(&StaircaseStep) -> &str| stairs.iter().map(|s| s.step.map_or("", of).to_owned()).collect::<Vec<_>>();
     let mut columns = vec![
         Column::words("rung", stairs.iter().map(|stair| stair.name.to_owned()).collect()),
         super::column(&staircase.what, &staircase.unit, 1, &values),
@@ -139,7 +141,7 @@ fn highest(stairs: &[Stair<'_>]) -> f64 {
     stairs.iter().filter_map(|stair| stair.value.ends().1).filter(|end| *end < 1.3 * values).fold(values, f64::max)
 }
 
-/// Title and, if there are any, what the mark of published numbers and that of rungs that were not kept are. Returns
+/// The title and, if there are any, a key to the marks of published numbers and of rungs that were not kept. Returns
 /// where it ends.
 fn head(svg: &mut Svg, staircase: &Staircase, stairs: &[Stair<'_>], left: f64, width: f64) -> f64 {
     svg.panel_title((left, 14.0), &capitalised(&staircase.what), &staircase.unit);
@@ -153,10 +155,10 @@ fn head(svg: &mut Svg, staircase: &Staircase, stairs: &[Stair<'_>], left: f64, w
     if stairs.iter().any(|stair| !stair.is_kept()) {
         entries.push((Swatch::Area, "not-kept".to_owned(), "not kept".to_owned()));
     }
-    22.0 + key(svg, &entries, (left, width), 35.0)
+    22.0 + key(svg, &entries, left, width, 35.0)
 }
 
-/// What all kept rungs together brought: `in all +3.1 % (1.8 – 4.4)`; of a published ladder by its bars.
+/// What all kept rungs brought together: `in all +3.1 % (1.8 – 4.4)`; for a published ladder, from its bars.
 fn gain(staircase: &Staircase) -> Option<String> {
     let is_published = || staircase.steps.iter().all(|step| step.change.estimate.is_none());
     let share = staircase.gain.value.or_else(|| by_bars(staircase).filter(|_| is_published()))?;
@@ -173,7 +175,7 @@ fn by_bars(staircase: &Staircase) -> Option<f64> {
     staircase.base.value.filter(|base| *base > 0.0).map(|base| last / base - 1.0)
 }
 
-/// Most lines of a rung's name below its bar, and of what is said of it.
+/// Most lines of a rung's name below its bar, and of the remark on it.
 const NAME_LINES: usize = 5;
 const REMARK_LINES: usize = 5;
 
@@ -187,14 +189,14 @@ fn columns(staircase: &Staircase, stairs: &[Stair<'_>], width: f64) -> String {
     let mut bottom = panel.bottom;
     for (at, stair) in stairs.iter().enumerate() {
         let left = panel.left + pitch * at as f64;
-        column(&mut svg, &panel, &y, (left, pitch), stair, &staircase.unit);
-        bottom = bottom.max(names(&mut svg, (left + 0.5 * pitch, panel.bottom), pitch - 8.0, stair));
+        column(&mut svg, &panel, &y, left, pitch, stair, &staircase.unit);
+        bottom = bottom.max(names(&mut svg, left + 0.5 * pitch, panel.bottom, pitch - 8.0, stair));
     }
     svg.with_height(bottom).finish()
 }
 
 /// A stair in its place: where that begins, and how wide it is.
-fn column(svg: &mut Svg, panel: &Panel, y: &Scale, (left, pitch): (f64, f64), stair: &Stair<'_>, unit: &str) {
+fn column(svg: &mut Svg, panel: &Panel, y: &Scale, left: f64, pitch: f64, stair: &Stair<'_>, unit: &str) {
     let (x, width) = (left + 0.14 * pitch, 0.72 * pitch);
     let middle = left + 0.5 * pitch;
     if let Some(level) = stair.level {
@@ -211,7 +213,7 @@ fn column(svg: &mut Svg, panel: &Panel, y: &Scale, (left, pitch): (f64, f64), st
             let ends = [Some(value), stair.value.ends().1, stair.published()];
             let above = y.at(ends.into_iter().flatten().fold(value, f64::max)).max(panel.top);
             let gap = if stair.published().is_some() { 11.0 } else { 7.0 };
-            labels(svg, (middle, above - gap), stair, &short(value));
+            labels(svg, middle, above - gap, stair, &short(value));
         }
         None => {
             svg.line((middle - 5.0, panel.bottom - 10.0), (middle + 5.0, panel.bottom - 10.0), "empty");
@@ -225,7 +227,7 @@ fn column(svg: &mut Svg, panel: &Panel, y: &Scale, (left, pitch): (f64, f64), st
 }
 
 /// The value above a bar, and above it the change that the rung brought.
-fn labels(svg: &mut Svg, (x, y): (f64, f64), stair: &Stair<'_>, value: &str) {
+fn labels(svg: &mut Svg, x: f64, y: f64, stair: &Stair<'_>, value: &str) {
     let class = if stair.is_kept() { "strong halo" } else { "muted halo" };
     svg.text((x, y), Anchor::Middle, "tick halo", value);
     if let Some(change) = stair.change() {
@@ -234,7 +236,7 @@ fn labels(svg: &mut Svg, (x, y): (f64, f64), stair: &Stair<'_>, value: &str) {
 }
 
 /// Name and remark below a bar; returns where they end.
-fn names(svg: &mut Svg, (x, bottom): (f64, f64), room: f64, stair: &Stair<'_>) -> f64 {
+fn names(svg: &mut Svg, x: f64, bottom: f64, room: f64, stair: &Stair<'_>) -> f64 {
     let class = if stair.is_kept() { "label" } else { "label muted" };
     let mut y = bottom + 18.0;
     for line in wrapped(stair.name, room, NAME_LINES) {
@@ -290,7 +292,7 @@ mod tests {
 
     fn staircase(change: Measured, gain: Measured) -> Staircase {
         let bare = |value| Measured { value: Some(value), ..Measured::default() };
-        let step = Step { value: bare(120.0), change, kept: true, ..Step::default() };
+        let step = StaircaseStep { value: bare(120.0), change, kept: true, ..StaircaseStep::default() };
         Staircase { base: bare(100.0), steps: vec![step], gain, ..Staircase::default() }
     }
 

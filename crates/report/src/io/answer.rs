@@ -3,7 +3,7 @@
 use crate::format::{counted, short};
 use plimsoll_model::io::{IoSummary, Probe, SheetLine};
 
-/// Whether the storage will do, as one plain sentence.
+/// What the storage is good for, as one plain sentence.
 pub fn answer(summary: &IoSummary) -> String {
     let measured: Vec<&Probe> = summary.probes.iter().filter(|probe| probe.iops.is_some()).collect();
     let found = [commits(summary), reads(summary), writes(summary)];
@@ -32,7 +32,7 @@ fn number(summary: &IoSummary, key: &str) -> Option<f64> {
     line(summary, key)?.value.as_f64()
 }
 
-/// Of the server that brings more with the most sessions that were tried.
+/// For the server with the higher rate at the most sessions tried.
 fn commits(summary: &IoSummary) -> Option<String> {
     let of = |sessions: u32| {
         let servers = ["mysql", "mariadb"].into_iter();
@@ -56,14 +56,14 @@ fn writes(summary: &IoSummary) -> Option<String> {
     Some(format!("{} page writes per second", short(number(summary, "page_writes_sustained")?)))
 }
 
-/// Of a matrix over threads and files: `64 threads read 5.7 times as much and write 4.9 times as much as one, and a file
-/// takes several writes at a time`.
+/// For a matrix over threads and files: `64 threads read 5.7 times as much and write 4.9 times as much as one, and a
+/// file takes several writes at a time`.
 fn threads(summary: &IoSummary) -> Option<String> {
     let keyed = |prefix: &'static str| summary.sheet.iter().filter(move |line| line.key.starts_with(prefix));
     let many = |line: &SheetLine| summary.probes.iter().find(|probe| line.probes.last() == Some(&probe.id));
     let scaling: Vec<(&Probe, f64)> =
         keyed("scaling_").filter_map(|line| Some((many(line)?, line.value.as_f64()?))).collect();
-    // Of reads the largest set, of writes the single file.
+    // For reads the largest set, for writes the single file.
     let reads = scaling.iter().rev().find(|(probe, _)| probe.word("what") == "read");
     let writes = scaling.iter().find(|(probe, _)| probe.word("what") == "write");
     let told = [("read", reads), ("write", writes)];
@@ -76,24 +76,24 @@ fn threads(summary: &IoSummary) -> Option<String> {
     Some(text + &writers.map(|writes| format!(", and a file takes {writes} at a time")).unwrap_or_default())
 }
 
-/// What the sheet says of a commit in a power cut, if that is known.
+/// What the sheet says about commits in a power cut, if that is known.
 fn verdict(summary: &IoSummary) -> Option<&str> {
     line(summary, "durability")?.value.as_str()
 }
 
-/// What takes the worth out of all commits.
+/// What makes commits worthless.
 fn durability(summary: &IoSummary) -> Option<&'static str> {
     match (line(summary, "durability"), verdict(summary)) {
         (_, Some("durable")) => None,
         (_, Some("memory")) => {
-            Some("but memory acknowledges them, so a power cut may lose what was committed unless it is protected")
+            Some("but memory acknowledges them, so a power cut may lose committed data unless that memory is protected")
         }
-        (_, Some(_)) => Some("but a flush does not reach the device, so a power cut may lose what was committed"),
+        (_, Some(_)) => Some("but a flush does not reach the device, so a power cut may lose committed data"),
         (Some(_), None) => commits(summary).map(|_| "whether they survive a power cut is not known"),
         // Sheets of earlier versions have the grounds alone.
         (None, None) => {
             let warns = |line: &SheetLine| line.topic == "Durability" && line.warning;
-            summary.sheet.iter().any(warns).then_some("but a power cut may lose what was committed")
+            summary.sheet.iter().any(warns).then_some("but a power cut may lose committed data")
         }
     }
 }

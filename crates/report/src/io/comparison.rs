@@ -5,15 +5,15 @@ use crate::document::{Block, Document, Finding, Item, Section};
 use crate::format::{NOTHING, number, short};
 use crate::section::caveats;
 use crate::table::{Column, Table};
-use crate::terminal::{BOLD, Look, rows};
+use crate::terminal::{BOLD, TextLook, rows};
 use crate::text::{aligned, clean};
 use plimsoll_model::comparison::{Design, Verdict};
-use plimsoll_model::io_comparison::{Change, IoComparison, ProbePair, SheetPair, SheetValue};
+use plimsoll_model::io_comparison::{IoComparison, ProbeChange, ProbePair, SheetPair, SheetValue};
 use serde_json::Value;
 
-/// The sentence, the sheets, the probes, then what else differs and the caveats; ends with a line break. With `colour`
-/// the sentence is bold and heads are dim, nothing else differs.
-pub fn terminal(comparison: &IoComparison, look: Look) -> String {
+/// The sentence, the sheets, the probes, then what else differs and the caveats; ends with a line break. With `colour`,
+/// the sentence is bold and heads are dim; nothing else differs.
+pub fn terminal(comparison: &IoComparison, look: TextLook) -> String {
     let mut blocks: Vec<Vec<String>> =
         vec![look.wrapped(&sentence(comparison)).into_iter().map(|line| look.style(BOLD, line)).collect()];
     if !comparison.sheet.is_empty() {
@@ -28,8 +28,8 @@ pub fn terminal(comparison: &IoComparison, look: Look) -> String {
     blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
 }
 
-/// What a report of it shows: the sentence, the sheets, the probes, what else differs, the caveats. `generated` says when
-/// and by what.
+/// The report of a comparison: the sentence, the sheets, the probes, what else differs, the caveats. `generated` says
+/// when and by what.
 pub fn document(comparison: &IoComparison, generated: &str) -> Document {
     let (a, b) = (&comparison.a, &comparison.b);
     let not_compared = comparison.not_compared.iter().map(|of| format!("{}, {}", of.id, of.why));
@@ -39,7 +39,7 @@ pub fn document(comparison: &IoComparison, generated: &str) -> Document {
     if !not_compared.is_empty() {
         measured.extend([Block::subheading("Not compared"), Block::List(not_compared)]);
     }
-    let differences = differences_table((&a.name, &b.name), &comparison.differences);
+    let differences = differences_table(&a.name, &b.name, &comparison.differences);
     let sheets = (!comparison.sheet.is_empty()).then(|| Block::table("sheet", sheet(comparison), []));
     let sections = [
         Section::of("sheet", "The sheets", sheets.into_iter().collect()),
@@ -62,7 +62,7 @@ pub fn document(comparison: &IoComparison, generated: &str) -> Document {
     }
 }
 
-/// How many measurements are surely different, as one plain sentence.
+/// How many measurements certainly differ, as one plain sentence.
 pub fn sentence(comparison: &IoComparison) -> String {
     let of = |verdict: Verdict| {
         let rates = comparison.probes.iter().filter_map(|probe| probe.iops.as_ref());
@@ -82,7 +82,7 @@ pub fn sentence(comparison: &IoComparison) -> String {
             b.name, a.name
         ),
         _ => format!(
-            "Of {all} measurements {} is faster than {} in {faster}, slower in {slower}, alike in {alike}; the rest is unclear",
+            "Of {all} measurements, {} is faster than {} in {faster}, slower in {slower}, equal in {alike}; the rest are unclear",
             b.name, a.name
         ),
     };
@@ -100,7 +100,7 @@ fn sheet(comparison: &IoComparison) -> Table {
     ])
 }
 
-/// A value of a sheet; what must not be overlooked has an exclamation mark.
+/// A value of a sheet; a warning begins with an exclamation mark.
 fn shown(line: &SheetValue) -> String {
     let value = match &line.value {
         Value::Null => NOTHING.to_owned(),
@@ -112,11 +112,11 @@ fn shown(line: &SheetValue) -> String {
     if line.warning { format!("! {value}") } else { value }
 }
 
-type Pick = fn(&ProbePair) -> Option<&Change>;
+type Pick = fn(&ProbePair) -> Option<&ProbeChange>;
 
 fn probes(comparison: &IoComparison) -> Table {
     let all = &comparison.probes;
-    let cells = |pick: Pick, show: fn(&Change) -> String| -> Vec<String> {
+    let cells = |pick: Pick, show: fn(&ProbeChange) -> String| -> Vec<String> {
         all.iter().map(|probe| pick(probe).map_or(NOTHING.to_owned(), show)).collect()
     };
     let (rate, tail): (Pick, Pick) = (|probe| probe.iops.as_ref(), |probe| probe.p99_us.as_ref());
@@ -136,19 +136,19 @@ fn probes(comparison: &IoComparison) -> Table {
     ])
 }
 
-fn ratio(change: &Change) -> String {
+fn ratio(change: &ProbeChange) -> String {
     number(1.0 + change.change.value, 2)
 }
 
-fn interval(change: &Change) -> String {
+fn interval(change: &ProbeChange) -> String {
     change
         .change
         .interval()
         .map_or(NOTHING.to_owned(), |(low, high)| format!("{}–{}", number(1.0 + low, 2), number(1.0 + high, 2)))
 }
 
-/// What became of the rate of b.
-fn verdict(change: &Change) -> &'static str {
+/// The verdict on the rate of b.
+fn verdict(change: &ProbeChange) -> &'static str {
     match change.verdict {
         Verdict::Higher => "faster",
         Verdict::Lower => "slower",
@@ -157,7 +157,7 @@ fn verdict(change: &Change) -> &'static str {
     }
 }
 
-/// Why there are no intervals, once for each reason.
+/// Why there are no intervals, each reason once.
 fn missing(comparison: &IoComparison) -> Vec<String> {
     let changes = comparison.probes.iter().flat_map(|probe| [&probe.iops, &probe.p99_us]).flatten();
     let mut reasons: Vec<String> = Vec::new();
@@ -170,7 +170,7 @@ fn missing(comparison: &IoComparison) -> Vec<String> {
     reasons
 }
 
-fn remarks(comparison: &IoComparison, look: Look) -> Vec<String> {
+fn remarks(comparison: &IoComparison, look: TextLook) -> Vec<String> {
     let mut lines: Vec<String> = comparison
         .unpaired_because
         .iter()

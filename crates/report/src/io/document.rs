@@ -10,7 +10,7 @@ use crate::text::sentence;
 use plimsoll_model::io::{IoSummary, Probe, SheetLine};
 use serde_json::json;
 
-/// As complete as that of a run.
+/// The report of a storage evaluation, as complete as that of a run.
 pub fn document(recorded: &Recorded, summary: &IoSummary) -> Document {
     let sections = [
         sheet(summary),
@@ -37,7 +37,7 @@ pub fn document(recorded: &Recorded, summary: &IoSummary) -> Document {
     }
 }
 
-/// The statements that must not be overlooked.
+/// The warnings of the sheet.
 fn warnings(summary: &IoSummary) -> impl Iterator<Item = String> {
     summary.sheet.iter().filter(|line| line.warning).map(|line| line.statement.clone())
 }
@@ -65,8 +65,8 @@ fn sheet(summary: &IoSummary) -> Option<Section> {
     Section::of("sheet", "The sheet", blocks)
 }
 
-const SHEET_REMARK: &str = "Each statement names the probes that it rests on; ± is half of a 95 % interval. What must not be \
-                            overlooked is marked.";
+const SHEET_REMARK: &str = "Each statement names the probes that it rests on; ± is half of a 95 % interval. Statements that must \
+                            not be overlooked are marked.";
 
 fn topic(lines: &[SheetLine]) -> Vec<Block> {
     let heading = lines.first().map(|line| Block::subheading(&line.topic));
@@ -80,22 +80,22 @@ fn topic(lines: &[SheetLine]) -> Vec<Block> {
 
 fn depths(summary: &IoSummary) -> Option<Section> {
     let caption = "Page reads (probe 6) and page writes (probe 7) by how many were under way at once. Dots are means over the \
-                   measured window, thin strokes with caps their 95 % intervals; below, the median and the 99th percentile of \
-                   one read or write.";
+                   measured window; thin strokes with caps are their 95 % intervals. Below: the median and the 99th percentile \
+                   of one read or write.";
     let figure = figure::depth::draw(&summary.probes, caption)?;
     Section::of("depth", "Latency over depth", vec![Block::Figure(figure)])
 }
 
 fn commits(summary: &IoSummary) -> Option<Section> {
-    let caption = "How long a session waits until its commit is synced, by how many commit at once (probes 1 and 2): of each \
-                   hundred commits, how many took so long. Each line has the number of sessions at its peak.";
+    let caption = "How long a session waits until its commit is synced, by how many sessions commit at once (probes 1 and 2): \
+                   the percentage of commits that took so long. The number at the peak of a line is its number of sessions.";
     let figures = figure::commits::draw(&summary.probes, caption);
     Section::of("commits", "Commit latency", figures.into_iter().map(Block::Figure).collect())
 }
 
 fn cache(summary: &IoSummary) -> Option<Section> {
-    let caption = "Latency of random reads over the size of the set that they are drawn from (probe 13). A step upwards is \
-                   where a cache ends; a level line means that one tier answers everything.";
+    let caption = "Latency of random reads over the size of the set that they are drawn from (probe 13). A cache ends where the \
+                   line steps up; a level line means that one tier answers everything.";
     let figure = figure::cache::draw(&summary.probes, caption)?;
     Section::of("cache", "Cache map", vec![Block::Figure(figure)])
 }
@@ -116,7 +116,7 @@ fn validation(summary: &IoSummary) -> Option<Section> {
 
 fn published(summary: &IoSummary) -> Option<Section> {
     let note =
-        "In the format of the document that was repeated; no intervals: it prints none. Its hardware was another.";
+        "In the format of the document that was repeated, which prints no intervals. Its hardware was different.";
     let table = Block::table("published", tables::published(summary)?, [note.to_owned()]);
     Section::of("published", "Published and measured", vec![table])
 }
@@ -126,12 +126,12 @@ fn probes(summary: &IoSummary) -> Option<Section> {
     if all.is_empty() {
         return None;
     }
-    let remark = "Latencies are of the kind of operation that is named.".to_owned();
+    let remark = "Latencies are those of the kind of operation that is named.".to_owned();
     let mut blocks = vec![Block::table("probes", tables::probes(&all, true), [remark])];
     let failures: Vec<Item> =
         tables::failures(&summary.probes).into_iter().chain(tables::dropped(&summary.probes)).map(Item::of).collect();
     if !failures.is_empty() {
-        blocks.extend([Block::subheading("Not measured, or not to the end"), Block::List(failures)]);
+        blocks.extend([Block::subheading("Not measured, or not completely"), Block::List(failures)]);
     }
     Section::of("probes", "Probes", blocks)
 }
@@ -147,7 +147,7 @@ fn environment(summary: &IoSummary) -> Option<Section> {
     Section::of("environment", "Test environment", vec![Block::Pairs(pairs)])
 }
 
-/// Of the whole, then of each measurement.
+/// The caveats of the whole, then those of each measurement.
 fn caveats(summary: &IoSummary, missing: &[String]) -> Option<Section> {
     let mut section = caveats::section(&summary.caveats, None, missing)?;
     for probe in summary.probes.iter().filter(|probe| !probe.caveats.is_empty()) {

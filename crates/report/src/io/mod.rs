@@ -1,7 +1,7 @@
 //! A storage evaluation as people read it: the sheet first, then what it rests on.
 //!
-//! [`answer`] finds the one sentence, [`tables`] what both renderings show, [`figure`] draws; [`comparison`] sets two
-//! evaluations side by side.
+//! [`answer`] finds the one sentence, [`tables`] has what both page and terminal show, [`figure`] draws, and
+//! [`comparison`] sets two evaluations side by side.
 
 pub mod answer;
 pub mod comparison;

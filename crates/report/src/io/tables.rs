@@ -1,4 +1,4 @@
-//! What the page and the terminal both show in columns.
+//! The tables that both the page and the terminal show.
 
 use crate::format::{NOTHING, short};
 use crate::interval::Measured;
@@ -30,7 +30,7 @@ pub(crate) fn probes(probes: &[&Probe], room: bool) -> Table {
                 *cell = "≤ 1".to_owned();
             }
         }
-        // Percentiles that nobody estimated are not means, and a remark for each would hide those that are.
+        // Percentiles without an estimate are not means, and a remark for each would hide the remarks on means.
         let column = if column.has_intervals() { column } else { Column { spreads: Vec::new(), ..column } };
         if room { column } else { column.narrow() }
     };
@@ -52,19 +52,19 @@ pub(crate) fn probes(probes: &[&Probe], room: bool) -> Table {
     Table::new(columns)
 }
 
-/// Why figures of the sheet have no interval, if there are such.
+/// Why figures of the sheet have no interval, if any have none.
 pub(crate) fn without_interval(summary: &IoSummary) -> Option<String> {
     let rests = |probe: &&Probe| summary.sheet.iter().any(|line| line.probes.contains(&probe.id));
     let rates: Vec<Measured> = summary.probes.iter().filter(rests).map(iops).collect();
     Table::new(vec![Column::measured("rates of the sheet", "1/s", 0, &rates)]).missing().pop()
 }
 
-/// What could not be measured, or not to its end, and why.
+/// What could not be measured, or not completely, and why.
 pub(crate) fn failures(probes: &[Probe]) -> Vec<String> {
     probes.iter().filter_map(|probe| Some(format!("{}: {}", probe.id, probe.error.as_ref()?))).collect()
 }
 
-/// What fell behind its schedule, where one was set.
+/// What fell behind its arrival schedule, where one was set.
 pub(crate) fn dropped(probes: &[Probe]) -> Vec<String> {
     let told = |probe: &&Probe| probe.counts != Counts::default() && probe.counts.dropped > 0;
     let text = |probe: &Probe| {
@@ -76,7 +76,7 @@ pub(crate) fn dropped(probes: &[Probe]) -> Vec<String> {
     probes.iter().filter(told).map(text).collect()
 }
 
-/// Predictions and what servers reached.
+/// Predictions, and what servers reached.
 pub(crate) fn validation(summary: &IoSummary) -> Option<Table> {
     let rows = &summary.validation;
     let number = |value: Option<f64>| value.map_or(NOTHING.to_owned(), short);
@@ -98,7 +98,7 @@ pub(crate) fn validation(summary: &IoSummary) -> Option<Table> {
     })
 }
 
-/// The figures of a document that was repeated, beside what came out here.
+/// The figures of a document that was repeated, beside the results here.
 pub(crate) fn published(summary: &IoSummary) -> Option<Table> {
     let rows = &summary.published;
     let or_nothing = |text: &Option<String>| text.clone().unwrap_or_else(|| NOTHING.to_owned());
@@ -151,7 +151,7 @@ pub(crate) fn device(device: &DeviceFacts) -> Vec<(&'static str, String)> {
     all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// Virtual disks rarely tell what lies below them, and then the kernel takes them to turn.
+/// Virtual disks rarely say what lies below them, and then the kernel assumes that they rotate.
 fn rotational(name: &str, flag: bool) -> &'static str {
     const VIRTUAL: [&str; 5] = ["vd", "xvd", "nbd", "loop", "dm-"];
     match (VIRTUAL.iter().any(|prefix| name.starts_with(prefix)), flag) {

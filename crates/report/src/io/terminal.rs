@@ -3,15 +3,15 @@
 use super::answer::answer;
 use super::tables;
 use crate::table::Table;
-use crate::terminal::{BOLD, DIM, Look, rows};
+use crate::terminal::{BOLD, DIM, TextLook, rows};
 use crate::text::clean;
 use plimsoll_model::io::{IoSummary, SheetLine};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 /// The answer first, then the sheet by topic, the probes, predictions and published figures, and the caveats; ends with
-/// a line break. With `colour` the answer and topics are bold and ids are dim, nothing else differs.
-pub fn terminal(summary: &IoSummary, look: Look) -> String {
+/// a line break. With `colour`, the answer and topics are bold and ids are dim; nothing else differs.
+pub fn terminal(summary: &IoSummary, look: TextLook) -> String {
     let mut blocks =
         vec![look.wrapped(&clean(&answer(summary))).into_iter().map(|line| look.style(BOLD, line)).collect()];
     let topics = summary.sheet.chunk_by(|a, b| a.topic == b.topic);
@@ -25,8 +25,8 @@ pub fn terminal(summary: &IoSummary, look: Look) -> String {
     blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
 }
 
-/// The lines of one topic; what must not be overlooked begins with an exclamation mark.
-fn topic(lines: &[SheetLine], look: Look) -> Vec<String> {
+/// The lines of one topic; a warning begins with an exclamation mark.
+fn topic(lines: &[SheetLine], look: TextLook) -> Vec<String> {
     let mut shown: Vec<String> = lines.first().map(|line| look.style(BOLD, clean(&line.topic))).into_iter().collect();
     for line in lines {
         let mark = if line.warning { "!" } else { " " };
@@ -46,8 +46,8 @@ fn topic(lines: &[SheetLine], look: Look) -> Vec<String> {
     shown
 }
 
-/// The table, what is to be said of its numbers, and what could not be measured.
-fn probes(summary: &IoSummary, look: Look) -> Vec<String> {
+/// The table, the remarks on its numbers, and what could not be measured.
+fn probes(summary: &IoSummary, look: TextLook) -> Vec<String> {
     if summary.probes.is_empty() {
         return Vec::new();
     }
@@ -59,8 +59,9 @@ fn probes(summary: &IoSummary, look: Look) -> Vec<String> {
     lines
 }
 
-/// Those of the whole, then those of probes: one line for each code, with the ids of all others that have it.
-fn caveats(summary: &IoSummary, look: Look) -> Vec<String> {
+/// The caveats of the whole, then those of probes: one line for each code, with the ids of all other probes that have
+/// it.
+fn caveats(summary: &IoSummary, look: TextLook) -> Vec<String> {
     let mut lines: Vec<String> =
         summary.caveats.iter().map(|caveat| format!("caveat {}: {}", caveat.code, caveat.message)).collect();
     let mut by_code: BTreeMap<&str, (&str, Vec<&str>)> = BTreeMap::new();
@@ -77,7 +78,7 @@ fn caveats(summary: &IoSummary, look: Look) -> Vec<String> {
     lines.iter().flat_map(|line| look.wrapped(&clean(line))).collect()
 }
 
-fn titled(title: &str, table: Option<Table>, look: Look) -> Option<Vec<String>> {
+fn titled(title: &str, table: Option<Table>, look: TextLook) -> Option<Vec<String>> {
     let table = table?;
     let mut lines = vec![look.style(BOLD, title.to_owned())];
     lines.extend(rows(&table, look));

@@ -1,11 +1,11 @@
-//! The answer, and what stands directly below it.
+//! The answer of a lab, and what stands directly below it.
 
 use super::peaks;
 use super::places::{self, Agreed, agreed};
 use crate::comparison::{interval_in_full, metric, percent};
 use crate::document::Finding;
 use crate::format::signed_percent;
-use crate::format::{counted, load, short};
+use crate::format::{counted, short};
 use crate::section::caveats;
 use crate::section::limit::words;
 use crate::subject::Recorded;
@@ -13,18 +13,18 @@ use crate::text::sentence;
 use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{LabSummary, TrialCounts, VariantComparison};
 
-/// More comparisons than these are told as one.
+/// More comparisons than this are summed up in one.
 const MOST_TOLD: usize = 2;
-/// More of them, all with the same variant, are told by the best.
+/// With more than this, all against the same variant, the answer is the best one.
 const MOST_EACH: usize = 4;
-/// So many sentences on what limited them are told of variants.
+/// At most this many sentences say what limited the variants.
 const MOST_LIMITS: usize = 5;
 
 /// A comparison of two variants, and its row over all load points.
 type Compared<'a> = (&'a VariantComparison, &'a Row);
 
-/// The answer in one sentence: that of the lab; of several variants what became of each; of many the best one; of sweeps
-/// whose variants nothing is shown to tell apart, their shapes.
+/// The answer in one sentence: the lab's own; for several variants the verdict on each; for many the best one; for
+/// sweeps whose variants are not shown to differ, their shapes.
 pub fn answer(summary: &LabSummary) -> String {
     let compared: Vec<Compared<'_>> =
         summary.comparisons.iter().filter_map(|of| Some((of, of.rows.first()?))).collect();
@@ -45,14 +45,15 @@ pub fn answer(summary: &LabSummary) -> String {
     whole(summary, text)
 }
 
-/// `fast against slow: +12.0 % (+10.1 % to +14.0 %)`, with what is to be known before that is believed.
+/// `fast against slow: +12.0 % (+10.1 % to +14.0 %)`, with what a reader has to know before believing it.
 fn change(compared: &Compared<'_>) -> String {
     let (of, _) = compared;
     format!("{} against {}: {}", of.b, of.a, told(compared))
 }
 
-/// `+12.0 % (+10.1 % to +14.0 %)`, and what is to be known before that is believed.
-pub(super) fn told((of, row): &Compared<'_>) -> String {
+/// `+12.0 % (+10.1 % to +14.0 %)`, and what a reader has to know before believing it.
+pub(super) fn told(compared: &Compared<'_>) -> String {
+    let (of, row) = compared;
     let sure = row.change.interval().map_or("no interval".to_owned(), |_| interval_in_full(&row.change));
     let change = format!("{} ({sure})", signed_percent(row.change.value));
     let doubt = match row.verdict {
@@ -71,12 +72,13 @@ fn listed<'a>(compared: &[Compared<'a>], name: impl Fn(&'a VariantComparison) ->
 }
 
 /// `fc, with 1,000 transactions/s at 64 connections`.
-fn measured((of, row): &Compared<'_>) -> String {
+fn measured(compared: &Compared<'_>) -> String {
+    let (of, row) = compared;
     format!("{}, with {} {} {}", of.a, short(row.a), metric(row.metric), at(row))
 }
 
-/// `fsync against direct: 2g +40.0 % (…); 4g +30.0 % (…)`: of members of groups, those together whose names are compared in
-/// several; none where other variants are compared, too.
+/// `fsync against direct: 2g +40.0 % (…); 4g +30.0 % (…)`: comparisons of the same members in several groups, together;
+/// `None` if other variants are compared, too.
 fn of_members(compared: &[Compared<'_>]) -> Option<String> {
     let mut members: Vec<((&str, &str), Vec<Compared<'_>>)> = Vec::new();
     for of in compared {
@@ -98,7 +100,7 @@ fn group(of: &VariantComparison) -> &str {
     of.a.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// The sentence, with how many trials others disturbed, since they are in its numbers, and how far it came.
+/// The sentence, with how many trials were disturbed, since its numbers include them, and how far the lab came.
 pub fn whole(summary: &LabSummary, text: String) -> String {
     let TrialCounts { done, failed, disturbed } = summary.trials;
     let trials = |number: usize| counted(number as f64, "trial");
@@ -113,7 +115,7 @@ pub fn whole(summary: &LabSummary, text: String) -> String {
     format!("{text}{disturbed}{interrupted}.")
 }
 
-/// The variant that is surely better than the first by most, and what became of the others.
+/// The variant that is certainly better than the first by the most, and a count of the others.
 fn best_of(compared: &[Compared<'_>]) -> String {
     let better = |row: &Row| if row.metric.more_is_better() { Verdict::Higher } else { Verdict::Lower };
     let with = |verdict| compared.iter().filter(|(_, row)| row.verdict == verdict).count();
@@ -121,7 +123,7 @@ fn best_of(compared: &[Compared<'_>]) -> String {
     let by = |row: &Row| if row.metric.more_is_better() { row.change.value } else { -row.change.value };
     let (first, equivalence) = compared.first().map_or(("the first", 0.0), |(of, _)| (of.a.as_str(), of.equivalence));
     let rest = format!(
-        "of {} others better than {first}: {}, worse: {}, equal within {}: {}, too near to tell: {}",
+        "of {} others, better than {first}: {}, worse: {}, equal within {}: {}, too close to tell: {}",
         compared.len(),
         faster.len(),
         with(Verdict::Higher) + with(Verdict::Lower) - faster.len(),
@@ -147,12 +149,11 @@ fn rates(row: &Row) -> String {
 
 /// `at 64 connections`.
 fn at(row: &Row) -> String {
-    let point = row.connections.map(|connections| format!("at {}", load(connections, row.rate_offered)));
-    point.unwrap_or_else(|| "over all load points".to_owned())
+    row.load.map_or("over all load points".to_owned(), |load| format!("at {load}"))
 }
 
-/// How far it came, what limited each variant, how sure that is, what speaks against it, and what is missing: each a
-/// sentence, most after a label.
+/// How far the lab came, what limited each variant, how sure that is, what speaks against it, and what is missing: a
+/// sentence each, most after a label.
 pub fn findings(recorded: &Recorded, summary: &LabSummary) -> Vec<Finding> {
     let mut findings: Vec<Finding> = recorded.state.iter().map(|state| Finding::of(sentence(state))).collect();
     findings.extend(limits(recorded, summary));
@@ -163,8 +164,8 @@ pub fn findings(recorded: &Recorded, summary: &LabSummary) -> Vec<Finding> {
     findings
 }
 
-/// What limited each variant where it carried most, variants of which the same is said together. Where that is still
-/// more than a reader takes in, each bottleneck stands with its variants: the section has the sentences.
+/// What limited each variant where it carried most; variants with the same sentence share it. If that is still more
+/// than a reader can take in, each bottleneck stands with its variants, and the section has the sentences.
 fn limits(recorded: &Recorded, summary: &LabSummary) -> Vec<Finding> {
     let groups = places::best_of_variants(recorded, summary);
     let judged: Vec<Agreed<'_>> = groups.iter().filter_map(agreed).collect();
@@ -184,7 +185,7 @@ fn limits(recorded: &Recorded, summary: &LabSummary) -> Vec<Finding> {
     }
 }
 
-/// The variants of which the same is told, in the order in which it is first told.
+/// The variants that share a sentence, in the order in which sentences first occur.
 fn by_what_is_told<'a>(judged: &[Agreed<'a>], tell: impl Fn(&Agreed<'a>) -> String) -> Vec<(String, Vec<&'a str>)> {
     let mut told: Vec<(String, Vec<&str>)> = Vec::new();
     for of in judged {
@@ -197,20 +198,20 @@ fn by_what_is_told<'a>(judged: &[Agreed<'a>], tell: impl Fn(&Agreed<'a>) -> Stri
     told
 }
 
-/// How many rounds it stands on, and by what two of them differ without any reason.
+/// How many rounds it rests on, and how far two of them differ by chance.
 fn how_sure(summary: &LabSummary) -> Option<Finding> {
     let rounds = summary.cells.iter().map(|cell| cell.rounds).min().filter(|rounds| *rounds > 0);
     let of_variants = summary.comparisons.iter().find_map(|of| Some((&of.a, of.floor.as_ref()?)));
     let floor = of_variants.or_else(|| summary.ladders.iter().find_map(|of| Some((&of.variant, of.floor.as_ref()?))));
     let rounds = rounds.map(|rounds| format!("{} of each", counted(rounds as f64, "round")));
     let floor = floor.map(|(of, floor)| {
-        format!("two trials of {of} differ by up to {} in 19 of 20 cases without any reason", percent(floor.value))
+        format!("by chance, two trials of {of} differ by up to {} in 19 of 20 cases", percent(floor.value))
     });
     let known: Vec<String> = rounds.into_iter().chain(floor).collect();
     (!known.is_empty()).then(|| Finding::labelled("How sure", sentence(&known.join("; "))))
 }
 
-/// The variants of the plan in the order in which they came first.
+/// The variants of the plan, in the order in which they first occur.
 pub fn bases(recorded: &Recorded) -> Vec<&str> {
     let mut bases: Vec<&str> = Vec::new();
     for trial in &recorded.trials {

@@ -1,4 +1,4 @@
-//! What a report of a lab shows, in the order in which a reader asks.
+//! What the report of a lab shows, in the order in which a reader asks.
 
 use super::places::Group;
 use super::{answer, effects, figures, limits, numbers, places, published, safety, storage, trials};
@@ -45,7 +45,7 @@ pub fn document(recorded: &Recorded, summary: &LabSummary) -> Document {
     }
 }
 
-/// Percentiles of the round in the middle of each group, and second by second those of the one that carried most.
+/// Percentiles of the middle round of each group, and, second by second, those of the group that carried most.
 fn latency(shown: &[Group<'_>]) -> Option<Section> {
     let of = |group: &Group<'_>| -> Option<(f64, String, Latency)> {
         let trial = places::agreed(group).map(|agreed| agreed.trial).or(group.trials.first().copied())?;
@@ -76,12 +76,12 @@ fn facts(recorded: &Recorded, summary: &LabSummary) -> Vec<String> {
     facts
 }
 
-/// What is not there, and the trials that failed.
+/// What is missing, and the trials that failed.
 fn missing(recorded: &Recorded) -> Vec<String> {
     recorded.missing.iter().cloned().chain(trials::failures(recorded)).collect()
 }
 
-/// The summary, and of each trial what limited it and what a transaction cost.
+/// The summary, and for each trial what limited it and what a transaction cost.
 fn data(recorded: &Recorded, summary: &LabSummary) -> Value {
     json!({
         "lab": summary,

@@ -1,4 +1,4 @@
-//! What variants differ by: in throughput, in what their hosts did, in what more CPUs bring.
+//! How variants differ: in throughput, in what their hosts did, in what more CPUs bring.
 
 use super::more_cpus;
 use super::places::{self, Group};
@@ -6,7 +6,6 @@ use super::tables;
 use crate::comparison::percent;
 use crate::document::{Block, Figure, Item, Section};
 use crate::figure::cpu_split;
-use crate::format::load;
 use crate::section::left_out;
 use crate::subject::{Recorded, Trial};
 use plimsoll_model::comparison::{Design, unlike_in_words};
@@ -14,26 +13,27 @@ use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{LabSummary, VariantComparison};
 use plimsoll_model::summary::HostShares;
 
-/// Each variant against the one that it is compared with, and what the costs of a transaction say to it.
+/// Each variant against the one that it is compared with, and what the cost of a transaction shows about it.
 pub fn comparisons(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
-    let mut blocks: Vec<Block> = summary.comparisons.iter().enumerate().flat_map(compared).collect();
+    let mut blocks: Vec<Block> =
+        summary.comparisons.iter().enumerate().flat_map(|(place, of)| compared(place, of)).collect();
     let items: Vec<Item> = recorded
         .corroboration
         .iter()
         .map(|of| Item {
             text: format!("{} against {}: {}", of.b, of.a, of.sentence),
-            small: Some(format!("at {}", load(of.connections, of.rate_offered))),
+            small: Some(format!("at {}", of.load)),
             warning: !of.corroborated,
         })
         .collect();
     if !items.is_empty() {
-        blocks.push(Block::subheading("What the costs of a transaction say"));
+        blocks.push(Block::subheading("What the cost of a transaction shows"));
         blocks.push(Block::List(items));
     }
     Section::of("comparisons", "Comparisons", blocks)
 }
 
-fn compared((place, comparison): (usize, &VariantComparison)) -> Vec<Block> {
+fn compared(place: usize, comparison: &VariantComparison) -> Vec<Block> {
     let VariantComparison { a, b, rows, equivalence, .. } = comparison;
     if rows.is_empty() {
         return Vec::new();
@@ -51,7 +51,7 @@ fn compared((place, comparison): (usize, &VariantComparison)) -> Vec<Block> {
     );
     remarks.push(format!("A change of up to {} counts as no difference.", percent(*equivalence)));
     if rows.iter().any(|row| row.change.confidence > CONFIDENCE) {
-        remarks.push("The intervals of one metric hold all at once in 95 % of all cases.".to_owned());
+        remarks.push("For each metric, all intervals hold together in 95 % of cases.".to_owned());
     }
     let work = unlike_in_words(&comparison.unlike_work);
     remarks.extend((!work.is_empty()).then(|| format!("Not the same work: {work}.")));
@@ -68,7 +68,7 @@ pub fn cpu(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
         groups.into_iter().map(|group| (group.label, shares(&group.trials))).collect()
     };
     let (shown, all) = (bars(places::shown(recorded, summary)), bars(places::all(recorded)));
-    let caption = "What the time of the host’s CPUs went to, all processes together; the rest was idle.";
+    let caption = "Where the host’s CPU time went, all processes together; the rest was idle.";
     let caption = [caption.to_owned()].into_iter().chain(left_out(shown.len(), all.len())).collect::<Vec<_>>();
     let split = cpu_split::draw("cpu", &shown, &caption.join(" "));
     let split = split.map(|figure| Figure { table: cpu_split::table(&all), ..figure });
@@ -79,7 +79,7 @@ pub fn cpu(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     )
 }
 
-/// The mean over the trials that have them.
+/// The mean over the trials that have these shares.
 fn shares(trials: &[&Trial]) -> Option<HostShares> {
     let known: Vec<HostShares> = trials.iter().filter_map(|trial| trial.point.as_ref()?.host).collect();
     let first = known.first()?;

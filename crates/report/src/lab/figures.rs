@@ -1,25 +1,26 @@
-//! The main figure, chosen by what the plan is: a staircase for a ladder, curves over several load points, bars for
+//! The main figure, chosen by the kind of plan: a staircase for a ladder, curves over several load points, bars for
 //! variants at one.
 
 use crate::document::{Block, Figure, Section};
 use crate::figure::bars::{self, Bars};
-use crate::figure::curves::{self, Curves, Line, Place};
+use crate::figure::curves::{self, CurvePoint, Curves, Line};
 use crate::figure::load_line;
-use crate::figure::staircase::{self, Staircase, Step};
-use crate::format::{counted, load, short};
+use crate::figure::staircase::{self, Staircase, StaircaseStep};
+use crate::format::{counted, short};
 use crate::interval::Measured;
 use crate::subject::{MeasuredAt, Published, Recorded};
 use plimsoll_model::Estimate;
-use plimsoll_model::comparison::Metric;
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict};
 
-/// Said where printed numbers are left out.
-const FAR: &str = " What was published is left out whole, since some of it is more than 4 times as much or as little: see \
+/// Said if printed numbers are left out.
+const FAR: &str = " The published numbers are left out altogether, since some differ by more than a factor of 4: see \
                    Published and measured here.";
 /// More lines than these cannot be told apart.
 const MOST_LINES: usize = 8;
-/// A line, or the bars, of which a printed number differs by more than this factor from what was measured is left out
-/// whole, and that is said: on one axis it would leave no room for it.
+/// If a printed number of a line, or of the bars, differs by more than this factor from what was measured, all of them
+/// are left out, and the caption says so: on one axis they would leave no room for the measured ones.
 const MOST_APART: f64 = 4.0;
 
 /// What is drawn upwards.
@@ -27,20 +28,20 @@ const MOST_APART: f64 = 4.0;
 struct Unit {
     what: &'static str,
     unit: &'static str,
-    /// What a plan calls it.
-    metric: &'static str,
+    metric: Metric,
     of: fn(&Cell) -> Option<&Estimate>,
 }
 
 const TRANSACTIONS: Unit = Unit {
     what: "transactions",
     unit: "1/s",
-    metric: "transactions_per_second",
+    metric: Metric::TransactionsPerSecond,
     of: |cell| cell.transactions_per_second.as_ref(),
 };
-const NEW_ORDERS: Unit = Unit { what: "new orders", unit: "1/min", metric: "nopm", of: |cell| cell.nopm.as_ref() };
+const NEW_ORDERS: Unit =
+    Unit { what: "new orders", unit: "1/min", metric: Metric::Nopm, of: |cell| cell.nopm.as_ref() };
 
-/// One for each ladder, for the load lines and what each search tried, and for what all variants do.
+/// One for each ladder, one for the load lines, one for what each search tried, and one for what all variants do.
 pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     let mut figures: Vec<Figure> = summary
         .ladders
@@ -59,21 +60,21 @@ pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     Section::of("figure", heading, figures.into_iter().map(Block::Figure).collect())
 }
 
-/// A ladder as a staircase. What a rung brought is told of pairs of trials; the bars are the trials with it.
+/// A ladder as a staircase. What a rung brought comes from pairs of trials; the bars are the trials with the rung.
 fn steps(recorded: &Recorded, ladder: &Ladder) -> Staircase {
     let unit = match ladder.metric {
-        Metric::TransactionsPerSecond => ("transactions", "1/s", "transactions_per_second"),
-        Metric::Nopm => ("new orders", "1/min", "nopm"),
-        Metric::P99Ms => ("99th percentile", "ms", "p99_ms"),
-        Metric::ServerCpuUsPerTransaction => ("server CPU per transaction", "µs", "server_cpu_us_per_transaction"),
+        Metric::Nopm => ("new orders", "1/min"),
+        Metric::P99 => ("99th percentile", "ms"),
+        Metric::ServerCpuUsPerTransaction => ("server CPU per transaction", "µs"),
+        _ => ("transactions", "1/s"),
     };
     let bare = |value: Option<f64>| Measured { value, ..Measured::default() };
     let source = |step: &LadderStep| {
         let label = format!("{}/{}/with", ladder.variant, step.rung);
-        printed(recorded, unit.2, |at| at.variant == label)
+        printed(recorded, ladder.metric, |at| at.variant == label)
     };
     let together = ladder.steps.iter().all(|step| source(step).is_none_or(|printed| is_near(printed, step.with)));
-    let step = |step: &LadderStep| Step {
+    let step = |step: &LadderStep| StaircaseStep {
         rung: step.rung.clone(),
         value: bare(step.with),
         change: step.change.as_ref().map(Measured::from).unwrap_or_default(),
@@ -86,9 +87,9 @@ fn steps(recorded: &Recorded, ladder: &Ladder) -> Staircase {
         what: unit.0.to_owned(),
         unit: unit.1.to_owned(),
         caption: format!(
-            "The ladder of {}: each rung on top of those that were kept before it. Whether a rung is kept is decided by \
-             pairs of trials with and without it, one right after the other; the percents are of these pairs, the bars \
-             of the trials with the rung.{}",
+            "The ladder of {}: each rung on top of those kept before it. Pairs of trials with and without the rung, one \
+             right after the other, decide whether it is kept; the percentages come from these pairs, the bars from \
+             the trials with the rung.{}",
             ladder.variant,
             if together { "" } else { FAR }
         ),
@@ -104,22 +105,20 @@ fn is_near(printed: f64, measured: Option<f64>) -> bool {
     measured.is_some_and(|measured| apart(printed, measured) <= MOST_APART)
 }
 
-/// A number that the source printed of what was measured here.
-fn printed(recorded: &Recorded, metric: &str, is_it: impl Fn(&MeasuredAt) -> bool) -> Option<f64> {
-    let is_of = |of: &&Published| of.printed.metric == metric && of.at.as_ref().is_some_and(&is_it);
+/// A number that the source printed for something that was measured here.
+fn printed(recorded: &Recorded, metric: Metric, is_it: impl Fn(&MeasuredAt) -> bool) -> Option<f64> {
+    let is_of = |of: &&Published| of.printed.metric == metric.name() && of.at.as_ref().is_some_and(&is_it);
     recorded.published.iter().filter(is_of).find_map(|of| of.printed.value)
 }
 
-/// The number that the source printed of a cell.
+/// The number that the source printed for a cell.
 fn printed_of(recorded: &Recorded, cell: &Cell, unit: Unit) -> Option<f64> {
-    let is_it = |at: &MeasuredAt| {
-        (&at.variant, at.connections, at.rate_offered) == (&cell.variant, cell.connections, cell.rate_offered)
-    };
+    let is_it = |at: &MeasuredAt| (&at.variant, at.load) == (&cell.variant, cell.load);
     printed(recorded, unit.metric, is_it)
 }
 
-/// What all variants do: curves if some were measured at several load points, else bars. Variants that were measured at
-/// one of several load points stand as bars beside the others there.
+/// What all variants do: curves if some were measured at several load points, otherwise bars. Variants that were
+/// measured at only one of several load points stand as bars beside the others there.
 fn of_cells(recorded: &Recorded, cells: &[Cell]) -> Vec<Figure> {
     let orders = cells.iter().any(|cell| cell.nopm.is_some());
     let unit = if orders { NEW_ORDERS } else { TRANSACTIONS };
@@ -128,19 +127,16 @@ fn of_cells(recorded: &Recorded, cells: &[Cell]) -> Vec<Figure> {
     let (swept, single): (Vec<&Cell>, Vec<&Cell>) =
         measured.iter().partition(|cell| measured.iter().filter(|other| other.variant == cell.variant).count() > 1);
     let curves = of_lines(recorded, if swept.is_empty() { &measured } else { &swept }, unit, axis);
-    let point = |cell: &Cell| (cell.connections, cell.rate_offered);
     let beside = match (curves.is_empty(), single.first()) {
         (true, _) => measured.clone(),
-        (false, Some(first)) if !swept.is_empty() && single.iter().all(|cell| point(cell) == point(first)) => {
-            measured.iter().copied().filter(|cell| point(cell) == point(first)).collect()
+        (false, Some(first)) if !swept.is_empty() && single.iter().all(|cell| cell.load == first.load) => {
+            measured.iter().copied().filter(|cell| cell.load == first.load).collect()
         }
         (false, _) => Vec::new(),
     };
     let means = "Geometric means over the rounds; strokes are 95 % intervals.";
     let (id, caption) = match single.first().filter(|_| !curves.is_empty()) {
-        Some(at) => {
-            ("throughput-beside", format!("All variants at {}. {means}", load(at.connections, at.rate_offered)))
-        }
+        Some(at) => ("throughput-beside", format!("All variants at {}. {means}", at.load)),
         None => ("throughput", means.to_owned()),
     };
     let bars = (!beside.is_empty()).then(|| {
@@ -151,8 +147,8 @@ fn of_cells(recorded: &Recorded, cells: &[Cell]) -> Vec<Figure> {
     curves.into_iter().chain(bars).collect()
 }
 
-/// A line for each variant, if there are not too many and any has several load points, with what was published where it
-/// is near; then those that something was published of, each indexed to its own peak.
+/// A line for each variant, if there are not too many and any has several load points, with what was published if it is
+/// near; then those for which something was published, each indexed to its own peak.
 fn of_lines(recorded: &Recorded, measured: &[&Cell], unit: Unit, axis: Axis) -> Vec<Figure> {
     let lines = lines(recorded, measured, unit, axis);
     let published: Vec<Printed> = lines.iter().filter_map(|line| published_line(recorded, line, unit, axis)).collect();
@@ -168,8 +164,8 @@ fn of_lines(recorded: &Recorded, measured: &[&Cell], unit: Unit, axis: Axis) -> 
             lines,
         };
         let caption = format!(
-            "Throughput and latency over {}, a line for each variant; strokes are 95 % intervals over the rounds, rings \
-             with a line through them knees, and dotted lines fitted models, where there are any.{}",
+            "Throughput and latency over {}, a line for each variant. Strokes are 95 % intervals over the rounds; rings \
+             with a line through them are knees, and dotted lines are fitted models, where there are any.{}",
             axis.title(),
             left_out(&far)
         );
@@ -178,14 +174,14 @@ fn of_lines(recorded: &Recorded, measured: &[&Cell], unit: Unit, axis: Axis) -> 
     absolute.flatten().into_iter().chain(indexed).collect()
 }
 
-/// Says what is not drawn; empty if all is.
+/// Says what is not drawn; empty if everything is.
 fn left_out(far: &[Printed]) -> String {
     let names: Vec<&str> = far.iter().map(|of| of.line.name.as_str()).collect();
     match names.as_slice() {
         [] => String::new(),
         names => format!(
-            " What was published of {} is left out whole, since it is up to {} times as much or as little; the next \
-             figure has it.",
+            " The published numbers of {} are left out altogether, since they differ by a factor of up to {}; the next \
+             figure has them.",
             names.join(", "),
             short(far.iter().map(|of| of.apart).fold(1.0, f64::max))
         ),
@@ -213,14 +209,14 @@ fn indexed(measured: &[Line], published: &[Printed], axis: Axis) -> Option<Figur
         .flatten()
 }
 
-/// A line in percent of its highest value; none of one that has none.
+/// A line in percent of its highest value; `None` if it has none.
 fn of_own_peak(line: &Line) -> Option<Line> {
     let peak = line.places.iter().filter_map(|place| place.throughput.value).fold(0.0, f64::max);
-    let place = |place: &Place| Place {
+    let place = |place: &CurvePoint| CurvePoint {
         x: place.x,
         throughput: place.throughput.scaled(100.0 / peak),
         disturbed: place.disturbed,
-        ..Place::default()
+        ..CurvePoint::default()
     };
     (peak > 0.0).then(|| Line {
         name: line.name.clone(),
@@ -240,8 +236,8 @@ enum Axis {
 impl Axis {
     /// Rates where all load points have one at the same number of connections.
     fn of(cells: &[&Cell]) -> Axis {
-        let one_number = cells.windows(2).all(|pair| pair[0].connections == pair[1].connections);
-        let all_rates = cells.iter().all(|cell| cell.rate_offered.is_some());
+        let one_number = cells.windows(2).all(|pair| pair[0].load.connections == pair[1].load.connections);
+        let all_rates = cells.iter().all(|cell| cell.load.rate.is_some());
         if one_number && all_rates && !cells.is_empty() { Axis::Rate } else { Axis::Connections }
     }
 
@@ -252,14 +248,10 @@ impl Axis {
         }
     }
 
-    fn x(self, cell: &Cell) -> f64 {
-        self.of_load(cell.connections, cell.rate_offered)
-    }
-
-    fn of_load(self, connections: usize, rate: Option<f64>) -> f64 {
+    fn x(self, load: LoadPoint) -> f64 {
         match self {
-            Axis::Connections => connections as f64,
-            Axis::Rate => rate.unwrap_or(0.0),
+            Axis::Connections => load.connections as f64,
+            Axis::Rate => load.rate.unwrap_or(0.0),
         }
     }
 }
@@ -268,11 +260,11 @@ impl Axis {
 fn lines(recorded: &Recorded, cells: &[&Cell], unit: Unit, axis: Axis) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for cell in cells {
-        let place = Place {
-            x: axis.x(cell),
+        let place = CurvePoint {
+            x: axis.x(cell.load),
             throughput: (unit.of)(cell).map(Measured::from).unwrap_or_default(),
             p99_ms: cell.p99_ms.as_ref().map(Measured::from).unwrap_or_default(),
-            ..Place::default()
+            ..CurvePoint::default()
         };
         match lines.iter_mut().find(|line| line.name == cell.variant) {
             Some(line) => line.places.push(place),
@@ -296,14 +288,15 @@ struct Printed {
     apart: f64,
 }
 
-/// All that the source printed of several load points of a variant, also of those that were not measured here.
+/// Everything that the source printed for several load points of a variant, including those not measured here.
 fn published_line(recorded: &Recorded, measured: &Line, unit: Unit, axis: Axis) -> Option<Printed> {
     let name = measured.name.as_str();
     let peak = measured.places.iter().filter_map(|place| place.throughput.value).reduce(f64::max)?;
-    let of_it = recorded.published.iter().filter(|of| of.printed.metric == unit.metric && of.printed.kind.is_result());
+    let of_it =
+        recorded.published.iter().filter(|of| of.printed.metric == unit.metric.name() && of.printed.kind.is_result());
     let place = |of: &Published| {
         let x = match &of.at {
-            Some(at) if at.variant == name => axis.of_load(at.connections, at.rate_offered),
+            Some(at) if at.variant == name => axis.x(at.load),
             None if axis == Axis::Connections && of.printed.variant.as_deref() == Some(name) => {
                 of.printed.connections? as f64
             }
@@ -311,13 +304,13 @@ fn published_line(recorded: &Recorded, measured: &Line, unit: Unit, axis: Axis) 
         };
         let throughput = Measured { value: Some(of.printed.value?), ..Measured::default() };
         let measured = of.measured.as_ref().map_or(peak, |measured| measured.value);
-        Some((Place { x, throughput, ..Place::default() }, apart(of.printed.value?, measured)))
+        Some((CurvePoint { x, throughput, ..CurvePoint::default() }, apart(of.printed.value?, measured)))
     };
-    let mut places: Vec<(Place, f64)> = of_it.filter_map(place).collect();
+    let mut places: Vec<(CurvePoint, f64)> = of_it.filter_map(place).collect();
     places.sort_by(|a, b| a.0.x.total_cmp(&b.0.x));
     places.dedup_by(|a, b| a.0.x == b.0.x);
     let apart = places.iter().map(|(_, apart)| *apart).fold(1.0, f64::max);
-    let places: Vec<Place> = places.into_iter().map(|(place, _)| place).collect();
+    let places: Vec<CurvePoint> = places.into_iter().map(|(place, _)| place).collect();
     let line = Line { name: name.to_owned(), places, is_published: true, ..Line::default() };
     (line.places.len() > 1).then_some(Printed { line, apart })
 }
@@ -328,12 +321,11 @@ fn apart(a: f64, b: f64) -> f64 {
 }
 
 /// Variants as bars: `group/member` stand in groups, several load points are members of their variant.
-/// With what is to be said of printed numbers that are left out.
+/// Returned with the remark on printed numbers that are left out.
 fn grouped(recorded: &Recorded, cells: &[&Cell], unit: Unit) -> (Bars, &'static str) {
-    let several =
-        cells.iter().any(|cell| cell.connections != cells[0].connections || cell.rate_offered != cells[0].rate_offered);
+    let several = cells.iter().any(|cell| cell.load != cells[0].load);
     let split = |cell: &Cell| match (several, cell.variant.split_once('/')) {
-        (true, _) => (cell.variant.clone(), load(cell.connections, cell.rate_offered)),
+        (true, _) => (cell.variant.clone(), cell.load.to_string()),
         (false, Some((group, member))) => (group.to_owned(), member.to_owned()),
         (false, None) => (cell.variant.clone(), String::new()),
     };
@@ -375,7 +367,7 @@ fn add(names: &mut Vec<String>, name: String) {
     }
 }
 
-/// The highest rate that keeps the objective, by variant and number of connections; none where no line was found.
+/// The highest rate that meets the objective, by variant and number of connections; `None` if no line was found.
 fn load_lines(lines: &[LoadLine]) -> Option<Figure> {
     lines.iter().find(|line| line.rate.is_some())?;
     let mut bars = Bars { what: "load line".to_owned(), unit: "1/s".to_owned(), ..Bars::default() };
@@ -391,5 +383,5 @@ fn load_lines(lines: &[LoadLine]) -> Option<Figure> {
     bars.values =
         bars.groups.iter().map(|group| bars.members.iter().map(|member| value(group, member)).collect()).collect();
     let objective = lines.first().map_or("", |line| &line.objective);
-    bars::draw("load-lines", &bars, &format!("The highest rate of arrivals that still keeps {objective}."))
+    bars::draw("load-lines", &bars, &format!("The highest arrival rate that still meets {objective}."))
 }

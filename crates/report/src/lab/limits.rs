@@ -8,10 +8,10 @@ use crate::subject::Recorded;
 use crate::table::{Column, Table};
 use plimsoll_model::lab::LabSummary;
 
-/// So many lines of evidence are told of each.
+/// At most this many lines of evidence are shown for each.
 const MOST_EVIDENCE: usize = 3;
 
-/// Those that are shown in full, what to try next once, and every load point in a table.
+/// The groups that are shown in full, what to try next, once, and every load point in a table.
 pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     let shown: Vec<Group<'_>> = places::shown(recorded, summary);
     let judged: Vec<(&Group<'_>, Agreed<'_>)> =
@@ -26,7 +26,7 @@ pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     Section::of("limit", "What limited it", blocks)
 }
 
-/// The verdict, and what decided in the round in the middle.
+/// The verdict, and what decided it in the middle round.
 fn in_full(group: &Group<'_>, agreed: &Agreed<'_>) -> Vec<Block> {
     let sentence = format!("{}{}", agreed.diagnosis.sentence, agreed.how_many());
     let mut blocks = vec![Block::lead(format!("{}:", group.label), sentence)];
@@ -37,7 +37,7 @@ fn in_full(group: &Group<'_>, agreed: &Agreed<'_>) -> Vec<Block> {
     blocks
 }
 
-/// What to try next: each advice once, with where it is given if there are several.
+/// What to try next: each piece of advice once, with where it applies if there are several.
 fn next(judged: &[(&Group<'_>, Agreed<'_>)]) -> Vec<Block> {
     let mut advice: Vec<(&str, Vec<&str>)> = Vec::new();
     for (group, agreed) in judged {
@@ -55,7 +55,7 @@ fn next(judged: &[(&Group<'_>, Agreed<'_>)]) -> Vec<Block> {
     advice.iter().map(|(text, labels)| Block::lead(lead(labels), *text)).collect()
 }
 
-/// What the rounds of every load point agree on; none where there is one alone.
+/// What the rounds of every load point agree on; `None` if there is only one.
 fn overview(recorded: &Recorded) -> Option<Block> {
     let groups = places::all(recorded);
     let judged: Vec<(&Group<'_>, Agreed<'_>)> =
@@ -70,7 +70,7 @@ fn overview(recorded: &Recorded) -> Option<Block> {
         Column::words("rounds", cells(|agreed| format!("{} of {}", agreed.rounds, agreed.of))),
         Column::words("share of the time", cells(|agreed| shares(agreed.diagnosis))),
     ]);
-    let remark = "The verdict that most rounds agree on. The share is an estimate of how much of its time a transaction \
-                  spent on it, of the round in the middle; several may overlap.";
+    let remark = "The verdict that most rounds agree on. The share is an estimate, from the middle round, of how much of its \
+                  time a transaction spent on it; several may overlap.";
     Some(Block::table("limits", table, [remark.to_owned()]))
 }

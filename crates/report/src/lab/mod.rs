@@ -1,7 +1,7 @@
-//! What a lab found: its answer, and what it stands on.
+//! What a lab found: its answer, and what it rests on.
 //!
-//! Begin with [`document()`], which lists the sections in their order; [`figures`] chooses the main figure by what the
-//! plan is.
+//! Begin with [`document()`], which lists the sections in their order; [`figures`] chooses the main figure by the kind
+//! of plan.
 
 mod answer;
 mod document;

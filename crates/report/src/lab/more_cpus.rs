@@ -1,4 +1,4 @@
-//! What more CPUs bring, where variants that were compared have different numbers of them.
+//! What more CPUs bring, if variants that were compared have different numbers of CPUs.
 
 use super::answer::told;
 use crate::document::Figure;
@@ -8,16 +8,16 @@ use crate::interval::Measured;
 use crate::subject::Recorded;
 use plimsoll_model::lab::{LabSummary, VariantComparison};
 
-/// What the CPUs that a variant has more than the one that it is compared with change.
+/// What changes with the additional CPUs of a variant, against the one that it is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MoreCpus {
     /// `rows1m: 2cpu against 1cpu`
     pub compared: String,
     /// `2 CPUs against 1`
     pub cpus: String,
-    /// Of the throughput, over all load points together: a share.
+    /// The change of throughput over all load points together, a share.
     pub change: Measured,
-    /// The change with its interval, and what is to be known before it is believed.
+    /// The change with its interval, and what a reader has to know before believing it.
     pub told: String,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn all(recorded: &Recorded, summary: &LabSummary) -> Vec<MoreCpus> {
     summary.comparisons.iter().filter_map(of).collect()
 }
 
-/// A group that both belong to is said once.
+/// A group that both belong to is named once.
 fn compared(a: &str, b: &str) -> String {
     match (a.split_once('/'), b.split_once('/')) {
         (Some((group, a)), Some((of_b, b))) if group == of_b => format!("{group}: {b} against {a}"),
@@ -45,7 +45,7 @@ fn compared(a: &str, b: &str) -> String {
     }
 }
 
-/// The changes in percent, a group for each comparison; none where all variants have the same CPUs.
+/// The changes in percent, a group for each comparison; `None` if all variants have the same CPUs.
 pub(super) fn figure(recorded: &Recorded, summary: &LabSummary) -> Option<Figure> {
     let all = all(recorded, summary);
     let mut cpus: Vec<String> = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn figure(recorded: &Recorded, summary: &LabSummary) -> Option<Figure
         changes: all.iter().map(|more| cpus.iter().map(|cpus| change(more, cpus)).collect()).collect(),
         systems: cpus,
     };
-    let caption = "By how much more CPUs of the server change its throughput, in percent, with the intervals of the \
-                   comparisons.";
+    let caption =
+        "The change of throughput when the server has more CPUs, in percent, with the intervals of the comparisons.";
     delta::draw("more-cpus", &deltas, caption)
 }

@@ -1,4 +1,4 @@
-//! The tables that the answer stands on, with intervals.
+//! The tables that the answer rests on, with intervals.
 
 use super::tables;
 use crate::comparison::{interval_in_full, percent};
@@ -9,12 +9,12 @@ use plimsoll_model::lab::{LabSummary, Ladder, LoadLine};
 /// Variants and load points, then ladders and load lines.
 pub fn section(summary: &LabSummary) -> Option<Section> {
     let mut blocks = Vec::new();
-    // Of storage trials their own sections tell.
+    // Storage trials have their own sections.
     if summary.cells.iter().any(|cell| cell.transactions_per_second.is_some() || cell.failed > 0) {
         let remark = "Geometric means over the rounds with 95 % intervals.";
         blocks.push(Block::table("cells", tables::cells(&summary.cells), [remark.to_owned()]));
     }
-    blocks.extend(summary.ladders.iter().enumerate().flat_map(ladder));
+    blocks.extend(summary.ladders.iter().enumerate().flat_map(|(place, of)| ladder(place, of)));
     if !summary.load_lines.is_empty() {
         blocks.push(Block::subheading("Load lines"));
         blocks.push(Block::table("load-lines", tables::load_lines(&summary.load_lines), []));
@@ -23,8 +23,8 @@ pub fn section(summary: &LabSummary) -> Option<Section> {
     Section::of("numbers", "In numbers", blocks)
 }
 
-/// The table of a ladder, a sentence for each rung, and what all kept ones do together.
-fn ladder((place, ladder): (usize, &Ladder)) -> Vec<Block> {
+/// The table of a ladder, a sentence for each rung, and what all kept rungs bring together.
+fn ladder(place: usize, ladder: &Ladder) -> Vec<Block> {
     let floor = match &ladder.floor {
         Some(floor) => format!("The base differs from itself by up to {} in 19 of 20 cases.", percent(floor.value)),
         None => "No floor was measured.".to_owned(),

@@ -1,4 +1,4 @@
-//! Where each variant carries most over its load points, and what is left of it at the last: the shape of a sweep.
+//! The shape of a sweep: where each variant carries most, and what is left of that at the last load point.
 
 use crate::format::signed_percent;
 use crate::format::{counted, short};
@@ -9,7 +9,7 @@ use plimsoll_model::lab::{Cell, LabSummary};
 /// Fewer load points make no sweep.
 const FEWEST_POINTS: usize = 4;
 
-/// `default carries most at 24 connections (1,030 transactions/s; −41.0 % at 1,024), …`; None without a sweep.
+/// `default carries most at 24 connections (1,030 transactions/s; −41.0 % at 1,024), …`; `None` without a sweep.
 pub fn sentence(summary: &LabSummary) -> Option<String> {
     let of_variants = summary.cells.chunk_by(|a, b| a.variant == b.variant);
     let told: Vec<String> = of_variants.filter_map(peak).collect();
@@ -18,7 +18,7 @@ pub fn sentence(summary: &LabSummary) -> Option<String> {
 
 fn peak(cells: &[Cell]) -> Option<String> {
     let measured: Vec<(usize, &Estimate)> =
-        cells.iter().filter_map(|cell| Some((cell.connections, cell.transactions_per_second.as_ref()?))).collect();
+        cells.iter().filter_map(|cell| Some((cell.load.connections, cell.transactions_per_second.as_ref()?))).collect();
     let (last, at_last) = *measured.iter().max_by_key(|(connections, _)| *connections)?;
     let by_rate = measured.iter().copied().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
     let (best, most) = by_rate.filter(|(_, most)| most.value > 0.0)?;
@@ -41,12 +41,12 @@ fn peak(cells: &[Cell]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::LoadPoint;
 
     fn cells(rates: &[(usize, f64)]) -> Vec<Cell> {
         let cell = |(connections, rate): &(usize, f64)| Cell {
             variant: "base".to_owned(),
-            connections: *connections,
-            rate_offered: None,
+            load: LoadPoint::closed(*connections),
             rounds: 1,
             failed: 0,
             transactions_per_second: Some(Estimate::bare(*rate, 1.0, String::new(), "1 round".to_owned())),

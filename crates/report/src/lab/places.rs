@@ -1,12 +1,11 @@
-//! Trials of a lab by variant and load point, and which of them are shown where there is no room for all.
+//! The trials of a lab by variant and load point, and which of them are shown if there is no room for all.
 
-use crate::format::load;
 use crate::section::{mean_cost, storage_server};
 use crate::subject::{Recorded, Trial};
 use plimsoll_model::diagnosis::{Cost, Diagnosis, StorageUse};
 use plimsoll_model::lab::{Cell, LabSummary, RungVerdict};
 
-/// So many are told apart in a figure.
+/// The number that can be told apart in a figure.
 const MOST_DRAWN: usize = 8;
 
 /// Trials of one variant at one load point: its rounds.
@@ -18,8 +17,8 @@ pub struct Group<'a> {
     pub trials: Vec<&'a Trial>,
 }
 
-/// All trials by variant and load point, in the order in which these came first. What a ladder compares of its base with
-/// itself is the base.
+/// All trials by variant and load point, in the order in which these first occur. Trials in which a ladder compares its
+/// base with itself belong to the base.
 pub fn all(recorded: &Recorded) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for trial in &recorded.trials {
@@ -38,10 +37,10 @@ pub fn trials(recorded: &Recorded) -> Vec<(String, Vec<&Trial>)> {
 }
 
 fn key(trial: &Trial) -> (&str, usize, Option<u64>) {
-    (variant(trial), trial.connections, trial.rate_offered.map(f64::to_bits))
+    (variant(trial), trial.load.connections, trial.load.rate.map(f64::to_bits))
 }
 
-/// The label of a trial's variant; what a ladder compares of its base with itself is the base.
+/// The label of a trial's variant; a trial in which a ladder compares its base with itself belongs to the base.
 pub fn variant(trial: &Trial) -> &str {
     let rest = trial.variant.strip_prefix(&trial.base).unwrap_or_default();
     if rest.starts_with("/floor/") { &trial.base } else { &trial.variant }
@@ -49,11 +48,11 @@ pub fn variant(trial: &Trial) -> &str {
 
 /// `fc, 32 connections`, `fc/pool-6g/with, 32 connections`.
 fn label(trial: &Trial) -> String {
-    format!("{}, {}", variant(trial), load(trial.connections, trial.rate_offered))
+    format!("{}, {}", variant(trial), trial.load)
 }
 
-/// Those that are drawn and told in full, in the order of the plan: of a ladder its base and all that was kept of it;
-/// else all if there is room, or of each variant the load point that carried most.
+/// The groups that are drawn and described in full, in the order of the plan: for a ladder, its base and all rungs that
+/// were kept; otherwise all if there is room, or for each variant the load point that carried most.
 pub fn shown<'a>(recorded: &'a Recorded, summary: &LabSummary) -> Vec<Group<'a>> {
     let mut groups = all(recorded);
     if !summary.ladders.is_empty() {
@@ -74,7 +73,7 @@ pub fn shown<'a>(recorded: &'a Recorded, summary: &LabSummary) -> Vec<Group<'a>>
 
 fn is_of(group: &Group<'_>, cell: &Cell) -> bool {
     let first = group.trials[0];
-    (&first.base, first.connections, first.rate_offered) == (&cell.variant, cell.connections, cell.rate_offered)
+    (&first.base, first.load) == (&cell.variant, cell.load)
 }
 
 /// The trials with all rungs that were kept.
@@ -83,7 +82,7 @@ fn last_kept(ladder: &plimsoll_model::lab::Ladder) -> Option<String> {
     Some(format!("{}/{}/with", ladder.variant, kept.rung))
 }
 
-/// Of each variant the load point that carried most.
+/// The load point of each variant that carried most.
 fn best(groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
     let mut best: Vec<Group<'_>> = Vec::new();
     for group in groups {
@@ -124,7 +123,7 @@ impl Agreed<'_> {
     }
 }
 
-/// The verdict that most rounds of a group agree on, the earlier of several; none where nothing was judged.
+/// The verdict that most rounds of a group agree on, the earlier of several; `None` if nothing was judged.
 pub fn agreed<'a>(group: &Group<'a>) -> Option<Agreed<'a>> {
     let judged: Vec<(&'a Trial, &'a Diagnosis)> =
         group.trials.iter().filter_map(|trial| Some((*trial, trial.diagnosis.as_ref()?))).collect();
@@ -143,7 +142,7 @@ pub fn costs(groups: &[Group<'_>]) -> Vec<(String, Cost)> {
     measured.map(|group| (group.label.clone(), mean_cost(&group.trials))).collect()
 }
 
-/// What network lanes did in each group: means over the rounds; none of those that lie on none.
+/// What network lanes did in each group: means over the rounds, without groups that use none.
 pub fn storage(groups: &[Group<'_>]) -> Vec<storage_server::Used> {
     let of = |group: &Group<'_>| {
         let rounds: Vec<&StorageUse> = group.trials.iter().filter_map(|trial| trial.storage.as_ref()).collect();
@@ -152,7 +151,7 @@ pub fn storage(groups: &[Group<'_>]) -> Vec<storage_server::Used> {
     groups.iter().filter_map(of).collect()
 }
 
-/// Of each variant of the plan the group that carried most, in the order in which the variants came first.
+/// The group of each variant of the plan that carried most, in the order in which the variants first occur.
 pub fn best_of_variants<'a>(recorded: &'a Recorded, summary: &LabSummary) -> Vec<Group<'a>> {
     let groups = match summary.ladders.is_empty() {
         true => all(recorded),

@@ -1,4 +1,4 @@
-//! What the source printed beside what was measured here, what it measured on, and what it left to be chosen.
+//! What the source printed beside what was measured here, what it measured on, and what it left open.
 
 use crate::document::{Block, Section};
 use crate::figure::beside::{self, name, note};
@@ -7,38 +7,38 @@ use crate::interval::Measured;
 use crate::subject::{Published, Recorded};
 use crate::table::{Column, Table};
 use plimsoll_model::Estimate;
-use plimsoll_model::published::{Published as Printed, PublishedKind};
+use plimsoll_model::published::{Printed, PublishedKind};
 use serde_json::{Value, json};
 
-/// Results first: those with a number of ours in a figure, others that were judged in a table, and what was not asked
-/// folded. Then what tells nothing that could be measured again.
+/// Results first: those with a number measured here in a figure, others that were judged in a table, and what the plan
+/// does not ask folded. Then what cannot be measured again.
 pub fn section(recorded: &Recorded) -> Option<Section> {
     let (results, others): (Vec<_>, Vec<_>) =
         by_place(&recorded.published).into_iter().partition(|of| of.printed.kind.is_result());
     let rest = results.into_iter().filter(|of| !beside::is_drawn(of));
     let (judged, not_asked): (Vec<_>, Vec<_>) = rest.partition(|of| is_judged(of));
     let caption = "What the source printed and what was measured here. Other machines give other numbers: what can be \
-                   expected to hold is which is more, and by how much.";
+                   expected to hold is which number is larger, and by how much.";
     let mut blocks: Vec<Block> =
         beside::draw("published", &recorded.published, caption).map(Block::Figure).into_iter().collect();
     if !judged.is_empty() {
-        let remark = "An ordering or a range holds here where the intervals leave no doubt of it.";
+        let remark = "An ordering or a range holds here if the intervals leave no doubt about it.";
         blocks.push(Block::table("claims", judgements(&judged), [remark.to_owned()]));
     }
     let folded = [
-        ("Printed or claimed, and not asked here", "not-asked", results_not_asked(&not_asked)),
-        ("What the source measured on, advised and told of other times", "source", source(&others)),
+        ("Printed or claimed, but not asked here", "not-asked", results_not_asked(&not_asked)),
+        ("What the source measured on, what it advised, and what it says of other times", "source", source(&others)),
     ];
     let folded = folded.into_iter().filter(|(_, _, table)| table.rows() > 0);
     blocks.extend(folded.map(|(words, name, table)| Block::folded(words, name, table)));
     if !recorded.chosen.is_empty() {
-        blocks.push(Block::subheading("What the source does not print, and what was chosen"));
+        blocks.push(Block::subheading("What the source does not print, and what was chosen instead"));
         blocks.push(Block::Pairs(recorded.chosen.clone()));
     }
     Section::of("published", "Published and measured here", blocks)
 }
 
-/// Those of a place together, places in the order in which they come first.
+/// Results grouped by place, the places in the order in which they first occur.
 fn by_place(published: &[Published]) -> Vec<&Published> {
     let first = |of: &Published| published.iter().position(|other| other.printed.place == of.printed.place);
     let mut sorted: Vec<&Published> = published.iter().collect();
@@ -65,7 +65,7 @@ fn judgements(published: &[&Published]) -> Table {
 
 fn results_not_asked(published: &[&Published]) -> Table {
     let mut columns = statements(published);
-    let why = |of: &&Published| of.unknown.clone().unwrap_or_else(|| "no number of ours tells it".to_owned());
+    let why = |of: &&Published| of.unknown.clone().unwrap_or_else(|| "nothing measured here can tell".to_owned());
     columns.push(Column::words("not asked here, since", published.iter().map(why).collect()));
     columns.push(notes(published));
     of_some(columns)
@@ -92,13 +92,13 @@ fn notes(published: &[&Published]) -> Column {
     Column::words("note", published.iter().map(|of| note(&of.printed)).collect())
 }
 
-/// A table of the columns that say something.
+/// A table of the columns that are not empty.
 fn of_some(mut columns: Vec<Column>) -> Table {
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     Table::new(columns)
 }
 
-/// As it was printed: a number with all its digits.
+/// The statement as printed: a number with all its digits.
 pub(crate) fn said(of: &Printed) -> String {
     let numbers = |values: &[f64]| values.iter().copied().map(tick).collect::<Vec<_>>().join(" · ");
     let said = [
@@ -111,28 +111,28 @@ pub(crate) fn said(of: &Printed) -> String {
     said.into_iter().flatten().next().unwrap_or_else(|| NOTHING.to_owned())
 }
 
-/// The words for a claim that something changes nothing: a range of changes around none.
+/// The words for a claim that something changes nothing: a range of changes around zero.
 fn no_difference(of: &Printed) -> Option<String> {
     let (low, high) = of.range?;
     let is_one = of.metric == "change_percent" && of.kind == PublishedKind::Claim && low == -high;
     is_one.then(|| format!("no difference larger than {} %", tick(high)))
 }
 
-/// `holds here`, `does not hold`, `cannot be told: …`; of a number what ours is against it.
+/// `holds here`, `does not hold`, `cannot be decided: …`; for a number, how the measured one compares.
 fn verdict(of: &Published) -> String {
     let number = || Some(against(of.measured.as_ref()?, of.printed.value?));
     match (of.holds, &of.unknown) {
         (Some(true), _) => "holds here".to_owned(),
         (Some(false), _) => "does not hold".to_owned(),
-        (None, Some(why)) => format!("cannot be told: {why}"),
+        (None, Some(why)) => format!("cannot be decided: {why}"),
         (None, None) => number().unwrap_or_default(),
     }
 }
 
-/// How a number that was measured stands to the one that is printed: as a ratio, of a loss by its direction.
+/// How a measured number compares with the printed one: as a ratio, or for a loss by its direction.
 fn against(measured: &Estimate, printed: f64) -> String {
     if printed > 0.0 && measured.value > 0.0 {
-        return format!("{} × what is printed", short(measured.value / printed));
+        return format!("{} × the printed number", short(measured.value / printed));
     }
     let is_sure = measured.interval().is_some_and(|(low, high)| low > 0.0 || high < 0.0);
     let told = match (printed == 0.0, (printed < 0.0) == (measured.value < 0.0)) {
@@ -198,7 +198,7 @@ mod tests {
     fn a_number_is_set_against_the_one_that_is_printed() {
         let estimate = |low: f64, high: f64| Estimate::new((low + high) / 2.0, (low, high), 0.95, 3.0, String::new());
         for (measured, printed, told) in [
-            (estimate(40.0, 60.0), 100.0, "0.500 × what is printed"),
+            (estimate(40.0, 60.0), 100.0, "0.500 × the printed number"),
             (estimate(-12.0, -8.0), -9.0, "in the same direction"),
             (estimate(-12.0, -8.0), 50.0, "in the other direction"),
             (estimate(-12.0, 2.0), -9.0, "neither a gain nor a loss is shown"),

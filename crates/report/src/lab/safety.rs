@@ -1,4 +1,4 @@
-//! The settings that were really in effect, and what they cost in safety.
+//! The settings that were in effect, and what they cost in safety.
 
 use super::places;
 use crate::document::{Block, Item, Section};
@@ -7,15 +7,15 @@ use crate::section::settings;
 use crate::subject::{Recorded, Trial};
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::durability::{Class, Risks};
-use plimsoll_model::lab::{LabSummary, Proof, ProofVerdict};
+use plimsoll_model::lab::{LabSummary, Verification, VerificationVerdict};
 use std::collections::BTreeSet;
 
-/// More labels than these are counted instead.
+/// More labels than this are counted instead of named.
 const MOST_LABELS: usize = 3;
 
-/// A proof, and the variants of whose trials it is.
+/// A verification, and the variants whose trials had it.
 struct Proved<'a> {
-    proof: &'a Proof,
+    verification: &'a Verification,
     labels: Vec<&'a str>,
 }
 
@@ -23,9 +23,9 @@ pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     let proved = proved(recorded);
     let mut blocks = Vec::new();
     if !proved.is_empty() {
-        let remark = "Read back from the running server, in connections of their own and in those of the load; where it \
-                      shows, what a setting does was looked at as well.";
-        blocks.push(Block::table("proofs", table(recorded, &proved), [remark.to_owned()]));
+        let remark = "Read back from the running server, in separate connections and in those of the load. Where the \
+                      effect of a setting shows, that was checked as well.";
+        blocks.push(Block::table("verifications", table(recorded, &proved), [remark.to_owned()]));
     } else if let Some(first) = recorded.trials.iter().find(|trial| !trial.settings.is_empty()) {
         blocks.push(Block::table("settings", settings::table(&first.settings), []));
     }
@@ -38,24 +38,24 @@ pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     Section::of("settings", "Settings in effect", blocks)
 }
 
-/// The proofs of all trials; those that say the same once.
+/// The verifications of all trials, each different one once.
 fn proved(recorded: &Recorded) -> Vec<Proved<'_>> {
     let mut all: Vec<Proved<'_>> = Vec::new();
     for trial in &recorded.trials {
-        for proof in &trial.proofs {
+        for verification in &trial.verifications {
             let label = trial.variant.as_str();
-            match all.iter_mut().find(|known| is_alike(known.proof, proof)) {
+            match all.iter_mut().find(|known| is_alike(known.verification, verification)) {
                 Some(known) if known.labels.contains(&label) => {}
                 Some(known) => known.labels.push(label),
-                None => all.push(Proved { proof, labels: vec![label] }),
+                None => all.push(Proved { verification, labels: vec![label] }),
             }
         }
     }
-    all.sort_by_key(|of| of.proof.name.as_str());
+    all.sort_by_key(|of| of.verification.name.as_str());
     all
 }
 
-fn is_alike(a: &Proof, b: &Proof) -> bool {
+fn is_alike(a: &Verification, b: &Verification) -> bool {
     (&a.name, &a.requested, &a.effective, a.verdict, a.class)
         == (&b.name, &b.requested, &b.effective, b.verdict, b.class)
 }
@@ -66,20 +66,27 @@ fn table(recorded: &Recorded, proved: &[Proved<'_>]) -> Table {
     labels.dedup();
     let words = |of: &dyn Fn(&Proved<'_>) -> String| proved.iter().map(of).collect::<Vec<_>>();
     let mut columns = vec![
-        Column::words("setting", words(&|of| of.proof.name.clone())),
-        Column::words("requested", words(&|of| of.proof.requested.clone())),
-        Column::words("in effect", words(&|of| of.proof.effective.clone().unwrap_or_else(|| NOTHING.to_owned()))),
-        Column::words("verdict", words(&|of| verdict(of.proof))),
-        Column::words("class", words(&|of| format!("{}: {}", of.proof.class.name(), of.proof.class.words()))),
+        Column::words("setting", words(&|of| of.verification.name.clone())),
+        Column::words("requested", words(&|of| of.verification.requested.clone())),
+        Column::words(
+            "in effect",
+            words(&|of| of.verification.effective.clone().unwrap_or_else(|| NOTHING.to_owned())),
+        ),
+        Column::words("verdict", words(&|of| verdict(of.verification))),
+        Column::words(
+            "class",
+            words(&|of| format!("{}: {}", of.verification.class.name(), of.verification.class.words())),
+        ),
     ];
     if labels.len() > 1 {
         columns.insert(1, Column::words("of", words(&|of| whose(&of.labels, labels.len()))));
     }
-    if proved.iter().any(|of| of.proof.behaviour.is_some() || of.proof.remark.is_some()) {
-        columns.push(Column::words("what it does", words(&|of| remark(of.proof))));
+    if proved.iter().any(|of| of.verification.behaviour.is_some() || of.verification.remark.is_some()) {
+        columns.push(Column::words("what it does", words(&|of| remark(of.verification))));
     }
-    columns.push(Column::words("origin", words(&|of| of.proof.origin.clone())));
-    let marks = proved.iter().map(|of| (of.proof.verdict != ProofVerdict::InEffect).then_some(Mark::Differs));
+    columns.push(Column::words("origin", words(&|of| of.verification.origin.clone())));
+    let marks =
+        proved.iter().map(|of| (of.verification.verdict != VerificationVerdict::InEffect).then_some(Mark::Differs));
     Table { marks: marks.collect(), columns }
 }
 
@@ -92,20 +99,24 @@ fn whose(labels: &[&str], of: usize) -> String {
     }
 }
 
-fn verdict(proof: &Proof) -> String {
-    let words = match proof.verdict {
-        ProofVerdict::InEffect => "in effect",
-        ProofVerdict::NotApplied => "not applied",
-        ProofVerdict::Removed => "removed on this server",
+fn verdict(verification: &Verification) -> String {
+    let words = match verification.verdict {
+        VerificationVerdict::InEffect => "in effect",
+        VerificationVerdict::NotApplied => "not applied",
+        VerificationVerdict::Removed => "removed on this server",
     };
     words.to_owned()
 }
 
-fn remark(proof: &Proof) -> String {
-    [proof.behaviour.as_deref(), proof.remark.as_deref()].into_iter().flatten().collect::<Vec<_>>().join("; ")
+fn remark(verification: &Verification) -> String {
+    [verification.behaviour.as_deref(), verification.remark.as_deref()]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
-/// The settings that decide what a commit survives, as they were in effect in each variant, with what that risks.
+/// The settings that decide what a commit survives, as they were in effect in each variant, with the risk.
 fn fingerprint(recorded: &Recorded, summary: &LabSummary) -> Option<Block> {
     let mut told: Vec<(&Trial, &Risks)> = Vec::new();
     for cell in &summary.cells {
@@ -134,13 +145,13 @@ fn in_words(risks: &Risks) -> String {
     if words.is_empty() { Class::D0.words().to_owned() } else { words.join("; ") }
 }
 
-/// What each variant risked and by which settings, as a warning; what all risk stands once.
+/// What each variant risked and by which settings, as a warning; a risk that all share stands once.
 fn risks(recorded: &Recorded, summary: &LabSummary) -> Vec<Item> {
     let Some(first) = summary.cells.first() else { return Vec::new() };
     let of_all = summary.cells.iter().fold(first.risks.clone(), |common, cell| &common & &cell.risks);
     let mut told: Vec<Item> = Vec::new();
     for class in &of_all {
-        let text = format!("what all variants have in effect {}{}", class.words(), by(recorded, *class, None));
+        let text = format!("the configuration that all variants share {}{}", class.words(), by(recorded, *class, None));
         told.push(Item { warning: true, ..Item::of(text) });
     }
     for cell in &summary.cells {
@@ -155,7 +166,7 @@ fn risks(recorded: &Recorded, summary: &LabSummary) -> Vec<Item> {
     told
 }
 
-/// ` (sync_binlog = 0)`: the settings of any trial of the variant, or of all, that cost that.
+/// ` (sync_binlog = 0)`: the settings of any trial of the variant, or of all variants, with that risk.
 fn by(recorded: &Recorded, class: Class, variant: Option<&str>) -> String {
     let is_of = |trial: &&Trial| match variant {
         Some(name) => places::variant(trial) == name,

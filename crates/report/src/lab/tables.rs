@@ -9,15 +9,15 @@ use plimsoll_model::Estimate;
 use plimsoll_model::comparison::Row;
 use plimsoll_model::lab::{Cell, Ladder, LadderStep, LoadLine, VariantComparison};
 
-/// By variant and load point. A column of which nothing was measured is left out.
+/// By variant and load point. A column without any value is left out.
 pub fn cells(cells: &[Cell]) -> Table {
     let words = |of: fn(&Cell) -> String| cells.iter().map(of).collect::<Vec<_>>();
     let mut columns = vec![
         Column::words("variant", words(|cell| cell.variant.clone())),
-        Column::numbers("connections", "", words(|cell| cell.connections.to_string())),
+        Column::numbers("connections", "", words(|cell| cell.load.connections.to_string())),
     ];
-    if cells.iter().any(|cell| cell.rate_offered.is_some()) {
-        let offered = words(|cell| cell.rate_offered.map_or(NOTHING.to_owned(), short));
+    if cells.iter().any(|cell| cell.load.rate.is_some()) {
+        let offered = words(|cell| cell.load.rate.map_or(NOTHING.to_owned(), short));
         columns.push(Column::numbers("offered", "1/s", offered));
     }
     columns.push(Column::numbers("rounds", "", words(|cell| cell.rounds.to_string())));
@@ -30,7 +30,7 @@ pub fn cells(cells: &[Cell]) -> Table {
         let is_known = values.iter().any(|value| value.value.is_some());
         is_known.then(|| Column::measured(name, unit, most_decimals, &values))
     };
-    // New orders say it all, and there is no room for both.
+    // New orders say enough, and there is no room for both.
     let orders = measured("new orders", "1/min", 1, |cell| &cell.nopm);
     columns.extend(orders.or_else(|| measured("transactions", "1/s", 1, |cell| &cell.transactions_per_second)));
     columns.extend(measured("p99", "ms", 2, |cell| &cell.p99_ms));
@@ -44,7 +44,7 @@ pub fn comparison(comparison: &VariantComparison) -> Table {
     rows_table(&comparison.a, &comparison.b, &comparison.rows.iter().collect::<Vec<&Row>>())
 }
 
-/// Rung by rung: what each brought, and what it is worth at the end, on top of all that was kept.
+/// Rung by rung: what each brought, and what it is worth at the end, on top of everything that was kept.
 pub fn ladder(ladder: &Ladder) -> Table {
     let cells = |of: fn(&LadderStep) -> String| ladder.steps.iter().map(of).collect::<Vec<_>>();
     let unit = metric(ladder.metric);
@@ -63,7 +63,7 @@ pub fn ladder(ladder: &Ladder) -> Table {
     ])
 }
 
-/// Changes as they are read, and as numbers in percent for programs; empty where nothing was compared.
+/// Changes as people read them, and as numbers in percent for programs; empty if nothing was compared.
 fn changes(name: &str, ladder: &Ladder, of: fn(&LadderStep) -> &Option<Estimate>) -> Column {
     let text = |change: &Estimate| signed_percent(change.value).trim_end_matches(" %").to_owned();
     let cell = |change: &Option<Estimate>| change.as_ref().map_or(String::new(), text);
@@ -74,7 +74,7 @@ fn changes(name: &str, ladder: &Ladder, of: fn(&LadderStep) -> &Option<Estimate>
     Column { of: values, ..Column::numbers(name, "%", cells) }
 }
 
-/// `98.3 %`: that of all changes of a ladder.
+/// `98.3 %`: the confidence of all changes of a ladder.
 fn confidence(ladder: &Ladder) -> String {
     let change = ladder.steps.iter().find_map(|step| step.change.as_ref());
     change.map_or(String::new(), |change| format!("{} %", comparison::confidence(change)))
@@ -94,7 +94,7 @@ pub fn load_lines(lines: &[LoadLine]) -> Table {
     ])
 }
 
-/// `2 of 3` trials at the lower end of the line kept the objective.
+/// `2 of 3` trials at the lower end of the line met the objective.
 fn confirmed(line: &LoadLine) -> String {
     let confirmations = || line.tried.iter().filter(|tried| tried.confirmation);
     match confirmations().count() {

@@ -6,15 +6,15 @@ use crate::comparison::{interval_in_full, percent};
 use crate::format::signed_percent;
 use crate::format::{counted, short};
 use crate::table::Table;
-use crate::terminal::{BOLD, Look, rows};
+use crate::terminal::{BOLD, TextLook, rows};
 use crate::text::clean;
 use plimsoll_model::comparison::{Design, unlike_in_words};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{LabSummary, Ladder, LoadLine, Restores, VariantComparison};
 
 /// The answer first, then what each variant does, the comparisons, ladders and load lines, and the caveats; ends with a
-/// line break. With `colour` the answer and titles are bold and heads are dim, nothing else differs.
-pub fn terminal(summary: &LabSummary, look: Look) -> String {
+/// line break. With `colour`, the answer and titles are bold and heads are dim; nothing else differs.
+pub fn terminal(summary: &LabSummary, look: TextLook) -> String {
     let mut blocks = vec![head(summary, look)];
     blocks.push(titled("variants", &tables::cells(&summary.cells), look));
     blocks.extend(summary.comparisons.iter().map(|comparison| compared(comparison, look)));
@@ -25,7 +25,7 @@ pub fn terminal(summary: &LabSummary, look: Look) -> String {
     blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
 }
 
-fn head(summary: &LabSummary, look: Look) -> Vec<String> {
+fn head(summary: &LabSummary, look: TextLook) -> Vec<String> {
     let preset = summary.preset.as_ref().map(|preset| format!(", preset {preset}")).unwrap_or_default();
     let title = summary.title.as_ref().unwrap_or(&summary.name);
     let failed = match summary.trials.failed {
@@ -46,7 +46,7 @@ fn restored(restores: &Restores) -> String {
 }
 
 /// A table below its title, and why intervals are missing from it; nothing for a table without rows.
-fn titled(title: &str, table: &Table, look: Look) -> Vec<String> {
+fn titled(title: &str, table: &Table, look: TextLook) -> Vec<String> {
     if table.rows() == 0 {
         return Vec::new();
     }
@@ -56,7 +56,7 @@ fn titled(title: &str, table: &Table, look: Look) -> Vec<String> {
     lines
 }
 
-fn compared(comparison: &VariantComparison, look: Look) -> Vec<String> {
+fn compared(comparison: &VariantComparison, look: TextLook) -> Vec<String> {
     let VariantComparison { a, b, rows, .. } = comparison;
     let design = match comparison.design {
         Design::Paired => "paired round by round",
@@ -74,7 +74,7 @@ fn compared(comparison: &VariantComparison, look: Look) -> Vec<String> {
     let equivalence = percent(comparison.equivalence);
     lines.extend(look.wrapped(&clean(&format!("{floor}a change of up to {equivalence} counts as no difference"))));
     if rows.iter().any(|row| row.change.confidence > CONFIDENCE) {
-        lines.push("The intervals of one metric hold all at once in 95 % of all cases.".to_owned());
+        lines.push("For each metric, all intervals hold together in 95 % of cases.".to_owned());
     }
     let work = unlike_in_words(&comparison.unlike_work);
     let work = (!work.is_empty()).then(|| format!("not the same work: {work}"));
@@ -84,8 +84,8 @@ fn compared(comparison: &VariantComparison, look: Look) -> Vec<String> {
     lines
 }
 
-/// The staircase, then a sentence for each rung, and what all kept ones do together.
-fn climbed(ladder: &Ladder, look: Look) -> Vec<String> {
+/// The staircase, then a sentence for each rung, and what all kept rungs bring together.
+fn climbed(ladder: &Ladder, look: TextLook) -> Vec<String> {
     let floor = match &ladder.floor {
         Some(floor) => format!("the base differs from itself by up to {} in 19 of 20 cases", percent(floor.value)),
         None => "no floor was measured".to_owned(),
@@ -101,7 +101,7 @@ fn climbed(ladder: &Ladder, look: Look) -> Vec<String> {
     lines
 }
 
-fn load_lines(lines: &[LoadLine], look: Look) -> Vec<String> {
+fn load_lines(lines: &[LoadLine], look: TextLook) -> Vec<String> {
     let mut shown = titled("load lines", &tables::load_lines(lines), look);
     let why_not = |line: &LoadLine| {
         let at = counted(line.connections as f64, "connection");
@@ -112,7 +112,7 @@ fn load_lines(lines: &[LoadLine], look: Look) -> Vec<String> {
 }
 
 /// The caveats.
-fn remarks(summary: &LabSummary, look: Look) -> Vec<String> {
+fn remarks(summary: &LabSummary, look: TextLook) -> Vec<String> {
     let caveats = summary.caveats.iter().map(|caveat| format!("caveat {}: {}", caveat.code, caveat.message));
     caveats.flat_map(|line| look.wrapped(&clean(&line))).collect()
 }

@@ -2,21 +2,23 @@ use super::terminal;
 use crate::document::Figure;
 use crate::render::{Format, render};
 use crate::subject::{Environment, MeasuredAt, Published, Recorded, Series, SettingRow, Subject, Trial};
-use crate::terminal::Look;
-use plimsoll_model::comparison::{self, Design, Metric, Row};
-use plimsoll_model::diagnosis::{Bottleneck, Cost, Diagnosis, Verdict};
+use crate::terminal::TextLook;
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::{self, Design, Row};
+use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Cost, Diagnosis};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{
     Cell, LabSummary, Ladder, LadderStep, LoadLine, Restores, RungVerdict, SCHEMA_VERSION, TrialCounts, TrialStatus,
     Tried, VariantComparison,
 };
-use plimsoll_model::published::{Published as Printed, PublishedKind};
+use plimsoll_model::published::{Printed, PublishedKind};
 use plimsoll_model::summary::{LatencyMs, Point};
 use plimsoll_model::{Caveat, Estimate};
 use std::collections::BTreeSet;
 
-const PLAIN: Look = Look { colour: false, width: 100 };
-const COLOURED: Look = Look { colour: true, ..PLAIN };
+const PLAIN: TextLook = TextLook { colour: false, width: 100 };
+const COLOURED: TextLook = TextLook { colour: true, ..PLAIN };
 
 fn estimate(value: f64, low: f64, high: f64) -> Estimate {
     Estimate::new(value, (low, high), 0.95, 3.0, "3 pairs, t interval".to_owned())
@@ -25,8 +27,7 @@ fn estimate(value: f64, low: f64, high: f64) -> Estimate {
 fn cell(variant: &str, transactions: f64) -> Cell {
     Cell {
         variant: variant.to_owned(),
-        connections: 64,
-        rate_offered: None,
+        load: LoadPoint::closed(64),
         rounds: 3,
         failed: usize::from(variant == "nfs"),
         transactions_per_second: Some(estimate(transactions, 0.98 * transactions, 1.02 * transactions)),
@@ -40,8 +41,7 @@ fn cell(variant: &str, transactions: f64) -> Cell {
 
 fn comparison() -> VariantComparison {
     let row = Row {
-        connections: Some(64),
-        rate_offered: None,
+        load: Some(LoadPoint::closed(64)),
         metric: Metric::TransactionsPerSecond,
         a: 1000.0,
         b: 900.0,
@@ -199,9 +199,9 @@ fn a_lab_that_measured_nothing_has_a_headline() {
 }
 
 /// A trial with a judgement; the more connections, the more it carries.
-fn trial(variant: &str, round: u32, status: TrialStatus, verdict: Verdict) -> Trial {
+fn trial(variant: &str, round: u32, status: TrialStatus, verdict: BottleneckVerdict) -> Trial {
     let point = Point {
-        connections: 64,
+        load: LoadPoint::closed(64),
         transactions_per_second: Some(1000.0 + f64::from(round)),
         latency_ms: LatencyMs { p99: Some(12.5), ..LatencyMs::default() },
         ..Point::default()
@@ -220,8 +220,7 @@ fn trial(variant: &str, round: u32, status: TrialStatus, verdict: Verdict) -> Tr
         workload: "tpcc".to_owned(),
         parameters: Default::default(),
         cpus: None,
-        connections: 64,
-        rate_offered: None,
+        load: LoadPoint::closed(64),
         round,
         status,
         why: (status == TrialStatus::Failed).then(|| "the server died".to_owned()),
@@ -234,7 +233,7 @@ fn trial(variant: &str, round: u32, status: TrialStatus, verdict: Verdict) -> Tr
         phases: Vec::new(),
         restored: None,
         recovery_seconds: None,
-        proofs: Vec::new(),
+        verifications: Vec::new(),
         settings: vec![SettingRow { name: "innodb_doublewrite".to_owned(), ..SettingRow::default() }],
         durability: Default::default(),
         series: Series::default(),
@@ -261,11 +260,11 @@ fn recorded(summary: LabSummary, trials: Vec<Trial>) -> Recorded {
     }
 }
 
-fn rounds(variant: &str, verdicts: [Verdict; 3]) -> Vec<Trial> {
+fn rounds(variant: &str, verdicts: [BottleneckVerdict; 3]) -> Vec<Trial> {
     (1..).zip(verdicts).map(|(round, verdict)| trial(variant, round, TrialStatus::Done, verdict)).collect()
 }
 
-const CPU: Verdict = Verdict::Limited(Bottleneck::Cpu);
+const CPU: BottleneckVerdict = BottleneckVerdict::Limited(Bottleneck::Cpu);
 
 #[test]
 fn the_report_has_its_sections_in_the_order_in_which_a_reader_asks() {
@@ -361,7 +360,10 @@ fn rounds_that_do_not_agree_are_told_by_most_of_them() {
         document.findings.iter().map(ToString::to_string).collect::<Vec<String>>()
     };
     assert_eq!(of([CPU; 3])[0], "What limited it: Sentence of round 2.");
-    assert_eq!(of([Verdict::NotClear, CPU, CPU])[0], "What limited it: Sentence of round 3. (in 2 of 3 rounds)");
+    assert_eq!(
+        of([BottleneckVerdict::NotClear, CPU, CPU])[0],
+        "What limited it: Sentence of round 3. (in 2 of 3 rounds)"
+    );
     let missing = of([CPU; 3]).pop().unwrap();
     assert_eq!(missing, "Missing: lab.json is not there.");
 }
@@ -369,7 +371,7 @@ fn rounds_that_do_not_agree_are_told_by_most_of_them() {
 #[test]
 fn what_limited_many_variants_is_one_sentence() {
     let plan = LabSummary { ladders: Vec::new(), ..summary() };
-    let verdict = |number| if number % 2 == 0 { Verdict::NotClear } else { CPU };
+    let verdict = |number| if number % 2 == 0 { BottleneckVerdict::NotClear } else { CPU };
     let told = |many: u64| {
         let trials = (1..=many).flat_map(|number| {
             let mut trials = rounds(&format!("v{number}"), [verdict(number); 3]);
@@ -408,13 +410,13 @@ fn of_many_variants_the_best_is_the_answer() {
     assert_eq!(
         super::answer(&many(comparison::Verdict::Higher)),
         "fast is best: 900 against 1,000 transactions/s at 64 connections, +30.0 % (95 % interval +28.0 to \
-         +32.0 %) against fc; of 5 others better than fc: 1, worse: 1, equal within 2.1 %: 1, too near to tell: 2."
+         +32.0 %) against fc; of 5 others, better than fc: 1, worse: 1, equal within 2.1 %: 1, too close to tell: 2."
     );
     let trials = TrialCounts { done: 9, failed: 0, disturbed: 2 };
     let disturbed = super::answer(&LabSummary { trials, ..many(comparison::Verdict::Higher) });
-    assert!(disturbed.ends_with("too near to tell: 2; other processes disturbed 2 of 9 trials."), "{disturbed}");
+    assert!(disturbed.ends_with("too close to tell: 2; other processes disturbed 2 of 9 trials."), "{disturbed}");
     let none = super::answer(&many(comparison::Verdict::Unclear));
-    assert!(none.starts_with("No variant is shown to be better than fc: of 5 others better than fc: 0"), "{none}");
+    assert!(none.starts_with("No variant is shown to be better than fc: of 5 others, better than fc: 0"), "{none}");
 }
 
 #[test]
@@ -448,7 +450,7 @@ fn of_several_variants_each_is_told() {
 #[test]
 fn a_trial_that_failed_is_a_caveat_with_its_reason() {
     let mut trials = rounds("fc", [CPU; 3]);
-    trials.push(trial("nfs", 4, TrialStatus::Failed, Verdict::NotClear));
+    trials.push(trial("nfs", 4, TrialStatus::Failed, BottleneckVerdict::NotClear));
     let document = crate::document(&recorded(summary(), trials));
     let caveats = document.sections.iter().find(|section| section.id == "caveats").unwrap();
     assert!(format!("{caveats:?}").contains("Trial 4 (nfs, 64 connections, round 4) failed: the server died"));
@@ -473,14 +475,15 @@ fn names_of_a_plan_are_harmless_in_every_format() {
 /// A lab of `fc` at four load points, and what a source printed of them and of one more.
 fn swept(printed: [f64; 5]) -> Recorded {
     let loads = [2, 8, 32, 64, 128];
-    let at = |connections, transactions| Cell { connections, ..cell("fc", transactions) };
+    let at = |connections, transactions| Cell { load: LoadPoint::closed(connections), ..cell("fc", transactions) };
     let measured = [100.0, 400.0, 1000.0, 900.0];
     let cells: Vec<Cell> = loads.into_iter().zip(measured).map(|(load, rate)| at(load, rate)).collect();
     let published = loads.into_iter().zip(printed).enumerate().map(|(place, (connections, value))| {
         let (metric, variant) = ("transactions_per_second".to_owned(), Some("fc".to_owned()));
         let printed =
             Printed { metric, variant, connections: Some(connections), value: Some(value), ..Printed::default() };
-        let here = MeasuredAt { variant: "fc".to_owned(), connections, ..MeasuredAt::default() };
+        let here =
+            MeasuredAt { variant: "fc".to_owned(), load: LoadPoint::closed(connections), ..MeasuredAt::default() };
         let estimate = measured.get(place).map(|rate| estimate(*rate, 0.98 * rate, 1.02 * rate));
         Published { printed, at: estimate.as_ref().map(|_| here), measured: estimate, ..Published::default() }
     });
@@ -506,7 +509,7 @@ fn a_published_line_is_drawn_whole_or_said_to_be_left_out_whole() {
     assert_eq!(printed_in(&far, "throughput"), None, "not in parts");
     let figure = far.figures().find(|figure| figure.id == "throughput").expect("it is drawn");
     assert!(
-        figure.caption.contains("left out whole, since it is up to 5.00 times as much or as little"),
+        figure.caption.contains("left out altogether, since they differ by a factor of up to 5.00;"),
         "{}",
         figure.caption
     );

@@ -3,15 +3,15 @@
 use super::places::{self, Group};
 use crate::document::{Block, Section};
 use crate::figure::seconds;
-use crate::format::{self, NOTHING, short};
+use crate::format::{NOTHING, short};
 use crate::section::limit;
 use crate::subject::{Recorded, Trial};
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::lab::TrialStatus;
 use serde_json::{Value, json};
 
-const CAPTION: &str = "One value per second, trial after trial. Shaded is what was not measured: warm-up and drain.";
-/// More trials than these cannot be told apart on one axis of time.
+const CAPTION: &str = "One value per second, trial after trial. Shaded parts were not measured: warm-up and drain.";
+/// More trials than this cannot be told apart on one axis of time.
 const MOST_DRAWN: usize = 24;
 
 /// Second by second, and a line for each trial.
@@ -25,7 +25,7 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
     Section::of("timeline", "Timeline", blocks)
 }
 
-/// All trials, or the first of each variant and load point, or as many of those as there is room for.
+/// All trials, or the first of each variant and load point, or as many of those as have room.
 fn drawn(recorded: &Recorded) -> (Vec<&Trial>, String) {
     let all: Vec<&Trial> = recorded.trials.iter().filter(|trial| !trial.series.intervals.is_empty()).collect();
     if all.len() <= MOST_DRAWN {
@@ -37,10 +37,10 @@ fn drawn(recorded: &Recorded) -> (Vec<&Trial>, String) {
     let mut first: Vec<&Trial> = places::all(recorded).into_iter().filter_map(of_group).collect();
     first.truncate(MOST_DRAWN);
     let caption = format!(
-        "{} There are {} trials: drawn is the first of each variant and load point{}.",
+        "{} Of {} trials, the first of each variant and load point is drawn{}.",
         CAPTION,
         all.len(),
-        if first.len() == MOST_DRAWN { format!(", {MOST_DRAWN} at most") } else { String::new() }
+        if first.len() == MOST_DRAWN { format!(", up to {MOST_DRAWN} of them") } else { String::new() }
     );
     (first, caption)
 }
@@ -53,7 +53,7 @@ fn table(trials: &[Trial]) -> Table {
     let mut columns = vec![
         Column::numbers("trial", "", words(|trial| trial.index.to_string())),
         Column::words("variant", words(|trial| trial.variant.clone())),
-        Column::words("load", words(load)),
+        Column::words("load", words(|trial| trial.load.to_string())),
         Column::numbers("round", "", words(|trial| trial.round.to_string())),
         Column::words("ended", words(status)),
     ];
@@ -76,10 +76,6 @@ fn table(trials: &[Trial]) -> Table {
     Table { marks: marks.collect(), columns }
 }
 
-fn load(trial: &Trial) -> String {
-    format::load(trial.connections, trial.rate_offered)
-}
-
 fn status(trial: &Trial) -> String {
     let words = match trial.status {
         TrialStatus::Done => "done",
@@ -93,12 +89,12 @@ fn limited(trial: &Trial) -> String {
     trial.diagnosis.as_ref().map_or(NOTHING.to_owned(), |diagnosis| limit::words(diagnosis).to_owned())
 }
 
-/// Trials that failed, a sentence each.
+/// The trials that failed, a sentence each.
 pub fn failures(recorded: &Recorded) -> impl Iterator<Item = String> {
     let failed = recorded.trials.iter().filter(|trial| trial.status == TrialStatus::Failed);
     failed.map(|trial| {
         let why = trial.why.as_deref().unwrap_or("no reason is recorded");
-        format!("Trial {} ({}, {}, round {}) failed: {why}", trial.index, trial.variant, load(trial), trial.round)
+        format!("Trial {} ({}, {}, round {}) failed: {why}", trial.index, trial.variant, trial.load, trial.round)
     })
 }
 
@@ -107,8 +103,8 @@ pub fn data(trial: &Trial) -> Value {
     json!({
         "index": trial.index,
         "variant": trial.variant,
-        "connections": trial.connections,
-        "rate_offered": trial.rate_offered,
+        "connections": trial.load.connections,
+        "rate_offered": trial.load.rate,
         "round": trial.round,
         "status": trial.status,
         "why": trial.why,

@@ -32,7 +32,7 @@ fn finding(finding: &Finding) -> Vec<(&'static str, String)> {
     label.into_iter().chain([("text", finding.text.clone())]).collect()
 }
 
-/// What is written so far, and the section that is being written.
+/// What has been written so far, and the current section.
 struct Csv {
     text: String,
     section: String,

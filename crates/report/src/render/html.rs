@@ -2,14 +2,14 @@
 
 use super::json::embedded;
 use crate::document::{Block, Document, Figure, Finding, Item, Section, TitledTable};
-use crate::interval::Spread;
+use crate::interval::IntervalCell;
 use crate::script;
 use crate::svg;
 use crate::table::{Column, Mark, Table};
 use crate::text::{escape, escape_lines, escape_tied};
 use plimsoll_model::Caveat;
 
-/// What a page looks like, but for its figures: those are [`svg::STYLE`].
+/// The style of a page, except its figures: see [`svg::STYLE`].
 pub const STYLE: &str = include_str!("style.css");
 
 /// The mark on a ship's hull, beside the name.
@@ -34,13 +34,13 @@ pub(super) fn page(document: &Document) -> String {
     )
 }
 
-/// What is between head and foot of the page, for pages of others.
+/// What is between the head and the foot of the page, for use in other pages.
 pub fn fragment(document: &Document) -> String {
     let sections: String = document.sections.iter().map(section).collect();
     format!("{}<main>\n{sections}</main>\n", header(document))
 }
 
-/// Title, answer, findings, what was run, and how much there is to mistrust.
+/// Title, answer, findings, what was run, and the number of caveats.
 fn header(document: &Document) -> String {
     let findings: String = document.findings.iter().map(finding).collect();
     let findings = if findings.is_empty() { findings } else { format!("<ul class=\"findings\">\n{findings}</ul>\n") };
@@ -160,7 +160,7 @@ fn figure(of: &Figure) -> String {
 }
 
 fn table(name: &str, table: &Table) -> String {
-    // What scrolls has to be reached by the keyboard, and then to say what it is (WCAG 2.1, 2.1.1 and 4.1.2).
+    // Whatever scrolls must be reachable by keyboard and must say what it is (WCAG 2.1, 2.1.1 and 4.1.2).
     let mut html = format!(
         "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table {name}\"><table data-name=\"{name}\">\n\
          <thead>\n<tr>",
@@ -170,8 +170,8 @@ fn table(name: &str, table: &Table) -> String {
         html.push_str(&format!("<th scope=\"col\"{}>{}{}</th>", class(column), escape(&column.name), unit(column)));
     }
     html.push_str("</tr>\n</thead>\n<tbody>\n");
-    // Where no cell has an interval, dashes would say no more than the reason below.
-    let spreads: Vec<&[Spread]> =
+    // If no cell has an interval, dashes would add nothing to the reason below.
+    let spreads: Vec<&[IntervalCell]> =
         table.columns.iter().map(|column| if column.has_intervals() { column.shown_spreads() } else { &[] }).collect();
     for row in 0..table.rows() {
         let mark = table.mark(row);
@@ -200,8 +200,8 @@ fn unit(column: &Column) -> String {
     }
 }
 
-/// The interval below its number; how it was found shows while the pointer rests on it.
-fn spread(spread: &Spread) -> String {
+/// The interval below its number; the method shows while the pointer rests on it.
+fn spread(spread: &IntervalCell) -> String {
     let method = spread.method.as_ref().map_or(String::new(), |method| format!(" title=\"{}\"", escape(method)));
     match spread.text.as_str() {
         "" => String::new(),

@@ -6,7 +6,7 @@ use crate::text::{clean, clean_lines};
 use plimsoll_model::text::escaped_json;
 use serde_json::{Value, json};
 
-/// Added fields do not raise it.
+/// Adding fields does not raise it.
 const SCHEMA_VERSION: u32 = 1;
 
 /// One JSON document.
@@ -24,9 +24,9 @@ pub(super) fn text(document: &Document) -> String {
     format!("{:#}\n", Inert(harmless(value)))
 }
 
-/// A chart as it stands in a script element.
+/// A chart for a script element.
 pub(super) fn embedded(chart: &Chart) -> String {
-    // Numbers and texts always become JSON; what is no number becomes null.
+    // Numbers and texts always become JSON; not-a-number becomes null.
     let value = serde_json::to_value(chart).unwrap_or_default();
     Inert(harmless(value)).to_string()
 }
@@ -58,7 +58,7 @@ fn block(block: &Block) -> Value {
     }
 }
 
-/// A table with its name, and the words that stand for it while it is folded.
+/// A table with its name, and the words that represent it while it is folded.
 fn titled(of: &TitledTable, folded: Option<&str>) -> Value {
     let TitledTable { name, table, remarks } = of;
     let mut value = json!({"kind": "table", "name": name, "table": self::table(table), "remarks": remarks});
@@ -97,7 +97,7 @@ fn column(column: &Column) -> Value {
     json!({"name": column.name, "unit": column.unit, "cells": cells})
 }
 
-/// Words as they are; of a number its value, its interval, and why an end of that is missing.
+/// Words as they are; for a number its value, its interval, and why an end of that is missing.
 fn cell(column: &Column, row: usize) -> Value {
     let Some(value) = column.value(row) else {
         return json!({"text": column.cells[row]});
@@ -114,7 +114,7 @@ fn cell(column: &Column, row: usize) -> Value {
     cell
 }
 
-/// The same without characters that steer whoever prints its texts.
+/// The same without characters that could steer the terminal of whoever prints its texts.
 fn harmless(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(clean_lines(&text)),
@@ -124,13 +124,13 @@ fn harmless(value: Value) -> Value {
     }
 }
 
-/// A value whose text ends no element of a page and turns no line: what could is written as `\u003c`.
+/// A value whose text cannot end an element of a page or reverse a line: such characters are written like `\u003c`.
 struct Inert(Value);
 
 impl std::fmt::Display for Inert {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = if f.alternate() { format!("{:#}", self.0) } else { self.0.to_string() };
-        // Outside of texts there are none of these.
+        // These occur only inside texts.
         for c in escaped_json(&text).chars() {
             match c {
                 '<' | '>' | '&' => write!(f, "\\u{:04x}", u32::from(c))?,

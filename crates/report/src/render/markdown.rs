@@ -121,7 +121,7 @@ fn listing(text: &str) -> String {
     format!("{fence}text\n{}\n{fence}", clean_lines(text))
 }
 
-/// A text at the beginning of a line, where a number or a dash would begin a list.
+/// A text at the beginning of a line, where a number or a dash would start a list.
 fn line(text: &str) -> String {
     let text = inline(text);
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -132,7 +132,8 @@ fn line(text: &str) -> String {
     }
 }
 
-/// A text on one line of which nothing is taken for markup (GitHub Flavored Markdown Spec 0.29, sections 2.4, 6.1, 6.9).
+/// A text on one line, with nothing that could be taken for markup (GitHub Flavored Markdown Spec 0.29, sections 2.4,
+/// 6.1, 6.9).
 fn inline(text: &str) -> String {
     let text = clean(text);
     let text = text.trim();
@@ -147,7 +148,7 @@ fn inline(text: &str) -> String {
             '<' => shown.push_str("&lt;"),
             '>' => shown.push_str("&gt;"),
             '&' => shown.push_str("&amp;"),
-            // Within a word it is a letter like others.
+            // Within a word it is a letter like any other.
             '_' if is_within_word(text) => shown.push(c),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => shown.extend(['\\', c]),
             // Addresses would become links.

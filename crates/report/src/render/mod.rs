@@ -1,4 +1,4 @@
-//! A [`Document`] in each format. All show the same content, and all take what they show for hostile.
+//! A [`Document`] in each format. All show the same content, and all treat it as hostile.
 
 mod csv;
 mod html;
@@ -12,7 +12,7 @@ use crate::document::Document;
 use crate::text::clean;
 use std::fmt;
 
-/// What a report can be written as.
+/// The formats of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format<'a> {
     /// One page, offline, complete without JavaScript.

@@ -4,7 +4,7 @@ use super::NoFigure;
 use crate::document::Document;
 use crate::svg::standalone;
 
-/// The figure that is called so, or the first. `staircase` is `staircase-1`, where figures of a kind are numbered.
+/// The figure of this name, or the first. `staircase` is `staircase-1` if figures of a kind are numbered.
 ///
 /// # Errors
 /// [`NoFigure`] if there is none.

@@ -1,14 +1,16 @@
 //! The sweep as lines over its load points.
 
-use crate::figure::curves::{Curves, Line, Place};
+use crate::figure::curves::{CurvePoint, Curves, Line};
 use crate::format::short;
-use crate::run_view::Run;
-use crate::sweep::{Sweep, Unit, measured_latency};
+use crate::interval::Measured;
+use crate::run_view::ShownRun;
+use crate::sweep::{Sweep, Unit};
+use plimsoll_model::metric::{Metric, Statistic};
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_model::summary::Point;
 
-/// One line, or several where load points share a place on the axis: other rates, or the same load once more.
-pub(super) fn curves(run: &Run<'_>) -> Curves {
+/// One line, or several if load points share a place on the axis: other rates, or the same load again.
+pub(super) fn curves(run: &ShownRun<'_>) -> Curves {
     let sweep = run.sweep();
     let mut lines: Vec<(Line, Vec<&Point>)> = Vec::new();
     for point in sweep.by_load() {
@@ -44,26 +46,26 @@ pub(super) fn curves(run: &Run<'_>) -> Curves {
 
 /// What a line of such points is called.
 fn name(sweep: &Sweep<'_>, point: &Point) -> String {
-    match point.rate_offered.filter(|_| !sweep.is_one_line()) {
+    match point.load.rate.filter(|_| !sweep.is_one_line()) {
         Some(rate) => format!("{} per second offered", short(rate)),
         None => "measured".to_owned(),
     }
 }
 
-fn place(run: &Run<'_>, sweep: &Sweep<'_>, point: &Point) -> Place {
-    Place {
+fn place(run: &ShownRun<'_>, sweep: &Sweep<'_>, point: &Point) -> CurvePoint {
+    CurvePoint {
         x: sweep.x(point),
         throughput: sweep.measured(point),
         seconds: seconds(run, sweep, point),
-        p50_ms: measured_latency(point, "p50", |latency| latency.p50),
-        p95_ms: measured_latency(point, "p95", |latency| latency.p95),
-        p99_ms: measured_latency(point, "p99", |latency| latency.p99),
+        p50_ms: Measured::of(point, Metric::Time(Statistic::P50)),
+        p95_ms: Measured::of(point, Metric::Time(Statistic::P95)),
+        p99_ms: Measured::of(point, Metric::Time(Statistic::P99)),
         disturbed: point.is_disturbed(),
     }
 }
 
-/// The slowest and the fastest second; the seconds of order entry do not tell its new orders apart, so it has none.
-fn seconds(run: &Run<'_>, sweep: &Sweep<'_>, point: &Point) -> Option<(f64, f64)> {
+/// The slowest and the fastest second. Order entry has none, since its seconds do not count new orders separately.
+fn seconds(run: &ShownRun<'_>, sweep: &Sweep<'_>, point: &Point) -> Option<(f64, f64)> {
     let trial = run.trial(point).filter(|_| sweep.unit == Unit::Transactions)?;
     // A short last interval would show chance, not the server.
     let whole = |interval: &&Interval| interval.phase == Phase::Measure && interval.seconds >= 0.9;

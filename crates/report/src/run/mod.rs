@@ -1,4 +1,4 @@
-//! A run: its load points as a sweep, with what only a summary tells.
+//! A run: its load points as a sweep, with what only the summary of a run has.
 
 mod curves;
 mod order_entry;
@@ -6,17 +6,17 @@ mod sections;
 
 use crate::document::Document;
 use crate::format::{counted, tick};
-use crate::run_view::Run;
+use crate::run_view::ShownRun;
 use crate::section::{caveats, environment, repeat, settings, storage_server};
 use crate::sentence;
 use crate::subject::Recorded;
-use crate::terminal::Look;
+use crate::terminal::TextLook;
 use plimsoll_model::summary::Summary;
 use serde_json::{Value, json};
 
 /// What a report of a run shows.
 pub fn document(recorded: &Recorded, summary: &Summary) -> Document {
-    let run = Run { summary, recorded };
+    let run = ShownRun { summary, recorded };
     let remark = (!summary.points.is_empty()).then_some(ONE_ROUND);
     let sections = [
         sections::figure(&run),
@@ -45,15 +45,15 @@ pub fn document(recorded: &Recorded, summary: &Summary) -> Document {
     }
 }
 
-/// The table of load points, what the sweep tells as a whole, and the answer.
-pub fn terminal(recorded: &Recorded, summary: &Summary, look: Look) -> String {
-    crate::terminal::run(&Run { summary, recorded }, look)
+/// The table of load points, what the sweep shows as a whole, and the answer.
+pub fn terminal(recorded: &Recorded, summary: &Summary, look: TextLook) -> String {
+    crate::terminal::run(&ShownRun { summary, recorded }, look)
 }
 
-const ONE_ROUND: &str = "One round was run: intervals tell how sure the window's mean is; how far another run would differ is \
-                         not known from this one: compare several rounds with plimsoll compare.";
+const ONE_ROUND: &str = "This was one round. Its intervals say how certain the window's mean is, not how far another run would \
+                         differ: to learn that, compare several rounds with plimsoll compare.";
 
-fn facts(run: &Run<'_>) -> Vec<String> {
+fn facts(run: &ShownRun<'_>) -> Vec<String> {
     let summary = run.summary;
     let mut facts =
         vec![summary.workload.clone(), format!("{} {}", summary.target.flavour.title(), summary.target.version)];
@@ -67,16 +67,16 @@ fn facts(run: &Run<'_>) -> Vec<String> {
     facts
 }
 
-/// The summary, and of each load point what limited it and what a transaction cost.
-fn data(run: &Run<'_>) -> Value {
+/// The summary, and for each load point what limited it and what a transaction cost.
+fn data(run: &ShownRun<'_>) -> Value {
     let trials: Vec<Value> = run
         .recorded
         .trials
         .iter()
         .map(|trial| {
             json!({
-                "connections": trial.connections,
-                "rate_offered": trial.rate_offered,
+                "connections": trial.load.connections,
+                "rate_offered": trial.load.rate,
                 "status": trial.status,
                 "diagnosis": trial.diagnosis,
                 "cost": trial.cost,

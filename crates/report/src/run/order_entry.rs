@@ -1,13 +1,13 @@
-//! The section about order entry: its transactions against their limits, and whether its input was what it has to be.
+//! The section about order entry: its transactions against their limits, and whether its input was as required.
 
 use crate::document::{Block, Item, Section};
 use crate::order_entry::{self, audit, backlog, cost, new_orders, retries, skew, transactions};
-use crate::run_view::Run;
+use crate::run_view::ShownRun;
 use crate::text::sentence;
 use plimsoll_model::summary::{OrderEntry, Point};
 
 /// `None` for other workloads.
-pub(super) fn section(run: &Run<'_>) -> Option<Section> {
+pub(super) fn section(run: &ShownRun<'_>) -> Option<Section> {
     let sweep = run.sweep();
     let (point, entry) = order_entry::of(&sweep)?;
     let what = format!("profile {}, fidelity {}; at {}.", entry.profile, entry.fidelity, sweep.load_text(point));
@@ -31,17 +31,17 @@ pub(super) fn section(run: &Run<'_>) -> Option<Section> {
     Section::of("order-entry", "Order entry", blocks)
 }
 
-const AUDIT_REMARK: &str = "What was drawn, against the ranges of clause 9.2.2.5 and the least shares of clause 5.2.3. Too \
+const AUDIT_REMARK: &str = "What was drawn, against the ranges of clause 9.2.2.5 and the minimum shares of clause 5.2.3. Too \
                             few: with so few samples, chance alone may lead out of the range (2.6 standard errors). A \
-                            least share holds unless it is missed by more than that. No intervals: the question is \
+                            minimum share holds unless it is missed by more than that. No intervals: the question is \
                             whether a mean lies within its range.";
 
 const SKEW_REMARK: &str = "Share of accesses that went to the hottest keys; expected is the exact share under the \
                            non-uniform distribution of clause 2.1.6. No intervals: all accesses were counted.";
 
 fn limits_remark(point: &Point) -> String {
-    let what = if point.response_ms.is_some() { "Response times, from the moment of being due" } else { "Latencies" };
-    format!("{what}. The limits of clause 5.2.5.7 are on the 90th percentile.")
+    let what = if point.response_ms.is_some() { "Response times, from the due time" } else { "Latencies" };
+    format!("{what}. The limits of clause 5.2.5.7 apply to the 90th percentile.")
 }
 
 fn facts(point: &Point, entry: &OrderEntry) -> Vec<Item> {

@@ -1,10 +1,10 @@
-//! The sections that only a run has, and what it adds to those that labs have too.
+//! The sections that only a run has, and what it adds to those that labs also have.
 
 use crate::document::{Block, Figure, Item, Section};
 use crate::figure::{cpu, curves as figure_of_curves, operations};
 use crate::interval::Measured;
-use crate::points::{self, Per, Room};
-use crate::run_view::Run;
+use crate::points::{self, Per, TableRoom};
+use crate::run_view::ShownRun;
 use crate::scaling;
 use crate::section::{cost as shared_cost, latency as shared_latency, limit as shared_limit, timeline};
 use crate::sweep::{Unit, errors_by_code};
@@ -12,25 +12,25 @@ use crate::table::{Column, Mark};
 use crate::text::aligned;
 use plimsoll_model::summary::Point;
 
-/// The main figure; of a single load point its seconds say more than a lonely dot.
-pub(super) fn figure(run: &Run<'_>) -> Option<Section> {
+/// The main figure. For a single load point, its seconds say more than a single dot.
+pub(super) fn figure(run: &ShownRun<'_>) -> Option<Section> {
     match curves(run) {
         Some(figure) => Section::of("figure", "Throughput and latency", vec![Block::Figure(figure)]),
         None => Section::of("figure", "Throughput", timeline::section(run.recorded)?.blocks),
     }
 }
 
-fn curves(run: &Run<'_>) -> Option<Figure> {
+fn curves(run: &ShownRun<'_>) -> Option<Figure> {
     figure_of_curves::draw("throughput", &super::curves::curves(run), &main_caption(run))
 }
 
-/// Left out where it is the main figure already.
-pub(super) fn timeline(run: &Run<'_>) -> Option<Section> {
+/// Left out if it is the main figure already.
+pub(super) fn timeline(run: &ShownRun<'_>) -> Option<Section> {
     curves(run)?;
     timeline::section(run.recorded)
 }
 
-fn main_caption(run: &Run<'_>) -> String {
+fn main_caption(run: &ShownRun<'_>) -> String {
     let sweep = run.sweep();
     let measured: Vec<Measured> = sweep.points.iter().map(|point| sweep.measured(point)).collect();
     let has_interval = |measured: &Measured| measured.ends() != (None, None);
@@ -39,18 +39,18 @@ fn main_caption(run: &Run<'_>) -> String {
         caption.push("Thin strokes with caps are their 95 % intervals.");
     }
     if measured.iter().any(|measured| measured.value.is_some() && !has_interval(measured)) {
-        caption.push("Why a dot has no interval is said below the table of load points.");
+        caption.push("If a dot has no interval, the reason stands below the table of load points.");
     }
     let has_seconds = run.recorded.trials.iter().any(|trial| trial.series.intervals.len() > 1);
     if has_seconds && sweep.unit == Unit::Transactions {
         caption.push("Broad pale strokes reach from the slowest to the fastest second.");
     }
     if sweep.points.iter().any(Point::is_disturbed) {
-        caption.push("A cross strikes out a load point that was disturbed: something else used the machine meanwhile.");
+        caption.push("A crossed-out load point was disturbed: something else used the machine at the same time.");
     }
     if let Some(knee) = sweep.knee() {
         caption.push(
-            "The mark with the line through it is the knee: the smallest load that brings 95 % of the highest \
+            "The mark with the line through it is the knee: the smallest load that reaches 95 % of the highest \
              throughput, interpolated between load points.",
         );
         if has_interval(&Measured::from(&knee.load)) {
@@ -68,26 +68,28 @@ fn main_caption(run: &Run<'_>) -> String {
     caption.join(" ")
 }
 
-pub(super) fn load_points(run: &Run<'_>) -> Option<Section> {
+pub(super) fn load_points(run: &ShownRun<'_>) -> Option<Section> {
     let sweep = run.sweep();
     if sweep.points.is_empty() {
         return None;
     }
-    let rows = points::load_points(&sweep, Room::Page);
+    let rows = points::load_points(&sweep, TableRoom::Page);
     let mut remarks = Vec::new();
     if rows.columns.iter().any(Column::has_intervals) {
-        remarks.push("Beside or below a number is its 95 % interval.".to_owned());
+        remarks.push("The 95 % interval of a number stands beside or below it.".to_owned());
     }
     if rows.marks.contains(&Some(Mark::Knee)) {
         remarks.push("The knee marks the first load point that reaches 95 % of the peak.".to_owned());
     }
     if sweep.points.iter().any(|point| point.response_ms.is_some()) {
-        remarks.push("Percentiles are of the response time: from the moment a transaction was due.".to_owned());
+        remarks.push(
+            "Percentiles are of the response time, counted from the moment when a transaction was due.".to_owned(),
+        );
     }
     if sweep.unit == Unit::NewOrders {
         remarks.push(
-            "NOPM: new orders committed per minute. The column new_order is about these alone; all others are about \
-             all kinds together."
+            "NOPM: new orders committed per minute. The column new_order covers only these; all others cover all kinds \
+             together."
                 .to_owned(),
         );
     }
@@ -95,8 +97,8 @@ pub(super) fn load_points(run: &Run<'_>) -> Option<Section> {
     Section::of("points", "Load points", vec![Block::table("points", rows, remarks)])
 }
 
-/// What the sweep tells as a whole.
-pub(super) fn scaling(run: &Run<'_>) -> Option<Section> {
+/// What the sweep shows as a whole.
+pub(super) fn scaling(run: &ShownRun<'_>) -> Option<Section> {
     let sweep = run.sweep();
     let scaling = sweep.scaling?;
     let (rows, remarks) = (scaling::table(&sweep, scaling), scaling::remarks(scaling));
@@ -113,7 +115,7 @@ pub(super) fn scaling(run: &Run<'_>) -> Option<Section> {
 }
 
 /// The listings that the workload's original would have printed.
-pub(super) fn original(run: &Run<'_>) -> Option<Section> {
+pub(super) fn original(run: &ShownRun<'_>) -> Option<Section> {
     let listings = run.summary.points.iter().filter_map(|point| point.original_listing.as_deref());
     let mut blocks: Vec<Block> = listings.map(|listing| Block::Listing(aligned(listing))).collect();
     if !blocks.is_empty() {
@@ -122,18 +124,18 @@ pub(super) fn original(run: &Run<'_>) -> Option<Section> {
     Section::of("original", "As the original prints it", blocks)
 }
 
-pub(super) fn limit(run: &Run<'_>) -> Option<Section> {
+pub(super) fn limit(run: &ShownRun<'_>) -> Option<Section> {
     let shared = shared_limit::section(run.recorded).map_or_else(Vec::new, |section| section.blocks);
     let caption = "Host: all its CPU time by kind, named at the last bar. Load generator: how much of its time it was \
                    on a CPU; near 100 % it measures itself rather than the server. All are means \
-                   over the measured window, with 95 % intervals as thin strokes or beside the names; why one is \
-                   missing is said below the table of load points.";
+                   over the measured window, with 95 % intervals as thin strokes or beside the names; if one is \
+                   missing, the reason stands below the table of load points.";
     let figure = cpu::draw(&run.sweep(), caption).map(Block::Figure);
     Section::of("limit", "What limited it", shared.into_iter().chain(figure).collect())
 }
 
 /// With the workload's parameters.
-pub(super) fn environment(run: &Run<'_>, shared: Option<Section>) -> Option<Section> {
+pub(super) fn environment(run: &ShownRun<'_>, shared: Option<Section>) -> Option<Section> {
     let summary = run.summary;
     let shown = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let fixed = [("workload", summary.workload.clone()), ("seed", summary.seed.to_string())];
@@ -144,10 +146,10 @@ pub(super) fn environment(run: &Run<'_>, shared: Option<Section>) -> Option<Sect
     Section::of("environment", "Test environment", shared.into_iter().chain(workload).collect())
 }
 
-pub(super) fn cost(run: &Run<'_>) -> Option<Section> {
+pub(super) fn cost(run: &ShownRun<'_>) -> Option<Section> {
     let sweep = run.sweep();
     let mut blocks = shared_cost::section(run.recorded).map_or_else(Vec::new, |section| section.blocks);
-    // Of transactions of one query each, the second table would repeat the first.
+    // If each transaction is one query, the second table would repeat the first.
     let has_queries = sweep.points.iter().any(|point| point.queries != point.transactions);
     let tables = [
         (Per::Transaction, "per-transaction", "CPU and I/O of the processes, per transaction"),
@@ -161,16 +163,16 @@ pub(super) fn cost(run: &Run<'_>) -> Option<Section> {
     Section::of("cost", "Cost", blocks)
 }
 
-const PROCESS_REMARK: &str = "All within the measured window. CPU of the client is that of its loop threads; CPU, context \
-                              switches and I/O of the server are those of its whole process.";
+const PROCESS_REMARK: &str = "All within the measured window. Client CPU is that of its loop threads; the server's CPU, context \
+                              switches and I/O are those of its whole process.";
 
-pub(super) fn latency(run: &Run<'_>) -> Option<Section> {
+pub(super) fn latency(run: &ShownRun<'_>) -> Option<Section> {
     let sweep = run.sweep();
     let detailed = sweep.detailed()?;
     let mut blocks = vec![Block::table("latencies", points::latencies(&sweep), [])];
     blocks.extend(shared_latency::section(run.recorded).map_or_else(Vec::new, |section| section.blocks));
-    let caption = "Filled dot: median; upright stroke: 95th, ring: 99th percentile; small dot: maximum. Blue: whole \
-                   transactions; green: statements.";
+    let caption = "Filled dot: median; upright stroke: 95th percentile; ring: 99th percentile; small dot: maximum. Blue: \
+                   whole transactions; green: statements.";
     if let Some(figure) = operations::draw(detailed, caption) {
         blocks.push(Block::subheading(format!("By operation, at {}", sweep.load_text(detailed))));
         blocks.push(Block::Figure(figure));

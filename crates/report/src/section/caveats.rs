@@ -1,9 +1,9 @@
-//! What there is to mistrust.
+//! The section with the caveats.
 
 use crate::document::{Block, Finding, Item, Section};
 use plimsoll_model::Caveat;
 
-/// What is missing first, then the caveats or that there are none, then a remark that holds for all.
+/// What is missing first, then the caveats or that there are none, then a remark that applies to all.
 pub fn section(caveats: &[Caveat], remark: Option<&str>, missing: &[String]) -> Option<Section> {
     let mut blocks: Vec<Block> = list(missing).into_iter().collect();
     blocks.push(Block::Caveats(caveats.to_vec()));
@@ -11,7 +11,7 @@ pub fn section(caveats: &[Caveat], remark: Option<&str>, missing: &[String]) -> 
     Section::of("caveats", "Caveats", blocks)
 }
 
-/// What is missing, in full; none where nothing is.
+/// What is missing, in full; `None` if nothing is.
 pub(crate) fn list(missing: &[String]) -> Option<Block> {
     let items =
         missing.iter().map(|text| Item { warning: true, ..Item::of(format!("{}.", text.trim_end_matches('.'))) });
@@ -21,6 +21,6 @@ pub(crate) fn list(missing: &[String]) -> Option<Block> {
 /// The same in short for the first screen: `Missing: summary.json is not there.`
 pub(crate) fn findings(missing: &[String]) -> impl Iterator<Item = Finding> {
     let short = |text: &String| text.split([':', ';']).next().unwrap_or_default().to_owned();
-    // Names of files keep their small letters.
+    // File names keep their lower case.
     missing.iter().map(move |text| Finding::labelled("Missing", format!("{}.", short(text))))
 }

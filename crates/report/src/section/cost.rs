@@ -9,13 +9,13 @@ use crate::table::{Column, Table};
 use plimsoll_model::diagnosis::Cost;
 
 const REMARK: &str = "\
-All within the measured window. CPU of the client is that of its loop threads; CPU and context switches of the server \
-are those of its whole process; reads, writes and KB (of 1,000 bytes) are those of the block devices that hold its \
-data; CPU of the host is everything on it; that of the storage server and the round trips, requests that it has to \
-answer, are of network lanes. No intervals: these are totals over the window, divided; of several rounds their means.";
+All within the measured window. Client CPU is that of its loop threads; server CPU and context switches are those of \
+its whole process; reads, writes and KB (of 1,000 bytes) are those of the block devices that hold its data; host CPU is \
+everything on the host. Storage server CPU and round trips, the requests that the storage server has to answer, exist \
+on network lanes only. No intervals: these are totals over the window, divided; of several rounds, the means.";
 const CAPTION: &str = "\
-What a transaction cost on average; shorter is cheaper. The share of reads and the request size are no costs: they \
-tell which requests the others were. No intervals: totals over the window, divided.";
+What a transaction cost on average; shorter is cheaper. The share of reads and the request size are not costs: they \
+describe the requests. No intervals: these are totals over the window, divided.";
 
 /// Of the load points of a run.
 pub fn section(recorded: &Recorded) -> Option<Section> {
@@ -24,7 +24,7 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
     of(&costs, &costs)
 }
 
-/// Some of the costs drawn, all of them in the table behind.
+/// Some of the costs are drawn; all are in the table behind.
 pub fn of(drawn: &[(String, Cost)], costs: &[(String, Cost)]) -> Option<Section> {
     let table = table(costs)?;
     let caption = [CAPTION.to_owned()].into_iter().chain(left_out(drawn.len(), costs.len())).collect::<Vec<_>>();
@@ -35,7 +35,7 @@ pub fn of(drawn: &[(String, Cost)], costs: &[(String, Cost)]) -> Option<Section>
     Section::of("cost", "Cost per transaction", blocks)
 }
 
-/// None if nothing is known.
+/// `None` if nothing is known.
 pub fn table(costs: &[(String, Cost)]) -> Option<Table> {
     let cost = |name: &str, unit: &str, pick: fn(&Cost) -> Option<f64>| {
         let values: Vec<Option<f64>> = costs.iter().map(|(_, cost)| pick(cost)).collect();

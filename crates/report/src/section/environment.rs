@@ -1,4 +1,4 @@
-//! Where it was measured: as a table and as a diagram.
+//! Where it was measured, as a table and as a diagram.
 
 use crate::document::{Block, Section};
 use crate::figure::diagram;

@@ -16,7 +16,7 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
 
 /// A line for each, and second by second the one that carried most.
 pub fn of(lines: &[(String, &Latency)], heat: Option<(String, &Latency)>) -> Option<Section> {
-    let caption = "Of so many percent of all transactions none took longer.";
+    let caption = "The longest that the given percentage of all transactions took.";
     let percentiles = latency::percentiles("percentiles", lines, caption);
     let heat = heat.and_then(|(label, latency)| {
         let caption = format!(

@@ -1,4 +1,4 @@
-//! What limited the load points of a run, with the evidence that decided.
+//! What limited the load points of a run, with the evidence that decided it.
 
 use super::{busiest, label};
 use crate::document::{Block, Item, Section};
@@ -6,19 +6,19 @@ use crate::format::percent;
 use crate::subject::{Recorded, Trial};
 use crate::table::{Column, Table};
 use crate::text::capitalised;
-use plimsoll_model::diagnosis::{Candidate, Diagnosis, Verdict};
+use plimsoll_model::diagnosis::{BottleneckVerdict, Candidate, Diagnosis};
 
 /// Candidates in a cell of a table.
 const MOST_CANDIDATES: usize = 3;
 
-/// The load point that brought most in full, then all of them in a table.
+/// The load point that carried most in full, then all of them in a table.
 pub fn section(recorded: &Recorded) -> Option<Section> {
     let most = busiest(&recorded.trials);
     let blocks = most.into_iter().flat_map(|trial| in_full(trial, recorded)).chain(overview(recorded));
     Section::of("limit", "What limited it", blocks.collect())
 }
 
-/// The verdict of one trial, what decided, what to try, and what was not recorded.
+/// The verdict on one trial, what decided it, what to try, and what was not recorded.
 fn in_full(trial: &Trial, recorded: &Recorded) -> Vec<Block> {
     let Some(diagnosis) = &trial.diagnosis else { return Vec::new() };
     let mut blocks = vec![Block::lead(format!("At {}:", label(trial, recorded)), &diagnosis.sentence)];
@@ -29,13 +29,13 @@ fn in_full(trial: &Trial, recorded: &Recorded) -> Vec<Block> {
     blocks.extend(diagnosis.next.as_ref().map(|next| Block::lead("What to try next:", next)));
     if !diagnosis.missing.is_empty() {
         blocks
-            .push(Block::remark(format!("Not recorded, and would have said more: {}.", diagnosis.missing.join("; "))));
+            .push(Block::remark(format!("Not recorded, but would have said more: {}.", diagnosis.missing.join("; "))));
     }
     blocks
 }
 
-pub(crate) const EVIDENCE_REMARK: &str = "The evidence is of the measured window as a whole; small, where it stands in the recording. No \
-                               intervals: what decides is which of it is far beyond the rest.";
+pub(crate) const EVIDENCE_REMARK: &str = "The evidence covers the whole measured window; small type says where it stands in the recording. \
+                               No intervals: what decides is which evidence is far beyond the rest.";
 
 /// What speaks for a candidate, and where it stands.
 pub(crate) fn evidence(candidate: &Candidate) -> Vec<Item> {
@@ -44,16 +44,16 @@ pub(crate) fn evidence(candidate: &Candidate) -> Vec<Item> {
     candidate.evidence.iter().map(|of| item(format!("{words}: {}", of.statement), &of.source)).collect()
 }
 
-/// `the server’s CPU`, `nothing was near its end`, `not clear`.
+/// `the server’s CPU`, `nothing was near its limit`, `not clear`.
 pub fn words(diagnosis: &Diagnosis) -> &'static str {
     match diagnosis.verdict {
-        Verdict::Limited(bottleneck) => bottleneck.words(),
-        Verdict::NotLimited => "nothing was near its end",
-        Verdict::NotClear => "not clear",
+        BottleneckVerdict::Limited(bottleneck) => bottleneck.words(),
+        BottleneckVerdict::NotLimited => "nothing was near its limit",
+        BottleneckVerdict::NotClear => "not clear",
     }
 }
 
-/// Every load point's verdict; none where there is one alone.
+/// Every load point's verdict; `None` if there is only one.
 fn overview(recorded: &Recorded) -> Option<Block> {
     let judged: Vec<(String, &Diagnosis)> =
         recorded.trials.iter().filter_map(|trial| Some((label(trial, recorded), trial.diagnosis.as_ref()?))).collect();

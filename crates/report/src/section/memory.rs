@@ -1,4 +1,4 @@
-//! What a server with little memory paid for it: faults, swapping, pages that were thrown out and read again.
+//! What it cost a server to have little memory: faults, swapping, pages that were evicted and read again.
 
 use crate::document::{Block, Section};
 use crate::format::{NOTHING, short};
@@ -9,10 +9,10 @@ use plimsoll_model::samples::{HostSample, Interval, MemorySample, Phase, ServerS
 
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// Rates over the measured window of a trial; none of what was not sampled.
+/// Rates over the measured window of a trial; `None` for what was not sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Rates {
-    /// Faults of the server that had to wait for a device, per second.
+    /// The server's faults that had to wait for a device, per second.
     major_faults: Option<f64>,
     /// Of the whole host, MiB per second.
     swapped_in: Option<f64>,
@@ -23,7 +23,7 @@ struct Rates {
     limit_hits: Option<f64>,
 }
 
-/// Means over the trials of each group; none where no server's memory was limited and nothing was swapped.
+/// Means over the trials of each group; `None` if no server's memory was limited and nothing was swapped.
 pub fn section(groups: &[(String, Vec<&Trial>)]) -> Option<Section> {
     let limited = |trial: &&Trial| trial.series.server.iter().any(|sample| limit(sample).is_some());
     let swapped = |trial: &&Trial| {
@@ -52,7 +52,7 @@ pub fn section(groups: &[(String, Vec<&Trial>)]) -> Option<Section> {
         column("at the limit", "1/s", |rates| rates.limit_hits),
     ]);
     let remark = "Faults of the server that waited for a device; swapping of the whole host; pages of the server and \
-                  of its page cache that had been thrown out and were read again, and how often its memory was at its \
+                  of its page cache that had been evicted and were read again, and how often its memory was at its \
                   limit.";
     Section::of("memory", "Memory", vec![Block::table("memory", table, [remark.to_owned()])])
 }

@@ -1,4 +1,4 @@
-//! Sections of runs, and what labs share of them, one file each: functions from what was recorded to a
+//! The sections of runs, some shared with labs, one file each: functions from what was recorded to a
 //! [`Section`](crate::document::Section), or `None` if there is nothing to say.
 
 pub mod caveats;
@@ -12,21 +12,20 @@ pub mod settings;
 pub mod storage_server;
 pub mod timeline;
 
-use crate::format::load;
 use crate::subject::{Recorded, Subject, Trial};
 use plimsoll_model::diagnosis::Cost;
 
-/// Names a trial where several are told apart: `32 connections`; of a lab `fc, 32 connections, round 2`.
+/// Names a trial among several: `32 connections`; in a lab `fc, 32 connections, round 2`.
 pub fn label(trial: &Trial, recorded: &Recorded) -> String {
-    let load = load(trial.connections, trial.rate_offered);
+    let load = trial.load;
     match (&recorded.subject, recorded.trials.iter().any(|other| other.round > 1)) {
-        (Subject::Run(_), _) => load,
+        (Subject::Run(_), _) => load.to_string(),
         (_, true) => format!("{}, {load}, round {}", trial.variant, trial.round),
         (_, false) => format!("{}, {load}", trial.variant),
     }
 }
 
-/// What a transaction cost: the mean over trials of what is known.
+/// What a transaction cost: the mean over the trials where it is known.
 pub fn mean_cost(trials: &[&Trial]) -> Cost {
     let mean = |pick: fn(&Cost) -> Option<f64>| {
         let known: Vec<f64> = trials.iter().filter_map(|trial| pick(&trial.cost)).collect();
@@ -49,18 +48,18 @@ pub fn mean_cost(trials: &[&Trial]) -> Cost {
     }
 }
 
-/// `8 of 10 are shown; all are in the table.`; nothing where all are.
+/// `8 of 10 are shown; all are in the table.`; nothing if all are shown.
 pub fn left_out(shown: usize, all: usize) -> Option<String> {
     (shown < all).then(|| format!("{shown} of {all} are shown; all are in the table."))
 }
 
-/// The trial of a variant that brought most, of those that are judged; none without any.
+/// Of the judged trials of a variant, the one that carried most; `None` without any.
 pub fn busiest<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Option<&'a Trial> {
     let rate = |trial: &Trial| {
         let point = trial.point.as_ref();
         point.and_then(|point| point.nopm.or(point.transactions_per_second)).unwrap_or(0.0)
     };
     let judged = trials.into_iter().filter(|trial| trial.diagnosis.is_some());
-    // Of several that brought the same, the first.
+    // Of several that carried the same, the first.
     judged.reduce(|best, trial| if rate(trial) > rate(best) { trial } else { best })
 }

@@ -1,4 +1,4 @@
-//! How to get the same.
+//! How to repeat what was measured.
 
 use crate::document::{Block, Section};
 

@@ -1,4 +1,4 @@
-//! The settings that were really in effect.
+//! The settings that were in effect.
 
 use crate::document::{Block, Section};
 use crate::format::NOTHING;
@@ -22,7 +22,7 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
     Section::of("settings", "Settings in effect", blocks)
 }
 
-/// As requested and as the server had them; where the two are not the same, the row says so.
+/// The settings as requested and as the server had them; a row says so if the two differ.
 pub fn table(settings: &[SettingRow]) -> Table {
     let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| NOTHING.to_owned());
     let columns = vec![

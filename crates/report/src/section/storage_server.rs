@@ -1,4 +1,4 @@
-//! What the storage server of a network lane did, and its client: their CPU stands beside the host's, of which it is a
+//! What the storage server of a network lane did, and its client. Their CPU stands beside the host's, of which it is a
 //! part.
 
 use super::label;
@@ -10,14 +10,14 @@ use plimsoll_model::diagnosis::{Cost, StorageUse};
 use std::collections::BTreeMap;
 
 const REMARK: &str = "\
-Means over the measured window, of several rounds their means. CPUs are those that the programs of each side used, as \
-a part of the host’s; what the kernel does for them, loop devices and the virtual network within this machine \
-(loopback), is in the host’s alone. Requests are the operations of the protocol where the client counts them, else \
-reads and writes of the client’s device, with the flushes that come alone; each waits for an answer of the storage \
-server, so that per transaction they are its round trips. Flushes are those of the storage server’s disk.";
+Means over the measured window; of several rounds, the means of these. CPUs are what the programs of each side used, a \
+part of the host’s; what the kernel does for them, loop devices and the virtual network within this machine \
+(loopback), counts only in the host’s. Requests are the operations of the protocol if the client counts them, \
+otherwise the reads and writes of the client’s device and its separate flushes. Each waits for an answer from the \
+storage server, so per transaction they are its round trips. Flushes are those of the storage server’s disk.";
 const KINDS_REMARK: &str =
     "Operations of the client by kind, the most frequent first; the shares of each row add up to 100 %.";
-/// As many kinds have a column of their own.
+/// At most this many kinds have a column of their own.
 const MOST_KINDS: usize = 8;
 
 /// What a lane did in the trials of one place, and what a transaction cost there.
@@ -29,7 +29,7 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
     of(&recorded.trials.iter().filter_map(used).collect::<Vec<Used>>())
 }
 
-/// None where nothing lay on a network lane.
+/// `None` if nothing was stored on a network lane.
 pub fn of(used: &[Used]) -> Option<Section> {
     if used.is_empty() {
         return None;
@@ -39,7 +39,7 @@ pub fn of(used: &[Used]) -> Option<Section> {
     let ended = used.iter().filter(|(_, of, _)| !of.ended.is_empty());
     blocks.extend(ended.map(|(label, of, _)| {
         let programs = of.ended.join(", ");
-        Block::remark(format!("{label}: {programs} ended while it was measured; what they used is not known."))
+        Block::remark(format!("{label}: {programs} ended during the measurement; what they used is not known."))
     }));
     Section::of("storage-server", "The storage server", blocks)
 }
@@ -99,7 +99,7 @@ fn table(used: &[Used]) -> Table {
     Table::new([labels].into_iter().chain(columns).collect())
 }
 
-/// Operations by kind, per second, per transaction and as shares; none where nobody counts them.
+/// Operations by kind, per second, per transaction and as shares; `None` if they were not counted.
 fn kinds(used: &[Used]) -> Option<Table> {
     let counted: Vec<(&Used, &BTreeMap<String, f64>)> =
         used.iter().filter_map(|of| Some((of, of.1.operations.as_ref()?))).collect();

@@ -4,8 +4,8 @@ use crate::document::{Block, Section};
 use crate::figure::seconds;
 use crate::subject::{Recorded, Trial};
 
-const CAPTION: &str = "One value per second, trial after trial. Shaded is what was not measured: warm-up and drain. No intervals: \
-                       a second is what it was.";
+const CAPTION: &str = "One value per second, trial after trial. Shaded parts were not measured: warm-up and drain. No intervals: \
+                       each second is shown as it was.";
 
 pub fn section(recorded: &Recorded) -> Option<Section> {
     let trials: Vec<&Trial> = recorded.trials.iter().collect();

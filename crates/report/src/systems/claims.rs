@@ -1,4 +1,4 @@
-//! What the source of several systems printed, and what each of them says to it.
+//! What the source of several systems printed, and what each of them shows about it.
 
 use super::System;
 use crate::document::{Block, Section};
@@ -7,7 +7,7 @@ use crate::format::{NOTHING, short};
 use crate::lab::published::said;
 use crate::subject::Published;
 use crate::table::{Column, Table};
-use plimsoll_model::published::Published as Printed;
+use plimsoll_model::published::Printed;
 
 /// Every result that a plan carries, once, with a column for each system, and on how many of them it holds.
 pub(super) fn section(systems: &[System<'_>]) -> Option<Section> {
@@ -33,7 +33,7 @@ pub(super) fn section(systems: &[System<'_>]) -> Option<Section> {
     columns.push(Column::words("note", words(&|printed| printed.note.clone().unwrap_or_default())));
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     let remark =
-        "A number is what was measured there; an order or a range holds where the intervals leave no doubt of it.";
+        "A number is what was measured there; an ordering or a range holds if the intervals leave no doubt about it.";
     Section::of(
         "published",
         "Published and measured",
@@ -45,20 +45,20 @@ fn asked<'a>(system: &System<'a>, printed: &Printed) -> Option<&'a Published> {
     system.recorded.published.iter().find(|of| of.printed == *printed)
 }
 
-/// `1,234`, `holds`, `3.4: does not hold`; nothing where nothing was measured.
+/// `1,234`, `holds`, `3.4: does not hold`; nothing if nothing was measured.
 fn here(of: Option<&Published>) -> String {
     let measured = of.and_then(|of| of.measured.as_ref()).map(|measured| short(measured.value));
     let holds = match of.map(|of| (of.holds, &of.unknown)) {
         Some((Some(true), _)) => Some("holds"),
         Some((Some(false), _)) => Some("does not hold"),
-        Some((None, Some(_))) if measured.is_some() => Some("cannot be told"),
+        Some((None, Some(_))) if measured.is_some() => Some("cannot be decided"),
         _ => None,
     };
     let told: Vec<String> = measured.into_iter().chain(holds.map(str::to_owned)).collect();
     if told.is_empty() { NOTHING.to_owned() } else { told.join(": ") }
 }
 
-/// `2 of 3`: those where that can be told.
+/// `2 of 3`: only those where that can be decided.
 fn holds_on(systems: &[System<'_>], printed: &Printed) -> String {
     let told: Vec<bool> = systems.iter().filter_map(|system| asked(system, printed)?.holds).collect();
     match told.len() {

@@ -1,4 +1,4 @@
-//! What the systems are and what was asked of them, side by side.
+//! What the systems are, and what was asked of them, side by side.
 
 use super::{System, parameters};
 use crate::document::{Block, Section};
@@ -7,7 +7,7 @@ use crate::subject::Recorded;
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::comparison::{unlike_in_words, unlike_work};
 
-/// What was asked of each; where that differs, the numbers are not of the same thing.
+/// What was asked of each; if that differs, the numbers do not measure the same thing.
 pub(super) fn asked(systems: &[System<'_>]) -> Option<Section> {
     let table = side_by_side(systems, |recorded| &recorded.asked)?;
     let differing = table.marks.iter().flatten().count();
@@ -26,7 +26,7 @@ pub(super) fn environments(systems: &[System<'_>]) -> Option<Section> {
     Section::of("environment", "Test environments", vec![Block::table("environment", table, [])])
 }
 
-/// Names and values of each system; rows whose values are not alike are marked and come first. None without any.
+/// Names and values of each system; rows whose values differ are marked and come first. `None` without any.
 fn side_by_side(systems: &[System<'_>], of: fn(&Recorded) -> &Vec<(String, String)>) -> Option<Table> {
     let value = |system: &System<'_>, name: &str| {
         let of_name = of(system.recorded).iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
@@ -49,7 +49,7 @@ fn side_by_side(systems: &[System<'_>], of: fn(&Recorded) -> &Vec<(String, Strin
     (!names.is_empty()).then_some(Table { columns, marks })
 }
 
-/// ` (table_size 100000 and 250000)`: by what the first system that was asked otherwise differs from the first of all.
+/// ` (table_size 100000 and 250000)`: how the first system that was asked something else differs from the first of all.
 pub(super) fn unlike(systems: &[System<'_>]) -> String {
     let Some((first, others)) = systems.split_first() else { return String::new() };
     let of = |other: &System<'_>| {

@@ -1,4 +1,4 @@
-//! What more CPUs bring on each system (Bourke's figure of percents).
+//! What more CPUs bring on each system (Bourke's figure of percentages).
 
 use super::System;
 use crate::document::{Block, Finding, Section};
@@ -6,7 +6,7 @@ use crate::figure::delta::{self, Deltas};
 use crate::lab::more_cpus::{MoreCpus, all};
 use crate::subject::Subject;
 
-/// Percent by system, a group for each comparison that any of them made; what a system did not compare is empty.
+/// Percent by system, a group for each comparison that any of them made; empty for what a system did not compare.
 pub(super) fn section(systems: &[System<'_>]) -> Option<Section> {
     let (compared, rows) = compared(systems);
     let change = |more: &Option<MoreCpus>| more.as_ref().map(|more| more.change.clone()).unwrap_or_default();
@@ -16,7 +16,7 @@ pub(super) fn section(systems: &[System<'_>]) -> Option<Section> {
         workloads: compared,
         changes: rows.iter().map(|row| row.iter().map(change).collect()).collect(),
     };
-    let caption = "By how much more CPUs of the server change its throughput on each system, in percent, with the \
+    let caption = "The change of throughput when the server has more CPUs, on each system, in percent, with the \
                    intervals of its own rounds. Where there is no bar, it was not measured.";
     let figure = delta::draw("more-cpus", &deltas, caption);
     Section::of("more-cpus", "What more CPUs bring", figure.map(Block::Figure).into_iter().collect())
@@ -36,7 +36,7 @@ pub(super) fn findings(systems: &[System<'_>]) -> Vec<Finding> {
     compared.into_iter().zip(rows).map(told).collect()
 }
 
-/// Every comparison once, and what each system says of it.
+/// Every comparison once, and what each system shows for it.
 fn compared(systems: &[System<'_>]) -> (Vec<String>, Vec<Vec<Option<MoreCpus>>>) {
     let by_system: Vec<Vec<MoreCpus>> = systems.iter().map(of).collect();
     let mut compared: Vec<String> = Vec::new();

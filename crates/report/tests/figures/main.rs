@@ -4,9 +4,9 @@ mod sample;
 
 use plimsoll_report::document::Figure;
 use plimsoll_report::figure::bars::{self, Bars};
-use plimsoll_report::figure::curves::{self, Curves, Line, Place};
+use plimsoll_report::figure::curves::{self, CurvePoint, Curves, Line};
 use plimsoll_report::figure::delta::{self, Deltas};
-use plimsoll_report::figure::staircase::{self, Staircase, Step};
+use plimsoll_report::figure::staircase::{self, Staircase, StaircaseStep};
 use plimsoll_report::figure::{beside, costs, cpu_split, diagram, latency, seconds};
 use plimsoll_report::subject::{Diagram, Latency, Trial};
 use plimsoll_report::svg;
@@ -82,7 +82,10 @@ fn nothing_gives_no_figure() {
     assert!(seconds::draw("f", &[], "").is_none());
     let without = Trial { series: Default::default(), ..trial(1, "a", 1, 1) };
     assert!(seconds::draw("f", &[&without], "").is_none());
-    let one = Line { places: vec![Place { x: 1.0, throughput: measured(5.0), ..Place::default() }], ..Line::default() };
+    let one = Line {
+        places: vec![CurvePoint { x: 1.0, throughput: measured(5.0), ..CurvePoint::default() }],
+        ..Line::default()
+    };
     assert!(curves::draw("f", &Curves { lines: vec![one], ..Curves::default() }, "").is_none(), "a point is no line");
 }
 
@@ -124,12 +127,12 @@ fn the_papers_numbers_are_drawn() {
     let papers: serde_json::Value = serde_json::from_str(include_str!("../../examples/papers.json")).expect("JSON");
     let printed_value = |row: &serde_json::Value| row["value"].as_f64().expect("a number");
     let ladder = papers["netapp"]["figure_3"].as_array().expect("rows");
-    let steps = ladder.windows(2).map(|pair| Step {
+    let steps = ladder.windows(2).map(|pair| StaircaseStep {
         rung: pair[1]["name"].as_str().unwrap_or_default().to_owned(),
         value: printed(printed_value(&pair[1])),
         change: printed(printed_value(&pair[1]) / printed_value(&pair[0]) - 1.0),
         kept: true,
-        ..Step::default()
+        ..StaircaseStep::default()
     });
     let base = printed(printed_value(&ladder[0]));
     let staircase = Staircase { base, steps: steps.collect(), ..Staircase::default() };
@@ -139,10 +142,10 @@ fn the_papers_numbers_are_drawn() {
     }
     for (table, peak) in [("figure_3_2", "peak: 578 at 32"), ("figure_3_4", "peak: 297 at 64")] {
         let points = papers["sun"][table]["points"].as_array().expect("rows");
-        let place = |row: &serde_json::Value| Place {
+        let place = |row: &serde_json::Value| CurvePoint {
             x: row[0].as_f64().expect("connections"),
             throughput: printed(row[1].as_f64().expect("a rate")),
-            ..Place::default()
+            ..CurvePoint::default()
         };
         let line = Line { places: points.iter().map(place).collect(), is_published: true, ..Line::default() };
         let figure = curves::draw("f", &Curves { lines: vec![line], ..Curves::default() }, "").expect("a figure");
@@ -188,13 +191,13 @@ proptest! {
         points in prop::collection::vec((1u32..100_000, 1e-3..1e8f64, 1e-3..1e6f64), 2..30),
         lines in 1usize..4,
     ) {
-        let place = |&(x, throughput, p99): &(u32, f64, f64)| Place {
+        let place = |&(x, throughput, p99): &(u32, f64, f64)| CurvePoint {
             x: f64::from(x),
             throughput: measured(throughput),
             p99_ms: measured(p99),
-            ..Place::default()
+            ..CurvePoint::default()
         };
-        let mut places: Vec<Place> = points.iter().map(place).collect();
+        let mut places: Vec<CurvePoint> = points.iter().map(place).collect();
         places.sort_by(|a, b| a.x.total_cmp(&b.x));
         let line = |number: usize| Line { name: format!("line {number}"), places: places.clone(), ..Line::default() };
         let (axis, lines) = ("connections".to_owned(), (0..lines).map(line).collect());

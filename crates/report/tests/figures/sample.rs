@@ -1,16 +1,17 @@
 //! One of each figure, with a cell that was not measured where it can have one.
 
 use plimsoll_model::Estimate;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::diagnosis::Cost;
 use plimsoll_model::lab::TrialStatus;
-use plimsoll_model::published::Published as Printed;
+use plimsoll_model::published::Printed;
 use plimsoll_model::samples::{CollectorSample, DeviceSample, HostSample, Interval, Phase, StatusSample};
 use plimsoll_model::summary::{HostShares, LatencyMs};
 use plimsoll_report::document::Figure;
 use plimsoll_report::figure::bars::{self, Bars};
-use plimsoll_report::figure::curves::{self, Curves, Line, Place};
+use plimsoll_report::figure::curves::{self, CurvePoint, Curves, Line};
 use plimsoll_report::figure::delta::{self, Deltas};
-use plimsoll_report::figure::staircase::{self, Staircase, Step};
+use plimsoll_report::figure::staircase::{self, Staircase, StaircaseStep};
 use plimsoll_report::figure::{beside, costs, cpu_split, diagram, latency, seconds};
 use plimsoll_report::interval::Measured;
 use plimsoll_report::subject::{Diagram, Latency, Published, Series, Trial};
@@ -79,7 +80,7 @@ fn deltas(name: &str) -> Deltas {
 }
 
 fn ladder(name: &str) -> Staircase {
-    let step = |value: Measured, kept| Step {
+    let step = |value: Measured, kept| StaircaseStep {
         rung: name.to_owned(),
         change: printed(0.2),
         value,
@@ -94,7 +95,7 @@ fn ladder(name: &str) -> Staircase {
 }
 
 fn curves_of(name: &str, lines: usize) -> Curves {
-    let place = |n: u32| Place {
+    let place = |n: u32| CurvePoint {
         x: f64::from(1 << n),
         throughput: measured(100.0 * f64::from(n + 1)),
         seconds: Some((80.0, 900.0)),
@@ -168,7 +169,7 @@ pub fn trial(index: u32, variant: &str, connections: usize, measured: u64) -> Tr
         let (t_ns, name) = ((second + 1) * 1_000_000_000, variant.to_owned());
         series.collectors.push(CollectorSample { t_ns, name, value: Some(wave), error: None });
     }
-    Trial { index, variant: variant.to_owned(), connections, series, ..empty() }
+    Trial { index, variant: variant.to_owned(), load: LoadPoint::closed(connections), series, ..empty() }
 }
 
 fn interval(second: u64, rate: f64) -> Interval {
@@ -218,8 +219,7 @@ fn empty() -> Trial {
         workload: "oltp_read_write".to_owned(),
         parameters: Default::default(),
         cpus: None,
-        connections: 1,
-        rate_offered: None,
+        load: LoadPoint::closed(1),
         round: 1,
         status: TrialStatus::Done,
         why: None,
@@ -232,7 +232,7 @@ fn empty() -> Trial {
         phases: Vec::new(),
         restored: None,
         recovery_seconds: None,
-        proofs: Vec::new(),
+        verifications: Vec::new(),
         settings: Vec::new(),
         durability: Default::default(),
         series: Series::default(),

@@ -32,14 +32,14 @@ fn a_disturbed_load_point_is_marked_in_table_and_chart_and_the_headline_is_hedge
     assert!(row.contains(" 16 ") && shown.contains("others"), "{row}");
     let page = html(&report);
     assert!(
-        page.contains("class=\"cross\"") && page.contains("A cross strikes out a load point"),
+        page.contains("class=\"cross\"") && page.contains("A crossed-out load point was disturbed"),
         "a mark, not a colour"
     );
     let figure = document(&report.recorded()).figures().next().expect("the sweep").clone();
     let marks = figure.chart.expect("for the script").marks;
     assert_eq!(marks.iter().filter(|mark| mark.disturbed).map(|mark| mark.x).collect::<Vec<_>>(), [16.0]);
     let peak = answer(&disturbed(5, 1.0));
-    assert!(peak.contains("at 1 of 7 load points, this one among them, so this may not be what it carries"), "{peak}");
+    assert!(peak.contains("at 1 of 7 load points, including this one, so this may not be what it carries"), "{peak}");
 }
 
 #[test]

@@ -4,6 +4,8 @@ use crate::sample::estimates::{estimate, estimate_all, knee};
 use crate::sample::{self, Report, html, terminal_table};
 use crate::{answer, findings};
 use plimsoll_model::Estimate;
+use plimsoll_model::Metric;
+use plimsoll_model::metric::Statistic;
 use plimsoll_model::scaling::{Knee, Scaling};
 use plimsoll_model::summary::Point;
 use plimsoll_report::render::Format;
@@ -46,7 +48,8 @@ const UNITS: [&str; 6] = [
 const TOLD: [&str; 4] = [" – ", "no interval: ", "no upper end: ", "no lower end: "];
 
 /// How a caption refers to the reasons.
-const REFERRED: [&str; 2] = ["Why a dot has no interval is said below", "why one is missing is said below"];
+const REFERRED: [&str; 2] =
+    ["If a dot has no interval, the reason stands below", "if one is missing, the reason stands below"];
 
 /// Without what only keeps words on one line.
 fn untied(text: &str) -> String {
@@ -181,7 +184,7 @@ fn with_points(mut report: Report, change: impl Fn(usize, &mut Point)) -> Report
 /// Recorded before there were intervals.
 fn old(report: Report) -> Report {
     let mut report = with_points(report, |_, point| {
-        point.estimates.clear();
+        point.estimates = Default::default();
         point.operations.iter_mut().for_each(|operation| operation.latency_mean_ms = None);
     });
     report.summary.scaling = None;
@@ -200,7 +203,7 @@ fn brief(report: Report) -> Report {
                     known.value,
                     3.0,
                     "mean".to_owned(),
-                    "3 s are too few for an interval; 10 s can".to_owned(),
+                    "3 s are too few for an interval; 10 s are enough".to_owned(),
                 );
             });
     })
@@ -208,8 +211,8 @@ fn brief(report: Report) -> Report {
 
 fn with_rates(report: Report) -> Report {
     with_points(report, |at, point| {
-        point.connections = 16;
-        point.rate_offered = Some(100.0 * 2f64.powi(at as i32));
+        point.load.connections = 16;
+        point.load.rate = Some(100.0 * 2f64.powi(at as i32));
         point.response_ms = Some(point.latency_ms);
         estimate_all(point);
     })
@@ -230,7 +233,7 @@ fn every_mean_has_its_interval_or_a_reason() {
             "one dead point",
             with_points(sample::report(), |at, point| {
                 if at == 2 {
-                    point.estimates.clear()
+                    point.estimates = Default::default()
                 }
             }),
         ),
@@ -271,7 +274,7 @@ fn the_walk_finds_what_is_left_out() {
 #[test]
 fn reasons_stand_once_below_the_table() {
     let table = terminal_table(&brief(sample::report()), false);
-    let reason = "\nno interval (transactions, queries, p50, p95, p99, client CPU, host CPU): 3 s are too few for an\n  interval; 10 s can\n";
+    let reason = "\nno interval (transactions, queries, p50, p95, p99, client CPU, host CPU): 3 s are too few for an\n  interval; 10 s are enough\n";
     assert_eq!(table.matches(reason).count(), 1, "{table}");
     assert!(
         table.contains("\n981 transactions per second at most (no interval: 3 s are too few for an interval) at 32")
@@ -284,10 +287,10 @@ fn uneven_and_one_sided_intervals_are_shown_as_they_are() {
     let mut report = sample::report();
     let missing = Some("p99 of 900 values has no upper end; 1,200 can".to_owned());
     let of =
-        |point: &mut Point, path: &str, change: &dyn Fn(&mut Estimate)| change(point.estimates.get_mut(path).unwrap());
+        |point: &mut Point, metric, change: &dyn Fn(&mut Estimate)| change(point.estimates.get_mut(metric).unwrap());
     let peak = &mut report.summary.points[5];
-    of(peak, "transactions_per_second", &|estimate| estimate.high = Some(1_100.0));
-    of(peak, "latency_ms.p99", &|estimate| (estimate.high, estimate.missing) = (None, missing.clone()));
+    of(peak, Metric::TransactionsPerSecond, &|estimate| estimate.high = Some(1_100.0));
+    of(peak, Metric::Latency(Statistic::P99), &|estimate| (estimate.high, estimate.missing) = (None, missing.clone()));
     let table = terminal_table(&report, false);
     assert!(table.contains("  981 960–1,100  "), "{table}");
     assert!(table.contains(" ≥ 70.52  "), "{table}");
@@ -344,16 +347,13 @@ fn without_scaling_there_is_neither_knee_nor_model() {
     assert!(!findings(&report).concat().contains("Knee"));
 
     let refusal = "2 load points have no knee; 3 can";
-    let refused = Scaling {
-        metric: "transactions_per_second".to_owned(),
-        refusals: vec![refusal.to_owned()],
-        ..Default::default()
-    };
+    let refused =
+        Scaling { metric: Metric::TransactionsPerSecond, refusals: vec![refusal.to_owned()], ..Default::default() };
     report.summary.scaling = Some(refused.clone());
     assert!(terminal_table(&report, false).contains(&format!("\n{refusal}\n")));
     assert!(untied(&html(&report)).contains(refusal));
     // Of something that is not shown it would be misread.
-    report.summary.scaling = Some(Scaling { metric: "nopm".to_owned(), ..refused });
+    report.summary.scaling = Some(Scaling { metric: Metric::Nopm, ..refused });
     assert!(!untied(&html(&report)).contains(refusal));
 }
 
@@ -370,7 +370,7 @@ fn reasons_and_methods_are_shown_and_never_obeyed() {
     // One that is shown in a table and with its method.
     report.summary.points[0]
         .estimates
-        .insert("queries_per_second".to_owned(), Estimate { method: evil.to_owned(), ..estimate(6360.0, 0.9, 1.1) });
+        .insert(Metric::QueriesPerSecond, Estimate { method: evil.to_owned(), ..estimate(6360.0, 0.9, 1.1) });
     let scaling = report.summary.scaling.as_mut().unwrap();
     let (knee, model) = (scaling.knee.as_mut().unwrap(), scaling.saturation.as_mut().unwrap());
     let of_model = [&mut model.gamma, &mut model.alpha, &mut model.beta];
@@ -388,13 +388,14 @@ fn reasons_and_methods_are_shown_and_never_obeyed() {
 #[test]
 fn a_load_point_that_says_nothing_is_not_told_in_numbers() {
     let report = with_points(sample::report(), |_, point| {
-        let known = point.estimates.get_mut("transactions_per_second").expect("an estimate");
+        let known = point.estimates.get_mut(Metric::TransactionsPerSecond).expect("an estimate");
         (known.low, known.high) = (Some(0.0), Some(6.0 * known.value));
     });
     let unsteady = "too unsteady to say; a longer window would tell";
     let told = answer(&report);
-    let expected =
-        format!("How many transactions per second are carried at most (highest at 32 connections) is {unsteady}");
+    let expected = format!(
+        "How many transactions per second the server carries at most (highest at 32 connections) is {unsteady}"
+    );
     assert!(told.starts_with(&expected), "{told}");
     let (terminal, page) = (terminal_table(&report, false), untied(&html(&report)));
     let markdown = plimsoll_report::render::render(&plimsoll_report::document(&report.recorded()), Format::Markdown)
@@ -410,7 +411,10 @@ fn a_load_point_that_says_nothing_is_not_told_in_numbers() {
         plimsoll_report::render::render(&plimsoll_report::document(&report.recorded()), Format::Csv).expect("data");
     assert!(data.contains("5886"), "data keep the numbers");
     let mut one = sample::first(1);
-    let known = one.summary.points[0].estimates.get_mut("transactions_per_second").expect("an estimate");
+    let known = one.summary.points[0].estimates.get_mut(Metric::TransactionsPerSecond).expect("an estimate");
     known.low = Some(1.0);
-    assert_eq!(answer(&one), format!("How many transactions per second are carried at 1 connection is {unsteady}."));
+    assert_eq!(
+        answer(&one),
+        format!("How many transactions per second the server carries at 1 connection is {unsteady}.")
+    );
 }

@@ -181,7 +181,7 @@ fn missing_and_impossible_numbers_do_not_break_the_page() {
     for (at, point) in report.summary.points.iter_mut().enumerate() {
         point.transactions_per_second = Some([f64::NAN, f64::INFINITY, 0.0, -1.0, 1e300, 1e-300, 5.0][at]);
         point.latency_ms.p99 = Some([f64::NAN, f64::INFINITY, 0.0, -1.0, 1e300, 1e-300, 5.0][at]);
-        point.connections *= at % 2;
+        point.load.connections *= at % 2;
     }
     checked(&html(&report));
 }
@@ -202,12 +202,12 @@ fn the_same_load_twice_is_not_joined_by_a_line() {
 fn an_open_loop_is_drawn_over_its_rates() {
     let mut report = sample::report();
     for (at, point) in report.summary.points.iter_mut().enumerate() {
-        point.connections = 16;
-        point.rate_offered = Some(100.0 * 2f64.powi(at as i32));
+        point.load.connections = 16;
+        point.load.rate = Some(100.0 * 2f64.powi(at as i32));
         point.response_ms = Some(point.latency_ms);
     }
     for trial in &mut report.trials {
-        trial.connections = 16;
+        trial.load.connections = 16;
     }
     let page = html(&report);
     checked(&page);

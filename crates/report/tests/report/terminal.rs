@@ -3,7 +3,8 @@
 use crate::sample::estimates::{estimate_all, knee, scaling};
 use crate::sample::{self, Report, terminal_table};
 use crate::{answer, findings};
-use plimsoll_model::diagnosis::{Bottleneck, Verdict};
+use plimsoll_model::Metric;
+use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict};
 use plimsoll_model::scaling::{Knee, Scaling};
 use plimsoll_model::{Caveat, Estimate};
 
@@ -59,7 +60,7 @@ fn text_of_others_cannot_steer_the_terminal() {
     assert!(!table.contains(['\x1b', '\r', '\x07', '\u{9b}']));
 }
 
-fn limited(report: &mut Report, verdict: Verdict) {
+fn limited(report: &mut Report, verdict: BottleneckVerdict) {
     report.trials.iter_mut().flat_map(|trial| &mut trial.diagnosis).for_each(|diagnosis| diagnosis.verdict = verdict);
 }
 
@@ -76,21 +77,21 @@ fn the_answer_fits_what_was_found() {
     );
     let mut growing = sample::first(3);
     growing.summary.interrupted = true;
-    limited(&mut growing, Verdict::NotClear);
+    limited(&mut growing, BottleneckVerdict::NotClear);
     assert_eq!(
         answer(&growing),
         "803 transactions per second (95 % interval 786 – 820) at 4 connections, the highest load tried: more may be \
          possible; what limited it is not clear; the run ended early, after 3 load points."
     );
     let mut flat = sample::first(4);
-    limited(&mut flat, Verdict::Limited(Bottleneck::Client));
+    limited(&mut flat, BottleneckVerdict::Limited(Bottleneck::Client));
     for (point, rate) in flat.summary.points.iter_mut().zip([990.0, 1000.0, 980.0, 970.0]) {
         point.transactions_per_second = Some(rate);
         estimate_all(point);
     }
     let knee = Knee { open_ended: true, ..knee(Estimate::bare(1.0, 4.0, String::new(), String::new()), 2.0, 1000.0) };
     flat.summary.scaling =
-        Some(Scaling { knee: Some(knee), saturation: None, ..scaling("transactions_per_second", 1000.0) });
+        Some(Scaling { knee: Some(knee), saturation: None, ..scaling(Metric::TransactionsPerSecond, 1000.0) });
     assert_eq!(
         answer(&flat),
         "1,000 transactions per second at most (95 % interval 979 – 1,021) at 2 connections; limited by the load generator, so \
@@ -98,7 +99,7 @@ fn the_answer_fits_what_was_found() {
     );
     let found = findings(&flat);
     assert!(
-        found.iter().any(|text| text == "Knee: Already 1 connection, the lowest load tried, reached 95 % of the peak."),
+        found.iter().any(|text| text == "Knee: The lowest load tried, 1 connection, already reached 95 % of the peak."),
         "{found:?}"
     );
 }
@@ -150,7 +151,7 @@ fn one_point_of_order_entry_tells_how_long_new_orders_took() {
         "8,502 new orders per minute (95 % interval 8,323 – 8,681) at 1 connection; 90 % of all new orders took at most \
          6.62 ms."
     );
-    report.summary.points[0].rate_offered = Some(300.0);
+    report.summary.points[0].load.rate = Some(300.0);
     let expected = "(95 % interval 8,323 – 8,681) at 1 connection with 300 transactions per second offered;";
     assert!(answer(&report).contains(expected));
 }

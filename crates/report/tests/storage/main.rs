@@ -5,18 +5,18 @@ mod checked;
 mod sample;
 
 use checked::checked;
-use plimsoll_model::io::{IoSummary, Published};
+use plimsoll_model::io::{IoSummary, PrintedFigure};
 use plimsoll_model::{Caveat, Estimate};
 use plimsoll_report::io::answer::answer;
 use plimsoll_report::io::terminal;
 use plimsoll_report::render::{Format, render};
 use plimsoll_report::subject::{Recorded, Subject};
-use plimsoll_report::terminal::Look;
+use plimsoll_report::terminal::TextLook;
 use sample::summary;
 use serde_json::{Value, json};
 
-const PLAIN: Look = Look { colour: false, width: 100 };
-const COLOURED: Look = Look { colour: true, ..PLAIN };
+const PLAIN: TextLook = TextLook { colour: false, width: 100 };
+const COLOURED: TextLook = TextLook { colour: true, ..PLAIN };
 
 fn rendered(summary: &IoSummary) -> String {
     page(summary, "plimsoll io /var/lib/mysql-new --suite full", "Written by Plimsoll 0.1.0")
@@ -68,8 +68,8 @@ fn the_answer_says_what_it_is_good_for_and_what_is_wrong() {
     assert_eq!(
         answer(&evaluated),
         "Good for at most 48,210 synced commits per second from 64 sessions (6,420 from one), 43,800 page reads and 10,400 \
-         page writes per second; but memory acknowledges them, so a power cut may lose what was committed unless it is \
-         protected."
+         page writes per second; but memory acknowledges them, so a power cut may lose committed data unless that \
+         memory is protected."
     );
     for (verdict, kind, but) in [
         (json!("durable"), "durable", None),
@@ -124,7 +124,7 @@ fn names_from_outside_are_harmless() {
         (probe.id, probe.name, probe.error) = (HOSTILE.to_owned(), HOSTILE.to_owned(), Some(HOSTILE.to_owned()));
         probe.caveats = vec![Caveat::new(HOSTILE, HOSTILE)];
     }
-    hostile.published = vec![Published {
+    hostile.published = vec![PrintedFigure {
         what: HOSTILE.to_owned(),
         metric: HOSTILE.to_owned(),
         unit: HOSTILE.to_owned(),

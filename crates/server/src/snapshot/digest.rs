@@ -1,8 +1,8 @@
-//! Proof that a copy is one: size and SHA-256 of every file.
+//! Verifies copies: size and SHA-256 of every file.
 
 use super::tree;
 use crate::ServerError;
-use crate::error::During;
+use crate::error::DuringServer;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 const BUFFER: usize = 1 << 20;
 
-/// What one file holds.
+/// The content of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
     pub bytes: u64,
@@ -20,7 +20,7 @@ pub struct Contents {
     pub sha256: String,
 }
 
-/// Reads all files below `tree`: what they hold, by their path in it. `go_on` is asked before each one.
+/// Reads all files below `tree`. Returns their contents by their paths in it. `go_on` is asked before each one.
 ///
 /// # Errors
 /// [`HostError::Io`] naming the file; [`ServerError::Interrupted`].
@@ -59,7 +59,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Proves that `copy` holds the same files with the same contents as `original`: these contents.
+/// Verifies that `copy` has the same files with the same contents as `original`. Returns these contents.
 ///
 /// # Errors
 /// [`ServerError::NotEqual`] names the first file that differs; else as [`of`].
@@ -72,7 +72,7 @@ pub fn prove(
     let names = ours.keys().chain(theirs.keys());
     let found = names.into_iter().find_map(|name| match (ours.get(name), theirs.get(name)) {
         (Some(one), Some(other)) if one == other => None,
-        (Some(one), Some(other)) if one.bytes == other.bytes => Some(format!("`{name}` holds other bytes")),
+        (Some(one), Some(other)) if one.bytes == other.bytes => Some(format!("`{name}` has different contents")),
         (Some(one), Some(other)) => Some(format!("`{name}` has {} bytes, not {}", other.bytes, one.bytes)),
         (Some(_), None) => Some(format!("`{name}` is missing")),
         (None, _) => Some(format!("`{name}` is not in the original")),
@@ -109,7 +109,7 @@ mod tests {
         let original = tree();
         assert!(prove(original.path(), tree().path(), &mut || true).is_ok());
         for (name, text, expected) in [
-            ("db/t.ibd", Some("abd"), "`db/t.ibd` holds other bytes"),
+            ("db/t.ibd", Some("abd"), "`db/t.ibd` has different contents"),
             ("ibdata1", Some("x"), "`ibdata1` has 1 bytes, not 0"),
             ("ibdata1", None, "`ibdata1` is missing"),
             ("db/u.ibd", Some(""), "`db/u.ibd` is not in the original"),

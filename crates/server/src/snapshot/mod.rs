@@ -1,4 +1,4 @@
-//! Copies of data directories: how one is made, the proof that it is one, and the store in which datasets are kept.
+//! Copies of data directories: how they are made and verified, and the store in which datasets are kept.
 
 pub mod digest;
 pub mod store;

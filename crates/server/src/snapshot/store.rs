@@ -1,7 +1,7 @@
-//! Datasets as they are kept: `<home or place>/datasets/<id>/` with `dataset.json` and `data/`.
+//! The store of datasets: `<home or place>/datasets/<id>/` with `dataset.json` and `data/`.
 //!
-//! One that is being made or removed is called `<id>.half`, and whoever does it holds the lock `<id>.lock`. So a
-//! directory without that ending is whole, and [`clean`] removes what a kill has left. Those that read one share its
+//! A dataset that is being created or removed is called `<id>.half`, and whoever does it holds the lock `<id>.lock`. So
+//! a directory without that ending is complete, and [`clean`] removes what a kill left. Readers of a dataset share its
 //! lock.
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::ServerError;
 use crate::directory::write_json;
-use crate::error::During;
+use crate::error::DuringServer;
 use plimsoll_host::home::real_directory;
 use plimsoll_host::lock::Lock;
 use plimsoll_host::owner;
@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 
 const FORMAT: u32 = 1;
 const DESCRIPTION: &str = "dataset.json";
-/// Size and digest of every file, of a copy that was proved equal.
+/// Size and digest of every file of a verified copy.
 const PROOF: &str = "files.json";
 const HALF: &str = ".half";
 const DATASETS: &str = "directory of datasets";
@@ -39,17 +39,17 @@ pub const BUILT: &str = "built";
 
 /// `dataset.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Description {
+pub struct StoredDescription {
     /// Version of this format: 1.
     pub plimsoll_dataset: u32,
-    /// Name of its directory: of one that a lab built a digest of all that decides the data, of one that was saved the
-    /// name that it was given.
+    /// Name of its directory: for one that a lab built, a digest of everything that decides the data; for a saved one,
+    /// the name that it was given.
     pub id: String,
     pub build: Build,
-    /// Settings that are fixed when data are made.
+    /// Settings that are fixed when the data are made.
     pub fixed: BTreeMap<String, String>,
     /// Families of workloads with their parameters and seed; a saved one may have several.
-    pub contents: Vec<Content>,
+    pub contents: Vec<StoredContent>,
     /// Checksums of the tables (CHECKSUM TABLE) by `database.table`.
     pub checksums: BTreeMap<String, String>,
     /// Sum of the sizes of all files.
@@ -60,22 +60,22 @@ pub struct Description {
     pub origin: String,
 }
 
-/// What a workload has loaded into it.
+/// What a workload loaded into it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Content {
+pub struct StoredContent {
     pub database: String,
     pub family: String,
     pub parameters: BTreeMap<String, serde_json::Value>,
     pub seed: u64,
 }
 
-/// A dataset that is there as a whole.
+/// A complete dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     /// The home or place that holds it.
     pub home: Home,
     pub directory: PathBuf,
-    pub description: Description,
+    pub description: StoredDescription,
 }
 
 impl Stored {
@@ -89,7 +89,7 @@ impl Stored {
     /// [`ServerError::DatasetLocked`] while it is being removed; [`ServerError::NoDataset`] if it is gone.
     pub fn lock_for_reading(&self) -> Result<Lock, ServerError> {
         let (home, id) = (&self.home, &self.description.id);
-        let lock = had(home, id, Lock::try_share(&lock_of(home, id), "a plimsoll that copies it")?)?;
+        let lock = had(home, id, Lock::try_share(&lock_of(home, id), "a Plimsoll that is copying it")?)?;
         match find(home, id)? {
             Some(_) => Ok(lock),
             None => Err(missing(home, id)),
@@ -105,7 +105,7 @@ pub fn list(home: &Home) -> Result<Vec<Stored>, ServerError> {
     let mut all = Vec::new();
     for home in home.with_places()? {
         for name in names(&home)? {
-            // What is named otherwise, or is no dataset, is not ours.
+            // What has another name, or is not a dataset, is not ours.
             all.extend(find(&home, &name).ok().flatten());
         }
     }
@@ -113,7 +113,7 @@ pub fn list(home: &Home) -> Result<Vec<Stored>, ServerError> {
     Ok(all)
 }
 
-/// The dataset `id` of this home or place; none if it is not there as a whole.
+/// The dataset `id` of this home or place; none if there is no complete one.
 ///
 /// # Errors
 /// [`ServerError::Foreign`] for what is not ours; [`ServerError::DatasetName`].
@@ -122,20 +122,20 @@ pub fn find(home: &Home, id: &str) -> Result<Option<Stored>, ServerError> {
     let foreign = |found: String| Err(ServerError::Foreign { path: directory.clone(), found });
     match fs::symlink_metadata(&directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Ok(facts) if !facts.is_dir() => return foreign("it is a symbolic link or no directory".to_owned()),
+        Ok(facts) if !facts.is_dir() => return foreign("it is a symbolic link or not a directory".to_owned()),
         facts => facts.during("look at", &directory)?,
     };
     owner::itself(&directory).map_err(HostError::ours("dataset", "remove it"))?;
     let described = fs::read_to_string(directory.join(DESCRIPTION)).and_then(|text| Ok(serde_json::from_str(&text)?));
     match described {
-        Ok(Description { plimsoll_dataset: FORMAT, .. }) if !directory.join("data").is_dir() => {
+        Ok(StoredDescription { plimsoll_dataset: FORMAT, .. }) if !directory.join("data").is_dir() => {
             foreign("it has no directory `data`".to_owned())
         }
-        Ok(description @ Description { plimsoll_dataset: FORMAT, .. }) => {
+        Ok(description @ StoredDescription { plimsoll_dataset: FORMAT, .. }) => {
             Ok(Some(Stored { home: home.clone(), directory, description }))
         }
         Ok(description) => {
-            foreign(format!("its format is {} and this plimsoll knows {FORMAT}", description.plimsoll_dataset))
+            foreign(format!("its format is {}, and this Plimsoll knows {FORMAT}", description.plimsoll_dataset))
         }
         Err(error) => foreign(format!("its `{DESCRIPTION}` cannot be read: {error}")),
     }
@@ -158,7 +158,7 @@ fn missing(home: &Home, id: &str) -> ServerError {
     ServerError::NoDataset { id: id.to_owned(), home: home.path().to_owned() }
 }
 
-/// A dataset that is being made. Dropped before it is finished, it is removed.
+/// A dataset that is being created. If dropped before it is finished, it is removed.
 #[derive(Debug)]
 pub struct Making {
     home: Home,
@@ -169,14 +169,14 @@ pub struct Making {
 }
 
 impl Making {
-    /// Begins the dataset `id` in this home or place; what a kill has left of it is removed.
+    /// Begins the dataset `id` in this home or place; what a kill left of it is removed.
     ///
     /// # Errors
     /// [`ServerError::DatasetExists`]; [`ServerError::DatasetLocked`] while another Plimsoll makes it.
     pub fn begin(home: &Home, id: &str) -> Result<Making, ServerError> {
         let place = place_of(home, id)?;
         real_directory(DATASETS, &home.datasets(), "move it away")?;
-        let lock = lock(home, id, "a plimsoll that makes it")?;
+        let lock = lock(home, id, "a Plimsoll that is creating it")?;
         if fs::symlink_metadata(&place).is_ok() {
             return Err(ServerError::DatasetExists { id: id.to_owned() });
         }
@@ -186,24 +186,24 @@ impl Making {
         Ok(Making { home: home.clone(), id: id.to_owned(), half, finished: false, _lock: lock })
     }
 
-    /// The directory in which it is made, for whatever is needed meanwhile.
+    /// The directory in which it is created, for whatever is needed meanwhile.
     pub fn directory(&self) -> &Path {
         &self.half
     }
 
-    /// Where its data directory is to be; it is not there yet. [`tree::copy`] and [`tree::create`] make it so that
+    /// The path of its data directory, which does not exist yet. [`tree::copy`] and [`tree::create`] create it so that
     /// Btrfs can take snapshots of it.
     pub fn data(&self) -> PathBuf {
         self.half.join("data")
     }
 
-    /// Names it, once everything is on disk.
+    /// Gives it its name once everything is on disk.
     ///
     /// # Errors
     /// [`HostError::Io`]; it is removed then.
-    pub fn finish(mut self, description: &Description) -> Result<Stored, ServerError> {
+    pub fn finish(mut self, description: &StoredDescription) -> Result<Stored, ServerError> {
         let place = place_of(&self.home, &self.id)?;
-        write_json(&self.half.join(DESCRIPTION), &Description { id: self.id.clone(), ..description.clone() })?;
+        write_json(&self.half.join(DESCRIPTION), &StoredDescription { id: self.id.clone(), ..description.clone() })?;
         File::open(&self.half).and_then(|half| Ok(syncfs(half)?)).during("write to disk", &self.half)?;
         rename(&self.half, &place).during("rename to", &place)?;
         self.finished = true;
@@ -214,14 +214,14 @@ impl Making {
 impl Drop for Making {
     fn drop(&mut self) {
         if !self.finished {
-            // What stays is found by `clean`; there is nobody here to tell.
+            // `clean` finds what stays; there is nobody here to tell.
             let _ = tree::remove(&self.half).and_then(|()| forget_lock(&self.home, &self.id));
         }
     }
 }
 
-/// Copies a dataset to another home or place by the fastest way, and proves that the copy is equal; its files' sizes
-/// and digests stand in `files.json` beside it. Returns the way, too; `go_on` is asked many times.
+/// Copies a dataset to another home or place in the fastest way, and verifies the copy; sizes and digests of its files
+/// are in `files.json` beside it. Also returns the way; `go_on` is asked many times.
 ///
 /// # Errors
 /// As [`Stored::lock_for_reading`], [`Making::begin`], [`tree::copy`] and [`digest::prove`]; nothing is left of the
@@ -239,23 +239,24 @@ pub fn duplicate(stored: &Stored, home: &Home, go_on: &mut dyn FnMut() -> bool) 
 /// Removes the dataset `id` of this home or place.
 ///
 /// # Errors
-/// [`ServerError::NoDataset`]; [`ServerError::Foreign`] for what is no dataset of ours; [`ServerError::DatasetLocked`]
-/// names who reads it; [`ServerError::Mounted`] if something is mounted below it, and then it is still whole.
+/// [`ServerError::NoDataset`]; [`ServerError::Foreign`] for what is not a dataset of ours;
+/// [`ServerError::DatasetLocked`] names its reader; [`ServerError::Mounted`] if something is mounted below it, and then
+/// it is still complete.
 pub fn delete(home: &Home, id: &str) -> Result<(), ServerError> {
     let stored = find(home, id)?.ok_or_else(|| missing(home, id))?;
-    let _lock = lock(home, id, "a plimsoll that removes it")?;
+    let _lock = lock(home, id, "a Plimsoll that is removing it")?;
     must_hold_no_mount(&stored.directory)?;
     let half = half_of(&stored.directory);
     tree::remove(&half)?;
-    // From here on it is not whole any more, and a kill leaves what `clean` removes.
+    // From here on it is incomplete, and after a kill `clean` removes it.
     rename(&stored.directory, &half).during("rename", &stored.directory)?;
     tree::remove(&half)?;
     forget_lock(home, id)
 }
 
-/// Removes what is left in this home or place of datasets whose making or removal was interrupted: what was removed,
-/// and what was left alone and why. Those that are being worked on are locked and passed over. Places are asked one by
-/// one.
+/// Removes the remains in this home or place of datasets whose creation or removal was interrupted. Returns what was
+/// removed, and what was left alone and why. Datasets that are being worked on are locked and skipped. Places are
+/// cleaned one by one.
 pub fn clean(home: &Home) -> (Vec<PathBuf>, Vec<ServerError>) {
     let (mut gone, mut left) = (Vec::new(), Vec::new());
     let names = names(home).unwrap_or_else(|error| {
@@ -273,7 +274,7 @@ pub fn clean(home: &Home) -> (Vec<PathBuf>, Vec<ServerError>) {
     (gone, left)
 }
 
-/// Removes the half of a dataset, if there is one, and the lock, unless it is held.
+/// Removes an incomplete dataset, if there is one, and the lock, unless it is held.
 fn clean_one(home: &Home, id: &str) -> Result<Option<PathBuf>, ServerError> {
     let _lock = match lock(home, id, "plimsoll clean") {
         Err(ServerError::DatasetLocked { .. }) => return Ok(None),
@@ -286,7 +287,7 @@ fn clean_one(home: &Home, id: &str) -> Result<Option<PathBuf>, ServerError> {
     removed.map(|()| was_there.then_some(half))
 }
 
-/// Names of what lies in the directory of datasets, sorted.
+/// Names of what is in the directory of datasets, sorted.
 fn names(home: &Home) -> Result<Vec<String>, ServerError> {
     let directory = home.datasets();
     home.must_own(DATASETS, &directory)?;
@@ -323,7 +324,7 @@ fn lock_of(home: &Home, id: &str) -> PathBuf {
     home.datasets().join(format!("{id}{LOCK}"))
 }
 
-/// Removes the file of a lock that we hold; whoever has opened it meanwhile sees that it is gone.
+/// Removes the file of a lock that we hold; whoever opened it meanwhile sees that it is gone.
 fn forget_lock(home: &Home, id: &str) -> Result<(), ServerError> {
     let path = lock_of(home, id);
     fs::remove_file(&path).during("remove", &path)
@@ -349,9 +350,9 @@ mod tests {
         (directory, home)
     }
 
-    fn description(id: &str) -> Description {
+    fn description(id: &str) -> StoredDescription {
         let build = Build { flavour: Flavour::MariaDb, version: "10.11.6".to_owned(), binary: "/mariadbd".into() };
-        Description {
+        StoredDescription {
             plimsoll_dataset: FORMAT,
             id: id.to_owned(),
             build,
@@ -392,7 +393,10 @@ mod tests {
         let stored = make(&home, "monday");
         let readers = [stored.lock_for_reading().unwrap(), stored.lock_for_reading().unwrap()];
         let refused = delete(&home, "monday").unwrap_err().to_string();
-        assert!(refused.contains("that copies it") && refused.contains(&std::process::id().to_string()), "{refused}");
+        assert!(
+            refused.contains("that is copying it") && refused.contains(&std::process::id().to_string()),
+            "{refused}"
+        );
         drop(readers);
         delete(&home, "monday").unwrap();
         assert!(matches!(stored.lock_for_reading(), Err(ServerError::NoDataset { .. })));

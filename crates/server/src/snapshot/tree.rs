@@ -1,13 +1,13 @@
-//! Ways to copy a directory with all that is in it: sharing blocks, as a Btrfs snapshot, byte by byte.
+//! Ways to copy a directory with everything in it: sharing blocks, as a Btrfs snapshot, byte by byte.
 //!
-//! A copy keeps modes, holes and room that was allocated beforehand; sockets and pipes, which a server leaves, are passed
-//! over. When it is done, the file system has been told to write everything (syncfs(2)) and the kernel has been asked to
-//! forget the pages of it (posix_fadvise(2)): what starts from a copy finds neither dirty pages being written beside it
-//! nor a warm cache, whichever way the copy was made.
+//! A copy keeps modes, holes and preallocated blocks; sockets and pipes, which a server leaves, are skipped. At the
+//! end, the file system is told to write everything (syncfs(2)) and the kernel is asked to drop its pages
+//! (posix_fadvise(2)): so what starts from a copy finds neither dirty pages that are still being written nor a warm
+//! cache, whichever way the copy was made.
 
 use crate::ServerError;
 use crate::directory::remove_tree;
-use crate::error::During;
+use crate::error::DuringServer;
 use plimsoll_host::HostError;
 use plimsoll_host::process::{Lifetime, scrub, spawn};
 use plimsoll_host::replace::rename;
@@ -23,13 +23,13 @@ use std::process::{Command, Stdio};
 
 /// Bytes that are read and written at once.
 const BUFFER: usize = 1 << 20;
-/// Bytes between two questions whether to go on.
+/// Bytes between two checks whether to continue.
 const STRIDE: u64 = 64 << 20;
 /// `f_type` of Btrfs (statfs(2)).
 const BTRFS: i64 = 0x9123_683e;
 /// The inode number of the root of every Btrfs subvolume.
 const SUBVOLUME_INODE: u64 = 256;
-/// What trying out leaves only if it is killed.
+/// Left by a trial copy only if it is killed.
 const TRIAL: &str = "plimsoll-trial";
 
 /// How a tree is copied.
@@ -51,8 +51,8 @@ pub struct Copied {
     pub bytes: u64,
 }
 
-/// The fastest way that works from a tree in `from` to a new one in the directory `to`. It is tried out with one file of
-/// the tree and an empty subvolume, which are removed again; a kill leaves them in `to`.
+/// The fastest way that works from a tree in `from` to a new one in the directory `to`. It is tried out with one file
+/// of the tree and an empty subvolume, which are removed afterwards; a kill leaves them in `to`.
 pub fn fastest(from: &Path, to: &Path) -> Way {
     let trial = to.join(format!("{TRIAL}-{}", std::process::id()));
     // Blocks are only shared within a file system, and so are snapshots.
@@ -63,8 +63,8 @@ pub fn fastest(from: &Path, to: &Path) -> Way {
     }
 }
 
-/// Whether files of the file system of `path` can share blocks, tried out with two that have no name; true where that
-/// cannot be tried.
+/// Whether files on the file system of `path` can share blocks, tried out with two unnamed files; true if that cannot
+/// be tried.
 pub fn can_share(path: &Path) -> bool {
     let nameless = || {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -83,7 +83,7 @@ pub fn is_btrfs(path: &Path) -> bool {
     is_on_btrfs(nearest(path))
 }
 
-/// The path, or the nearest directory above it that is there.
+/// The path, or the nearest existing directory above it.
 fn nearest(path: &Path) -> &Path {
     path.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(path)
 }
@@ -92,7 +92,7 @@ fn nearest(path: &Path) -> &Path {
 fn shares(from: &Path, trial: &Path) -> bool {
     let cloned = |source: PathBuf| Some(ioctl_ficlone(File::create(trial).ok()?, File::open(source).ok()?).is_ok());
     let shares = first_file(from).and_then(cloned).unwrap_or(false);
-    // Nothing that could be done about it would change the way.
+    // Nothing could be done about it that would change the way.
     let _ = fs::remove_file(trial);
     shares
 }
@@ -110,11 +110,10 @@ fn first_file(directory: &Path) -> Option<PathBuf> {
     file.or_else(|| entries.iter().filter(|entry| is(entry, false)).find_map(|entry| first_file(&entry.path())))
 }
 
-/// Makes the new directory `path`, mode 0700: on Btrfs a subvolume where that can be had, so that snapshots of it can be
-/// taken.
+/// Creates the new directory `path`, mode 0700: on Btrfs a subvolume if possible, so that snapshots of it can be taken.
 ///
 /// # Errors
-/// [`HostError::Io`] if it cannot be made, above all if it is there.
+/// [`HostError::Io`] if it cannot be created, especially if it exists.
 pub fn create(path: &Path) -> Result<(), ServerError> {
     if path.parent().is_some_and(is_on_btrfs) && btrfs(&["create".as_ref(), path]).is_ok() {
         return fs::set_permissions(path, fs::Permissions::from_mode(0o700)).during("restrict the mode of", path);
@@ -122,11 +121,11 @@ pub fn create(path: &Path) -> Result<(), ServerError> {
     DirBuilder::new().mode(0o700).create(path).during("create", path)
 }
 
-/// Makes the tree `from` the new directory `to` of the same file system: by its name, or, where a name would not make it a
-/// subvolume, as a copy that shares its blocks.
+/// Moves the tree `from` to the new directory `to` of the same file system: by renaming, or, if renaming would not make
+/// it a subvolume, as a copy that shares its blocks.
 ///
 /// # Errors
-/// As [`copy`]; then `from` is still there.
+/// As [`copy`]; then `from` still exists.
 pub fn take_in(from: &Path, to: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<(), ServerError> {
     if is_subvolume(from) || !is_on_btrfs(from) {
         return rename(from, to).during("rename to", to);
@@ -143,7 +142,7 @@ pub fn copy(from: &Path, to: &Path, way: Way, go_on: &mut dyn FnMut() -> bool) -
     copy_part(from, to, way, &|_| true, go_on)
 }
 
-/// The same with only what is `wanted`, by its path in the tree: files, and directories with what is wanted of them.
+/// The same for only what is `wanted`, by its path in the tree: files, and directories with their wanted contents.
 ///
 /// # Errors
 /// As [`copy`].
@@ -167,14 +166,14 @@ pub fn copy_part(
     };
     let copied = copied.and_then(|copied| settle(to).map(|()| copied));
     if copied.is_err() {
-        // The disk may be full: give back what the attempt took.
+        // The disk may be full: free what the attempt took.
         let _ = remove(to);
     }
     copied
 }
 
-/// Shares the blocks of all files of `from` with the new directory `to`, and returns without waiting for the disk: while
-/// it works, a server may be standing still. `go_on` is asked after each file.
+/// Shares the blocks of all files of `from` with the new directory `to`, and returns without waiting for the disk,
+/// because a server may be paused meanwhile. `go_on` is asked after each file.
 ///
 /// # Errors
 /// As [`copy`].
@@ -189,8 +188,8 @@ pub fn share(from: &Path, to: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<
     shared.map(|()| copied)
 }
 
-/// Removes a tree that [`copy`] made, a snapshot too (the kernel removes an empty subvolume like a directory since Linux
-/// 4.18). Links in it are removed, never followed. Nothing there is success.
+/// Removes a tree that [`copy`] made, a snapshot too (the kernel removes an empty subvolume like a directory since
+/// Linux 4.18). Links in it are removed, never followed. A missing tree is success.
 ///
 /// # Errors
 /// [`HostError::Io`]; [`ServerError::Foreign`] if a link is in its place.
@@ -201,7 +200,7 @@ pub fn remove(path: &Path) -> Result<(), ServerError> {
 /// All regular files below `directory`: their paths in it, sorted, and their sizes.
 ///
 /// # Errors
-/// [`HostError::Io`]; also for a symbolic link, since a copy of it would not be a copy of the data.
+/// [`HostError::Io`], also for a symbolic link, because a copy of it would not be a copy of the data.
 pub fn files(directory: &Path) -> Result<Vec<(PathBuf, u64)>, ServerError> {
     let mut found = Vec::new();
     gather(directory, Path::new(""), &mut found)?;
@@ -227,11 +226,11 @@ fn gather(root: &Path, below: &Path, found: &mut Vec<(PathBuf, u64)>) -> Result<
 }
 
 fn link(path: &Path) -> ServerError {
-    let source = io::Error::other("it is a symbolic link, and what it points to would not be copied with it");
+    let source = io::Error::other("it is a symbolic link, and its target would not be copied with it");
     ServerError::Host(HostError::Io { action: "copy", path: path.to_owned(), source })
 }
 
-/// Removes from a snapshot what is not wanted of it.
+/// Removes from a snapshot what is not wanted.
 fn thin_out(root: &Path, below: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<(), ServerError> {
     let directory = root.join(below);
     for entry in fs::read_dir(&directory).during("read", &directory)? {
@@ -253,7 +252,7 @@ fn measure(tree: &Path) -> Result<Copied, ServerError> {
     Ok(Copied { files: files.len() as u64, bytes: files.iter().map(|(_, bytes)| bytes).sum() })
 }
 
-/// Everything on disk, and out of the page cache.
+/// Writes everything to disk, and drops it from the page cache.
 fn settle(tree: &Path) -> Result<(), ServerError> {
     File::open(tree).and_then(|directory| Ok(syncfs(directory)?)).during("write to disk", tree)?;
     for (name, _) in files(tree)? {
@@ -263,7 +262,7 @@ fn settle(tree: &Path) -> Result<(), ServerError> {
     Ok(())
 }
 
-/// Asks the kernel to drop the clean pages of a file. A hint: what comes of it is its affair.
+/// Asks the kernel to drop the clean pages of a file. It is only a hint.
 pub(super) fn forget(file: &File) {
     let _ = fadvise(file, 0, None, Advice::DontNeed);
 }
@@ -278,10 +277,10 @@ fn is_subvolume(path: &Path) -> bool {
 
 fn snapshot(from: &Path, to: &Path) -> io::Result<()> {
     if !is_subvolume(from) {
-        return Err(io::Error::other(format!("`{}` is no Btrfs subvolume", from.display())));
+        return Err(io::Error::other(format!("`{}` is not a Btrfs subvolume", from.display())));
     }
     match fs::symlink_metadata(to) {
-        // The program would put the snapshot into a directory that is there.
+        // The program would put the snapshot into an existing directory.
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
         Err(_) => btrfs(&["snapshot".as_ref(), from, to]),
     }
@@ -355,7 +354,7 @@ impl Copier<'_> {
     fn contents(&mut self, source: &File, target: &File, to: &Path) -> Result<(), ServerError> {
         let mut buffer = vec![0; BUFFER];
         let mut at = 0;
-        while let Some((begin, end)) = next_data(source, at).during("find the data of the original of", to)? {
+        while let Some((begin, end)) = next_data(source, at).during("find the data in the original of", to)? {
             at = begin;
             while at < end {
                 let wanted = usize::try_from(end - at).unwrap_or(BUFFER).min(BUFFER);
@@ -385,21 +384,21 @@ impl Copier<'_> {
     }
 }
 
-/// Where the next data at or behind `at` begin and end (lseek(2), SEEK_DATA and SEEK_HOLE).
+/// Where the next data at or after `at` begin and end (lseek(2), SEEK_DATA and SEEK_HOLE).
 fn next_data(file: &File, at: u64) -> io::Result<Option<(u64, u64)>> {
     match seek(file, SeekFrom::Data(at)) {
         Ok(begin) => Ok(Some((begin, seek(file, SeekFrom::Hole(begin))?))),
-        // Nothing but a hole up to the end.
+        // Only a hole up to the end.
         Err(Errno::NXIO) => Ok(None),
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// Gives a file the blocks that its original has and no byte was written to, such as those of redo logs: else each first
-/// write would have to find some.
+/// Gives a file the allocated but unwritten blocks of its original, such as those of redo logs: otherwise each first
+/// write would have to allocate some.
 fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     match fallocate(file, FallocateFlags::empty(), 0, bytes) {
-        // It would only be faster with it.
+        // With it, writes would only be faster.
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
         other => Ok(other?),
     }

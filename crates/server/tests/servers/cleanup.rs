@@ -1,6 +1,6 @@
 use crate::place::{NAME, home_with_cache, on_each_server, on_one_server};
 use plimsoll_host::process::Identity;
-use plimsoll_server::registry::{self, Cleaned, State};
+use plimsoll_server::registry::{self, Cleaned, ServerState};
 use plimsoll_server::{Opening, ServerError};
 use plimsoll_testkit::servers;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ fn clean_stops_a_server_that_outlived_its_plimsoll() {
         drop(server);
         // As if `server start` had been killed before the server was ready.
         edit_record(&place.path(), |record| record["process"]["kept"] = json!(false));
-        assert_eq!(registry::list(&place.home).unwrap()[0].state, State::Leftover { pid });
+        assert_eq!(registry::list(&place.home).unwrap()[0].state, ServerState::Leftover { pid });
         fs::create_dir(place.path().join("data.new")).unwrap();
 
         let cleaning = registry::clean(&place.home);
@@ -62,7 +62,7 @@ fn clean_finds_a_server_whose_pid_was_never_written_down() {
         let pid = server.pid();
         drop(server);
         edit_record(&place.path(), |record| record["process"] = Value::Null);
-        assert_eq!(registry::list(&place.home).unwrap()[0].state, State::Leftover { pid });
+        assert_eq!(registry::list(&place.home).unwrap()[0].state, ServerState::Leftover { pid });
         let cleaning = registry::clean(&place.home);
         assert!(cleaning.cleaned.contains(&Cleaned::Server { name: NAME.into(), pid }), "{cleaning:?}");
     });
@@ -85,7 +85,7 @@ fn nobody_touches_a_stranger_with_a_reused_pid() {
             process["kept"] = json!(kept);
             process["start_ticks"] = json!(start_ticks);
             edit_record(&place.path(), |record| record["process"] = process.clone());
-            assert_eq!(registry::list(&place.home).unwrap()[0].state, State::Stale);
+            assert_eq!(registry::list(&place.home).unwrap()[0].state, ServerState::Stale);
             registry::clean(&place.home);
             assert!(stranger.lives());
             edit_record(&place.path(), |record| record["process"] = process.clone());

@@ -2,7 +2,7 @@ use crate::place::{NAME, Place, on_each_server, on_one_server};
 use plimsoll_host::process::Identity;
 use plimsoll_host::sample;
 use plimsoll_model::OpeningStep;
-use plimsoll_server::registry::{self, State};
+use plimsoll_server::registry::{self, ServerState};
 use plimsoll_server::{Ending, Opening, ServerError};
 use plimsoll_testkit::servers::wait_until;
 use std::fs;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(60);
 
-fn state(place: &Place) -> State {
+fn state(place: &Place) -> ServerState {
     let all = registry::list(&place.home).unwrap();
     assert_eq!(all.len(), 1);
     all[0].state.clone()
@@ -42,11 +42,13 @@ fn a_server_starts_serves_and_ends_with_its_owner() {
         assert_eq!(fs::metadata(place.path()).unwrap().mode() & 0o777, 0o700);
 
         let identity = Identity::of(server.pid()).unwrap();
-        assert!(matches!(state(place), State::Running { held_by: Some(who), .. } if who.starts_with("a test (pid ")));
+        assert!(
+            matches!(state(place), ServerState::Running { held_by: Some(who), .. } if who.starts_with("a test (pid "))
+        );
         let socket = server.socket().to_owned();
         drop(server);
         assert!(!identity.is_alive() && !socket.exists());
-        assert_eq!(state(place), State::Stopped);
+        assert_eq!(state(place), ServerState::Stopped);
         assert!(fs::read_dir(place.path()).unwrap().all(|e| e.unwrap().file_name() != "server.pid"));
     });
 }
@@ -74,7 +76,7 @@ fn a_kept_server_is_attached_to_and_stopped_by_hand() {
         let keeper = place.another_plimsoll("keeper");
         let pid: u32 = keeper.said.parse().unwrap();
         keeper.kill();
-        assert_eq!(state(place), State::Running { pid, held_by: None });
+        assert_eq!(state(place), ServerState::Running { pid, held_by: None });
         assert!(registry::clean(&place.home).cleaned.is_empty(), "clean touched a kept server");
 
         let server = place.open(Opening::new("a guest")).unwrap();
@@ -82,14 +84,14 @@ fn a_kept_server_is_attached_to_and_stopped_by_hand() {
         assert!(!server.started_here() && server.settings_applied());
         assert!(matches!(registry::stop(&place.home, NAME, LONG), Err(ServerError::Locked { .. })));
         drop(server);
-        assert_eq!(state(place), State::Running { pid, held_by: None });
+        assert_eq!(state(place), ServerState::Running { pid, held_by: None });
 
         let info = registry::list(&place.home).unwrap().remove(0);
         assert!(info.data_bytes > 1 << 20 && info.up_since.is_some() && info.socket.unwrap().exists());
         assert_eq!(info.build.unwrap(), place.build);
 
         assert_eq!(registry::stop(&place.home, NAME, LONG).unwrap(), Ending::Stopped);
-        assert_eq!(state(place), State::Stopped);
+        assert_eq!(state(place), ServerState::Stopped);
         assert_eq!(registry::stop(&place.home, NAME, LONG).unwrap(), Ending::WasDown);
     });
 }
@@ -125,7 +127,7 @@ fn a_second_plimsoll_is_told_who_holds_the_server() {
         let other = place.another_plimsoll("owner");
         assert!(other.said.parse::<u32>().is_ok(), "{}", other.said);
         other.end();
-        assert_eq!(state(place), State::Stopped);
+        assert_eq!(state(place), ServerState::Stopped);
     });
 }
 
@@ -137,10 +139,10 @@ fn a_server_dies_with_its_killed_owner() {
             let server = Identity::of(owner.said.parse().unwrap()).unwrap();
             owner.kill();
             assert!(wait_until(LONG, || !server.is_alive()), "the server outlives its killed owner");
-            assert_eq!(state(place), State::Stale);
+            assert_eq!(state(place), ServerState::Stale);
             let cleaning = registry::clean(&place.home);
             assert!(!cleaning.cleaned.is_empty() && cleaning.left.is_empty(), "{cleaning:?}");
-            assert_eq!(state(place), State::Stopped);
+            assert_eq!(state(place), ServerState::Stopped);
         }
         drop(place.open(Opening::new("the next one")).unwrap());
     });
@@ -170,9 +172,9 @@ fn giving_up_leaves_nothing_running() {
             _ => ControlFlow::Continue(()),
         });
         assert!(matches!(place.open(opening), Err(ServerError::Interrupted { .. })));
-        assert_eq!(state(place), State::Stopped);
+        assert_eq!(state(place), ServerState::Stopped);
         let slow = place.open(Opening::new("impatient").ready_within(Duration::ZERO));
         assert!(matches!(slow, Err(ServerError::StartTimeout { .. })), "{slow:?}");
-        assert_eq!(state(place), State::Stopped);
+        assert_eq!(state(place), ServerState::Stopped);
     });
 }

@@ -6,4 +6,4 @@ mod lifecycle;
 mod options;
 mod place;
 mod refusals;
-mod rig;
+mod trial_directory;

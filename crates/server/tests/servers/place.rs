@@ -2,7 +2,7 @@
 
 use plimsoll_host::Home;
 use plimsoll_model::Build;
-use plimsoll_server::{Confinement, Opening, PrivateServer, Rig, ServerError, Settings, baseline, confine};
+use plimsoll_server::{Confinement, Opening, PrivateServer, ServerError, Settings, TrialDirectory, baseline, confine};
 use plimsoll_testkit::servers;
 use std::env;
 use std::ffi::OsString;
@@ -68,9 +68,9 @@ impl Place {
         disk
     }
 
-    /// The rig of a lab on that disk.
-    pub fn rig(&self, holder: &str) -> Result<Rig, ServerError> {
-        Rig::take(&self.home.below(&self.disk())?, "lab", holder)
+    /// The directory of a lab on that disk.
+    pub fn directory(&self, holder: &str) -> Result<TrialDirectory, ServerError> {
+        TrialDirectory::take(&self.home.below(&self.disk())?, "lab", holder)
     }
 
     pub fn path(&self) -> PathBuf {
@@ -166,9 +166,9 @@ fn other_plimsoll() {
         "owner" => open(),
         // From a thread that ends at once: the server must live as long as the process all the same.
         "thread" => std::thread::scope(|scope| scope.spawn(open).join().unwrap()),
-        "lab" => place.rig("the other plimsoll").and_then(|rig| {
+        "lab" => place.directory("the other plimsoll").and_then(|directory| {
             let opening = Opening::new("the other plimsoll").confined(limits());
-            rig.open(&place.build, &place.settings(), opening)
+            directory.open(&place.build, &place.settings(), opening)
         }),
         "keeper" => place.open(Opening::new("the other plimsoll").keep_running()),
         other => panic!("unknown role {other}"),

@@ -46,7 +46,7 @@ fn what_is_not_ours_is_refused_and_left_untouched() {
         fs::write(place.path().join("thesis.txt"), "precious").unwrap();
         refused("thesis.txt");
         fs::write(place.path().join("server.json"), "{\"name\": \"mine\"}").unwrap();
-        refused("no record of a private server");
+        refused("not the record of a private server");
         registry::clean(&place.home);
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2, "something was added or removed");
         fs::remove_dir_all(place.path()).unwrap();

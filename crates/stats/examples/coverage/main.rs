@@ -1,5 +1,5 @@
 //! Prints how often the intervals of this crate contain the truth: seeded simulations with realistic autocorrelation.
-//! `make coverage` runs it; `docs/statistics.md` holds what it printed.
+//! `make coverage` runs it; `docs/statistics.md` has what it printed.
 //!
 //! `--simulations N` runs fewer of them (4,000 if not given).
 
@@ -16,7 +16,7 @@ use table::{Row, table};
 
 const SIMULATIONS: usize = 4_000;
 
-/// Every row of the table, each from so many simulations.
+/// Every row of the table, each from this many simulations.
 fn rows(simulations: usize) -> Vec<Row> {
     let parts = [within::rows, series::rows, rounds::rows, scaling::rows, search::rows];
     parts.iter().flat_map(|part| part(simulations)).collect()

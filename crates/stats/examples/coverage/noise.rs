@@ -1,8 +1,8 @@
-//! Seeded noise as throughput shows it.
+//! Seeded noise like that of throughput.
 
 use fastrand::Rng;
 
-/// A generator of its own for each simulation, so that a row does not depend on the rows before it.
+/// A separate generator for each simulation, so that a row does not depend on the rows before it.
 pub fn generator(row: u64, simulation: usize) -> Rng {
     Rng::with_seed(row.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ simulation as u64)
 }

@@ -4,7 +4,7 @@ use crate::noise::{autoregression, generator, normal};
 use crate::table::{Row, Wanted};
 use fastrand::Rng;
 use plimsoll_model::estimate::{CONFIDENCE, Estimate};
-use plimsoll_model::scaling::{Sample, Saturation};
+use plimsoll_model::scaling::{Saturation, ScalingSample};
 use plimsoll_stats::batch_means::{self, Piece};
 use plimsoll_stats::knee;
 use plimsoll_stats::saturation::saturation;
@@ -54,9 +54,9 @@ impl Measured {
     }
 
     /// A sweep over the loads of a curve.
-    fn sweep(self, curve: &[(f64, f64)], row: u64, simulation: usize) -> Vec<Sample> {
+    fn sweep(self, curve: &[(f64, f64)], row: u64, simulation: usize) -> Vec<ScalingSample> {
         let rng = &mut generator(row, simulation);
-        let sample = |&(load, mean): &(f64, f64)| Sample { load, throughput: self.throughput(mean, rng) };
+        let sample = |&(load, mean): &(f64, f64)| ScalingSample { load, throughput: self.throughput(mean, rng) };
         curve.iter().map(sample).collect()
     }
 
@@ -203,8 +203,8 @@ fn bare(value: f64, why: String) -> Estimate {
 }
 
 /// A sweep of one run a load, without intervals.
-fn single_runs(curve: &[(f64, f64)]) -> Vec<Sample> {
-    let sample = |&(load, mean): &(f64, f64)| Sample { load, throughput: bare(mean, "one run".to_owned()) };
+fn single_runs(curve: &[(f64, f64)]) -> Vec<ScalingSample> {
+    let sample = |&(load, mean): &(f64, f64)| ScalingSample { load, throughput: bare(mean, "one run".to_owned()) };
     curve.iter().map(sample).collect()
 }
 

@@ -3,7 +3,7 @@
 use crate::noise::{autoregression, generator};
 use crate::table::{Row, Wanted};
 use fastrand::Rng;
-use plimsoll_stats::search::{Outcome, Search, SearchSpec};
+use plimsoll_stats::search::{Search, SearchOutcome, SearchSpec};
 
 /// Trials after one was kept and one was missed, after which a search is looked at.
 const LOOKS: [usize; 3] = [5, 8, 20];
@@ -84,7 +84,7 @@ fn at_looks(situation: Situation, row: u64, simulations: usize) -> Vec<Row> {
             let outcome = trials.run(rate);
             search.tell(rate, outcome);
             told.push(outcome);
-            if told.contains(&Outcome::Kept) && told.contains(&Outcome::Missed) {
+            if told.contains(&SearchOutcome::Kept) && told.contains(&SearchOutcome::Missed) {
                 let after = told.len() - *enclosed_after.get_or_insert(told.len());
                 let Some(look) = LOOKS.iter().position(|look| *look == after) else { continue };
                 seen[look].look(&search, trials.line);
@@ -134,7 +134,7 @@ impl Trials {
         Trials { situation, line, noise, rng }
     }
 
-    fn run(&mut self, rate: f64) -> Outcome {
+    fn run(&mut self, rate: f64) -> SearchOutcome {
         let noise = (NOISE * self.noise.next().unwrap_or(0.0)).exp();
         let load = rate / self.line;
         let spoilt = self.rng.f64() < self.situation.spoilt;
@@ -146,7 +146,7 @@ impl Trials {
             Server::Queue(_) => f64::INFINITY,
             Server::Failing(power) => noise * load.powi(power),
         };
-        if reached < 1.0 && !spoilt { Outcome::Kept } else { Outcome::Missed }
+        if reached < 1.0 && !spoilt { SearchOutcome::Kept } else { SearchOutcome::Missed }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::noise::{autoregression, generator};
 use crate::table::{Row, Wanted};
 use plimsoll_stats::change_points::change_points;
-use plimsoll_stats::steady::{Steadiness, TOLERANCE, WarmUp, steadiness, trend, warm_up_end};
+use plimsoll_stats::steady::{Steadiness, TOLERANCE, WarmUpProgress, steadiness, trend, warm_up_end};
 
 /// What the throughput of neighbouring seconds shows on real servers.
 const CORRELATIONS: [f64; 3] = [0.2, 0.4, 0.6];
@@ -111,7 +111,7 @@ fn warm_up(simulations: usize, constant: f64, correlation: f64) -> Row {
     let level = |second: usize| 1.0 - 0.4 * (-(second as f64) / constant).exp();
     let unbiased = |simulation| {
         let values = throughput(simulation, LIMIT, correlation, level);
-        let over = |seconds: &usize| matches!(warm_up_end(&values[..*seconds]), WarmUp::Ended { .. });
+        let over = |seconds: &usize| matches!(warm_up_end(&values[..*seconds]), WarmUpProgress::Ended { .. });
         let Some(start) = (1..=LIMIT).find(over) else { return false };
         let measured = (start..start + MEASURED).map(level).sum::<f64>() / MEASURED as f64;
         measured >= 0.98

@@ -5,7 +5,7 @@ use plimsoll_model::Estimate;
 use plimsoll_stats::batch_means::{Piece, ratio};
 use plimsoll_stats::latency::new_histogram;
 use plimsoll_stats::percentile::Clusters;
-use plimsoll_stats::stalls::{Progress, Stall, stalls};
+use plimsoll_stats::stalls::{IntervalProgress, StallStretch, stalls};
 use std::ops::Range;
 
 /// Batches and seconds of a window; the first is the shortest that has an interval, and the default.
@@ -121,7 +121,7 @@ fn found_stall(simulations: usize) -> Row {
         let rng = &mut generator(5, simulation);
         let start = 55.0 * rng.f64();
         let progress = completions(rng, RATE, start..start + 5.0);
-        let near = |stall: &Stall| (stall.start - start).abs() <= 0.2 && (5.0..=5.4).contains(&stall.seconds);
+        let near = |stall: &StallStretch| (stall.start - start).abs() <= 0.2 && (5.0..=5.4).contains(&stall.seconds);
         matches!(&stalls(&progress)[..], [stall] if near(stall))
     });
     Row {
@@ -135,8 +135,8 @@ fn found_stall(simulations: usize) -> Row {
 }
 
 /// A minute of completions that come by chance, but for `silence`, counted each second.
-fn completions(rng: &mut Rng, rate: f64, silence: Range<f64>) -> Vec<Progress> {
-    let mut progress = vec![Progress { seconds: 1.0, usual: LONGEST, ..Progress::default() }; 60];
+fn completions(rng: &mut Rng, rate: f64, silence: Range<f64>) -> Vec<IntervalProgress> {
+    let mut progress = vec![IntervalProgress { seconds: 1.0, usual: LONGEST, ..IntervalProgress::default() }; 60];
     let mut at = 0.0;
     loop {
         at -= (1.0 - rng.f64()).ln() / rate;

@@ -4,7 +4,7 @@
 pub(super) const COUNT: usize = 3;
 
 /// ln γ, α and β.
-pub(super) type Parameters = [f64; COUNT];
+pub(super) type ModelParameters = [f64; COUNT];
 type Matrix = [[f64; COUNT]; COUNT];
 
 /// Halvings of a step that brings no better fit, and steps, before that is taken for the best one.
@@ -19,7 +19,7 @@ const FREE: [[bool; COUNT]; 4] = [[true, true, true], [true, false, true], [true
 
 /// What least squares found.
 pub(super) struct Fit {
-    pub parameters: Parameters,
+    pub parameters: ModelParameters,
     /// Sum of squared residuals of the log throughput over n − 3: the square of a share of the throughput.
     pub variance: f64,
     /// Of the parameters, as if none were at its bound.
@@ -28,13 +28,13 @@ pub(super) struct Fit {
 
 impl Fit {
     /// Variance of a quantity with this gradient in the parameters.
-    pub fn variance_along(&self, gradient: Parameters) -> f64 {
+    pub fn variance_along(&self, gradient: ModelParameters) -> f64 {
         dot(&gradient, &times(&self.covariance, &gradient)).max(0.0)
     }
 }
 
 /// The law's log throughput at a load, and its gradient in the parameters.
-pub(super) fn curve([ln_gamma, alpha, beta]: &Parameters, load: f64) -> (f64, Parameters) {
+pub(super) fn curve([ln_gamma, alpha, beta]: &ModelParameters, load: f64) -> (f64, ModelParameters) {
     let (contention, coherency) = (load - 1.0, load * (load - 1.0));
     let slowdown = 1.0 + alpha * contention + beta * coherency;
     (ln_gamma + load.ln() - slowdown.ln(), [1.0, -contention / slowdown, -coherency / slowdown])
@@ -52,7 +52,7 @@ pub(super) fn fit(points: &[(f64, f64)]) -> Option<Fit> {
 }
 
 /// Gauss and Newton's method: steps of linear least squares, each halved until it improves the fit.
-fn gauss_newton(points: &[(f64, f64)], free: &[bool; COUNT]) -> Option<Parameters> {
+fn gauss_newton(points: &[(f64, f64)], free: &[bool; COUNT]) -> Option<ModelParameters> {
     let mut found = start(points, free)?;
     for _ in 0..STEPS {
         let before = squares(points, &found);
@@ -72,7 +72,7 @@ fn gauss_newton(points: &[(f64, f64)], free: &[bool; COUNT]) -> Option<Parameter
 }
 
 /// Where the search begins: the law is linear in N ÷ X = (1 + α(N − 1) + βN(N − 1)) ÷ γ, here relative to N ÷ X.
-fn start(points: &[(f64, f64)], free: &[bool; COUNT]) -> Option<Parameters> {
+fn start(points: &[(f64, f64)], free: &[bool; COUNT]) -> Option<ModelParameters> {
     let relative = points.iter().map(|&(load, log)| {
         let rate = log.exp() / load;
         ([rate, rate * (load - 1.0), rate * load * (load - 1.0)], 1.0)
@@ -83,12 +83,12 @@ fn start(points: &[(f64, f64)], free: &[bool; COUNT]) -> Option<Parameters> {
     Some([-per_unit.ln(), (contention / per_unit).max(0.0), (coherency / per_unit).max(0.0)])
 }
 
-fn squares(points: &[(f64, f64)], parameters: &Parameters) -> f64 {
+fn squares(points: &[(f64, f64)], parameters: &ModelParameters) -> f64 {
     points.iter().map(|&(load, log)| (log - curve(parameters, load).0).powi(2)).sum()
 }
 
 /// The coefficients whose products with the rows come closest to the targets; those that are not free are 0.
-fn linear(rows: impl Iterator<Item = (Parameters, f64)>, free: &[bool; COUNT]) -> Option<Parameters> {
+fn linear(rows: impl Iterator<Item = (ModelParameters, f64)>, free: &[bool; COUNT]) -> Option<ModelParameters> {
     let rows = rows.map(|(row, target)| ([0, 1, 2].map(|at| if free[at] { row[at] } else { 0.0 }), target));
     let (mut matrix, right) = normal_equations(rows);
     for at in (0..COUNT).filter(|&at| !free[at]) {
@@ -97,8 +97,8 @@ fn linear(rows: impl Iterator<Item = (Parameters, f64)>, free: &[bool; COUNT]) -
     Some(times(&inverse(&matrix)?, &right))
 }
 
-fn normal_equations(rows: impl Iterator<Item = (Parameters, f64)>) -> (Matrix, Parameters) {
-    let (mut matrix, mut right) = (Matrix::default(), Parameters::default());
+fn normal_equations(rows: impl Iterator<Item = (ModelParameters, f64)>) -> (Matrix, ModelParameters) {
+    let (mut matrix, mut right) = (Matrix::default(), ModelParameters::default());
     for (row, target) in rows {
         for i in 0..COUNT {
             right[i] += row[i] * target;
@@ -119,14 +119,14 @@ fn inverse(matrix: &Matrix) -> Option<Matrix> {
     regular.then(|| cofactors.map(|row| row.map(|entry| entry / determinant)))
 }
 
-fn cross(a: &Parameters, b: &Parameters) -> Parameters {
+fn cross(a: &ModelParameters, b: &ModelParameters) -> ModelParameters {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-fn dot(a: &Parameters, b: &Parameters) -> f64 {
+fn dot(a: &ModelParameters, b: &ModelParameters) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-fn times(matrix: &Matrix, vector: &Parameters) -> Parameters {
+fn times(matrix: &Matrix, vector: &ModelParameters) -> ModelParameters {
     matrix.map(|row| dot(&row, vector))
 }

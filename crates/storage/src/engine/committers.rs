@@ -1,16 +1,16 @@
-//! Committers behind a leader that writes and syncs for all who wait, as InnoDB's group commit does.
+//! Committers with a leader that writes and syncs for all that wait, as in InnoDB's group commit.
 //!
-//! Whoever comes while a group is being flushed belongs to the next one, which is closed when that flush ends and begins
-//! at once under one of its own as the leader. So when all committers come back after each commit they fall into two
-//! groups that take turns, and N of them make N / 2 commits per flush: MariaDB's `group_commit_lock`, and MySQL's log
-//! flusher, which begins with what was written while it flushed.
+//! A committer that arrives while a group is being flushed joins the next one, which closes when that flush ends and is
+//! flushed at once, with one of its members as the leader. So if all committers come back after each commit, they fall
+//! into two groups that take turns, and N of them make N / 2 commits per flush: as with MariaDB's `group_commit_lock`,
+//! and MySQL's log flusher, which begins with what was written while it flushed.
 
-use super::{Completed, Engine};
+use super::{CompletedOp, Engine};
 use crate::clock::{now_ns, thread_cpu_ns};
-use crate::commit::{BinlogFile, Flushed, Log, RedoFile, Tail, WORK_NS};
+use crate::commit::{BinlogFile, Flushed, Log, LogTail, RedoFile, WORK_NS};
 use crate::error::StorageError;
 use crate::files::FileSet;
-use crate::op::{Kind, Op};
+use crate::op::{Op, OpKind};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +18,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub struct Committer {
     logs: Arc<Logs>,
-    /// The slot that asked.
+    /// The slot that asked for a commit.
     under_way: Option<usize>,
 }
 
@@ -35,23 +35,29 @@ impl Engine for Committer {
 
     fn begin(&mut self, slot: usize, op: &Op) -> io::Result<()> {
         if *op != Op::Commit {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "committers can do nothing but commit"));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "committers can only commit"));
         }
         self.under_way = Some(slot);
         Ok(())
     }
 
-    fn complete(&mut self, _deadline_ns: Option<u64>, mut done: impl FnMut(Completed)) -> io::Result<()> {
+    fn complete(&mut self, _deadline_ns: Option<u64>, mut done: impl FnMut(CompletedOp)) -> io::Result<()> {
         let Some(slot) = self.under_way.take() else { return Ok(()) };
         work();
         let sent_ns = now_ns();
         let result = self.logs.commit(|flushed| {
-            let besides =
-                |kind, sent_ns, done_ns, bytes| Completed { slot: None, kind, sent_ns, done_ns, bytes, result: Ok(()) };
-            done(besides(Kind::Write, flushed.sent_ns, flushed.written_ns, flushed.bytes));
-            done(besides(Kind::Sync, flushed.written_ns, flushed.synced_ns, 0));
+            let besides = |kind, sent_ns, done_ns, bytes| CompletedOp {
+                slot: None,
+                kind,
+                sent_ns,
+                done_ns,
+                bytes,
+                result: Ok(()),
+            };
+            done(besides(OpKind::Write, flushed.sent_ns, flushed.written_ns, flushed.bytes));
+            done(besides(OpKind::Sync, flushed.written_ns, flushed.synced_ns, 0));
         });
-        done(Completed { slot: Some(slot), kind: Kind::Commit, sent_ns, done_ns: now_ns(), bytes: 0, result });
+        done(CompletedOp { slot: Some(slot), kind: OpKind::Commit, sent_ns, done_ns: now_ns(), bytes: 0, result });
         Ok(())
     }
 }
@@ -84,7 +90,7 @@ impl Logs {
         Ok(Arc::new(Logs { redo, redo_bytes: log.bytes.into(), binlog: binlog.transpose()? }))
     }
 
-    /// Makes one transaction durable; tells `led` of every flush that this committer led.
+    /// Makes one transaction durable; calls `led` for every flush that this committer led.
     fn commit(&self, mut led: impl FnMut(Flushed)) -> io::Result<()> {
         self.redo.commit(self.redo_bytes)?.into_iter().for_each(&mut led);
         if let Some((binlog, event_bytes)) = &self.binlog {
@@ -98,7 +104,7 @@ impl Logs {
 #[derive(Debug)]
 struct GroupCommit<T> {
     state: Mutex<State>,
-    /// Wakes the groups of even and of odd numbers apart: no more than two wait at any time.
+    /// Wakes even and odd groups separately: at most two wait at any time.
     turn: [Condvar; 2],
     /// Only the leader takes it.
     tail: Mutex<T>,
@@ -109,14 +115,14 @@ struct GroupCommit<T> {
 struct State {
     /// The last group that is durable.
     flushed: u64,
-    /// The last group that nobody can join any more.
+    /// The last group that is closed.
     closed: u64,
-    /// Bytes of the closed group that is not flushed yet, and of the one that can be joined.
+    /// Bytes of the closed group that is not flushed yet, and of the open one.
     closed_bytes: u64,
     joined_bytes: u64,
     /// A leader is writing or syncing.
     flushing: bool,
-    /// Why the log can no longer be trusted. Servers end themselves then.
+    /// Why the log can no longer be trusted. Servers abort in this case.
     failed: Option<(io::ErrorKind, String)>,
 }
 
@@ -127,15 +133,16 @@ impl State {
     }
 }
 
-impl<T: Tail> GroupCommit<T> {
+impl<T: LogTail> GroupCommit<T> {
     fn new(tail: T) -> GroupCommit<T> {
         GroupCommit { state: Mutex::default(), turn: Default::default(), tail: Mutex::new(tail) }
     }
 
-    /// Returns when so many bytes of the caller's are durable: by another's flush, or by its own, which it then gives.
+    /// Returns when this many bytes of the caller's are durable: by another's flush, or by its own, which it then
+    /// returns.
     ///
     /// # Errors
-    /// What the flush of its group met, or any group before.
+    /// The error of its group's flush, or of an earlier one.
     fn commit(&self, bytes: u64) -> io::Result<Option<Flushed>> {
         let mut state = lock(&self.state);
         state.joined_bytes += bytes;
@@ -166,7 +173,7 @@ impl<T: Tail> GroupCommit<T> {
         result
     }
 
-    /// Wakes the group that is durable, and of the next one whoever will lead it.
+    /// Wakes the group that is durable, and the next leader.
     fn hand_over(&self, group: u64, error: Option<&io::Error>) {
         let mut state = lock(&self.state);
         state.flushing = false;
@@ -192,7 +199,7 @@ impl<T: Tail> GroupCommit<T> {
     }
 }
 
-/// A thread that panicked has left nothing half done that others would see.
+/// A thread that panicked left nothing incomplete that others would see.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -237,7 +244,7 @@ mod tests {
         }
     }
 
-    impl Tail for Slow {
+    impl LogTail for Slow {
         fn append(&mut self, bytes: u64) -> io::Result<Flushed> {
             let sent_ns = now_ns();
             thread::sleep(self.delay);
@@ -327,6 +334,6 @@ mod tests {
         committer.begin(0, &Op::Commit).unwrap();
         let mut told = Vec::new();
         committer.complete(None, |completed| told.push((completed.slot, completed.kind, completed.bytes))).unwrap();
-        assert_eq!(told, [(None, Kind::Write, 8192), (None, Kind::Sync, 0), (Some(0), Kind::Commit, 0)]);
+        assert_eq!(told, [(None, OpKind::Write, 8192), (None, OpKind::Sync, 0), (Some(0), OpKind::Commit, 0)]);
     }
 }

@@ -1,14 +1,14 @@
-//! Which jobs an engine can do; asked before anything starts.
+//! Which jobs an engine can do; checked before anything starts.
 
 use super::uring::MOST_DEPTH;
 use crate::error::StorageError;
-use crate::job::{Access, Doublewrite, Engine, Job, Mix, Syncs};
+use crate::job::{Access, Doublewrite, Job, JobEngine, Mix, Syncs};
 use crate::layout::{Allocation, Content};
 use crate::op::PAGE;
-use crate::op::{Durable, Kind};
+use crate::op::{Durable, OpKind};
 
 /// # Errors
-/// [`StorageError::Refused`] for a job that its engine cannot do, saying what can.
+/// [`StorageError::Refused`] for a job that its engine cannot do, naming what can.
 pub fn check(job: &Job) -> Result<(), StorageError> {
     let refused = [engine(job), verification(job), rate(job)].into_iter().flatten().next();
     refused.map_or(Ok(()), |why| Err(StorageError::Refused(why)))
@@ -16,26 +16,28 @@ pub fn check(job: &Job) -> Result<(), StorageError> {
 
 fn engine(job: &Job) -> Option<String> {
     if job.engine.depth() == 0 {
-        return Some(format!("the engine {} needs at least 1 operation at once", job.engine.name()));
+        return Some(format!("the engine {} needs a depth of at least 1", job.engine.name()));
     }
     let (access, durable) = (&job.access, durable(&job.access));
     match job.engine {
-        Engine::Threads { .. } | Engine::Uring { .. } | Engine::Mmap { .. } if matches!(access, Access::Commits(_)) => {
+        JobEngine::Threads { .. } | JobEngine::Uring { .. } | JobEngine::Mmap { .. }
+            if matches!(access, Access::Commits(_)) =>
+        {
             Some(format!("commits need the engine committers, not {}", job.engine.name()))
         }
-        Engine::Committers { .. } if matches!(access, Access::Commits(log) if log.is_empty()) => {
-            Some("a commit of 0 bytes: at least 1 is needed in the redo log and of each event".to_owned())
+        JobEngine::Committers { .. } if matches!(access, Access::Commits(log) if log.is_empty()) => {
+            Some("a commit of 0 bytes: the redo log and each event need at least 1".to_owned())
         }
-        Engine::Threads { .. } if durable == Durable::Linked => {
+        JobEngine::Threads { .. } if durable == Durable::Linked => {
             Some("a sync linked to its write needs the engine io_uring, not threads".to_owned())
         }
-        Engine::Uring { depth, .. } if depth > MOST_DEPTH => {
-            Some(format!("io_uring takes up to {MOST_DEPTH} operations per loop, not {depth}"))
+        JobEngine::Uring { depth, .. } if depth > MOST_DEPTH => {
+            Some(format!("io_uring takes at most {MOST_DEPTH} operations per loop, not {depth}"))
         }
-        Engine::Uring { .. } if matches!(access, Access::Extension { .. } | Access::Metadata { .. }) => {
-            Some("io_uring reads, writes and syncs here; files grow and change their names with threads".to_owned())
+        JobEngine::Uring { .. } if matches!(access, Access::Extension { .. } | Access::Metadata { .. }) => {
+            Some("io_uring can only read, write and sync here; to grow, create or rename files, use threads".to_owned())
         }
-        Engine::Mmap { .. } => mapping(job),
+        JobEngine::Mmap { .. } => mapping(job),
         _ => None,
     }
 }
@@ -44,13 +46,13 @@ fn mapping(job: &Job) -> Option<String> {
     let blocks = matches!(job.access, Access::Random { .. } | Access::Sequential { .. } | Access::Streams { .. });
     let allocated = matches!(job.layout.allocation, Allocation::Overwrite | Allocation::Unwritten);
     if !blocks || durable(&job.access) != Durable::No {
-        return Some("mapped memory can be read, written and synced only; use threads".to_owned());
+        return Some("mapped memory can only be read, written and synced; use threads".to_owned());
     }
     if !allocated || job.layout.bytes_per_file == 0 {
         let found = job.layout.allocation.name();
-        return Some(format!("mapped files must be allocated before (overwrite, unwritten), not {found}"));
+        return Some(format!("mapped files must be allocated in advance (overwrite, unwritten), not {found}"));
     }
-    job.open.direct.then(|| "mapped files go through the page cache: there is no direct I/O for them".to_owned())
+    job.open.direct.then(|| "mapped files go through the page cache; direct I/O is impossible".to_owned())
 }
 
 fn verification(job: &Job) -> Option<String> {
@@ -60,12 +62,11 @@ fn verification(job: &Job) -> Option<String> {
     if job.layout.content != Content::Checked {
         return Some("only checked content can be verified".to_owned());
     }
-    if matches!(job.engine, Engine::Null { .. } | Engine::Committers { .. }) {
-        return Some(format!("the engine {} moves no blocks that could be verified", job.engine.name()));
+    if matches!(job.engine, JobEngine::Null { .. } | JobEngine::Committers { .. }) {
+        return Some(format!("the engine {} moves no blocks, so nothing can be verified", job.engine.name()));
     }
     let blocks = matches!(job.access, Access::Random { .. } | Access::Sequential { .. } | Access::Streams { .. });
-    (!blocks)
-        .then(|| "blocks at random places, one after the other, and streams can be verified; nothing else".to_owned())
+    (!blocks).then(|| "only random blocks, sequential blocks and streams can be verified".to_owned())
 }
 
 fn rate(job: &Job) -> Option<String> {
@@ -80,7 +81,7 @@ fn durable(access: &Access) -> Durable {
     }
 }
 
-/// Bytes of the blocks that are verified; `None` where nothing is.
+/// Bytes of the blocks that are verified; `None` if nothing is.
 pub fn verified_block(job: &Job) -> Option<u32> {
     match job.access {
         Access::Random { block, .. } | Access::Sequential { block, .. } | Access::Streams { block } if job.verify => {
@@ -104,18 +105,18 @@ pub fn largest(access: &Access) -> usize {
     }
 }
 
-/// The last kind of operation, in the order of [`Kind::ALL`], that is counted.
-pub fn last_kind(access: &Access) -> Kind {
+/// The last kind of operation, in the order of [`OpKind::ALL`], that is counted.
+pub fn last_kind(access: &Access) -> OpKind {
     match access {
         Access::Random { mix, syncs, .. } | Access::Sequential { mix, syncs, .. } => match (mix, *syncs) {
-            (_, Syncs { every, at_end, .. }) if every > 0 || at_end => Kind::Sync,
-            (Mix::Reads, _) => Kind::Read,
-            _ => Kind::Write,
+            (_, Syncs { every, at_end, .. }) if every > 0 || at_end => OpKind::Sync,
+            (Mix::Reads, _) => OpKind::Read,
+            _ => OpKind::Write,
         },
-        Access::Streams { .. } => Kind::Read,
-        Access::InPlace { .. } | Access::FlushBatch { .. } => Kind::Sync,
-        Access::Commits(_) => Kind::Commit,
-        Access::Extension { .. } => Kind::Extend,
-        Access::Metadata { .. } => Kind::Unlink,
+        Access::Streams { .. } => OpKind::Read,
+        Access::InPlace { .. } | Access::FlushBatch { .. } => OpKind::Sync,
+        Access::Commits(_) => OpKind::Commit,
+        Access::Extension { .. } => OpKind::Extend,
+        Access::Metadata { .. } => OpKind::Unlink,
     }
 }

@@ -1,9 +1,9 @@
 //! Copies from and to a shared mapping (mmap(2)); a sync is msync(2) of the whole file.
 //!
-//! An error of the device, and a full one, reach a mapping as SIGBUS and not as an error; so files must be allocated
-//! before.
+//! In a mapping, a device error or a full device causes SIGBUS instead of an error; so files must be allocated in
+//! advance.
 
-use super::{Completed, Engine};
+use super::{CompletedOp, Engine};
 use crate::buffer::Buffers;
 use crate::clock::now_ns;
 use crate::files::FileSet;
@@ -37,7 +37,7 @@ impl Mapped {
             Op::Read { file, offset, bytes } => self.read(slot, file, offset, bytes as usize),
             Op::Write { file, offset, bytes, .. } => self.write(slot, file, offset, bytes as usize),
             Op::Sync { file, .. } => self.maps[file as usize].flush(),
-            _ => Err(io::Error::new(io::ErrorKind::Unsupported, "mapped memory can be read, written and synced only")),
+            _ => Err(io::Error::new(io::ErrorKind::Unsupported, "mapped memory can only be read, written and synced")),
         }
     }
 
@@ -45,8 +45,8 @@ impl Mapped {
     fn read(&mut self, slot: usize, file: u32, offset: u64, bytes: usize) -> io::Result<()> {
         let from = self.place(file, offset, bytes)?;
         let to = self.buffers.read(slot, bytes);
-        // SAFETY: `place` has checked that the bytes lie within the mapping, which lives as long as `self`; the buffer is
-        // memory of our own and has as many. Other workers may write there meanwhile, as with a read(2).
+        // SAFETY: `place` has checked that the bytes are within the mapping, which lives as long as `self`; the buffer
+        // is our own memory and as long. Other workers may write there meanwhile, as with a read(2).
         unsafe { ptr::copy_nonoverlapping(from, to.as_mut_ptr(), bytes) };
         Ok(())
     }
@@ -80,11 +80,11 @@ impl Engine for Mapped {
         Ok(())
     }
 
-    fn complete(&mut self, _deadline_ns: Option<u64>, mut done: impl FnMut(Completed)) -> io::Result<()> {
+    fn complete(&mut self, _deadline_ns: Option<u64>, mut done: impl FnMut(CompletedOp)) -> io::Result<()> {
         if let Some((slot, op)) = self.under_way.take() {
             let sent_ns = now_ns();
             let result = self.perform(slot, &op);
-            done(Completed::of(slot, &op, sent_ns, now_ns(), result));
+            done(CompletedOp::of(slot, &op, sent_ns, now_ns(), result));
         }
         Ok(())
     }

@@ -1,16 +1,16 @@
-//! Answers at once: what the instrument itself can do.
+//! Answers at once: measures the instrument itself.
 
-use super::{Completed, Engine};
+use super::{CompletedOp, Engine};
 use crate::clock::now_ns;
 use crate::op::Op;
 use std::io;
 
 #[derive(Debug, Default)]
-pub struct Null {
+pub struct NullEngine {
     under_way: Option<(usize, Op)>,
 }
 
-impl Engine for Null {
+impl Engine for NullEngine {
     fn depth(&self) -> usize {
         1
     }
@@ -20,10 +20,10 @@ impl Engine for Null {
         Ok(())
     }
 
-    fn complete(&mut self, _deadline_ns: Option<u64>, mut done: impl FnMut(Completed)) -> io::Result<()> {
+    fn complete(&mut self, _deadline_ns: Option<u64>, mut done: impl FnMut(CompletedOp)) -> io::Result<()> {
         if let Some((slot, op)) = self.under_way.take() {
             let sent_ns = now_ns();
-            done(Completed::of(slot, &op, sent_ns, now_ns(), Ok(())));
+            done(CompletedOp::of(slot, &op, sent_ns, now_ns(), Ok(())));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! One operation at a time with the system calls that block: pread(2), pwritev2(2), fdatasync(2), fallocate(2).
+//! One operation at a time, with blocking system calls: pread(2), pwritev2(2), fdatasync(2), fallocate(2).
 
-use super::{Completed, Engine, whole};
+use super::{CompletedOp, Engine, whole};
 use crate::buffer::Buffers;
 use crate::clock::now_ns;
 use crate::files::FileSet;
@@ -14,7 +14,8 @@ use std::io::{self, IoSlice};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// RWF_ATOMIC (pwritev2(2), Linux 6.11): all of the write or nothing after a crash. rustix has no name for it.
+/// RWF_ATOMIC (pwritev2(2), Linux 6.11): after a crash, all of the write is there or nothing. rustix has no name for
+/// it.
 pub const RWF_ATOMIC: u32 = 0x40;
 
 /// A thread's engine.
@@ -22,13 +23,13 @@ pub const RWF_ATOMIC: u32 = 0x40;
 pub struct Threads {
     files: Arc<FileSet>,
     buffers: Buffers,
-    /// To make names durable; only where names are made.
+    /// To make names durable; only if names are created.
     directory: Option<File>,
-    /// Files that grow are emptied when they are so long.
+    /// Files that grow are emptied at this length.
     grow_to: u64,
-    /// How long the files of metadata operations are.
+    /// The length of the files of metadata operations.
     created_bytes: u64,
-    /// The number of the file that was made and not removed yet.
+    /// The number of the file that was created and is not removed yet.
     made: Option<u64>,
     under_way: Option<(usize, Op)>,
 }
@@ -81,7 +82,7 @@ impl Threads {
         Ok(fallocate(&self.files.files[file as usize], FallocateFlags::empty(), end, bytes)?)
     }
 
-    /// Emptied before the clock of an extension runs.
+    /// Emptied before the timing of an extension starts.
     fn make_room(&self, op: &Op) -> io::Result<()> {
         let Op::Extend { file, .. } = *op else { return Ok(()) };
         let file = &self.files.files[file as usize];
@@ -95,7 +96,7 @@ impl Threads {
         self.files.directory.join(format!("{}-meta.{number}", self.files.layout.name))
     }
 
-    /// Files are made under another name and get their own by a rename, as servers make tables.
+    /// Files are created under another name and then renamed, as servers do with tables.
     fn new_path(&self, number: u64) -> PathBuf {
         self.path(number).with_extension(format!("{number}.new"))
     }
@@ -135,7 +136,7 @@ impl Threads {
 }
 
 impl Drop for Threads {
-    /// The window may end between the making of a file and its removal.
+    /// The window may end between a file's creation and its removal.
     fn drop(&mut self) {
         if let Some(number) = self.made {
             let _ = fs::remove_file(self.path(number)).or_else(|_| fs::remove_file(self.new_path(number)));
@@ -154,11 +155,11 @@ impl Engine for Threads {
         Ok(())
     }
 
-    fn complete(&mut self, _deadline_ns: Option<u64>, mut done: impl FnMut(Completed)) -> io::Result<()> {
+    fn complete(&mut self, _deadline_ns: Option<u64>, mut done: impl FnMut(CompletedOp)) -> io::Result<()> {
         if let Some((slot, op)) = self.under_way.take() {
             let sent_ns = now_ns();
             let result = self.perform(slot, &op);
-            done(Completed::of(slot, &op, sent_ns, now_ns(), result));
+            done(CompletedOp::of(slot, &op, sent_ns, now_ns(), result));
         }
         Ok(())
     }
@@ -175,7 +176,7 @@ pub fn write_flags(durable: Durable, atomic: bool) -> ReadWriteFlags {
     dsync | ReadWriteFlags::from_bits_retain(untorn)
 }
 
-/// Through the C library, as servers do: a preloaded library that swallows their syncs swallows ours.
+/// Through the C library, as servers do: a preloaded library that swallows their syncs also swallows ours.
 fn sync(file: &File, mode: SyncMode) -> io::Result<()> {
     match mode {
         SyncMode::Fsync => file.sync_all(),

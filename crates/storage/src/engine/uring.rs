@@ -1,7 +1,7 @@
-//! io_uring(7): one ring per loop with many operations under way. Each is submitted as soon as it is begun: what waited for
-//! others to be prepared would be late. What is done is reaped together.
+//! io_uring(7): one ring per loop with many operations under way. Each is submitted as soon as it begins; if it waited
+//! for others to be prepared, it would be late. Completions are reaped together.
 
-use super::{Completed, Engine, threads, whole};
+use super::{CompletedOp, Engine, threads, whole};
 use crate::buffer::Buffers;
 use crate::clock::now_ns;
 use crate::files::FileSet;
@@ -25,9 +25,9 @@ pub const MOST_DEPTH: u32 = 4096;
 struct UnderWay {
     op: Op,
     sent_ns: u64,
-    /// Entries that are not completed yet.
+    /// Entries that have not completed yet.
     entries: u8,
-    /// What the write or read answered: bytes moved or a negative errno; of a linked sync only its error.
+    /// The result of the write or read: bytes moved or a negative errno; of a linked sync only its error.
     result: i32,
 }
 
@@ -35,17 +35,17 @@ struct UnderWay {
 pub struct Uring {
     ring: IoUring,
     buffers: Buffers,
-    /// The kernel knows the memory and need not look it up each time.
+    /// The memory is registered, so that the kernel need not look it up each time.
     registered: bool,
     slots: Vec<Option<UnderWay>>,
     under_way: usize,
 }
 
 impl Uring {
-    /// A ring of this depth with all files registered; to be made on the thread that uses it.
+    /// A ring of this depth with all files registered; to be created on the thread that uses it.
     ///
     /// # Errors
-    /// Where io_uring is refused ([`refused`]).
+    /// If io_uring is refused ([`refused`]).
     #[allow(unsafe_code)]
     pub fn new(files: &FileSet, depth: usize, buffers: Buffers) -> io::Result<Uring> {
         let ring = ring((depth * ENTRIES_PER_SLOT) as u32)?;
@@ -53,8 +53,8 @@ impl Uring {
         ring.submitter().register_files(&descriptors)?;
         let memory = buffers.memory();
         let memory = libc::iovec { iov_base: memory.as_ptr().cast_mut().cast(), iov_len: memory.len() };
-        // SAFETY: the memory belongs to `buffers`, never moves, and lives until `drop` has seen everything completed.
-        // Where RLIMIT_MEMLOCK does not allow it, operations go without.
+        // SAFETY: the memory belongs to `buffers`, never moves, and lives until `drop` has waited for every completion.
+        // If RLIMIT_MEMLOCK does not allow it, operations work without.
         let registered = unsafe { ring.submitter().register_buffers(&[memory]) }.is_ok();
         Ok(Uring { ring, buffers, registered, slots: vec![None; depth], under_way: 0 })
     }
@@ -88,8 +88,8 @@ impl Uring {
         tolerated(self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&left)))
     }
 
-    /// Tells of the operations whose entries are all completed.
-    fn reap(&mut self, mut done: impl FnMut(Completed)) {
+    /// Reports the operations whose entries have all completed.
+    fn reap(&mut self, mut done: impl FnMut(CompletedOp)) {
         let done_ns = now_ns();
         for completion in self.ring.completion() {
             let slot = completion.user_data() as usize;
@@ -102,7 +102,7 @@ impl Uring {
             let UnderWay { op, sent_ns, result, .. } = *under_way;
             self.slots[slot] = None;
             self.under_way -= 1;
-            done(Completed::of(slot, &op, sent_ns, done_ns, outcome(&op, result)));
+            done(CompletedOp::of(slot, &op, sent_ns, done_ns, outcome(&op, result)));
         }
     }
 }
@@ -120,8 +120,8 @@ impl Engine for Uring {
             _ => None,
         };
         let mut queue = self.ring.submission();
-        // SAFETY: the entries point into `buffers`, which live until everything is completed; the slot is free, so nobody
-        // else uses its part of them.
+        // SAFETY: the entries point into `buffers`, which live until everything has completed; the slot is free, so
+        // nobody else uses its part of them.
         let pushed = unsafe {
             match &linked {
                 None => queue.push(&first),
@@ -133,12 +133,12 @@ impl Engine for Uring {
         let entries = if linked.is_some() { 2 } else { 1 };
         self.slots[slot] = Some(UnderWay { op: *op, sent_ns: now_ns(), entries, result: 0 });
         self.under_way += 1;
-        // What goes wrong here goes wrong again, and is told, where completions are waited for.
+        // An error here happens again, and is reported, where completions are waited for.
         let _ = self.ring.submit();
         Ok(())
     }
 
-    fn complete(&mut self, deadline_ns: Option<u64>, done: impl FnMut(Completed)) -> io::Result<()> {
+    fn complete(&mut self, deadline_ns: Option<u64>, done: impl FnMut(CompletedOp)) -> io::Result<()> {
         self.enter(deadline_ns)?;
         self.reap(done);
         Ok(())
@@ -159,8 +159,8 @@ impl Drop for Uring {
     }
 }
 
-/// A ring that only its thread uses, so that the kernel completes when we ask rather than whenever it likes (Linux 6.1;
-/// older ones go without).
+/// A ring that only its thread uses, so that the kernel completes operations when we ask for it (Linux 6.1; older
+/// kernels do without).
 fn ring(entries: u32) -> io::Result<IoUring> {
     let lean = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
     lean.or_else(|error| match error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) {
@@ -177,7 +177,7 @@ fn sync(file: u32, mode: SyncMode) -> Entry {
     opcode::Fsync::new(Fixed(file)).flags(flags).build()
 }
 
-/// A deadline that has passed and a signal are no failures.
+/// A passed deadline and a signal are not failures.
 fn tolerated(entered: io::Result<usize>) -> io::Result<()> {
     match entered.map_err(|error| (error.raw_os_error().map(Errno::from_raw_os_error), error)) {
         Ok(_) | Err((Some(Errno::TIME | Errno::INTR | Errno::AGAIN | Errno::BUSY), _)) => Ok(()),
@@ -185,8 +185,8 @@ fn tolerated(entered: io::Result<usize>) -> io::Result<()> {
     }
 }
 
-/// Of two linked entries, which complete in their order: what the first answered, not that the second was cancelled for
-/// it (a short write breaks the chain too); else why the second failed.
+/// The result of two linked entries, which complete in order: that of the first, not that the second was cancelled
+/// because of it (a short write breaks the chain too); otherwise why the second failed.
 fn combined(before: i32, now: i32) -> i32 {
     let cancelled = now == -Errno::CANCELED.raw_os_error();
     if before < 0 || before > 0 && cancelled {
@@ -209,9 +209,9 @@ pub fn refused() -> Option<String> {
     let disabled = fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
     Some(match (error.raw_os_error().map(Errno::from_raw_os_error), disabled.trim()) {
         (Some(Errno::NOSYS), _) => "this kernel has no io_uring".to_owned(),
-        (Some(Errno::PERM), "2") => "io_uring is switched off: kernel.io_uring_disabled = 2".to_owned(),
+        (Some(Errno::PERM), "2") => "io_uring is disabled: kernel.io_uring_disabled = 2".to_owned(),
         (Some(Errno::PERM), "1") => {
-            "io_uring is for its group only: kernel.io_uring_disabled = 1, kernel.io_uring_group".to_owned()
+            "io_uring is restricted to a group: kernel.io_uring_disabled = 1, kernel.io_uring_group".to_owned()
         }
         (Some(Errno::PERM | Errno::ACCESS), _) => {
             "a security policy (seccomp, as in containers) forbids io_uring".to_owned()

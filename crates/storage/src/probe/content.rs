@@ -1,10 +1,10 @@
-//! Probe 20, data content: whether the storage compresses, deduplicates or thinly provisions, so that measurements with
+//! Probe 20, data content: whether the storage compresses, deduplicates or provisions thinly, so that measurements with
 //! zeros would flatter it; and what page compression could still gain.
 
 use super::page_write::SYNC_EVERY;
 use crate::job::{Access, Places, Syncs};
-use crate::layout::{Content, Layout};
-use crate::probe::{Extent, Step};
+use crate::layout::{Content, FileLayout};
+use crate::probe::{Extent, ProbeStep};
 use serde_json::json;
 
 const CONTENTS: [(Content, &str); 4] = [
@@ -15,15 +15,15 @@ const CONTENTS: [(Content, &str); 4] = [
 ];
 const DEPTH: u32 = 16;
 
-pub fn steps(extent: &Extent) -> Vec<Step> {
+pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
     CONTENTS.iter().map(|(content, name)| step(extent, *content, name)).collect()
 }
 
-fn step(extent: &Extent, content: Content, name: &'static str) -> Step {
+fn step(extent: &Extent, content: Content, name: &'static str) -> ProbeStep {
     // One name for all, so that they replace each other.
-    let layout = Layout { content, ..Layout::of("content", 1, extent.data_bytes / 4) };
+    let layout = FileLayout { content, ..FileLayout::of("content", 1, extent.data_bytes / 4) };
     let engine = extent.at_depth(DEPTH);
     let syncs = Syncs::every((SYNC_EVERY / u64::from(engine.loops())).max(1));
     let job = extent.job(layout, Access::page_writes(Places::Anywhere, syncs), engine);
-    Step::new(20, name, "data content", [("content", json!(name))], job)
+    ProbeStep::new(20, name, "data content", [("content", json!(name))], job)
 }

@@ -1,13 +1,13 @@
-//! Probe 8, flush batch: how many pages per second the page cleaners put in their places, with each way to guard against
-//! torn pages. What `innodb_doublewrite` costs, and what untorn writes would.
+//! Probe 8, flush batch: how many pages per second the page cleaners write in place, with each protection against torn
+//! pages. It shows what `innodb_doublewrite` costs, and what untorn writes would cost.
 
-use crate::job::{Access, Doublewrite, Engine, Job};
-use crate::layout::Layout;
+use crate::job::{Access, Doublewrite, Job, JobEngine};
+use crate::layout::FileLayout;
 use crate::op::PAGE;
-use crate::probe::{Extent, Step};
+use crate::probe::{Extent, ProbeStep};
 use serde_json::json;
 
-/// Pages of a batch: what one write to the doublewrite area holds (MySQL by trace: up to 2 MiB).
+/// Pages of a batch: what one write to the doublewrite area holds (MySQL, according to a trace: up to 2 MiB).
 const PAGES: u32 = 128;
 /// Batches under way at once: `innodb_page_cleaners` and `innodb_write_io_threads` are 4 by default in MySQL.
 const CLEANERS: u32 = 4;
@@ -15,7 +15,7 @@ const CLEANERS: u32 = 4;
 const FILES: u32 = 1 + 2;
 const BYTES: u64 = 384 << 20;
 
-pub fn steps(extent: &Extent) -> Vec<Step> {
+pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
     let mut ways = vec![Doublewrite::On, Doublewrite::Synced, Doublewrite::Off];
     if extent.atomic && extent.direct {
         ways.push(Doublewrite::Atomic);
@@ -23,14 +23,14 @@ pub fn steps(extent: &Extent) -> Vec<Step> {
     ways.into_iter().map(|doublewrite| step(extent, doublewrite)).collect()
 }
 
-fn step(extent: &Extent, doublewrite: Doublewrite) -> Step {
+fn step(extent: &Extent, doublewrite: Doublewrite) -> ProbeStep {
     let params = [
         ("doublewrite", json!(name(doublewrite))),
         ("pages", json!(PAGES)),
         ("block", json!(PAGE)),
         ("cleaners", json!(CLEANERS)),
     ];
-    Step::new(8, name(doublewrite), "flush batch", params, job(extent, doublewrite))
+    ProbeStep::new(8, name(doublewrite), "flush batch", params, job(extent, doublewrite))
 }
 
 fn name(doublewrite: Doublewrite) -> &'static str {
@@ -43,6 +43,6 @@ fn name(doublewrite: Doublewrite) -> &'static str {
 }
 
 fn job(extent: &Extent, doublewrite: Doublewrite) -> Job {
-    let layout = Layout::of("batch", FILES, BYTES.min(extent.data_bytes / 4 * 3));
-    extent.job(layout, Access::FlushBatch { pages: PAGES, doublewrite }, Engine::Threads { workers: CLEANERS })
+    let layout = FileLayout::of("batch", FILES, BYTES.min(extent.data_bytes / 4 * 3));
+    extent.job(layout, Access::FlushBatch { pages: PAGES, doublewrite }, JobEngine::Threads { workers: CLEANERS })
 }

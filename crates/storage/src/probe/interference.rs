@@ -1,15 +1,15 @@
-//! Probe 11, log and data: commits alone, and with pages written beside them. What a log volume of its own is worth.
+//! Probe 11, log and data: commits alone, and beside page writes. It shows what a separate log volume is worth.
 
 use super::{commit, page_write};
-use crate::probe::{Extent, Step};
+use crate::probe::{Extent, ProbeStep};
 use serde_json::{Value, json};
 
 /// Page writes under way beside the commits.
 const WRITES: u32 = 16;
 
-pub fn steps(extent: &Extent) -> Vec<Step> {
-    let commits: Vec<Step> = commit::steps(extent).into_iter().filter(|step| step.probe == 1).collect();
-    let both = |commits: Step| {
+pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
+    let commits: Vec<ProbeStep> = commit::steps(extent).into_iter().filter(|step| step.probe == 1).collect();
+    let both = |commits: ProbeStep| {
         let server = commits.params.get("server").cloned().unwrap_or_default();
         let alone = step(&commits, &server, "alone", false);
         [alone, step(&commits, &server, "data-writes", true).beside(page_write::load(extent, WRITES))]
@@ -17,9 +17,9 @@ pub fn steps(extent: &Extent) -> Vec<Step> {
     commits.into_iter().flat_map(both).collect()
 }
 
-/// The commits of probe 1 under our own number.
-fn step(commits: &Step, server: &Value, beside: &str, data_writes: bool) -> Step {
+/// The commits of probe 1, under this probe's number.
+fn step(commits: &ProbeStep, server: &Value, beside: &str, data_writes: bool) -> ProbeStep {
     let slug = format!("{}.{beside}", server.as_str().unwrap_or_default());
     let params = [("server", server.clone()), ("data_writes", json!(data_writes))];
-    Step::new(11, &slug, "log beside data", params, commits.job.clone())
+    ProbeStep::new(11, &slug, "log beside data", params, commits.job.clone())
 }

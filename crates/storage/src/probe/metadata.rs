@@ -1,24 +1,25 @@
-//! Probe 16, metadata: create, rename, truncate and unlink of a file, each made durable by a sync of its directory. What DDL,
-//! TRUNCATE, DROP and the rotation of binary logs wait for; the weak point of network file systems.
+//! Probe 16, metadata: creating, renaming, truncating and unlinking a file, each made durable by a sync of its
+//! directory. DDL, TRUNCATE, DROP and the rotation of binary logs wait for this; it is the weak point of network file
+//! systems.
 
-use crate::job::{Access, Engine, Job};
-use crate::layout::Layout;
-use crate::probe::{Extent, Step, size};
+use crate::job::{Access, Job, JobEngine};
+use crate::layout::FileLayout;
+use crate::probe::{Extent, ProbeStep, size};
 use serde_json::json;
 
 /// A small table, and one whose blocks take time to free.
 const FILE_BYTES: [u64; 2] = [1 << 20, 16 << 20];
 
-pub fn steps(extent: &Extent) -> Vec<Step> {
+pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
     FILE_BYTES.iter().map(|file_bytes| step(extent, *file_bytes)).collect()
 }
 
-fn step(extent: &Extent, bytes: u64) -> Step {
-    Step::new(16, &size(bytes), "metadata", [("file_bytes", json!(bytes))], job(extent, bytes))
+fn step(extent: &Extent, bytes: u64) -> ProbeStep {
+    ProbeStep::new(16, &size(bytes), "metadata", [("file_bytes", json!(bytes))], job(extent, bytes))
 }
 
-/// Its files come and go within the job: there are none to lay out.
+/// The job creates and removes its files itself: there are none to lay out.
 fn job(extent: &Extent, bytes: u64) -> Job {
-    let none = Layout { files: 0, ..Layout::of("metadata", 1, 0) };
-    extent.job(none, Access::Metadata { bytes }, Engine::Threads { workers: 1 })
+    let none = FileLayout { files: 0, ..FileLayout::of("metadata", 1, 0) };
+    extent.job(none, Access::Metadata { bytes }, JobEngine::Threads { workers: 1 })
 }

@@ -1,6 +1,7 @@
-//! The probes: one file each, all of the same shape. A probe is the list of its steps; what runs them knows none by name.
+//! The probes: one file each, all of the same shape. A probe is a list of steps; the code that runs them knows none by
+//! name.
 //!
-//! Which mechanism of InnoDB each one predicts is said at the top of its file.
+//! The top of each file says which mechanism of InnoDB the probe predicts.
 
 pub mod alignment;
 pub mod cache;
@@ -21,8 +22,8 @@ pub mod sequential;
 pub mod steady;
 pub mod test;
 
-use crate::job::{Access, Engine, Job, Mix, Places, Syncs};
-use crate::layout::{Allocation, Content, Layout, Open};
+use crate::job::{Access, Job, JobEngine, Mix, Places, Syncs};
+use crate::layout::{Allocation, Content, FileLayout, Open};
 use crate::op::Durable;
 use crate::op::PAGE;
 use plimsoll_load::arrivals::Arrivals;
@@ -30,7 +31,7 @@ use plimsoll_load::window::{Limit, SECOND_NS};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A load beside a measurement is stopped when that is over; longer than any measurement lasts.
+/// Longer than any measurement; a load beside one is stopped when the measurement is over.
 const UNTIL_STOPPED_NS: u64 = 24 * 3600 * SECOND_NS;
 
 /// How much a suite may use.
@@ -42,11 +43,11 @@ pub struct Extent {
     pub most_bytes: u64,
     /// Nanoseconds that one measurement lasts.
     pub window_ns: u64,
-    /// The same for measurements that settings are advised from.
+    /// The same for measurements on which advice about settings rests.
     pub advising_ns: u64,
-    /// A denser matrix: the full suite rather than the quick one.
+    /// A denser matrix: the full suite, not the quick one.
     pub full: bool,
-    /// io_uring can be used; else threads take its place.
+    /// io_uring can be used; otherwise threads replace it.
     pub io_uring: bool,
     /// O_DIRECT can be used.
     pub direct: bool,
@@ -55,23 +56,23 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// The page files that most probes share: one file, written in full, so that what follows overwrites.
-    pub fn pages(&self) -> Layout {
-        Layout::of("pages", 1, self.data_bytes)
+    /// The page files that most probes share: one file, written in full, so that probes overwrite.
+    pub fn pages(&self) -> FileLayout {
+        FileLayout::of("pages", 1, self.data_bytes)
     }
 
-    /// As a data file is opened: past the page cache where the file system can.
+    /// How a data file is opened: bypassing the page cache if the file system supports it.
     pub fn open(&self) -> Open {
         Open { direct: self.direct, ..Open::default() }
     }
 
-    /// So many operations under way at once: in one ring, or by as many threads where io_uring cannot be used.
-    pub fn at_depth(&self, depth: u32) -> Engine {
-        if self.io_uring { Engine::Uring { loops: 1, depth } } else { Engine::Threads { workers: depth } }
+    /// A depth: in one ring, or with as many threads if io_uring cannot be used.
+    pub fn at_depth(&self, depth: u32) -> JobEngine {
+        if self.io_uring { JobEngine::Uring { loops: 1, depth } } else { JobEngine::Threads { workers: depth } }
     }
 
-    /// One operation after the other for the length of a window, after an eighth of it to warm up.
-    pub fn job(&self, layout: Layout, access: Access, engine: Engine) -> Job {
+    /// One operation after the other for a whole window, after a warm-up of an eighth of it.
+    pub fn job(&self, layout: FileLayout, access: Access, engine: JobEngine) -> Job {
         Job {
             layout,
             open: self.open(),
@@ -85,11 +86,11 @@ impl Extent {
     }
 }
 
-impl Layout {
-    /// Files written in full with random bytes; `bytes` are those of all files together, rounded down to whole pages.
-    pub fn of(name: &str, files: u32, bytes: u64) -> Layout {
+impl FileLayout {
+    /// Files written in full with random bytes; `bytes` is the size of all files together, rounded down to whole pages.
+    pub fn of(name: &str, files: u32, bytes: u64) -> FileLayout {
         let page = u64::from(PAGE);
-        Layout {
+        FileLayout {
             name: name.to_owned(),
             files,
             bytes_per_file: bytes / u64::from(files) / page * page,
@@ -101,12 +102,12 @@ impl Layout {
 }
 
 impl Access {
-    /// Pages read at random places.
+    /// Pages read at random offsets.
     pub fn page_reads(places: Places) -> Access {
         Access::Random { block: PAGE, places, mix: Mix::Reads, syncs: Syncs::NEVER, durable: Durable::No }
     }
 
-    /// Pages written at random places.
+    /// Pages written at random offsets.
     pub fn page_writes(places: Places, syncs: Syncs) -> Access {
         Access::Random { block: PAGE, places, mix: Mix::Writes, syncs, durable: Durable::No }
     }
@@ -114,53 +115,53 @@ impl Access {
 
 /// One measurement of a probe.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct ProbeStep {
     /// The probe's number.
     pub probe: u8,
     /// `6.depth-16`; matches `[a-z0-9][a-z0-9./+-]*`.
     pub id: String,
     /// In words: `page read`.
     pub name: &'static str,
-    /// What the sheet finds it by.
+    /// The parameters that the sheet finds it by.
     pub params: BTreeMap<String, Value>,
     pub job: Job,
-    /// A load that runs at the same time and is not what is measured: begins before, ends after.
+    /// A load that runs beside the measurement and is not measured: begins before, ends after.
     pub beside: Option<Job>,
-    /// What is done first, once and unmeasured, on the same files.
+    /// What is done first on the same files, once and unmeasured.
     pub before: Option<Job>,
 }
 
-impl Step {
-    /// What is done before, what goes on beside, what is measured.
+impl ProbeStep {
+    /// What is done first, what runs beside, what is measured.
     pub fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.before.iter().chain(&self.beside).chain([&self.job])
     }
 
-    /// A step with nothing beside it or before it; its id is `<probe>.<slug>`, with hyphens for underscores.
+    /// A step with nothing before or beside it; its id is `<probe>.<slug>`, with hyphens for underscores.
     pub fn new<const N: usize>(
         probe: u8,
         slug: &str,
         name: &'static str,
         params: [(&str, Value); N],
         job: Job,
-    ) -> Step {
+    ) -> ProbeStep {
         let params = params.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let id = format!("{probe}.{slug}").replace('_', "-");
-        Step { probe, id, name, params, job, beside: None, before: None }
+        ProbeStep { probe, id, name, params, job, beside: None, before: None }
     }
 
-    /// The same with something that is done first.
-    pub fn after(self, first: Job) -> Step {
-        Step { before: Some(first), ..self }
+    /// The same with something done first.
+    pub fn after(self, first: Job) -> ProbeStep {
+        ProbeStep { before: Some(first), ..self }
     }
 
-    /// The same with a load beside it, which goes on until the measurement is over.
-    pub fn beside(self, load: Job) -> Step {
-        Step { beside: Some(Job { limit: Limit::Time(UNTIL_STOPPED_NS), warmup_ns: 0, ..load }), ..self }
+    /// The same with a load beside it, which continues until the measurement is over.
+    pub fn beside(self, load: Job) -> ProbeStep {
+        ProbeStep { beside: Some(Job { limit: Limit::Time(UNTIL_STOPPED_NS), warmup_ns: 0, ..load }), ..self }
     }
 }
 
-/// A size as ids have it: `64m`, `1g`; whole units only, so that different sizes have different names.
+/// A size as used in ids: `64m`, `1g`; whole units only, so that different sizes have different names.
 pub fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
     let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));

@@ -4,20 +4,20 @@
 use super::page_read::DEPTHS_FULL;
 use crate::job::{Access, Job, Places, Syncs};
 use crate::op::PAGE;
-use crate::probe::{Extent, Step};
+use crate::probe::{Extent, ProbeStep};
 use serde_json::json;
 
 const DEPTHS_QUICK: [u32; 3] = [1, 16, 64];
-/// Writes between two syncs. The page cleaner flushes in batches of up to 128 pages, what one write to the doublewrite
-/// area holds (2 MiB), and syncs the data files after each. Without any sync, a volatile cache would answer.
+/// Writes between two syncs. The page cleaner flushes in batches of up to 128 pages, the size of one write to the
+/// doublewrite area (2 MiB), and syncs the data files after each. Without any sync, a volatile cache would answer.
 pub(super) const SYNC_EVERY: u64 = 128;
 
-pub fn steps(extent: &Extent) -> Vec<Step> {
+pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
     let depths: &[u32] = if extent.full { &DEPTHS_FULL } else { &DEPTHS_QUICK };
     depths.iter().map(|depth| step(extent, *depth)).collect()
 }
 
-fn step(extent: &Extent, depth: u32) -> Step {
+fn step(extent: &Extent, depth: u32) -> ProbeStep {
     let job = load(extent, depth);
     let params = [
         ("depth", json!(depth)),
@@ -26,7 +26,7 @@ fn step(extent: &Extent, depth: u32) -> Step {
         ("sync_every", json!(SYNC_EVERY)),
         ("set_bytes", json!(job.layout.bytes())),
     ];
-    Step::new(7, &format!("depth-{depth}"), "page write", params, job)
+    ProbeStep::new(7, &format!("depth-{depth}"), "page write", params, job)
 }
 
 /// Pages as the page cleaner writes them.

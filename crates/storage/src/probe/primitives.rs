@@ -1,22 +1,23 @@
-//! Probe 4, sync primitives: the ways to make one written block durable, over the states that a file's blocks can be in.
-//! Which `innodb_flush_method`, `innodb_use_fdatasync` (MySQL) and `innodb_log_file_write_through` (MariaDB) suit.
+//! Probe 4, sync primitives: the ways to make one written block durable, for each state that a file's blocks can be in.
+//! It shows which `innodb_flush_method`, `innodb_use_fdatasync` (MySQL) and `innodb_log_file_write_through` (MariaDB)
+//! suit.
 
-use crate::job::{Access, Engine, Job, Mix, Syncs};
-use crate::layout::{Allocation, Layout, Open};
+use crate::job::{Access, Job, JobEngine, Mix, Syncs};
+use crate::layout::{Allocation, FileLayout, Open};
 use crate::op::{Durable, SyncMode};
-use crate::probe::{Extent, Step};
+use crate::probe::{Extent, ProbeStep};
 use plimsoll_load::window::{Limit, SECOND_NS};
 use serde_json::json;
 
-/// A block of the file system, as a log rewrites.
+/// A block of the file system, as a log rewrites it.
 const BLOCK: u32 = 4096;
-/// Enough that no device gets through it in one window.
+/// More than any device gets through in one window.
 const BYTES: u64 = 256 << 20;
 const ALLOCATIONS: [Allocation; 4] =
     [Allocation::Overwrite, Allocation::Extend, Allocation::Hole, Allocation::Unwritten];
 const WRITE_ONLY: Syncs = Syncs::NEVER;
 
-/// How a block becomes durable: by the way the file is open, by the write itself, or by a call of its own.
+/// How a block becomes durable: by how the file was opened, by the write itself, or by a separate call.
 struct Primitive {
     name: &'static str,
     open: Open,
@@ -24,7 +25,7 @@ struct Primitive {
     syncs: Syncs,
 }
 
-pub fn steps(extent: &Extent) -> Vec<Step> {
+pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
     let primitives = primitives(extent);
     let each = |allocation: Allocation| primitives.iter().map(move |primitive| step(extent, primitive, allocation));
     ALLOCATIONS.into_iter().flat_map(each).collect()
@@ -51,13 +52,13 @@ fn primitives(extent: &Extent) -> Vec<Primitive> {
     all
 }
 
-fn step(extent: &Extent, primitive: &Primitive, allocation: Allocation) -> Step {
+fn step(extent: &Extent, primitive: &Primitive, allocation: Allocation) -> ProbeStep {
     let params = [("primitive", json!(primitive.name)), ("allocation", json!(allocation.name()))];
     let Primitive { name, open, durable, syncs } = *primitive;
     let access = Access::Sequential { block: BLOCK, mix: Mix::Writes, syncs, durable };
     let engine = match durable {
-        Durable::Linked => Engine::Uring { loops: 1, depth: 1 },
-        _ => Engine::Threads { workers: 1 },
+        Durable::Linked => JobEngine::Uring { loops: 1, depth: 1 },
+        _ => JobEngine::Threads { workers: 1 },
     };
     let job = Job {
         open,
@@ -70,13 +71,13 @@ fn step(extent: &Extent, primitive: &Primitive, allocation: Allocation) -> Step 
         ..extent.job(layout(extent, allocation), access, engine)
     };
     let slug = format!("{}.{}", name.replace('_', "-"), allocation.name());
-    Step::new(4, &slug, "sync primitive", params, job)
+    ProbeStep::new(4, &slug, "sync primitive", params, job)
 }
 
-/// Blocks that were written are those of the shared page files; others are allocated only once.
-fn layout(extent: &Extent, allocation: Allocation) -> Layout {
+/// Written blocks are those of the shared page files; others can be allocated only once.
+fn layout(extent: &Extent, allocation: Allocation) -> FileLayout {
     match allocation {
         Allocation::Overwrite => extent.pages(),
-        _ => Layout { allocation, fresh: true, ..Layout::of("primitive", 1, BYTES.min(extent.data_bytes / 8)) },
+        _ => FileLayout { allocation, fresh: true, ..FileLayout::of("primitive", 1, BYTES.min(extent.data_bytes / 8)) },
     }
 }

@@ -1,11 +1,11 @@
 //! One measurement of the user's own (`--test`): the six access patterns of sysbench fileio with its parameters and its
 //! defaults, on any engine of ours.
 
-use super::Step;
+use super::ProbeStep;
 use crate::engine::uring::MOST_DEPTH;
 use crate::error::StorageError;
-use crate::job::{Access, Engine, Job, Mix, Places, Syncs};
-use crate::layout::{Allocation, Content, Layout, Open};
+use crate::job::{Access, Job, JobEngine, Mix, Places, Syncs};
+use crate::layout::{Allocation, Content, FileLayout, Open};
 use crate::op::{Durable, SyncMode};
 use crate::run;
 use crate::sector::SECTOR;
@@ -16,13 +16,13 @@ use serde_json::json;
 use std::fmt::Write;
 
 const MIB: f64 = (1u64 << 20) as f64;
-/// More threads than any server has connections at work.
+/// More threads than any server has active connections.
 const MOST_WORKERS: u32 = 4096;
 
 /// Which blocks are read or written, and in which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestMode {
-    /// Files are made by appending, once.
+    /// Files are created by appending, once.
     SequentialWrite,
     SequentialRewrite,
     SequentialRead,
@@ -41,7 +41,7 @@ impl TestMode {
         TestMode::RandomWrite,
         TestMode::RandomMixed,
     ];
-    /// As sysbench calls them, in the order of [`TestMode::ALL`].
+    /// sysbench's names, in the order of [`TestMode::ALL`].
     pub const NAMES: [&'static str; 6] = ["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"];
 
     pub fn name(self) -> &'static str {
@@ -85,7 +85,7 @@ pub enum IoMode {
     /// io_uring: `depth` operations under way per thread.
     Async,
     Mmap,
-    /// Nothing is done: the speed of the instrument itself.
+    /// Does nothing: measures the instrument itself.
     Null,
 }
 
@@ -104,7 +104,7 @@ impl IoMode {
     }
 }
 
-/// What can be asked for. The defaults are sysbench's.
+/// The parameters. The defaults are sysbench's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestOptions {
     pub mode: TestMode,
@@ -123,20 +123,20 @@ pub struct TestOptions {
     pub dsync: bool,
     /// Reads per write of [`TestMode::RandomMixed`].
     pub rw_ratio: f64,
-    /// All files are synced after so many requests of a thread, if any of them wrote; 0 for never.
+    /// All files are synced after this many requests of a thread if any of them wrote; 0 for never.
     pub fsync_every: u64,
-    /// The file is synced after each write; takes the place of the two other kinds of sync.
+    /// The file is synced after each write, instead of the two other kinds of sync.
     pub fsync_all: bool,
     pub fsync_mode: SyncMode,
     pub fsync_at_end: bool,
-    /// So many blocks are one request; sequential modes only. 0 and 1 are the same.
+    /// This many blocks make one request; sequential modes only. 0 and 1 are the same.
     pub merged: u32,
     /// When requests are due; the rate is per second over all threads.
     pub arrivals: Arrivals,
-    /// Check what is read, and at the end all that was written.
+    /// Verify what is read, and at the end everything that was written.
     pub verify: bool,
     pub time_ns: u64,
-    /// Ends after so many requests instead of a time.
+    /// Ends after this many requests instead of a time.
     pub events: Option<u64>,
     pub warmup_ns: u64,
 }
@@ -172,26 +172,26 @@ impl TestOptions {
         u64::from(self.block) * u64::from(self.merged.max(1))
     }
 
-    fn engine(&self) -> Engine {
+    fn engine(&self) -> JobEngine {
         let workers = self.threads;
         match self.io_mode {
-            IoMode::Sync => Engine::Threads { workers },
-            IoMode::Async => Engine::Uring { loops: workers, depth: self.depth },
-            IoMode::Mmap => Engine::Mmap { workers },
-            IoMode::Null => Engine::Null { workers },
+            IoMode::Sync => JobEngine::Threads { workers },
+            IoMode::Async => JobEngine::Uring { loops: workers, depth: self.depth },
+            IoMode::Mmap => JobEngine::Mmap { workers },
+            IoMode::Null => JobEngine::Null { workers },
         }
     }
 
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> FileLayout {
         let content = if self.verify { Content::Checked } else { Content::Random };
         let allocation = match (self.mode, self.io_mode) {
-            // What is mapped has to have its length and its blocks; what nothing is done to may have any.
+            // Mapped files need their length and their blocks; files of the null mode may have any.
             (TestMode::SequentialWrite, IoMode::Mmap) => Allocation::Unwritten,
             (_, IoMode::Null) => Allocation::Hole,
             (TestMode::SequentialWrite, _) => Allocation::Extend,
             _ => Allocation::Overwrite,
         };
-        Layout {
+        FileLayout {
             name: "test".to_owned(),
             files: self.files,
             bytes_per_file: self.size / u64::from(self.files),
@@ -212,7 +212,7 @@ impl TestOptions {
 
     fn access(&self) -> Access {
         let (mix, syncs, durable) = (self.mode.mix(self.rw_ratio), self.syncs(), Durable::No);
-        // Fits: it was validated.
+        // It fits: it was validated.
         let block = u32::try_from(self.request()).unwrap_or(u32::MAX);
         match self.mode.is_sequential() {
             true => Access::Sequential { block, mix, syncs, durable },
@@ -224,8 +224,8 @@ impl TestOptions {
 /// The measurement that is asked for.
 ///
 /// # Errors
-/// [`StorageError::Refused`] says which option makes no sense and what it may be.
-pub fn step(options: &TestOptions) -> Result<Step, StorageError> {
+/// [`StorageError::Refused`] says which option is not acceptable and what is.
+pub fn step(options: &TestOptions) -> Result<ProbeStep, StorageError> {
     if let Some(why) = impossible(options).or_else(|| contradictory(options)) {
         return Err(StorageError::Refused(why));
     }
@@ -251,14 +251,14 @@ pub fn step(options: &TestOptions) -> Result<Step, StorageError> {
         ("depth", json!(job.engine.depth())),
         ("direct", json!(options.direct)),
     ];
-    let step = Step::new(0, options.mode.name(), options.mode.in_words(), params, job);
-    Ok(Step { id: format!("test.{}", options.mode.name()), ..step })
+    let step = ProbeStep::new(0, options.mode.name(), options.mode.in_words(), params, job);
+    Ok(ProbeStep { id: format!("test.{}", options.mode.name()), ..step })
 }
 
-/// A value that no test can have.
+/// A value that is out of range.
 fn impossible(options: &TestOptions) -> Option<String> {
     let within = |name: &str, value: u32, most: u32| {
-        (value == 0 || value > most).then(|| format!("{name} {value}: 1 to {most} can be had"))
+        (value == 0 || value > most).then(|| format!("{name} {value}: accepted is 1 to {most}"))
     };
     let request = options.request();
     within("--threads", options.threads, MOST_WORKERS)
@@ -267,17 +267,21 @@ fn impossible(options: &TestOptions) -> Option<String> {
         .or_else(|| within("--depth", options.depth, MOST_DEPTH))
         .or_else(|| {
             let most = i32::MAX as u64;
-            (request > most).then(|| format!("--merged makes requests of {request} bytes: at most {most} can be had"))
+            (request > most).then(|| format!("--merged makes requests of {request} bytes: accepted are at most {most}"))
         })
         .or_else(|| unfit_size(options))
         .or_else(|| {
             let ratio = options.rw_ratio;
-            (!(ratio > 0.0 && ratio.is_finite()))
-                .then(|| format!("--rw-ratio {ratio}: a number above 0 is needed (rndrd and rndwr do one kind alone)"))
+            (!(ratio > 0.0 && ratio.is_finite())).then(|| {
+                format!(
+                    "--rw-ratio {ratio}: accepted is a number above 0 (rndrd only reads, rndwr only \
+                                  writes)"
+                )
+            })
         })
         .or_else(|| {
             let rate = options.arrivals.rate().filter(|rate| !(*rate > 0.0 && rate.is_finite()))?;
-            Some(format!("--rate {rate}: a number of requests per second above 0 is needed"))
+            Some(format!("--rate {rate}: accepted is a number of requests per second above 0"))
         })
         .or_else(|| {
             let nothing = options.events == Some(0) || options.events.is_none() && options.time_ns == 0;
@@ -295,19 +299,18 @@ fn unfit_size(options: &TestOptions) -> Option<String> {
     let below = size / unit * unit;
     let nearest = if below == 0 || size - below > unit / 2 { below.saturating_add(unit) } else { below };
     Some(format!(
-        "--size {size} is no whole number of requests of {request} bytes in each of {files} files: \
-         the nearest that fits is {nearest}"
+        "--size {size} is not a whole number of requests of {request} bytes in each of {files} files: the nearest that \
+         fits is {nearest}"
     ))
 }
 
-/// Options that each make sense, but not together.
+/// Options that are valid alone, but not together.
 fn contradictory(options: &TestOptions) -> Option<String> {
     let TestOptions { block, mode, io_mode, .. } = *options;
     let cases = [
         (
             options.events.is_some() && options.warmup_ns > 0 && options.arrivals.rate().is_some(),
-            "--events with --rate and --warmup: the requests of the warm-up would be among those counted; leave \
-             --warmup out"
+            "--events with --rate and --warmup: the requests of the warm-up would be counted too; leave out --warmup"
                 .to_owned(),
         ),
         (
@@ -316,16 +319,16 @@ fn contradictory(options: &TestOptions) -> Option<String> {
         ),
         (
             options.verify && !(block as usize).is_multiple_of(SECTOR),
-            format!("--verify with --block {block}: checked blocks are multiples of {SECTOR} bytes"),
+            format!("--verify with --block {block}: verified blocks must be multiples of {SECTOR} bytes"),
         ),
         (
             options.verify && io_mode == IoMode::Null,
-            "--verify with --io-mode null: nothing is written that could be checked".to_owned(),
+            "--verify with --io-mode null: nothing is written, so nothing can be verified".to_owned(),
         ),
         (
             io_mode == IoMode::Mmap && (options.direct || options.dsync),
-            "--io-mode mmap with --direct or --dsync: mapped memory is the page cache itself, \
-             and only msync makes it durable"
+            "--io-mode mmap with --direct or --dsync: mapped memory is the page cache itself, and only msync makes it \
+             durable"
                 .to_owned(),
         ),
         (
@@ -336,7 +339,7 @@ fn contradictory(options: &TestOptions) -> Option<String> {
     cases.into_iter().find_map(|(wrong, why)| wrong.then_some(why))
 }
 
-/// What was found, as a table for a terminal: one line for each of reads, writes and syncs.
+/// The results as a table for a terminal: one line each for reads, writes and syncs.
 pub fn listing(probe: &Probe, options: &TestOptions) -> String {
     let mut text = format!(
         "{}: {} files of {} MiB, requests of {} bytes, {} threads, {}, {:.1} s\n\n",
@@ -361,10 +364,10 @@ pub fn listing(probe: &Probe, options: &TestOptions) -> String {
             writeln!(text, "{name:8}{}", cells(probe, kind, count, bytes).map(|cell| format!("{cell:>12}")).concat());
     }
     if let (Some(syncs), Some(ms)) = (probe.found.get("closing_syncs"), probe.found.get("closing_sync_ms")) {
-        let _ = writeln!(text, "\n{syncs} syncs after the time, in none of these rates: mean {ms:.3} ms");
+        let _ = writeln!(text, "\n{syncs} syncs after the window, not counted in these rates: mean {ms:.3} ms");
     }
     if let Some(error) = &probe.error {
-        let _ = writeln!(text, "\nnot measured to its end: {error}");
+        let _ = writeln!(text, "\nthe measurement did not complete: {error}");
     }
     text
 }

@@ -1,6 +1,6 @@
-//! Which sets a cache answers, and how long it takes writes: probe 13.
+//! Which working sets a cache answers, and how long it absorbs writes: probe 13.
 
-use super::evidence::{Evidence, Measured, P50, has, latency, number};
+use super::evidence::{MeasuredValue, P50, SheetEvidence, has, latency, number};
 use super::figures::iops;
 use super::figures::{bytes, short, time, times};
 use super::{line, warning_if};
@@ -8,21 +8,21 @@ use plimsoll_model::io::{Probe, Second, SheetLine};
 use serde_json::{Value, json};
 
 const TOPIC: &str = "Cache";
-/// A median that is so many times that of the smallest set comes from another tier.
+/// A median this many times that of the smallest set comes from another tier.
 const STEP: f64 = 2.0;
-/// A burst whose last quarter keeps less than this share of its first seconds has filled something.
+/// If the last quarter of a burst keeps less than this share of its first seconds, it has filled something.
 const KEPT: f64 = 0.7;
-/// Seconds that make the level at the start of a burst.
+/// Seconds that define the level at the start of a burst.
 const AT_FIRST: usize = 3;
-/// Fewer seconds than this have no level after the burst.
+/// With fewer seconds than this there is no level after the burst.
 const LEAST_SECONDS: usize = 8;
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     [cached_set(evidence), burst(evidence)].into_iter().flatten().collect()
 }
 
 /// The largest set before the first step of the median read.
-fn cached_set(evidence: &Evidence<'_>) -> Option<SheetLine> {
+fn cached_set(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let reads = evidence.of(13).into_iter().filter(|probe| has(probe, &[("what", json!("read"))]));
     let mut sets: Vec<(&Probe, f64)> =
         reads.filter_map(|probe| Some((probe, latency(probe, "read", P50).filter(|us| *us > 0.0)?))).collect();
@@ -33,7 +33,7 @@ fn cached_set(evidence: &Evidence<'_>) -> Option<SheetLine> {
     }
     let probes: Vec<&Probe> = sets.iter().map(|(probe, _)| *probe).collect();
     let beyond_cache = |(probe, us): (&Probe, f64)| {
-        let median = |probe, us| Measured::of(probe, "latency_us.read.p50", us);
+        let median = |probe, us| MeasuredValue::of(probe, "latency_us.read.p50", us);
         evidence.differs(median(smallest, fast), median(probe, us), STEP)
     };
     let step = sets.windows(2).find(|next| beyond_cache(next[1]) == Some(true)).map(|next| (next[0], next[1]));
@@ -47,8 +47,8 @@ fn cached_set(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let (statement, value) = match (step, beyond_cache((largest, slow))) {
         (Some(((within, below), (beyond, above))), _) => (
             format!(
-                "A cache answers working sets of up to {}: a random read takes {} there (median), {} or {} as much over {}. A \
-                 server whose pages fit it will seem faster than this storage is.",
+                "A cache answers working sets of up to {}: a random read takes {} there (median), {} or {} as much \
+                 over {}. A server whose pages fit in it will seem faster than this storage is.",
                 bytes(size(within)),
                 time(below),
                 time(above),
@@ -58,22 +58,22 @@ fn cached_set(evidence: &Evidence<'_>) -> Option<SheetLine> {
             json!(size(within) as u64),
         ),
         (None, Some(_)) => (
-            format!("No cache was seen: {figures}. Either none answers, or one larger than that answers everything."),
+            format!("No cache was seen: {figures}. Either there is none, or a larger one answers everything."),
             Value::Null,
         ),
         (None, None) => {
             (format!("Whether a cache answers small working sets {}: {figures}.", evidence.untold()), Value::Null)
         }
     };
-    Some(line(TOPIC, "cached_set", statement, (value, "bytes"), &probes))
+    Some(line(TOPIC, "cached_set", statement, value, "bytes", &probes))
 }
 
 fn size(probe: &Probe) -> f64 {
     number(probe, "set_bytes")
 }
 
-/// How long writes went on as fast as they began, and what came after.
-fn burst(evidence: &Evidence<'_>) -> Option<SheetLine> {
+/// How long writes kept their initial rate, and what came after.
+fn burst(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let probe = evidence.find(13, &[("what", json!("burst"))]).filter(|probe| probe.series.len() >= LEAST_SECONDS)?;
     let series = &probe.series;
     let (first, last) = (median(&series[..AT_FIRST]), median(&series[series.len() - series.len() / 4..]));
@@ -85,8 +85,8 @@ fn burst(evidence: &Evidence<'_>) -> Option<SheetLine> {
             let written = bytes(megabytes_per_op(probe) * 1e6 * series[..lasted].iter().map(|s| s.iops).sum::<f64>());
             (
                 format!(
-                    "A burst of writes lasts {lasted} s ({written}) at {} per second, then {} per second remain: only the \
-                     lower rate holds for longer loads.",
+                    "A burst of writes lasts {lasted} s ({written}) at {} per second, then {} per second remain: \
+                     longer loads can only count on the lower rate.",
                     short(first),
                     short(last)
                 ),
@@ -103,7 +103,7 @@ fn burst(evidence: &Evidence<'_>) -> Option<SheetLine> {
             seconds,
         ),
     };
-    Some(warning_if(falls, line(TOPIC, "write_burst", statement, (value, "s"), &[probe])))
+    Some(warning_if(falls, line(TOPIC, "write_burst", statement, value, "s", &[probe])))
 }
 
 fn median(seconds: &[Second]) -> f64 {

@@ -1,7 +1,7 @@
-//! How many commits per second, for how many sessions: probes 1, 2 and 3.
+//! How many commits per second are possible, for how many sessions: probes 1, 2 and 3.
 
-use super::durability::{self, Verdict};
-use super::evidence::{Evidence, P50, P99, has, latency, number};
+use super::durability::{self, DurabilityVerdict};
+use super::evidence::{P50, P99, SheetEvidence, has, latency, number};
 use super::figures::iops;
 use super::figures::{counted, percent, rate, short, time, times};
 use super::line;
@@ -12,51 +12,50 @@ const TOPIC: &str = "Commits";
 const SERVERS: [(&str, &str); 2] = [("mysql", "MySQL"), ("mariadb", "MariaDB")];
 const SESSIONS: [u32; 3] = [1, 8, 64];
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     let of = |(key, name)| {
-        let commits = SESSIONS.iter().filter_map(move |sessions| commits(evidence, (key, name), *sessions));
-        commits.chain(with_binary_log(evidence, (key, name)))
+        let commits = SESSIONS.iter().filter_map(move |sessions| commits(evidence, key, name, *sessions));
+        commits.chain(with_binary_log(evidence, key, name))
     };
     SERVERS.into_iter().flat_map(of).collect()
 }
 
-/// The redo log alone: what so many sessions can commit at most.
-fn commits(evidence: &Evidence<'_>, server: (&str, &str), sessions: u32) -> Option<SheetLine> {
-    let probe = redo(evidence, server.0, sessions)?;
-    let (kind, shown_by) = Verdict::of_commits(durability::verdict(evidence));
+/// The redo log alone: the most that this many sessions can commit.
+fn commits(evidence: &SheetEvidence<'_>, key: &str, name: &str, sessions: u32) -> Option<SheetLine> {
+    let probe = redo(evidence, key, sessions)?;
+    let (kind, shown_by) = DurabilityVerdict::of_commits(durability::verdict(evidence));
     let mut statement = format!(
-        "{}: at most {} {kind} autocommit transactions per second with {}{}",
-        server.1,
+        "{name}: at most {} {kind} autocommit transactions per second with {}{}",
         rate(probe),
         counted(f64::from(sessions), "session"),
         waits(probe)
     );
     let mut probes = vec![probe];
-    match redo(evidence, server.0, 1).filter(|_| sessions > 1) {
+    match redo(evidence, key, 1).filter(|_| sessions > 1) {
         Some(alone) => {
             probes.push(alone);
             statement += &sharing(iops(probe) / iops(alone), sessions);
         }
-        None => statement += "; an upper bound: of its own work a session does 100 µs of CPU in between.",
+        None => statement += "; this is an upper bound: between commits, a session does 100 µs of CPU work of its own.",
     }
     probes.extend(shown_by);
-    Some(line(TOPIC, format!("commits_{sessions}_{}", server.0), statement, (iops(probe), "1/s"), &probes))
+    Some(line(TOPIC, format!("commits_{sessions}_{key}"), statement, iops(probe), "1/s", &probes))
 }
 
-/// What many bring against one. Sessions that share syncs commit at most as often as all of them would alone.
+/// The gain of many sessions over one. Sessions that share syncs commit at most as often as all of them would alone.
 fn sharing(gain: f64, sessions: u32) -> String {
     match gain > f64::from(sessions) {
         true => format!(
-            "; that is {} what one alone commits, more than sharing syncs can bring, so the measurement of one was disturbed: \
-             repeat it.",
+            "; that is {} what one alone commits, more than sharing syncs can gain, so the measurement of one was \
+             disturbed: repeat it.",
             times(gain)
         ),
-        false => format!("; sessions share syncs, which brings {} what one alone commits.", times(gain)),
+        false => format!("; sessions share syncs, which gives {} what one alone commits.", times(gain)),
     }
 }
 
-/// All numbers of sessions from one probe where it has them, so that they are measured within seconds.
-fn redo<'a>(evidence: &Evidence<'a>, server: &str, sessions: u32) -> Option<&'a Probe> {
+/// All numbers of sessions from one probe if it has them, so that they were measured within seconds.
+fn redo<'a>(evidence: &SheetEvidence<'a>, server: &str, sessions: u32) -> Option<&'a Probe> {
     let wanted = [("server", json!(server)), ("committers", json!(sessions))];
     evidence.find(2, &wanted).or_else(|| evidence.find(1, &wanted))
 }
@@ -69,8 +68,8 @@ fn waits(probe: &Probe) -> String {
     }
 }
 
-/// What a binary log that is synced at each commit leaves of it, as it grows and if it were laid out before.
-fn with_binary_log(evidence: &Evidence<'_>, (key, name): (&str, &str)) -> Option<SheetLine> {
+/// What remains with a binary log that is synced at each commit, as it grows and if it were laid out in advance.
+fn with_binary_log(evidence: &SheetEvidence<'_>, key: &str, name: &str) -> Option<SheetLine> {
     let alone = redo(evidence, key, 1)?;
     let of = |binlog: &str| {
         let logs = evidence
@@ -89,9 +88,9 @@ fn with_binary_log(evidence: &Evidence<'_>, (key, name): (&str, &str)) -> Option
     );
     let mut probes = vec![growing, alone];
     if let Some(laid_out) = of("preallocated") {
-        statement += &format!("; a binary log whose blocks are allocated before would allow {}", short(iops(laid_out)));
+        statement += &format!("; a binary log with blocks allocated in advance would allow {}", short(iops(laid_out)));
         probes.push(laid_out);
     }
     let statement = statement + ".";
-    Some(line(TOPIC, format!("commits_1_{key}_binlog"), statement, (iops(growing), "1/s"), &probes))
+    Some(line(TOPIC, format!("commits_1_{key}_binlog"), statement, iops(growing), "1/s", &probes))
 }

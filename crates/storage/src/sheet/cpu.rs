@@ -1,6 +1,6 @@
-//! What an I/O takes from the CPUs that the server shares: probe 21.
+//! How much CPU time an I/O takes from the server: probe 21.
 
-use super::evidence::{Evidence, has};
+use super::evidence::{SheetEvidence, has};
 use super::figures::iops;
 use super::figures::{percent, short};
 use super::line;
@@ -9,12 +9,12 @@ use serde_json::json;
 
 const TOPIC: &str = "CPU";
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     ["read", "write"].into_iter().filter_map(|what| cost(evidence, what)).collect()
 }
 
-/// By the way of doing I/O that costs least.
-fn cost(evidence: &Evidence<'_>, what: &str) -> Option<SheetLine> {
+/// For the cheapest way of doing I/O.
+fn cost(evidence: &SheetEvidence<'_>, what: &str) -> Option<SheetLine> {
     let all = evidence.of(21).into_iter().filter(|probe| has(probe, &[("what", json!(what))]));
     let known = all.filter_map(|probe| Some((probe, probe.cpu_us_per_op.filter(|us| us.is_finite() && *us > 0.0)?)));
     let mut each: Vec<(&Probe, f64)> = known.collect();
@@ -23,12 +23,12 @@ fn cost(evidence: &Evidence<'_>, what: &str) -> Option<SheetLine> {
     let ways: Vec<String> =
         each.iter().map(|(probe, us)| format!("{} µs with {}", short(*us), probe.word("engine"))).collect();
     let statement = format!(
-        "CPU of a page {what}, on the whole machine at {} per second: {}. 10,000 of them per second take {} of one CPU from \
-         the server.",
+        "CPU time of a page {what}, on the whole machine at {} per second: {}. 10,000 of them per second take {} of \
+         one CPU from the server.",
         short(iops(least)),
         ways.join(", "),
         percent(us / 100.0)
     );
     let probes: Vec<&Probe> = each.iter().map(|(probe, _)| *probe).collect();
-    Some(line(TOPIC, format!("cpu_per_{what}"), statement, (us, "us"), &probes))
+    Some(line(TOPIC, format!("cpu_per_{what}"), statement, us, "us", &probes))
 }

@@ -1,6 +1,6 @@
-//! What guarding against torn pages costs: probe 8.
+//! What the protection against torn pages costs: probe 8.
 
-use super::evidence::{Evidence, Measured};
+use super::evidence::{MeasuredValue, SheetEvidence};
 use super::figures::iops;
 use super::figures::{bytes, percent, short};
 use super::line;
@@ -9,46 +9,46 @@ use serde_json::json;
 
 const TOPIC: &str = "Doublewrite";
 const PAGE: u64 = 16384;
-/// Fewer pages per second by a smaller factor do not show.
+/// A smaller factor does not count as a cost.
 const NOTICEABLE: f64 = 1.1;
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     cost(evidence).into_iter().chain(untorn(evidence)).collect()
 }
 
-fn measured(probe: &Probe) -> Measured {
-    Measured::of(probe, "iops", iops(probe))
+fn measured(probe: &Probe) -> MeasuredValue {
+    MeasuredValue::of(probe, "iops", iops(probe))
 }
 
 /// The probe with the doublewrite buffer on, off, …
-pub fn with<'a>(evidence: &Evidence<'a>, how: &str) -> Option<&'a Probe> {
+pub fn with<'a>(evidence: &SheetEvidence<'a>, how: &str) -> Option<&'a Probe> {
     evidence.find(8, &[("doublewrite", json!(how))])
 }
 
-fn cost(evidence: &Evidence<'_>) -> Option<SheetLine> {
+fn cost(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let (on, off) = (with(evidence, "on")?, with(evidence, "off")?);
     let lost = 1.0 - iops(on) / iops(off);
     let figures = format!("{} pages flushed per second, {} without", short(iops(on)), short(iops(off)));
     let mut statement = match evidence.differs(measured(on), measured(off), NOTICEABLE) {
         Some(true) => format!("innodb_doublewrite=ON costs {} of the pages: {figures}", percent(lost)),
-        Some(false) => format!("innodb_doublewrite=ON costs nothing that shows: {figures}"),
+        Some(false) => format!("innodb_doublewrite=ON has no visible cost: {figures}"),
         None => format!("What innodb_doublewrite=ON costs {}: {figures}", evidence.untold()),
     };
     let mut probes = vec![on, off];
     if let Some(synced) = with(evidence, "on-synced") {
-        statement += &format!("; {} with a sync in between, as MariaDB does", short(iops(synced)));
+        statement += &format!("; {} with a sync in between, as in MariaDB", short(iops(synced)));
         probes.push(synced);
     }
     let statement = statement + ". Without it a power cut can leave torn pages that no log repairs.";
-    Some(line(TOPIC, "doublewrite_cost", statement, (lost.max(0.0), "share"), &probes))
+    Some(line(TOPIC, "doublewrite_cost", statement, lost.max(0.0), "share", &probes))
 }
 
-/// Whether writes of a whole page can be untorn without it.
-fn untorn(evidence: &Evidence<'_>) -> Option<SheetLine> {
+/// Whether whole pages can be written untorn without it.
+fn untorn(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let (least, most) = evidence.device.atomic_write_bytes?;
     if !is_offered(evidence.device) {
         let statement = "Untorn writes of 16 KiB are not offered here: keep innodb_doublewrite=ON.";
-        return Some(line(TOPIC, "atomic_page_writes", statement.to_owned(), (false, ""), &[]));
+        return Some(line(TOPIC, "atomic_page_writes", statement.to_owned(), false, "", &[]));
     }
     let mut statement = format!("Untorn writes are offered from {} to {}", bytes(least as f64), bytes(most as f64));
     let mut probes = Vec::new();
@@ -60,9 +60,9 @@ fn untorn(evidence: &Evidence<'_>) -> Option<SheetLine> {
             probes.push(on);
         }
     }
-    statement += "; they replace innodb_doublewrite only in a server that asks for them (RWF_ATOMIC), so keep it on until \
+    statement += "; they replace innodb_doublewrite only in a server that uses them (RWF_ATOMIC), so keep it on until \
                   yours does.";
-    Some(line(TOPIC, "atomic_page_writes", statement, (true, ""), &probes))
+    Some(line(TOPIC, "atomic_page_writes", statement, true, "", &probes))
 }
 
 fn is_offered(device: &DeviceFacts) -> bool {

@@ -1,7 +1,8 @@
-//! Whether a commit survives a power cut: one verdict, which every sentence about commits uses. It rests on whether a flush
-//! reaches the device, as probe 5 counts them, and on whether it can have reached a medium, by the latency of syncs.
+//! Whether a commit survives a power cut: one verdict, which every sentence about commits uses. It rests on whether
+//! flushes reach the device, as counted by probe 5, and on whether they can have reached a medium, by the latency of
+//! syncs.
 
-use super::evidence::{Evidence, P50, has, latency};
+use super::evidence::{P50, SheetEvidence, has, latency};
 use super::figures::{rate, short, time};
 use super::{line, warning_if};
 use crate::device::WRITE_THROUGH;
@@ -9,48 +10,48 @@ use plimsoll_model::io::{DeviceFacts, LatencyUs, Probe, SheetLine};
 use serde_json::{Value, json};
 
 const TOPIC: &str = "Durability";
-/// Each sync that reaches the device is at least one flush of it; fewer than this are those of others.
+/// Each sync that reaches the device is at least one flush of it; fewer than this come from others.
 const REACHED: f64 = 0.5;
-/// Up to so many flushes of others per sync, twice as many would not make a sync look as if it reached the device.
+/// With up to this many flushes of others per sync, twice as many would not make a sync seem to reach the device.
 const FOREIGN: f64 = 0.25;
-/// Probes whose every write is followed by a sync.
+/// Probes in which a sync follows every write.
 const SYNCING: [u8; 5] = [1, 2, 4, 5, 17];
-/// No flash or disk without a protected cache makes a write durable faster: programming a page of flash takes some
+/// Without a protected cache, no flash or disk makes a write durable faster: programming a page of flash takes some
 /// hundred microseconds.
 const FASTEST_FLASH_US: f64 = 100.0;
-/// Nor does a disk that turns: half a revolution at 15,000 per minute is 2 ms.
+/// Nor does a spinning disk: half a revolution at 15,000 per minute is 2 ms.
 const FASTEST_DISK_US: f64 = 1000.0;
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 const REMOTE: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "glusterfs", "fuse.sshfs"];
 
-/// Whether files of such a file system lie on another machine.
+/// Whether files of such a file system are on another machine.
 pub fn is_remote(filesystem: &str) -> bool {
     REMOTE.contains(&filesystem)
 }
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
-    let Some(Verdict { survives, grounds, .. }) = verdict(evidence) else { return Vec::new() };
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
+    let Some(DurabilityVerdict { survives, grounds, .. }) = verdict(evidence) else { return Vec::new() };
     let reasons: Vec<&Probe> = grounds.iter().flat_map(|ground| ground.probes.iter().copied()).collect();
-    let told = line(TOPIC, "durability", survives.statement().to_owned(), (survives.value(), ""), &reasons);
+    let told = line(TOPIC, "durability", survives.statement().to_owned(), survives.value(), "", &reasons);
     let told = warning_if(matches!(survives, Survives::InMemory | Survives::No), told);
     let grounds = grounds
         .into_iter()
-        .map(|ground| line(TOPIC, ground.key, ground.statement, (ground.value, ground.unit), &ground.probes));
+        .map(|ground| line(TOPIC, ground.key, ground.statement, ground.value, ground.unit, &ground.probes));
     std::iter::once(told).chain(grounds).collect()
 }
 
-/// Whether what was committed survives a power cut, as far as can be told from here.
+/// Whether commits survive a power cut, as far as can be told from here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Survives {
     Yes,
-    /// A memory acknowledged it, which may be protected or not.
+    /// Acknowledged by memory, which may or may not be protected.
     InMemory,
     No,
     NotKnown,
 }
 
 impl Survives {
-    /// What the sheet's line `durability` has, for programs and the headline.
+    /// The value of the sheet's line `durability`, for programs and the headline.
     fn value(self) -> Value {
         match self {
             Survives::Yes => json!("durable"),
@@ -67,12 +68,12 @@ impl Survives {
                  a medium."
             }
             Survives::InMemory => {
-                "A power cut may lose what was committed: fsync is acknowledged by memory. That is safe only if a battery or \
-                 capacitors protect that memory."
+                "A power cut may lose commits: memory acknowledges fsync. That is safe only if a battery or capacitors \
+                 protect that memory."
             }
             Survives::No => {
-                "A power cut may lose what was committed, whatever innodb_flush_log_at_trx_commit says: fsync does not reach \
-                 a device."
+                "A power cut may lose commits, whatever innodb_flush_log_at_trx_commit says: fsync does not reach a \
+                 device."
             }
             Survives::NotKnown => {
                 "Whether a commit survives a power cut is not known, for the reasons below; cutting the power would tell."
@@ -82,7 +83,7 @@ impl Survives {
 }
 
 /// The verdict, and what it rests on.
-pub struct Verdict<'a> {
+pub struct DurabilityVerdict<'a> {
     survives: Survives,
     grounds: Vec<Ground<'a>>,
 }
@@ -93,16 +94,16 @@ struct Ground<'a> {
     statement: String,
     value: Value,
     unit: &'static str,
-    /// What it says of a commit.
+    /// What it says about a commit.
     survives: Survives,
     probes: Vec<&'a Probe>,
 }
 
-impl<'a> Verdict<'a> {
-    /// `durable` where commits are, with the measurements that show it; else what was done for them.
-    pub fn of_commits(verdict: Option<Verdict<'a>>) -> (&'static str, Vec<&'a Probe>) {
+impl<'a> DurabilityVerdict<'a> {
+    /// `durable` if commits are, with the measurements that show it; else what was done for them.
+    pub fn of_commits(verdict: Option<DurabilityVerdict<'a>>) -> (&'static str, Vec<&'a Probe>) {
         match verdict {
-            Some(Verdict { survives: Survives::Yes, grounds }) => {
+            Some(DurabilityVerdict { survives: Survives::Yes, grounds }) => {
                 ("durable", grounds.into_iter().flat_map(|ground| ground.probes).collect())
             }
             _ => ("synced", Vec::new()),
@@ -110,8 +111,8 @@ impl<'a> Verdict<'a> {
     }
 }
 
-/// `None` where nothing speaks of it. Both grounds have to be good for a good verdict; a bad one is enough for a bad one.
-pub fn verdict<'a>(evidence: &Evidence<'a>) -> Option<Verdict<'a>> {
+/// `None` if there is no evidence. A good verdict needs both to be good; one that is bad is enough for a bad verdict.
+pub fn verdict<'a>(evidence: &SheetEvidence<'a>) -> Option<DurabilityVerdict<'a>> {
     let reaches = without_a_device(evidence.device).or_else(|| counted(evidence));
     let grounds: Vec<Ground<'a>> = reaches.into_iter().chain(plausible(evidence)).collect();
     let has = |survives| grounds.iter().any(|ground| ground.survives == survives);
@@ -122,7 +123,7 @@ pub fn verdict<'a>(evidence: &Evidence<'a>) -> Option<Verdict<'a>> {
         2 if !has(Survives::NotKnown) => Survives::Yes,
         _ => Survives::NotKnown,
     };
-    Some(Verdict { survives, grounds })
+    Some(DurabilityVerdict { survives, grounds })
 }
 
 fn reaching<'a>(statement: String, survives: Survives, probes: Vec<&'a Probe>) -> Ground<'a> {
@@ -139,17 +140,17 @@ fn without_a_device<'a>(device: &DeviceFacts) -> Option<Ground<'a>> {
     let filesystem = device.filesystem.as_deref()?;
     let (statement, survives) = match filesystem {
         memory if IN_MEMORY.contains(&memory) => {
-            let why = "keeps files in memory: nothing here survives a restart, whatever fsync answers.";
+            let why = "keeps files in memory: nothing here survives a restart, whatever fsync returns.";
             (format!("{memory} {why}"), Survives::No)
         }
         _ if device.name.is_some() => return None,
         remote if is_remote(remote) => {
-            let why = "is a network file system: whether a flush reaches a medium is for its server to say, and cannot be \
-                       counted from here.";
+            let why = "is a network file system: only its server can tell whether a flush reaches a medium; it cannot \
+                       be counted from here.";
             (format!("{remote} {why}"), Survives::NotKnown)
         }
         "overlay" if has_option(device, "volatile") => {
-            ("overlay is mounted with `volatile`: fsync does nothing at all.".to_owned(), Survives::No)
+            ("overlay is mounted with `volatile`: fsync does nothing.".to_owned(), Survives::No)
         }
         "overlay" => {
             let why = "overlay passes a sync on to the file system below it, unless it is mounted with `volatile`; \
@@ -157,7 +158,8 @@ fn without_a_device<'a>(device: &DeviceFacts) -> Option<Ground<'a>> {
             (why.to_owned(), Survives::NotKnown)
         }
         other => {
-            let why = "has no block device that could be found, so whether a flush reaches one cannot be counted here.";
+            let why = "has no block device that could be found, so it cannot be counted here whether a flush reaches \
+                       one.";
             (format!("{other} {why}"), Survives::NotKnown)
         }
     };
@@ -168,26 +170,29 @@ fn has_option(device: &DeviceFacts, option: &str) -> bool {
     device.mount_options.iter().any(|known| known == option)
 }
 
-/// Flushes that the device completed per sync of a file, where they can be counted.
-fn counted<'a>(evidence: &Evidence<'a>) -> Option<Ground<'a>> {
+/// Flushes that the device completed per sync of a file, if they can be counted.
+fn counted<'a>(evidence: &SheetEvidence<'a>) -> Option<Ground<'a>> {
     let device = evidence.device;
     let of =
         |allocation: &str| evidence.of(5).into_iter().find(|probe| has(probe, &[("allocation", json!(allocation))]));
     let overwriting = of("overwrite").or_else(|| evidence.of(5).into_iter().next())?;
     if device.write_cache.as_deref() == Some(WRITE_THROUGH) {
         return Some(not_told(
-            "the device says that it has no volatile cache (`write through`), so that the kernel sends it no flush. That is \
-             true of protected memory and of disks whose cache is off; make sure of it",
+            "the device says that it has no volatile cache (`write through`), so the kernel sends it no flush. That is \
+             true of protected memory and of disks whose cache is off; make sure that it is true here",
             overwriting,
         ));
     }
     if let Some(option) = ["barrier=0", "nobarrier"].into_iter().find(|option| has_option(device, option)) {
-        return Some(not_reached(&format!("the file system is mounted with {option}; remove that"), overwriting));
+        return Some(not_reached(
+            &format!("the file system is mounted with {option}; remove that option"),
+            overwriting,
+        ));
     }
     if overwriting.flushes_per_op.is_none() {
         return Some(not_told(
-            "the kernel does not count flushes of this device: before Linux 5.5 of none, and never of one that is made of \
-             others, such as LVM, LUKS and RAID",
+            "the kernel does not count flushes of this device: before Linux 5.5 it counts none, and it never does for \
+             a device made of others, such as LVM, LUKS and RAID",
             overwriting,
         ));
     }
@@ -195,15 +200,15 @@ fn counted<'a>(evidence: &Evidence<'a>) -> Option<Ground<'a>> {
     if flushes < REACHED {
         let found = short(flushes);
         let why = format!(
-            "{found} flushes per sync arrive. Something on the way swallows them: a preloaded library such as eatmydata, a \
-             mount option, or a virtual disk without flushes"
+            "{found} flushes per sync arrive. Something on the way swallows them: a preloaded library such as eatmydata, \
+             a mount option, or a virtual disk without flushes"
         );
         return Some(not_reached(&why, overwriting));
     }
     if foreign > FOREIGN || flushes - foreign < REACHED {
         let (others, found) = (short(foreign), short(flushes));
         let why = format!(
-            "others flush the device, too, about {others} of the {found} times per sync; repeat when they are gone"
+            "others flush the device too, about {others} of the {found} times per sync; repeat when they have stopped"
         );
         return Some(not_told(&why, overwriting));
     }
@@ -217,7 +222,7 @@ fn flushes_per_sync(probe: &Probe) -> Option<f64> {
     per_sync.is_finite().then_some(per_sync)
 }
 
-/// Flushes of others for each sync of the probe, if they went on as before it.
+/// Flushes of others per sync of the probe, if they continued as before it.
 fn foreign_per_sync(device: &DeviceFacts, probe: &Probe) -> Option<f64> {
     let syncs = *probe.operations.get("sync").filter(|syncs| **syncs > 0)?;
     Some(device.flushes_per_second_idle.unwrap_or(0.0) * probe.seconds / syncs as f64)
@@ -227,23 +232,23 @@ fn reached<'a>(device: &DeviceFacts, overwriting: &'a Probe, extending: Option<&
     let own = |probe: &Probe| Some((flushes_per_sync(probe)? - foreign_per_sync(device, probe)?).max(0.0));
     let flushes = own(overwriting).unwrap_or(0.0);
     let mut statement = format!(
-        "Each sync becomes a flush of the device: flushes per fdatasync are {} of a file that is overwritten",
+        "Each sync becomes a flush of the device: the flushes per fdatasync are {} for a file that is overwritten",
         short(flushes)
     );
     let mut probes = vec![overwriting];
     if let Some((growing, more)) = extending.and_then(|probe| Some((probe, own(probe)?))) {
-        statement += &format!(", {} of one that grows", short(more));
+        statement += &format!(", {} for one that grows", short(more));
         if more > 1.5 * flushes {
             let (fewer, many) = (rate(overwriting), rate(growing));
             statement += &format!(
-                ": logs that are laid out before and rewritten in place need fewer ({fewer} against {many} synced writes \
-                 per second here)"
+                ": logs that are laid out in advance and rewritten in place need fewer ({fewer} against {many} synced \
+                 writes per second here)"
             );
         }
         probes.push(growing);
     }
     if let Some(others) = device.flushes_per_second_idle.filter(|others| *others > 0.0) {
-        statement += &format!("; those of others, about {} per second, are taken off", short(others));
+        statement += &format!("; those of others, about {} per second, are subtracted", short(others));
     }
     reaching(statement + ".", Survives::Yes, probes)
 }
@@ -253,19 +258,19 @@ fn not_reached<'a>(why: &str, probe: &'a Probe) -> Ground<'a> {
 }
 
 fn not_told<'a>(why: &str, probe: &'a Probe) -> Ground<'a> {
-    let statement = format!("Whether a sync reaches the device cannot be told by counting flushes: {why}.");
+    let statement = format!("Counting flushes cannot tell whether a sync reaches the device: {why}.");
     reaching(statement, Survives::NotKnown, vec![probe])
 }
 
-/// Whether a medium can have answered as fast as syncs were answered. The fastest of all probes decides: what else goes
-/// on can make memory look slow, and nothing makes a medium look fast.
-fn plausible<'a>(evidence: &Evidence<'a>) -> Option<Ground<'a>> {
+/// Whether a medium can have answered as fast as syncs were answered. The fastest of all probes decides: other activity
+/// can make memory look slow, but nothing makes a medium look fast.
+fn plausible<'a>(evidence: &SheetEvidence<'a>) -> Option<Ground<'a>> {
     let device = evidence.device;
     device.name.as_ref()?;
     let (probe, median_us) = fastest(evidence, P50)?;
     let (quickest, least_us) = fastest(evidence, |sync| sync.min.or(sync.p50))?;
     let (floor, medium) = match device.turns() {
-        Some(true) => (FASTEST_DISK_US, "a disk that turns"),
+        Some(true) => (FASTEST_DISK_US, "a spinning disk"),
         _ => (FASTEST_FLASH_US, "flash"),
     };
     let (median, least) = (time(median_us), time(least_us));
@@ -274,19 +279,19 @@ fn plausible<'a>(evidence: &Evidence<'a>) -> Option<Ground<'a>> {
             (format!("Half of all syncs take at most {median}: persistent memory can do that."), Survives::Yes)
         }
         us if us < floor => (
-            format!("Half of all syncs take at most {median}, less than {medium} needs: memory answers."),
+            format!("Half of all syncs take at most {median}, less than {medium} needs: memory acknowledges them."),
             Survives::InMemory,
         ),
         _ if least_us < floor => {
             let statement = format!(
-                "Whether fsync is acknowledged by memory cannot be told: half of all syncs take {median} or more, but one \
-                 took {least}, less than {medium} needs; repeat while the machine does nothing else."
+                "It cannot be told whether memory acknowledges fsync: half of all syncs take {median} or more, but one \
+                 took {least}, less than {medium} needs; repeat while the machine is otherwise idle."
             );
             (statement, Survives::NotKnown)
         }
         _ => {
             let statement = format!(
-                "Half of all syncs take {median} or more, and none less than {least}, as {medium} may need: nothing \
+                "Half of all syncs take {median} or more, and none less than {least}, which {medium} may need: nothing \
                  suggests that they are acknowledged early."
             );
             (statement, Survives::Yes)
@@ -296,8 +301,8 @@ fn plausible<'a>(evidence: &Evidence<'a>) -> Option<Ground<'a>> {
     Some(Ground { key, statement, value, unit, survives, probes: vec![probe, quickest] })
 }
 
-/// The probe of which this figure of its syncs is the smallest, microseconds.
-fn fastest<'a>(evidence: &Evidence<'a>, pick: fn(&LatencyUs) -> Option<f64>) -> Option<(&'a Probe, f64)> {
+/// The probe with the smallest value of this statistic of its syncs, microseconds.
+fn fastest<'a>(evidence: &SheetEvidence<'a>, pick: fn(&LatencyUs) -> Option<f64>) -> Option<(&'a Probe, f64)> {
     let probes = SYNCING.into_iter().flat_map(|number| evidence.of(number));
     let found = probes.filter_map(|probe| Some((probe, latency(probe, "sync", pick)?)));
     found.min_by(|(_, one), (_, other)| one.total_cmp(other))

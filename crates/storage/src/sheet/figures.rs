@@ -1,8 +1,8 @@
-//! Numbers of the sheet in words: three digits are enough to decide by.
+//! Formats the sheet's numbers: three digits are enough for a decision.
 
 use plimsoll_model::io::{Probe, SHORTEST_US};
 
-/// What was done per second; 0 if nothing was, or no number.
+/// Operations per second; 0 if there were none, or no number.
 pub fn iops(probe: &Probe) -> f64 {
     probe.iops.filter(|iops| iops.is_finite()).unwrap_or(0.0)
 }
@@ -67,7 +67,7 @@ pub fn times(ratio: f64) -> String {
     format!("{} times", if ratio >= 10.0 { format!("{ratio:.0}") } else { format!("{ratio:.1}") })
 }
 
-/// What a probe did per second, with half of its 95 % interval where there is one: `21,600 ± 700`.
+/// A probe's rate per second, with half of its 95 % interval if it has one: `21,600 ± 700`.
 pub fn rate(probe: &Probe) -> String {
     let half = probe.estimates.get("iops").and_then(|estimate| estimate.half_width());
     match half.filter(|half| *half > 0.0) {

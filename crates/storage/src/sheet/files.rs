@@ -3,7 +3,7 @@
 //! A file system may let only one direct write at a time into a file, by the lock of its inode; ext4 does so for writes
 //! that allocate blocks (Linux, `fs/ext4/file.c`).
 
-use super::evidence::{Evidence, Measured, has, number};
+use super::evidence::{MeasuredValue, SheetEvidence, has, number};
 use super::figures::iops;
 use super::figures::{counted, rate, times};
 use super::{line, warning_if};
@@ -11,11 +11,11 @@ use plimsoll_model::io::{Probe, SheetLine};
 use serde_json::{Value, json};
 
 const TOPIC: &str = "Files";
-/// Where many files take so many times what one takes, writes to one file wait for each other.
+/// If many files take this many times what one takes, writes to one file wait for each other.
 const SERIALISED: f64 = 1.0 / 0.6;
-/// Where no more is gained, one file is as good as many.
+/// If no more is gained, one file is as good as many.
 const GAIN: f64 = 1.15;
-/// So many threads show it best: more of them wait for the device instead.
+/// This many threads show it best: more would wait for the device instead.
 const THREADS: f64 = 4.0;
 const FILES: f64 = 8.0;
 const ALLOCATIONS: [(&str, &str, &str); 4] = [
@@ -32,7 +32,8 @@ const ALLOCATIONS: [(&str, &str, &str); 4] = [
     (
         "hole",
         "into holes",
-        "do not let servers work in sparse files (copied backups, thin images, page compression by hole punching), and write files in full before",
+        "do not let servers use sparse files (copied backups, thin images, page compression by hole punching), and \
+         write files in full in advance",
     ),
     (
         "extend",
@@ -41,8 +42,9 @@ const ALLOCATIONS: [(&str, &str, &str); 4] = [
     ),
 ];
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
-    let serialised = ALLOCATIONS.iter().filter_map(|allocation| serialised(evidence, allocation));
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
+    let serialised =
+        ALLOCATIONS.iter().filter_map(|(allocation, which, remedy)| serialised(evidence, allocation, which, remedy));
     serialised.chain(file_count(evidence)).collect()
 }
 
@@ -53,8 +55,8 @@ struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// Of all pairs that an allocation state has, the one nearest to 4 threads and 8 files.
-    fn of(evidence: &Evidence<'a>, allocation: &str) -> Option<Pair<'a>> {
+    /// Of all pairs for an allocation state, the one nearest to 4 threads and 8 files.
+    fn of(evidence: &SheetEvidence<'a>, allocation: &str) -> Option<Pair<'a>> {
         let all = with_allocation(evidence, allocation);
         let threads = |probe: &Probe| number(probe, "threads");
         let files = |probe: &Probe| number(probe, "files");
@@ -71,13 +73,13 @@ impl<'a> Pair<'a> {
     }
 }
 
-fn with_allocation<'a>(evidence: &Evidence<'a>, allocation: &str) -> Vec<&'a Probe> {
+fn with_allocation<'a>(evidence: &SheetEvidence<'a>, allocation: &str) -> Vec<&'a Probe> {
     evidence.of(9).into_iter().filter(|probe| has(probe, &[("allocation", json!(allocation))])).collect()
 }
 
-fn serialised(evidence: &Evidence<'_>, (allocation, which, remedy): &(&str, &str, &str)) -> Option<SheetLine> {
+fn serialised(evidence: &SheetEvidence<'_>, allocation: &str, which: &str, remedy: &str) -> Option<SheetLine> {
     let Pair { one, many } = Pair::of(evidence, allocation)?;
-    let serialised = evidence.differs(Measured::rate(one), Measured::rate(many), SERIALISED);
+    let serialised = evidence.differs(MeasuredValue::rate(one), MeasuredValue::rate(many), SERIALISED);
     let mut figures = format!(
         "{} write {} per second into one file, {} into {}",
         counted(number(one, "threads"), "thread"),
@@ -102,12 +104,12 @@ fn serialised(evidence: &Evidence<'_>, (allocation, which, remedy): &(&str, &str
             evidence.untold()
         ),
     };
-    let told = line(TOPIC, format!("serialised_{allocation}"), statement, (serialised, ""), &probes);
+    let told = line(TOPIC, format!("serialised_{allocation}"), statement, serialised, "", &probes);
     Some(warning_if(serialised == Some(true), told))
 }
 
 /// One tablespace or many, by what overwriting gains from more files.
-fn file_count(evidence: &Evidence<'_>) -> Option<SheetLine> {
+fn file_count(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let all = with_allocation(evidence, "overwrite");
     let most_threads = all.iter().map(|probe| number(probe, "threads")).fold(0.0, f64::max);
     let among: Vec<&Probe> = all.into_iter().filter(|probe| number(probe, "threads") == most_threads).collect();
@@ -119,7 +121,7 @@ fn file_count(evidence: &Evidence<'_>) -> Option<SheetLine> {
         .max_by(|a, b| iops(a).total_cmp(&iops(b)))?;
     let gain = iops(best) / iops(one);
     let threads = counted(most_threads, "thread");
-    let (statement, value) = match evidence.differs(Measured::rate(one), Measured::rate(best), GAIN) {
+    let (statement, value) = match evidence.differs(MeasuredValue::rate(one), MeasuredValue::rate(best), GAIN) {
         Some(true) => (
             format!(
                 "More files help: with {threads}, {} files take {} what one takes. {}",
@@ -148,5 +150,5 @@ fn file_count(evidence: &Evidence<'_>) -> Option<SheetLine> {
             Value::Null,
         ),
     };
-    Some(line(TOPIC, "file_count", statement, (value, ""), &among))
+    Some(line(TOPIC, "file_count", statement, value, "", &among))
 }

@@ -1,6 +1,6 @@
 //! Which flush method the servers should use: direct support, and probe 4.
 
-use super::evidence::{Evidence, Measured, has};
+use super::evidence::{MeasuredValue, SheetEvidence, has};
 use super::figures::iops;
 use super::figures::{percent, short};
 use super::line;
@@ -11,14 +11,14 @@ const TOPIC: &str = "Flush method";
 /// A smaller gain is not worth a setting.
 const WORTHWHILE: f64 = 1.1;
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     [method(evidence), sync_call(evidence), write_through(evidence)].into_iter().flatten().collect()
 }
 
-fn method(evidence: &Evidence<'_>) -> Option<SheetLine> {
+fn method(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let (statement, value) = match evidence.device.direct? {
         true => (
-            "innodb_flush_method=O_DIRECT: files here can be opened past the page cache, so that pages are not kept twice \
+            "innodb_flush_method=O_DIRECT: files here can bypass the page cache, so that pages are not kept twice \
              (MariaDB 11 and later: innodb_data_file_buffering=OFF).",
             "O_DIRECT",
         ),
@@ -28,16 +28,16 @@ fn method(evidence: &Evidence<'_>) -> Option<SheetLine> {
             "fsync",
         ),
     };
-    Some(line(TOPIC, "flush_method", statement.to_owned(), (value, ""), &[]))
+    Some(line(TOPIC, "flush_method", statement.to_owned(), value, "", &[]))
 }
 
 /// A way to make an overwritten block durable.
-fn overwriting<'a>(evidence: &Evidence<'a>, primitive: &str) -> Option<&'a Probe> {
+fn overwriting<'a>(evidence: &SheetEvidence<'a>, primitive: &str) -> Option<&'a Probe> {
     evidence.find(4, &[("primitive", json!(primitive)), ("allocation", json!("overwrite"))])
 }
 
 /// fsync also writes the time of modification, which nobody needs after a crash.
-fn sync_call(evidence: &Evidence<'_>) -> Option<SheetLine> {
+fn sync_call(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let (fsync, fdatasync) = (overwriting(evidence, "fsync")?, overwriting(evidence, "fdatasync")?);
     let gain = iops(fdatasync) / iops(fsync);
     let figures = format!(
@@ -45,19 +45,19 @@ fn sync_call(evidence: &Evidence<'_>) -> Option<SheetLine> {
         short(iops(fdatasync)),
         short(iops(fsync))
     );
-    let statement = match evidence.differs(Measured::rate(fsync), Measured::rate(fdatasync), WORTHWHILE) {
+    let statement = match evidence.differs(MeasuredValue::rate(fsync), MeasuredValue::rate(fdatasync), WORTHWHILE) {
         Some(true) => {
             let setting = evidence.advised(&[fsync, fdatasync], "So innodb_use_fdatasync=ON (MySQL).");
-            format!("fdatasync saves work against fsync: {figures}. {setting}")
+            format!("fdatasync saves work compared with fsync: {figures}. {setting}")
         }
-        Some(false) => format!("fdatasync saves nothing worth a setting against fsync: {figures}."),
-        None => format!("Whether fdatasync saves work against fsync {}: {figures}.", evidence.untold()),
+        Some(false) => format!("fdatasync does not save enough over fsync to be worth a setting: {figures}."),
+        None => format!("Whether fdatasync saves work compared with fsync {}: {figures}.", evidence.untold()),
     };
-    Some(line(TOPIC, "fdatasync_gain", statement, (gain, "ratio"), &[fdatasync, fsync]))
+    Some(line(TOPIC, "fdatasync_gain", statement, gain, "ratio", &[fdatasync, fsync]))
 }
 
 /// One call instead of two.
-fn write_through(evidence: &Evidence<'_>) -> Option<SheetLine> {
+fn write_through(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let synced = overwriting(evidence, "fdatasync")?;
     let is_through =
         |probe: &&Probe| ["o_dsync", "rwf_dsync"].iter().any(|way| has(probe, &[("primitive", json!(way))]));
@@ -65,7 +65,7 @@ fn write_through(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let through = all.filter(is_through).max_by(|a, b| iops(a).total_cmp(&iops(b)))?;
     let gain = iops(through) / iops(synced);
     let figures = format!("{} against {} writes per second", short(iops(through)), short(iops(synced)));
-    let statement = match evidence.differs(Measured::rate(synced), Measured::rate(through), WORTHWHILE) {
+    let statement = match evidence.differs(MeasuredValue::rate(synced), MeasuredValue::rate(through), WORTHWHILE) {
         Some(true) => {
             let setting = "So innodb_flush_method=O_DSYNC (MySQL) or innodb_log_file_write_through=ON (MariaDB).";
             format!(
@@ -82,5 +82,5 @@ fn write_through(evidence: &Evidence<'_>) -> Option<SheetLine> {
             evidence.untold()
         ),
     };
-    Some(line(TOPIC, "log_write_through", statement, (gain, "ratio"), &[through, synced]))
+    Some(line(TOPIC, "log_write_through", statement, gain, "ratio", &[through, synced]))
 }

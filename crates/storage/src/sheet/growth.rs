@@ -1,6 +1,6 @@
 //! Files that grow, and files that come and go: probes 15 and 16.
 
-use super::evidence::{Evidence, P50, P99, has, latency, number};
+use super::evidence::{P50, P99, SheetEvidence, has, latency, number};
 use super::figures::{bytes, time};
 use super::line;
 use plimsoll_model::io::{Probe, SheetLine};
@@ -10,12 +10,12 @@ const TOPIC: &str = "Growth";
 /// In the order of a table's life.
 const OPERATIONS: [&str; 4] = ["create", "rename", "truncate", "unlink"];
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     extension(evidence).into_iter().chain(metadata(evidence)).collect()
 }
 
-/// By the largest step that was tried both ways.
-fn extension(evidence: &Evidence<'_>) -> Option<SheetLine> {
+/// For the largest step that was tried both ways.
+fn extension(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let of = |how: &str| -> Vec<&Probe> {
         evidence.of(15).into_iter().filter(|probe| has(probe, &[("how", json!(how))])).collect()
     };
@@ -26,19 +26,20 @@ fn extension(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let took = |probe: &Probe| latency(probe, "extend", P50).zip(latency(probe, "extend", P99));
     let ((a50, a99), (w50, w99)) = (took(allocate)?, took(write)?);
     let statement = format!(
-        "A file grows by {} within {} where blocks are only allocated (99 % within {}), within {} where zeros are written (99 \
-         % within {}): so long an insert waits that needs more space, with innodb_extend_and_initialize=OFF and ON.",
+        "A file grows by {} within {} if blocks are only allocated (99 % within {}), within {} if zeros are written \
+         (99 % within {}): an insert that needs more space waits this long with innodb_extend_and_initialize=OFF and \
+         ON.",
         bytes(step(allocate)),
         time(a50),
         time(a99),
         time(w50),
         time(w99)
     );
-    Some(line(TOPIC, "extension", statement, (w50, "us"), &[allocate, write]))
+    Some(line(TOPIC, "extension", statement, w50, "us", &[allocate, write]))
 }
 
-/// By the largest file that was tried.
-fn metadata(evidence: &Evidence<'_>) -> Option<SheetLine> {
+/// For the largest file that was tried.
+fn metadata(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let size = |probe: &Probe| number(probe, "file_bytes");
     let probe = evidence.of(16).into_iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
     let took = |kind: &&'static str| Some((*kind, latency(probe, kind, P50)?, latency(probe, kind, P99)?));
@@ -46,11 +47,11 @@ fn metadata(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let (slowest, _, longest) = each.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
     let shown: Vec<String> = each.iter().map(|(kind, p50, _)| format!("{kind} {}", time(*p50))).collect();
     let statement = format!(
-        "Of a file of {}, made durable each time, {} (medians): DDL and TRUNCATE wait at least as long; {slowest} is the \
-         slowest, 99 % within {}.",
+        "For a file of {}, made durable each time, {} (medians): DDL and TRUNCATE wait at least this long; {slowest} \
+         is the slowest, 99 % within {}.",
         bytes(size(probe)),
         shown.join(", "),
         time(*longest)
     );
-    Some(line(TOPIC, "metadata", statement, (*longest, "us"), &[probe]))
+    Some(line(TOPIC, "metadata", statement, *longest, "us", &[probe]))
 }

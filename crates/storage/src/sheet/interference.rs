@@ -1,27 +1,27 @@
 //! What disturbs what: reads while pages are flushed (probe 10), commits while pages are written (probe 11).
 
-use super::evidence::{Evidence, Measured, P99, find_pair, response};
+use super::evidence::{MeasuredValue, P99, SheetEvidence, find_pair, response};
 use super::figures::iops;
 use super::figures::{percent, rate, time, times};
 use super::{line, warning_if};
 use plimsoll_model::io::SheetLine;
 
 const TOPIC: &str = "Interference";
-/// Queries notice a tail that is so many times as long.
+/// Queries notice a tail that is this many times as long.
 const DISTURBED: f64 = 3.0;
-/// A log that commits so many times as often alone is worth a device of its own.
+/// If a log commits this many times as often alone, it is worth a device of its own.
 const SLOWED: f64 = 1.25;
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     let logs = ["mysql", "mariadb"].into_iter().filter_map(|server| log_and_data(evidence, server));
     read_tail(evidence).into_iter().chain(logs).collect()
 }
 
-fn read_tail(evidence: &Evidence<'_>) -> Option<SheetLine> {
+fn read_tail(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let (quiet, flushing) = find_pair(&evidence.of(10), "flushing")?;
     let (before, during) = (response(quiet, "read", P99)?, response(flushing, "read", P99)?);
     let longer = during / before;
-    let p99 = |probe, us| Measured::of(probe, "response_us.read.p99", us);
+    let p99 = |probe, us| MeasuredValue::of(probe, "response_us.read.p99", us);
     let disturbed = evidence.differs(p99(quiet, before), p99(flushing, during), DISTURBED);
     let consequence = match disturbed {
         Some(true) => evidence
@@ -37,11 +37,11 @@ fn read_tail(evidence: &Evidence<'_>) -> Option<SheetLine> {
         times(longer),
         rate(flushing)
     );
-    let told = line(TOPIC, "read_tail_while_flushing", statement, (during, "us"), &[quiet, flushing]);
+    let told = line(TOPIC, "read_tail_while_flushing", statement, during, "us", &[quiet, flushing]);
     Some(warning_if(disturbed == Some(true), told))
 }
 
-fn log_and_data(evidence: &Evidence<'_>, server: &str) -> Option<SheetLine> {
+fn log_and_data(evidence: &SheetEvidence<'_>, server: &str) -> Option<SheetLine> {
     let of_server: Vec<_> = evidence.of(11).into_iter().filter(|probe| probe.word("server") == server).collect();
     let (alone, beside) = find_pair(&of_server, "data_writes")?;
     let kept = iops(beside) / iops(alone);
@@ -51,22 +51,22 @@ fn log_and_data(evidence: &Evidence<'_>, server: &str) -> Option<SheetLine> {
         rate(beside),
         rate(alone)
     );
-    let disturbed = evidence.differs(Measured::rate(beside), Measured::rate(alone), SLOWED);
+    let disturbed = evidence.differs(MeasuredValue::rate(beside), MeasuredValue::rate(alone), SLOWED);
     let statement = match disturbed {
         Some(true) => format!(
             "Log and data disturb each other: {figures}, {} less. {}",
             percent(1.0 - kept),
             evidence.advised(
                 &[alone, beside],
-                "A volume of its own for the log (innodb_log_group_home_dir) is worth trying."
+                "A separate volume for the log (innodb_log_group_home_dir) is worth trying."
             )
         ),
         Some(false) => {
-            let setting = evidence.advised(&[alone, beside], "The log needs no volume of its own.");
+            let setting = evidence.advised(&[alone, beside], "The log needs no separate volume.");
             format!("Log and data do not disturb each other: {figures}. {setting}")
         }
         None => format!("Whether log and data disturb each other {}: {figures}.", evidence.untold()),
     };
-    let told = line(TOPIC, format!("log_beside_data_{server}"), statement, (kept, "share"), &[alone, beside]);
+    let told = line(TOPIC, format!("log_beside_data_{server}"), statement, kept, "share", &[alone, beside]);
     Some(warning_if(disturbed == Some(true), told))
 }

@@ -1,6 +1,6 @@
-//! The smallest block that is rewritten in place without reading around it: probe 17.
+//! The smallest block that is rewritten in place without a read around it: probe 17.
 
-use super::evidence::{Evidence, Measured, P50, latency, number};
+use super::evidence::{MeasuredValue, P50, SheetEvidence, latency, number};
 use super::figures::iops;
 use super::figures::{bytes, time};
 use super::{line, warning_if};
@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 
 const TOPIC: &str = "Log blocks";
 const NUMBER: u8 = 17;
-/// What takes so many times as long is clearly slower.
+/// What takes this many times as long is clearly slower.
 const PENALTY: f64 = 1.25;
 const VARIABLE: &str = "MySQL; its default is 8192";
 /// The largest value of innodb_log_write_ahead_size: a page.
 const PAGE: f64 = 16384.0;
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     write_ahead(evidence).into_iter().chain(misaligned(evidence)).collect()
 }
 
-fn aligned<'a>(evidence: &Evidence<'a>) -> Vec<&'a Probe> {
+fn aligned<'a>(evidence: &SheetEvidence<'a>) -> Vec<&'a Probe> {
     let mut blocks: Vec<&Probe> = evidence
         .of(NUMBER)
         .into_iter()
@@ -29,7 +29,7 @@ fn aligned<'a>(evidence: &Evidence<'a>) -> Vec<&'a Probe> {
     blocks
 }
 
-/// Half of all synced rewrites take at most so long, microseconds. Medians, since a few slow syncs decide a mean.
+/// The median time of a synced rewrite, microseconds. Not the mean, which a few slow syncs would decide.
 fn median(probe: &Probe) -> f64 {
     match (latency(probe, "write", P50), latency(probe, "sync", P50)) {
         (Some(write), Some(sync)) => write + sync,
@@ -37,28 +37,29 @@ fn median(probe: &Probe) -> f64 {
     }
 }
 
-fn bare(us: f64) -> Measured {
-    Measured { value: us, interval: None }
+fn bare(us: f64) -> MeasuredValue {
+    MeasuredValue { value: us, interval: None }
 }
 
-/// Where all smaller blocks are clearly slower than all from here on. What has no such step varies by chance, or by size.
-fn step(evidence: &Evidence<'_>, blocks: &[&Probe]) -> Option<usize> {
+/// The size below which all blocks are clearly slower than all from there on. Without such a step, times vary by chance
+/// or by size.
+fn step(evidence: &SheetEvidence<'_>, blocks: &[&Probe]) -> Option<usize> {
     let fastest = |of: &[&Probe]| of.iter().map(|probe| median(probe)).fold(f64::INFINITY, f64::min);
     let slowest = |of: &[&Probe]| of.iter().map(|probe| median(probe)).fold(0.0, f64::max);
     let apart = |at: usize| evidence.differs(bare(slowest(&blocks[at..])), bare(fastest(&blocks[..at])), PENALTY);
     (1..blocks.len()).find(|at| apart(*at) == Some(true))
 }
 
-/// Whether the device read something for each rewrite below the step, and did not from there on. What a disk reads within
-/// itself is not seen.
+/// Whether the device read something for each rewrite below the step, and nothing from there on. Reads inside a disk
+/// are not seen.
 fn is_read_before(blocks: &[&Probe], step: usize) -> bool {
     let read_bytes = |probe: &Probe| 1000.0 * probe.found.get("read_kb_per_second").unwrap_or(&0.0) / iops(probe);
     let one_each = |probe: &&Probe| read_bytes(probe) >= number(blocks[step], "block") / 2.0;
     blocks[..step].iter().all(one_each) && !blocks[step..].iter().any(one_each)
 }
 
-/// The smallest block that nothing below has to read around.
-fn write_ahead(evidence: &Evidence<'_>) -> Option<SheetLine> {
+/// The smallest block that needs no read around it below.
+fn write_ahead(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let blocks = aligned(evidence);
     let smallest = number(blocks.first()?, "block");
     if blocks.len() < 2 {
@@ -71,7 +72,7 @@ fn write_ahead(evidence: &Evidence<'_>) -> Option<SheetLine> {
         (Some(step), _) => slower_below(evidence, &blocks, step, &figures),
         (None, Some(refused)) => (
             format!(
-                "Direct writes of {refused} are refused, {} is the smallest block ({figures}): \
+                "Direct writes of {refused} are refused, and {} is the smallest block ({figures}): \
                  innodb_log_write_ahead_size={smallest} or more ({VARIABLE}).",
                 bytes(smallest)
             ),
@@ -85,10 +86,10 @@ fn write_ahead(evidence: &Evidence<'_>) -> Option<SheetLine> {
             Value::Null,
         ),
     };
-    Some(line(TOPIC, "log_write_ahead_size", statement, (value, "bytes"), &blocks))
+    Some(line(TOPIC, "log_write_ahead_size", statement, value, "bytes", &blocks))
 }
 
-fn slower_below(evidence: &Evidence<'_>, blocks: &[&Probe], step: usize, figures: &str) -> (String, Value) {
+fn slower_below(evidence: &SheetEvidence<'_>, blocks: &[&Probe], step: usize, figures: &str) -> (String, Value) {
     let block = number(blocks[step], "block");
     let size = bytes(block);
     let setting =
@@ -104,8 +105,8 @@ fn slower_below(evidence: &Evidence<'_>, blocks: &[&Probe], step: usize, figures
         ),
         false => (
             format!(
-                "Log writes of less than {size} are slower, it is not clear why ({figures}): the device was not seen to read \
-                 around them, though a disk may within itself. {}",
+                "Log writes of less than {size} are slower, and it is not clear why ({figures}): no reads of the \
+                 device around them were seen, though a disk may read internally. {}",
                 setting("is worth a try")
             ),
             Value::Null,
@@ -113,22 +114,22 @@ fn slower_below(evidence: &Evidence<'_>, blocks: &[&Probe], step: usize, figures
     }
 }
 
-/// Whether the storage refused a block of this size, which is an answer and no failure (open(2), O_DIRECT: EINVAL).
+/// Whether the storage refused a block of this size, which is an answer, not a failure (open(2), O_DIRECT: EINVAL).
 pub fn is_refused(probe: &Probe) -> bool {
     let refusal = std::io::Error::from_raw_os_error(libc::EINVAL).to_string();
     probe.probe == NUMBER && probe.error.as_ref().is_some_and(|error| error.contains(&refusal))
 }
 
-/// The largest block below `accepted` that could not be written at all.
-fn refused(evidence: &Evidence<'_>, accepted: f64) -> Option<String> {
+/// The largest block below `accepted` that could not be written.
+fn refused(evidence: &SheetEvidence<'_>, accepted: f64) -> Option<String> {
     let failed = evidence.probes.iter().filter(|probe| is_refused(probe) && number(probe, "misaligned") == 0.0);
     let block =
         failed.map(|probe| number(probe, "block")).filter(|block| (1.0..accepted).contains(block)).reduce(f64::max)?;
     Some(bytes(block))
 }
 
-/// What it costs not to begin at a multiple of the block.
-fn misaligned(evidence: &Evidence<'_>) -> Option<SheetLine> {
+/// What misalignment costs.
+fn misaligned(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let off: Vec<&Probe> = evidence.of(NUMBER).into_iter().filter(|probe| number(probe, "misaligned") > 0.0).collect();
     let blocks = aligned(evidence);
     let same = |off: &Probe| blocks.iter().copied().find(|on| number(on, "block") == number(off, "block"));
@@ -137,7 +138,7 @@ fn misaligned(evidence: &Evidence<'_>) -> Option<SheetLine> {
     let (on, off) = pairs.min_by(|a, b| kept(a).total_cmp(&kept(b)))?;
     let costs = evidence.differs(bare(median(on)), bare(median(off)), PENALTY);
     let figures = format!(
-        "a synced rewrite of {} takes {}, one that begins {} off {} (medians)",
+        "a synced rewrite of {} takes {}, one that starts {} off alignment {} (medians)",
         bytes(number(on, "block")),
         time(median(on)),
         bytes(number(off, "misaligned")),
@@ -152,6 +153,6 @@ fn misaligned(evidence: &Evidence<'_>) -> Option<SheetLine> {
     };
     Some(warning_if(
         costs == Some(true),
-        line(TOPIC, "misaligned_blocks", statement, (kept(&(on, off)), "ratio"), &[on, off]),
+        line(TOPIC, "misaligned_blocks", statement, kept(&(on, off)), "ratio", &[on, off]),
     ))
 }

@@ -1,7 +1,7 @@
-//! What the article of 2008 read out of its matrix: what more threads bring, whether one file takes one write at a
+//! What the article of 2008 learned from its matrix: what more threads gain, whether one file takes one write at a
 //! time, and whether the blocks that the system counts agree with the requests that were made.
 
-use super::evidence::{Evidence, has, number};
+use super::evidence::{SheetEvidence, has, number};
 use super::figures::iops;
 use super::figures::{rate, short, times};
 use super::{line, warning_if};
@@ -10,23 +10,23 @@ use plimsoll_model::io::{Probe, SheetLine};
 use serde_json::{Value, json};
 
 const TOPIC: &str = "Threads and files";
-/// Where many threads get no more than so many times what one gets, they wait for each other.
+/// If many threads do no more than this many times what one does, they wait for each other.
 const SCALES: f64 = 1.5;
-/// Where many files take so many times what one takes from as many threads, writes to one file wait for each other.
+/// If many files take this many times what one takes from as many threads, writes to one file wait for each other.
 const SERIALISED: f64 = 1.0 / 0.6;
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     let all: Vec<&Probe> = percona::numbers().flat_map(|number| evidence.of(number)).collect();
     let scaling = all.iter().filter_map(|many| scaling(&all, many));
     let files = all.iter().filter_map(|many| one_writer(&all, many));
-    // Where most is under way over the largest set, as the article looked.
+    // With the most under way over the largest set, as in the article.
     let size = |probe: &&Probe| (number(probe, "set_bytes") * number(probe, "threads")) as u64;
     let most = all.iter().map(size).max();
     let blocks = all.iter().filter(|probe| Some(size(probe)) == most).filter_map(|probe| blocks(probe));
     files.chain(scaling).chain(blocks).collect()
 }
 
-/// The run that differs from `probe` in this parameter alone, where it has this value.
+/// The run that differs from `probe` only in this parameter, which has this value.
 fn twin<'a>(all: &[&'a Probe], probe: &Probe, param: &str, value: u32) -> Option<&'a Probe> {
     const PARAMS: [&str; 5] = ["set_bytes", "files", "threads", "what", "dsync"];
     let others = PARAMS.into_iter().filter(|name| *name != param);
@@ -48,7 +48,7 @@ fn load(probe: &Probe) -> String {
     format!("{what} {} {noun} of {} MB in all", short(files), short(number(probe, "set_bytes") / 1_048_576.0))
 }
 
-/// What many threads get beside one.
+/// What many threads do compared with one.
 fn scaling(all: &[&Probe], many: &Probe) -> Option<SheetLine> {
     let one = twin(all, many, "threads", 1)?;
     let ratio = iops(many) / iops(one);
@@ -60,7 +60,7 @@ fn scaling(all: &[&Probe], many: &Probe) -> Option<SheetLine> {
         rate(many),
         rate(one)
     );
-    Some(line(TOPIC, format!("scaling_{}", key(many)), statement, (ratio, "times"), &[one, many]))
+    Some(line(TOPIC, format!("scaling_{}", key(many)), statement, ratio, "times", &[one, many]))
 }
 
 /// Whether direct writes to one file wait for each other.
@@ -78,12 +78,12 @@ fn one_writer(all: &[&Probe], many: &Probe) -> Option<SheetLine> {
         rate(one),
         rate(alone)
     );
-    let found = line(TOPIC, format!("one_writer_{}", key(many)), statement, (serialised, ""), &[alone, one, many]);
+    let found = line(TOPIC, format!("one_writer_{}", key(many)), statement, serialised, "", &[alone, one, many]);
     Some(warning_if(serialised, found))
 }
 
-/// The article's check of vmstat: pages that the device moved, counted from its blocks, beside those that were asked
-/// for.
+/// The article's check with vmstat: pages that the device moved, counted from its blocks, beside those that were
+/// requested.
 fn blocks(probe: &Probe) -> Option<SheetLine> {
     let is_reading = probe.word("what") == "read";
     let kilobytes = probe.found.get(if is_reading { "read_kb_per_second" } else { "written_kb_per_second" })?;
@@ -91,13 +91,13 @@ fn blocks(probe: &Probe) -> Option<SheetLine> {
     let share = pages / iops(probe);
     let moved = if is_reading { "read" } else { "written" };
     let statement = format!(
-        "Blocks that the device has {moved} make {} pages per second where {} were asked for ({}): {} of each.",
+        "The device has {moved} blocks for {} pages per second, where {} were requested ({}): {} of each.",
         short(pages),
         rate(probe),
         probe.name,
         short(share)
     );
-    Some(line("Blocks and requests", format!("blocks_{}", key(probe)), statement, (share, "times"), &[probe]))
+    Some(line("Blocks and requests", format!("blocks_{}", key(probe)), statement, share, "times", &[probe]))
 }
 
 /// `percona_9`: the run in the keys of lines.

@@ -1,7 +1,7 @@
 //! What a DBA reads: sentences with their numbers, each naming the probes that it rests on.
 //!
-//! One file per topic, each a function from the [`Evidence`] to the lines that it allows. A probe that is not there or
-//! failed gives no line, but where silence would mislead; `unmeasured` names those.
+//! One file per topic, each a function from the [`SheetEvidence`] to the lines that it supports. A probe that is missing or
+//! failed gives no line, unless silence would mislead; `unmeasured` covers those.
 
 mod cache;
 mod commits;
@@ -24,15 +24,15 @@ mod unmeasured;
 mod writes;
 
 pub use durability::is_remote;
-use evidence::{Evidence, is_sound};
+use evidence::{SheetEvidence, is_sound};
 pub use log_blocks::is_refused;
 use plimsoll_model::io::{DeviceFacts, Probe, SheetLine};
 use serde_json::Value;
 
-/// All lines that the probes allow, in the order of reading. What the device says of itself is told beside what was
-/// measured on it: of a device on which nothing could be measured, only that is told.
+/// All lines that the probes support, in reading order. What the device says about itself accompanies what was measured
+/// on it; if nothing could be measured, only that is said.
 pub fn sheet(device: &DeviceFacts, probes: &[Probe]) -> Vec<SheetLine> {
-    const TOPICS: [fn(&Evidence<'_>) -> Vec<SheetLine>; 15] = [
+    const TOPICS: [fn(&SheetEvidence<'_>) -> Vec<SheetLine>; 15] = [
         commits::lines,
         durability::lines,
         reads::lines,
@@ -49,7 +49,7 @@ pub fn sheet(device: &DeviceFacts, probes: &[Probe]) -> Vec<SheetLine> {
         matrix::lines,
         unmeasured::lines,
     ];
-    let evidence = Evidence { device, probes };
+    let evidence = SheetEvidence { device, probes };
     if !probes.iter().any(is_sound) {
         return unmeasured::lines(&evidence);
     }
@@ -61,7 +61,8 @@ fn line(
     topic: &str,
     key: impl Into<String>,
     statement: String,
-    (value, unit): (impl Into<Value>, &str),
+    value: impl Into<Value>,
+    unit: &str,
     probes: &[&Probe],
 ) -> SheetLine {
     let mut ids: Vec<String> = Vec::new();
@@ -81,7 +82,7 @@ fn line(
     }
 }
 
-/// The same as something that must not be overlooked, if `condition` holds.
+/// The same as a warning, if `condition` holds.
 fn warning_if(condition: bool, line: SheetLine) -> SheetLine {
     SheetLine { warning: condition, ..line }
 }

@@ -1,23 +1,23 @@
-//! How fast pages are read that are not in the buffer pool: probes 6 and 12.
+//! How fast pages that are not in the buffer pool are read: probes 6 and 12.
 
-use super::evidence::{Evidence, P50, P99, has, latency, number};
+use super::evidence::{P50, P99, SheetEvidence, has, latency, number};
 use super::figures::iops;
 use super::figures::{bytes, counted, percent, rate, short, time};
 use super::line;
 use plimsoll_model::Estimate;
 use plimsoll_model::io::{Probe, SheetLine};
-use plimsoll_model::scaling::Sample;
+use plimsoll_model::scaling::ScalingSample;
 use plimsoll_stats::knee::{REACHED, knee};
 use serde_json::json;
 
 const TOPIC: &str = "Page reads";
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     let depths = Probe::sweep(&evidence.of(6));
     [alone(&depths), most(&depths), knee_of(&depths), scans(evidence)].into_iter().flatten().collect()
 }
 
-/// What one session waits for a page.
+/// How long one session waits for a page.
 fn alone(depths: &[&Probe]) -> Option<SheetLine> {
     let probe = depths.first().filter(|probe| number(probe, "depth") == 1.0)?;
     let waits = match (latency(probe, "read", P50), latency(probe, "read", P99)) {
@@ -31,7 +31,7 @@ fn alone(depths: &[&Probe]) -> Option<SheetLine> {
         rate(probe),
         bytes(number(probe, "block"))
     );
-    Some(line(TOPIC, "page_reads_1", statement, (iops(probe), "pages/s"), &[probe]))
+    Some(line(TOPIC, "page_reads_1", statement, iops(probe), "pages/s", &[probe]))
 }
 
 /// The ceiling, and how it was reached.
@@ -51,17 +51,17 @@ fn most(depths: &[&Probe]) -> Option<SheetLine> {
     if set > 0.0 {
         statement += &format!("; at random over {}", bytes(set));
     }
-    Some(line(TOPIC, "page_reads_max", statement + ".", (iops(best), "pages/s"), depths))
+    Some(line(TOPIC, "page_reads_max", statement + ".", iops(best), "pages/s", depths))
 }
 
 fn knee_of(depths: &[&Probe]) -> Option<SheetLine> {
-    let sample = |probe: &&Probe| Sample {
+    let sample = |probe: &&Probe| ScalingSample {
         load: number(probe, "depth"),
         throughput: probe.estimates.get("iops").cloned().unwrap_or_else(|| {
             Estimate::bare(iops(probe), 1.0, "mean of the window".to_owned(), "it was not estimated".to_owned())
         }),
     };
-    let samples: Vec<Sample> = depths.iter().filter(|probe| number(probe, "depth") >= 1.0).map(sample).collect();
+    let samples: Vec<ScalingSample> = depths.iter().filter(|probe| number(probe, "depth") >= 1.0).map(sample).collect();
     let knee = knee(&samples).ok()?;
     let (depth, deepest) = (knee.load.value, samples.iter().map(|sample| sample.load).fold(0.0, f64::max));
     let below = samples.iter().map(|sample| sample.load).filter(|load| *load < deepest).fold(0.0, f64::max);
@@ -75,23 +75,23 @@ fn knee_of(depths: &[&Probe]) -> Option<SheetLine> {
     let share = percent(REACHED);
     let statement = match (depth > below, depth <= 1.0) {
         (_, true) => format!(
-            "One read under way already brings {share} of the ceiling: sessions that miss the buffer pool at the same time \
-             only wait longer."
+            "One read under way already reaches {share} of the ceiling: sessions that miss the buffer pool at the same \
+             time only wait longer."
         ),
         (true, _) => format!(
             "The rate still grew at {} reads under way, the most that were tried; {share} of it is reached with {reached}.",
             short(deepest)
         ),
         (false, _) => format!(
-            "{share} of the ceiling is reached with {reached}: that many read threads or sessions that \
-             miss the buffer pool are of use, more only wait longer."
+            "{share} of the ceiling is reached with {reached}: that many read threads, or sessions that miss the \
+             buffer pool, are useful; more only wait longer."
         ),
     };
-    Some(line(TOPIC, "page_reads_knee", statement, (depth, "reads"), depths))
+    Some(line(TOPIC, "page_reads_knee", statement, depth, "reads", depths))
 }
 
 /// Sequential reads: table scans, backups, copies.
-fn scans(evidence: &Evidence<'_>) -> Option<SheetLine> {
+fn scans(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let speed = |probe: &Probe| probe.mb_per_second.unwrap_or(0.0);
     let direct: Vec<&Probe> = evidence.of(12).into_iter().filter(|p| has(p, &[("direct", json!(true))])).collect();
     let all = if direct.is_empty() { evidence.of(12) } else { direct };
@@ -101,5 +101,5 @@ fn scans(evidence: &Evidence<'_>) -> Option<SheetLine> {
         short(speed(best)),
         counted(number(best, "streams"), "stream")
     );
-    Some(line(TOPIC, "scan_speed", statement, (speed(best), "MB/s"), &[best]))
+    Some(line(TOPIC, "scan_speed", statement, speed(best), "MB/s", &[best]))
 }

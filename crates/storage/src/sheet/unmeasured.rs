@@ -1,14 +1,13 @@
-//! What the sheet cannot say because a probe failed or was not what it should be, where a reader would take silence for
-//! good news.
+//! What the sheet cannot say because a probe failed or was not valid, where a reader would take silence for good news.
 
-use super::evidence::{Evidence, unsound};
+use super::evidence::{SheetEvidence, unsound};
 use super::log_blocks::is_refused;
 use super::{line, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};
 use serde_json::Value;
 
 const TOPIC: &str = "Not measured";
-/// Probes without which an answer is missing, and which one.
+/// Probes without which an answer is missing, and which answer.
 const NEEDED: [(&[u8], &str, &str); 5] = [
     (&[1, 2], "commits", "how many commits per second are possible"),
     (&[5], "flush", "whether a sync reaches the device"),
@@ -17,13 +16,13 @@ const NEEDED: [(&[u8], &str, &str); 5] = [
     (&[9], "files", "whether writes to one file wait for each other"),
 ];
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
-    let whole = NEEDED.iter().filter_map(|needed| failed(evidence, needed));
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
+    let whole = NEEDED.iter().filter_map(|(numbers, key, what)| failed(evidence, numbers, key, what));
     whole.chain(in_part(evidence)).chain(left_out(evidence)).collect()
 }
 
-/// Where some failed, what is said of their probe rests on the others.
-fn in_part(evidence: &Evidence<'_>) -> Option<SheetLine> {
+/// If some measurements failed, the statements rest on the others.
+fn in_part(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let failed: Vec<&Probe> =
         evidence.probes.iter().filter(|probe| probe.error.is_some() && !is_refused(probe)).collect();
     let ids: Vec<&str> = failed.iter().map(|probe| probe.id.as_str()).collect();
@@ -34,24 +33,24 @@ fn in_part(evidence: &Evidence<'_>) -> Option<SheetLine> {
             format!("{some} of {all} measurements failed ({}): every statement rests on the others.", ids.join(", "))
         }
     };
-    (some > 0).then(|| warning_if(true, line(TOPIC, "failed", statement, (some, "measurements"), &failed)))
+    (some > 0).then(|| warning_if(true, line(TOPIC, "failed", statement, some, "measurements", &failed)))
 }
 
-/// A line where all measurements of the probes failed.
-fn failed(evidence: &Evidence<'_>, (numbers, key, what): &(&[u8], &str, &str)) -> Option<SheetLine> {
+/// A line if all measurements of the probes failed.
+fn failed(evidence: &SheetEvidence<'_>, numbers: &[u8], key: &str, what: &str) -> Option<SheetLine> {
     let all: Vec<&Probe> = evidence.probes.iter().filter(|probe| numbers.contains(&probe.probe)).collect();
     if numbers.iter().any(|number| !evidence.of(*number).is_empty()) {
         return None;
     }
     let first = all.first()?;
     let why = first.error.clone().or_else(|| unsound(first));
-    let why = why.unwrap_or_else(|| "nothing was done in the time that was given".to_owned());
+    let why = why.unwrap_or_else(|| "no operation completed within the time given".to_owned());
     let statement = format!("It is not known {what}: {why}.");
-    Some(warning_if(true, line(TOPIC, format!("not_measured_{key}"), statement, (Value::Null, ""), &all)))
+    Some(warning_if(true, line(TOPIC, format!("not_measured_{key}"), statement, Value::Null, "", &all)))
 }
 
-/// The measurements that nothing is said from, though they came to their end.
-fn left_out(evidence: &Evidence<'_>) -> Option<SheetLine> {
+/// The measurements that support no statement although they completed.
+fn left_out(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let (probes, reasons): (Vec<&Probe>, Vec<String>) = evidence
         .probes
         .iter()
@@ -59,6 +58,6 @@ fn left_out(evidence: &Evidence<'_>) -> Option<SheetLine> {
         .filter_map(|probe| Some((probe, format!("{} ({})", probe.id, unsound(probe)?))))
         .unzip();
     let statement = format!("Left out of all statements: {}.", reasons.join(", "));
-    let told = line(TOPIC, "left_out", statement, (probes.len(), "measurements"), &probes);
+    let told = line(TOPIC, "left_out", statement, probes.len(), "measurements", &probes);
     (!probes.is_empty()).then(|| warning_if(true, told))
 }

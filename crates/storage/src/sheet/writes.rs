@@ -1,12 +1,12 @@
-//! How fast pages are flushed, and the capacity that InnoDB should be told: probes 7, 8 and 14.
+//! How fast pages are flushed, and the capacity to give InnoDB: probes 7, 8 and 14.
 //!
-//! `innodb_io_capacity` is how many I/O operations per second background work may use,
-//! `innodb_io_capacity_max` how many it may use when it falls behind (MySQL Reference Manual, "Configuring InnoDB I/O
-//! Capacity"). So the maximum is what the storage sustains, and the ordinary capacity is half of it: reads and the
-//! log live on the other half. Of several rates the lowest counts: one with the doublewrite buffer writes each page twice.
+//! `innodb_io_capacity` is how many I/O operations per second background work may use, `innodb_io_capacity_max` how
+//! many it may use when it falls behind (MySQL Reference Manual, "Configuring InnoDB I/O Capacity"). So the maximum is
+//! what the storage sustains, and the normal capacity is half of it: reads and the log need the other half. The lowest
+//! of several rates counts: with the doublewrite buffer each page is written twice.
 
 use super::doublewrite;
-use super::evidence::{Evidence, P99, latency, number};
+use super::evidence::{P99, SheetEvidence, latency, number};
 use super::figures::iops;
 use super::figures::{bytes, percent, rate, short, time};
 use super::{line, warning_if};
@@ -14,12 +14,12 @@ use plimsoll_model::io::{Probe, SheetLine};
 use serde_json::Value;
 
 const TOPIC: &str = "Page writes";
-/// The least that both servers accept.
+/// The smallest value that both servers accept.
 const LEAST_CAPACITY: f64 = 100.0;
-/// A storage that keeps less than this share of its first rate has used something up.
+/// Storage that keeps less than this share of its first rate has used something up.
 const KEPT: f64 = 0.7;
 
-pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
+pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     let steady = Steady::of(evidence);
     let depths = Probe::sweep(&evidence.of(7));
     let best = depths.iter().copied().max_by(|a, b| iops(a).total_cmp(&iops(b)));
@@ -45,7 +45,7 @@ pub fn lines(evidence: &Evidence<'_>) -> Vec<SheetLine> {
     lines
 }
 
-/// Pages that were written per second, and under which conditions.
+/// Pages written per second, and under which conditions.
 struct Sustained<'a> {
     rate: f64,
     told: String,
@@ -61,58 +61,58 @@ fn sustained(best: &Probe, depths: &[&Probe]) -> SheetLine {
         _ => String::new(),
     };
     let statement = format!(
-        "At most {} page writes{block} per second (with {} under way{synced}{within}): this is how fast the buffer pool can \
-         be flushed.",
+        "At most {} page writes{block} per second (with {} under way{synced}{within}): the buffer pool can be flushed \
+         this fast.",
         rate(best),
         short(number(best, "depth"))
     );
-    line(TOPIC, "page_writes_sustained", statement, (iops(best), "pages/s"), depths)
+    line(TOPIC, "page_writes_sustained", statement, iops(best), "pages/s", depths)
 }
 
-/// Both variables, as servers accept them, by the lowest rate that is known; one line where neither can be advised.
-fn capacity(evidence: &Evidence<'_>, known: &[Sustained<'_>]) -> Vec<SheetLine> {
+/// Both variables, as servers accept them, by the lowest known rate; one line if neither can be advised.
+fn capacity(evidence: &SheetEvidence<'_>, known: &[Sustained<'_>]) -> Vec<SheetLine> {
     let Some(lowest) = known.iter().min_by(|a, b| a.rate.total_cmp(&b.rate)) else { return Vec::new() };
     let probes: Vec<&Probe> = known.iter().map(|sustained| sustained.probe).collect();
     if let Some(why) = evidence.unsettled(&probes) {
-        let statement = format!("No innodb_io_capacity and no innodb_io_capacity_max is advised: {why}.");
-        return vec![line(TOPIC, "innodb_io_capacity", statement, (Value::Null, "1/s"), &probes)];
+        let statement = format!("No value of innodb_io_capacity or innodb_io_capacity_max can be advised: {why}.");
+        return vec![line(TOPIC, "innodb_io_capacity", statement, Value::Null, "1/s", &probes)];
     }
     let Sustained { rate, told, .. } = lowest;
     let (most, usual) = (rounded_down(*rate), rounded_down(rate / 2.0));
     let too_slow = *rate < 2.0 * LEAST_CAPACITY;
     let usual_statement = match too_slow {
         true => format!(
-            "innodb_io_capacity={LEAST_CAPACITY}, the least that servers accept, is more than half of what this storage \
-             sustains: flushing will disturb queries."
+            "innodb_io_capacity={LEAST_CAPACITY}, the smallest value that servers accept, is more than half of what \
+             this storage sustains: flushing will disturb queries."
         ),
         false => format!(
-            "innodb_io_capacity={usual}: half of what the storage sustained {told}, so that reads and the log keep the other \
-             half."
+            "innodb_io_capacity={usual}: half of what the storage sustained {told}, so that the other half is left for \
+             reads and the log."
         ),
     };
     let most_statement = match *rate < LEAST_CAPACITY {
         true => format!(
-            "innodb_io_capacity_max={LEAST_CAPACITY}, the least that servers accept, is more than this storage sustains: {} \
-             page writes per second {told}.",
+            "innodb_io_capacity_max={LEAST_CAPACITY}, the smallest value that servers accept, is more than this \
+             storage sustains: {} page writes per second {told}.",
             short(*rate)
         ),
         false => format!(
-            "innodb_io_capacity_max={most}: all that the storage sustained {told}; a higher value lets flushing queue up \
-             before it, and queries wait behind."
+            "innodb_io_capacity_max={most}: all that the storage sustained {told}; with a higher value, flushing \
+             queues up at the storage and queries wait behind it."
         ),
     };
-    let capacity = line(TOPIC, "innodb_io_capacity", usual_statement, (usual, "1/s"), &probes);
-    let capacity_max = line(TOPIC, "innodb_io_capacity_max", most_statement, (most, "1/s"), &probes);
+    let capacity = line(TOPIC, "innodb_io_capacity", usual_statement, usual, "1/s", &probes);
+    let capacity_max = line(TOPIC, "innodb_io_capacity_max", most_statement, most, "1/s", &probes);
     vec![warning_if(too_slow, capacity), warning_if(*rate < LEAST_CAPACITY, capacity_max)]
 }
 
-/// Two significant digits: a capacity that is not there helps nobody.
+/// Two significant digits, rounded down: capacity that does not exist helps nobody.
 fn rounded_down(rate: f64) -> u64 {
     let unit = 10f64.powf((rate.log10().floor() - 1.0).max(0.0));
     ((rate / unit).floor() * unit).max(LEAST_CAPACITY) as u64
 }
 
-/// What writing for long comes to.
+/// What long writing does.
 struct Steady<'a> {
     probe: &'a Probe,
     first: f64,
@@ -121,7 +121,7 @@ struct Steady<'a> {
 
 impl<'a> Steady<'a> {
     /// The means of the first and of the last quarter of the series.
-    fn of(evidence: &Evidence<'a>) -> Option<Steady<'a>> {
+    fn of(evidence: &SheetEvidence<'a>) -> Option<Steady<'a>> {
         let probe = evidence.of(14).into_iter().next()?;
         let rates: Vec<f64> = probe.series.iter().map(|second| second.iops).collect();
         let quarter = rates.len() / 4;
@@ -139,12 +139,12 @@ impl<'a> Steady<'a> {
         let (first, last) = (short(self.first), short(self.last));
         let statement = match falls {
             true => format!(
-                "Page writes fall from {first} to {last} per second over {over} s, to {}: a cache fills or credits are used \
-                 up, and only the lower rate counts.",
+                "Page writes fall from {first} to {last} per second over {over} s, to {}: a cache fills or credits run \
+                 out, and only the lower rate counts.",
                 percent(self.last / self.first)
             ),
-            false => format!("Page writes stay as fast over {over} s: {first} per second at first, {last} at last."),
+            false => format!("Page writes stay as fast over {over} s: {first} per second at first, {last} at the end."),
         };
-        warning_if(falls, line(TOPIC, "page_writes_steady", statement, (self.last, "pages/s"), &[self.probe]))
+        warning_if(falls, line(TOPIC, "page_writes_steady", statement, self.last, "pages/s", &[self.probe]))
     }
 }

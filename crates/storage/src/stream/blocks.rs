@@ -1,11 +1,11 @@
-//! Streams of whole blocks: at random places, one after the other, or each once.
+//! Streams of whole blocks: random, sequential, or each once.
 
 use super::cadence::Cadence;
 use super::mixture::Mixture;
 use super::permutation::Permutation;
-use super::{Stream, Worker};
+use super::{OpStream, Worker};
 use crate::job::{Mix, Places, Syncs};
-use crate::layout::{Allocation, Layout};
+use crate::layout::{Allocation, FileLayout};
 use crate::op::{Durable, Op};
 use plimsoll_load::seed::Rng;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub fn of(layout: &Layout, block: u32) -> Blocks {
+    pub fn of(layout: &FileLayout, block: u32) -> Blocks {
         let per_file = layout.bytes_per_file / u64::from(block.max(1));
         Blocks { block, per_file, total: per_file * u64::from(layout.files) }
     }
@@ -34,13 +34,14 @@ impl Blocks {
 /// Which block one worker reads or writes next.
 #[derive(Debug)]
 enum Walk {
-    /// Any of the first so many, again and again.
+    /// Any of the first blocks (this many), repeatedly.
     Anywhere { bound: u64 },
-    /// This worker's share of all blocks in scattered order: every `stride`-th, each once; then again, or the end.
+    /// This worker's share of all blocks in scattered order: every `stride`-th, each once; then again, or the stream
+    /// ends.
     EachOnce { order: Permutation, first: u64, next: u64, stride: u64, again: bool },
-    /// One after the other, over all workers; from the last back to the first, or the end.
+    /// One after the other, over all workers; then from the first again, or the stream ends.
     InTurn { cursor: Arc<AtomicU64>, bound: u64, again: bool },
-    /// The same from file to file: the first block of each, then the second of each, …
+    /// The same across files: the first block of each, then the second of each, …
     SideBySide { cursor: Arc<AtomicU64>, files: u64, per_file: u64, again: bool },
 }
 
@@ -91,10 +92,10 @@ pub(super) struct Requests {
 }
 
 impl BlockStream {
-    /// Uniform over all whole blocks of the set, or of its first bytes, or from file to file. Where blocks are still to be
+    /// Uniform over all whole blocks of the set, or of its first bytes, or across files. If blocks are still to be
     /// allocated, each is written once.
     pub fn random(
-        layout: &Layout,
+        layout: &FileLayout,
         places: Places,
         requests: Requests,
         worker: Worker,
@@ -121,29 +122,30 @@ impl BlockStream {
             again: again || requests.mix == Mix::Reads,
         };
         let anywhere = || Walk::Anywhere { bound };
-        let walks = match places {
+        let (reads, writes) = match places {
             Places::InTurn => (side_by_side(), side_by_side()),
             Places::EachOnce => (each_once(), each_once()),
             Places::Anywhere | Places::First(_) if again => (anywhere(), anywhere()),
             Places::Anywhere | Places::First(_) => (anywhere(), each_once()),
         };
-        BlockStream::new(layout, blocks, requests, worker, walks)
+        BlockStream::new(layout, blocks, requests, worker, reads, writes)
     }
 
-    /// All workers move one cursor over all files. Where blocks are still to be allocated, it stops at the end.
-    pub fn sequential(layout: &Layout, requests: Requests, worker: Worker, cursor: &Arc<AtomicU64>) -> BlockStream {
+    /// All workers move one cursor over all files. If blocks are still to be allocated, it stops at the end.
+    pub fn sequential(layout: &FileLayout, requests: Requests, worker: Worker, cursor: &Arc<AtomicU64>) -> BlockStream {
         let blocks = Blocks::of(layout, requests.block);
         let again = layout.allocation == Allocation::Overwrite || requests.mix == Mix::Reads;
         let in_turn = || Walk::InTurn { cursor: Arc::clone(cursor), bound: blocks.total, again };
-        BlockStream::new(layout, blocks, requests, worker, (in_turn(), in_turn()))
+        BlockStream::new(layout, blocks, requests, worker, in_turn(), in_turn())
     }
 
     fn new(
-        layout: &Layout,
+        layout: &FileLayout,
         blocks: Blocks,
         requests: Requests,
         worker: Worker,
-        (reads, writes): (Walk, Walk),
+        reads: Walk,
+        writes: Walk,
     ) -> BlockStream {
         BlockStream {
             blocks,
@@ -157,7 +159,7 @@ impl BlockStream {
     }
 }
 
-impl Stream for BlockStream {
+impl OpStream for BlockStream {
     fn next(&mut self) -> Option<Op> {
         if let Some(sync) = self.cadence.due() {
             return Some(sync);
@@ -174,7 +176,7 @@ impl Stream for BlockStream {
     }
 }
 
-/// Reads a piece of the set from end to end; again and again where the page cache does not keep what was read.
+/// Reads a piece of the set from end to end; repeatedly if the page cache does not keep what was read.
 #[derive(Debug)]
 pub(super) struct Scan {
     blocks: Blocks,
@@ -186,7 +188,7 @@ pub(super) struct Scan {
 
 impl Scan {
     /// The worker's share: an equal part of all blocks, one after the other.
-    pub fn new(layout: &Layout, block: u32, again: bool, worker: Worker) -> Scan {
+    pub fn new(layout: &FileLayout, block: u32, again: bool, worker: Worker) -> Scan {
         let blocks = Blocks::of(layout, block);
         let start =
             |number: u32| (u128::from(blocks.total) * u128::from(number) / u128::from(worker.workers.max(1))) as u64;
@@ -195,7 +197,7 @@ impl Scan {
     }
 }
 
-impl Stream for Scan {
+impl OpStream for Scan {
     fn next(&mut self) -> Option<Op> {
         if self.done == self.length && self.again {
             self.done = 0;

@@ -1,11 +1,11 @@
-//! Syncs after every so many requests.
+//! Syncs after a given number of requests.
 
 use crate::job::Syncs;
 use crate::op::Op;
 use std::ops::Range;
 
-/// Counts one worker's requests and says when which files are to be synced. As in sysbench fileio reads count too, and
-/// nothing is synced as long as nothing was written.
+/// Counts one worker's requests and says when to sync which files. As in sysbench fileio, reads count too, and nothing
+/// is synced as long as nothing was written.
 #[derive(Debug)]
 pub(super) struct Cadence {
     syncs: Syncs,

@@ -1,15 +1,15 @@
-//! What a page cleaner does: pages to the doublewrite area at once, then to their places, then a sync of each file.
+//! What a page cleaner does: writes pages to the doublewrite area at once, then in place, then syncs each file.
 
 use super::blocks::Blocks;
-use super::{Stream, Worker};
+use super::{OpStream, Worker};
 use crate::job::Doublewrite;
-use crate::layout::Layout;
+use crate::layout::FileLayout;
 use crate::op::PAGE;
 use crate::op::{Durable, Op, SyncMode};
 use plimsoll_load::seed::Rng;
 
-/// The doublewrite area is file 0 of the layout, the pages lie in the others. MySQL writes the area and goes on, MariaDB
-/// syncs it first.
+/// The doublewrite area is file 0 of the layout, the pages are in the others. MySQL writes the area and continues,
+/// MariaDB syncs it first.
 #[derive(Debug)]
 pub(super) struct FlushBatch {
     rng: Rng,
@@ -24,10 +24,10 @@ pub(super) struct FlushBatch {
 }
 
 impl FlushBatch {
-    pub fn new(layout: &Layout, pages: u32, doublewrite: Doublewrite, worker: Worker) -> FlushBatch {
+    pub fn new(layout: &FileLayout, pages: u32, doublewrite: Doublewrite, worker: Worker) -> FlushBatch {
         let parts = layout.bytes_per_file / u64::from(batch_bytes(pages)).max(1);
         let area = u64::from(worker.number) % parts.max(1) * u64::from(batch_bytes(pages));
-        let data = Layout { files: layout.files.saturating_sub(1), ..layout.clone() };
+        let data = FileLayout { files: layout.files.saturating_sub(1), ..layout.clone() };
         FlushBatch {
             rng: worker.rng(),
             doublewrite,
@@ -56,7 +56,7 @@ pub(super) fn batch_bytes(pages: u32) -> u32 {
     pages.saturating_mul(PAGE)
 }
 
-impl Stream for FlushBatch {
+impl OpStream for FlushBatch {
     fn next(&mut self) -> Option<Op> {
         if self.data.total == 0 || self.pages == 0 {
             return None;

@@ -1,11 +1,11 @@
-//! Streams that change what a directory or an inode says rather than what a block holds, and commits.
+//! Streams that change a directory or an inode rather than the content of a block, and commits.
 
-use super::{Stream, Worker};
-use crate::layout::Layout;
+use super::{OpStream, Worker};
+use crate::layout::FileLayout;
 use crate::op::Op;
 
-/// A file grows step by step. Each worker has a file of its own where there are enough; the engine empties it when it has
-/// reached its limit, which is not measured.
+/// A file grows step by step. Each worker has a file of its own if there are enough; the engine empties it at its
+/// limit, which is not measured.
 #[derive(Debug)]
 pub(super) struct Extension {
     file: u32,
@@ -14,18 +14,18 @@ pub(super) struct Extension {
 }
 
 impl Extension {
-    pub fn new(layout: &Layout, step: u64, allocate: bool, worker: Worker) -> Extension {
+    pub fn new(layout: &FileLayout, step: u64, allocate: bool, worker: Worker) -> Extension {
         Extension { file: worker.number % layout.files.max(1), step, allocate }
     }
 }
 
-impl Stream for Extension {
+impl OpStream for Extension {
     fn next(&mut self) -> Option<Op> {
         Some(Op::Extend { file: self.file, bytes: self.step, allocate: self.allocate })
     }
 }
 
-/// Create, rename, truncate, unlink: one file after the other, each worker with numbers of its own.
+/// Create, rename, truncate, unlink: one file after the other; each worker has its own numbers.
 #[derive(Debug)]
 pub(super) struct Metadata {
     number: u64,
@@ -39,7 +39,7 @@ impl Metadata {
     }
 }
 
-impl Stream for Metadata {
+impl OpStream for Metadata {
     fn next(&mut self) -> Option<Op> {
         let number = self.number;
         let op = match self.step {
@@ -56,11 +56,11 @@ impl Stream for Metadata {
     }
 }
 
-/// One commit after the other: what is written is the commit engine's affair.
+/// One commit after the other; the commit engine decides what is written.
 #[derive(Debug)]
 pub(super) struct Commits;
 
-impl Stream for Commits {
+impl OpStream for Commits {
     fn next(&mut self) -> Option<Op> {
         Some(Op::Commit)
     }

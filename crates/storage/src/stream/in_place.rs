@@ -1,10 +1,10 @@
 //! A few blocks written over and over, each durable before the next.
 
-use super::{Stream, Worker};
-use crate::layout::Layout;
+use super::{OpStream, Worker};
+use crate::layout::FileLayout;
 use crate::op::{Durable, Op, SyncMode};
 
-/// Blocks that one worker rewrites: enough that none is still on its way, few enough to lie in any cache.
+/// Blocks that one worker rewrites: enough that none is still in flight, few enough to fit any cache.
 const BLOCKS: u64 = 64;
 
 /// Each worker has a region of its own, so that no two write the same block.
@@ -19,7 +19,7 @@ pub(super) struct InPlace {
 }
 
 impl InPlace {
-    pub fn new(layout: &Layout, block: u32, misaligned: u32, worker: Worker) -> InPlace {
+    pub fn new(layout: &FileLayout, block: u32, misaligned: u32, worker: Worker) -> InPlace {
         let files = layout.files.max(1);
         let neighbours = u64::from(worker.workers.div_ceil(files).max(1));
         let room = layout.bytes_per_file.saturating_sub(misaligned.into()) / u64::from(block.max(1));
@@ -29,7 +29,7 @@ impl InPlace {
     }
 }
 
-impl Stream for InPlace {
+impl OpStream for InPlace {
     fn next(&mut self) -> Option<Op> {
         self.sync_next = !self.sync_next;
         if !self.sync_next {

@@ -1,9 +1,9 @@
-//! Which operation comes next. A stream is one worker's; it is a function of seed, worker and number alone, but for the
-//! cursor that sequential workers share.
+//! Which operation comes next. A stream belongs to one worker; it is a function of seed, worker and number alone,
+//! except for the cursor that sequential workers share.
 //!
 //! Writes to blocks that are not allocated yet ([`Allocation::Hole`], [`Allocation::Unwritten`],
-//! [`Allocation::Extend`]) go to each block once and then end, so that every one of them allocates: in scattered order
-//! for [`Access::Random`] (but for [`crate::job::Places::InTurn`]), from front to back (appending) for
+//! [`Allocation::Extend`]) go to each block once and then end, so that each of them allocates: in scattered order for
+//! [`Access::Random`] (except [`crate::job::Places::InTurn`]), from front to back (appending) for
 //! [`Access::Sequential`]. Syncs at the end of the window ([`crate::job::Syncs::at_end`]) are not part of a stream.
 
 mod blocks;
@@ -16,7 +16,7 @@ mod permutation;
 
 use crate::error::StorageError;
 use crate::job::{Access, Doublewrite, Job, Mix};
-use crate::layout::{Allocation, Layout};
+use crate::layout::{Allocation, FileLayout};
 use crate::op::Op;
 use crate::op::PAGE;
 use blocks::{BlockStream, Blocks, Requests, Scan};
@@ -27,16 +27,16 @@ use plimsoll_load::seed::Rng;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// What all workers draw from together; no worker has this number.
+/// The stream that all workers share; no worker has this number.
 const SHARED: u64 = u64::MAX - 1;
 
-/// One worker's operations, in their order.
-pub trait Stream: Send {
+/// One worker's operations, in order.
+pub trait OpStream: Send {
     /// `None` when there is nothing more to do.
     fn next(&mut self) -> Option<Op>;
 }
 
-/// Which of how many workers, under which seed.
+/// Which of how many workers, and the seed.
 #[derive(Clone, Copy, Debug)]
 struct Worker {
     seed: u64,
@@ -51,13 +51,13 @@ impl Worker {
 }
 
 /// The streams of a job, one per loop. A stream of a job that [`check`] refuses may be empty.
-pub fn streams(job: &Job, seed: u64) -> Vec<Box<dyn Stream>> {
+pub fn streams(job: &Job, seed: u64) -> Vec<Box<dyn OpStream>> {
     let workers = job.engine.loops();
     let cursor = Arc::new(AtomicU64::new(0));
     (0..workers).map(|number| stream(job, Worker { seed, number, workers }, &cursor)).collect()
 }
 
-fn stream(job: &Job, worker: Worker, cursor: &Arc<AtomicU64>) -> Box<dyn Stream> {
+fn stream(job: &Job, worker: Worker, cursor: &Arc<AtomicU64>) -> Box<dyn OpStream> {
     let layout = &job.layout;
     match job.access {
         Access::Random { block, places, mix, syncs, durable } => {
@@ -75,7 +75,7 @@ fn stream(job: &Job, worker: Worker, cursor: &Arc<AtomicU64>) -> Box<dyn Stream>
     }
 }
 
-/// Whether the files of a job have room for what it does with them.
+/// Whether the files of a job have room for what it does.
 ///
 /// # Errors
 /// [`StorageError::Refused`] says what is missing.
@@ -87,20 +87,19 @@ pub fn check(job: &Job) -> Result<(), StorageError> {
 }
 
 fn reason(job: &Job) -> Option<String> {
-    let Layout { files, bytes_per_file, allocation, .. } = job.layout;
+    let FileLayout { files, bytes_per_file, allocation, .. } = job.layout;
     let workers = u64::from(job.engine.loops());
     let short = |needed: u64| {
-        let why =
-            format!("{files} files of {bytes_per_file} bytes are too small: at least {needed} bytes each are needed");
+        let why = format!("{files} files of {bytes_per_file} bytes are too small; each needs at least {needed} bytes");
         (bytes_per_file < needed).then_some(why)
     };
     match job.access {
         _ if files == 0 && !matches!(job.access, Access::Metadata { .. }) => Some("a job needs a file".to_owned()),
-        _ if job.access.block() == Some(0) => Some("a block of 0 bytes: at least 1 is needed".to_owned()),
+        _ if job.access.block() == Some(0) => Some("a block of 0 bytes: accepted is at least 1".to_owned()),
         Access::Random { mix, .. } | Access::Sequential { mix, .. }
             if mix != Mix::Writes && allocation == Allocation::Extend =>
         {
-            Some("files that begin empty cannot be read: lay them out in full".to_owned())
+            Some("files that start empty cannot be read; lay them out in full".to_owned())
         }
         Access::Random { block, .. } | Access::Sequential { block, .. } => short(block.into()),
         Access::Streams { block } => {
@@ -122,7 +121,7 @@ fn reason(job: &Job) -> Option<String> {
 }
 
 impl Access {
-    /// Bytes of one read or write, where all have the same.
+    /// Bytes of one read or write, if all have the same.
     pub fn block(&self) -> Option<u32> {
         match self {
             Access::Random { block, .. } | Access::Sequential { block, .. } => Some(*block),

@@ -1,11 +1,11 @@
-//! All numbers below a bound in random order, without keeping them in memory.
+//! All numbers below a bound in random order, without storing them.
 
 use plimsoll_load::seed::Rng;
 
 const ROUNDS: usize = 4;
 
-/// A Feistel network of four rounds over the smallest even number of bits that holds the bound; what falls outside is
-/// put through again until it falls inside (Black and Rogaway 2002, "Ciphers with Arbitrary Finite Domains": the
+/// A Feistel network of four rounds over the smallest even number of bits that holds the bound; a result outside is
+/// encrypted again until it falls inside (Black and Rogaway 2002, "Ciphers with Arbitrary Finite Domains": the
 /// generalised Feistel cipher and cycle walking). At most four times on average.
 #[derive(Clone, Debug)]
 pub(super) struct Permutation {
@@ -21,7 +21,7 @@ impl Permutation {
         Permutation { bound, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| rng.next_u64()) }
     }
 
-    /// What stands at `place`; `None` from the bound on.
+    /// The number at `place`; `None` from the bound on.
     pub fn at(&self, place: u64) -> Option<u64> {
         if place >= self.bound {
             return None;

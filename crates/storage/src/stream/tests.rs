@@ -1,7 +1,7 @@
 //! What holds for every stream: it stays inside the files, depends on seed and worker alone, and covers what it has to.
 
 use super::*;
-use crate::job::{Engine, Places, Syncs};
+use crate::job::{JobEngine, Places, Syncs};
 use crate::layout::{Content, Open};
 use crate::op::{Durable, SyncMode};
 use plimsoll_load::arrivals::Arrivals;
@@ -15,10 +15,10 @@ fn job(access: Access, files: u32, blocks_per_file: u64, allocation: Allocation,
     let bytes_per_file = blocks_per_file * u64::from(BLOCK);
     let name = "data".to_owned();
     Job {
-        layout: Layout { name, files, bytes_per_file, allocation, content: Content::Random, fresh: false },
+        layout: FileLayout { name, files, bytes_per_file, allocation, content: Content::Random, fresh: false },
         open: Open::default(),
         access,
-        engine: Engine::Threads { workers },
+        engine: JobEngine::Threads { workers },
         arrivals: Arrivals::Closed,
         limit: Limit::Time(1),
         warmup_ns: 0,

@@ -1,4 +1,4 @@
-//! Proving who we are: one state machine over the methods that a server may ask for.
+//! Authentication: one state machine for the methods that a server may ask for.
 //!
 //! `mysql_clear_password` and `mysql_old_password` are refused: they give the password, or as good as
 //! the password, to whoever asks. `caching_sha2_password` asks for it too, where the server does not remember the
@@ -17,19 +17,20 @@ pub use sha2::PublicKey;
 const NATIVE: &str = "mysql_native_password";
 const SHA2: &str = "caching_sha2_password";
 const ED25519: &str = "client_ed25519";
-/// Methods in which the socket itself says who we are; the answer is empty.
+/// Methods in which the socket itself identifies us; the answer is empty.
 const SOCKET: [&str; 2] = ["auth_socket", "unix_socket"];
 
-/// How far the password itself may go on a connection. Proofs that are made of a scramble cross any.
+/// Whether the password itself may be sent on a connection. Proofs made from a scramble may be sent on any.
 #[derive(Clone, Copy, Debug)]
 pub enum Trust<'a> {
-    /// In clear: nobody else listens, and whoever answers is the server that was meant, or is taken for it by choice.
+    /// In clear text: nobody else can listen, and whoever answers is the intended server, or is accepted as such by
+    /// choice.
     Private,
     /// Under this key, whoever answers.
     Key(&'a PublicKey),
     /// Under whichever key the other side sends.
     AnyKey,
-    /// Nowhere: anybody may be at the other side.
+    /// Not at all: anybody may be on the other side.
     Anybody,
 }
 
@@ -43,7 +44,7 @@ pub struct Authentication<'a> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum AuthStep {
     /// Send this payload as the next packet.
     Send(Vec<u8>),
     /// Nothing to send; read the next packet.
@@ -57,8 +58,8 @@ impl<'a> Authentication<'a> {
         Authentication { password, trust, plugin: plugin.to_owned(), scramble: scramble.to_vec(), waits_for_key: false }
     }
 
-    /// The method that our login names. A server that greets with a method we do not have
-    /// is answered with one that we have; it then asks for the one the account needs.
+    /// The method that our login names. A server that greets with a method that we do not support gets one that we do;
+    /// it then asks for the one that the account needs.
     pub fn plugin(&self) -> &str {
         match self.plugin.as_str() {
             known @ (NATIVE | SHA2 | ED25519) => known,
@@ -78,8 +79,10 @@ impl<'a> Authentication<'a> {
             SHA2 => Ok(sha2::proof(self.password, &self.scramble)),
             ED25519 => Ok(ed25519::proof(self.password, &self.scramble)),
             plugin if SOCKET.contains(&plugin) => Ok(Vec::new()),
-            "mysql_clear_password" => Err(self.refuse("would send the password in clear; it is never answered")),
-            "mysql_old_password" => Err(self.refuse("can be broken by anyone who listens; it is never answered")),
+            "mysql_clear_password" => {
+                Err(self.refuse("would send the password in clear text; Plimsoll never does that"))
+            }
+            "mysql_old_password" => Err(self.refuse("can be broken by anyone who listens; Plimsoll never uses it")),
             _ => Err(self.refuse(
                 "is not one of mysql_native_password, caching_sha2_password, ed25519, auth_socket and unix_socket",
             )),
@@ -90,12 +93,12 @@ impl<'a> Authentication<'a> {
         WireError::Authentication { plugin: self.plugin.clone(), reason }
     }
 
-    /// Takes the server's next packet.
-    pub fn step(&mut self, payload: &[u8]) -> Result<Step, WireError> {
+    /// Processes the server's next packet.
+    pub fn step(&mut self, payload: &[u8]) -> Result<AuthStep, WireError> {
         let mut fields = Fields::new(payload, "authentication packet");
         match fields.u8()? {
-            0x00 => Ok(Step::Accepted),
-            0xff => Ok(Step::Refused(parse_error(payload)?)),
+            0x00 => Ok(AuthStep::Accepted),
+            0xff => Ok(AuthStep::Refused(parse_error(payload)?)),
             0xfe => {
                 // A lone 0xfe is the request of servers before 4.1.
                 self.plugin = match payload.len() {
@@ -105,23 +108,23 @@ impl<'a> Authentication<'a> {
                 let scramble = fields.rest();
                 self.scramble = scramble.strip_suffix(&[0]).unwrap_or(scramble).to_vec();
                 self.waits_for_key = false;
-                self.proof().map(Step::Send)
+                self.proof().map(AuthStep::Send)
             }
             0x01 => self.more(fields.rest()),
             other => Err(WireError::Malformed { what: "authentication packet", found: format!("type {other:#x}") }),
         }
     }
 
-    /// What caching_sha2_password goes on with: done from the cache, or the password itself.
-    fn more(&mut self, data: &[u8]) -> Result<Step, WireError> {
+    /// The second step of caching_sha2_password: done from the cache, or the password itself.
+    fn more(&mut self, data: &[u8]) -> Result<AuthStep, WireError> {
         match data {
-            [3] if self.plugin == SHA2 => Ok(Step::Wait),
-            [4] if self.plugin == SHA2 => self.password_itself().map(Step::Send),
+            [3] if self.plugin == SHA2 => Ok(AuthStep::Wait),
+            [4] if self.plugin == SHA2 => self.password_itself().map(AuthStep::Send),
             pem if self.waits_for_key => {
                 self.waits_for_key = false;
                 let malformed = |found| WireError::Malformed { what: "RSA key", found };
                 let key = PublicKey::from_pem(pem).map_err(malformed)?;
-                key.encrypt(self.password, &self.scramble).map(Step::Send)
+                key.encrypt(self.password, &self.scramble).map(AuthStep::Send)
             }
             other => Err(WireError::Malformed { what: "authentication packet", found: printable(other) }),
         }
@@ -130,7 +133,7 @@ impl<'a> Authentication<'a> {
     /// The password as far as the connection is trusted, or the request for a key to send it under.
     fn password_itself(&mut self) -> Result<Vec<u8>, WireError> {
         match self.trust {
-            // That there is none is no secret: our proof was empty.
+            // It is no secret that there is no password: our proof was empty.
             _ if self.password.is_empty() => Ok(vec![0]),
             Trust::Private => Ok([self.password, &[0]].concat()),
             Trust::Key(key) => key.encrypt(self.password, &self.scramble),
@@ -160,11 +163,11 @@ mod tests {
     }
 
     /// What is answered to a server that asks for the password itself.
-    fn asked_for_all(password: &'static [u8], trust: Trust<'_>) -> Result<Step, WireError> {
+    fn asked_for_all(password: &'static [u8], trust: Trust<'_>) -> Result<AuthStep, WireError> {
         let mut authentication = Authentication::new(password, trust, NATIVE, &[1; 20]);
         let switch = [&[0xfe], SHA2.as_bytes(), &[0], &[2; 20], &[0]].concat();
         assert!(
-            matches!(authentication.step(&switch), Ok(Step::Send(proof)) if proof.len() == 32 || password.is_empty())
+            matches!(authentication.step(&switch), Ok(AuthStep::Send(proof)) if proof.len() == 32 || password.is_empty())
         );
         authentication.step(&[1, 4])
     }
@@ -172,13 +175,13 @@ mod tests {
     #[test]
     fn the_password_itself_goes_as_far_as_the_trust() {
         let key = PublicKey::from_pem(sha2::tests::key().1.as_bytes()).unwrap();
-        assert_eq!(asked_for_all(b"secret", Trust::Private), Ok(Step::Send(b"secret\0".to_vec())));
-        assert_eq!(asked_for_all(b"secret", Trust::AnyKey), Ok(Step::Send(vec![2])));
+        assert_eq!(asked_for_all(b"secret", Trust::Private), Ok(AuthStep::Send(b"secret\0".to_vec())));
+        assert_eq!(asked_for_all(b"secret", Trust::AnyKey), Ok(AuthStep::Send(vec![2])));
         assert_eq!(asked_for_all(b"secret", Trust::Anybody), Err(WireError::PasswordKept));
-        let Ok(Step::Send(sent)) = asked_for_all(b"secret", Trust::Key(&key)) else { panic!("a key was given") };
+        let Ok(AuthStep::Send(sent)) = asked_for_all(b"secret", Trust::Key(&key)) else { panic!("a key was given") };
         assert_eq!(sent.len(), 128, "under the key of 1024 bits, without asking for another");
         for trust in [Trust::Private, Trust::Key(&key), Trust::AnyKey, Trust::Anybody] {
-            assert_eq!(asked_for_all(b"", trust), Ok(Step::Send(vec![0])), "{trust:?}: nothing to keep");
+            assert_eq!(asked_for_all(b"", trust), Ok(AuthStep::Send(vec![0])), "{trust:?}: nothing to keep");
         }
     }
 
@@ -194,7 +197,7 @@ mod tests {
             assert!(authentication.step(&pem).is_err(), "and once");
         }
         let mut asking = Authentication::new(b"secret", Trust::AnyKey, SHA2, &[1; 20]);
-        assert_eq!(asking.step(&[1, 4]), Ok(Step::Send(vec![2])));
+        assert_eq!(asking.step(&[1, 4]), Ok(AuthStep::Send(vec![2])));
         assert!(asking.step(&[1, b'x']).is_err(), "garbage is no key");
     }
 
@@ -202,6 +205,6 @@ mod tests {
     fn a_socket_method_is_answered_with_nothing() {
         let mut authentication = Authentication::new(b"", Trust::Private, NATIVE, &[1; 20]);
         let switch = [&[0xfe], "auth_socket".as_bytes(), &[0]].concat();
-        assert_eq!(authentication.step(&switch), Ok(Step::Send(Vec::new())));
+        assert_eq!(authentication.step(&switch), Ok(AuthStep::Send(Vec::new())));
     }
 }

@@ -23,7 +23,7 @@ impl PublicKey {
     /// Reads the text of a PEM file (`-----BEGIN PUBLIC KEY-----`), as servers have and send it.
     ///
     /// # Errors
-    /// What is wrong with it, where it is none.
+    /// What is wrong, if it is not a public key.
     pub fn from_pem(pem: &[u8]) -> Result<PublicKey, String> {
         let pem = std::str::from_utf8(pem).map_err(|_| "no text".to_owned())?;
         // MySQL's own file ends in a zero byte.

@@ -4,7 +4,7 @@ use plimsoll_wire::ServerMessage;
 use plimsoll_wire::bytes::{put_counted, put_length};
 use plimsoll_wire::capability::{DEPRECATE_EOF, MARIADB_CACHE_METADATA, MORE_RESULTS};
 use plimsoll_wire::frame;
-use plimsoll_wire::response::{Answer, Outcome, Prepared};
+use plimsoll_wire::response::{Answer, PreparedStatement, ResponseTotals};
 use proptest::prelude::*;
 
 /// A row of the text protocol: values, `None` for NULL.
@@ -148,7 +148,7 @@ fn answer(capabilities: u64, replies: &[Reply], local_file: bool) -> Script {
         sequence = packet(&mut bytes, sequence, b"\xfbany name") + 2;
         file_asked = bytes.len();
     }
-    let mut outcome = Outcome::default();
+    let mut outcome = ResponseTotals::default();
     let mut last_rows = Vec::new();
     let mut expected = None;
     for (number, reply) in replies.iter().enumerate() {
@@ -185,7 +185,7 @@ fn answer(capabilities: u64, replies: &[Reply], local_file: bool) -> Script {
 fn prepared(capabilities: u64, statement: u32, parameters: u16, columns: u16) -> Script {
     let mut bytes = Vec::new();
     plimsoll_wire::server::put_prepared(&mut bytes, statement, parameters, columns, capabilities & DEPRECATE_EOF != 0);
-    let expected = Answer::Prepared(Prepared { statement, parameters, columns });
+    let expected = Answer::Prepared(PreparedStatement { statement, parameters, columns });
     let file_asked = bytes.len();
     Script { capabilities, prepare: true, local_file: false, bytes, file_asked, expected, last_rows: Vec::new() }
 }
@@ -199,7 +199,7 @@ fn cached(capabilities: u64, columns: u64, rows: usize) -> Script {
         sequence = packet(&mut bytes, sequence, b"\0\0binary row");
     }
     packet(&mut bytes, sequence, &ok(0xfe, 0, 0, 2, 0));
-    let outcome = Outcome { rows: rows as u64, result_sets: 1, status: 2, ..Outcome::default() };
+    let outcome = ResponseTotals { rows: rows as u64, result_sets: 1, status: 2, ..ResponseTotals::default() };
     let file_asked = bytes.len();
     // Without definitions nobody can tell what a row holds.
     let last_rows = vec![Vec::new(); rows];

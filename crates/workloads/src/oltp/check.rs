@@ -1,22 +1,22 @@
-//! What must hold of the data of the OLTP family, table by table.
+//! What must hold for the data of the OLTP family, table by table.
 
-use super::Kind;
+use super::OltpKind;
 use super::load::{PAD_OF_0_4, rows_per_table};
-use super::schema::{Column, Schema};
+use super::schema::{OltpSchema, SchemaColumn};
 use super::statements::PAD_OF_0_4_INSERTS;
-use super::values::{Layout, Parameters};
+use super::values::{OltpParameters, SysbenchLayout};
 use crate::check::{Check, Expectation, Moment, cells};
 
-/// That the tables are there and have the columns that `kind` needs: to be asked before a run, too.
-pub fn layout(kind: Kind, parameters: &Parameters) -> Vec<Check> {
-    let schema = Schema::new(kind, parameters);
+/// Checks that the tables exist and have the columns that `kind` needs; also asked before a run.
+pub fn layout(kind: OltpKind, parameters: &OltpParameters) -> Vec<Check> {
+    let schema = OltpSchema::new(kind, parameters);
     schema.tables().map(|table| columns(&schema, table)).collect()
 }
 
-/// Everything that must hold of the tables of `kind`, table by table, the layout first. Where that is broken, the
+/// Everything that must hold for the tables of `kind`, table by table, the layout first. If that is broken, the
 /// server may refuse the queries that follow; an error answer counts as a broken check.
-pub fn checks(kind: Kind, parameters: &Parameters, moment: Moment) -> Vec<Check> {
-    let schema = Schema::new(kind, parameters);
+pub fn checks(kind: OltpKind, parameters: &OltpParameters, moment: Moment) -> Vec<Check> {
+    let schema = OltpSchema::new(kind, parameters);
     let mut all = Vec::new();
     for table in schema.tables() {
         all.push(columns(&schema, table));
@@ -30,9 +30,9 @@ pub fn checks(kind: Kind, parameters: &Parameters, moment: Moment) -> Vec<Check>
     all
 }
 
-fn columns(schema: &Schema, table: u64) -> Check {
+fn columns(schema: &OltpSchema, table: u64) -> Check {
     let name = schema.table_name(table);
-    let row = |column: &Column| {
+    let row = |column: &SchemaColumn| {
         vec![Some(column.name.to_owned()), Some(column.data_type.to_owned()), column.characters.map(|n| n.to_string())]
     };
     Check {
@@ -45,7 +45,7 @@ fn columns(schema: &Schema, table: u64) -> Check {
     }
 }
 
-fn indexes(schema: &Schema, table: u64) -> Check {
+fn indexes(schema: &OltpSchema, table: u64) -> Check {
     let name = schema.table_name(table);
     let mut expected = vec![cells([schema.id_index(), "id"])];
     expected.extend(schema.k_index(table).map(|index| cells([&index, "k"])));
@@ -59,13 +59,13 @@ fn indexes(schema: &Schema, table: u64) -> Check {
     }
 }
 
-fn row_formats(kind: Kind, parameters: &Parameters, name: &str) -> Check {
+fn row_formats(kind: OltpKind, parameters: &OltpParameters, name: &str) -> Check {
     let valid = match (kind, parameters.layout) {
-        (Kind::BulkInsert, _) => "k = id".to_owned(),
-        (_, Layout::Sysbench10) => {
+        (OltpKind::BulkInsert, _) => "k = id".to_owned(),
+        (_, SysbenchLayout::Sysbench10) => {
             "k > 0 AND c REGEXP '^([0-9]{11}-){9}[0-9]{11}$' AND pad REGEXP '^([0-9]{11}-){4}[0-9]{11}$'".to_owned()
         }
-        (_, Layout::Sysbench04) => format!("pad IN ('{PAD_OF_0_4}', '{PAD_OF_0_4_INSERTS}')"),
+        (_, SysbenchLayout::Sysbench04) => format!("pad IN ('{PAD_OF_0_4}', '{PAD_OF_0_4_INSERTS}')"),
     };
     Check {
         name: format!("row formats of {name}"),
@@ -74,8 +74,8 @@ fn row_formats(kind: Kind, parameters: &Parameters, name: &str) -> Check {
     }
 }
 
-/// Both indexes must hold the same rows: their number, and the sums of what both of them contain.
-fn equal_counts(schema: &Schema, table: u64) -> Option<Check> {
+/// Both indexes must contain the same rows: it compares their number and the sums of what both contain.
+fn equal_counts(schema: &OltpSchema, table: u64) -> Option<Check> {
     let name = schema.table_name(table);
     let by = |index: &str, alias: &str| {
         format!("(SELECT COUNT(*) AS n, SUM(id) AS ids, SUM(k) AS ks FROM {name} FORCE INDEX ({index})) AS {alias}")
@@ -107,12 +107,12 @@ fn row_count(name: &str, rows: u64) -> Check {
 mod tests {
     use super::*;
 
-    fn of(kind: Kind, pairs: &[(&str, &str)], moment: Moment) -> Vec<Check> {
-        checks(kind, &Parameters::parse(kind, pairs.iter().copied()).expect("accepted"), moment)
+    fn of(kind: OltpKind, pairs: &[(&str, &str)], moment: Moment) -> Vec<Check> {
+        checks(kind, &OltpParameters::parse(kind, pairs.iter().copied()).expect("accepted"), moment)
     }
 
     fn check(part: &str, pairs: &[(&str, &str)]) -> Check {
-        let mut all = of(Kind::ReadWrite, pairs, Moment::Loaded);
+        let mut all = of(OltpKind::ReadWrite, pairs, Moment::Loaded);
         all.retain(|check| check.name.contains(part));
         assert_eq!(all.len(), 1, "{part}");
         all.remove(0)
@@ -120,10 +120,10 @@ mod tests {
 
     #[test]
     fn every_table_is_checked_and_the_count_only_after_a_load() {
-        assert_eq!(of(Kind::ReadWrite, &[("tables", "3")], Moment::Driven).len(), 12);
-        assert_eq!(of(Kind::ReadWrite, &[("tables", "3")], Moment::Loaded).len(), 15);
-        assert_eq!(of(Kind::ReadWrite, &[("create-secondary", "off")], Moment::Driven).len(), 3);
-        assert_eq!(of(Kind::BulkInsert, &[], Moment::Driven).len(), 3);
+        assert_eq!(of(OltpKind::ReadWrite, &[("tables", "3")], Moment::Driven).len(), 12);
+        assert_eq!(of(OltpKind::ReadWrite, &[("tables", "3")], Moment::Loaded).len(), 15);
+        assert_eq!(of(OltpKind::ReadWrite, &[("create-secondary", "off")], Moment::Driven).len(), 3);
+        assert_eq!(of(OltpKind::BulkInsert, &[], Moment::Driven).len(), 3);
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         let check = check("right after", &[("table-size", "50")]);
         assert_eq!(check.verdict(&[cells(["50", "1", "50"])]), Ok(()));
         assert!(check.verdict(&[cells(["49", "1", "50"])]).is_err());
-        let empty = of(Kind::Insert, &[("auto-inc", "off")], Moment::Loaded).pop().expect("row count");
+        let empty = of(OltpKind::Insert, &[("auto-inc", "off")], Moment::Loaded).pop().expect("row count");
         assert_eq!(empty.verdict(&[vec![Some("0".to_owned()), None, None]]), Ok(()));
     }
 }

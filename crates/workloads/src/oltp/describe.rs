@@ -1,19 +1,19 @@
-//! What one workload does, for a person who asks.
+//! The description of a workload, as `plimsoll workloads NAME` prints it.
 
 use super::parameters::parameters;
-use super::statements::{Catalogue, Step, steps};
-use super::values::{Layout, Parameters};
-use super::{Kind, load, schema::Schema};
+use super::statements::{OltpStatements, OltpStep, steps};
+use super::values::{OltpParameters, SysbenchLayout};
+use super::{OltpKind, load, schema::OltpSchema};
 use std::fmt::Write;
 
 /// What the workload does, one transaction with its statements in order, the data, and every parameter.
-pub fn describe(kind: Kind) -> String {
-    let defaults = Parameters::default();
+pub fn describe(kind: OltpKind) -> String {
+    let defaults = OltpParameters::default();
     let mut text = format!("{}\n\n{}\n", kind.name(), kind.summary());
-    let transaction_is = if kind == Kind::BulkInsert { "Each time the buffer is full" } else { "One transaction" };
+    let transaction_is = if kind == OltpKind::BulkInsert { "Each time the buffer is full" } else { "One transaction" };
     transaction(transaction_is, kind, &defaults, &mut text);
-    if Kind::OF_SYSBENCH_0_4.contains(&kind) {
-        let older = Parameters { layout: Layout::Sysbench04, ..defaults.clone() };
+    if OltpKind::OF_SYSBENCH_0_4.contains(&kind) {
+        let older = OltpParameters { layout: SysbenchLayout::Sysbench04, ..defaults.clone() };
         transaction("With --layout sysbench-0.4, one transaction", kind, &older, &mut text);
     }
     data(kind, &defaults, &mut text);
@@ -24,16 +24,16 @@ pub fn describe(kind: Kind) -> String {
         let _ = writeln!(text, "  --{:width$}  {} [{default}]", spec.name, spec.help);
     }
     text.push_str("\nSource: sysbench 1.0.20, whose statements, data, parameters and defaults these are");
-    text.push_str(if kind == Kind::BulkInsert { ".\n" } else { "; zipfian is of its version 1.1.\n" });
+    text.push_str(if kind == OltpKind::BulkInsert { ".\n" } else { "; zipfian is from version 1.1.\n" });
     text
 }
 
-fn transaction(title: &str, kind: Kind, parameters: &Parameters, text: &mut String) {
+fn transaction(title: &str, kind: OltpKind, parameters: &OltpParameters, text: &mut String) {
     let steps = steps(kind, parameters);
-    let catalogue = Catalogue::new(kind, parameters);
+    let catalogue = OltpStatements::new(kind, parameters);
     let total: u64 = steps.iter().map(|step| step.times * step.roles.len() as u64).sum();
     let _ = writeln!(text, "\n{title}: {total} {}\n", if total == 1 { "statement" } else { "statements" });
-    for Step { roles, times } in &steps {
+    for OltpStep { roles, times } in &steps {
         for role in *roles {
             let position = catalogue.position(*role, 1).expect("the catalogue holds every role of the steps");
             let _ = writeln!(text, "  {times:>3} × {:16}  {}", role.name(), catalogue.statements()[position].sql);
@@ -41,8 +41,8 @@ fn transaction(title: &str, kind: Kind, parameters: &Parameters, text: &mut Stri
     }
 }
 
-fn data(kind: Kind, parameters: &Parameters, text: &mut String) {
-    let schema = Schema::new(kind, parameters);
+fn data(kind: OltpKind, parameters: &OltpParameters, text: &mut String) {
+    let schema = OltpSchema::new(kind, parameters);
     let _ = writeln!(
         text,
         "\nData: dataset {}, {} rows a table\n",
@@ -61,14 +61,14 @@ mod tests {
 
     #[test]
     fn everything_about_a_workload_is_said() {
-        for kind in Kind::ALL {
+        for kind in OltpKind::ALL {
             let text = describe(kind);
             for spec in parameters(kind) {
                 assert!(text.contains(&format!("--{} ", spec.name)), "{kind:?} {}", spec.name);
             }
             assert!(text.contains(kind.summary()) && text.contains("Source: sysbench 1.0.20"));
         }
-        let text = describe(Kind::ReadWrite);
+        let text = describe(OltpKind::ReadWrite);
         assert!(text.contains("One transaction: 20 statements"), "{text}");
         assert!(text.contains("   10 × point             SELECT c FROM sbtest1 WHERE id=?"), "{text}");
         assert!(text.contains("SELECT SUM(K) from sbtest where id between ? and ?"), "{text}");

@@ -1,16 +1,16 @@
-//! The rows: each a pure function of (seed, table, id), so that any chunk can be made anew after a kill, by any thread.
+//! The rows: each a pure function of (seed, table, id), so that any thread can make any chunk again after a kill.
 
-use super::Kind;
-use super::schema::{Schema, table_name};
-use super::values::{Layout, Parameters};
-use crate::dataset::{Dataset, Table};
+use super::OltpKind;
+use super::schema::{OltpSchema, table_name};
+use super::values::{OltpParameters, SysbenchLayout};
+use crate::dataset::{Dataset, DatasetTable};
 use crate::digits::{append_c, append_integer, append_pad};
-use crate::distribution::Sampler;
+use crate::distribution::RangeSampler;
 use plimsoll_load::seed::Rng;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// The file name that `LOAD DATA` asks for; the client answers for no other.
+/// The file name that `LOAD DATA` asks for; the client serves no other.
 pub const INFILE: &str = "plimsoll";
 /// The `pad` of rows that sysbench 0.4 loads.
 pub const PAD_OF_0_4: &str = "qqqqqqqqqqwwwwwwwwwweeeeeeeeeerrrrrrrrrrtttttttttt";
@@ -18,12 +18,12 @@ pub const PAD_OF_0_4: &str = "qqqqqqqqqqwwwwwwwwwweeeeeeeeeerrrrrrrrrrtttttttttt
 /// Keeps the streams of rows apart from those of connections: "rows" in ASCII.
 const ROW_STREAMS: u64 = 0x726f_7773 << 32;
 
-/// How many rows `load` puts into each table. `bulk_insert` fills its tables itself, and so does `oltp_insert` where it
+/// How many rows `load` puts into each table. `bulk_insert` fills its tables itself, and so does `oltp_insert` if it
 /// chooses the ids.
-pub fn rows_per_table(kind: Kind, parameters: &Parameters) -> u64 {
+pub fn rows_per_table(kind: OltpKind, parameters: &OltpParameters) -> u64 {
     match kind {
-        Kind::BulkInsert => 0,
-        Kind::Insert if !parameters.auto_inc => 0,
+        OltpKind::BulkInsert => 0,
+        OltpKind::Insert if !parameters.auto_inc => 0,
         _ => parameters.table_size,
     }
 }
@@ -36,39 +36,39 @@ pub fn chunks(rows: u64, rows_per_chunk: u64) -> impl Iterator<Item = RangeInclu
 
 /// Makes rows of `sbtest`.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct SbtestRows {
     seed: u64,
-    layout: Layout,
-    keys: Sampler,
+    layout: SysbenchLayout,
+    keys: RangeSampler,
 }
 
-/// Rows of one transaction of the load: large enough to cost nothing, small enough that a kill loses a second.
+/// Rows of a chunk: enough that commits cost nothing, and few enough that a kill loses only a second.
 const CHUNK_ROWS: u64 = 50_000;
-/// What InnoDB takes for a row and for its entry in the index on k, as measured on both flavours, rounded up.
+/// The space that InnoDB takes for a row and for its entry in the index on k, measured on both flavours, rounded up.
 const ROW_BYTES: u64 = 260;
 const K_ENTRY_BYTES: u64 = 30;
-/// An empty table, and the extents that a growing one takes in advance.
+/// The space of an empty table, and of the extents that a growing one takes in advance.
 const TABLE_BYTES: u64 = 8 << 20;
 
-/// The data of one workload, as the loader wants them.
+/// The data of one workload, in the form that the loader needs.
 #[derive(Clone, Debug)]
 pub struct OltpData {
-    kind: Kind,
-    parameters: Parameters,
-    schema: Schema,
-    rows: Rows,
+    kind: OltpKind,
+    parameters: OltpParameters,
+    schema: OltpSchema,
+    rows: SbtestRows,
 }
 
 impl OltpData {
-    pub fn new(kind: Kind, parameters: &Parameters, seed: u64) -> OltpData {
-        let (schema, rows) = (Schema::new(kind, parameters), Rows::new(parameters, seed));
+    pub fn new(kind: OltpKind, parameters: &OltpParameters, seed: u64) -> OltpData {
+        let (schema, rows) = (OltpSchema::new(kind, parameters), SbtestRows::new(parameters, seed));
         OltpData { kind, parameters: parameters.clone(), schema, rows }
     }
 
-    fn table(&self, table: u64) -> Table {
+    fn table(&self, table: u64) -> DatasetTable {
         let rows = rows_per_table(self.kind, &self.parameters);
         let entry = if self.schema.k_index(table).is_some() { K_ENTRY_BYTES } else { 0 };
-        Table {
+        DatasetTable {
             name: self.schema.table_name(table),
             create: self.schema.create_table(table),
             before: self.schema.indexes_before_load(table),
@@ -97,7 +97,7 @@ impl Dataset for OltpData {
         self.rows.seed
     }
 
-    fn tables(&self) -> Vec<Table> {
+    fn tables(&self) -> Vec<DatasetTable> {
         self.schema.tables().map(|table| self.table(table)).collect()
     }
 
@@ -123,10 +123,10 @@ struct Form {
 const TSV: Form = Form { open: b"", separator: b"\t", quote: b"", close: b"\n" };
 const VALUES: Form = Form { open: b"(", separator: b", ", quote: b"'", close: b")" };
 
-impl Rows {
-    pub fn new(parameters: &Parameters, seed: u64) -> Rows {
+impl SbtestRows {
+    pub fn new(parameters: &OltpParameters, seed: u64) -> SbtestRows {
         let keys = parameters.distribution().over(1, parameters.table_size);
-        Rows { seed, layout: parameters.layout, keys }
+        SbtestRows { seed, layout: parameters.layout, keys }
     }
 
     /// Appends a line for `LOAD DATA`: id, k, c, pad, tab-separated, ended by a newline.
@@ -146,8 +146,9 @@ impl Rows {
         format!("INSERT INTO {} (id, k, c, pad) VALUES ", table_name(self.layout, table))
     }
 
-    /// The statement that takes lines of [`Rows::row_tsv`]. Values hold nothing to escape, so the server need not look
-    /// for it; utf8mb4 measured as fast as binary, and needs no conversion into a private server's columns.
+    /// The statement that takes lines of [`SbtestRows::row_tsv`]. Values contain nothing to escape, so the server need not
+    /// look for it; utf8mb4 was as fast as binary when measured, and needs no conversion into a private server's
+    /// columns.
     pub fn load_data_statement(&self, table: u64) -> String {
         format!(
             "LOAD DATA LOCAL INFILE '{INFILE}' INTO TABLE {} CHARACTER SET utf8mb4 \
@@ -163,7 +164,7 @@ impl Rows {
         append_integer(id as i64, out);
         out.extend_from_slice(form.separator);
         match self.layout {
-            Layout::Sysbench10 => {
+            SysbenchLayout::Sysbench10 => {
                 append_integer(self.keys.draw(&mut rng) as i64, out);
                 out.extend_from_slice(form.separator);
                 out.extend_from_slice(form.quote);
@@ -174,7 +175,7 @@ impl Rows {
                 append_pad(&mut rng, out);
                 out.extend_from_slice(form.quote);
             }
-            Layout::Sysbench04 => {
+            SysbenchLayout::Sysbench04 => {
                 for part in [b"0", form.separator, form.quote, b" ", form.quote, form.separator, form.quote] {
                     out.extend_from_slice(part);
                 }
@@ -190,17 +191,17 @@ impl Rows {
 mod tests {
     use super::*;
 
-    fn rows(pairs: &[(&str, &str)], seed: u64) -> Rows {
-        Rows::new(&Parameters::parse(Kind::ReadWrite, pairs.iter().copied()).expect("accepted"), seed)
+    fn rows(pairs: &[(&str, &str)], seed: u64) -> SbtestRows {
+        SbtestRows::new(&OltpParameters::parse(OltpKind::ReadWrite, pairs.iter().copied()).expect("accepted"), seed)
     }
 
-    fn tsv(rows: &Rows, table: u64, id: u64) -> String {
+    fn tsv(rows: &SbtestRows, table: u64, id: u64) -> String {
         let mut out = Vec::new();
         rows.row_tsv(table, id, &mut out);
         String::from_utf8(out).expect("ASCII")
     }
 
-    fn values(rows: &Rows, table: u64, id: u64) -> String {
+    fn values(rows: &SbtestRows, table: u64, id: u64) -> String {
         let mut out = Vec::new();
         rows.row_values(table, id, &mut out);
         String::from_utf8(out).expect("ASCII")
@@ -272,15 +273,15 @@ mod tests {
     #[test]
     fn a_dataset_counts_its_tables_from_0_and_its_names_from_1() {
         let pairs = [("tables", "2"), ("table-size", "1000")];
-        let parameters = Parameters::parse(Kind::ReadOnly, pairs).expect("accepted");
-        let data = OltpData::new(Kind::ReadOnly, &parameters, 5);
+        let parameters = OltpParameters::parse(OltpKind::ReadOnly, pairs).expect("accepted");
+        let data = OltpData::new(OltpKind::ReadOnly, &parameters, 5);
         let tables = data.tables();
         assert_eq!((data.family(), data.seed(), tables.len()), ("sbtest", 5, 2));
         assert_eq!((tables[1].name.as_str(), tables[1].rows), ("sbtest2", 1_000));
         assert_eq!(tables[1].after, ["CREATE INDEX k_2 ON sbtest2(k)"]);
         let (mut line, mut expected) = (Vec::new(), Vec::new());
         data.append_tsv(1, 9, &mut line);
-        Rows::new(&parameters, 5).row_tsv(2, 9, &mut expected);
+        SbtestRows::new(&parameters, 5).row_tsv(2, 9, &mut expected);
         assert_eq!(line, expected);
     }
 
@@ -295,11 +296,11 @@ mod tests {
     #[test]
     fn workloads_that_choose_their_ids_begin_with_empty_tables() {
         let count = |kind, pairs: &[(&str, &str)]| {
-            rows_per_table(kind, &Parameters::parse(kind, pairs.iter().copied()).expect("accepted"))
+            rows_per_table(kind, &OltpParameters::parse(kind, pairs.iter().copied()).expect("accepted"))
         };
-        assert_eq!(count(Kind::Insert, &[]), 10_000);
-        assert_eq!(count(Kind::Insert, &[("auto-inc", "off")]), 0);
-        assert_eq!(count(Kind::ReadWrite, &[("auto-inc", "off")]), 10_000);
-        assert_eq!(count(Kind::BulkInsert, &[]), 0);
+        assert_eq!(count(OltpKind::Insert, &[]), 10_000);
+        assert_eq!(count(OltpKind::Insert, &[("auto-inc", "off")]), 0);
+        assert_eq!(count(OltpKind::ReadWrite, &[("auto-inc", "off")]), 10_000);
+        assert_eq!(count(OltpKind::BulkInsert, &[]), 0);
     }
 }

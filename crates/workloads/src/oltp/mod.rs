@@ -1,8 +1,9 @@
 //! The OLTP family of sysbench 1.0.20, written natively: same tables, rows, statements, parameters and defaults, so
-//! that data loaded by either tool is driven by the other.
+//! that either tool can run on data loaded by the other.
 //!
 //! Begin with [`statements`], which reads like the transaction it describes, then [`schema`] and [`load`] (the data),
-//! [`tx`] (one transaction) and [`check`] (what must hold afterwards). [`parameters`] is the table of everything that can be set.
+//! [`tx`] (one transaction) and [`check`] (what must hold afterwards). [`parameters`] is the table of everything that
+//! can be set.
 
 pub mod check;
 pub mod describe;
@@ -14,11 +15,11 @@ pub mod tx;
 pub mod values;
 
 pub use tx::Oltp;
-pub use values::{Layout, Parameters};
+pub use values::{OltpParameters, SysbenchLayout};
 
 /// The workloads of the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum OltpKind {
     ReadWrite,
     ReadOnly,
     WriteOnly,
@@ -32,48 +33,49 @@ pub enum Kind {
     BulkInsert,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 11] = [
-        Kind::ReadWrite,
-        Kind::ReadOnly,
-        Kind::WriteOnly,
-        Kind::PointSelect,
-        Kind::Insert,
-        Kind::Delete,
-        Kind::UpdateIndex,
-        Kind::UpdateNonIndex,
-        Kind::SelectRandomPoints,
-        Kind::SelectRandomRanges,
-        Kind::BulkInsert,
+impl OltpKind {
+    pub const ALL: [OltpKind; 11] = [
+        OltpKind::ReadWrite,
+        OltpKind::ReadOnly,
+        OltpKind::WriteOnly,
+        OltpKind::PointSelect,
+        OltpKind::Insert,
+        OltpKind::Delete,
+        OltpKind::UpdateIndex,
+        OltpKind::UpdateNonIndex,
+        OltpKind::SelectRandomPoints,
+        OltpKind::SelectRandomRanges,
+        OltpKind::BulkInsert,
     ];
 
     /// The kinds that the layout `sysbench-0.4` has: its complex mode, read-only, write-only, and its simple mode.
-    pub const OF_SYSBENCH_0_4: [Kind; 4] = [Kind::ReadWrite, Kind::ReadOnly, Kind::WriteOnly, Kind::PointSelect];
+    pub const OF_SYSBENCH_0_4: [OltpKind; 4] =
+        [OltpKind::ReadWrite, OltpKind::ReadOnly, OltpKind::WriteOnly, OltpKind::PointSelect];
 
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::ReadWrite => "oltp_read_write",
-            Kind::ReadOnly => "oltp_read_only",
-            Kind::WriteOnly => "oltp_write_only",
-            Kind::PointSelect => "oltp_point_select",
-            Kind::Insert => "oltp_insert",
-            Kind::Delete => "oltp_delete",
-            Kind::UpdateIndex => "oltp_update_index",
-            Kind::UpdateNonIndex => "oltp_update_non_index",
-            Kind::SelectRandomPoints => "select_random_points",
-            Kind::SelectRandomRanges => "select_random_ranges",
-            Kind::BulkInsert => "bulk_insert",
+            OltpKind::ReadWrite => "oltp_read_write",
+            OltpKind::ReadOnly => "oltp_read_only",
+            OltpKind::WriteOnly => "oltp_write_only",
+            OltpKind::PointSelect => "oltp_point_select",
+            OltpKind::Insert => "oltp_insert",
+            OltpKind::Delete => "oltp_delete",
+            OltpKind::UpdateIndex => "oltp_update_index",
+            OltpKind::UpdateNonIndex => "oltp_update_non_index",
+            OltpKind::SelectRandomPoints => "select_random_points",
+            OltpKind::SelectRandomRanges => "select_random_ranges",
+            OltpKind::BulkInsert => "bulk_insert",
         }
     }
 
-    pub fn from_name(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    pub fn from_name(name: &str) -> Option<OltpKind> {
+        OltpKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
     /// The family of data that it loads and drives.
     pub fn dataset_family(self) -> &'static str {
         match self {
-            Kind::BulkInsert => "bulk_insert",
+            OltpKind::BulkInsert => "bulk_insert",
             _ => "sbtest",
         }
     }
@@ -81,21 +83,23 @@ impl Kind {
     /// What it does, in one sentence.
     pub fn summary(self) -> &'static str {
         match self {
-            Kind::ReadWrite => {
+            OltpKind::ReadWrite => {
                 "Transactions of point and range reads, updates of an indexed and of a plain column, and a delete with re-insert."
             }
-            Kind::ReadOnly => "Transactions of point and range reads.",
-            Kind::WriteOnly => "Transactions of updates and a delete with re-insert.",
-            Kind::PointSelect => {
+            OltpKind::ReadOnly => "Transactions of point and range reads.",
+            OltpKind::WriteOnly => "Transactions of updates and a delete with re-insert.",
+            OltpKind::PointSelect => {
                 "Single reads by primary key, the lightest query there is: it measures the path to the server."
             }
-            Kind::Insert => "Single-row inserts, always as text.",
-            Kind::Delete => "Single-row deletes by primary key; the table empties as it runs.",
-            Kind::UpdateIndex => "Single-row updates of the indexed column k.",
-            Kind::UpdateNonIndex => "Single-row updates of the text column c, which no index covers.",
-            Kind::SelectRandomPoints => "One SELECT of rows at several values of the indexed column k.",
-            Kind::SelectRandomRanges => "One SELECT that counts rows in several ranges of the indexed column k.",
-            Kind::BulkInsert => "Multi-row inserts of 512 KiB each, one table per connection; a transaction is a row.",
+            OltpKind::Insert => "Single-row inserts, always as text.",
+            OltpKind::Delete => "Single-row deletes by primary key; the table empties as it runs.",
+            OltpKind::UpdateIndex => "Single-row updates of the indexed column k.",
+            OltpKind::UpdateNonIndex => "Single-row updates of the text column c, which no index covers.",
+            OltpKind::SelectRandomPoints => "One SELECT of rows at several values of the indexed column k.",
+            OltpKind::SelectRandomRanges => "One SELECT that counts rows in several ranges of the indexed column k.",
+            OltpKind::BulkInsert => {
+                "Multi-row inserts of 512 KiB each, one table per connection; a transaction is a row."
+            }
         }
     }
 }

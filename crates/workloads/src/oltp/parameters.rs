@@ -1,11 +1,11 @@
-//! Everything that can be set about an OLTP workload: names and defaults as in sysbench 1.0.20 (`zipfian` is of 1.1).
+//! Everything that can be set about an OLTP workload: names and defaults as in sysbench 1.0.20 (`zipfian` is from 1.1).
 
-use super::values::{Layout, Parameters};
-use super::{Kind, statements};
+use super::values::{OltpParameters, SysbenchLayout};
+use super::{OltpKind, statements};
 use crate::dataset::Loaded;
 use crate::distribution::{Distribution, DistributionName};
 use crate::error::Error;
-use crate::parameter::{self, ParameterSpec, Slot};
+use crate::parameter::{self, ParameterSlot, ParameterSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -14,33 +14,33 @@ const ID_MAX: u64 = 2_147_483_647;
 /// A prepared statement holds at most 65,535 parameters.
 const PLACEHOLDERS_MAX: u64 = 65_535;
 
-impl Parameters {
+impl OltpParameters {
     /// Reads (name, text) pairs on top of the defaults.
     ///
     /// # Errors
-    /// A name that `kind` does not use, a value that is not accepted, values that do not go together.
+    /// A name that `kind` does not use, a value that is not accepted, or values that contradict each other.
     pub fn parse(
-        kind: Kind,
+        kind: OltpKind,
         pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
-    ) -> Result<Parameters, Error> {
-        let mut parameters = Parameters::default();
+    ) -> Result<OltpParameters, Error> {
+        let mut parameters = OltpParameters::default();
         parameter::apply(&TABLE, kind.name(), pairs, &mut parameters)?;
         parameters.validate(kind)?;
         Ok(parameters)
     }
 
-    /// Reads (name, text) pairs on top of what the data were loaded with. What shapes the data may be narrowed (fewer
-    /// tables, fewer rows), never widened.
+    /// Reads (name, text) pairs on top of what the data were loaded with. Parameters that shape the data may be
+    /// narrowed (fewer tables, fewer rows) but never widened.
     ///
     /// # Errors
-    /// As [`Parameters::parse`]; what was typed contradicts the data.
+    /// As [`OltpParameters::parse`]; what was typed contradicts the data.
     pub fn on(
-        kind: Kind,
+        kind: OltpKind,
         typed: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
         loaded: Option<Loaded<'_>>,
-    ) -> Result<Parameters, Error> {
-        let Some(loaded) = loaded else { return Parameters::parse(kind, typed) };
-        let data = Parameters::parse(kind, parameter::of_data(&TABLE, kind.name(), loaded.parameters))?;
+    ) -> Result<OltpParameters, Error> {
+        let Some(loaded) = loaded else { return OltpParameters::parse(kind, typed) };
+        let data = OltpParameters::parse(kind, parameter::of_data(&TABLE, kind.name(), loaded.parameters))?;
         let mut wanted = data.clone();
         parameter::apply(&TABLE, kind.name(), typed, &mut wanted)?;
         wanted.validate(kind)?;
@@ -52,23 +52,23 @@ impl Parameters {
         {
             if asked > there {
                 let found = format!("--{name} {asked}, since the data were loaded with {name} {there}");
-                return refuse(found, "run with at most that, or drop them and load anew");
+                return refuse(found, "run with at most that, or drop the data and load them again");
             }
         }
         if wanted.layout != data.layout {
             let found = format!("--layout {}: the data have {}", wanted.layout.name(), data.layout.name());
-            return refuse(found, "drop them and load anew, or use another database");
+            return refuse(found, "drop the data and load them again, or use another database");
         }
         Ok(wanted)
     }
 
     /// Every parameter that `kind` uses, defaults included, by snake_case name.
-    pub fn printable(&self, kind: Kind) -> BTreeMap<String, Value> {
+    pub fn printable(&self, kind: OltpKind) -> BTreeMap<String, Value> {
         parameter::printable(&TABLE, kind.name(), self)
     }
 
     /// The same for those that decide what `load` creates.
-    pub fn printable_data(&self, kind: Kind) -> BTreeMap<String, Value> {
+    pub fn printable_data(&self, kind: OltpKind) -> BTreeMap<String, Value> {
         let shapes_data = parameters(kind).filter(|spec| spec.shapes_data);
         shapes_data.map(|spec| (spec.snake_name(), spec.value(self))).collect()
     }
@@ -89,11 +89,11 @@ impl Parameters {
         }
     }
 
-    fn validate(&self, kind: Kind) -> Result<(), Error> {
+    fn validate(&self, kind: OltpKind) -> Result<(), Error> {
         let refuse = |found: &str, remedy: &str| {
             Err(Error::Combination { workload: kind.name(), found: found.to_owned(), remedy: remedy.to_owned() })
         };
-        if self.layout == Layout::Sysbench04 && self.tables != 1 {
+        if self.layout == SysbenchLayout::Sysbench04 && self.tables != 1 {
             return refuse(
                 &format!("{} tables in the layout sysbench-0.4", self.tables),
                 "that layout has the one table 'sbtest': leave tables at 1, or use the layout sysbench-1.0",
@@ -107,27 +107,27 @@ impl Parameters {
 }
 
 /// The parameters that `kind` uses.
-pub fn parameters(kind: Kind) -> impl Iterator<Item = &'static ParameterSpec<Parameters>> {
+pub fn parameters(kind: OltpKind) -> impl Iterator<Item = &'static ParameterSpec<OltpParameters>> {
     TABLE.iter().filter(move |spec| spec.is_used_by(kind.name()))
 }
 
-const READ_WRITE: &str = Kind::ReadWrite.name();
-const READ_ONLY: &str = Kind::ReadOnly.name();
-const WRITE_ONLY: &str = Kind::WriteOnly.name();
-const UPDATE_INDEX: &str = Kind::UpdateIndex.name();
-const UPDATE_NON_INDEX: &str = Kind::UpdateNonIndex.name();
-const RANDOM_POINTS: &str = Kind::SelectRandomPoints.name();
-const RANDOM_RANGES: &str = Kind::SelectRandomRanges.name();
-const BULK_INSERT: &str = Kind::BulkInsert.name();
+const READ_WRITE: &str = OltpKind::ReadWrite.name();
+const READ_ONLY: &str = OltpKind::ReadOnly.name();
+const WRITE_ONLY: &str = OltpKind::WriteOnly.name();
+const UPDATE_INDEX: &str = OltpKind::UpdateIndex.name();
+const UPDATE_NON_INDEX: &str = OltpKind::UpdateNonIndex.name();
+const RANDOM_POINTS: &str = OltpKind::SelectRandomPoints.name();
+const RANDOM_RANGES: &str = OltpKind::SelectRandomRanges.name();
+const BULK_INSERT: &str = OltpKind::BulkInsert.name();
 
-const LAYOUTS: &[&str] = &[READ_WRITE, READ_ONLY, WRITE_ONLY, Kind::PointSelect.name()];
+const LAYOUTS: &[&str] = &[READ_WRITE, READ_ONLY, WRITE_ONLY, OltpKind::PointSelect.name()];
 const EVERY: &[&str] = &[
     READ_WRITE,
     READ_ONLY,
     WRITE_ONLY,
-    Kind::PointSelect.name(),
-    Kind::Insert.name(),
-    Kind::Delete.name(),
+    OltpKind::PointSelect.name(),
+    OltpKind::Insert.name(),
+    OltpKind::Delete.name(),
     UPDATE_INDEX,
     UPDATE_NON_INDEX,
     RANDOM_POINTS,
@@ -143,9 +143,14 @@ const fn sbtest() -> &'static [&'static str] {
     EVERY.split_at(EVERY.len() - 1).0
 }
 
-type Spec = ParameterSpec<Parameters>;
+type Spec = ParameterSpec<OltpParameters>;
 
-const fn data(name: &'static str, default: &'static str, help: &'static str, slot: Slot<Parameters>) -> Spec {
+const fn data(
+    name: &'static str,
+    default: &'static str,
+    help: &'static str,
+    slot: ParameterSlot<OltpParameters>,
+) -> Spec {
     ParameterSpec { name, default, help, workloads: sbtest(), shapes_data: true, slot }
 }
 
@@ -154,13 +159,13 @@ const fn traffic(
     default: &'static str,
     workloads: &'static [&'static str],
     help: &'static str,
-    slot: Slot<Parameters>,
+    slot: ParameterSlot<OltpParameters>,
 ) -> Spec {
     ParameterSpec { name, default, help, workloads, shapes_data: false, slot }
 }
 
-const fn times(field: fn(&mut Parameters) -> &mut u64) -> Slot<Parameters> {
-    Slot::Count { field, low: 0, high: 100_000 }
+const fn times(field: fn(&mut OltpParameters) -> &mut u64) -> ParameterSlot<OltpParameters> {
+    ParameterSlot::Count { field, low: 0, high: 100_000 }
 }
 
 const RAND_TYPES: &[&str] = &["uniform", "gaussian", "special", "pareto", "zipfian"];
@@ -169,66 +174,66 @@ const RAND_TYPES: &[&str] = &["uniform", "gaussian", "special", "pareto", "zipfi
 #[rustfmt::skip]
 pub static TABLE: [Spec; 28] = [
     ParameterSpec { workloads: LAYOUTS, ..data("layout", "sysbench-1.0", "tables, rows and statements of sysbench 1.0, or of --test=oltp of sysbench 0.4",
-        Slot::Choice { accepted: &["sysbench-1.0", "sysbench-0.4"], get: |p| p.layout.name(),
-            set: |p, name| p.layout = if name == "sysbench-0.4" { Layout::Sysbench04 } else { Layout::Sysbench10 } }) },
+        ParameterSlot::Choice { accepted: &["sysbench-1.0", "sysbench-0.4"], get: |p| p.layout.name(),
+            set: |p, name| p.layout = if name == "sysbench-0.4" { SysbenchLayout::Sysbench04 } else { SysbenchLayout::Sysbench10 } }) },
     ParameterSpec { workloads: EVERY, ..data("tables", "1", "number of tables",
-        Slot::Count { field: |p| &mut p.tables, low: 1, high: 100_000 }) },
-    data("table-size", "10000", "rows per table", Slot::Count { field: |p| &mut p.table_size, low: 1, high: ID_MAX }),
-    data("auto-inc", "on", "id is an AUTO_INCREMENT column", Slot::Switch { field: |p| &mut p.auto_inc }),
-    data("secondary", "off", "a secondary index on id in place of the primary key", Slot::Switch { field: |p| &mut p.secondary }),
-    data("create-secondary", "on", "an index on k", Slot::Switch { field: |p| &mut p.create_secondary }),
-    data("mysql-storage-engine", "innodb", "storage engine of the tables", Slot::Word { field: |p| &mut p.mysql_storage_engine }),
-    data("create-table-options", "", "text put after the engine in CREATE TABLE", Slot::Text { field: |p| &mut p.create_table_options }),
+        ParameterSlot::Count { field: |p| &mut p.tables, low: 1, high: 100_000 }) },
+    data("table-size", "10000", "rows per table", ParameterSlot::Count { field: |p| &mut p.table_size, low: 1, high: ID_MAX }),
+    data("auto-inc", "on", "id is an AUTO_INCREMENT column", ParameterSlot::Switch { field: |p| &mut p.auto_inc }),
+    data("secondary", "off", "a secondary index on id in place of the primary key", ParameterSlot::Switch { field: |p| &mut p.secondary }),
+    data("create-secondary", "on", "an index on k", ParameterSlot::Switch { field: |p| &mut p.create_secondary }),
+    data("mysql-storage-engine", "innodb", "storage engine of the tables", ParameterSlot::Word { field: |p| &mut p.mysql_storage_engine }),
+    data("create-table-options", "", "text put after the engine in CREATE TABLE", ParameterSlot::Text { field: |p| &mut p.create_table_options }),
     traffic("point-selects", "10", READERS, "reads by primary key per transaction", times(|p| &mut p.point_selects)),
-    traffic("range-selects", "on", READERS, "whether there are range reads at all", Slot::Switch { field: |p| &mut p.range_selects }),
+    traffic("range-selects", "on", READERS, "whether to read ranges at all", ParameterSlot::Switch { field: |p| &mut p.range_selects }),
     traffic("simple-ranges", "1", READERS, "range reads per transaction", times(|p| &mut p.simple_ranges)),
     traffic("sum-ranges", "1", READERS, "range sums per transaction", times(|p| &mut p.sum_ranges)),
     traffic("order-ranges", "1", READERS, "sorted range reads per transaction", times(|p| &mut p.order_ranges)),
     traffic("distinct-ranges", "1", READERS, "distinct range reads per transaction", times(|p| &mut p.distinct_ranges)),
-    traffic("range-size", "100", READERS, "ids in a range", Slot::Count { field: |p| &mut p.range_size, low: 1, high: ID_MAX }),
+    traffic("range-size", "100", READERS, "ids in a range", ParameterSlot::Count { field: |p| &mut p.range_size, low: 1, high: ID_MAX }),
     traffic("index-updates", "1", &[READ_WRITE, WRITE_ONLY, UPDATE_INDEX], "updates of k per transaction", times(|p| &mut p.index_updates)),
     traffic("non-index-updates", "1", &[READ_WRITE, WRITE_ONLY, UPDATE_NON_INDEX], "updates of c per transaction", times(|p| &mut p.non_index_updates)),
     traffic("delete-inserts", "1", WRITERS, "deletes, each with an insert of the same id, per transaction", times(|p| &mut p.delete_inserts)),
-    traffic("skip-trx", "off", TRANSACTIONS, "leave BEGIN and COMMIT out", Slot::Switch { field: |p| &mut p.skip_trx }),
+    traffic("skip-trx", "off", TRANSACTIONS, "leave BEGIN and COMMIT out", ParameterSlot::Switch { field: |p| &mut p.skip_trx }),
     traffic("random-points", "10", &[RANDOM_POINTS], "values of k in the IN list",
-        Slot::Count { field: |p| &mut p.random_points, low: 1, high: PLACEHOLDERS_MAX }),
+        ParameterSlot::Count { field: |p| &mut p.random_points, low: 1, high: PLACEHOLDERS_MAX }),
     traffic("number-of-ranges", "10", &[RANDOM_RANGES], "ranges of k in the WHERE clause",
-        Slot::Count { field: |p| &mut p.number_of_ranges, low: 1, high: PLACEHOLDERS_MAX / 2 }),
-    traffic("delta", "5", &[RANDOM_RANGES], "how far a range of k reaches beyond its start", Slot::Count { field: |p| &mut p.delta, low: 0, high: ID_MAX }),
+        ParameterSlot::Count { field: |p| &mut p.number_of_ranges, low: 1, high: PLACEHOLDERS_MAX / 2 }),
+    traffic("delta", "5", &[RANDOM_RANGES], "how far a range of k reaches beyond its start", ParameterSlot::Count { field: |p| &mut p.delta, low: 0, high: ID_MAX }),
     data("rand-type", "special", "distribution of ids and k",
-        Slot::Choice { accepted: RAND_TYPES, get: |p| p.rand_type.name(),
+        ParameterSlot::Choice { accepted: RAND_TYPES, get: |p| p.rand_type.name(),
             set: |p, name| p.rand_type = DistributionName::from_name(name).unwrap_or_default() }),
-    data("rand-spec-iter", "12", "uniforms averaged by gaussian and special", Slot::Count { field: |p| &mut p.rand_spec_iter, low: 1, high: 1_000 }),
+    data("rand-spec-iter", "12", "uniforms averaged by gaussian and special", ParameterSlot::Count { field: |p| &mut p.rand_spec_iter, low: 1, high: 1_000 }),
     data("rand-spec-pct", "1", "special: width of the window, percent of the range",
-        Slot::Number { field: |p| &mut p.rand_spec_pct, low: 0.0, high: 100.0, open: false }),
+        ParameterSlot::Number { field: |p| &mut p.rand_spec_pct, low: 0.0, high: 100.0, open: false }),
     data("rand-spec-res", "75", "special: percent of the draws that fall into the window",
-        Slot::Number { field: |p| &mut p.rand_spec_res, low: 0.0, high: 100.0, open: false }),
+        ParameterSlot::Number { field: |p| &mut p.rand_spec_res, low: 0.0, high: 100.0, open: false }),
     data("rand-pareto-h", "0.2", "pareto: this share of the keys gets the rest of the draws",
-        Slot::Number { field: |p| &mut p.rand_pareto_h, low: 0.0, high: 1.0, open: true }),
-    data("rand-zipfian-exp", "0.8", "zipfian: exponent", Slot::Number { field: |p| &mut p.rand_zipfian_exp, low: 0.0, high: 100.0, open: false }),
+        ParameterSlot::Number { field: |p| &mut p.rand_pareto_h, low: 0.0, high: 1.0, open: true }),
+    data("rand-zipfian-exp", "0.8", "zipfian: exponent", ParameterSlot::Number { field: |p| &mut p.rand_zipfian_exp, low: 0.0, high: 100.0, open: false }),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(kind: Kind, pairs: &[(&str, &str)]) -> Result<Parameters, String> {
-        Parameters::parse(kind, pairs.iter().copied()).map_err(|error| error.to_string())
+    fn parse(kind: OltpKind, pairs: &[(&str, &str)]) -> Result<OltpParameters, String> {
+        OltpParameters::parse(kind, pairs.iter().copied()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn default_texts_are_the_default_values() {
-        let mut from_texts = Parameters { tables: 99, rand_pareto_h: 0.9, ..Parameters::default() };
+        let mut from_texts = OltpParameters { tables: 99, rand_pareto_h: 0.9, ..OltpParameters::default() };
         for spec in &TABLE {
             assert!(spec.set(&mut from_texts, spec.default), "{}", spec.name);
         }
-        assert_eq!(from_texts, Parameters::default());
+        assert_eq!(from_texts, OltpParameters::default());
     }
 
     #[test]
     fn names_are_those_of_the_workloads_and_distributions() {
-        assert_eq!(EVERY, Kind::ALL.map(Kind::name));
-        assert_eq!(LAYOUTS, Kind::OF_SYSBENCH_0_4.map(Kind::name));
+        assert_eq!(EVERY, OltpKind::ALL.map(OltpKind::name));
+        assert_eq!(LAYOUTS, OltpKind::OF_SYSBENCH_0_4.map(OltpKind::name));
         assert_eq!(RAND_TYPES, DistributionName::ALL.map(DistributionName::name));
     }
 
@@ -242,7 +247,7 @@ mod tests {
             ("tables", "2"),
             ("tables", "3"),
         ];
-        let parameters = parse(Kind::ReadWrite, &pairs).expect("accepted");
+        let parameters = parse(OltpKind::ReadWrite, &pairs).expect("accepted");
         assert_eq!((parameters.table_size, parameters.auto_inc, parameters.skip_trx), (500, false, true));
         assert_eq!((parameters.rand_pareto_h, parameters.tables), (0.4, 3));
     }
@@ -259,7 +264,7 @@ mod tests {
             ("rand-spec-pct", "101", "a number from 0 to 100"),
             ("mysql-storage-engine", "innodb */; DROP TABLE x", "letters, digits and underscores"),
         ] {
-            let message = parse(Kind::ReadWrite, &[(name, text)]).expect_err("refused");
+            let message = parse(OltpKind::ReadWrite, &[(name, text)]).expect_err("refused");
             let expected = format!("parameter '{name}' of oltp_read_write is '{text}', but it must be {accepted}");
             assert_eq!(message, expected);
         }
@@ -267,31 +272,31 @@ mod tests {
 
     #[test]
     fn unknown_names_are_answered_with_the_nearest_and_all() {
-        let message = parse(Kind::BulkInsert, &[("table", "4")]).expect_err("refused");
+        let message = parse(OltpKind::BulkInsert, &[("table", "4")]).expect_err("refused");
         assert_eq!(message, "bulk_insert has no parameter 'table' (did you mean 'tables'?); it accepts: tables");
-        let message = parse(Kind::PointSelect, &[("point-selects", "4")]).expect_err("refused");
+        let message = parse(OltpKind::PointSelect, &[("point-selects", "4")]).expect_err("refused");
         let start = "oltp_point_select does not use the parameter 'point-selects', which belongs to oltp_read_write, oltp_read_only; it accepts: layout, tables, ";
         assert!(message.starts_with(start), "{message}");
     }
 
     #[test]
     fn combinations_that_cannot_be_are_refused() {
-        let message = parse(Kind::ReadWrite, &[("layout", "sysbench-0.4"), ("tables", "4")]).expect_err("refused");
+        let message = parse(OltpKind::ReadWrite, &[("layout", "sysbench-0.4"), ("tables", "4")]).expect_err("refused");
         assert!(message.contains("4 tables in the layout sysbench-0.4"), "{message}");
         let nothing = [("point-selects", "0"), ("range-selects", "off"), ("skip-trx", "on")];
-        let message = parse(Kind::ReadOnly, &nothing).expect_err("refused");
+        let message = parse(OltpKind::ReadOnly, &nothing).expect_err("refused");
         assert!(message.contains("a transaction without any statement"), "{message}");
     }
 
     #[test]
     fn printed_forms_hold_what_is_used() {
-        let printed = Parameters::default().printable(Kind::SelectRandomRanges);
+        let printed = OltpParameters::default().printable(OltpKind::SelectRandomRanges);
         assert_eq!(printed["number_of_ranges"], 10);
         assert_eq!(printed["rand_type"], "special");
         assert_eq!(printed["create_secondary"], true);
         assert_eq!(printed["rand_zipfian_exp"], 0.8);
         assert!(!printed.contains_key("point_selects"));
-        let data = Parameters::default().printable_data(Kind::SelectRandomRanges);
+        let data = OltpParameters::default().printable_data(OltpKind::SelectRandomRanges);
         assert!(data.contains_key("table_size") && !data.contains_key("number_of_ranges"));
     }
 }

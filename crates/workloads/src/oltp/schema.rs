@@ -1,12 +1,12 @@
 //! The tables: their names, their DDL and the columns by which `check` recognises them.
 
-use super::Kind;
-use super::values::{Layout, Parameters};
-use crate::dataset::Names;
+use super::OltpKind;
+use super::values::{OltpParameters, SysbenchLayout};
+use crate::dataset::DatasetNames;
 
 /// A column as `information_schema.columns` shows it on every server of the family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct SchemaColumn {
     pub name: &'static str,
     /// `DATA_TYPE`.
     pub data_type: &'static str,
@@ -14,22 +14,22 @@ pub struct Column {
     pub characters: Option<u32>,
 }
 
-const fn integer(name: &'static str) -> Column {
-    Column { name, data_type: "int", characters: None }
+const fn integer(name: &'static str) -> SchemaColumn {
+    SchemaColumn { name, data_type: "int", characters: None }
 }
 
-const fn text(name: &'static str, characters: u32) -> Column {
-    Column { name, data_type: "char", characters: Some(characters) }
+const fn text(name: &'static str, characters: u32) -> SchemaColumn {
+    SchemaColumn { name, data_type: "char", characters: Some(characters) }
 }
 
-const SBTEST: &[Column] = &[integer("id"), integer("k"), text("c", 120), text("pad", 60)];
-const BULK_INSERT: &[Column] = &[integer("id"), integer("k")];
+const SBTEST: &[SchemaColumn] = &[integer("id"), integer("k"), text("c", 120), text("pad", 60)];
+const BULK_INSERT: &[SchemaColumn] = &[integer("id"), integer("k")];
 
 /// The tables that one workload loads and drives. Tables are numbered from 1.
 #[derive(Clone, Debug)]
-pub struct Schema {
-    kind: Kind,
-    layout: Layout,
+pub struct OltpSchema {
+    kind: OltpKind,
+    layout: SysbenchLayout,
     tables: u64,
     auto_inc: bool,
     secondary: bool,
@@ -38,9 +38,9 @@ pub struct Schema {
     options: String,
 }
 
-impl Schema {
-    pub fn new(kind: Kind, parameters: &Parameters) -> Schema {
-        Schema {
+impl OltpSchema {
+    pub fn new(kind: OltpKind, parameters: &OltpParameters) -> OltpSchema {
+        OltpSchema {
             kind,
             layout: parameters.layout,
             tables: parameters.tables,
@@ -62,12 +62,12 @@ impl Schema {
 
     pub fn create_table(&self, table: u64) -> String {
         let name = self.table_name(table);
-        if self.kind == Kind::BulkInsert {
+        if self.kind == OltpKind::BulkInsert {
             return format!(
                 "CREATE TABLE {name} (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY (id))"
             );
         }
-        let unsigned = if self.layout == Layout::Sysbench04 { " UNSIGNED" } else { "" };
+        let unsigned = if self.layout == SysbenchLayout::Sysbench04 { " UNSIGNED" } else { "" };
         let auto_increment = if self.auto_inc { " AUTO_INCREMENT" } else { "" };
         let key = if self.secondary { "KEY xid (id)" } else { "PRIMARY KEY (id)" };
         let options = format!("/*! ENGINE = {} */ {}", self.engine, self.options);
@@ -88,26 +88,26 @@ impl Schema {
 
     /// The index that finds a row by id.
     pub fn id_index(&self) -> &'static str {
-        if self.secondary && self.kind != Kind::BulkInsert { "xid" } else { "PRIMARY" }
+        if self.secondary && self.kind != OltpKind::BulkInsert { "xid" } else { "PRIMARY" }
     }
 
     /// The index on k, if there is one: sysbench 0.4 always made it, 1.0 makes it unless told not to.
     pub fn k_index(&self, table: u64) -> Option<String> {
         match (self.kind, self.layout) {
-            (Kind::BulkInsert, _) => None,
-            (_, Layout::Sysbench04) => Some("k".to_owned()),
-            (_, Layout::Sysbench10) => self.create_secondary.then(|| format!("k_{table}")),
+            (OltpKind::BulkInsert, _) => None,
+            (_, SysbenchLayout::Sysbench04) => Some("k".to_owned()),
+            (_, SysbenchLayout::Sysbench10) => self.create_secondary.then(|| format!("k_{table}")),
         }
     }
 
     /// Statements to run on the empty table. Only sysbench 0.4 indexed before it loaded.
     pub fn indexes_before_load(&self, table: u64) -> Vec<String> {
-        if self.layout == Layout::Sysbench04 { self.create_k_index(table) } else { Vec::new() }
+        if self.layout == SysbenchLayout::Sysbench04 { self.create_k_index(table) } else { Vec::new() }
     }
 
     /// Statements to run on the loaded table.
     pub fn indexes_after_load(&self, table: u64) -> Vec<String> {
-        if self.layout == Layout::Sysbench10 { self.create_k_index(table) } else { Vec::new() }
+        if self.layout == SysbenchLayout::Sysbench10 { self.create_k_index(table) } else { Vec::new() }
     }
 
     fn create_k_index(&self, table: u64) -> Vec<String> {
@@ -115,21 +115,21 @@ impl Schema {
         self.k_index(table).map(|index| format!("CREATE INDEX {index} ON {name}(k)")).into_iter().collect()
     }
 
-    pub fn columns(&self) -> &'static [Column] {
-        if self.kind == Kind::BulkInsert { BULK_INSERT } else { SBTEST }
+    pub fn columns(&self) -> &'static [SchemaColumn] {
+        if self.kind == OltpKind::BulkInsert { BULK_INSERT } else { SBTEST }
     }
 }
 
 /// What the data of these parameters consist of.
-pub fn names(kind: Kind, parameters: &Parameters) -> Names {
-    let schema = Schema::new(kind, parameters);
-    Names { tables: schema.tables().map(|table| schema.table_name(table)).collect(), ..Names::default() }
+pub fn names(kind: OltpKind, parameters: &OltpParameters) -> DatasetNames {
+    let schema = OltpSchema::new(kind, parameters);
+    DatasetNames { tables: schema.tables().map(|table| schema.table_name(table)).collect(), ..DatasetNames::default() }
 }
 
-pub(super) fn table_name(layout: Layout, table: u64) -> String {
+pub(super) fn table_name(layout: SysbenchLayout, table: u64) -> String {
     match layout {
-        Layout::Sysbench10 => format!("sbtest{table}"),
-        Layout::Sysbench04 => "sbtest".to_owned(),
+        SysbenchLayout::Sysbench10 => format!("sbtest{table}"),
+        SysbenchLayout::Sysbench04 => "sbtest".to_owned(),
     }
 }
 
@@ -137,13 +137,13 @@ pub(super) fn table_name(layout: Layout, table: u64) -> String {
 mod tests {
     use super::*;
 
-    fn schema(kind: Kind, pairs: &[(&str, &str)]) -> Schema {
-        Schema::new(kind, &Parameters::parse(kind, pairs.iter().copied()).expect("accepted"))
+    fn schema(kind: OltpKind, pairs: &[(&str, &str)]) -> OltpSchema {
+        OltpSchema::new(kind, &OltpParameters::parse(kind, pairs.iter().copied()).expect("accepted"))
     }
 
     #[test]
     fn tables_are_those_of_sysbench_1_0() {
-        let schema = schema(Kind::ReadWrite, &[("tables", "3")]);
+        let schema = schema(OltpKind::ReadWrite, &[("tables", "3")]);
         assert_eq!(
             schema.create_table(2),
             "CREATE TABLE sbtest2 (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn options_change_keys_and_clauses() {
         let schema = schema(
-            Kind::Insert,
+            OltpKind::Insert,
             &[
                 ("auto_inc", "off"),
                 ("secondary", "on"),
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_older_layout_has_one_unsigned_table_indexed_first() {
-        let schema = schema(Kind::ReadWrite, &[("layout", "sysbench-0.4")]);
+        let schema = schema(OltpKind::ReadWrite, &[("layout", "sysbench-0.4")]);
         assert_eq!(
             schema.create_table(1),
             "CREATE TABLE sbtest (id INTEGER UNSIGNED NOT NULL AUTO_INCREMENT, k INTEGER UNSIGNED DEFAULT '0' NOT NULL, \
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn bulk_insert_has_two_columns() {
-        let schema = schema(Kind::BulkInsert, &[("tables", "8")]);
+        let schema = schema(OltpKind::BulkInsert, &[("tables", "8")]);
         assert_eq!(
             schema.create_table(8),
             "CREATE TABLE sbtest8 (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY (id))"

@@ -3,12 +3,12 @@
 //! Each step draws its table uniformly, each statement its id from the chosen distribution, as sysbench 1.0 does. Only
 //! the kinds that choose new ids keep a count from one transaction to the next; all others depend on their input alone.
 
-use super::Kind;
+use super::OltpKind;
 use super::schema::table_name;
-use super::statements::{Catalogue, Role, Step, per_transaction, steps};
-use super::values::{Layout, Parameters};
+use super::statements::{OltpRole, OltpStatements, OltpStep, per_transaction, steps};
+use super::values::{OltpParameters, SysbenchLayout};
 use crate::digits::{C_BYTES, PAD_BYTES, append_c, append_integer, append_pad};
-use crate::distribution::Sampler;
+use crate::distribution::RangeSampler;
 use crate::unique::Unique;
 use plimsoll_engine::workload::Input;
 use plimsoll_engine::{Failure, Session, Statement, Workload};
@@ -23,11 +23,11 @@ const BULK_BYTES: usize = 512 * 1024;
 /// A workload of the family with its parameters.
 #[derive(Clone, Debug)]
 pub struct Oltp {
-    kind: Kind,
-    parameters: Parameters,
-    steps: Vec<Step>,
-    catalogue: Catalogue,
-    ids: Sampler,
+    kind: OltpKind,
+    parameters: OltpParameters,
+    steps: Vec<OltpStep>,
+    catalogue: OltpStatements,
+    ids: RangeSampler,
     end: End,
     new_ids: Unique,
     first_new_id: u64,
@@ -35,16 +35,16 @@ pub struct Oltp {
 
 /// What a connection keeps.
 #[derive(Debug)]
-pub struct State {
+pub struct OltpState {
     c: Vec<u8>,
     pad: Vec<u8>,
     sql: Vec<u8>,
     values: Vec<Value<'static>>,
-    /// Values of k that this connection asks for in `select_random_*`.
-    slice: Sampler,
-    /// Transactions that chose new ids, the one under way included.
+    /// The values of k that this connection asks for in `select_random_*`.
+    slice: RangeSampler,
+    /// Transactions that chose new ids, including the current one.
     begun: u64,
-    /// The generator of the transaction under way. A retry comes with the same one again, and must choose the same ids.
+    /// The generator of the current transaction. A retry comes with the same one again, and must choose the same ids.
     under_way: Option<Rng>,
     /// The statement that the buffer of `bulk_insert` is sent as.
     bulk: Option<usize>,
@@ -52,7 +52,7 @@ pub struct State {
     refused: bool,
 }
 
-impl State {
+impl OltpState {
     /// Counts a transaction unless it is a retry; true if it was counted.
     fn begin(&mut self, input: &Input) -> bool {
         let is_new = self.under_way.as_ref() != Some(&input.rng);
@@ -65,14 +65,14 @@ impl State {
 }
 
 impl Oltp {
-    pub fn new(kind: Kind, parameters: &Parameters) -> Oltp {
+    pub fn new(kind: OltpKind, parameters: &OltpParameters) -> Oltp {
         let steps = steps(kind, parameters);
         let counts = per_transaction(kind, parameters);
         let statements = StatementKind::ALL.iter().map(|kind| counts[*kind]).sum();
         Oltp {
             kind,
             parameters: parameters.clone(),
-            catalogue: Catalogue::new(kind, parameters),
+            catalogue: OltpStatements::new(kind, parameters),
             ids: parameters.distribution().over(1, parameters.table_size),
             end: if counts.begin > 0 { End::Committed } else { End::Autocommit(statements) },
             steps,
@@ -81,40 +81,40 @@ impl Oltp {
         }
     }
 
-    /// The query to ask before connections are made, where ids of earlier runs must not be chosen again: by
-    /// `bulk_insert`, and by `oltp_insert` without AUTO_INCREMENT. It answers one number for [`Oltp::continue_after`].
+    /// The query to ask before connections are made, if ids of earlier runs must not be chosen again: for
+    /// `bulk_insert`, and for `oltp_insert` without AUTO_INCREMENT. It answers one number for [`Oltp::continue_after`].
     pub fn continuation_query(&self) -> Option<String> {
         let per_table = match self.kind {
-            Kind::BulkInsert => "COALESCE(MAX(id), 0)",
-            Kind::Insert if !self.parameters.auto_inc => "COUNT(*)",
+            OltpKind::BulkInsert => "COALESCE(MAX(id), 0)",
+            OltpKind::Insert if !self.parameters.auto_inc => "COUNT(*)",
             _ => return None,
         };
         let tables = (1..=self.parameters.tables).map(|table| table_name(self.parameters.layout, table));
         let parts: Vec<String> = tables.map(|name| format!("SELECT {per_table} AS n FROM {name}")).collect();
-        let whole = if self.kind == Kind::BulkInsert { "MAX" } else { "SUM" };
+        let whole = if self.kind == OltpKind::BulkInsert { "MAX" } else { "SUM" };
         Some(format!("SELECT {whole}(n) FROM ({}) AS tables", parts.join(" UNION ALL ")))
     }
 
-    /// Goes on behind the ids of earlier runs; `found` is the answer to [`Oltp::continuation_query`].
+    /// Continues after the ids of earlier runs; `found` is the answer to [`Oltp::continuation_query`].
     pub fn continue_after(&mut self, found: u64) {
         self.first_new_id = match (self.kind, found) {
             (_, 0) => 0,
-            (Kind::BulkInsert, highest) => highest,
+            (OltpKind::BulkInsert, highest) => highest,
             // Connections that share a sequence use it up unevenly, so its end lies beyond the number of rows: by less
             // than half, unless there were very few.
             (_, rows) => 2 * rows + (1 << 20),
         };
     }
 
-    /// The ids of a range that begins at `id`: sysbench 1.0 lets it run past the end of the table, 0.4 moved its start
+    /// The ids of a range that begins at `id`. sysbench 1.0 lets it run past the end of the table; 0.4 moved its start
     /// so that it fits, and made the distinct range one id longer.
-    fn range(&self, role: Role, id: i64) -> [Value<'static>; 2] {
+    fn range(&self, role: OltpRole, id: i64) -> [Value<'static>; 2] {
         let length = self.parameters.range_size as i64;
         let (from, to) = match self.parameters.layout {
-            Layout::Sysbench10 => (id, id + length - 1),
-            Layout::Sysbench04 => {
+            SysbenchLayout::Sysbench10 => (id, id + length - 1),
+            SysbenchLayout::Sysbench04 => {
                 let from = id.min(self.parameters.table_size as i64 - length).max(1);
-                (from, from + length - i64::from(role != Role::DistinctRange))
+                (from, from + length - i64::from(role != OltpRole::DistinctRange))
             }
         };
         [Value::Int(from), Value::Int(to)]
@@ -123,24 +123,28 @@ impl Oltp {
     /// Sends the statement of `role` on one row.
     async fn send(
         &self,
-        state: &mut State,
+        state: &mut OltpState,
         session: &mut Session,
         rng: &mut Rng,
-        (role, table, id): (Role, u64, i64),
+        role: OltpRole,
+        table: u64,
+        id: i64,
     ) -> Result<(), Failure> {
         let number = self.number(role, table);
         match role {
-            Role::Begin | Role::Commit => session.execute(number, &[]).await?,
-            Role::Point | Role::IndexUpdate | Role::Delete => session.execute(number, &[Value::Int(id)]).await?,
-            Role::NonIndexUpdate => {
+            OltpRole::Begin | OltpRole::Commit => session.execute(number, &[]).await?,
+            OltpRole::Point | OltpRole::IndexUpdate | OltpRole::Delete => {
+                session.execute(number, &[Value::Int(id)]).await?
+            }
+            OltpRole::NonIndexUpdate => {
                 state.c.clear();
                 append_c(rng, &mut state.c);
                 session.execute(number, &[Value::Bytes(&state.c), Value::Int(id)]).await?
             }
-            Role::Insert if self.parameters.layout == Layout::Sysbench04 => {
+            OltpRole::Insert if self.parameters.layout == SysbenchLayout::Sysbench04 => {
                 session.execute(number, &[Value::Int(id)]).await?
             }
-            Role::Insert => {
+            OltpRole::Insert => {
                 let k = self.ids.draw(rng) as i64;
                 state.c.clear();
                 state.pad.clear();
@@ -154,13 +158,13 @@ impl Oltp {
         Ok(())
     }
 
-    async fn all_steps(&self, state: &mut State, session: &mut Session, rng: &mut Rng) -> Result<(), Failure> {
+    async fn all_steps(&self, state: &mut OltpState, session: &mut Session, rng: &mut Rng) -> Result<(), Failure> {
         for step in &self.steps {
             let table = rng.between(1, self.parameters.tables);
             for _ in 0..step.times {
                 let id = self.ids.draw(rng) as i64;
                 for role in step.roles {
-                    self.send(state, session, rng, (*role, table, id)).await?;
+                    self.send(state, session, rng, *role, table, id).await?;
                 }
             }
         }
@@ -168,28 +172,28 @@ impl Oltp {
     }
 
     /// `select_random_points`: k IN (…).
-    async fn random_points(&self, state: &mut State, session: &mut Session, rng: &mut Rng) -> Result<(), Failure> {
+    async fn random_points(&self, state: &mut OltpState, session: &mut Session, rng: &mut Rng) -> Result<(), Failure> {
         state.values.clear();
         for _ in 0..self.parameters.random_points {
             state.values.push(Value::Int(state.slice.draw(rng) as i64));
         }
-        session.execute(self.number(Role::RandomPoints, 1), &state.values).await?;
+        session.execute(self.number(OltpRole::RandomPoints, 1), &state.values).await?;
         Ok(())
     }
 
     /// `select_random_ranges`: k BETWEEN … OR ….
-    async fn random_ranges(&self, state: &mut State, session: &mut Session, rng: &mut Rng) -> Result<(), Failure> {
+    async fn random_ranges(&self, state: &mut OltpState, session: &mut Session, rng: &mut Rng) -> Result<(), Failure> {
         state.values.clear();
         for _ in 0..self.parameters.number_of_ranges {
             let low = state.slice.draw(rng) as i64;
             state.values.extend([Value::Int(low), Value::Int(low + self.parameters.delta as i64)]);
         }
-        session.execute(self.number(Role::RandomRanges, 1), &state.values).await?;
+        session.execute(self.number(OltpRole::RandomRanges, 1), &state.values).await?;
         Ok(())
     }
 
     /// `oltp_insert`: one row as text. Id 0 lets AUTO_INCREMENT choose.
-    async fn insert(&self, state: &mut State, session: &mut Session, input: &mut Input) -> Result<(), Failure> {
+    async fn insert(&self, state: &mut OltpState, session: &mut Session, input: &mut Input) -> Result<(), Failure> {
         state.begin(input);
         let index = (state.begun - 1) * input.connections as u64 + input.connection as u64;
         let rng = &mut input.rng;
@@ -208,13 +212,13 @@ impl Oltp {
         sql.extend_from_slice(b"', '");
         append_pad(rng, sql);
         sql.extend_from_slice(b"')");
-        session.query(self.number(Role::Insert, table), sql).await?;
+        session.query(self.number(OltpRole::Insert, table), sql).await?;
         Ok(())
     }
 
-    /// `bulk_insert`: adds the row (n, n) to the buffer, and sends that when the row no longer fits. Connections have
-    /// tables of their own; where there are fewer tables, those that share one take turns with n.
-    async fn bulk_insert(&self, state: &mut State, session: &mut Session, input: &Input) -> Result<(), Failure> {
+    /// `bulk_insert`: adds the row (n, n) to the buffer, and sends the buffer when the row no longer fits. Connections
+    /// have tables of their own; if there are fewer tables, connections that share one take turns with n.
+    async fn bulk_insert(&self, state: &mut OltpState, session: &mut Session, input: &Input) -> Result<(), Failure> {
         const ROW_BYTES_MAX: usize = ",(2147483647,2147483647)".len();
         let tables = self.parameters.tables;
         let connection = input.connection as u64;
@@ -227,11 +231,11 @@ impl Oltp {
         }
         if state.sql.len() + ROW_BYTES_MAX > BULK_BYTES {
             state.refused = true;
-            session.query(self.number(Role::BulkInsert, table), &state.sql).await?;
+            session.query(self.number(OltpRole::BulkInsert, table), &state.sql).await?;
             state.sql.clear();
         }
         state.refused = false;
-        state.bulk = Some(self.number(Role::BulkInsert, table));
+        state.bulk = Some(self.number(OltpRole::BulkInsert, table));
         let n = (self.first_new_id + 1 + (state.begun - 1) * sharing + connection / tables) as i64;
         if state.sql.is_empty() {
             state.sql.extend_from_slice(b"INSERT INTO sbtest");
@@ -248,30 +252,30 @@ impl Oltp {
     }
 
     #[inline]
-    fn number(&self, role: Role, table: u64) -> usize {
+    fn number(&self, role: OltpRole, table: u64) -> usize {
         self.catalogue.position(role, table).expect("the catalogue holds every role of the steps")
     }
 }
 
 impl Workload for Oltp {
-    type State = State;
+    type State = OltpState;
 
     fn statements(&self) -> Vec<Statement> {
         self.catalogue.statements().to_vec()
     }
 
-    fn state(&self, connection: usize, connections: usize) -> State {
+    fn state(&self, connection: usize, connections: usize) -> OltpState {
         let (rows, connections) = (self.parameters.table_size, connections.max(1) as u64);
         let length = (rows / connections).max(1);
         let low = (connection as u64 * length) % rows + 1;
         let (values, bytes) = match self.kind {
-            Kind::SelectRandomPoints => (self.parameters.random_points, 0),
-            Kind::SelectRandomRanges => (2 * self.parameters.number_of_ranges, 0),
-            Kind::Insert => (0, 256),
-            Kind::BulkInsert => (0, BULK_BYTES),
+            OltpKind::SelectRandomPoints => (self.parameters.random_points, 0),
+            OltpKind::SelectRandomRanges => (2 * self.parameters.number_of_ranges, 0),
+            OltpKind::Insert => (0, 256),
+            OltpKind::BulkInsert => (0, BULK_BYTES),
             _ => (0, 0),
         };
-        State {
+        OltpState {
             c: Vec::with_capacity(C_BYTES),
             pad: Vec::with_capacity(PAD_BYTES),
             sql: Vec::with_capacity(bytes),
@@ -284,19 +288,24 @@ impl Workload for Oltp {
         }
     }
 
-    async fn transaction(&self, state: &mut State, session: &mut Session, input: &mut Input) -> Result<End, Failure> {
+    async fn transaction(
+        &self,
+        state: &mut OltpState,
+        session: &mut Session,
+        input: &mut Input,
+    ) -> Result<End, Failure> {
         match self.kind {
-            Kind::Insert => self.insert(state, session, input).await?,
-            Kind::BulkInsert => self.bulk_insert(state, session, input).await?,
-            Kind::SelectRandomPoints => self.random_points(state, session, &mut input.rng).await?,
-            Kind::SelectRandomRanges => self.random_ranges(state, session, &mut input.rng).await?,
+            OltpKind::Insert => self.insert(state, session, input).await?,
+            OltpKind::BulkInsert => self.bulk_insert(state, session, input).await?,
+            OltpKind::SelectRandomPoints => self.random_points(state, session, &mut input.rng).await?,
+            OltpKind::SelectRandomRanges => self.random_ranges(state, session, &mut input.rng).await?,
             _ => self.all_steps(state, session, &mut input.rng).await?,
         }
         Ok(self.end)
     }
 
     /// The rows that are still in the buffer of `bulk_insert`.
-    async fn finish(&self, state: State, session: &mut Session) -> Result<(), Failure> {
+    async fn finish(&self, state: OltpState, session: &mut Session) -> Result<(), Failure> {
         if let Some(statement) = state.bulk.filter(|_| !state.sql.is_empty() && !state.refused) {
             session.query(statement, &state.sql).await?;
         }
@@ -308,16 +317,16 @@ impl Workload for Oltp {
 mod tests {
     use super::*;
 
-    fn oltp(kind: Kind, pairs: &[(&str, &str)]) -> Oltp {
-        Oltp::new(kind, &Parameters::parse(kind, pairs.iter().copied()).expect("accepted"))
+    fn oltp(kind: OltpKind, pairs: &[(&str, &str)]) -> Oltp {
+        Oltp::new(kind, &OltpParameters::parse(kind, pairs.iter().copied()).expect("accepted"))
     }
 
     #[test]
     fn a_transaction_ends_in_a_commit_or_is_one_per_statement() {
-        assert_eq!(oltp(Kind::ReadWrite, &[]).end, End::Committed);
-        assert_eq!(oltp(Kind::ReadWrite, &[("skip-trx", "on")]).end, End::Autocommit(18));
-        assert_eq!(oltp(Kind::UpdateIndex, &[("index-updates", "3")]).end, End::Autocommit(3));
-        assert_eq!(oltp(Kind::BulkInsert, &[]).end, End::Autocommit(1));
+        assert_eq!(oltp(OltpKind::ReadWrite, &[]).end, End::Committed);
+        assert_eq!(oltp(OltpKind::ReadWrite, &[("skip-trx", "on")]).end, End::Autocommit(18));
+        assert_eq!(oltp(OltpKind::UpdateIndex, &[("index-updates", "3")]).end, End::Autocommit(3));
+        assert_eq!(oltp(OltpKind::BulkInsert, &[]).end, End::Autocommit(1));
     }
 
     #[test]
@@ -326,33 +335,33 @@ mod tests {
             let statements = oltp(kind, &[]).statements();
             statements.into_iter().filter(|s| !s.prepared).map(|s| s.name).collect::<Vec<_>>()
         };
-        assert_eq!(unprepared(Kind::ReadWrite), ["begin", "commit"]);
-        assert_eq!(unprepared(Kind::Insert), ["insert"]);
-        assert_eq!(unprepared(Kind::BulkInsert), ["bulk_insert"]);
-        assert!(unprepared(Kind::SelectRandomRanges).is_empty());
+        assert_eq!(unprepared(OltpKind::ReadWrite), ["begin", "commit"]);
+        assert_eq!(unprepared(OltpKind::Insert), ["insert"]);
+        assert_eq!(unprepared(OltpKind::BulkInsert), ["bulk_insert"]);
+        assert!(unprepared(OltpKind::SelectRandomRanges).is_empty());
     }
 
     #[test]
     fn ranges_run_past_the_end_in_1_0_and_fit_in_0_4() {
         let range = |pairs, role, id| {
-            oltp(Kind::ReadWrite, pairs).range(role, id).map(|v| match v {
+            oltp(OltpKind::ReadWrite, pairs).range(role, id).map(|v| match v {
                 Value::Int(number) => number,
                 other => panic!("{other:?} is no id"),
             })
         };
-        assert_eq!(range(&[], Role::SimpleRange, 9_990), [9_990, 10_089]);
-        assert_eq!(range(&[], Role::DistinctRange, 1), [1, 100]);
+        assert_eq!(range(&[], OltpRole::SimpleRange, 9_990), [9_990, 10_089]);
+        assert_eq!(range(&[], OltpRole::DistinctRange, 1), [1, 100]);
         let older = &[("layout", "sysbench-0.4")][..];
-        assert_eq!(range(older, Role::SumRange, 5), [5, 104]);
-        assert_eq!(range(older, Role::OrderRange, 9_990), [9_900, 9_999]);
-        assert_eq!(range(older, Role::DistinctRange, 9_990), [9_900, 10_000]);
+        assert_eq!(range(older, OltpRole::SumRange, 5), [5, 104]);
+        assert_eq!(range(older, OltpRole::OrderRange, 9_990), [9_900, 9_999]);
+        assert_eq!(range(older, OltpRole::DistinctRange, 9_990), [9_900, 10_000]);
         let small = &[("layout", "sysbench-0.4"), ("table-size", "10")][..];
-        assert_eq!(range(small, Role::SimpleRange, 7), [1, 100]);
+        assert_eq!(range(small, OltpRole::SimpleRange, 7), [1, 100]);
     }
 
     #[test]
     fn connections_draw_from_slices_of_their_own() {
-        let oltp = oltp(Kind::SelectRandomPoints, &[("table-size", "100"), ("rand-type", "uniform")]);
+        let oltp = oltp(OltpKind::SelectRandomPoints, &[("table-size", "100"), ("rand-type", "uniform")]);
         let mut rng = Rng::new(1, 1, 1);
         for (connections, length) in [(4, 25), (3, 33), (200, 1)] {
             for connection in 0..connections {
@@ -368,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_retry_does_not_count() {
-        let mut state = oltp(Kind::BulkInsert, &[]).state(0, 1);
+        let mut state = oltp(OltpKind::BulkInsert, &[]).state(0, 1);
         let input = |number| Input {
             rng: Rng::new(1, 0, number),
             connection: 0,
@@ -386,7 +395,7 @@ mod tests {
 
     #[test]
     fn new_ids_continue_behind_those_of_earlier_runs() {
-        let mut bulk = oltp(Kind::BulkInsert, &[("tables", "2")]);
+        let mut bulk = oltp(OltpKind::BulkInsert, &[("tables", "2")]);
         assert_eq!(
             bulk.continuation_query().expect("asks"),
             "SELECT MAX(n) FROM (SELECT COALESCE(MAX(id), 0) AS n FROM sbtest1 \
@@ -394,8 +403,8 @@ mod tests {
         );
         bulk.continue_after(500);
         assert_eq!(bulk.first_new_id, 500);
-        assert_eq!(oltp(Kind::Insert, &[]).continuation_query(), None);
-        let mut insert = oltp(Kind::Insert, &[("auto-inc", "off")]);
+        assert_eq!(oltp(OltpKind::Insert, &[]).continuation_query(), None);
+        let mut insert = oltp(OltpKind::Insert, &[("auto-inc", "off")]);
         assert_eq!(
             insert.continuation_query().expect("asks"),
             "SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM sbtest1) AS tables"

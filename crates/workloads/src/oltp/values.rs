@@ -4,25 +4,25 @@ use crate::distribution::DistributionName;
 
 /// Which tables, rows and statements: those of sysbench 1.0, or those of `--test=oltp` of sysbench 0.4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Layout {
+pub enum SysbenchLayout {
     #[default]
     Sysbench10,
     Sysbench04,
 }
 
-impl Layout {
+impl SysbenchLayout {
     pub const fn name(self) -> &'static str {
         match self {
-            Layout::Sysbench10 => "sysbench-1.0",
-            Layout::Sysbench04 => "sysbench-0.4",
+            SysbenchLayout::Sysbench10 => "sysbench-1.0",
+            SysbenchLayout::Sysbench04 => "sysbench-0.4",
         }
     }
 }
 
-/// The values of all parameters; a workload reads those that its rows in the table of parameters name.
+/// The values of all parameters; a workload reads those that the table of parameters names for it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parameters {
-    pub layout: Layout,
+pub struct OltpParameters {
+    pub layout: SysbenchLayout,
     pub tables: u64,
     pub table_size: u64,
     pub auto_inc: bool,
@@ -52,10 +52,10 @@ pub struct Parameters {
     pub rand_zipfian_exp: f64,
 }
 
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters {
-            layout: Layout::Sysbench10,
+impl Default for OltpParameters {
+    fn default() -> OltpParameters {
+        OltpParameters {
+            layout: SysbenchLayout::Sysbench10,
             tables: 1,
             table_size: 10_000,
             auto_inc: true,

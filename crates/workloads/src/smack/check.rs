@@ -1,32 +1,33 @@
-//! What must hold of the table. No round adds or removes a row, so its keys are those of the load for ever.
+//! What must hold for the table. No round adds or removes a row, so its keys remain those of the load.
 
 use super::keys::{dictionary, usernames};
-use super::load::Rows;
-use super::parameters::{Engine, Parameters};
+use super::load::HttpAuthRows;
+use super::parameters::{SmackParameters, TableEngine};
 use super::schema::{COLUMNS, TABLE_NAME};
 use crate::check::{Check, Expectation, Moment};
-use crate::oltp::schema::Column;
+use crate::oltp::schema::SchemaColumn;
 
-/// That the table is there, has its columns and the storage engine that results will name: to be asked before a run, too.
-pub fn layout(parameters: &Parameters) -> Vec<Check> {
+/// Checks that the table exists and has its columns and the storage engine that results will name; also asked before a
+/// run.
+pub fn layout(parameters: &SmackParameters) -> Vec<Check> {
     vec![columns(), engine(parameters.engine)]
 }
 
-/// Everything that must hold of the table, the layout first. With the `seed` that it was loaded with, its rows and keys
-/// are known; `None` for data of unknown origin.
-pub fn checks(parameters: &Parameters, moment: Moment, seed: Option<u64>) -> Vec<Check> {
+/// Everything that must hold for the table, the layout first. With the `seed` that it was loaded with, its rows and
+/// keys are known; `None` for data of unknown origin.
+pub fn checks(parameters: &SmackParameters, moment: Moment, seed: Option<u64>) -> Vec<Check> {
     let mut all = layout(parameters);
     all.push(usernames_are_valid());
     all.push(passwords_are_valid(moment));
     if let Some(seed) = seed {
         all.push(row_count(parameters.rows));
-        all.push(dictionary_is_there(Rows::new(seed), parameters.rows));
+        all.push(dictionary_is_there(HttpAuthRows::new(seed), parameters.rows));
     }
     all
 }
 
 fn columns() -> Check {
-    let row = |column: &Column| {
+    let row = |column: &SchemaColumn| {
         vec![Some(column.name.to_owned()), Some(column.data_type.to_owned()), column.characters.map(|n| n.to_string())]
     };
     Check {
@@ -39,7 +40,7 @@ fn columns() -> Check {
     }
 }
 
-fn engine(engine: Engine) -> Check {
+fn engine(engine: TableEngine) -> Check {
     Check {
         name: format!("engine of {TABLE_NAME}"),
         sql: format!(
@@ -65,7 +66,7 @@ fn passwords_are_valid(moment: Moment) -> Check {
     )
 }
 
-/// A NULL is neither valid nor invalid to the server, and counts as invalid here.
+/// A NULL is neither valid nor invalid for the server; here it counts as invalid.
 fn violations(what: &str, valid: &str) -> Check {
     Check {
         name: format!("{what} of {TABLE_NAME}"),
@@ -84,7 +85,7 @@ fn row_count(rows: u64) -> Check {
     }
 }
 
-fn dictionary_is_there(rows: Rows, count: u64) -> Check {
+fn dictionary_is_there(rows: HttpAuthRows, count: u64) -> Check {
     let keys = usernames(rows, dictionary(rows, count));
     let quoted: Vec<String> = keys.iter().map(|key| format!("'{}'", String::from_utf8_lossy(key))).collect();
     Check {
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     fn named(part: &str, moment: Moment) -> Check {
-        let mut all = checks(&Parameters::default(), moment, Some(1));
+        let mut all = checks(&SmackParameters::default(), moment, Some(1));
         all.retain(|check| check.name.starts_with(part));
         assert_eq!(all.len(), 1, "{part}");
         all.remove(0)
@@ -111,9 +112,9 @@ mod tests {
 
     #[test]
     fn rows_and_keys_are_checked_where_the_seed_is_known() {
-        assert_eq!(layout(&Parameters::default()).len(), 2);
-        assert_eq!(checks(&Parameters::default(), Moment::Driven, None).len(), 4);
-        assert_eq!(checks(&Parameters::default(), Moment::Driven, Some(1)).len(), 6);
+        assert_eq!(layout(&SmackParameters::default()).len(), 2);
+        assert_eq!(checks(&SmackParameters::default(), Moment::Driven, None).len(), 4);
+        assert_eq!(checks(&SmackParameters::default(), Moment::Driven, Some(1)).len(), 6);
     }
 
     #[test]

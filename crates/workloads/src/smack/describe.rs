@@ -1,16 +1,17 @@
-//! What one workload does, for a person who asks.
+//! The description of a workload, as `plimsoll workloads NAME` prints it.
 
-use super::Kind;
-use super::parameters::{Parameters, parameters};
+use super::SmackKind;
+use super::parameters::{SmackParameters, parameters};
 use super::schema::create_table;
 use super::statements::round;
 use std::fmt::Write;
 
-/// What the workload does, one round with its statements in order, the data, every parameter and how to repeat the original.
-pub fn describe(kind: Kind) -> String {
-    let defaults = Parameters::default();
+/// What the workload does, one round with its statements in order, the data, every parameter and how to repeat the
+/// original.
+pub fn describe(kind: SmackKind) -> String {
+    let defaults = SmackParameters::default();
     let mut text = format!("{}\n\n{}\n", kind.name(), kind.summary());
-    let _ = writeln!(text, "\nOne transaction: {} statements, each committed by itself\n", round(kind).len());
+    let _ = writeln!(text, "\nOne transaction: {} statements, each committed separately\n", round(kind).len());
     for role in round(kind) {
         let _ = writeln!(text, "    1 × {:16}  {}", role.name(), role.sql());
     }
@@ -32,14 +33,14 @@ mod tests {
 
     #[test]
     fn everything_about_a_workload_is_said() {
-        for kind in Kind::ALL {
+        for kind in SmackKind::ALL {
             let text = describe(kind);
             for spec in parameters(kind) {
                 assert!(text.contains(&format!("--{} ", spec.name)), "{kind:?} {}", spec.name);
             }
             assert!(text.contains(kind.summary()) && text.contains("super-smack 1.3"));
         }
-        let text = describe(Kind::UpdateSelect);
+        let text = describe(SmackKind::UpdateSelect);
         assert!(text.contains("1 × update_index      update http_auth set pass=? where username = ?"), "{text}");
     }
 }

@@ -3,10 +3,10 @@
 //! They are those of the original's `gen-data` with the format `%12-12s%n,%25-25s,%n,%d`: a user name of twelve random
 //! letters and the row number, a password of 25 letters, the row number, a random number. Letters go from a to y.
 
-use super::Kind;
-use super::parameters::{Engine, Parameters};
+use super::SmackKind;
+use super::parameters::{SmackParameters, TableEngine};
 use super::schema::{TABLE_NAME, create_table};
-use crate::dataset::{Dataset, Table};
+use crate::dataset::{Dataset, DatasetTable};
 use crate::digits::append_integer;
 use crate::oltp::load::INFILE;
 use plimsoll_load::seed::Rng;
@@ -19,23 +19,23 @@ const USERNAME_LETTERS: usize = 12;
 const PASS_LETTERS: usize = 25;
 /// Three commas and a newline.
 const LINE_SEPARATORS: u64 = 4;
-/// Letters of one draw: a word of so many deviates from uniform by less than 25^10 / 2^64, which is 6 in a million.
+/// Letters of one draw: a word of this length deviates from uniform by less than 25^10 / 2^64, which is 6 in a million.
 const LETTERS_PER_DRAW: usize = 10;
 
 /// Rows of one transaction of the load. Small, since the whole table loads in a second or two.
 const CHUNK_ROWS: u64 = 10_000;
-/// An empty table, and the extents that a growing one takes in advance.
+/// The space of an empty table, and of the extents that a growing one takes in advance.
 const TABLE_BYTES: u64 = 8 << 20;
 
 /// Makes rows of `http_auth`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rows {
+pub struct HttpAuthRows {
     seed: u64,
 }
 
-impl Rows {
-    pub fn new(seed: u64) -> Rows {
-        Rows { seed }
+impl HttpAuthRows {
+    pub fn new(seed: u64) -> HttpAuthRows {
+        HttpAuthRows { seed }
     }
 
     fn start(&self, id: u64) -> (Rng, u64) {
@@ -103,27 +103,27 @@ const TSV: Form = Form { open: b"", between_texts: b"\t", after_texts: b"\t", be
 const VALUES: Form =
     Form { open: b"('", between_texts: b"', '", after_texts: b"', ", between_numbers: b", ", close: b")" };
 
-/// What a row takes with its key, bytes, as measured on both flavours in utf8mb4, rounded up. InnoDB's keys arrive in
-/// random order and leave its pages two thirds full; MyISAM keeps four bytes for every letter.
-const fn row_bytes(engine: Engine) -> u64 {
+/// The space of a row with its key, bytes, measured on both flavours in utf8mb4, rounded up. Keys arrive in random
+/// order and leave InnoDB's pages two thirds full; MyISAM keeps four bytes for every letter.
+const fn row_bytes(engine: TableEngine) -> u64 {
     match engine {
-        Engine::InnoDb => 180,
-        Engine::MyIsam => 270,
-        Engine::Aria => 140,
+        TableEngine::InnoDb => 180,
+        TableEngine::MyIsam => 270,
+        TableEngine::Aria => 140,
     }
 }
 
-/// The data, as the loader wants them.
+/// The data, in the form that the loader needs.
 #[derive(Clone, Debug)]
 pub struct SmackData {
-    kind: Kind,
-    parameters: Parameters,
-    rows: Rows,
+    kind: SmackKind,
+    parameters: SmackParameters,
+    rows: HttpAuthRows,
 }
 
 impl SmackData {
-    pub fn new(kind: Kind, parameters: &Parameters, seed: u64) -> SmackData {
-        SmackData { kind, parameters: parameters.clone(), rows: Rows::new(seed) }
+    pub fn new(kind: SmackKind, parameters: &SmackParameters, seed: u64) -> SmackData {
+        SmackData { kind, parameters: parameters.clone(), rows: HttpAuthRows::new(seed) }
     }
 }
 
@@ -140,12 +140,12 @@ impl Dataset for SmackData {
         self.rows.seed
     }
 
-    /// An engine that does not roll back may hold part of a chunk when its load goes on after a kill. The rows that
-    /// come again are the same, so passing over duplicates is exact; `LOAD DATA LOCAL` always does.
-    fn tables(&self) -> Vec<Table> {
-        let Parameters { rows, engine, .. } = self.parameters;
+    /// An engine that does not roll back may contain part of a chunk when loading continues after a kill. The rows that
+    /// come again are the same, so skipping duplicates is exact; `LOAD DATA LOCAL` always does so.
+    fn tables(&self) -> Vec<DatasetTable> {
+        let SmackParameters { rows, engine, .. } = self.parameters;
         let ignore = if engine.rolls_back() { "" } else { "IGNORE " };
-        vec![Table {
+        vec![DatasetTable {
             name: TABLE_NAME.to_owned(),
             create: create_table(engine),
             before: Vec::new(),
@@ -179,7 +179,11 @@ mod tests {
     use super::*;
 
     fn data(pairs: &[(&str, &str)], seed: u64) -> SmackData {
-        SmackData::new(Kind::SelectKey, &Parameters::parse(Kind::SelectKey, pairs.iter().copied()).expect("ok"), seed)
+        SmackData::new(
+            SmackKind::SelectKey,
+            &SmackParameters::parse(SmackKind::SelectKey, pairs.iter().copied()).expect("ok"),
+            seed,
+        )
     }
 
     fn tsv(seed: u64, id: u64) -> String {

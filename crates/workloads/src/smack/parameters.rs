@@ -1,19 +1,19 @@
 //! Everything that can be set about a workload of super-smack.
 
-use super::Kind;
+use super::SmackKind;
 use crate::dataset::Loaded;
 use crate::error::Error;
-use crate::parameter::{self, ParameterSpec, Slot};
+use crate::parameter::{self, ParameterSlot, ParameterSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Keeps the time to compute the dictionary below a second or two.
 const ROWS_MAX: u64 = 100_000_000;
 
-/// Which rows are asked for.
+/// Which rows are requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keys {
-    /// Those of the original's dictionary: every N-th row, some 750 however many there are.
+    /// Those of the original's dictionary: every N-th row, about 750 however many there are.
     #[default]
     Exact,
     /// Every row.
@@ -31,54 +31,54 @@ impl Keys {
 
 /// The storage engine of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
+pub enum TableEngine {
     #[default]
     InnoDb,
     MyIsam,
-    /// Of MariaDB only.
+    /// MariaDB only.
     Aria,
 }
 
-impl Engine {
+impl TableEngine {
     /// In lower case; servers accept and compare it in any.
     pub const fn name(self) -> &'static str {
         match self {
-            Engine::InnoDb => "innodb",
-            Engine::MyIsam => "myisam",
-            Engine::Aria => "aria",
+            TableEngine::InnoDb => "innodb",
+            TableEngine::MyIsam => "myisam",
+            TableEngine::Aria => "aria",
         }
     }
 
-    /// Whether what a killed load has written of a chunk is taken back.
+    /// Whether what a killed load wrote of a chunk is rolled back.
     pub const fn rolls_back(self) -> bool {
-        matches!(self, Engine::InnoDb)
+        matches!(self, TableEngine::InnoDb)
     }
 }
 
 /// The values of all parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameters {
+pub struct SmackParameters {
     pub rows: u64,
     pub keys: Keys,
-    pub engine: Engine,
+    pub engine: TableEngine,
 }
 
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters { rows: 90_000, keys: Keys::Exact, engine: Engine::InnoDb }
+impl Default for SmackParameters {
+    fn default() -> SmackParameters {
+        SmackParameters { rows: 90_000, keys: Keys::Exact, engine: TableEngine::InnoDb }
     }
 }
 
-impl Parameters {
+impl SmackParameters {
     /// Reads (name, text) pairs on top of the defaults.
     ///
     /// # Errors
     /// A name that does not exist, a value that is not accepted.
     pub fn parse(
-        kind: Kind,
+        kind: SmackKind,
         pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
-    ) -> Result<Parameters, Error> {
-        let mut parameters = Parameters::default();
+    ) -> Result<SmackParameters, Error> {
+        let mut parameters = SmackParameters::default();
         parameter::apply(&TABLE, kind.name(), pairs, &mut parameters)?;
         Ok(parameters)
     }
@@ -86,14 +86,14 @@ impl Parameters {
     /// Reads (name, text) pairs on top of what the data were loaded with.
     ///
     /// # Errors
-    /// As [`Parameters::parse`]; what was typed contradicts the data.
+    /// As [`SmackParameters::parse`]; what was typed contradicts the data.
     pub fn on(
-        kind: Kind,
+        kind: SmackKind,
         typed: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
         loaded: Option<Loaded<'_>>,
-    ) -> Result<Parameters, Error> {
-        let Some(loaded) = loaded else { return Parameters::parse(kind, typed) };
-        let data = Parameters::parse(kind, parameter::of_data(&TABLE, kind.name(), loaded.parameters))?;
+    ) -> Result<SmackParameters, Error> {
+        let Some(loaded) = loaded else { return SmackParameters::parse(kind, typed) };
+        let data = SmackParameters::parse(kind, parameter::of_data(&TABLE, kind.name(), loaded.parameters))?;
         let mut wanted = data.clone();
         parameter::apply(&TABLE, kind.name(), typed, &mut wanted)?;
         for spec in parameters(kind).filter(|spec| spec.shapes_data) {
@@ -102,7 +102,7 @@ impl Parameters {
                 return Err(Error::Combination {
                     workload: kind.name(),
                     found: format!("{} {asked} on data that were loaded with {there}", spec.name),
-                    remedy: "leave it out, or drop the data and load them anew".to_owned(),
+                    remedy: "leave it out, or drop the data and load them again".to_owned(),
                 });
             }
         }
@@ -110,35 +110,35 @@ impl Parameters {
     }
 
     /// Every parameter, defaults included, by snake_case name.
-    pub fn printable(&self, kind: Kind) -> BTreeMap<String, Value> {
+    pub fn printable(&self, kind: SmackKind) -> BTreeMap<String, Value> {
         parameter::printable(&TABLE, kind.name(), self)
     }
 
     /// The same for those that decide what `load` creates.
-    pub fn printable_data(&self, kind: Kind) -> BTreeMap<String, Value> {
+    pub fn printable_data(&self, kind: SmackKind) -> BTreeMap<String, Value> {
         let shapes_data = parameters(kind).filter(|spec| spec.shapes_data);
         shapes_data.map(|spec| (spec.snake_name(), spec.value(self))).collect()
     }
 }
 
 /// The parameters that `kind` uses.
-pub fn parameters(kind: Kind) -> impl Iterator<Item = &'static ParameterSpec<Parameters>> {
+pub fn parameters(kind: SmackKind) -> impl Iterator<Item = &'static ParameterSpec<SmackParameters>> {
     TABLE.iter().filter(move |spec| spec.is_used_by(kind.name()))
 }
 
-const EVERY: &[&str] = &[Kind::SelectKey.name(), Kind::UpdateSelect.name()];
+const EVERY: &[&str] = &[SmackKind::SelectKey.name(), SmackKind::UpdateSelect.name()];
 
 /// One row per parameter.
 #[rustfmt::skip]
-pub static TABLE: [ParameterSpec<Parameters>; 3] = [
+pub static TABLE: [ParameterSpec<SmackParameters>; 3] = [
     ParameterSpec { name: "rows", default: "90000", help: "rows of the table", workloads: EVERY, shapes_data: true,
-        slot: Slot::Count { field: |p| &mut p.rows, low: 1, high: ROWS_MAX } },
-    ParameterSpec { name: "engine", default: "innodb", help: "storage engine of the table; aria is of MariaDB only", workloads: EVERY, shapes_data: true,
-        slot: Slot::Choice { accepted: &["innodb", "myisam", "aria"], get: |p| p.engine.name(),
-            set: |p, name| p.engine = match name { "myisam" => Engine::MyIsam, "aria" => Engine::Aria, _ => Engine::InnoDb } } },
+        slot: ParameterSlot::Count { field: |p| &mut p.rows, low: 1, high: ROWS_MAX } },
+    ParameterSpec { name: "engine", default: "innodb", help: "storage engine of the table; aria exists only in MariaDB", workloads: EVERY, shapes_data: true,
+        slot: ParameterSlot::Choice { accepted: &["innodb", "myisam", "aria"], get: |p| p.engine.name(),
+            set: |p, name| p.engine = match name { "myisam" => TableEngine::MyIsam, "aria" => TableEngine::Aria, _ => TableEngine::InnoDb } } },
     ParameterSpec { name: "keys", default: "exact", workloads: EVERY, shapes_data: false,
-        help: "which rows are asked for: exact, those of the original's dictionary, some 750; or full, every row",
-        slot: Slot::Choice { accepted: &["exact", "full"], get: |p| p.keys.name(),
+        help: "which rows are requested: exact, about 750, those of the original's dictionary; or full, every row",
+        slot: ParameterSlot::Choice { accepted: &["exact", "full"], get: |p| p.keys.name(),
             set: |p, name| p.keys = if name == "full" { Keys::Full } else { Keys::Exact } } },
 ];
 
@@ -146,35 +146,35 @@ pub static TABLE: [ParameterSpec<Parameters>; 3] = [
 mod tests {
     use super::*;
 
-    fn parse(pairs: &[(&str, &str)]) -> Result<Parameters, String> {
-        Parameters::parse(Kind::SelectKey, pairs.iter().copied()).map_err(|error| error.to_string())
+    fn parse(pairs: &[(&str, &str)]) -> Result<SmackParameters, String> {
+        SmackParameters::parse(SmackKind::SelectKey, pairs.iter().copied()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn default_texts_are_the_default_values() {
-        let mut from_texts = Parameters { rows: 1, keys: Keys::Full, engine: Engine::Aria };
+        let mut from_texts = SmackParameters { rows: 1, keys: Keys::Full, engine: TableEngine::Aria };
         for spec in &TABLE {
             assert!(spec.set(&mut from_texts, spec.default), "{}", spec.name);
         }
-        assert_eq!(from_texts, Parameters::default());
+        assert_eq!(from_texts, SmackParameters::default());
     }
 
     #[test]
     fn both_workloads_use_every_parameter() {
-        assert_eq!(EVERY, Kind::ALL.map(Kind::name));
-        assert!(Kind::ALL.into_iter().all(|kind| parameters(kind).count() == TABLE.len()));
+        assert_eq!(EVERY, SmackKind::ALL.map(SmackKind::name));
+        assert!(SmackKind::ALL.into_iter().all(|kind| parameters(kind).count() == TABLE.len()));
     }
 
     #[test]
     fn choices_are_kept_and_printed_under_their_names() {
-        for engine in [Engine::InnoDb, Engine::MyIsam, Engine::Aria] {
+        for engine in [TableEngine::InnoDb, TableEngine::MyIsam, TableEngine::Aria] {
             for keys in [Keys::Exact, Keys::Full] {
                 let pairs = [("rows", "500"), ("engine", engine.name()), ("keys", keys.name())];
                 let parameters = parse(&pairs).expect("accepted");
-                assert_eq!(parameters, Parameters { rows: 500, keys, engine });
-                let printed = parameters.printable(Kind::UpdateSelect);
+                assert_eq!(parameters, SmackParameters { rows: 500, keys, engine });
+                let printed = parameters.printable(SmackKind::UpdateSelect);
                 assert_eq!((&printed["engine"], &printed["keys"]), (&engine.name().into(), &keys.name().into()));
-                assert!(!parameters.printable_data(Kind::UpdateSelect).contains_key("keys"));
+                assert!(!parameters.printable_data(SmackKind::UpdateSelect).contains_key("keys"));
             }
         }
     }

@@ -1,10 +1,10 @@
-//! The figures as super-smack prints them, so that an old listing can be laid beside a new run.
+//! The figures as super-smack prints them, so that an old listing can be compared with a new run.
 //!
-//! Two of its figures are wrong in the original and right here: its slowest and fastest times are those of the last query
-//! of each client, and its slowest connect leaves one client out, so that its average can be above its maximum. Its
-//! rate is reproduced: queries of a type over the time from before the first connect until after the last answer.
+//! Two figures are wrong in the original and right here: its slowest and fastest times are those of the last query of
+//! each client, and its slowest connect leaves one client out, so that its average can exceed its maximum. Its rate is
+//! reproduced: queries of a type over the time from before the first connect until after the last answer.
 
-use super::Kind;
+use super::SmackKind;
 use super::statements::roles;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct Connects {
 
 /// One line of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line {
+pub struct ReportLine {
     pub query_type: &'static str,
     pub queries: Queries,
     /// Queries of this type over the wall time; `None` where no time has passed.
@@ -41,14 +41,14 @@ pub struct BarrelReport {
     pub connections: u64,
     pub connects: Option<Connects>,
     /// By name of the type.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ReportLine>,
 }
 
 /// Makes the original's report of a run of `connections` that took `wall`, connecting included. `of` gives what was
 /// measured of the statement of this name; a type that was never sent has a line of zeros, as in the original.
 /// The line about connecting is left out where that was not measured.
 pub fn original_figures(
-    kind: Kind,
+    kind: SmackKind,
     connections: u64,
     wall: Duration,
     connects: Option<Connects>,
@@ -58,9 +58,9 @@ pub fn original_figures(
     let line = |query_type: &'static str| {
         let queries = of(query_type).unwrap_or_default();
         let per_second = (seconds > 0.0).then(|| queries.count as f64 / seconds);
-        Line { query_type, queries, per_second }
+        ReportLine { query_type, queries, per_second }
     };
-    let mut lines: Vec<Line> = roles(kind).iter().map(|role| line(role.name())).collect();
+    let mut lines: Vec<ReportLine> = roles(kind).iter().map(|role| line(role.name())).collect();
     lines.sort_by_key(|line| line.query_type);
     BarrelReport { client: kind.client(), connections, connects, lines }
 }
@@ -74,7 +74,7 @@ impl Display for BarrelReport {
             writeln!(f, "connect: max={max}ms  min={min}ms avg= {avg}ms from {} clients ", self.connections)?;
         }
         writeln!(f, "Query_type\tnum_queries\tmax_time\tmin_time\tq_per_s")?;
-        for Line { query_type, queries, per_second } in &self.lines {
+        for ReportLine { query_type, queries, per_second } in &self.lines {
             let (slowest, fastest) = (queries.slowest.as_millis(), queries.fastest.as_millis());
             write!(f, "{query_type}\t{}\t{slowest}\t{fastest}\t", queries.count)?;
             match per_second {
@@ -102,7 +102,7 @@ mod tests {
             slowest: Duration::from_micros(62_999),
         };
         let wall = Duration::from_micros(4_586_465);
-        let report = original_figures(Kind::SelectKey, 10, wall, Some(connects), |name| {
+        let report = original_figures(SmackKind::SelectKey, 10, wall, Some(connects), |name| {
             (name == "select_index").then(|| queries(20_000, 80, 999))
         });
         assert_eq!(
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn types_stand_in_alphabetical_order_and_unmeasured_connects_are_left_out() {
-        let report = original_figures(Kind::UpdateSelect, 10, Duration::from_secs(20), None, |name| match name {
+        let report = original_figures(SmackKind::UpdateSelect, 10, Duration::from_secs(20), None, |name| match name {
             "select_index" => Some(queries(100_000, 70, 12_345)),
             _ => Some(queries(100_000, 1_200, 250_999)),
         });
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_said_as_the_original_says_it() {
-        let report = original_figures(Kind::SelectKey, 1, Duration::ZERO, None, |_| None);
+        let report = original_figures(SmackKind::SelectKey, 1, Duration::ZERO, None, |_| None);
         assert_eq!(report.lines[0].per_second, None);
         assert!(report.to_string().ends_with("select_index\t0\t0\t0\tn/a\n"));
     }

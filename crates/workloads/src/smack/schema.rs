@@ -1,29 +1,29 @@
-//! The table: its DDL as super-smack has it, and the columns by which `check` recognises it.
+//! The table: its DDL as in super-smack, and the columns by which `check` recognises it.
 
-use super::parameters::Engine;
-use crate::dataset::Names;
-use crate::oltp::schema::Column;
+use super::parameters::TableEngine;
+use crate::dataset::DatasetNames;
+use crate::oltp::schema::SchemaColumn;
 
 pub const TABLE_NAME: &str = "http_auth";
 
-const fn text(name: &'static str) -> Column {
-    Column { name, data_type: "char", characters: Some(25) }
+const fn text(name: &'static str) -> SchemaColumn {
+    SchemaColumn { name, data_type: "char", characters: Some(25) }
 }
 
-const fn integer(name: &'static str) -> Column {
-    Column { name, data_type: "int", characters: None }
+const fn integer(name: &'static str) -> SchemaColumn {
+    SchemaColumn { name, data_type: "int", characters: None }
 }
 
 /// In the order of the table.
-pub const COLUMNS: &[Column] = &[text("username"), text("pass"), integer("uid"), integer("gid")];
+pub const COLUMNS: &[SchemaColumn] = &[text("username"), text("pass"), integer("uid"), integer("gid")];
 
 /// What the data consist of.
-pub fn names() -> Names {
-    Names { tables: [TABLE_NAME.to_owned()].into(), ..Names::default() }
+pub fn names() -> DatasetNames {
+    DatasetNames { tables: [TABLE_NAME.to_owned()].into(), ..DatasetNames::default() }
 }
 
 /// The original names no engine and takes the server's default, which has changed since.
-pub fn create_table(engine: Engine) -> String {
+pub fn create_table(engine: TableEngine) -> String {
     format!(
         "CREATE TABLE {TABLE_NAME} (username CHAR(25) NOT NULL PRIMARY KEY, pass CHAR(25), uid INTEGER NOT NULL, \
          gid INTEGER NOT NULL) ENGINE = {}",
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn the_table_is_that_of_super_smack_with_an_engine() {
         assert_eq!(
-            create_table(Engine::MyIsam),
+            create_table(TableEngine::MyIsam),
             "CREATE TABLE http_auth (username CHAR(25) NOT NULL PRIMARY KEY, pass CHAR(25), uid INTEGER NOT NULL, \
              gid INTEGER NOT NULL) ENGINE = myisam"
         );
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn the_columns_are_those_of_the_table() {
-        let ddl = create_table(Engine::InnoDb);
+        let ddl = create_table(TableEngine::InnoDb);
         let places: Vec<_> = COLUMNS.iter().map(|column| ddl.find(column.name).expect("in the table")).collect();
         assert!(places.is_sorted());
     }

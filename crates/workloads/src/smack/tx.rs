@@ -1,9 +1,9 @@
-//! One round: two reads, or a read and an update, each of a row drawn for itself.
+//! One round: two reads, or a read and an update, each of a row drawn independently.
 
-use super::Kind;
-use super::keys::{Source, key_query};
-use super::parameters::Parameters;
-use super::statements::{Role, round, statements};
+use super::SmackKind;
+use super::keys::{KeySource, key_query};
+use super::parameters::SmackParameters;
+use super::statements::{SmackRole, round, statements};
 use crate::error::Error;
 use plimsoll_engine::workload::Input;
 use plimsoll_engine::{Failure, Session, Statement, Workload};
@@ -14,25 +14,25 @@ use plimsoll_wire::Value;
 /// A workload of the family with its parameters.
 #[derive(Clone, Debug)]
 pub struct Smack {
-    kind: Kind,
-    keys: Source,
+    kind: SmackKind,
+    keys: KeySource,
 }
 
 /// The words of a connection.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct SmackState {
     username: Vec<u8>,
     pass: Vec<u8>,
 }
 
 impl Smack {
     /// For data that were loaded with this seed, whose keys are therefore known.
-    pub fn new(kind: Kind, parameters: &Parameters, seed: u64) -> Smack {
-        Smack { kind, keys: Source::new(parameters, seed) }
+    pub fn new(kind: SmackKind, parameters: &SmackParameters, seed: u64) -> Smack {
+        Smack { kind, keys: KeySource::new(parameters, seed) }
     }
 
-    /// The query for the keys of a table that super-smack has loaded; what it answers is for [`Smack::with_keys`].
-    pub fn key_query(parameters: &Parameters) -> String {
+    /// The query for the keys of a table that super-smack loaded; its answer is for [`Smack::with_keys`].
+    pub fn key_query(parameters: &SmackParameters) -> String {
         key_query(parameters.keys)
     }
 
@@ -40,22 +40,22 @@ impl Smack {
     ///
     /// # Errors
     /// There are no keys.
-    pub fn with_keys(kind: Kind, keys: Vec<Vec<u8>>) -> Result<Smack, Error> {
+    pub fn with_keys(kind: SmackKind, keys: Vec<Vec<u8>>) -> Result<Smack, Error> {
         if keys.is_empty() {
-            let (found, remedy) = ("a table http_auth without rows", "load it again, with one row at the least");
+            let (found, remedy) = ("a table http_auth without rows", "load it again, with at least one row");
             return Err(Error::Combination { workload: kind.name(), found: found.into(), remedy: remedy.into() });
         }
-        Ok(Smack { kind, keys: Source::Listed(keys) })
+        Ok(Smack { kind, keys: KeySource::Listed(keys) })
     }
 
-    /// How many rows are ever asked for.
+    /// How many rows can be requested.
     pub fn key_count(&self) -> u64 {
         self.keys.count()
     }
 
     /// Draws what a statement of `role` needs, in the order of its text.
-    fn draw(&self, role: Role, state: &mut State, rng: &mut Rng) {
-        if role == Role::Update {
+    fn draw(&self, role: SmackRole, state: &mut SmackState, rng: &mut Rng) {
+        if role == SmackRole::Update {
             self.keys.draw(rng, &mut state.pass);
         }
         self.keys.draw(rng, &mut state.username);
@@ -63,24 +63,29 @@ impl Smack {
 }
 
 impl Workload for Smack {
-    type State = State;
+    type State = SmackState;
 
     fn statements(&self) -> Vec<Statement> {
         statements(self.kind)
     }
 
-    fn state(&self, _connection: usize, _connections: usize) -> State {
-        State::default()
+    fn state(&self, _connection: usize, _connections: usize) -> SmackState {
+        SmackState::default()
     }
 
-    async fn transaction(&self, state: &mut State, session: &mut Session, input: &mut Input) -> Result<End, Failure> {
+    async fn transaction(
+        &self,
+        state: &mut SmackState,
+        session: &mut Session,
+        input: &mut Input,
+    ) -> Result<End, Failure> {
         let round = round(self.kind);
         for role in round {
             self.draw(*role, state, &mut input.rng);
             let username = Value::Bytes(&state.username);
             match role {
-                Role::Select => session.execute(*role as usize, &[username]).await?,
-                Role::Update => session.execute(*role as usize, &[Value::Bytes(&state.pass), username]).await?,
+                SmackRole::Select => session.execute(*role as usize, &[username]).await?,
+                SmackRole::Update => session.execute(*role as usize, &[Value::Bytes(&state.pass), username]).await?,
             };
         }
         Ok(End::Autocommit(round.len() as u64))
@@ -97,12 +102,12 @@ mod tests {
 
     #[test]
     fn the_two_words_of_an_update_are_independent() {
-        let smack = Smack::new(Kind::UpdateSelect, &Parameters::default(), 1);
-        let mut state = State::default();
+        let smack = Smack::new(SmackKind::UpdateSelect, &SmackParameters::default(), 1);
+        let mut state = SmackState::default();
         let draws = 75_000u32;
         let mut same = 0;
         for number in 0..u64::from(draws) {
-            smack.draw(Role::Update, &mut state, &mut input(number));
+            smack.draw(SmackRole::Update, &mut state, &mut input(number));
             same += u32::from(state.pass == state.username);
         }
         // One in 750 is expected: 100, with a standard deviation of 10.
@@ -111,10 +116,10 @@ mod tests {
 
     #[test]
     fn equal_inputs_draw_equal_words() {
-        let smack = Smack::new(Kind::UpdateSelect, &Parameters::default(), 1);
+        let smack = Smack::new(SmackKind::UpdateSelect, &SmackParameters::default(), 1);
         let drawn = |number| {
-            let mut state = State::default();
-            smack.draw(Role::Update, &mut state, &mut input(number));
+            let mut state = SmackState::default();
+            smack.draw(SmackRole::Update, &mut state, &mut input(number));
             (state.pass, state.username)
         };
         assert_eq!(drawn(3), drawn(3));
@@ -123,12 +128,12 @@ mod tests {
 
     #[test]
     fn keys_that_were_read_are_drawn_and_must_be_there() {
-        let smack = Smack::with_keys(Kind::SelectKey, vec![b"abc1".to_vec(), b"def2".to_vec()]).expect("keys");
+        let smack = Smack::with_keys(SmackKind::SelectKey, vec![b"abc1".to_vec(), b"def2".to_vec()]).expect("keys");
         assert_eq!(smack.key_count(), 2);
-        let mut state = State::default();
-        smack.draw(Role::Select, &mut state, &mut input(1));
+        let mut state = SmackState::default();
+        smack.draw(SmackRole::Select, &mut state, &mut input(1));
         assert!([&b"abc1"[..], b"def2"].contains(&state.username.as_slice()));
-        let error = Smack::with_keys(Kind::SelectKey, Vec::new()).expect_err("no keys");
+        let error = Smack::with_keys(SmackKind::SelectKey, Vec::new()).expect_err("no keys");
         assert!(error.to_string().contains("smack_select_key cannot have a table http_auth without rows"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! sysbench-tpcc's own spellings, accepted with profile `sysbench`.
+//! Spellings of sysbench-tpcc, accepted with profile `sysbench`.
 
 use super::choices::{NAME, Profile, refuse};
 use crate::error::Error;
@@ -69,11 +69,11 @@ fn spell_out(name: String, text: String, profile: Profile) -> Result<(String, St
 #[cfg(test)]
 mod tests {
     use super::super::choices::{ForeignKeys, HistoryPk, Isolation};
-    use super::super::parameters::Parameters;
+    use super::super::parameters::TpccParameters;
     use super::*;
 
-    fn parse(pairs: &[(&str, &str)]) -> Result<Parameters, String> {
-        Parameters::parse(pairs.iter().copied()).map_err(|error| error.to_string())
+    fn parse(pairs: &[(&str, &str)]) -> Result<TpccParameters, String> {
+        TpccParameters::parse(pairs.iter().copied()).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -1,24 +1,24 @@
-//! What must hold of order entry: the twelve consistency conditions (clause 3.3.2), sums over the counters that the
-//! transactions keep, and what clients committed against what the database has.
+//! What must hold for order entry: the twelve consistency conditions (clause 3.3.2), sums over the counters that the
+//! transactions keep, and that the database has what clients committed.
 //!
-//! Every query is about one table set and one warehouse, so that many can be asked at once; only history without an
-//! index has to be read as a whole. Empty queues and customers without delivered lines are nothing special.
+//! Every query covers one table set and one warehouse, so that many can be asked at once; only history without an
+//! index has to be read as a whole. Empty queues and customers without delivered lines are not special cases.
 
 use super::choices::{Fidelity, Profile};
-use super::parameters::Parameters;
-use super::schema::{Entity, Schema};
+use super::parameters::TpccParameters;
+use super::schema::{Entity, TpccSchema};
 use crate::check::{Check, Expectation, Ledger, Moment, cells};
-use part::{CLIENT_PAYMENTS, CONDITIONS, DELIVERIES, PAYMENTS, Part, STOCK_ORDERS, STOCK_REMOTE, STOCK_YTD};
+use part::{CLIENT_PAYMENTS, CONDITIONS, DELIVERIES, PAYMENTS, STOCK_ORDERS, STOCK_REMOTE, STOCK_YTD, WarehouseRange};
 
 mod part;
 
-/// Where history has no index, it is read as a whole this often at most.
+/// If history has no index, it is read as a whole at most this often.
 const HISTORY_SCANS: u64 = 10;
 
 /// The counters that sysbench-tpcc does not maintain.
 const NOT_KEPT_BY_COMPAT: [&str; 4] = [STOCK_YTD, STOCK_ORDERS, STOCK_REMOTE, PAYMENTS];
-/// What cannot hold once delivered orders and history rows were deleted. Orders go with their lines and are delivered
-/// ones, so that conditions 1 to 7 still hold.
+/// What cannot hold once delivered orders and history rows were deleted. Only delivered orders are deleted, with their
+/// lines, so conditions 1 to 7 still hold.
 const NOT_KEPT_BY_PURGE: [&str; 11] = [
     CONDITIONS[7],
     CONDITIONS[8],
@@ -33,30 +33,30 @@ const NOT_KEPT_BY_PURGE: [&str; 11] = [
     CLIENT_PAYMENTS,
 ];
 
-/// That the tables are there and have the columns that transactions need: to be asked before a run, too. Data loaded by
+/// Checks that the tables exist and have the columns that transactions need; also asked before a run. Data loaded by
 /// sysbench-tpcc pass.
-pub fn layout(parameters: &Parameters) -> Vec<Check> {
-    let schema = Schema::new(parameters);
+pub fn layout(parameters: &TpccParameters) -> Vec<Check> {
+    let schema = TpccSchema::new(parameters);
     let tables = schema.sets().flat_map(|set| Entity::ALL.map(|entity| (set, entity)));
     tables.map(|(set, entity)| columns(&schema, entity, &schema.table_name(entity, set))).collect()
 }
 
-/// Everything that must hold, the layout first. What is known not to be kept is named and skipped.
-pub fn checks(parameters: &Parameters, moment: Moment, ledger: Option<&Ledger>) -> Vec<Check> {
-    let schema = Schema::new(parameters);
+/// Everything that must hold, the layout first. What is known not to hold is named and skipped.
+pub fn checks(parameters: &TpccParameters, moment: Moment, ledger: Option<&Ledger>) -> Vec<Check> {
+    let schema = TpccSchema::new(parameters);
     let mut all = layout(parameters);
     all.extend(schema.sets().flat_map(|set| indexes(&schema, set)));
     all.extend(conditions(parameters, moment, ledger));
     all
 }
 
-/// What must hold of the rows.
-pub fn conditions(parameters: &Parameters, moment: Moment, ledger: Option<&Ledger>) -> Vec<Check> {
-    let schema = Schema::new(parameters);
+/// What must hold for the rows.
+pub fn conditions(parameters: &TpccParameters, moment: Moment, ledger: Option<&Ledger>) -> Vec<Check> {
+    let schema = TpccSchema::new(parameters);
     let indexed = parameters.profile == Profile::Sysbench || parameters.has_foreign_keys();
     let mut all = Vec::new();
     for set in schema.sets() {
-        let part = |first, last| Part { schema: &schema, set, first, last, sets: parameters.tables };
+        let part = |first, last| WarehouseRange { schema: &schema, set, first, last, sets: parameters.tables };
         for w in 1..=parameters.warehouses {
             all.extend(part(w, w).of_orders(moment));
             all.extend(part(w, w).of_counters());
@@ -90,21 +90,21 @@ fn in_order(mut all: Vec<Check>) -> Vec<Check> {
 }
 
 /// The check, or the reason why it is not asked.
-fn kept(check: Check, parameters: &Parameters, moment: Moment, ledger: Option<&Ledger>) -> Check {
+fn kept(check: Check, parameters: &TpccParameters, moment: Moment, ledger: Option<&Ledger>) -> Check {
     if moment == Moment::Loaded || matches!(check.expectation, Expectation::Skipped(_)) {
         return check;
     }
-    // Data that other tools have driven tell nothing of it; then it can be said by parameters.
+    // Data that other tools have changed do not show it; then the parameters say it.
     let compat = parameters.fidelity == Fidelity::Compat || ledger.is_some_and(|ledger| ledger.compat);
     let purge = parameters.purge || ledger.is_some_and(|ledger| ledger.purge);
     let name = check.name.as_str();
     if purge && NOT_KEPT_BY_PURGE.contains(&name) {
-        return Check::skipped(name, "not kept with --purge, which deletes delivered orders and history rows");
+        return Check::skipped(name, "does not hold with --purge, which deletes delivered orders and history rows");
     }
     if compat && NOT_KEPT_BY_COMPAT.contains(&name) {
         return Check::skipped(
             name,
-            "not kept by --fidelity compat: like sysbench-tpcc, it does not maintain the counter",
+            "does not hold with --fidelity compat: like sysbench-tpcc, it does not maintain the counter",
         );
     }
     check
@@ -117,10 +117,10 @@ fn once(mut all: Vec<Check>, check: Check) -> Vec<Check> {
     all
 }
 
-/// Columns by name, since types differ between loaders; but what holds money must be exact.
-fn columns(schema: &Schema, entity: Entity, name: &str) -> Check {
+/// Columns by name, since types differ between loaders; but money columns must be exact.
+fn columns(schema: &TpccSchema, entity: Entity, name: &str) -> Check {
     let wanted = schema.columns(entity);
-    // A key of its own for history is no affair of the transactions.
+    // Whether history has a key of its own does not matter to the transactions.
     let wanted = wanted.iter().filter(|column| column.name != "id");
     Check::new(
         format!("columns of {name}"),
@@ -132,8 +132,8 @@ fn columns(schema: &Schema, entity: Entity, name: &str) -> Check {
     )
 }
 
-/// Indexes by what they are on, whatever their names; and the foreign keys.
-fn indexes(schema: &Schema, set: u64) -> Vec<Check> {
+/// Indexes by their columns, whatever their names, and the foreign keys.
+fn indexes(schema: &TpccSchema, set: u64) -> Vec<Check> {
     let of_table = |entity: Entity| {
         let name = schema.table_name(entity, set);
         let made = schema.indexes(entity, set);
@@ -177,8 +177,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn parameters(pairs: &[(&str, &str)]) -> Parameters {
-        Parameters::parse(pairs.iter().copied()).expect("accepted")
+    fn parameters(pairs: &[(&str, &str)]) -> TpccParameters {
+        TpccParameters::parse(pairs.iter().copied()).expect("accepted")
     }
 
     fn skipped(pairs: &[(&str, &str)], moment: Moment, ledger: Option<&Ledger>) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What parameters choose among.
+//! The choices that parameters offer.
 
 use crate::error::Error;
 
@@ -8,7 +8,7 @@ pub const NAME: &str = "tpcc";
 /// A named set of defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// As the specification has it.
+    /// As in the specification.
     #[default]
     Spec,
     /// As DBT-2 runs it, server-only.
@@ -41,7 +41,7 @@ pub enum Affinity {
     /// A terminal has a warehouse and a district of its own (clause 2.x.1.1).
     #[default]
     Home,
-    /// A connection has every n-th warehouse for its own; the district is random.
+    /// A connection has every n-th warehouse to itself; the district is random.
     Slice,
     /// Both are random for each transaction.
     Random,
@@ -86,7 +86,7 @@ pub enum HistoryPk {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Delivery {
+pub enum DeliveryMode {
     #[default]
     Immediate,
     /// Queued, and executed when a connection is free (clause 2.7.2).
@@ -118,12 +118,12 @@ names!(CallStyle: PerRow = "per-row", Batched = "batched", Procedure = "procedur
 names!(Isolation: ReadCommitted = "read-committed", RepeatableRead = "repeatable-read", Serializable = "serializable");
 names!(ForeignKeys: None = "none", Declared = "declared", Enforced = "enforced");
 names!(HistoryPk: None = "none", Auto = "auto");
-names!(Delivery: Immediate = "immediate", Deferred = "deferred");
+names!(DeliveryMode: Immediate = "immediate", Deferred = "deferred");
 
 impl Profile {
     pub const ALL: [Profile; 3] = [Profile::Spec, Profile::Dbt2, Profile::Sysbench];
 
-    /// Whether both have the same tables, so that data loaded under one are driven under the other.
+    /// Whether both have the same tables, so that data loaded under one can be used under the other.
     pub fn shares_tables_with(self, other: Profile) -> bool {
         (self == Profile::Sysbench) == (other == Profile::Sysbench)
     }

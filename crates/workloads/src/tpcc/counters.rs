@@ -1,8 +1,8 @@
-//! What a run counts of its own, besides what the engine counts: the input audit of clause 9.2.2.5, how skewed the keys
-//! were, and what the checks of the database are compared with.
+//! What order entry counts besides what the engine counts: the input audit of clause 9.2.2.5, how skewed the keys were,
+//! and what the checks of the database are compared with.
 //!
-//! A transaction counts into [`Counts`] as it goes; only when it has ended are they handed on, so that an attempt that was
-//! repeated counts once. Rolled-back new-orders count in the audit of the inputs, and nowhere else.
+//! A transaction counts into [`TpccCounts`] as it goes. They are passed on only when it has ended, so that a repeated
+//! attempt counts once. Rolled-back new-orders count only in the audit of the inputs.
 
 use super::random::{HOTTEST, Hotness};
 use plimsoll_engine::Session;
@@ -15,7 +15,7 @@ macro_rules! counters {
 
         impl Counter {
             pub const ALL: &'static [Counter] = &[$(Counter::$counter),+];
-            /// As results call them, by number.
+            /// Their names in results, by number.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
         }
     };
@@ -52,8 +52,8 @@ counters! {
     OrdersDelivered "delivered_orders",
     /// Districts that had no order to deliver (clause 2.7.4.2).
     DistrictsSkipped "skipped_districts",
-    /// Deliveries given up because their snapshot was behind what they had locked: compat under REPEATABLE READ, where the
-    /// original ends the run.
+    /// Deliveries given up because their snapshot was behind what they had locked: compat under REPEATABLE READ, where
+    /// the original ends the run.
     SnapshotsBehind "snapshots_behind",
     /// Transactions for a last name that no customer of the district has; they are rolled back.
     NamesNotFound "names_not_found",
@@ -63,7 +63,8 @@ counters! {
     LowStockItems "low_stock_items",
     /// Orders that a purge has deleted.
     OrdersPurged "orders_purged",
-    /// Accesses to items by how hot they are: the hottest 1 % of all items, the rest of the hottest 10 %, of 20 %, of 50 %, and the cold half.
+    /// Accesses to items by how hot they are: the hottest 1 % of all items, the rest of the hottest 10 %, of 20 %, of
+    /// 50 %, and the cold half.
     ItemsHottest1 "items_hottest_1",
     ItemsHottest10 "items_hottest_10",
     ItemsHottest20 "items_hottest_20",
@@ -86,17 +87,17 @@ counters! {
 /// Classes of keys by how hot they are.
 pub const CLASSES: usize = HOTTEST.len() + 1;
 
-/// What one attempt at a transaction has counted.
+/// What one attempt at a transaction counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counts([u64; Counter::ALL.len()]);
+pub struct TpccCounts([u64; Counter::ALL.len()]);
 
-impl Default for Counts {
-    fn default() -> Counts {
-        Counts([0; Counter::ALL.len()])
+impl Default for TpccCounts {
+    fn default() -> TpccCounts {
+        TpccCounts([0; Counter::ALL.len()])
     }
 }
 
-impl Counts {
+impl TpccCounts {
     #[inline]
     pub fn add(&mut self, counter: Counter, by: u64) {
         self.0[counter as usize] += by;
@@ -116,7 +117,7 @@ impl Counts {
         self.0.fill(0);
     }
 
-    /// Hands on what was counted.
+    /// Passes on what was counted.
     pub fn flush(&self, session: &mut Session) {
         for (counter, by) in self.0.iter().enumerate().filter(|(_, by)| **by > 0) {
             session.count(counter, *by);
@@ -146,7 +147,7 @@ mod tests {
             assert_eq!(first as usize + CLASSES - 1, cold as usize);
         }
         let names = NuRand::last_names(123);
-        let (hotness, mut counts) = (names.hotness(), Counts::default());
+        let (hotness, mut counts) = (names.hotness(), TpccCounts::default());
         (0..1_000).for_each(|key| counts.access(Counter::NamesHottest1, &hotness, key));
         let classes: Vec<u64> = (0..CLASSES).map(|class| counts.0[Counter::NamesHottest1 as usize + class]).collect();
         assert_eq!(classes, [10, 90, 100, 300, 500]);

@@ -1,4 +1,4 @@
-//! Dates as they stand in loaded rows.
+//! Dates in loaded rows.
 
 /// Whether this is a real date, written as YYYY-MM-DD, that a DATETIME column holds (years from 1000 on).
 pub fn is_date(text: &str) -> bool {

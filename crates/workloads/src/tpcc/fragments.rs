@@ -3,7 +3,7 @@
 use super::choices::Profile;
 use std::iter::repeat_n;
 
-/// So many times `part`.
+/// `part`, repeated.
 pub fn listed(part: &str, separator: &str, times: usize) -> String {
     repeat_n(part, times).collect::<Vec<_>>().join(separator)
 }

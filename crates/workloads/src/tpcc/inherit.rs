@@ -1,34 +1,34 @@
-//! How the parameters of a run stand on what the data were loaded with.
+//! How a run inherits the parameters that its data were loaded with.
 
 use super::choices::NAME;
 use super::choices::refuse;
-use super::parameters::{self, Parameters};
+use super::parameters::{self, TpccParameters};
 use crate::dataset::Loaded;
 use crate::error::Error;
 use crate::parameter;
 use serde_json::Value;
 
-impl Parameters {
+impl TpccParameters {
     /// What the marker of loaded data says.
-    pub(super) fn of_data(loaded: Loaded<'_>) -> Result<Parameters, Error> {
+    pub(super) fn of_data(loaded: Loaded<'_>) -> Result<TpccParameters, Error> {
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let pairs = loaded.parameters.iter().map(|(name, value)| (name, text(value)));
-        let mut data = Parameters::default();
+        let mut data = TpccParameters::default();
         parameter::apply(&parameters::TABLE, NAME, pairs, &mut data)?;
         Ok(data)
     }
 
-    /// The same over all that was loaded. A narrowed run leaves the data consistent as a whole: an order of one warehouse
-    /// takes from the stock of others, and what clients committed is counted over all of them.
+    /// The same over all that was loaded. A narrowed run leaves the data consistent as a whole: an order of one
+    /// warehouse takes from the stock of others, and what clients committed is counted over all of them.
     ///
     /// # Errors
     /// What the data were loaded with is not accepted.
-    pub fn over_all(&self, loaded: Loaded<'_>) -> Result<Parameters, Error> {
-        let data = Parameters::of_data(loaded)?;
-        Ok(Parameters { warehouses: data.warehouses, tables: data.tables, ..self.clone() })
+    pub fn over_all(&self, loaded: Loaded<'_>) -> Result<TpccParameters, Error> {
+        let data = TpccParameters::of_data(loaded)?;
+        Ok(TpccParameters { warehouses: data.warehouses, tables: data.tables, ..self.clone() })
     }
 
-    pub(super) fn inherit(&mut self, data: &Parameters) {
+    pub(super) fn inherit(&mut self, data: &TpccParameters) {
         self.warehouses = data.warehouses;
         self.tables = data.tables;
         self.fk = data.fk;
@@ -37,7 +37,7 @@ impl Parameters {
         self.load_date.clone_from(&data.load_date);
     }
 
-    pub(super) fn must_have_tables_of(&self, data: &Parameters) -> Result<(), Error> {
+    pub(super) fn must_have_tables_of(&self, data: &TpccParameters) -> Result<(), Error> {
         let (asked, there) = (self.profile.name(), data.profile.name());
         if self.profile.shares_tables_with(data.profile) {
             return Ok(());
@@ -48,11 +48,11 @@ impl Parameters {
         )
     }
 
-    /// What can be driven of these data.
-    pub(super) fn must_fit(&self, data: &Parameters) -> Result<(), Error> {
+    /// What a run can use of these data.
+    pub(super) fn must_fit(&self, data: &TpccParameters) -> Result<(), Error> {
         let widened = |name: &str, asked: u64, there: u64| {
             refuse(
-                &format!("{asked} {name}, as {there} are loaded"),
+                &format!("{asked} {name}, since only {there} are loaded"),
                 &format!("ask for at most {there}, or drop the data and load more"),
             )
         };
@@ -71,7 +71,7 @@ impl Parameters {
         if data.has_foreign_keys() && !self.has_foreign_keys() {
             return refuse(
                 "fk none on data that were loaded with foreign keys",
-                "fk declared drives them unchecked; or drop the data and load them with fk none",
+                "use fk declared, which does not check them, or drop the data and load them with fk none",
             );
         }
         for name in ["history-pk", "partitions", "load-date"] {
@@ -80,7 +80,7 @@ impl Parameters {
             if asked != there {
                 return refuse(
                     &format!("{name} {asked} on data that were loaded with {there}"),
-                    "leave it out, or drop the data and load them anew",
+                    "leave it out, or drop the data and load them again",
                 );
             }
         }
@@ -94,22 +94,22 @@ mod tests {
     use super::*;
 
     /// Parameters of a run with `typed` on data that were loaded with `loaded`.
-    fn on(typed: &[(&str, &str)], loaded: &[(&str, &str)]) -> Result<Parameters, String> {
-        let loaded = Parameters::parse(loaded.iter().copied()).expect("accepted").printable_data();
+    fn on(typed: &[(&str, &str)], loaded: &[(&str, &str)]) -> Result<TpccParameters, String> {
+        let loaded = TpccParameters::parse(loaded.iter().copied()).expect("accepted").printable_data();
         let loaded = Loaded { parameters: &loaded, seed: 1 };
-        Parameters::on(typed.iter().copied(), Some(loaded)).map_err(|error| error.to_string())
+        TpccParameters::on(typed.iter().copied(), Some(loaded)).map_err(|error| error.to_string())
     }
 
     #[test]
     fn what_was_not_typed_is_inherited() {
         let loaded = [("profile", "dbt2"), ("warehouses", "8"), ("history-pk", "auto"), ("load-date", "2025-03-04")];
         let parameters = on(&[("sort-lines", "on")], &loaded).expect("accepted");
-        let expected = Parameters {
+        let expected = TpccParameters {
             warehouses: 8,
             history_pk: HistoryPk::Auto,
             load_date: "2025-03-04".to_owned(),
             sort_lines: true,
-            ..Parameters::of(Profile::Dbt2)
+            ..TpccParameters::of(Profile::Dbt2)
         };
         assert_eq!(parameters, expected);
         let bare = on(&[], &[("profile", "sysbench"), ("fk", "none")]).expect("accepted");
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn profiles_that_share_tables_drive_each_others_data() {
         let parameters = on(&[("profile", "dbt2")], &[("warehouses", "3")]).expect("accepted");
-        assert_eq!(parameters, Parameters { warehouses: 3, ..Parameters::of(Profile::Dbt2) });
+        assert_eq!(parameters, TpccParameters { warehouses: 3, ..TpccParameters::of(Profile::Dbt2) });
         let message = on(&[("profile", "sysbench")], &[]).expect_err("refused");
         assert!(message.contains("profile sysbench on data that were loaded with profile spec"), "{message}");
     }
@@ -129,9 +129,10 @@ mod tests {
         let loaded = [("profile", "sysbench"), ("warehouses", "4"), ("tables", "3")];
         let parameters = on(&[("scale", "2"), ("tables", "1")], &loaded).expect("accepted");
         assert_eq!((parameters.warehouses, parameters.tables), (2, 1));
-        for (name, text, found) in
-            [("warehouses", "5", "5 warehouses, as 4 are loaded"), ("tables", "4", "4 table sets, as 3 are loaded")]
-        {
+        for (name, text, found) in [
+            ("warehouses", "5", "5 warehouses, since only 4 are loaded"),
+            ("tables", "4", "4 table sets, since only 3 are loaded"),
+        ] {
             let message = on(&[(name, text)], &loaded).expect_err("refused");
             assert!(message.contains(found), "{message}");
         }
@@ -140,10 +141,10 @@ mod tests {
     #[test]
     fn what_was_narrowed_is_checked_over_all_that_was_loaded() {
         let data =
-            Parameters::parse([("profile", "sysbench"), ("warehouses", "4"), ("tables", "3")]).expect("accepted");
-        let run = Parameters { warehouses: 2, tables: 1, fidelity: Fidelity::Compat, ..data.clone() };
+            TpccParameters::parse([("profile", "sysbench"), ("warehouses", "4"), ("tables", "3")]).expect("accepted");
+        let run = TpccParameters { warehouses: 2, tables: 1, fidelity: Fidelity::Compat, ..data.clone() };
         let whole = run.over_all(Loaded { parameters: &data.printable_data(), seed: 1 }).expect("accepted");
-        assert_eq!(whole, Parameters { fidelity: Fidelity::Compat, ..data });
+        assert_eq!(whole, TpccParameters { fidelity: Fidelity::Compat, ..data });
     }
 
     #[test]
@@ -155,7 +156,7 @@ mod tests {
         let message = on(&[("fk", "enforced")], &[]).expect_err("refused");
         assert!(message.contains("without foreign keys"), "{message}");
         let message = on(&[("fk", "none")], &keys).expect_err("refused");
-        assert!(message.contains("fk declared drives them unchecked"), "{message}");
+        assert!(message.contains("use fk declared, which does not check them"), "{message}");
     }
 
     #[test]
@@ -171,6 +172,6 @@ mod tests {
     fn a_marker_of_another_version_is_an_error() {
         let strange = [("districts".to_owned(), Value::from(10))].into();
         let loaded = Loaded { parameters: &strange, seed: 1 };
-        assert!(Parameters::on([("warehouses", "1")], Some(loaded)).is_err());
+        assert!(TpccParameters::on([("warehouses", "1")], Some(loaded)).is_err());
     }
 }

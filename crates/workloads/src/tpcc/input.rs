@@ -1,11 +1,11 @@
-//! What a transaction is made from: drawn before its first statement, from its generator alone, so that a retry repeats
+//! The input of a transaction: drawn before its first statement, from its generator alone, so that a retry repeats
 //! it. Clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1 and 2.8.1.
 
 use super::choices::{Affinity, Fidelity};
-use super::parameters::{Mix, Parameters};
+use super::parameters::{TpccParameters, TransactionMix};
 use super::random::{Constants, ITEMS, NuRand};
 use super::roles::{DISTRICTS, LINES_MAX};
-use super::statements::Kind;
+use super::statements::TransactionKind;
 use plimsoll_engine::workload::Input;
 use plimsoll_load::seed::Rng;
 
@@ -14,28 +14,29 @@ pub const TERMINALS: u64 = DISTRICTS as u64;
 const LINES_MIN: usize = 5;
 /// An item that does not exist (clause 2.4.1.5).
 pub const UNUSED_ITEM: i64 = ITEMS as i64 + 1;
-/// Largest C of last names, customers and items, which sysbench-tpcc draws anew for each number (clause 2.1.6 has one for a run).
+/// Largest C of last names, customers and items, which sysbench-tpcc draws anew for each number (clause 2.1.6 has one
+/// for a run).
 const LARGEST_C: [u64; 3] = [255, 1_023, 8_191];
 
 /// Where a transaction is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Home {
+pub struct HomeDistrict {
     /// The table set, from 1.
     pub set: u64,
     pub w: i64,
     pub d: i64,
 }
 
-/// How a customer says who it is.
+/// How a customer is identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Customer {
     Number(i64),
-    /// By last name, told by its number.
+    /// By last name, given by its number.
     Name(u64),
 }
 
 impl Customer {
-    /// The number; 0 where it is the name that is known.
+    /// The number; 0 if the name is known instead.
     pub const fn number(self) -> i64 {
         match self {
             Customer::Number(number) => number,
@@ -45,7 +46,7 @@ impl Customer {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct OrderLine {
     pub item: i64,
     /// The warehouse that supplies it.
     pub supply: i64,
@@ -55,18 +56,18 @@ pub struct Line {
 /// Clause 2.4.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewOrder {
-    pub home: Home,
+    pub home: HomeDistrict,
     pub customer: i64,
-    lines: [Line; LINES_MAX],
+    lines: [OrderLine; LINES_MAX],
     count: usize,
-    /// Ends in a rollback, as one of its items does not exist.
+    /// Ends in a rollback, since one of its items does not exist.
     pub is_rolled_back: bool,
     /// No line is entered as supplied by another warehouse.
     pub all_local: bool,
 }
 
 impl NewOrder {
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[OrderLine] {
         &self.lines[..self.count]
     }
 }
@@ -74,7 +75,7 @@ impl NewOrder {
 /// Clause 2.5.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payment {
-    pub home: Home,
+    pub home: HomeDistrict,
     /// Warehouse and district of the customer.
     pub c_w: i64,
     pub c_d: i64,
@@ -86,21 +87,21 @@ pub struct Payment {
 /// Clause 2.6.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderStatus {
-    pub home: Home,
+    pub home: HomeDistrict,
     pub customer: Customer,
 }
 
 /// Clause 2.7.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    pub home: Home,
+    pub home: HomeDistrict,
     pub carrier: i64,
 }
 
 /// Clause 2.8.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StockLevel {
-    pub home: Home,
+    pub home: HomeDistrict,
     pub threshold: i64,
 }
 
@@ -110,7 +111,7 @@ pub struct Inputs {
     sets: u64,
     warehouses: u64,
     affinity: Affinity,
-    mix: Mix,
+    mix: TransactionMix,
     purge: bool,
     sort_lines: bool,
     compat: bool,
@@ -119,7 +120,7 @@ pub struct Inputs {
     items: NuRand,
 }
 
-/// True so many times in a hundred.
+/// True in this many of a hundred cases.
 fn percent(share: u64, rng: &mut Rng) -> bool {
     rng.between(1, 100) <= share
 }
@@ -129,7 +130,7 @@ fn between(low: u64, high: u64, rng: &mut Rng) -> i64 {
 }
 
 impl Inputs {
-    pub fn new(parameters: &Parameters, constants: &Constants) -> Inputs {
+    pub fn new(parameters: &TpccParameters, constants: &Constants) -> Inputs {
         Inputs {
             sets: parameters.tables,
             warehouses: parameters.warehouses,
@@ -145,21 +146,21 @@ impl Inputs {
     }
 
     /// Which transaction it is: always the first draw, by weight (clause 5.2.3).
-    pub fn kind(&self, rng: &mut Rng) -> Kind {
+    pub fn kind(&self, rng: &mut Rng) -> TransactionKind {
         let weights = self.mix.0;
         let total = weights.iter().sum::<u64>() + u64::from(self.purge);
         let mut drawn = rng.between(1, total);
-        for (kind, weight) in Kind::ALL.into_iter().zip(weights) {
+        for (kind, weight) in TransactionKind::ALL.into_iter().zip(weights) {
             if drawn <= weight {
                 return kind;
             }
             drawn -= weight;
         }
-        Kind::Purge
+        TransactionKind::Purge
     }
 
     /// Table set, warehouse and district: of the terminal, of the connection's slice, or any.
-    pub fn home(&self, input: &mut Input) -> Home {
+    pub fn home(&self, input: &mut Input) -> HomeDistrict {
         let all = self.sets * self.warehouses;
         let (warehouse, d) = match self.affinity {
             Affinity::Home => {
@@ -174,21 +175,27 @@ impl Inputs {
             }
             Affinity::Random => (input.rng.between(0, all - 1), input.rng.between(1, TERMINALS)),
         };
-        Home { set: warehouse / self.warehouses + 1, w: (warehouse % self.warehouses + 1) as i64, d: d as i64 }
+        HomeDistrict { set: warehouse / self.warehouses + 1, w: (warehouse % self.warehouses + 1) as i64, d: d as i64 }
     }
 
-    pub fn new_order(&self, home: Home, rng: &mut Rng) -> NewOrder {
+    pub fn new_order(&self, home: HomeDistrict, rng: &mut Rng) -> NewOrder {
         let customer = self.customer_number(rng);
         let count = rng.between(LINES_MIN as u64, LINES_MAX as u64) as usize;
         let is_rolled_back = percent(1, rng);
-        let mut order =
-            NewOrder { home, customer, lines: [Line::default(); LINES_MAX], count, is_rolled_back, all_local: true };
+        let mut order = NewOrder {
+            home,
+            customer,
+            lines: [OrderLine::default(); LINES_MAX],
+            count,
+            is_rolled_back,
+            all_local: true,
+        };
         for line in &mut order.lines[..count] {
             let item = self.item(rng);
             let is_remote = percent(1, rng) && (self.warehouses > 1 || self.compat);
             let supply = if is_remote { self.other_warehouse(home.w, rng) } else { home.w };
             order.all_local &= !is_remote;
-            *line = Line { item, supply, quantity: between(1, 10, rng) };
+            *line = OrderLine { item, supply, quantity: between(1, 10, rng) };
         }
         // The original asks for the unused item one line too early.
         let unused = if self.compat { count - 2 } else { count - 1 };
@@ -202,7 +209,7 @@ impl Inputs {
         order
     }
 
-    pub fn payment(&self, home: Home, rng: &mut Rng) -> Payment {
+    pub fn payment(&self, home: HomeDistrict, rng: &mut Rng) -> Payment {
         let (c_w, c_d) = if percent(15, rng) {
             (self.other_warehouse(home.w, rng), between(1, TERMINALS, rng))
         } else {
@@ -213,15 +220,15 @@ impl Inputs {
         Payment { home, c_w, c_d, customer, amount }
     }
 
-    pub fn order_status(&self, home: Home, rng: &mut Rng) -> OrderStatus {
+    pub fn order_status(&self, home: HomeDistrict, rng: &mut Rng) -> OrderStatus {
         OrderStatus { home, customer: self.customer(rng) }
     }
 
-    pub fn delivery(&self, home: Home, rng: &mut Rng) -> Delivery {
+    pub fn delivery(&self, home: HomeDistrict, rng: &mut Rng) -> Delivery {
         Delivery { home, carrier: between(1, 10, rng) }
     }
 
-    pub fn stock_level(&self, home: Home, rng: &mut Rng) -> StockLevel {
+    pub fn stock_level(&self, home: HomeDistrict, rng: &mut Rng) -> StockLevel {
         StockLevel { home, threshold: between(10, 20, rng) }
     }
 
@@ -263,7 +270,7 @@ mod tests {
     const DRAWS: u64 = 100_000;
 
     fn inputs(pairs: &[(&str, &str)]) -> Inputs {
-        Inputs::new(&Parameters::parse(pairs.iter().copied()).expect("accepted"), &Constants::of_run(1, 2))
+        Inputs::new(&TpccParameters::parse(pairs.iter().copied()).expect("accepted"), &Constants::of_run(1, 2))
     }
 
     fn compat() -> Inputs {
@@ -276,7 +283,7 @@ mod tests {
         Input { rng, connection, connections, stream, number, queued: false, transaction: 0 }
     }
 
-    const HOME: Home = Home { set: 1, w: 2, d: 3 };
+    const HOME: HomeDistrict = HomeDistrict { set: 1, w: 2, d: 3 };
 
     fn share(count: u64, of: u64) -> f64 {
         100.0 * count as f64 / of as f64
@@ -374,7 +381,7 @@ mod tests {
     #[test]
     fn one_warehouse_has_no_other() {
         let inputs = inputs(&[]);
-        let home = Home { set: 1, w: 1, d: 1 };
+        let home = HomeDistrict { set: 1, w: 1, d: 1 };
         for number in 0..2_000 {
             let order = inputs.new_order(home, &mut Rng::new(3, 1, number));
             assert!(order.all_local && order.lines().iter().all(|line| line.supply == 1));

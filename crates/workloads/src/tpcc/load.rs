@@ -1,13 +1,13 @@
-//! The rows as clause 4.3.3.1 has them: each a pure function of (seed, table set, table, id, load date), so that any chunk
-//! can be made anew after a kill, by any thread.
+//! The rows of clause 4.3.3.1: each a pure function of (seed, table set, table, id, load date), so that any thread can
+//! make any chunk again after a kill.
 
 use super::choices::Profile;
-use super::parameters::Parameters;
+use super::parameters::TpccParameters;
 use super::procedures;
-use super::random::{Constants, ITEMS, NAMES, NuRand, Permutation, append_last_name};
-use super::schema::{Entity, Schema};
+use super::random::{Constants, CustomerPermutation, ITEMS, NAMES, NuRand, append_last_name};
+use super::schema::{Entity, TpccSchema};
 use super::strings::{append_a_string, append_data, append_decimal, append_letters, append_n_string, append_zip};
-use crate::dataset::{Dataset, Routine, Table};
+use crate::dataset::{Dataset, DatasetTable, Routine};
 use crate::digits::append_integer;
 use crate::oltp::load::INFILE;
 use plimsoll_load::seed::Rng;
@@ -32,33 +32,33 @@ const CENTS: i64 = 100;
 const ROW_STREAMS: u64 = 0x7470_6363 << 32;
 /// Stands in the place of a table in the streams of a set.
 const PERMUTATIONS: u64 = 0xff;
-/// An empty table, and the extents that a growing one takes in advance.
+/// The space of an empty table, and of the extents that a growing one takes in advance.
 const TABLE_BYTES: u64 = 8 << 20;
 
-/// The data of one workload, as the loader wants them.
+/// The data of one workload, in the form that the loader needs.
 #[derive(Clone, Debug)]
 pub struct OrderEntryData {
-    parameters: Parameters,
-    schema: Schema,
+    parameters: TpccParameters,
+    schema: TpccSchema,
     rows: Rows,
 }
 
 impl OrderEntryData {
-    pub fn new(parameters: &Parameters, seed: u64) -> OrderEntryData {
+    pub fn new(parameters: &TpccParameters, seed: u64) -> OrderEntryData {
         OrderEntryData {
             parameters: parameters.clone(),
-            schema: Schema::new(parameters),
+            schema: TpccSchema::new(parameters),
             rows: Rows::new(parameters, seed),
         }
     }
 
-    fn table(&self, entity: Entity, set: u64) -> Table {
+    fn table(&self, entity: Entity, set: u64) -> DatasetTable {
         let (name, columns) = (self.schema.table_name(entity, set), self.schema.column_list(entity));
         let ids = ids(entity, self.parameters.warehouses);
         let rows = if entity == Entity::OrderLine { ids * LINES_OF_TWO / 2 } else { ids };
         let after = self.schema.indexes(entity, set);
         let (row_bytes, entry_bytes) = row_bytes(entity);
-        Table {
+        DatasetTable {
             create: self.schema.create_table(entity, set),
             before: Vec::new(),
             ids,
@@ -66,7 +66,7 @@ impl OrderEntryData {
             chunk: chunk(entity),
             rolls_back: true,
             bytes: rows * (row_bytes + entry_bytes * after.len() as u64) + TABLE_BYTES,
-            // A value holds nothing to escape; the escape is there for \N.
+            // A value contains nothing to escape; the escape is there for \N.
             load_data: format!(
                 "LOAD DATA LOCAL INFILE '{INFILE}' INTO TABLE {name} CHARACTER SET utf8mb4 \
                  FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' ({columns})"
@@ -97,7 +97,7 @@ impl Dataset for OrderEntryData {
         self.rows.seed
     }
 
-    fn tables(&self) -> Vec<Table> {
+    fn tables(&self) -> Vec<DatasetTable> {
         let of_set = |set| Entity::ALL.map(|entity| self.table(entity, set));
         self.schema.sets().flat_map(of_set).collect()
     }
@@ -133,7 +133,7 @@ fn ids(entity: Entity, warehouses: u64) -> u64 {
     }
 }
 
-/// Ids of one transaction of the load: about 30,000 rows, so that it costs nothing and a kill loses little.
+/// Ids of one chunk: about 30,000 rows, so that commits cost nothing and a kill loses little.
 fn chunk(entity: Entity) -> u64 {
     match entity {
         Entity::Warehouse => 1_000,
@@ -145,7 +145,8 @@ fn chunk(entity: Entity) -> u64 {
     }
 }
 
-/// What InnoDB takes for a row and for its entry in each secondary index, as measured on both flavours, rounded up.
+/// The space that InnoDB takes for a row and for its entry in each secondary index, measured on both flavours, rounded
+/// up.
 fn row_bytes(entity: Entity) -> (u64, u64) {
     match entity {
         Entity::Warehouse | Entity::District => (1_000, 0),
@@ -163,7 +164,7 @@ fn row_bytes(entity: Entity) -> (u64, u64) {
 #[derive(Clone, Debug)]
 struct Rows {
     seed: u64,
-    /// Of last names.
+    /// The constant C of last names.
     names: NuRand,
     load_date: String,
     history_id: bool,
@@ -171,8 +172,8 @@ struct Rows {
     rate_scale: u32,
 }
 
-/// One row in the making: as a line for LOAD DATA, or as a list for INSERT. Every field ends in a separator, and the last of
-/// them becomes the end of the row.
+/// One row in the making: as a line for LOAD DATA, or as a list for INSERT. Every field ends in a separator, and the
+/// last of them becomes the end of the row.
 struct Row<'a, const VALUES: bool> {
     out: &'a mut Vec<u8>,
 }
@@ -264,17 +265,17 @@ fn place(id: u64, per_district: u64) -> Place {
 }
 
 impl Rows {
-    fn new(parameters: &Parameters, seed: u64) -> Rows {
+    fn new(parameters: &TpccParameters, seed: u64) -> Rows {
         Rows {
             seed,
             names: Constants::of_load(seed).last_names(),
             load_date: parameters.load_date.clone(),
-            history_id: Schema::new(parameters).has_history_id(),
+            history_id: TpccSchema::new(parameters).has_history_id(),
             rate_scale: if parameters.profile == Profile::Sysbench { 2 } else { 4 },
         }
     }
 
-    /// Appends the rows of an id, the commas between them included; how many they are.
+    /// Appends the rows of an id, with commas between them; returns their number.
     #[inline]
     fn append<const VALUES: bool>(&self, entity: Entity, set: u64, id: u64, out: &mut Vec<u8>) -> u64 {
         if entity == Entity::OrderLine {
@@ -377,8 +378,8 @@ impl Rows {
         row.end();
     }
 
-    /// Lines of an order. Order o and order 3001 - o have 20 together: each is random in 5..=15, and still every district
-    /// has 30,000 (clause 1.2.1), so that a load knows its rows.
+    /// Lines of an order. Order o and order 3001 - o have 20 together: each is random in 5..=15, and still every
+    /// district has 30,000 (clause 1.2.1), so that a load knows its rows.
     #[inline]
     fn lines(&self, set: u64, id: u64) -> u64 {
         let Place { number: o, .. } = place(id, CUSTOMERS);
@@ -389,8 +390,8 @@ impl Rows {
 
     /// Which customer of a district has which of its orders.
     #[inline]
-    fn customers_of_orders(&self, set: u64, w: u64, d: u64) -> Permutation {
-        Permutation::new(Rng::new(self.seed, ROW_STREAMS | set << 8 | PERMUTATIONS, w * DISTRICTS + d))
+    fn customers_of_orders(&self, set: u64, w: u64, d: u64) -> CustomerPermutation {
+        CustomerPermutation::new(Rng::new(self.seed, ROW_STREAMS | set << 8 | PERMUTATIONS, w * DISTRICTS + d))
     }
 
     fn order<const VALUES: bool>(&self, mut row: Row<'_, VALUES>, set: u64, id: u64) {
@@ -483,7 +484,7 @@ mod tests {
     ];
 
     fn data(pairs: &[(&str, &str)], seed: u64) -> OrderEntryData {
-        OrderEntryData::new(&Parameters::parse(pairs.iter().copied()).expect("accepted"), seed)
+        OrderEntryData::new(&TpccParameters::parse(pairs.iter().copied()).expect("accepted"), seed)
     }
 
     /// The number of a table of the first set.
@@ -531,12 +532,12 @@ mod tests {
         for pairs in [&[("history-pk", "auto")][..], &[("profile", "sysbench")]] {
             let data = data(pairs, 42);
             for (table, entity) in Entity::ALL.into_iter().enumerate() {
-                let is_text = |column: &crate::oltp::schema::Column| {
+                let is_text = |column: &crate::oltp::schema::SchemaColumn| {
                     column.characters.is_some() || ["text", "datetime"].contains(&column.data_type)
                 };
                 let columns = data.schema.columns(entity);
                 for id in [1, 2_101, 3_000, 9_000].map(|id: u64| id.min(data.tables()[table].ids)) {
-                    let value = |(field, column): (&str, &crate::oltp::schema::Column)| match field {
+                    let value = |(field, column): (&str, &crate::oltp::schema::SchemaColumn)| match field {
                         "\\N" => "NULL".to_owned(),
                         text if is_text(column) => format!("'{text}'"),
                         number => number.to_owned(),

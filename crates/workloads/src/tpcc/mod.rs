@@ -28,7 +28,7 @@ mod texts;
 pub mod tx;
 
 pub use choices::NAME;
-pub use parameters::Parameters;
+pub use parameters::TpccParameters;
 pub use tx::Tpcc;
 
 /// What it does, in one sentence.

@@ -3,24 +3,24 @@
 //! A terminal draws its next transaction, keys it in, sends it, reads the answer and thinks. A pause is therefore the
 //! think time of what was done and the keying time of what comes next.
 
-use super::statements::Kind;
+use super::statements::TransactionKind;
 use plimsoll_load::seed::Rng;
 
 /// A think time is cut at so many times its mean (clause 5.2.5.4).
 const CUT: f64 = 10.0;
-/// A new terminal joins at a random moment of a cycle, so that terminals do not all begin at once: the time that is left of
-/// a pause that one comes upon grows with its length, which the mix of so many draws stands for.
+/// A new terminal joins at a random moment of a cycle, so that terminals do not all begin at once. A random moment
+/// falls into a pause in proportion to its length; the mix of this many draws represents that.
 const DRAWS: usize = 8;
 
 /// Keying time and mean think time, seconds (clauses 5.2.5.2 and 5.2.5.4).
-const fn seconds(kind: Kind) -> (f64, f64) {
+const fn seconds(kind: TransactionKind) -> (f64, f64) {
     match kind {
-        Kind::NewOrder => (18.0, 12.0),
-        Kind::Payment => (3.0, 12.0),
-        Kind::OrderStatus => (2.0, 10.0),
-        Kind::Delivery | Kind::StockLevel => (2.0, 5.0),
+        TransactionKind::NewOrder => (18.0, 12.0),
+        TransactionKind::Payment => (3.0, 12.0),
+        TransactionKind::OrderStatus => (2.0, 10.0),
+        TransactionKind::Delivery | TransactionKind::StockLevel => (2.0, 5.0),
         // Nobody enters these.
-        Kind::DeferredDelivery | Kind::Purge => (0.0, 0.0),
+        TransactionKind::DeferredDelivery | TransactionKind::Purge => (0.0, 0.0),
     }
 }
 
@@ -33,12 +33,17 @@ pub struct Pauses {
 
 impl Pauses {
     /// Nanoseconds between the answer to `done` and the sending of `next`.
-    pub fn between(&self, done: Kind, next: Kind, rng: &mut Rng) -> u64 {
+    pub fn between(&self, done: TransactionKind, next: TransactionKind, rng: &mut Rng) -> u64 {
         self.ns(seconds(next).0 + think(done, rng))
     }
 
     /// What is left of the pause before `next` when the run begins; `previous` draws what came before it.
-    pub fn first(&self, next: Kind, mut previous: impl FnMut(&mut Rng) -> Kind, rng: &mut Rng) -> u64 {
+    pub fn first(
+        &self,
+        next: TransactionKind,
+        mut previous: impl FnMut(&mut Rng) -> TransactionKind,
+        rng: &mut Rng,
+    ) -> u64 {
         let mut pauses = [0.0; DRAWS];
         for pause in &mut pauses {
             let done = previous(rng);
@@ -61,7 +66,7 @@ impl Pauses {
 }
 
 /// A think time: negative exponential, cut.
-fn think(done: Kind, rng: &mut Rng) -> f64 {
+fn think(done: TransactionKind, rng: &mut Rng) -> f64 {
     let mean = seconds(done).1;
     (-(1.0 - rng.unit()).ln()).min(CUT) * mean
 }
@@ -69,14 +74,14 @@ fn think(done: Kind, rng: &mut Rng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::input::Inputs;
-    use super::super::parameters::Parameters;
+    use super::super::parameters::TpccParameters;
     use super::super::random::Constants;
     use super::*;
 
     const CYCLES: u64 = 200_000;
 
     fn inputs() -> Inputs {
-        Inputs::new(&Parameters::default(), &Constants::of_run(1, 2))
+        Inputs::new(&TpccParameters::default(), &Constants::of_run(1, 2))
     }
 
     #[test]
@@ -98,7 +103,7 @@ mod tests {
     #[test]
     fn thinking_is_exponential_and_cut() {
         let mut rng = Rng::new(4, 5, 6);
-        let drawn: Vec<f64> = (0..CYCLES).map(|_| think(Kind::Payment, &mut rng)).collect();
+        let drawn: Vec<f64> = (0..CYCLES).map(|_| think(TransactionKind::Payment, &mut rng)).collect();
         assert!(drawn.iter().all(|seconds| (0.0..=120.0).contains(seconds)));
         // Above the mean lies 1/e of an exponential distribution, above its triple 1/e³.
         let above = |limit: f64| drawn.iter().filter(|seconds| **seconds > limit).count() as f64 / CYCLES as f64;
@@ -125,7 +130,9 @@ mod tests {
 
     #[test]
     fn a_time_scale_shortens_every_pause() {
-        let pause = |scale| Pauses { scale }.between(Kind::Payment, Kind::NewOrder, &mut Rng::new(1, 1, 1));
+        let pause = |scale| {
+            Pauses { scale }.between(TransactionKind::Payment, TransactionKind::NewOrder, &mut Rng::new(1, 1, 1))
+        };
         assert!((pause(0.01) as f64 / pause(1.0) as f64 - 0.01).abs() < 1e-6);
         assert!(pause(1.0) >= 18_000_000_000);
         assert_eq!(pause(0.0), 0);

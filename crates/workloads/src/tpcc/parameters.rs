@@ -1,13 +1,13 @@
-//! Everything that can be set about order entry, and the profiles, which are nothing but other defaults.
+//! Everything that can be set about order entry, and the profiles, which are simply other defaults.
 
 use super::choices::refuse;
 use super::choices::{
-    Affinity, CallStyle, Delivery, Fidelity, ForeignKeys, HistoryPk, Isolation, NAME, Pacing, Profile,
+    Affinity, CallStyle, DeliveryMode, Fidelity, ForeignKeys, HistoryPk, Isolation, NAME, Pacing, Profile,
 };
 use super::{aliases, dates};
 use crate::dataset::Loaded;
 use crate::error::Error;
-use crate::parameter::{self, ParameterSpec, Slot};
+use crate::parameter::{self, ParameterSlot, ParameterSpec};
 use plimsoll_model::text::escaped;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -21,67 +21,67 @@ const WEIGHT_MAX: u64 = 1_000_000;
 
 /// Weights of new-order, payment, order-status, delivery and stock-level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mix(pub [u64; 5]);
+pub struct TransactionMix(pub [u64; 5]);
 
 /// The values of all parameters.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parameters {
+pub struct TpccParameters {
     pub profile: Profile,
     pub fidelity: Fidelity,
     /// Of each table set.
     pub warehouses: u64,
     /// Table sets; more than 1 with profile `sysbench` only, whose tables carry the set's number.
     pub tables: u64,
-    pub mix: Mix,
+    pub mix: TransactionMix,
     pub pacing: Pacing,
     pub affinity: Affinity,
     pub call_style: CallStyle,
     pub isolation: Isolation,
     pub fk: ForeignKeys,
     pub history_pk: HistoryPk,
-    /// Partitions by warehouse of all tables but item; 0 for none.
+    /// Partitions by warehouse of all tables except item; 0 for none.
     pub partitions: u64,
     /// Locks the stock of an order by warehouse and item, which avoids most deadlocks.
     pub sort_lines: bool,
-    pub delivery: Delivery,
+    pub delivery: DeliveryMode,
     /// sysbench-tpcc's sixth transaction, which deletes old orders: weight 1 beside the mix.
     pub purge: bool,
     /// Stands in the dates of loaded rows: YYYY-MM-DD.
     pub load_date: String,
 }
 
-impl Mix {
+impl TransactionMix {
     /// `45/43/4/4/4`: five weights, not all of them 0.
-    pub fn parse(text: &str) -> Option<Mix> {
+    pub fn parse(text: &str) -> Option<TransactionMix> {
         let weights: Vec<u64> = text.split('/').map(|weight| weight.trim().parse().ok()).collect::<Option<_>>()?;
         let weights: [u64; 5] = weights.try_into().ok()?;
         let usable = weights.iter().all(|weight| *weight <= WEIGHT_MAX) && weights.iter().any(|weight| *weight > 0);
-        usable.then_some(Mix(weights))
+        usable.then_some(TransactionMix(weights))
     }
 }
 
-impl std::fmt::Display for Mix {
+impl std::fmt::Display for TransactionMix {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [new_order, payment, order_status, delivery, stock_level] = self.0;
         write!(f, "{new_order}/{payment}/{order_status}/{delivery}/{stock_level}")
     }
 }
 
-impl Default for Parameters {
-    fn default() -> Parameters {
-        Parameters::of(Profile::Spec)
+impl Default for TpccParameters {
+    fn default() -> TpccParameters {
+        TpccParameters::of(Profile::Spec)
     }
 }
 
-impl Parameters {
+impl TpccParameters {
     /// The defaults of a profile.
-    pub fn of(profile: Profile) -> Parameters {
-        let spec = Parameters {
+    pub fn of(profile: Profile) -> TpccParameters {
+        let spec = TpccParameters {
             profile,
             fidelity: Fidelity::Strict,
             warehouses: 1,
             tables: 1,
-            mix: Mix([45, 43, 4, 4, 4]),
+            mix: TransactionMix([45, 43, 4, 4, 4]),
             pacing: Pacing::None,
             affinity: Affinity::Home,
             call_style: CallStyle::Batched,
@@ -90,15 +90,15 @@ impl Parameters {
             history_pk: HistoryPk::None,
             partitions: 0,
             sort_lines: true,
-            delivery: Delivery::Immediate,
+            delivery: DeliveryMode::Immediate,
             purge: false,
             load_date: "2026-01-01".to_owned(),
         };
         match profile {
             Profile::Spec => spec,
-            Profile::Dbt2 => Parameters { call_style: CallStyle::Procedure, sort_lines: false, ..spec },
-            Profile::Sysbench => Parameters {
-                mix: Mix([10, 10, 1, 1, 1]),
+            Profile::Dbt2 => TpccParameters { call_style: CallStyle::Procedure, sort_lines: false, ..spec },
+            Profile::Sysbench => TpccParameters {
+                mix: TransactionMix([10, 10, 1, 1, 1]),
                 affinity: Affinity::Random,
                 call_style: CallStyle::PerRow,
                 fk: ForeignKeys::Declared,
@@ -112,27 +112,27 @@ impl Parameters {
     ///
     /// # Errors
     /// An unknown name, a value that is not accepted, values that do not go together.
-    pub fn parse(pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>) -> Result<Parameters, Error> {
-        Parameters::on(pairs, None)
+    pub fn parse(pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>) -> Result<TpccParameters, Error> {
+        TpccParameters::on(pairs, None)
     }
 
     /// Reads (name, text) pairs on top of what the data were loaded with: what was not typed is inherited, the profile
     /// too. Warehouses and table sets can be narrowed.
     ///
     /// # Errors
-    /// As [`Parameters::parse`]; what was typed contradicts the data.
+    /// As [`TpccParameters::parse`]; what was typed contradicts the data.
     pub fn on(
         pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
         loaded: Option<Loaded<'_>>,
-    ) -> Result<Parameters, Error> {
+    ) -> Result<TpccParameters, Error> {
         let pairs: Vec<(String, String)> =
             pairs.into_iter().map(|(name, text)| (name.as_ref().to_owned(), text.as_ref().to_owned())).collect();
-        let data = loaded.map(Parameters::of_data).transpose()?;
+        let data = loaded.map(TpccParameters::of_data).transpose()?;
         let profile = match typed_profile(&pairs)? {
             Some(typed) => typed,
             None => data.as_ref().map_or(Profile::default(), |data| data.profile),
         };
-        let mut parameters = Parameters::of(profile);
+        let mut parameters = TpccParameters::of(profile);
         if let Some(data) = data.as_ref() {
             parameters.must_have_tables_of(data)?;
             parameters.inherit(data);
@@ -222,7 +222,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// Compat is for comparison with old numbers, so it takes nothing that the original does not do.
+    /// Compat is for comparison with old numbers, so it accepts nothing that the original does not do.
     fn validate_compat(&self) -> Result<(), Error> {
         let differs = |name: &str, found: &str, original: &str| {
             refuse(
@@ -236,8 +236,8 @@ impl Parameters {
         if self.fk == ForeignKeys::Enforced {
             return differs("fk", "enforced", "none or declared");
         }
-        // The original has no queue, and its delivery ends where a district has none.
-        if self.delivery == Delivery::Deferred {
+        // The original has no queue, and its delivery ends if a district has no order.
+        if self.delivery == DeliveryMode::Deferred {
             return differs("delivery", "deferred", "immediate");
         }
         if self.sort_lines {
@@ -261,19 +261,29 @@ fn typed_profile(pairs: &[(String, String)]) -> Result<Option<Profile>, Error> {
     }
 }
 
-type Spec = ParameterSpec<Parameters>;
+type Spec = ParameterSpec<TpccParameters>;
 
-const fn data(name: &'static str, default: &'static str, help: &'static str, slot: Slot<Parameters>) -> Spec {
+const fn data(
+    name: &'static str,
+    default: &'static str,
+    help: &'static str,
+    slot: ParameterSlot<TpccParameters>,
+) -> Spec {
     ParameterSpec { name, default, help, workloads: &[NAME], shapes_data: true, slot }
 }
 
-const fn traffic(name: &'static str, default: &'static str, help: &'static str, slot: Slot<Parameters>) -> Spec {
+const fn traffic(
+    name: &'static str,
+    default: &'static str,
+    help: &'static str,
+    slot: ParameterSlot<TpccParameters>,
+) -> Spec {
     ParameterSpec { name, default, help, workloads: &[NAME], shapes_data: false, slot }
 }
 
 macro_rules! choice {
     ($type:ident, $field:ident) => {
-        Slot::Choice {
+        ParameterSlot::Choice {
             accepted: $type::NAMES,
             get: |p| p.$field.name(),
             set: |p, name| p.$field = $type::from_name(name).unwrap_or(p.$field),
@@ -286,23 +296,23 @@ macro_rules! choice {
 pub static TABLE: [Spec; 16] = [
     data("profile", "spec", "a named set of defaults: the specification, DBT-2, or sysbench-tpcc and its table sets", choice!(Profile, profile)),
     traffic("fidelity", "strict", "compat keeps the known defects of sysbench-tpcc (profile sysbench, per-row, text only)", choice!(Fidelity, fidelity)),
-    data("warehouses", "1", "warehouses of each table set", Slot::Count { field: |p| &mut p.warehouses, low: 1, high: WAREHOUSES_MAX }),
-    data("tables", "1", "table sets (profile sysbench)", Slot::Count { field: |p| &mut p.tables, low: 1, high: 1_000 }),
+    data("warehouses", "1", "warehouses of each table set", ParameterSlot::Count { field: |p| &mut p.warehouses, low: 1, high: WAREHOUSES_MAX }),
+    data("tables", "1", "table sets (profile sysbench)", ParameterSlot::Count { field: |p| &mut p.tables, low: 1, high: 1_000 }),
     traffic("mix", "45/43/4/4/4", "weights of new-order/payment/order-status/delivery/stock-level (sysbench: 10/10/1/1/1)",
-        Slot::Parsed { accepted: "five weights such as 45/43/4/4/4, not all 0", get: |p| p.mix.to_string(),
-            set: |p, text| Mix::parse(text).map(|mix| p.mix = mix).is_some() }),
+        ParameterSlot::Parsed { accepted: "five weights such as 45/43/4/4/4, not all 0", get: |p| p.mix.to_string(),
+            set: |p, text| TransactionMix::parse(text).map(|mix| p.mix = mix).is_some() }),
     traffic("pacing", "none", "whether terminals keep the keying and think times of clause 5.2.5", choice!(Pacing, pacing)),
     traffic("affinity", "home", "warehouse and district: of the terminal, a slice of the warehouses, or random (sysbench: random)", choice!(Affinity, affinity)),
     traffic("call-style", "batched", "a statement for each row, for the rows of a table, or one CALL (dbt2: procedure; sysbench: per-row)", choice!(CallStyle, call_style)),
     traffic("isolation", "repeatable-read", "isolation level of the sessions", choice!(Isolation, isolation)),
     data("fk", "none", "foreign keys; declared ones are not checked in a run (sysbench: declared)", choice!(ForeignKeys, fk)),
     data("history-pk", "none", "auto gives history a primary key, as clusters require", choice!(HistoryPk, history_pk)),
-    data("partitions", "0", "partitions by warehouse of all tables but item; 0 for none", Slot::Count { field: |p| &mut p.partitions, low: 0, high: PARTITIONS_MAX }),
-    traffic("sort-lines", "on", "lock the stock of an order by warehouse and item, which avoids most deadlocks (dbt2, sysbench: off)", Slot::Switch { field: |p| &mut p.sort_lines }),
-    traffic("delivery", "immediate", "deferred queues deliveries, as clause 2.7.2 has it", choice!(Delivery, delivery)),
-    traffic("purge", "off", "a sixth transaction that deletes old orders (profile sysbench)", Slot::Switch { field: |p| &mut p.purge }),
+    data("partitions", "0", "partitions by warehouse of all tables except item; 0 for none", ParameterSlot::Count { field: |p| &mut p.partitions, low: 0, high: PARTITIONS_MAX }),
+    traffic("sort-lines", "on", "lock the stock of an order by warehouse and item, which avoids most deadlocks (dbt2, sysbench: off)", ParameterSlot::Switch { field: |p| &mut p.sort_lines }),
+    traffic("delivery", "immediate", "deferred queues deliveries, as in clause 2.7.2", choice!(DeliveryMode, delivery)),
+    traffic("purge", "off", "a sixth transaction that deletes old orders (profile sysbench)", ParameterSlot::Switch { field: |p| &mut p.purge }),
     data("load-date", "2026-01-01", "the date in loaded rows",
-        Slot::Parsed { accepted: "a date as YYYY-MM-DD, from the year 1000 on", get: |p| p.load_date.clone(),
+        ParameterSlot::Parsed { accepted: "a date as YYYY-MM-DD, from the year 1000 on", get: |p| p.load_date.clone(),
             set: |p, text| dates::is_date(text) && { p.load_date = text.to_owned(); true } }),
 ];
 
@@ -310,29 +320,29 @@ pub static TABLE: [Spec; 16] = [
 mod tests {
     use super::*;
 
-    fn parse(pairs: &[(&str, &str)]) -> Result<Parameters, String> {
-        Parameters::parse(pairs.iter().copied()).map_err(|error| error.to_string())
+    fn parse(pairs: &[(&str, &str)]) -> Result<TpccParameters, String> {
+        TpccParameters::parse(pairs.iter().copied()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn default_texts_are_the_defaults_of_the_specification() {
-        let mut from_texts = Parameters { warehouses: 99, partitions: 7, ..Parameters::of(Profile::Sysbench) };
+        let mut from_texts = TpccParameters { warehouses: 99, partitions: 7, ..TpccParameters::of(Profile::Sysbench) };
         for spec in &TABLE {
             assert!(spec.set(&mut from_texts, spec.default), "{}", spec.name);
         }
-        assert_eq!(from_texts, Parameters::of(Profile::Spec));
-        assert_eq!(parse(&[]).expect("accepted"), Parameters::default());
+        assert_eq!(from_texts, TpccParameters::of(Profile::Spec));
+        assert_eq!(parse(&[]).expect("accepted"), TpccParameters::default());
     }
 
     #[test]
     fn a_profile_is_nothing_but_other_defaults() {
         for profile in Profile::ALL {
-            assert_eq!(parse(&[("profile", profile.name())]).expect("accepted"), Parameters::of(profile));
+            assert_eq!(parse(&[("profile", profile.name())]).expect("accepted"), TpccParameters::of(profile));
         }
         let typed_first = parse(&[("call_style", "batched"), ("sort-lines", "on"), ("profile", "dbt2")]);
         assert_eq!(
             typed_first.expect("accepted"),
-            Parameters { call_style: CallStyle::Batched, sort_lines: true, ..Parameters::of(Profile::Dbt2) }
+            TpccParameters { call_style: CallStyle::Batched, sort_lines: true, ..TpccParameters::of(Profile::Dbt2) }
         );
         let message = parse(&[("profile", "hammerdb")]).expect_err("refused");
         assert_eq!(message, "parameter 'profile' of tpcc is 'hammerdb', but it must be one of spec, dbt2, sysbench");
@@ -349,11 +359,11 @@ mod tests {
 
     #[test]
     fn a_mix_is_five_weights() {
-        assert_eq!(Mix::parse("10/10/1/1/1"), Some(Mix([10, 10, 1, 1, 1])));
-        assert_eq!(Mix::parse(" 0/ 0/0/1/0").map(|mix| mix.to_string()).as_deref(), Some("0/0/0/1/0"));
+        assert_eq!(TransactionMix::parse("10/10/1/1/1"), Some(TransactionMix([10, 10, 1, 1, 1])));
+        assert_eq!(TransactionMix::parse(" 0/ 0/0/1/0").map(|mix| mix.to_string()).as_deref(), Some("0/0/0/1/0"));
         for text in ["", "45/43/4/4", "45/43/4/4/4/1", "0/0/0/0/0", "45/43/4/4/-4", "45/43/4/4/4.5", "1/1/1/1/1000001"]
         {
-            assert_eq!(Mix::parse(text), None, "{text}");
+            assert_eq!(TransactionMix::parse(text), None, "{text}");
         }
         let message = parse(&[("mix", "all")]).expect_err("refused");
         assert!(message.ends_with("it must be five weights such as 45/43/4/4/4, not all 0"), "{message}");
@@ -387,12 +397,12 @@ mod tests {
     #[test]
     fn the_protocol_follows_from_profile_and_fidelity() {
         assert_eq!(
-            (Parameters::default().default_protocol(), Parameters::default().requires_text()),
+            (TpccParameters::default().default_protocol(), TpccParameters::default().requires_text()),
             ("prepared", false)
         );
-        let sysbench = Parameters::of(Profile::Sysbench);
+        let sysbench = TpccParameters::of(Profile::Sysbench);
         assert_eq!((sysbench.default_protocol(), sysbench.requires_text()), ("text", false));
-        assert!(Parameters { fidelity: Fidelity::Compat, ..sysbench }.requires_text());
+        assert!(TpccParameters { fidelity: Fidelity::Compat, ..sysbench }.requires_text());
     }
 
     #[test]
@@ -401,7 +411,7 @@ mod tests {
         let printed = parameters.printable();
         assert_eq!((printed.len(), &printed["mix"]), (TABLE.len(), &Value::from("1/2/3/4/5")));
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let again = Parameters::parse(printed.iter().map(|(name, value)| (name, text(value))));
+        let again = TpccParameters::parse(printed.iter().map(|(name, value)| (name, text(value))));
         assert_eq!(again.expect("accepted"), parameters);
         let data: Vec<String> = parameters.printable_data().into_keys().collect();
         assert_eq!(data, ["fk", "history_pk", "load_date", "partitions", "profile", "tables", "warehouses"]);

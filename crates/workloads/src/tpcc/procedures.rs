@@ -4,7 +4,7 @@
 
 use super::choices::Profile;
 use super::fragments::{listed, now};
-use super::parameters::Parameters;
+use super::parameters::TpccParameters;
 use super::roles::{DISTRICTS, LINES_MAX, Role};
 use super::schema::{Entity, table_name};
 use crate::dataset::Routine;
@@ -14,7 +14,7 @@ const CALLS: [Role; 5] =
     [Role::CallNewOrder, Role::CallPayment, Role::CallOrderStatus, Role::CallDelivery, Role::CallStockLevel];
 
 /// The procedures of all table sets.
-pub fn routines(parameters: &Parameters) -> Vec<Routine> {
+pub fn routines(parameters: &TpccParameters) -> Vec<Routine> {
     let of_set = |set| {
         CALLS.map(|role| Routine { name: name(parameters.profile, role, set), create: create(parameters, role, set) })
     };
@@ -33,7 +33,7 @@ fn name(profile: Profile, role: Role, set: u64) -> String {
 }
 
 /// The CALL of a role.
-pub fn call(parameters: &Parameters, role: Role, set: u64) -> String {
+pub fn call(parameters: &TpccParameters, role: Role, set: u64) -> String {
     let values = listed("?", ", ", names_of_parameters(role).split(", ").count());
     format!("CALL {}({values})", name(parameters.profile, role, set))
 }
@@ -55,7 +55,7 @@ fn names_of_parameters(role: Role) -> String {
     }
 }
 
-fn create(parameters: &Parameters, role: Role, set: u64) -> String {
+fn create(parameters: &TpccParameters, role: Role, set: u64) -> String {
     let profile = parameters.profile;
     let tables = Entity::ALL.map(|entity| table_name(profile, entity, set));
     let body = match role {

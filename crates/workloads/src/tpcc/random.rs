@@ -168,13 +168,13 @@ pub fn append_last_name(number: u64, out: &mut Vec<u8>) {
 /// A permutation of the customers of one district, so that each has one of the orders that are loaded (clause 4.3.3.1).
 /// Any place can be asked for alone: it is a Feistel network over 12 bits, walked until it is back inside.
 #[derive(Clone, Copy, Debug)]
-pub struct Permutation {
+pub struct CustomerPermutation {
     keys: [u64; 6],
 }
 
-impl Permutation {
-    pub fn new(mut rng: Rng) -> Permutation {
-        Permutation { keys: std::array::from_fn(|_| rng.next_u64()) }
+impl CustomerPermutation {
+    pub fn new(mut rng: Rng) -> CustomerPermutation {
+        CustomerPermutation { keys: std::array::from_fn(|_| rng.next_u64()) }
     }
 
     /// The customer of order `place`, both in 1..=3000.
@@ -317,7 +317,7 @@ mod tests {
     fn each_customer_stands_at_one_place_and_each_place_is_like_another() {
         let mut sums = vec![0u64; CUSTOMERS as usize];
         for district in 0..200 {
-            let permutation = Permutation::new(Rng::new(1, 2, district));
+            let permutation = CustomerPermutation::new(Rng::new(1, 2, district));
             let places: Vec<u64> = (1..=CUSTOMERS).map(|place| permutation.at(place)).collect();
             places.iter().zip(&mut sums).for_each(|(customer, sum)| *sum += customer);
             let mut sorted = places.clone();

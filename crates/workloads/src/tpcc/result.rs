@@ -1,32 +1,37 @@
-//! What an order-entry run says beside latency and throughput: NOPM, the limits on the 90th percentile, and whether what
-//! was drawn is what the specification wants drawn.
+//! What an order-entry run reports besides latency and throughput: NOPM, the limits on the 90th percentile, and whether
+//! what was drawn is what the specification requires.
 
-use super::choices::{Delivery, Fidelity, Pacing};
+use super::choices::{DeliveryMode, Fidelity, Pacing};
 use super::counters::{CLASSES, Counter};
-use super::parameters::Parameters;
+use super::parameters::TpccParameters;
 use super::random::{Constants, HOTTEST, NuRand};
-use super::statements::Kind;
+use super::statements::TransactionKind;
 use plimsoll_model::summary::{
     AuditLine, Backlog, NewOrders, Operation, OperationKind, OrderEntry, Point, ResponseLimit, Skew,
 };
 use std::collections::BTreeMap;
 
-const NEW_ORDER: &str = Kind::NewOrder.name();
-const DEFERRED_DELIVERY: &str = Kind::DeferredDelivery.name();
+const NEW_ORDER: &str = TransactionKind::NewOrder.name();
+const DEFERRED_DELIVERY: &str = TransactionKind::DeferredDelivery.name();
 /// In the order of the mix.
-const KINDS: [&str; 5] =
-    [NEW_ORDER, Kind::Payment.name(), Kind::OrderStatus.name(), Kind::Delivery.name(), Kind::StockLevel.name()];
+const KINDS: [&str; 5] = [
+    NEW_ORDER,
+    TransactionKind::Payment.name(),
+    TransactionKind::OrderStatus.name(),
+    TransactionKind::Delivery.name(),
+    TransactionKind::StockLevel.name(),
+];
 /// Seconds that 90 % of each kind may take at most (clause 5.2.5.7).
 const LIMITS: [f64; 5] = [5.0, 5.0, 5.0, 5.0, 20.0];
 /// The same for a delivery's own work, from being queued to being done (clause 2.7.2.2).
 const DEFERRED_LIMIT: f64 = 80.0;
-/// Least share of each kind but new-order, which has what is left (clause 5.2.3).
+/// Minimum share of each kind except new-order, which has the rest (clause 5.2.3).
 const LEAST: [f64; 4] = [0.43, 0.04, 0.04, 0.04];
 /// Standard deviation of a number of lines that is uniform in 5..=15: the root of (11² − 1) / 12.
 const LINES_DEVIATION: f64 = 3.162_277_660_168_379_5;
-/// Chance leads further than so many standard errors in one case of a hundred.
+/// Chance exceeds this many standard errors in one case of a hundred.
 const STANDARD_ERRORS: f64 = 2.6;
-/// A least share is judged when its sampling error is at most this part of it.
+/// A minimum share is judged when its sampling error is at most this part of it.
 const RESOLVED: f64 = 0.25;
 /// New orders committed per minute and warehouse if every terminal keeps its times and every answer comes at once: ten
 /// terminals, a cycle of 20.99 s on average, 45 % of it new-orders, 99 % of these committed.
@@ -34,7 +39,12 @@ const PACED_MOST: f64 = 12.73;
 
 /// Fills in what only order entry has: `nopm` and `order_entry` of a point whose operations and retries are known.
 /// `counted` are the workload's own counters over the measured window, by name.
-pub fn judge(parameters: &Parameters, point: &mut Point, counted: &[(&'static str, u64)], backlog: Option<Backlog>) {
+pub fn judge(
+    parameters: &TpccParameters,
+    point: &mut Point,
+    counted: &[(&'static str, u64)],
+    backlog: Option<Backlog>,
+) {
     let counted = Counted(counted);
     let new_orders = new_orders(point);
     point.nopm = new_orders.and_then(|orders| per_minute(orders.committed, point.seconds));
@@ -114,10 +124,10 @@ fn mix(point: &Point) -> BTreeMap<String, f64> {
     chosen(point).filter(|_| all > 0).map(|(name, count)| (name.to_owned(), count as f64 / all as f64)).collect()
 }
 
-fn limits(parameters: &Parameters, point: &Point) -> Vec<ResponseLimit> {
+fn limits(parameters: &TpccParameters, point: &Point) -> Vec<ResponseLimit> {
     let weighed = parameters.mix.0.iter().zip(KINDS).zip(LIMITS).filter(|((weight, _), _)| **weight > 0);
     let mut limits: Vec<ResponseLimit> = weighed.map(|((_, name), seconds)| limit(point, name, seconds)).collect();
-    if parameters.delivery == Delivery::Deferred {
+    if parameters.delivery == DeliveryMode::Deferred {
         limits.push(limit(point, DEFERRED_DELIVERY, DEFERRED_LIMIT));
     }
     limits
@@ -130,8 +140,8 @@ fn limit(point: &Point, name: &str, limit_seconds: f64) -> ResponseLimit {
     ResponseLimit { transaction: name.to_owned(), limit_seconds, p90_seconds, holds }
 }
 
-/// The input audit of clause 9.2.2.5, then the least shares of the mix.
-fn audit(parameters: &Parameters, point: &Point, counted: &Counted<'_>) -> Vec<AuditLine> {
+/// The input audit of clause 9.2.2.5, then the minimum shares of the mix.
+fn audit(parameters: &TpccParameters, point: &Point, counted: &Counted<'_>) -> Vec<AuditLine> {
     let orders = transaction(point, NEW_ORDER).map_or((0, 0), |kind| (kind.rollbacks, kind.count));
     let lines = counted.of(Counter::LinesEntered);
     let payments = counted.of(Counter::Payments);
@@ -156,28 +166,30 @@ fn audit(parameters: &Parameters, point: &Point, counted: &Counted<'_>) -> Vec<A
     audit
 }
 
-fn has_remote(parameters: &Parameters) -> bool {
+fn has_remote(parameters: &TpccParameters) -> bool {
     parameters.warehouses > 1 && parameters.fidelity == Fidelity::Strict
 }
 
-/// A share that has to lie in a range. It is judged by itself as soon as 2.6 standard errors, if the middle of the range
-/// were true, are at most half of the range's width. Before, nothing is said unless the share lies outside by more than
-/// 2.6 standard errors, if the nearer end were true, and one sample, since few samples are not spread normally.
+/// A share that has to lie in a range. It is judged by itself as soon as 2.6 standard errors, if the middle of the
+/// range were true, are at most half of the range's width. Before, nothing is said unless the share lies outside by
+/// more than 2.6 standard errors, if the nearer end were true, and one sample, since few samples are not spread
+/// normally.
 fn share(name: &str, hits: u64, samples: u64, low: f64, high: f64) -> AuditLine {
     let deviation = |truth: f64| (truth * (1.0 - truth)).sqrt();
-    line(name, ratio(hits, samples), samples, (low, high), deviation)
+    line(name, ratio(hits, samples), samples, low, high, deviation)
 }
 
 /// The same of a mean of samples with this standard deviation.
 fn mean(name: &str, sum: u64, samples: u64, deviation: f64, low: f64, high: f64) -> AuditLine {
-    line(name, ratio(sum, samples), samples, (low, high), |_| deviation)
+    line(name, ratio(sum, samples), samples, low, high, |_| deviation)
 }
 
 fn line(
     name: &str,
     value: Option<f64>,
     samples: u64,
-    (low, high): (f64, f64),
+    low: f64,
+    high: f64,
     deviation: impl Fn(f64) -> f64,
 ) -> AuditLine {
     let error = |truth: f64| STANDARD_ERRORS * deviation(truth) / (samples as f64).sqrt();
@@ -193,9 +205,9 @@ fn line(
     AuditLine { name: name.to_owned(), value, low, high, samples, holds }
 }
 
-/// A share that has a lower end only. A mix that is drawn with exactly the least share falls short of it in every other
-/// run, so it holds unless it lies below by more than 2.6 standard errors, and nothing is said before these are a
-/// quarter of it.
+/// A share with only a lower end. A mix drawn with exactly the minimum share falls short of it in every other run, so
+/// it holds unless it lies below by more than 2.6 standard errors, and nothing is said before these are a quarter of
+/// it.
 fn least_share(name: &str, hits: u64, samples: u64, least: f64) -> AuditLine {
     let value = ratio(hits, samples);
     let error = STANDARD_ERRORS * (least * (1.0 - least) / samples as f64).sqrt();
@@ -210,8 +222,8 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// How skewed accesses were; nothing where the original redraws the constant for each key, which makes its keys uniform.
-fn skew(parameters: &Parameters, counted: &Counted<'_>) -> Vec<Skew> {
+/// How skewed accesses were; nothing in compat, which draws the constant anew for each key and so makes keys uniform.
+fn skew(parameters: &TpccParameters, counted: &Counted<'_>) -> Vec<Skew> {
     if parameters.fidelity == Fidelity::Compat {
         return Vec::new();
     }
@@ -247,7 +259,12 @@ fn expected(distribution: NuRand) -> [f64; HOTTEST.len()] {
     HOTTEST.map(|percent| pairs[..pairs.len() * percent / 100].iter().sum::<u64>() as f64 / all)
 }
 
-fn notes(parameters: &Parameters, point: &Point, new_orders: Option<NewOrders>, counted: &Counted<'_>) -> Vec<String> {
+fn notes(
+    parameters: &TpccParameters,
+    point: &Point,
+    new_orders: Option<NewOrders>,
+    counted: &Counted<'_>,
+) -> Vec<String> {
     let mut notes = vec!["TPC-C-like: derived from TPC-C, and not comparable with published TPC-C results".to_owned()];
     notes.extend(new_orders.and_then(|orders| {
         let per_minute = per_minute(orders.committed + orders.rolled_back, point.seconds)?;
@@ -267,7 +284,7 @@ fn notes(parameters: &Parameters, point: &Point, new_orders: Option<NewOrders>, 
     if is_compat {
         notes.extend(COMPAT.map(str::to_owned));
     }
-    let waits_unseen = parameters.delivery == Delivery::Deferred && point.response_ms.is_none();
+    let waits_unseen = parameters.delivery == DeliveryMode::Deferred && point.response_ms.is_none();
     let fixed = [
         (parameters.warehouses == 1 && !is_compat, ONE_WAREHOUSE),
         (waits_unseen, QUEUE_UNSEEN),
@@ -282,20 +299,20 @@ fn notes(parameters: &Parameters, point: &Point, new_orders: Option<NewOrders>, 
 const ONE_WAREHOUSE: &str = "with one warehouse nothing is remote: remote lines and payments are not audited";
 
 const QUEUE_UNSEEN: &str = "the latency of a deferred delivery leaves out its wait in the queue; with a rate or with pacing, \
-                            its response time has it";
+                            its response time includes it";
 
 const PURGE: &str = "purge deletes delivered orders and history: conditions 8 to 12 and the sums over counters and payments \
-                     cannot hold any more, and `check` skips them";
+                     can no longer hold, and `check` skips them";
 
 /// What fidelity `compat` keeps of sysbench-tpcc, and what that does to the audit, the skew and the checks.
 const COMPAT: [&str; 4] = [
-    "compat keeps what sysbench-tpcc does otherwise than the specification: no line and no payment is remote, though orders \
+    "compat keeps what sysbench-tpcc does differently from the specification: no line and no payment is remote, though orders \
      are marked so; keys are nearly uniform, since their constant is drawn anew for each; order-status reads the lines of \
      another order; of an order to be rolled back, the last line is not tried; amounts of lines include tax and discount, \
      without their cents; payments are of whole units; of customers of one name, the one past the middle is taken",
-    "compat: remote lines and payments are not audited, as there are none, nor is key skew, as there is next to none",
-    "compat does not keep the counters s_ytd, s_order_cnt, s_remote_cnt and c_payment_cnt: `check` skips the four sums over \
-     them",
+    "compat: remote lines and payments are not audited, since there are none; nor is key skew, since there is next to none",
+    "compat does not maintain the counters s_ytd, s_order_cnt, s_remote_cnt and c_payment_cnt: `check` skips the four sums \
+     over them",
     "compat does less work than strict, and on keys that are less hot: do not compare the two",
 ];
 
@@ -311,8 +328,8 @@ mod tests {
     use super::*;
     use plimsoll_model::summary::LatencyMs;
 
-    fn parameters(pairs: &[(&str, &str)]) -> Parameters {
-        Parameters::parse(pairs.iter().copied()).expect("accepted")
+    fn parameters(pairs: &[(&str, &str)]) -> TpccParameters {
+        TpccParameters::parse(pairs.iter().copied()).expect("accepted")
     }
 
     fn kind(name: &str, count: u64, rollbacks: u64, p90_ms: Option<f64>) -> Operation {
@@ -364,7 +381,11 @@ mod tests {
         counted.iter_mut().find(|(known, _)| *known == name(counter)).expect("a counter").1 = count;
     }
 
-    fn judged(parameters: &Parameters, mut point: Point, counted: &[(&'static str, u64)]) -> (Option<f64>, OrderEntry) {
+    fn judged(
+        parameters: &TpccParameters,
+        mut point: Point,
+        counted: &[(&'static str, u64)],
+    ) -> (Option<f64>, OrderEntry) {
         judge(parameters, &mut point, counted, Some(Backlog { start: 9_000, end: 9_100 }));
         (point.nopm, point.order_entry.expect("judged"))
     }

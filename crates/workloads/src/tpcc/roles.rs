@@ -9,14 +9,15 @@ pub const DISTRICTS: usize = 10;
 
 macro_rules! roles {
     ($($role:ident $name:literal $kind:ident,)+) => {
-        /// What a statement is for. Roles of a table's single rows are named in the singular, those of several in the plural.
+        /// What a statement is for. Roles of a table's single rows are named in the singular, those of several in the
+        /// plural.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Role { $($role),+ }
 
         impl Role {
             pub const ALL: &'static [Role] = &[$(Role::$role),+];
 
-            /// As results call it.
+            /// Its name in results.
             pub const fn name(self) -> &'static str {
                 match self { $(Role::$role => $name),+ }
             }

@@ -1,9 +1,10 @@
-//! The nine tables (clause 1.3): their names, columns, keys and partitions, in two layouts. Profiles `spec` and `dbt2` share
-//! one; profile `sysbench` has the columns of sysbench-tpcc, so that data loaded by either tool are driven by the other.
+//! The nine tables (clause 1.3): their names, columns, keys and partitions, in two layouts. Profiles `spec` and `dbt2`
+//! share one; profile `sysbench` has the columns of sysbench-tpcc, so that data loaded by either tool are driven by the
+//! other.
 
 use super::choices::{HistoryPk, Profile};
-use super::parameters::Parameters;
-use crate::oltp::schema::Column;
+use super::parameters::TpccParameters;
+use crate::oltp::schema::SchemaColumn;
 
 /// A table of every set, in the order in which they are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -213,7 +214,7 @@ const FOREIGN_KEYS: [(Entity, &str, Entity); 10] = [
 
 /// The tables of one dataset. Sets are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Schema {
+pub struct TpccSchema {
     profile: Profile,
     sets: u64,
     foreign_keys: bool,
@@ -221,9 +222,9 @@ pub struct Schema {
     partitions: u64,
 }
 
-impl Schema {
-    pub fn new(parameters: &Parameters) -> Schema {
-        Schema {
+impl TpccSchema {
+    pub fn new(parameters: &TpccParameters) -> TpccSchema {
+        TpccSchema {
             profile: parameters.profile,
             sets: parameters.tables,
             foreign_keys: parameters.has_foreign_keys(),
@@ -261,7 +262,7 @@ impl Schema {
     }
 
     /// The columns by which a check recognises the table.
-    pub fn columns(&self, entity: Entity) -> Vec<Column> {
+    pub fn columns(&self, entity: Entity) -> Vec<SchemaColumn> {
         self.definitions(entity).map(|definition| column(definition.name, self.sql_type(definition))).collect()
     }
 
@@ -290,7 +291,7 @@ impl Schema {
         if name == HISTORY_ID.name {
             return format!("{name} {sql_type} NOT NULL AUTO_INCREMENT");
         }
-        // sysbench-tpcc lets every column be NULL that no primary key forbids to.
+        // sysbench-tpcc lets every column be NULL unless a primary key forbids it.
         let null = if self.profile == Profile::Sysbench { !entity.key().contains(&name) } else { definition.null };
         format!("{name} {sql_type}{}", if null { "" } else { " NOT NULL" })
     }
@@ -337,7 +338,7 @@ pub fn table_name(profile: Profile, entity: Entity, set: u64) -> String {
 }
 
 /// The column as `information_schema.columns` shows it.
-fn column(name: &'static str, sql_type: &'static str) -> Column {
+fn column(name: &'static str, sql_type: &'static str) -> SchemaColumn {
     let (data_type, length) = match sql_type {
         "TINYINT" => ("tinyint", None),
         "SMALLINT" => ("smallint", None),
@@ -352,15 +353,15 @@ fn column(name: &'static str, sql_type: &'static str) -> Column {
         },
     };
     let characters = length.and_then(|length| length.trim_end_matches(')').parse().ok());
-    Column { name, data_type, characters }
+    SchemaColumn { name, data_type, characters }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn schema(pairs: &[(&str, &str)]) -> Schema {
-        Schema::new(&Parameters::parse(pairs.iter().copied()).expect("accepted"))
+    fn schema(pairs: &[(&str, &str)]) -> TpccSchema {
+        TpccSchema::new(&TpccParameters::parse(pairs.iter().copied()).expect("accepted"))
     }
 
     #[test]

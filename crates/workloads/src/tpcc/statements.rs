@@ -1,17 +1,17 @@
-//! What is sent: every statement by its role, and the sequence of roles that each transaction is, by call style.
+//! What is sent: every statement by its role, and the sequence of roles in each transaction, by call style.
 //!
-//! A [`Role`] is what a statement is for, a [`Step`] is how often a transaction sends it, and a [`Catalogue`] is the
+//! A [`Role`] is what a statement is for, a [`TpccStep`] is how often a transaction sends it, and a [`TpccStatements`] is the
 //! list of texts to prepare: for each role in use, those of every table set and variant. `texts` has the texts.
 
-use super::choices::{CallStyle, Delivery};
-use super::parameters::Parameters;
+use super::choices::{CallStyle, DeliveryMode};
+use super::parameters::TpccParameters;
 use super::roles::{Pick, Role};
 use super::texts::Texts;
 use plimsoll_engine::Statement;
 
 /// The transactions, in the order of their numbers in results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TransactionKind {
     NewOrder,
     Payment,
     OrderStatus,
@@ -22,15 +22,15 @@ pub enum Kind {
     Purge,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 7] = [
-        Kind::NewOrder,
-        Kind::Payment,
-        Kind::OrderStatus,
-        Kind::Delivery,
-        Kind::StockLevel,
-        Kind::DeferredDelivery,
-        Kind::Purge,
+impl TransactionKind {
+    pub const ALL: [TransactionKind; 7] = [
+        TransactionKind::NewOrder,
+        TransactionKind::Payment,
+        TransactionKind::OrderStatus,
+        TransactionKind::Delivery,
+        TransactionKind::StockLevel,
+        TransactionKind::DeferredDelivery,
+        TransactionKind::Purge,
     ];
 
     /// The names of all, by number.
@@ -38,7 +38,7 @@ impl Kind {
         ["new_order", "payment", "order_status", "delivery", "stock_level", "deferred_delivery", "purge"];
 
     pub const fn name(self) -> &'static str {
-        Kind::NAMES[self as usize]
+        TransactionKind::NAMES[self as usize]
     }
 }
 
@@ -59,12 +59,12 @@ pub enum Times {
     GoodCredit,
     /// For each district.
     Districts,
-    /// sysbench-tpcc's purge goes ten times round.
+    /// sysbench-tpcc's purge makes ten rounds.
     Ten,
 }
 
 impl Times {
-    /// As a person reads it.
+    /// In words.
     pub const fn text(self) -> &'static str {
         match self {
             Times::Once => "once",
@@ -82,89 +82,89 @@ impl Times {
 
 /// One statement of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct TpccStep {
     pub role: Role,
     pub times: Times,
 }
 
 /// What a transaction sends between BEGIN and COMMIT, in order.
 #[rustfmt::skip]
-const fn body(kind: Kind, style: CallStyle) -> &'static [(Role, Times)] {
+const fn body(kind: TransactionKind, style: CallStyle) -> &'static [(Role, Times)] {
     use CallStyle::{Batched, PerRow, Procedure};
     use Role::*;
     use Times::{BadCredit, ByName, ByNumber, Districts, GoodCredit, Lines, Once, RemoteLines, Ten};
     match (kind, style) {
-        (Kind::NewOrder, PerRow) => &[
+        (TransactionKind::NewOrder, PerRow) => &[
             (Rates, Once), (NextOrder, Once), (AdvanceOrder, Once), (InsertOrder, Once), (InsertNewOrder, Once),
             (Item, Lines), (Stock, Lines), (UpdateStock, Lines), (InsertLine, Lines),
         ],
-        (Kind::NewOrder, Batched) => &[
+        (TransactionKind::NewOrder, Batched) => &[
             (Rates, Once), (Items, Once), (Stocks, Once), (UpdateStocks, Once), (Stock, RemoteLines), (UpdateStock, RemoteLines),
             (NextOrder, Once), (AdvanceOrder, Once), (InsertOrder, Once), (InsertNewOrder, Once), (InsertLines, Once),
         ],
-        (Kind::Payment, PerRow) => &[
+        (TransactionKind::Payment, PerRow) => &[
             (PayWarehouse, Once), (Warehouse, Once), (PayDistrict, Once), (District, Once),
             (CountNamesakes, ByName), (Namesakes, ByName), (Customer, Once),
             (CustomerData, BadCredit), (PayBadCustomer, BadCredit), (PayCustomer, GoodCredit), (InsertHistory, Once),
         ],
-        (Kind::Payment, Batched) => &[
+        (TransactionKind::Payment, Batched) => &[
             (CustomersOfName, ByName), (Customer, ByNumber), (PayBadCustomer, BadCredit), (PayCustomer, GoodCredit),
             (PayDistrict, Once), (PayWarehouse, Once), (Addresses, Once), (InsertHistory, Once),
         ],
-        (Kind::OrderStatus, PerRow) => &[
+        (TransactionKind::OrderStatus, PerRow) => &[
             (CountNamesakes, ByName), (BalancesOfName, ByName), (Balance, ByNumber), (LastOrder, Once), (LinesOfOrder, Once),
         ],
-        (Kind::OrderStatus, Batched) => &[
+        (TransactionKind::OrderStatus, Batched) => &[
             (BalancesOfName, ByName), (Balance, ByNumber), (LastOrder, Once), (LinesOfOrder, Once),
         ],
-        (Kind::Delivery | Kind::DeferredDelivery, PerRow) => &[
+        (TransactionKind::Delivery | TransactionKind::DeferredDelivery, PerRow) => &[
             (OldestOrder, Districts), (DeleteNewOrder, Districts), (CustomerOfOrder, Districts), (CarryOrder, Districts),
             (DeliverLines, Districts), (AmountOfOrder, Districts), (CreditCustomer, Districts),
         ],
-        (Kind::Delivery | Kind::DeferredDelivery, Batched) => &[
+        (TransactionKind::Delivery | TransactionKind::DeferredDelivery, Batched) => &[
             (OldestOrders, Once), (DeleteNewOrders, Once), (CustomersOfOrders, Once), (CarryOrders, Once),
             (DeliverLinesOfOrders, Once), (AmountsOfOrders, Once), (CreditCustomers, Once),
         ],
-        (Kind::StockLevel, PerRow | Batched) => &[(OrdersSoFar, Once), (LowStock, Once)],
-        (Kind::NewOrder, Procedure) => &[(CallNewOrder, Once)],
-        (Kind::Payment, Procedure) => &[(CallPayment, Once)],
-        (Kind::OrderStatus, Procedure) => &[(CallOrderStatus, Once)],
-        (Kind::Delivery | Kind::DeferredDelivery, Procedure) => &[(CallDelivery, Once)],
-        (Kind::StockLevel, Procedure) => &[(CallStockLevel, Once)],
-        (Kind::Purge, _) => &[
+        (TransactionKind::StockLevel, PerRow | Batched) => &[(OrdersSoFar, Once), (LowStock, Once)],
+        (TransactionKind::NewOrder, Procedure) => &[(CallNewOrder, Once)],
+        (TransactionKind::Payment, Procedure) => &[(CallPayment, Once)],
+        (TransactionKind::OrderStatus, Procedure) => &[(CallOrderStatus, Once)],
+        (TransactionKind::Delivery | TransactionKind::DeferredDelivery, Procedure) => &[(CallDelivery, Once)],
+        (TransactionKind::StockLevel, Procedure) => &[(CallStockLevel, Once)],
+        (TransactionKind::Purge, _) => &[
             (OldestUndelivered, Ten), (DeliveredOrder, Ten), (PurgeLines, Ten), (PurgeOrder, Ten), (PurgeHistory, Ten),
         ],
     }
 }
 
 /// One transaction that commits, in order. The groups of a line, a district or a round go together.
-pub fn steps(kind: Kind, style: CallStyle) -> impl Iterator<Item = Step> {
-    let once = |role| Step { role, times: Times::Once };
-    let body = body(kind, style).iter().map(|(role, times)| Step { role: *role, times: *times });
+pub fn steps(kind: TransactionKind, style: CallStyle) -> impl Iterator<Item = TpccStep> {
+    let once = |role| TpccStep { role, times: Times::Once };
+    let body = body(kind, style).iter().map(|(role, times)| TpccStep { role: *role, times: *times });
     std::iter::once(once(Role::Begin)).chain(body).chain(std::iter::once(once(Role::Commit)))
 }
 
 /// The kinds that a run with these parameters can have.
-pub fn kinds(parameters: &Parameters) -> impl Iterator<Item = Kind> {
-    let (deferred, purge) = (parameters.delivery == Delivery::Deferred, parameters.purge);
-    Kind::ALL.into_iter().filter(move |kind| match kind {
-        Kind::DeferredDelivery => deferred,
-        Kind::Purge => purge,
+pub fn kinds(parameters: &TpccParameters) -> impl Iterator<Item = TransactionKind> {
+    let (deferred, purge) = (parameters.delivery == DeliveryMode::Deferred, parameters.purge);
+    TransactionKind::ALL.into_iter().filter(move |kind| match kind {
+        TransactionKind::DeferredDelivery => deferred,
+        TransactionKind::Purge => purge,
         _ => true,
     })
 }
 
 /// All texts of a run: for each role in use those of every table set, and for each set those of every variant.
 #[derive(Clone, Debug)]
-pub struct Catalogue {
+pub struct TpccStatements {
     statements: Vec<Statement>,
     first: [Option<usize>; Role::COUNT],
 }
 
-impl Catalogue {
-    pub fn new(parameters: &Parameters) -> Catalogue {
+impl TpccStatements {
+    pub fn new(parameters: &TpccParameters) -> TpccStatements {
         let texts = Texts::new(parameters);
-        let mut catalogue = Catalogue { statements: Vec::new(), first: [None; Role::COUNT] };
+        let mut catalogue = TpccStatements { statements: Vec::new(), first: [None; Role::COUNT] };
         let roles = kinds(parameters).flat_map(|kind| steps(kind, parameters.call_style)).map(|step| step.role);
         for role in roles {
             if catalogue.first[role as usize].is_some() {
@@ -188,7 +188,8 @@ impl Catalogue {
         &self.statements
     }
 
-    /// Where the statement stands in [`Catalogue::statements`], for a table set from 1; `None` if no transaction has it.
+    /// Where the statement stands in [`TpccStatements::statements`], for a table set from 1; `None` if no transaction has
+    /// it.
     #[inline]
     pub fn position(&self, pick: Pick, set: u64) -> Option<usize> {
         let variants = pick.role.variants();
@@ -202,12 +203,12 @@ impl Catalogue {
 mod tests {
     use super::*;
 
-    fn parameters(pairs: &[(&str, &str)]) -> Parameters {
-        Parameters::parse(pairs.iter().copied()).expect("accepted")
+    fn parameters(pairs: &[(&str, &str)]) -> TpccParameters {
+        TpccParameters::parse(pairs.iter().copied()).expect("accepted")
     }
 
     /// How many statements a committed transaction has at least, and how many more for each line, district and round.
-    fn count(kind: Kind, style: CallStyle) -> (usize, usize) {
+    fn count(kind: TransactionKind, style: CallStyle) -> (usize, usize) {
         let is_of = |times: &[Times]| steps(kind, style).filter(|step| times.contains(&step.times)).count();
         // By number and with good credit: of each pair one is sent.
         let once = is_of(&[Times::Once, Times::ByNumber, Times::GoodCredit]);
@@ -217,12 +218,12 @@ mod tests {
     #[test]
     fn per_row_is_the_sequence_of_sysbench_tpcc() {
         for (kind, expected) in [
-            (Kind::NewOrder, (7, 4)),
-            (Kind::Payment, (9, 0)),
-            (Kind::OrderStatus, (5, 0)),
-            (Kind::Delivery, (2, 7)),
-            (Kind::StockLevel, (4, 0)),
-            (Kind::Purge, (2, 5)),
+            (TransactionKind::NewOrder, (7, 4)),
+            (TransactionKind::Payment, (9, 0)),
+            (TransactionKind::OrderStatus, (5, 0)),
+            (TransactionKind::Delivery, (2, 7)),
+            (TransactionKind::StockLevel, (4, 0)),
+            (TransactionKind::Purge, (2, 5)),
         ] {
             assert_eq!(count(kind, CallStyle::PerRow), expected, "{kind:?}");
         }
@@ -230,7 +231,12 @@ mod tests {
 
     #[test]
     fn batches_and_procedures_take_few_round_trips() {
-        for (kind, batched) in [(Kind::NewOrder, 11), (Kind::Payment, 8), (Kind::OrderStatus, 5), (Kind::Delivery, 9)] {
+        for (kind, batched) in [
+            (TransactionKind::NewOrder, 11),
+            (TransactionKind::Payment, 8),
+            (TransactionKind::OrderStatus, 5),
+            (TransactionKind::Delivery, 9),
+        ] {
             assert_eq!(count(kind, CallStyle::Batched), (batched, 0), "{kind:?}");
             assert_eq!(count(kind, CallStyle::Procedure), (3, 0), "{kind:?}");
         }
@@ -241,7 +247,7 @@ mod tests {
         let names: std::collections::HashSet<_> = Role::ALL.iter().map(|role| role.name()).collect();
         assert_eq!(names.len(), Role::ALL.len());
         assert!(Role::ALL.iter().enumerate().all(|(place, role)| *role as usize == place));
-        assert!(Kind::ALL.iter().enumerate().all(|(place, kind)| *kind as usize == place));
+        assert!(TransactionKind::ALL.iter().enumerate().all(|(place, kind)| *kind as usize == place));
     }
 
     #[test]
@@ -254,7 +260,7 @@ mod tests {
             &[],
         ] {
             let parameters = parameters(pairs);
-            let (catalogue, texts) = (Catalogue::new(&parameters), Texts::new(&parameters));
+            let (catalogue, texts) = (TpccStatements::new(&parameters), Texts::new(&parameters));
             let mut seen = std::collections::HashSet::new();
             for role in kinds(&parameters).flat_map(|kind| steps(kind, parameters.call_style)).map(|step| step.role) {
                 for (set, variant) in
@@ -277,7 +283,7 @@ mod tests {
 
     #[test]
     fn only_begin_and_commit_are_not_prepared() {
-        let catalogue = Catalogue::new(&Parameters::default());
+        let catalogue = TpccStatements::new(&TpccParameters::default());
         let unprepared = catalogue.statements().iter().filter(|statement| !statement.prepared);
         assert_eq!(unprepared.map(|statement| statement.name).collect::<Vec<_>>(), ["begin", "commit"]);
     }

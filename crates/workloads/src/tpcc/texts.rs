@@ -1,14 +1,14 @@
-//! The text of every statement, with `?` for its parameters. Compat sends what sysbench-tpcc sends; strict locks what it
-//! reads before it writes, and keeps all counters.
+//! The text of every statement, with `?` for its parameters. Compat sends what sysbench-tpcc sends; strict locks what
+//! it reads before it writes, and keeps all counters.
 
 use super::choices::{CallStyle, Fidelity, Isolation};
 use super::fragments::{listed, now};
-use super::parameters::Parameters;
+use super::parameters::TpccParameters;
 use super::procedures;
 use super::roles::{DISTRICTS, Pick, Role};
 use super::schema::{Entity, table_name};
 
-/// What the terminal shows of a customer who pays (clause 2.5.3.3).
+/// What the terminal shows about a customer who pays (clause 2.5.3.3).
 const CUSTOMER: &str = "c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_credit, \
                         c_credit_lim, c_discount, c_balance, c_ytd_payment, c_since";
 /// Where `c_credit`, `c_balance` and `c_ytd_payment` stand among them, and `c_id` where it is read too.
@@ -23,14 +23,14 @@ const DISTRICT_INFO: &str = "ELT(?, s_dist_01, s_dist_02, s_dist_03, s_dist_04, 
 
 /// What the texts of a run depend on.
 pub struct Texts<'a> {
-    parameters: &'a Parameters,
-    /// What makes a read a locking one, where strict needs it and the original has none.
+    parameters: &'a TpccParameters,
+    /// What makes a read a locking one, if strict needs that and the original does not do it.
     lock: &'static str,
     now: &'static str,
 }
 
 impl Texts<'_> {
-    pub fn new(parameters: &Parameters) -> Texts<'_> {
+    pub fn new(parameters: &TpccParameters) -> Texts<'_> {
         let is_compat = parameters.fidelity == Fidelity::Compat;
         Texts { parameters, lock: if is_compat { "" } else { " FOR UPDATE" }, now: now(parameters.profile) }
     }
@@ -287,7 +287,7 @@ impl Texts<'_> {
 }
 
 /// SET statements of every session.
-pub fn session_setup(parameters: &Parameters) -> Vec<String> {
+pub fn session_setup(parameters: &TpccParameters) -> Vec<String> {
     let level = match parameters.isolation {
         Isolation::ReadCommitted => "READ COMMITTED",
         Isolation::RepeatableRead => "REPEATABLE READ",
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     fn text(pairs: &[(&str, &str)], pick: impl Into<Pick>, set: u64) -> String {
-        Texts::new(&Parameters::parse(pairs.iter().copied()).expect("accepted")).of(pick.into(), set)
+        Texts::new(&TpccParameters::parse(pairs.iter().copied()).expect("accepted")).of(pick.into(), set)
     }
 
     const COMPAT: &[(&str, &str)] = &[("profile", "sysbench"), ("fidelity", "compat"), ("tables", "3")];
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn sessions_have_their_level_and_check_foreign_keys_only_where_that_is_asked_for() {
         let setup =
-            |pairs: &[(&str, &str)]| session_setup(&Parameters::parse(pairs.iter().copied()).expect("accepted"));
+            |pairs: &[(&str, &str)]| session_setup(&TpccParameters::parse(pairs.iter().copied()).expect("accepted"));
         assert_eq!(setup(&[]), ["SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"]);
         assert_eq!(setup(&[("isolation", "serializable"), ("fk", "enforced")]).len(), 1);
         assert_eq!(setup(STRICT)[1], "SET SESSION foreign_key_checks = 0");

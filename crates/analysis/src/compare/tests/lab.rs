@@ -2,10 +2,13 @@
 
 use super::{CLOSED, Desk, fill, made};
 use jiff::{SignedDuration, Timestamp};
+use plimsoll_host::facts::HostFacts;
 use plimsoll_model::comparison::{Design, Verdict};
 use plimsoll_model::lab::{LabSummary, TrialCounts, TrialOutcome, TrialStatus};
+use plimsoll_plan::Plan;
+use plimsoll_record::{LoadParameters, Parameters};
 use plimsoll_record::{Manifest, Recording, Status, TrialFacts};
-use serde_json::json;
+use plimsoll_testkit::simulated;
 
 fn outcome(status: TrialStatus) -> TrialOutcome {
     TrialOutcome {
@@ -18,7 +21,7 @@ fn outcome(status: TrialStatus) -> TrialOutcome {
         restored: None,
         warm_up: None,
         recovery: None,
-        proofs: Vec::new(),
+        verifications: Vec::new(),
         risks: Default::default(),
         caveats: Vec::new(),
     }
@@ -47,14 +50,19 @@ fn summary() -> LabSummary {
 /// A lab of two variants in interleaved rounds, `b` a tenth faster; the trials at these places, from 1, failed.
 fn lab(desk: &Desk, rounds: u32, failed: &[u32]) {
     let start: Timestamp = "2026-11-21T19:30:00Z".parse().unwrap();
-    let host = json!({"cpus": 2});
-    let manifest = Manifest::new("plan", "0.1.0", start, 1, json!({"procedure": {}}), host);
+    let variants = ["a", "b"].map(|name| simulated::variant(name, &[CLOSED])).to_vec();
+    let plan = Plan::Lab(Box::new(simulated::plan(1, rounds, variants)));
+    let manifest = Manifest::new("plan", "0.1.0", start, plan, HostFacts { cpus: 2, ..HostFacts::default() });
     let mut recording = Recording::create(desk.home.path(), manifest).unwrap();
     for place in 0..2 * rounds {
         let (variant, tps) = if place % 2 == 0 { ("a", 1000) } else { ("b", 1100) };
         let (index, round) = (place + 1, place / 2 + 1);
         let started = start + SignedDuration::from_secs(5 * i64::from(place));
-        let parameters = json!({"workload": "oltp_read_write", "params": {}, "point": CLOSED});
+        let parameters = Parameters::Load(Box::new(LoadParameters {
+            workload: "oltp_read_write".to_owned(),
+            point: CLOSED,
+            ..LoadParameters::default()
+        }));
         let facts =
             TrialFacts { index, variant: variant.to_owned(), point: CLOSED.label(), round, started, parameters };
         let writer = recording.trial(&facts).unwrap();

@@ -2,8 +2,8 @@
 
 use super::config::{self, Files};
 use super::load::load;
-use super::reading::Fields;
-use super::value::{Kind, Value};
+use super::reading::TableFields;
+use super::value::{DocumentValue, Kind};
 use super::workload::workload;
 use crate::error::PlanError;
 use crate::lab::{Action, Change, Layout, Storage, Where};
@@ -28,34 +28,34 @@ const OF_SERVER: [&str; 13] = [
     "before",
     "after",
 ];
-/// What a variant or a rung may set beside that.
+/// What a variant or a rung may set in addition.
 const OF_VARIANT: [&str; 3] = ["name", "workload", "load"];
 /// No machine has more.
 const MOST_CPUS: usize = 4096;
 const CPUS: &str = "a list of CPUs, each once: [0, 1] or \"0-3,5\"";
 
-/// What variants and rungs lay theirs over, and the files that the plan names.
+/// What variants and rungs are merged over, and the files that the plan names.
 pub(super) struct Base<'p> {
-    pub workload: &'p Value,
-    pub load: &'p Value,
+    pub workload: &'p DocumentValue,
+    pub load: &'p DocumentValue,
     pub files: &'p Files<'p>,
 }
 
 impl Base<'_> {
     /// What `[server]` sets.
-    pub fn server(&self, table: &Value) -> Result<Change, PlanError> {
+    pub fn server(&self, table: &DocumentValue) -> Result<Change, PlanError> {
         self.change(table, table.fields(&OF_SERVER)?)
     }
 
     /// The name of a variant or a rung, and what it sets.
-    pub fn named(&self, table: &Value) -> Result<(String, Change), PlanError> {
+    pub fn named(&self, table: &DocumentValue) -> Result<(String, Change), PlanError> {
         let fields = table.fields(&[&OF_VARIANT[..], &OF_SERVER].concat())?;
-        let name = fields.need("name", "what recordings and figures call it", Value::name)?;
+        let name = fields.need("name", "what recordings and figures call it", DocumentValue::name)?;
         Ok((name, self.change(table, fields)?))
     }
 
-    fn change(&self, table: &Value, fields: Fields<'_>) -> Result<Change, PlanError> {
-        let over = |base: &Value, value: &Value| {
+    fn change(&self, table: &DocumentValue, fields: TableFields<'_>) -> Result<Change, PlanError> {
+        let over = |base: &DocumentValue, value: &DocumentValue| {
             let mut whole = base.clone();
             whole.lay_over(value.clone());
             whole
@@ -79,9 +79,9 @@ impl Base<'_> {
     }
 }
 
-/// Where the values of a table stand, those of tables in it by their names too: `layout` and `layout.redo`. Parameters
-/// of the workload are named as [`crate::lab::Workload::params`] names them.
-pub(super) fn lines(table: &Value) -> BTreeMap<String, Where> {
+/// Where the values of a table stand, including those of nested tables: `layout` and `layout.redo`. Parameters
+/// of the workload are named as [`crate::lab::PlannedWorkload::params`] names them.
+pub(super) fn lines(table: &DocumentValue) -> BTreeMap<String, Where> {
     let mut lines = BTreeMap::new();
     let mut rest = vec![(String::new(), table)];
     while let Some((prefix, value)) = rest.pop() {
@@ -96,7 +96,7 @@ pub(super) fn lines(table: &Value) -> BTreeMap<String, Where> {
     lines
 }
 
-pub(super) fn build(value: &Value) -> Result<String, PlanError> {
+pub(super) fn build(value: &DocumentValue) -> Result<String, PlanError> {
     match &value.kind {
         Kind::Text(build) if ["auto", "mariadb", "mysql"].contains(&build.as_str()) || build.contains('/') => {
             Ok(build.clone())
@@ -105,35 +105,38 @@ pub(super) fn build(value: &Value) -> Result<String, PlanError> {
     }
 }
 
-pub(super) fn target(value: &Value) -> Result<String, PlanError> {
+pub(super) fn target(value: &DocumentValue) -> Result<String, PlanError> {
     match Target::parse(value.text()?) {
         Ok(Target::External(_)) => value.text().map(str::to_owned),
         Ok(Target::Private(_)) => Err(value.problem("a private server is the default; choose its `build` instead")),
         Err(PlanError::PasswordInUrl) => {
-            Err(value.problem("the URL contains a password, which plans and recordings show; put it into MYSQL_PWD"))
+            Err(value
+                .problem("the URL contains a password, which plans and recordings would show; put it into MYSQL_PWD"))
         }
         Err(error) => Err(value.problem(error)),
     }
 }
 
-fn storage(fields: &Fields<'_>) -> Result<Option<Storage>, PlanError> {
+fn storage(fields: &TableFields<'_>) -> Result<Option<Storage>, PlanError> {
     let directory = fields.read("datadir", path)?.map(Storage::Directory);
     let lane = fields.read("lane", |value| value.text().map(|name| Storage::Lane(name.to_owned())))?;
     match (directory, lane, fields.get("lane")) {
-        (Some(_), Some(_), Some(value)) => Err(value.problem("`datadir` says where the data lie already; choose one")),
+        (Some(_), Some(_), Some(value)) => {
+            Err(value.problem("`datadir` already says where the data are stored; choose one"))
+        }
         (directory, lane, _) => Ok(directory.or(lane)),
     }
 }
 
-pub(super) fn path(value: &Value) -> Result<PathBuf, PlanError> {
+pub(super) fn path(value: &DocumentValue) -> Result<PathBuf, PlanError> {
     match value.text()? {
         path if path.starts_with('/') => Ok(PathBuf::from(path)),
         _ => Err(value.refuse("an absolute path, such as /mnt/fc")),
     }
 }
 
-/// Where a part of the layout lies: on another path, or in another directory on the storage of the data.
-fn apart(value: &Value) -> Result<PathBuf, PlanError> {
+/// Where a part of the layout is stored: on another path, or in another directory on the storage of the data.
+fn apart(value: &DocumentValue) -> Result<PathBuf, PlanError> {
     let text = value.text()?;
     let is_name = |name: &str| !name.is_empty() && name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     match text.starts_with('/') || text.strip_prefix("./").is_some_and(is_name) {
@@ -145,7 +148,7 @@ fn apart(value: &Value) -> Result<PathBuf, PlanError> {
     }
 }
 
-pub(super) fn layout(value: &Value) -> Result<Layout, PlanError> {
+pub(super) fn layout(value: &DocumentValue) -> Result<Layout, PlanError> {
     let fields = value.fields(&["redo", "doublewrite", "undo", "binlog", "tmp", "tables"])?;
     Ok(Layout {
         redo: fields.read("redo", apart)?,
@@ -157,19 +160,19 @@ pub(super) fn layout(value: &Value) -> Result<Layout, PlanError> {
     })
 }
 
-pub(super) fn tables(value: &Value) -> Result<BTreeMap<String, PathBuf>, PlanError> {
-    let table = |(name, value): &(String, Value)| {
-        // It stands between backticks in statements.
+pub(super) fn tables(value: &DocumentValue) -> Result<BTreeMap<String, PathBuf>, PlanError> {
+    let table = |(name, value): &(String, DocumentValue)| {
+        // It is written between backticks in statements.
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '$');
         match !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
             true => Ok((name.clone(), apart(value)?)),
-            false => Err(value.problem("a table is named by letters, digits, `_`, `-` and `$`, at most 64")),
+            false => Err(value.problem("a table name has up to 64 letters, digits, `_`, `-` and `$`")),
         }
     };
     value.entries()?.iter().map(table).collect()
 }
 
-pub(super) fn cpus(value: &Value) -> Result<Vec<usize>, PlanError> {
+pub(super) fn cpus(value: &DocumentValue) -> Result<Vec<usize>, PlanError> {
     let wrong = || value.refuse(CPUS);
     let mut cpus = Vec::new();
     for part in value.one_or_more()? {
@@ -190,18 +193,18 @@ pub(super) fn cpus(value: &Value) -> Result<Vec<usize>, PlanError> {
     if cpus.len() == all { Ok(cpus) } else { Err(wrong()) }
 }
 
-fn memory(value: &Value) -> Result<u64, PlanError> {
+fn memory(value: &DocumentValue) -> Result<u64, PlanError> {
     match value.parsed(quantity::size)? {
         0 => Err(value.refuse("a size above 0, such as 8G")),
         bytes => Ok(bytes),
     }
 }
 
-pub(super) fn environment(value: &Value) -> Result<BTreeMap<String, String>, PlanError> {
-    let variable = |(name, value): &(String, Value)| {
+pub(super) fn environment(value: &DocumentValue) -> Result<BTreeMap<String, String>, PlanError> {
+    let variable = |(name, value): &(String, DocumentValue)| {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if name.is_empty() || !name.chars().all(plain) || name.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err(value.problem("a variable of the environment is named by letters, digits and `_`"));
+            return Err(value.problem("the name of an environment variable has letters, digits and `_` only"));
         }
         match value.scalar(["false", "true"])? {
             text if text.contains('\0') => Err(value.refuse("a text without NUL")),
@@ -211,15 +214,15 @@ pub(super) fn environment(value: &Value) -> Result<BTreeMap<String, String>, Pla
     value.entries()?.iter().map(variable).collect()
 }
 
-fn actions(value: &Value) -> Result<Vec<Action>, PlanError> {
+fn actions(value: &DocumentValue) -> Result<Vec<Action>, PlanError> {
     if matches!(value.kind, Kind::List(_)) { value.list_of(action) } else { action(value).map(|action| vec![action]) }
 }
 
-fn action(value: &Value) -> Result<Action, PlanError> {
+fn action(value: &DocumentValue) -> Result<Action, PlanError> {
     match &value.kind {
         Kind::Text(_) => value.text().map(|command| Action::Command(command.to_owned())),
         Kind::Table(_) => {
-            let prompt = |value: &Value| value.text().map(str::to_owned);
+            let prompt = |value: &DocumentValue| value.text().map(str::to_owned);
             value.fields(&["prompt"])?.need("prompt", "what a person is to do", prompt).map(Action::Prompt)
         }
         _ => Err(value.refuse("a command in quotes or { prompt = \"…\" }, or a list of them")),

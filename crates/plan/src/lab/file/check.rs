@@ -7,17 +7,17 @@ use crate::plan::Measure;
 use crate::quantity;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a server that is not ours cannot be given.
+/// What an external server cannot be given.
 const OF_PRIVATE_SERVERS: [&str; 9] =
     ["build", "config_file", "config", "datadir", "lane", "layout", "cpus", "memory", "env"];
-/// What a storage trial, which has no server and no connections, has no use for.
+/// What a storage trial, which has no server and no connections, cannot use.
 const OF_SERVERS: [&str; 9] = ["build", "config_file", "config", "target", "layout", "cpus", "memory", "env", "load"];
-/// What a ladder calls those of its trials that try no rung.
+/// What a ladder calls its trials that try no rung.
 const LADDER_WORDS: [&str; 3] = ["floor", "worth", "gain"];
 /// Bytes that a recording has for the label of a trial.
 const LONGEST_LABEL: usize = 80;
 
-/// Checks a plan whose values are right one by one. `lines` says where those of the document stand, by their names.
+/// Checks a plan whose single values are valid. `lines` says where the values of the document stand, by name.
 pub(super) fn check(plan: &LabPlan, lines: &BTreeMap<String, Where>) -> Result<(), PlanError> {
     let check = Check { plan, lines };
     let with_rung = |variant: &Variant| {
@@ -47,7 +47,7 @@ fn refuse<T>(at: Where, problem: impl Into<String>) -> Result<T, PlanError> {
 }
 
 impl Check<'_> {
-    /// Where a value of the document stands; one that is not there begins with the file.
+    /// Where a value of the document stands; for one that is not there, the beginning of the file.
     fn at(&self, key: &str) -> Where {
         let first = || Where { file: self.plan.file.clone(), line: 1 };
         self.lines.get(key).cloned().unwrap_or_else(first)
@@ -56,7 +56,8 @@ impl Check<'_> {
     fn kind(&self, variant: &Variant) -> Result<(), PlanError> {
         let first = self.plan.variants.first().map_or("", |variant| &variant.workload.kind);
         if (variant.workload.kind == IO) != (first == IO) {
-            let problem = "storage trials (kind = \"io\") and trials of a server do not go into one plan; make it two";
+            let problem =
+                "one plan cannot have both storage trials (kind = \"io\") and trials of a server; make it two";
             return refuse(variant.at("workload.kind"), problem);
         }
         if variant.workload.kind == IO { self.storage_trial(variant) } else { Ok(()) }
@@ -72,20 +73,20 @@ impl Check<'_> {
                 ),
             );
         }
-        let procedure = &self.plan.procedure;
+        let rules = &self.plan.trials;
         for (given, key) in [
-            (procedure.restore != Restore::None, "restore"),
-            (procedure.recovery, "recovery"),
-            (procedure.lenient, "lenient"),
-            (procedure.noisy_host, "noisy_host"),
-            (procedure.checksums, "checksums"),
-            (!procedure.allow.is_empty(), "allow"),
-            (!matches!(procedure.measure, Measure::Seconds(_)), "measure"),
+            (rules.restore != Restore::None, "restore"),
+            (rules.recovery, "recovery"),
+            (rules.lenient, "lenient"),
+            (rules.noisy_host, "noisy_host"),
+            (rules.checksums, "checksums"),
+            (!rules.allow.is_empty(), "allow"),
+            (!matches!(rules.measure, Measure::Seconds(_)), "measure"),
         ] {
             if given {
                 let what = "has no meaning for storage trials (kind = \"io\"), which have no server and no data";
                 let instead = if key == "measure" { "measure a duration" } else { "leave it out" };
-                return refuse(self.at(&format!("procedure.{key}")), format!("procedure.{key}: {what}; {instead}"));
+                return refuse(self.at(&format!("trials.{key}")), format!("trials.{key}: {what}; {instead}"));
             }
         }
         Ok(())
@@ -98,22 +99,22 @@ impl Check<'_> {
         let line = variant.at("target").line;
         if let Some(key) = OF_PRIVATE_SERVERS.iter().find(|key| variant.lines.contains_key(**key)) {
             let problem = format!(
-                "`{key}` is for private servers, and `{}` has the target of line {line}: Plimsoll neither starts nor \
-                 configures a server that is not ours; leave one of the two out",
+                "`{key}` is for private servers, but `{}` has the target of line {line}: Plimsoll neither starts nor \
+                 configures an external server; leave one of the two out",
                 variant.name
             );
             return refuse(variant.at(key), problem);
         }
-        let procedure = &self.plan.procedure;
-        if procedure.recovery {
-            let problem = format!("recovery: kills only private servers, and line {line} has a target");
-            return refuse(self.at("procedure.recovery"), problem);
+        let rules = &self.plan.trials;
+        if rules.recovery {
+            let problem = format!("recovery: it kills only private servers, but line {line} has a target");
+            return refuse(self.at("trials.recovery"), problem);
         }
-        if !matches!(procedure.restore, Restore::None | Restore::Reload) {
-            let at = self.lines.get("procedure.restore").cloned().unwrap_or_else(|| variant.at("target"));
+        if !matches!(rules.restore, Restore::None | Restore::Reload) {
+            let at = self.lines.get("trials.restore").cloned().unwrap_or_else(|| variant.at("target"));
             let problem = format!(
-                "the data of a server that is not ours (target, line {line}) are never copied or put back; accepted \
-                 is restore = \"reload\" or \"none\" in [procedure]"
+                "the data of an external server (target, line {line}) are never copied or restored; accepted \
+                 is restore = \"reload\" or \"none\" in [trials]"
             );
             return refuse(at, problem);
         }
@@ -124,9 +125,9 @@ impl Check<'_> {
         match self.plan.trials_at_least() {
             ..=MOST_TRIALS => Ok(()),
             many => refuse(
-                self.at("procedure.rounds"),
+                self.at("trials.rounds"),
                 format!(
-                    "variants, load points, rungs and rounds make {many} trials; accepted are up to {MOST_TRIALS}, so \
+                    "variants, load points, rungs and rounds make {many} trials, but at most {MOST_TRIALS} are accepted; \
                      leave some out"
                 ),
             ),
@@ -134,21 +135,21 @@ impl Check<'_> {
     }
 
     fn data(&self, variant: &Variant) -> Result<(), PlanError> {
-        let restore = &self.plan.procedure.restore;
+        let restore = &self.plan.trials.restore;
         if *restore == Restore::Snapshot(Some(Method::ImageClone)) {
             let why = match &variant.storage {
                 Storage::Lane(_) if variant.layout.is_empty() => None,
-                Storage::Lane(_) => Some("has a layout with files that are not on it"),
-                Storage::Home | Storage::Directory(_) => Some("lies on none"),
+                Storage::Lane(_) => Some("has a layout with files outside of it"),
+                Storage::Home | Storage::Directory(_) => Some("uses none"),
             };
             if let Some(why) = why {
-                let problem = format!("image-clone copies the image of a lane, and `{}` {why}", variant.name);
-                return refuse(self.at("procedure.restore"), problem);
+                let problem = format!("image-clone copies the image of a lane, but `{}` {why}", variant.name);
+                return refuse(self.at("trials.restore"), problem);
             }
         }
         if variant.workload.dataset.is_some() {
             let problem = match restore {
-                _ if variant.target.is_some() => "a saved dataset is for private servers, and there is a target",
+                _ if variant.target.is_some() => "a saved dataset is for private servers, but the plan has a target",
                 Restore::Reload => "a saved dataset is copied, but `restore` is \"reload\"; accepted is snapshot",
                 _ => return Ok(()),
             };
@@ -159,25 +160,25 @@ impl Check<'_> {
 
     fn load(&self, variant: &Variant) -> Result<(), PlanError> {
         let open = variant.load.find.is_some() || variant.load.points.iter().any(|point| point.rate.is_some());
-        let procedure = &self.plan.procedure;
-        let problem = match procedure.measure {
+        let rules = &self.plan.trials;
+        let problem = match rules.measure {
             Measure::EventsPerConnection(_) if open => {
                 "events_per_connection cannot go with rate or find: arrivals belong to no connection; accepted is a \
                  duration or { events = N }"
             }
-            Measure::Events(_) if open && procedure.warmup != WarmUp::Seconds(0.0) => {
-                "events with rate or find are counted from the start; accepted is a duration, or warmup = \"0s\""
+            Measure::Events(_) if open && rules.warmup != WarmUp::Seconds(0.0) => {
+                "with rate or find, events are counted from the start; accepted is a duration, or warmup = \"0s\""
             }
             _ => return Ok(()),
         };
-        refuse(self.at("procedure.measure"), format!("procedure.measure: {problem}"))
+        refuse(self.at("trials.measure"), format!("trials.measure: {problem}"))
     }
 
     fn ladder(&self) -> Result<(), PlanError> {
-        let LabPlan { variants, rungs, procedure, .. } = self.plan;
-        if procedure.order == Order::Sequential {
+        let LabPlan { variants, rungs, trials: rules, .. } = self.plan;
+        if rules.order == Order::Sequential {
             let problem = "order: a ladder compares in interleaved pairs; leave it out";
-            return refuse(self.at("procedure.order"), problem);
+            return refuse(self.at("trials.order"), problem);
         }
         let searched = variants.iter().find(|variant| variant.load.find.is_some()).map(|found| found.at("load.find"));
         let in_rung = rungs.iter().find(|rung| rung.change.load.as_ref().is_some_and(|load| load.find.is_some()));
@@ -188,7 +189,7 @@ impl Check<'_> {
         for (rung, key) in rungs.iter().flat_map(|rung| ["load.connections", "load.rate"].map(|key| (rung, key))) {
             if let Some(at) = rung.change.lines.get(key) {
                 let problem = format!(
-                    "{key}: a ladder compares at the load points of [load] alone, with rung `{}` and without; say it \
+                    "{key}: a ladder compares with and without rung `{}` at the load points of [load] only; set it \
                      there",
                     rung.name
                 );
@@ -206,8 +207,8 @@ impl Check<'_> {
         self.labels()
     }
 
-    /// A rung's `workload` and `load` are laid over the sections of these names, not over what a variant or an earlier
-    /// rung makes of them; `set` is what that one, called `other`, sets.
+    /// A rung's `workload` and `load` are merged over the sections of these names, not over what a variant or an
+    /// earlier rung makes of them; `set` is what that one, called `other`, sets.
     fn keeps_what_is_set(&self, rung: &Rung, other: &str, set: &BTreeMap<String, Where>) -> Result<(), PlanError> {
         for section in ["workload", "load"] {
             let Some(here) = rung.change.lines.get(section) else { continue };
@@ -218,7 +219,7 @@ impl Check<'_> {
             };
             if let Some((key, at)) = set.iter().find(undone) {
                 let problem = format!(
-                    "rung `{}` would undo `{key}` of `{other}` (line {}); say here, too, what it shall be",
+                    "rung `{}` would undo `{key}` of `{other}` (line {}); set it here, too",
                     rung.name, at.line
                 );
                 return refuse(here.clone(), problem);
@@ -234,12 +235,12 @@ impl Check<'_> {
             let problem = |problem: String| refuse(rung.at.clone(), problem);
             if LADDER_WORDS.contains(&rung.name.split('/').next().unwrap_or_default()) {
                 let words = LADDER_WORDS.join(", ");
-                return problem(format!("a rung is not called `{}`: {words} mean something else", rung.name));
+                return problem(format!("a rung cannot be called `{}`: {words} mean something else", rung.name));
             }
             for variant in &self.plan.variants {
                 let label = format!("{}/{}", variant.name, rung.name);
                 if label.len() + "worth//without".len() > LONGEST_LABEL {
-                    return problem(format!("the names of `{label}` are too long together"));
+                    return problem(format!("the names in `{label}` are too long together"));
                 }
                 if !labels.insert(label.clone()) {
                     return problem(format!("two rungs would be called `{label}`; rename one"));

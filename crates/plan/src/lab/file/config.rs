@@ -1,24 +1,24 @@
-//! Server settings: from the option file that the plan names, and typed in the plan.
+//! Server settings: from the option file that the plan names, and from the plan itself.
 
-use super::reading::Fields;
-use super::value::{LONGEST_KEY, Value};
+use super::reading::TableFields;
+use super::value::{DocumentValue, LONGEST_KEY};
 use crate::error::PlanError;
 use crate::knowledge::{self, Standing, number};
 use crate::lab::{Setting, Where, change};
-use crate::option_file::{self, Entry};
+use crate::option_file::{self, OptionLine};
 use plimsoll_model::Flavour;
 use plimsoll_model::secrets::is_secret;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Bytes of the value of a setting, and settings of one option file.
+/// Most bytes in the value of a setting, and most settings of one option file.
 const LONGEST_VALUE: usize = 4_096;
 const MOST_SETTINGS: usize = 1_000;
-/// Bytes of all option files that a plan names together.
+/// Most bytes of all option files that a plan names, together.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Gives the text of a file that the plan names, or says why it cannot be read.
+/// Returns the text of a file that the plan names, or why it cannot be read.
 type Read<'f> = &'f dyn Fn(&str) -> Result<String, String>;
 
 /// The option files that a plan names: each is read once, however many variants and presets name it.
@@ -33,19 +33,19 @@ impl<'f> Files<'f> {
         Files { read, settings: RefCell::default(), bytes: Cell::new(0) }
     }
 
-    /// The text of a file, as far as there is room for it.
+    /// The text of a file, if the limit leaves room for it.
     fn text(&self, file: &str) -> Result<String, String> {
         let text = (self.read)(file)?;
         self.bytes.set(self.bytes.get() + text.len());
         match self.bytes.get() {
             0..=MOST_BYTES => Ok(text),
-            _ => Err(format!("the option files of a plan are at most {} KiB together", MOST_BYTES >> 10)),
+            _ => Err(format!("the option files of a plan may have at most {} KiB together", MOST_BYTES >> 10)),
         }
     }
 }
 
 /// The settings of `config_file` and `config`; the latter replace the former.
-pub(super) fn settings(fields: &Fields<'_>, files: &Files<'_>) -> Result<Vec<Setting>, PlanError> {
+pub(super) fn settings(fields: &TableFields<'_>, files: &Files<'_>) -> Result<Vec<Setting>, PlanError> {
     let mut settings = fields.read("config_file", |value| of_file(value, files))?.unwrap_or_default();
     for setting in fields.read("config", typed)?.unwrap_or_default() {
         change::set(&mut settings, setting);
@@ -53,17 +53,17 @@ pub(super) fn settings(fields: &Fields<'_>, files: &Files<'_>) -> Result<Vec<Set
     Ok(settings)
 }
 
-/// What servers read of the file; the later of two lines of one name counts, as it does there. A name of old or one
-/// that Plimsoll decides itself stays in: what becomes of it depends on the server. So does a secret, without its
-/// value: plans stand in recordings.
-fn of_file(value: &Value, files: &Files<'_>) -> Result<Vec<Setting>, PlanError> {
+/// What servers read of the file. Of two lines with the same name the later counts, as for servers. An old name, or one
+/// that Plimsoll decides itself, stays in: what becomes of it depends on the server. So does a secret, but without its
+/// value: recordings contain plans.
+fn of_file(value: &DocumentValue, files: &Files<'_>) -> Result<Vec<Setting>, PlanError> {
     let file = value.text()?;
     if let Some(read) = files.settings.borrow().get(file) {
         return Ok(read.as_ref().clone());
     }
     let text = files.text(file).map_err(|error| value.problem(format!("cannot read `{file}`: {error}")))?;
     let mut settings = Vec::new();
-    for entry in option_file::parse(&text, file)?.into_iter().filter(Entry::is_of_server) {
+    for entry in option_file::parse(&text, file)?.into_iter().filter(OptionLine::is_of_server) {
         let at = Where { file: file.to_owned(), line: entry.line };
         let (name, value) = variable(&entry.name, entry.value.as_deref().unwrap_or("ON"));
         if value.chars().any(char::is_control) {
@@ -84,7 +84,7 @@ fn of_file(value: &Value, files: &Files<'_>) -> Result<Vec<Setting>, PlanError> 
     Ok(settings)
 }
 
-fn typed(table: &Value) -> Result<Vec<Setting>, PlanError> {
+fn typed(table: &DocumentValue) -> Result<Vec<Setting>, PlanError> {
     let mut settings: Vec<Setting> = Vec::new();
     for (key, value) in table.entries()? {
         let (name, text) = variable(key, &value.scalar(["OFF", "ON"])?);
@@ -93,32 +93,32 @@ fn typed(table: &Value) -> Result<Vec<Setting>, PlanError> {
             return Err(value.refuse(accepted));
         }
         if let Some(other) = settings.iter().find(|other| other.name == name) {
-            return Err(value.problem(format!("`{name}` is set already, in line {}", other.at.line)));
+            return Err(value.problem(format!("`{name}` is already set in line {}", other.at.line)));
         }
         settings.push(Setting { name, value: text, at: value.at.clone(), from_file: false });
     }
     Ok(settings)
 }
 
-/// Why a setting is more than any server has, if it is. `before` it there are so many.
+/// Why a setting exceeds what any server has, if it does. `before` is the number of settings before it.
 fn too_much(name: &str, value: &str, before: usize) -> Option<String> {
     if name.len() > LONGEST_KEY {
-        return Some(format!("the name of a setting has {} bytes; accepted are {LONGEST_KEY}", name.len()));
+        return Some(format!("the name of a setting has {} bytes; at most {LONGEST_KEY} are accepted", name.len()));
     }
     if value.len() > LONGEST_VALUE {
-        return Some(format!("the value of `{name}` has {} bytes; accepted are {LONGEST_VALUE}", value.len()));
+        return Some(format!("the value of `{name}` has {} bytes; at most {LONGEST_VALUE} are accepted", value.len()));
     }
-    (before >= MOST_SETTINGS).then(|| format!("there are more than {MOST_SETTINGS} settings; no server has so many"))
+    (before >= MOST_SETTINGS).then(|| format!("there are more than {MOST_SETTINGS} settings; no server has that many"))
 }
 
-/// Whether a setting is one line of an option file, wherever it stands.
-pub(super) fn check_form(name: &str, text: &str, value: &Value) -> Result<(), PlanError> {
+/// Whether a setting is one line of an option file, whether it came from there or from the plan.
+pub(super) fn check_form(name: &str, text: &str, value: &DocumentValue) -> Result<(), PlanError> {
     if let Some(problem) = too_much(name, text, 0) {
         return Err(value.problem(problem));
     }
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.');
     if name.is_empty() || !name.chars().all(plain) {
-        return Err(value.problem("a setting is named by letters, digits, `_`, `-` and `.`"));
+        return Err(value.problem("the name of a setting has letters, digits, `_`, `-` and `.` only"));
     }
     if text.chars().any(char::is_control) {
         return Err(value.refuse("one line of text without control characters"));
@@ -126,17 +126,17 @@ pub(super) fn check_form(name: &str, text: &str, value: &Value) -> Result<(), Pl
     Ok(())
 }
 
-pub(super) fn check(key: &str, name: &str, text: &str, value: &Value) -> Result<(), PlanError> {
+pub(super) fn check(key: &str, name: &str, text: &str, value: &DocumentValue) -> Result<(), PlanError> {
     check_form(name, text, value)?;
     if key.to_ascii_lowercase().starts_with("loose") && !name.starts_with("loose") {
         return Err(value.problem(format!("`loose` would hide a misspelt name; accepted is `{name}`")));
     }
     if is_secret(name) {
         return Err(value.problem(
-            "by its name this is a secret, and plans stand in recordings; leave it out, the server does without",
+            "its name says that this is a secret, and recordings contain plans; leave it out, the server does without",
         ));
     }
-    // What holds for the oldest server of one vendor holds for all: it is Plimsoll that decides, not the server.
+    // What holds for the oldest server of one vendor holds for all: Plimsoll decides it, not the server.
     match knowledge::standing(name, text, Flavour::MySql, (0, 0, 0)) {
         Standing::NotOurs { remark } => Err(value.problem(format!("leave it out: {remark}"))),
         _ => Ok(()),

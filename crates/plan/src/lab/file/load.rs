@@ -1,56 +1,63 @@
-//! `[load]`: how many connections ask, and how often.
+//! `[load]`: how many connections send the load, and how often.
 
-use super::value::Value;
+use super::value::DocumentValue;
 use crate::error::PlanError;
 use crate::lab::{Load, Objective};
-use crate::plan::Spread;
-use crate::{points, quantity};
+use crate::plan::ArrivalSpread;
+use crate::quantity;
+use plimsoll_model::LoadPoint;
+use plimsoll_model::load_point::{BadList, Connections, Rates};
 use std::collections::BTreeSet;
+use std::str::FromStr;
 
 const KEYS: [&str; 8] =
     ["connections", "rate", "find", "arrivals", "loops", "protocol", "ignore_errors", "outage_limit"];
-/// Numbers of connections, and of rates.
+/// Most numbers of connections, and most rates.
 const MOST: usize = 1000;
-/// Load points of a variant.
+/// Most load points of a variant.
 const MOST_POINTS: usize = 10_000;
 const CONNECTIONS: usize = 16;
 const OUTAGE_LIMIT_SECONDS: f64 = 30.0;
 const OBJECTIVE: &str = "a percentile of the response time and its limit, such as p99 < 20ms or p999 < 1s";
 
 /// Reads a whole `[load]`.
-pub(super) fn load(table: &Value) -> Result<Load, PlanError> {
+pub(super) fn load(table: &DocumentValue) -> Result<Load, PlanError> {
     let fields = table.fields(&KEYS)?;
-    let connections = fields.read("connections", |value| several(value, points::connections))?;
-    let rates = fields.read("rate", |value| several(value, points::rates))?.unwrap_or_default();
+    let connections = fields.read("connections", |value| several(value, |Connections(all)| all))?;
+    let rates = fields.read("rate", |value| several(value, |Rates(all)| all))?.unwrap_or_default();
     let find = fields.read("find", |value| value.parsed(objective))?;
     if let (Some(_), Some(value)) = (fields.get("rate"), fields.get("find")) {
-        return Err(value.problem("`find` looks for the highest rate by itself; leave `rate` out"));
+        return Err(value.problem("`find` looks for the highest rate itself; leave `rate` out"));
     }
     let connections = connections.unwrap_or_else(|| vec![CONNECTIONS]);
     if connections.len() * rates.len() > MOST_POINTS {
         let found = format!("{} numbers of connections with {} rates", connections.len(), rates.len());
-        return Err(table.problem(format!("found {found}; accepted are up to {MOST_POINTS} of both together")));
+        return Err(table.problem(format!("found {found}; at most {MOST_POINTS} combinations are accepted")));
     }
     Ok(Load {
-        points: points::cross(&connections, &rates),
+        points: LoadPoint::cross(&connections, &rates),
         find,
         arrivals: fields.read("arrivals", arrivals)?.unwrap_or_default(),
         loops: fields.read("loops", |value| value.count(1..=256))?.map_or(1, |loops| loops as usize),
         protocol: fields.read("protocol", protocol)?,
         ignore_errors: fields.read("ignore_errors", |value| value.list_of(error_code))?.unwrap_or_default(),
-        outage_limit_seconds: fields.read("outage_limit", Value::seconds)?.unwrap_or(OUTAGE_LIMIT_SECONDS),
+        outage_limit_seconds: fields.read("outage_limit", DocumentValue::seconds)?.unwrap_or(OUTAGE_LIMIT_SECONDS),
     })
 }
 
-/// What a number, a text such as `1..64`, or a list of them stands for; each only once.
-fn several<T: ToString>(value: &Value, parse: fn(&str) -> Result<Vec<T>, PlanError>) -> Result<Vec<T>, PlanError> {
+/// The values that a number, a text such as `1..64`, or a list of them stands for; each only once.
+fn several<L: FromStr<Err = BadList>, T: ToString>(
+    value: &DocumentValue,
+    all_of: fn(L) -> Vec<T>,
+) -> Result<Vec<T>, PlanError> {
+    let parse = |text: &str| Ok(all_of(text.parse()?));
     let mut all = Vec::new();
     let mut known = BTreeSet::new();
     for part in value.one_or_more()? {
         for number in part.parsed(parse)? {
             let text = number.to_string();
             if known.contains(&text) {
-                return Err(part.problem(format!("{text} is there twice")));
+                return Err(part.problem(format!("{text} occurs twice")));
             }
             known.insert(text);
             all.push(number);
@@ -58,19 +65,19 @@ fn several<T: ToString>(value: &Value, parse: fn(&str) -> Result<Vec<T>, PlanErr
     }
     match all.len() {
         ..=MOST => Ok(all),
-        many => Err(value.problem(format!("found {many} of them; accepted are up to {MOST}"))),
+        many => Err(value.problem(format!("found {many} of them; at most {MOST} are accepted"))),
     }
 }
 
-fn arrivals(value: &Value) -> Result<Spread, PlanError> {
-    value.choice(&[("poisson", Spread::Poisson), ("constant", Spread::Constant)])
+fn arrivals(value: &DocumentValue) -> Result<ArrivalSpread, PlanError> {
+    value.choice(&[("poisson", ArrivalSpread::Poisson), ("constant", ArrivalSpread::Constant)])
 }
 
-fn protocol(value: &Value) -> Result<String, PlanError> {
+fn protocol(value: &DocumentValue) -> Result<String, PlanError> {
     value.choice(&[("prepared", "prepared"), ("text", "text")]).map(str::to_owned)
 }
 
-fn error_code(value: &Value) -> Result<u16, PlanError> {
+fn error_code(value: &DocumentValue) -> Result<u16, PlanError> {
     value.count(1..=u64::from(u16::MAX)).map(|code| code as u16)
 }
 

@@ -1,6 +1,6 @@
 //! Plan files: TOML in, a [`LabPlan`] out, or the first mistake with its line.
 //!
-//! The sections, their keys, and what holds where a key is not given:
+//! The sections, their keys, and in brackets the default of a key that is not given:
 //!
 //! - at the top: `name`; `title`, `source`.
 //! - `[server]`: `build` (`auto`), `config_file`, `config`, `datadir` or `lane` (Plimsoll's home), `layout`, `cpus`,
@@ -8,17 +8,17 @@
 //! - `[workload]`: `kind`; `seed` of the data (1), `dataset`; everything else is a parameter.
 //! - `[load]`: `connections` (16), `rate` or `find`, `arrivals` (`poisson`), `loops` (1), `protocol` (the workload's),
 //!   `ignore_errors`, `outage_limit` (`30s`).
-//! - `[procedure]`: `restore` (`snapshot`), `warmup` (`10s`), `measure` (`30s`), `pause` (`0s`), `rounds` (3), `order`
+//! - `[trials]`: `restore` (`snapshot`), `warmup` (`10s`), `measure` (`30s`), `pause` (`0s`), `rounds` (3), `order`
 //!   (`interleaved`), `recovery`, `lenient`, `noisy_host` and
 //!   `checksums` (false), `allow` (no class), `seed` (the caller's).
-//! - `[[variant]]` and `[[rung]]`: `name`; what `[server]` has; `workload` and `load`, laid over the sections of these
+//! - `[[variant]]` and `[[rung]]`: `name`; what `[server]` has; `workload` and `load`, merged over the sections of these
 //!   names. A plan without variants has one, called `base`.
 //! - `[[collector]]`: `name`, `command`; `every` (`1s`).
-//! - `[described]`: whatever one likes.
+//! - `[described]`: any keys.
 //! - `[[published]]`: `metric`; one of `value`, `values`, `range`, `ordering` and `text`; `limit`, `id`, `place`, `unit`,
 //!   `variant`, `rung`, `workload`, `probe`, `connections`, `cpus`, `kind` (`printed`), `note`.
 //! - `[chosen]`: what the source does not print, and what was chosen instead and why.
-//! - `[preset.NAME]`: the same sections, laid over the plan's: tables key by key, variants and rungs by name, other
+//! - `[preset.NAME]`: the same sections, merged over the plan's: tables key by key, variants and rungs by name, other
 //!   lists as a whole.
 
 mod change;
@@ -26,25 +26,25 @@ mod check;
 mod config;
 mod load;
 mod preset;
-mod procedure;
 mod published;
 mod reading;
 mod recorded;
 mod sizes;
+mod trials;
 mod value;
 mod workload;
 
 use super::{Collector, LabPlan, Layout, Restore, Rung, Storage, Variant, Where};
 use crate::error::PlanError;
-use crate::points;
 use change::Base;
 use config::Files;
-use published::Names;
-use reading::Fields;
+use plimsoll_model::LoadPoint;
+use published::PublishedNames;
+use reading::TableFields;
 pub use recorded::recorded;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
-use value::{Kind, Value};
+use value::{DocumentValue, Kind};
 use workload::IO;
 
 const SECTIONS: [&str; 14] = [
@@ -54,7 +54,7 @@ const SECTIONS: [&str; 14] = [
     "server",
     "workload",
     "load",
-    "procedure",
+    "trials",
     "variant",
     "rung",
     "collector",
@@ -67,12 +67,12 @@ const SECTIONS: [&str; 14] = [
 const BASE: &str = "base";
 const EVERY_SECONDS: f64 = 1.0;
 
-/// Reads a plan file. `files` gives the text of a `config_file` that it names, as written there, or says why it cannot
-/// be read; `seed` is used where the plan has none. Presets that are not asked for are read, too: their mistakes do not
-/// wait until somebody wants them.
+/// Reads a plan file. `files` returns the text of a `config_file` that it names, as written there, or why it cannot be
+/// read; `seed` is used if the plan has none. Presets that are not chosen are read, too, so that their mistakes show
+/// now rather than when somebody wants them.
 ///
 /// # Errors
-/// [`PlanError::File`] for the first thing that is wrong: its file and line, what was found and what is accepted.
+/// [`PlanError::File`] for the first mistake: its file and line, what was found and what is accepted.
 pub fn read(
     name: &str,
     text: &str,
@@ -94,9 +94,10 @@ pub fn read(
     Ok(LabPlan { preset: preset.map(str::to_owned), ..read })
 }
 
-fn plan(document: &Value, seed: u64, files: &Files<'_>) -> Result<LabPlan, PlanError> {
+fn plan(document: &DocumentValue, seed: u64, files: &Files<'_>) -> Result<LabPlan, PlanError> {
     let sections = document.fields(&SECTIONS)?;
-    let section = |name| sections.get(name).cloned().unwrap_or_else(|| Value::nothing(name, document.at.clone()));
+    let section =
+        |name| sections.get(name).cloned().unwrap_or_else(|| DocumentValue::nothing(name, document.at.clone()));
     let base = Base { workload: &section("workload"), load: &section("load"), files };
     let lines = change::lines(document);
     sizes::check(document, &lines)?;
@@ -107,21 +108,21 @@ fn plan(document: &Value, seed: u64, files: &Files<'_>) -> Result<LabPlan, PlanE
         true => Restore::None,
         false => Restore::Snapshot(None),
     };
-    let (procedure, own_seed) = procedure::procedure(&section("procedure"), restore)?;
-    let names = Names {
+    let (rules, own_seed) = trials::rules(&section("trials"), restore)?;
+    let names = PublishedNames {
         variants: variants.iter().map(|variant| variant.name.as_str()).collect(),
         rungs: rungs.iter().map(|rung| rung.name.as_str()).collect(),
     };
     let published = sections.read("published", |value| value.some_of(|one| names.published(one)))?;
     let plan = LabPlan {
-        name: sections.need("name", "what its recordings are called", Value::name)?,
+        name: sections.need("name", "what its recordings are called", DocumentValue::name)?,
         title: sections.text("title")?,
         source: sections.text("source")?,
         preset: None,
         server: None,
         file: document.at.file.clone(),
         seed: own_seed.unwrap_or(seed),
-        procedure,
+        trials: rules,
         published: published.unwrap_or_default(),
         variants,
         rungs,
@@ -135,12 +136,12 @@ fn plan(document: &Value, seed: u64, files: &Files<'_>) -> Result<LabPlan, PlanE
 
 /// `[server]`, `[workload]` and `[load]` with each of the variants on top.
 fn variants(
-    sections: &Fields<'_>,
+    sections: &TableFields<'_>,
     base: &Base<'_>,
     lines: &BTreeMap<String, Where>,
 ) -> Result<Vec<Variant>, PlanError> {
     let of_base =
-        |key: &str| ["server", "workload", "load", "procedure"].contains(&key.split('.').next().unwrap_or_default());
+        |key: &str| ["server", "workload", "load", "trials"].contains(&key.split('.').next().unwrap_or_default());
     let server = sections.read("server", |value| base.server(value))?.unwrap_or_default();
     let common = Variant {
         name: BASE.to_owned(),
@@ -160,21 +161,21 @@ fn variants(
         lines: lines.iter().filter(|(key, _)| of_base(key)).map(|(key, at)| (key.clone(), at.clone())).collect(),
     }
     .with(BASE, &server);
-    let named = |value: &Value| base.named(value).map(|(name, change)| common.with(&name, &change));
+    let named = |value: &DocumentValue| base.named(value).map(|(name, change)| common.with(&name, &change));
     let mut variants = sections.read("variant", |value| value.some_of(named))?.unwrap_or_else(|| vec![common.clone()]);
     unique("variant", variants.iter().map(|variant| (variant.name.as_str(), variant.at("name"))))?;
     for variant in variants.iter_mut().filter(|variant| variant.workload.kind == IO) {
-        // No connections ask: it is measured once.
-        variant.load.points = points::cross(&[1], &[]);
+        // There are no connections: it is measured once.
+        variant.load.points = vec![LoadPoint::closed(1)];
     }
     Ok(variants)
 }
 
-fn rungs(sections: &Fields<'_>, base: &Base<'_>) -> Result<Vec<Rung>, PlanError> {
-    let rung = |value: &Value| {
+fn rungs(sections: &TableFields<'_>, base: &Base<'_>) -> Result<Vec<Rung>, PlanError> {
+    let rung = |value: &DocumentValue| {
         let (name, change) = base.named(value)?;
         match change.lines.len() {
-            // It has its name.
+            // Only its name.
             1 => Err(value.problem("the rung changes nothing; accepted is whatever a variant may set")),
             _ => Ok(Rung { name, at: value.at.clone(), change }),
         }
@@ -184,15 +185,15 @@ fn rungs(sections: &Fields<'_>, base: &Base<'_>) -> Result<Vec<Rung>, PlanError>
     Ok(rungs)
 }
 
-fn collectors(sections: &Fields<'_>) -> Result<Vec<Collector>, PlanError> {
-    let collector = |value: &Value| {
+fn collectors(sections: &TableFields<'_>) -> Result<Vec<Collector>, PlanError> {
+    let collector = |value: &DocumentValue| {
         let fields = value.fields(&["name", "command", "every"])?;
         let every_seconds = fields.read("every", |value| match value.seconds()? {
             seconds if seconds >= 1.0 => Ok(seconds),
             _ => Err(value.refuse("a duration of at least 1s")),
         })?;
         Ok(Collector {
-            name: fields.need("name", "what its series is called", Value::name)?,
+            name: fields.need("name", "what its series is called", DocumentValue::name)?,
             command: fields
                 .need("command", "a command that prints a number", |value| value.text().map(str::to_owned))?,
             every_seconds: every_seconds.unwrap_or(EVERY_SECONDS),
@@ -208,18 +209,18 @@ fn unique<'n>(what: &str, names: impl Iterator<Item = (&'n str, Where)>) -> Resu
     let mut known = BTreeMap::new();
     for (name, at) in names {
         if let Some(first) = known.insert(name, at.line) {
-            let problem = format!("there is a {what} `{name}` already, in line {first}; each needs a name of its own");
+            let problem = format!("line {first} already has a {what} `{name}`; each needs a name of its own");
             return Err(PlanError::File { at, problem });
         }
     }
     Ok(())
 }
 
-fn described(value: &Value) -> Result<BTreeMap<String, Json>, PlanError> {
+fn described(value: &DocumentValue) -> Result<BTreeMap<String, Json>, PlanError> {
     value.entries()?.iter().map(|(key, value)| Ok((key.clone(), json(value)?))).collect()
 }
 
-fn json(value: &Value) -> Result<Json, PlanError> {
+fn json(value: &DocumentValue) -> Result<Json, PlanError> {
     match &value.kind {
         Kind::Text(text) | Kind::Date(text) => Ok(Json::from(text.as_str())),
         Kind::Integer(integer) => match i64::try_from(*integer) {

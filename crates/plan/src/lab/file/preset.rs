@@ -1,24 +1,24 @@
-//! Presets: the same experiment, changed here and there. A preset is laid over the document, variants and rungs by
+//! Presets: the same experiment with some changes. A preset is merged over the document, variants and rungs by
 //! name.
 
 use super::reading::meant;
 use super::sizes::MOST_PRESETS;
-use super::value::{Kind, Value};
+use super::value::{DocumentValue, Kind};
 use crate::error::PlanError;
 use plimsoll_model::text::escaped;
 
 /// Lists of the document whose entries a preset changes by name.
 const BY_NAME: [&str; 2] = ["variant", "rung"];
 
-/// Takes `[preset]` out of the document; gives each preset with its name.
-pub(super) fn take(document: &mut Value) -> Result<Vec<(String, Value)>, PlanError> {
+/// Takes `[preset]` out of the document; returns each preset with its name.
+pub(super) fn take(document: &mut DocumentValue) -> Result<Vec<(String, DocumentValue)>, PlanError> {
     let Kind::Table(sections) = &mut document.kind else { return Ok(Vec::new()) };
     let Some(at) = sections.iter().position(|(key, _)| key == "preset") else { return Ok(Vec::new()) };
     let (_, presets) = sections.remove(at);
     let at = presets.at.clone();
     let presets = presets.entries()?;
     if presets.len() > MOST_PRESETS {
-        let problem = format!("there are {} presets; accepted are {MOST_PRESETS}", presets.len());
+        let problem = format!("there are {} presets; at most {MOST_PRESETS} are accepted", presets.len());
         return Err(PlanError::File { at, problem });
     }
     presets.iter().map(|(name, preset)| preset.entries().map(|_| (name.clone(), preset.clone()))).collect()
@@ -27,8 +27,12 @@ pub(super) fn take(document: &mut Value) -> Result<Vec<(String, Value)>, PlanErr
 /// The preset called `wanted`.
 ///
 /// # Errors
-/// [`PlanError::File`] with the presets that there are.
-pub(super) fn find<'p>(presets: &'p [(String, Value)], wanted: &str, document: &Value) -> Result<&'p Value, PlanError> {
+/// [`PlanError::File`] with the presets that the plan has.
+pub(super) fn find<'p>(
+    presets: &'p [(String, DocumentValue)],
+    wanted: &str,
+    document: &DocumentValue,
+) -> Result<&'p DocumentValue, PlanError> {
     let names = || presets.iter().map(|(name, _)| name.as_str());
     presets.iter().find(|(name, _)| name == wanted).map(|(_, preset)| preset).ok_or_else(|| {
         let there = match presets {
@@ -43,23 +47,23 @@ pub(super) fn find<'p>(presets: &'p [(String, Value)], wanted: &str, document: &
 }
 
 /// The document with a preset on top.
-pub(super) fn merged(document: &Value, preset: &Value) -> Result<Value, PlanError> {
+pub(super) fn merged(document: &DocumentValue, preset: &DocumentValue) -> Result<DocumentValue, PlanError> {
     let mut merged = document.clone();
     let mut rest = Vec::new();
     for (key, changes) in preset.entries()? {
         if key == "preset" {
-            return Err(changes.problem("a preset has no presets"));
+            return Err(changes.problem("a preset cannot have presets"));
         }
         match BY_NAME.contains(&key.as_str()) {
             true => by_name(&mut merged, key, changes)?,
             false => rest.push((key.clone(), changes.clone())),
         }
     }
-    merged.lay_over(Value { kind: Kind::Table(rest), ..preset.clone() });
+    merged.lay_over(DocumentValue { kind: Kind::Table(rest), ..preset.clone() });
     Ok(merged)
 }
 
-fn by_name(document: &mut Value, list: &str, changes: &Value) -> Result<(), PlanError> {
+fn by_name(document: &mut DocumentValue, list: &str, changes: &DocumentValue) -> Result<(), PlanError> {
     let Kind::Table(changes) = &changes.kind else {
         return Err(changes.refuse(format!("a table with the names of {list}s as its keys")));
     };
@@ -86,7 +90,7 @@ fn by_name(document: &mut Value, list: &str, changes: &Value) -> Result<(), Plan
     Ok(())
 }
 
-fn name_of(entry: &Value) -> Option<&str> {
+fn name_of(entry: &DocumentValue) -> Option<&str> {
     let Kind::Table(entries) = &entry.kind else { return None };
     match entries.iter().find(|(key, _)| key == "name").map(|(_, value)| &value.kind) {
         Some(Kind::Text(name)) => Some(name),

@@ -1,39 +1,43 @@
-//! Typed reading of a document: each reader takes a value for what it should be, or refuses it with its name and line,
-//! what was found, and what is accepted.
+//! Typed reading of a document: each reader accepts a value of one kind, or refuses it with its name and line, what was
+//! found, and what is accepted.
 
-use super::value::{Kind, LONGEST_KEY, Value};
+use super::value::{DocumentValue, Kind, LONGEST_KEY};
 use crate::error::PlanError;
 use crate::plan::LONGEST_SECONDS;
 use crate::quantity;
 use std::ops::RangeInclusive;
 
-/// A value is shown up to so many characters.
+/// A value is shown up to this many characters.
 const SHOWN: usize = 60;
 
 /// The name of plans, variants, rungs and collectors.
 const NAME: &str = "a name of up to 80 lower-case letters, digits and . / + -, of which the first is a letter or digit";
 
-/// A table all of whose keys are known.
-pub(super) struct Fields<'v> {
-    table: &'v Value,
-    entries: &'v [(String, Value)],
+/// A table with known keys only.
+pub(super) struct TableFields<'v> {
+    table: &'v DocumentValue,
+    entries: &'v [(String, DocumentValue)],
 }
 
-impl<'v> Fields<'v> {
-    pub fn get(&self, key: &str) -> Option<&'v Value> {
+impl<'v> TableFields<'v> {
+    pub fn get(&self, key: &str) -> Option<&'v DocumentValue> {
         self.entries.iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
-    pub fn read<T>(&self, key: &str, read: impl Fn(&'v Value) -> Result<T, PlanError>) -> Result<Option<T>, PlanError> {
+    pub fn read<T>(
+        &self,
+        key: &str,
+        read: impl Fn(&'v DocumentValue) -> Result<T, PlanError>,
+    ) -> Result<Option<T>, PlanError> {
         self.get(key).map(read).transpose()
     }
 
-    /// Reads a key that must be there; `accepted` says what it is for.
+    /// Reads a required key; `accepted` says what it is for.
     pub fn need<T>(
         &self,
         key: &str,
         accepted: &str,
-        read: impl Fn(&'v Value) -> Result<T, PlanError>,
+        read: impl Fn(&'v DocumentValue) -> Result<T, PlanError>,
     ) -> Result<T, PlanError> {
         self.read(key, read)?.ok_or_else(|| {
             let dot = if self.table.name.is_empty() { "" } else { "." };
@@ -50,17 +54,17 @@ impl<'v> Fields<'v> {
 
     /// A switch, off if it is not there.
     pub fn switch(&self, key: &str) -> Result<bool, PlanError> {
-        Ok(self.read(key, Value::truth)?.unwrap_or(false))
+        Ok(self.read(key, DocumentValue::truth)?.unwrap_or(false))
     }
 }
 
-impl Value {
-    /// That this value has a problem, in words.
+impl DocumentValue {
+    /// An error: this value has a problem, in words.
     pub fn problem(&self, problem: impl std::fmt::Display) -> PlanError {
         PlanError::File { at: self.at.clone(), problem: format!("{}: {problem}", self.name) }
     }
 
-    /// That this value is not what is `accepted`.
+    /// An error: this value is not what is `accepted`.
     pub fn refuse(&self, accepted: impl std::fmt::Display) -> PlanError {
         self.problem(format!("found {}; accepted is {accepted}", self.shown()))
     }
@@ -82,7 +86,7 @@ impl Value {
     }
 
     /// A table with any keys.
-    pub fn entries(&self) -> Result<&[(String, Value)], PlanError> {
+    pub fn entries(&self) -> Result<&[(String, DocumentValue)], PlanError> {
         match &self.kind {
             Kind::Table(entries) => Ok(entries),
             _ => Err(self.refuse("a table")),
@@ -90,10 +94,10 @@ impl Value {
     }
 
     /// A table with no other than these keys.
-    pub fn fields(&self, keys: &[&str]) -> Result<Fields<'_>, PlanError> {
+    pub fn fields(&self, keys: &[&str]) -> Result<TableFields<'_>, PlanError> {
         let entries = self.entries()?;
         match entries.iter().find(|(key, _)| !keys.contains(&key.as_str())) {
-            None => Ok(Fields { table: self, entries }),
+            None => Ok(TableFields { table: self, entries }),
             Some((key, value)) => Err(PlanError::File {
                 at: value.at.clone(),
                 problem: format!(
@@ -106,8 +110,8 @@ impl Value {
         }
     }
 
-    /// A list with something in it.
-    pub fn list(&self) -> Result<&[Value], PlanError> {
+    /// A list that is not empty.
+    pub fn list(&self) -> Result<&[DocumentValue], PlanError> {
         match &self.kind {
             Kind::List(list) if !list.is_empty() => Ok(list),
             _ => Err(self.refuse("a list with at least one entry")),
@@ -115,24 +119,24 @@ impl Value {
     }
 
     /// A list, or a single entry without the brackets.
-    pub fn one_or_more(&self) -> Result<&[Value], PlanError> {
+    pub fn one_or_more(&self) -> Result<&[DocumentValue], PlanError> {
         if matches!(self.kind, Kind::List(_)) { self.list() } else { Ok(std::slice::from_ref(self)) }
     }
 
-    /// A list of one thing; it may be empty.
-    pub fn list_of<T>(&self, read: impl Fn(&Value) -> Result<T, PlanError>) -> Result<Vec<T>, PlanError> {
+    /// A list of values of one kind; it may be empty.
+    pub fn list_of<T>(&self, read: impl Fn(&DocumentValue) -> Result<T, PlanError>) -> Result<Vec<T>, PlanError> {
         match &self.kind {
             Kind::List(list) => list.iter().map(read).collect(),
             _ => Err(self.refuse("a list")),
         }
     }
 
-    /// A list of one thing, with something in it.
-    pub fn some_of<T>(&self, read: impl Fn(&Value) -> Result<T, PlanError>) -> Result<Vec<T>, PlanError> {
+    /// A list of values of one kind that is not empty.
+    pub fn some_of<T>(&self, read: impl Fn(&DocumentValue) -> Result<T, PlanError>) -> Result<Vec<T>, PlanError> {
         self.list()?.iter().map(read).collect()
     }
 
-    /// A text that says something.
+    /// A text that is not empty.
     pub fn text(&self) -> Result<&str, PlanError> {
         match &self.kind {
             Kind::Text(text) if !text.trim().is_empty() && !text.contains('\0') => Ok(text),
@@ -193,12 +197,12 @@ impl Value {
         }
     }
 
-    /// A text or number that `parse` understands; its own words say what is accepted.
+    /// A text or number that `parse` understands; its error says what is accepted.
     pub fn parsed<T>(&self, parse: impl Fn(&str) -> Result<T, PlanError>) -> Result<T, PlanError> {
         let text = match &self.kind {
             Kind::Text(text) | Kind::Float(text) => text.clone(),
             Kind::Integer(integer) => integer.to_string(),
-            // No parser takes an empty text, and each says what it takes.
+            // No parser accepts an empty text, and each says what it accepts.
             _ => String::new(),
         };
         parse(&text).map_err(|error| match error {
@@ -216,7 +220,7 @@ impl Value {
         if seconds <= LONGEST_SECONDS { Ok(seconds) } else { Err(self.refuse("a duration of at most 720h")) }
     }
 
-    /// A duration in seconds that is longer than nothing.
+    /// A duration above 0 in seconds.
     pub fn some_seconds(&self) -> Result<f64, PlanError> {
         match self.seconds()? {
             seconds if seconds > 0.0 => Ok(seconds),
@@ -236,9 +240,9 @@ impl Value {
     }
 }
 
-/// ` (did you mean …?)`, if a name is near enough to `found` to have been meant.
+/// ` (did you mean …?)`, if a name is close enough to `found` to have been meant.
 pub(super) fn meant<'n>(found: &str, names: impl IntoIterator<Item = &'n str>) -> String {
-    // A comparison takes as long as both names multiplied.
+    // The time of a comparison grows with the product of both lengths.
     if found.len() > LONGEST_KEY {
         return String::new();
     }

@@ -1,28 +1,24 @@
-//! Plans that stand in recordings: what no file could have said is refused there too.
+//! Plans in recordings: what no file could have said is refused there too.
 //!
-//! A recording is a file that anybody may have written. Each value that ends up in a path, a statement, an option file or
-//! an allocation is given to the reader that reads it from a plan.
+//! Anybody may have written a recording. Each value that ends up in a path, a statement, an option file or an
+//! allocation passes the reader that reads it from a plan file.
 
-use super::value::{Kind, Value};
-use super::{change, check, config, procedure, sizes};
+use super::value::{DocumentValue, Kind};
+use super::{change, check, config, sizes, trials};
 use crate::error::PlanError;
-use crate::lab::{LabPlan, Load, Procedure, Setting, Storage, Variant, WarmUp, Where};
+use crate::lab::{LabPlan, Load, Setting, Storage, TrialRules, Variant, WarmUp, Where};
 use crate::plan::Measure;
-use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A month, as for files.
+/// A month, as for plan files.
 const LONGEST_SECONDS: f64 = 30.0 * 86_400.0;
 
-/// Reads the plan of a recording.
+/// Holds the plan of a recording against what a file can say.
 ///
 /// # Errors
-/// [`PlanError::Combination`] for what is no plan of this version; as [`super::read`] for one that no file could have
-/// made.
-pub fn recorded(json: Json) -> Result<LabPlan, PlanError> {
-    let plan: LabPlan = serde_json::from_value(json)
-        .map_err(|_| PlanError::Combination("it is not of `plimsoll lab`, or of another version of it".to_owned()))?;
+/// As [`super::read`] for one that no file could have made.
+pub fn recorded(plan: LabPlan) -> Result<LabPlan, PlanError> {
     let at = Where { file: plan.file.clone(), line: 1 };
     let name = |what: &str, at: &Where, name: &str| text(what, at, name).name();
     name("name", &at, &plan.name)?;
@@ -36,7 +32,7 @@ pub fn recorded(json: Json) -> Result<LabPlan, PlanError> {
         name("collector.name", &collector.at, &collector.name)?;
         in_range("collector.every", &collector.at, collector.every_seconds, 1.0)?;
     }
-    of_procedure(&plan.procedure, &at)?;
+    of_trials(&plan.trials, &at)?;
     sizes::check_counts(&at, plan.variants.len(), plan.rungs.len())?;
     sizes::check_settings(&at, &plan.variants, &plan.rungs)?;
     for variant in &plan.variants {
@@ -49,17 +45,17 @@ pub fn recorded(json: Json) -> Result<LabPlan, PlanError> {
     Ok(plan)
 }
 
-fn text(name: &str, at: &Where, text: &str) -> Value {
-    Value { name: name.to_owned(), at: at.clone(), kind: Kind::Text(text.to_owned()) }
+fn text(name: &str, at: &Where, text: &str) -> DocumentValue {
+    DocumentValue { name: name.to_owned(), at: at.clone(), kind: Kind::Text(text.to_owned()) }
 }
 
-fn table<'t>(name: &str, at: &Where, entries: impl Iterator<Item = (&'t str, &'t str)>) -> Value {
+fn table<'t>(name: &str, at: &Where, entries: impl Iterator<Item = (&'t str, &'t str)>) -> DocumentValue {
     let entries = entries.map(|(key, value)| (key.to_owned(), text(&format!("{name}.{key}"), at, value)));
-    Value { name: name.to_owned(), at: at.clone(), kind: Kind::Table(entries.collect()) }
+    DocumentValue { name: name.to_owned(), at: at.clone(), kind: Kind::Table(entries.collect()) }
 }
 
 fn path(path: &Path) -> &str {
-    // What is not UTF-8 no file could have said, and no reader takes.
+    // No file could have said what is not UTF-8, and no reader accepts it.
     path.to_str().unwrap_or_default()
 }
 
@@ -70,17 +66,17 @@ fn in_range(name: &str, at: &Where, seconds: f64, least: f64) -> Result<(), Plan
     }
 }
 
-fn of_procedure(procedure: &Procedure, at: &Where) -> Result<(), PlanError> {
-    in_range("procedure.pause", at, procedure.pause_seconds, 0.0)?;
-    if let WarmUp::Seconds(seconds) = procedure.warmup {
-        in_range("procedure.warmup", at, seconds, 0.0)?;
+fn of_trials(rules: &TrialRules, at: &Where) -> Result<(), PlanError> {
+    in_range("trials.pause", at, rules.pause_seconds, 0.0)?;
+    if let WarmUp::Seconds(seconds) = rules.warmup {
+        in_range("trials.warmup", at, seconds, 0.0)?;
     }
-    if let Measure::Seconds(seconds) = procedure.measure {
-        in_range("procedure.measure", at, seconds, f64::MIN_POSITIVE)?;
+    if let Measure::Seconds(seconds) = rules.measure {
+        in_range("trials.measure", at, seconds, f64::MIN_POSITIVE)?;
     }
-    match procedure::ROUNDS_ACCEPTED.contains(&u64::from(procedure.rounds)) {
+    match trials::ROUNDS_ACCEPTED.contains(&u64::from(rules.rounds)) {
         true => Ok(()),
-        false => Err(text("procedure.rounds", at, &procedure.rounds.to_string()).refuse("1 to 1000")),
+        false => Err(text("trials.rounds", at, &rules.rounds.to_string()).refuse("1 to 1000")),
     }
 }
 
@@ -127,17 +123,19 @@ fn of_load(load: &Load, at: &Where) -> Result<(), PlanError> {
 mod tests {
     use super::*;
     use crate::lab::file;
+    use serde_json::Value as Json;
 
-    /// What is said of a plan of which this place has this value.
+    /// What is said about a plan that has this value in this place.
     fn tampered(pointer: &str, value: Json) -> String {
         let text = "name = \"a\"\nworkload.kind = \"tpcc\"\n[server]\nconfig.key_buffer_size = 8\nenv.TZ = \"UTC\"\n\
                     layout = { redo = \"./r\", tables = { stock = \"/s\" } }\ncpus = [1]\n[[variant]]\nname = \"v\"\n\
                     [[rung]]\nname = \"r\"\nmemory = \"1G\"\n[[collector]]\nname = \"c\"\ncommand = \"x\"\n";
         let plan = file::read("p", text, None, 1, &|_| Err(String::new())).expect("a plan");
         let mut json = serde_json::to_value(&plan).expect("a plan");
-        assert_eq!(recorded(json.clone()), Ok(plan), "what a file has said is accepted");
+        assert_eq!(recorded(plan.clone()), Ok(plan), "what a file has said is accepted");
         *json.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer}")) = value;
-        recorded(json).map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
+        let plan = serde_json::from_value(json).expect("a plan");
+        recorded(plan).map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
     }
 
     #[test]
@@ -151,18 +149,17 @@ mod tests {
             ("/variants/0/build", "mysqld".into(), "the path of a server binary"),
             ("/variants/0/target", "private:/x".into(), "target"),
             ("/variants/0/layout/redo", "./../../x".into(), "./NAME"),
-            ("/variants/0/layout/tables", serde_json::json!({ "a`b": "/x" }), "a table is named"),
+            ("/variants/0/layout/tables", serde_json::json!({ "a`b": "/x" }), "a table name has"),
             ("/variants/0/storage", serde_json::json!({ "directory": "x" }), "an absolute path"),
-            ("/variants/0/env", serde_json::json!({ "A=B": "x" }), "a variable of the environment"),
-            ("/variants/0/config/0/name", "x]\n[client".into(), "a setting is named"),
+            ("/variants/0/env", serde_json::json!({ "A=B": "x" }), "the name of an environment variable"),
+            ("/variants/0/config/0/name", "x]\n[client".into(), "the name of a setting"),
             ("/variants/0/config/0/value", "1\nplugin_load=x".into(), "one line of text"),
             ("/variants/0/config/0/name", "socket".into(), "leave it out"),
             ("/variants/0/cpus", serde_json::json!([99_999]), "a list of CPUs"),
             ("/variants/0/load/loops", 100_000.into(), "256 loops"),
             ("/variants/0/load/points/0/connections", 0.into(), "connections"),
-            ("/procedure/rounds", 4_000_000_000_u32.into(), "1 to 1000"),
-            ("/procedure/pause_seconds", 1e300.into(), "a duration"),
-            ("/variants", "none".into(), "it is not of `plimsoll lab`"),
+            ("/trials/rounds", 4_000_000_000_u32.into(), "1 to 1000"),
+            ("/trials/pause_seconds", 1e300.into(), "a duration"),
         ] {
             let said = tampered(pointer, value);
             assert!(said.contains(words), "{pointer}: {said}");

@@ -1,5 +1,5 @@
-//! The document as a tree in which every value knows its name and its line, so that a value that a preset has put in
-//! still says where it stands.
+//! The document as a tree in which every value knows its name and its line, so that even a value from a preset can say
+//! where it stands.
 
 use crate::error::PlanError;
 use crate::lab::Where;
@@ -9,7 +9,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 /// A value of the document.
 #[derive(Clone, Debug)]
-pub(super) struct Value {
+pub(super) struct DocumentValue {
     /// Its keys from the top, `variant.load.rate`; empty for the whole document.
     pub name: String,
     pub at: Where,
@@ -24,32 +24,32 @@ pub(super) enum Kind {
     Float(String),
     Truth(bool),
     Date(String),
-    List(Vec<Value>),
+    List(Vec<DocumentValue>),
     /// In the order of the file.
-    Table(Vec<(String, Value)>),
+    Table(Vec<(String, DocumentValue)>),
 }
 
-/// A plan may come from anybody: what it makes of memory and time is bounded here, far above what plans need. Bytes of a
-/// key, and of the keys from the top to a value.
+/// A plan may come from anybody, so the memory and time that it can take are bounded here, far above what plans need.
+/// Most bytes of a key, and of all keys from the top to a value.
 pub(super) const LONGEST_KEY: usize = 128;
 const LONGEST_NAME: usize = 512;
-/// Entries of a table, and values of a document.
+/// Most entries of a table, and most values of a document.
 const MOST_ENTRIES: usize = 1_000;
 const MOST_VALUES: usize = 20_000;
 
-/// Keys of which a table has one or the other: what is laid over a table takes the place of both.
+/// Keys of which a table has only one: a table merged over another replaces both.
 const ALTERNATIVES: [[&str; 2]; 3] = [["datadir", "lane"], ["rate", "find"], ["events", "events_per_connection"]];
 
-impl Value {
-    /// A table without entries, for a section that the file does not have.
-    pub fn nothing(name: &str, at: Where) -> Value {
-        Value { name: name.to_owned(), at, kind: Kind::Table(Vec::new()) }
+impl DocumentValue {
+    /// An empty table, for a section that the file does not have.
+    pub fn nothing(name: &str, at: Where) -> DocumentValue {
+        DocumentValue { name: name.to_owned(), at, kind: Kind::Table(Vec::new()) }
     }
 
-    /// Lays `over` on top: tables key by key, anything else as a whole.
-    pub fn lay_over(&mut self, over: Value) {
+    /// Merges `over` on top: tables key by key, anything else as a whole.
+    pub fn lay_over(&mut self, over: DocumentValue) {
         let (entries, others) = match (&mut self.kind, over) {
-            (Kind::Table(entries), Value { kind: Kind::Table(others), .. }) => (entries, others),
+            (Kind::Table(entries), DocumentValue { kind: Kind::Table(others), .. }) => (entries, others),
             (_, over) => {
                 *self = over;
                 return;
@@ -72,15 +72,15 @@ impl Value {
 ///
 /// # Errors
 /// [`PlanError::File`] for what is not TOML, and for an integer of more than 128 bits.
-pub(super) fn parse(file: &str, text: &str) -> Result<Value, PlanError> {
+pub(super) fn parse(file: &str, text: &str) -> Result<DocumentValue, PlanError> {
     let lines = Lines::of(file, text);
-    // The message alone: the error as a whole quotes the line, which may hold a password.
+    // The message alone: the whole error quotes the line, which may contain a password.
     let table = DeTable::parse(text).map_err(|error| PlanError::File {
         at: lines.at(error.span().map_or(0, |span| span.start)),
         problem: format!("this is not TOML: {}", error.message().replace('\n', ", ")),
     })?;
     let top = lines.at(0);
-    Ok(Value { name: String::new(), kind: lines.table("", &top, table.into_inner())?, at: top })
+    Ok(DocumentValue { name: String::new(), kind: lines.table("", &top, table.into_inner())?, at: top })
 }
 
 /// Finds the line of a place in the text.
@@ -95,7 +95,7 @@ struct Lines<'t> {
 impl Lines<'_> {
     fn of<'t>(file: &'t str, text: &str) -> Lines<'t> {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        // What follows the last newline is no line if it is empty.
+        // What follows the last newline is not a line if it is empty.
         let starts = std::iter::once(0).chain(ends.filter(|at| *at < text.len())).collect();
         Lines { file, starts, values: Cell::new(0) }
     }
@@ -107,7 +107,7 @@ impl Lines<'_> {
     fn table(&self, name: &str, at: &Where, table: DeTable<'_>) -> Result<Kind, PlanError> {
         if table.len() > MOST_ENTRIES {
             let what = if name.is_empty() { "the plan" } else { name };
-            let problem = format!("{what}: a table of {} entries; accepted are {MOST_ENTRIES}", table.len());
+            let problem = format!("{what}: a table of {} entries; at most {MOST_ENTRIES} are accepted", table.len());
             return Err(PlanError::File { at: at.clone(), problem });
         }
         let mut entries: Vec<_> = table.into_iter().collect();
@@ -118,7 +118,7 @@ impl Lines<'_> {
             if key.len() > LONGEST_KEY || name.len() + key.len() > LONGEST_NAME {
                 let began: String = key.chars().take(40).collect();
                 let problem = format!(
-                    "{}…: a key of {} bytes; accepted are {LONGEST_KEY}, and {LONGEST_NAME} with those of the tables around it",
+                    "{}…: a key of {} bytes; at most {LONGEST_KEY} are accepted, {LONGEST_NAME} with those of the tables around it",
                     began.escape_debug(),
                     key.len()
                 );
@@ -130,7 +130,7 @@ impl Lines<'_> {
         entries.into_iter().map(read).collect::<Result<_, _>>().map(Kind::Table)
     }
 
-    fn value(&self, name: String, at: Where, value: DeValue<'_>) -> Result<Value, PlanError> {
+    fn value(&self, name: String, at: Where, value: DeValue<'_>) -> Result<DocumentValue, PlanError> {
         self.values.set(self.values.get() + 1);
         if self.values.get() > MOST_VALUES {
             let problem = format!("{name}: the plan has more than {MOST_VALUES} values; make it several plans");
@@ -153,7 +153,7 @@ impl Lines<'_> {
             }
             DeValue::Table(table) => self.table(&name, &at, table)?,
         };
-        Ok(Value { name, at, kind })
+        Ok(DocumentValue { name, at, kind })
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     /// `name@line` of all values that are not tables.
-    fn leaves(value: &Value) -> Vec<String> {
+    fn leaves(value: &DocumentValue) -> Vec<String> {
         match &value.kind {
             Kind::Table(entries) => entries.iter().flat_map(|(_, value)| leaves(value)).collect(),
             Kind::List(list) => list.iter().flat_map(leaves).collect(),

@@ -1,4 +1,4 @@
-//! What a plan would do, for a person.
+//! What a plan would do, as text.
 
 use plimsoll_lab::execute::dry_run::{ActionPlan, DryRun, SettingPlan, VariantPlan};
 use plimsoll_lab::preflight::leave::words;
@@ -31,7 +31,7 @@ fn trials(found: &DryRun, lines: &mut Vec<String>) {
     let phases = estimate.phases.iter().filter(|(_, seconds)| *seconds > 0.0);
     let phases: Vec<String> =
         phases.map(|(phase, seconds)| format!("{} {}", name(*phase), duration(*seconds))).collect();
-    lines.push(format!("a trial, about: {}", phases.join(", ")));
+    lines.push(format!("each trial, about: {}", phases.join(", ")));
     lines.push(String::new());
     let widths = [
         widest(found.trials.iter().map(|trial| &trial.variant)),
@@ -45,11 +45,11 @@ fn trials(found: &DryRun, lines: &mut Vec<String>) {
         ));
     }
     if !found.complete {
-        lines.push("    …  what comes next depends on what these find".to_owned());
+        lines.push("    …  what comes next depends on the results of these".to_owned());
     }
 }
 
-/// What is done outside of the database: what one has to read before one says --allow-commands.
+/// What is done outside the database: what a user has to read before giving --allow-commands.
 fn actions(found: &DryRun, lines: &mut Vec<String>) {
     if found.actions.is_empty() {
         return;
@@ -86,12 +86,12 @@ fn settings(all: &[&SettingPlan], indent: &str, lines: &mut Vec<String>) {
     }
 }
 
-/// The width of a column, which a text that is far too long for one does not decide.
+/// The width of a column; a text that is far too long for one does not count.
 fn widest<'t>(texts: impl Iterator<Item = &'t String>) -> usize {
     texts.map(|text| text.chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
 }
 
-/// A phase as recordings call it.
+/// The name of a phase in recordings.
 fn name(phase: Phase) -> String {
     serde_json::to_value(phase).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -1,15 +1,15 @@
-//! How far something has come.
+//! A progress bar.
 
-use super::super::line::{Line, Style};
+use super::super::line::{Style, TerminalLine};
 use super::super::tty::Room;
 
 /// Cells of the longest bar.
 const WIDEST: usize = 40;
-/// A shorter one says nothing.
+/// A shorter one would say nothing.
 const NARROWEST: usize = 8;
 
-/// A line with a bar after it as wide as there is room before `after`; without room for one, without.
-pub fn with_bar(line: Line, share: f64, after: &str, room: Room) -> Line {
+/// A line with a bar that fills the room before `after`; no bar if there is no room for one.
+pub fn with_bar(line: TerminalLine, share: f64, after: &str, room: Room) -> TerminalLine {
     let columns = room.columns.saturating_sub(1 + line.width() + 2 + after.chars().count());
     let cells = columns.min(WIDEST);
     if cells < NARROWEST || !share.is_finite() {
@@ -31,7 +31,7 @@ mod tests {
     fn a_bar_takes_the_room_that_is_there() {
         let bar = |columns| {
             let room = Room { columns, rows: 24, unicode: false };
-            with_bar(Line::new().with(Style::Plain, "half"), 0.5, "  done", room).rendered(room, false)
+            with_bar(TerminalLine::new().with(Style::Plain, "half"), 0.5, "  done", room).rendered(room, false)
         };
         assert_eq!(bar(33), "half  ==========..........  done");
         assert_eq!(bar(20), "half  done", "too short for one");

@@ -1,23 +1,23 @@
-//! What goes on beside a load.
+//! What is going on when there is no load.
 
-use super::super::line::{Line, Style};
+use super::super::line::{Style, TerminalLine};
 use super::super::tty::Room;
 use super::bar::with_bar;
 use plimsoll_report::format::{duration, number};
 use std::time::{Duration, Instant};
 
-/// Something that takes less is not timed in front of a person.
+/// The time is not shown for what takes less than this.
 const WORTH_TIMING: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug)]
 pub enum Doing {
-    /// In words, and since when.
+    /// A description, and since when.
     Something {
         what: String,
         since: Instant,
     },
     Loading(Loading),
-    Step(Step),
+    Step(MeasurementStep),
 }
 
 /// Rows that are loaded.
@@ -32,23 +32,23 @@ pub struct Loading {
 
 /// A measurement of a storage evaluation.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct MeasurementStep {
     /// `[3/17] 6.depth-16`
     pub name: String,
-    /// What it does at the moment.
+    /// What it is doing.
     pub what: String,
     pub begun: Instant,
-    /// How long everything still took then.
+    /// How much time was left in all then.
     pub left: Duration,
 }
 
 impl Doing {
-    pub fn line(&self, now: Instant, room: Room) -> Line {
+    pub fn line(&self, now: Instant, room: Room) -> TerminalLine {
         match self {
             Doing::Something { what, since } => {
                 let elapsed = now.saturating_duration_since(*since);
                 let timed = if elapsed >= WORTH_TIMING { elapsed_seconds(elapsed) } else { String::new() };
-                Line::new().with(Style::Plain, what).with(Style::Dim, &timed)
+                TerminalLine::new().with(Style::Plain, what).with(Style::Dim, &timed)
             }
             Doing::Loading(loading) => loading.line(room),
             Doing::Step(step) => step.line(now, room),
@@ -57,15 +57,15 @@ impl Doing {
 }
 
 impl Loading {
-    /// Seconds that it still takes, where that can be told.
+    /// Seconds left, where that can be told.
     pub fn seconds_left(&self) -> Option<f64> {
         let seconds = self.of.saturating_sub(self.rows) as f64 / self.rows_per_second;
         Some(seconds).filter(|seconds| *seconds > 0.0 && seconds.is_finite())
     }
 
-    fn line(&self, room: Room) -> Line {
+    fn line(&self, room: Room) -> TerminalLine {
         let left = self.seconds_left().map_or(String::new(), |seconds| format!("  {} left", duration(seconds)));
-        let line = Line::new()
+        let line = TerminalLine::new()
             .with(Style::Plain, &format!("loading {}  ", self.what))
             .with(Style::Bold, &number(self.rows as f64, 0))
             .with(
@@ -76,15 +76,18 @@ impl Loading {
     }
 }
 
-impl Step {
-    fn line(&self, now: Instant, room: Room) -> Line {
+impl MeasurementStep {
+    fn line(&self, now: Instant, room: Room) -> TerminalLine {
         let left = self.left.saturating_sub(now.saturating_duration_since(self.begun));
-        let left = Line::new().with(Style::Dim, &format!("about {} left", duration(left.as_secs_f64())));
-        Line::new().with(Style::Bold, &self.name).with(Style::Plain, &format!("  {}", self.what)).and_right(left, room)
+        let left = TerminalLine::new().with(Style::Dim, &format!("about {} left", duration(left.as_secs_f64())));
+        TerminalLine::new()
+            .with(Style::Bold, &self.name)
+            .with(Style::Plain, &format!("  {}", self.what))
+            .and_right(left, room)
     }
 }
 
-/// `  12 s`, for what has taken so long.
+/// `  12 s`, for what has taken long enough.
 pub fn elapsed_seconds(elapsed: Duration) -> String {
     format!("  {} s", elapsed.as_secs())
 }

@@ -1,27 +1,26 @@
 //! A lab: the trial under way, what all trials say so far, what comes next.
 
-use super::super::line::{Line, Style};
+use super::super::line::{Style, TerminalLine};
 use super::super::tty::Room;
 use super::doing::{Doing, elapsed_seconds};
 use super::pulse::Pulse;
 use super::run::phase_line;
 use super::so_far::SoFar;
-use crate::terminal::words::load;
 use plimsoll_model::lab::LabSummary;
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{PlannedTrial, Procedure, TrialPlan, WarmUp};
+use plimsoll_plan::lab::{PlannedTrial, TrialPlan, TrialRules, WarmUp};
 use plimsoll_plan::plan::Measure;
 use plimsoll_report::format::duration;
 use std::time::{Duration, Instant};
 
-/// Rows of the terminal that the table of results leaves to the rest of the view and to what scrolls by.
+/// Rows of the terminal that the table of results leaves for the rest of the view and for what scrolls by.
 const OTHER_ROWS: usize = 12;
 
 #[derive(Clone, Debug)]
 pub struct LabView {
     title: String,
-    procedure: Procedure,
+    trials: TrialRules,
     rounds: u32,
     trial: Option<Trial>,
     pulse: Pulse,
@@ -37,7 +36,7 @@ struct Trial {
     load: String,
     round: u32,
     begun: Instant,
-    /// How long everything still took then.
+    /// How much time was left in all then.
     left: Duration,
     /// And since when.
     phase: Option<(Phase, Instant)>,
@@ -46,7 +45,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// Whether what is done is the phase itself, by the same words.
+    /// Whether what is being done is the phase itself, in the same words.
     fn is_in(&self, doing: &Doing) -> bool {
         matches!((doing, self.phase), (Doing::Something { what, .. }, Some((phase, _))) if *what == phase.words())
     }
@@ -56,32 +55,26 @@ impl LabView {
     pub fn new(plan: &LabPlan) -> LabView {
         LabView {
             title: plan.title.clone().unwrap_or_else(|| plan.name.clone()),
-            procedure: plan.procedure.clone(),
-            rounds: plan.procedure.rounds,
+            trials: plan.trials.clone(),
+            rounds: plan.trials.rounds,
             trial: None,
             pulse: Pulse::default(),
             so_far: SoFar::default(),
         }
     }
 
-    pub fn begin(
-        &mut self,
-        (place, of): (usize, usize),
-        trial: &TrialPlan,
-        left: Duration,
-        next: Option<&PlannedTrial>,
-    ) {
+    pub fn begin(&mut self, place: usize, of: usize, trial: &TrialPlan, left: Duration, next: Option<&PlannedTrial>) {
         let next = match next {
-            Some(next) => format!("{}  {}  round {}", next.variant, load(next.load), next.round),
+            Some(next) => format!("{}  {}  round {}", next.variant, next.load, next.round),
             None if place >= of => "the summary".to_owned(),
-            None => "depends on what this one finds".to_owned(),
+            None => "depends on the result of this one".to_owned(),
         };
         self.pulse = Pulse::default();
         self.trial = Some(Trial {
             place,
             of,
             label: trial.label.clone(),
-            load: load(trial.point),
+            load: trial.point.to_string(),
             round: trial.round,
             begun: Instant::now(),
             left,
@@ -108,7 +101,7 @@ impl LabView {
         self.enter_at(interval.phase, now.checked_sub(told_late).unwrap_or(now));
     }
 
-    /// Of the trial under way, and of about how many.
+    /// The number of the trial under way, and of about how many.
     pub fn place(&self) -> Option<(usize, usize)> {
         self.trial.as_ref().map(|trial| (trial.place, trial.of))
     }
@@ -121,7 +114,7 @@ impl LabView {
         self.so_far = SoFar::of(summary, self.rounds);
     }
 
-    pub fn lines(&self, doing: Option<&Doing>, now: Instant, room: Room) -> Vec<Line> {
+    pub fn lines(&self, doing: Option<&Doing>, now: Instant, room: Room) -> Vec<TerminalLine> {
         let mut lines = vec![self.head(now, room)];
         lines.extend(self.trial.iter().flat_map(|trial| self.of_trial(trial, doing, now, room)));
         if self.trial.is_none() {
@@ -133,44 +126,44 @@ impl LabView {
         lines
     }
 
-    fn head(&self, now: Instant, room: Room) -> Line {
-        let title = Line::new().with(Style::Bold, &self.title);
+    fn head(&self, now: Instant, room: Room) -> TerminalLine {
+        let title = TerminalLine::new().with(Style::Bold, &self.title);
         let Some(Trial { begun, left, .. }) = &self.trial else { return title };
         let left = left.saturating_sub(now.saturating_duration_since(*begun)).as_secs_f64();
-        title.and_right(Line::new().with(Style::Dim, &format!("about {} left", duration(left))), room)
+        title.and_right(TerminalLine::new().with(Style::Dim, &format!("about {} left", duration(left))), room)
     }
 
-    fn of_trial(&self, trial: &Trial, doing: Option<&Doing>, now: Instant, room: Room) -> Vec<Line> {
+    fn of_trial(&self, trial: &Trial, doing: Option<&Doing>, now: Instant, room: Room) -> Vec<TerminalLine> {
         let Trial { place, of, label, load, round, next, .. } = trial;
-        let what = Line::new()
+        let what = TerminalLine::new()
             .with(Style::Plain, &format!("trial {place} of {of}  "))
             .with(Style::Bold, label)
             .with(Style::Plain, &format!("  {load}"))
             .with(Style::Dim, &format!("  round {round}"));
-        // A load shows its curves, and anything else says what it does; what stands below stays where it is.
+        // A load shows its curves, anything else says what it is doing; what is below stays in place.
         let mut beside = match doing {
             Some(doing) if !trial.is_in(doing) => vec![doing.line(now, room)],
             _ => self.pulse.lines(room),
         };
-        beside.resize(Pulse::LINES.max(beside.len()), Line::new());
+        beside.resize(Pulse::LINES.max(beside.len()), TerminalLine::new());
         let mut lines = vec![what, self.phase(trial, now, room)];
         lines.extend(beside);
-        lines.push(Line::new().with(Style::Dim, &format!("next  {next}")));
+        lines.push(TerminalLine::new().with(Style::Dim, &format!("next  {next}")));
         lines
     }
 
-    fn phase(&self, trial: &Trial, now: Instant, room: Room) -> Line {
-        let Some((phase, since)) = trial.phase else { return Line::new().with(Style::Plain, "beginning") };
+    fn phase(&self, trial: &Trial, now: Instant, room: Room) -> TerminalLine {
+        let Some((phase, since)) = trial.phase else { return TerminalLine::new().with(Style::Plain, "beginning") };
         let elapsed = now.saturating_duration_since(since);
         match self.seconds_of(phase) {
             Some(of) => phase_line(phase.words(), elapsed.as_secs_f64(), Some(of), room),
-            None => Line::new().with(Style::Plain, phase.words()).with(Style::Dim, &elapsed_seconds(elapsed)),
+            None => TerminalLine::new().with(Style::Plain, phase.words()).with(Style::Dim, &elapsed_seconds(elapsed)),
         }
     }
 
     /// How long a phase lasts, where the plan says so.
     fn seconds_of(&self, phase: Phase) -> Option<f64> {
-        let Procedure { warmup, measure, pause_seconds, .. } = &self.procedure;
+        let TrialRules { warmup, measure, pause_seconds, .. } = &self.trials;
         match (phase, warmup, measure) {
             (Phase::WarmUp, WarmUp::Seconds(seconds), _) => Some(*seconds),
             (Phase::Measure, _, Measure::Seconds(seconds)) => Some(*seconds),

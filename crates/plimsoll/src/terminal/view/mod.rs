@@ -1,5 +1,5 @@
-//! What a person sees in place while something happens: a value that the thread of the [`screen`](super::screen) draws
-//! as it is at the moment.
+//! What a person sees in place while something happens: a value whose current state the thread of the
+//! [`screen`](super::screen) draws.
 
 mod bar;
 mod doing;
@@ -8,11 +8,11 @@ mod pulse;
 mod run;
 mod so_far;
 
-pub use doing::{Doing, Loading, Step};
+pub use doing::{Doing, Loading, MeasurementStep};
 pub use lab::LabView;
 pub use run::RunView;
 
-use super::line::{Line, Style};
+use super::line::{Style, TerminalLine};
 use super::tty::Room;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,26 +30,26 @@ pub enum Work {
 #[derive(Clone, Debug, Default)]
 pub struct View {
     pub work: Work,
-    /// What has begun and is not a load: a server that starts, rows that are loaded.
+    /// What is under way other than a load: a server that starts, rows that are loaded.
     pub doing: Option<Doing>,
-    /// Somebody wants it to end.
+    /// Somebody asked for the end.
     pub interrupted: Arc<AtomicBool>,
 }
 
 impl View {
-    pub fn lines(&self, now: Instant, room: Room) -> Vec<Line> {
+    pub fn lines(&self, now: Instant, room: Room) -> Vec<TerminalLine> {
         let mut lines = match &self.work {
             Work::Other => self.doing.iter().map(|doing| doing.line(now, room)).collect(),
             Work::Run(run) => run.lines(self.doing.as_ref(), now, room),
             Work::Lab(lab) => lab.lines(self.doing.as_ref(), now, room),
         };
         if !matches!(self.work, Work::Other) {
-            // What scrolls by above it is something else.
-            lines.insert(0, Line::new());
+            // It differs from what scrolls by above it.
+            lines.insert(0, TerminalLine::new());
         }
         if self.interrupted.load(Ordering::Relaxed) {
-            let end = "interrupted: it ends in order and keeps what was measured; Ctrl-C again ends it at once";
-            lines.push(Line::new().with(Style::Red, end));
+            let end = "interrupted: ending in order, results so far are kept; Ctrl-C again ends at once";
+            lines.push(TerminalLine::new().with(Style::Red, end));
         }
         lines
     }

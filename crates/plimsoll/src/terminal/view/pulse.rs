@@ -1,6 +1,6 @@
-//! What a load does at the moment, and did in the last minute.
+//! What a load is doing now, and did in the last minute.
 
-use super::super::line::{Line, Style};
+use super::super::line::{Style, TerminalLine};
 use super::super::tty::Room;
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_report::format::{number, percent, short};
@@ -13,9 +13,9 @@ const SHOWN: usize = 60;
 const NAME: usize = 4;
 const VALUE: usize = 9;
 const UNIT: usize = 4;
-/// Room that it takes to tell what the height of a sparkline means.
+/// Room needed to show what the height of a sparkline means.
 const WORTH_A_SCALE: usize = 72;
-/// A wait for storage below this share is not worth a word.
+/// A wait for storage below this share is not mentioned.
 const WORTH_A_WAIT: f64 = 0.05;
 
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ struct Second {
 impl Second {
     fn of(interval: &Interval) -> Second {
         let per_second = |count: u64| if interval.seconds > 0.0 { count as f64 / interval.seconds } else { 0.0 };
-        // Where transactions are due, what counts is the time since then.
+        // If transactions have due times, latency counts from then.
         let latency = interval.response_ms.unwrap_or(interval.latency_ms);
         Second {
             transactions_per_second: per_second(interval.transactions),
@@ -59,7 +59,7 @@ impl Second {
 }
 
 impl Pulse {
-    /// Lines that it takes.
+    /// The number of lines that it takes.
     pub const LINES: usize = 4;
 
     pub fn add(&mut self, interval: &Interval, host: Option<&HostSample>, server: Option<&ServerSample>) {
@@ -74,21 +74,20 @@ impl Pulse {
         self.dropped += interval.counts.dropped;
     }
 
-    /// Another load begins: what went wrong in the one before is told elsewhere.
+    /// Another load begins; what went wrong in the previous one is told elsewhere.
     pub fn begin(&mut self) {
         (self.errors, self.reconnects, self.dropped) = (0, 0, 0);
         self.server = (None, None);
     }
 
-    pub fn lines(&self, room: Room) -> Vec<Line> {
+    pub fn lines(&self, room: Room) -> Vec<TerminalLine> {
         let Some(last) = self.seconds.back() else { return Vec::new() };
         let throughput = |second: &Second| Some(second.transactions_per_second);
         let p99 = |second: &Second| second.p99_ms;
-        let rate = (number(last.transactions_per_second, 0), "/s");
-        let latency = (told(last.p99_ms), "ms");
+        let rate = number(last.transactions_per_second, 0);
         let mut lines = vec![
-            self.curve("tps", rate, Style::Green, throughput, room),
-            self.curve("p99", latency, Style::Blue, p99, room),
+            self.curve("tps", rate, "/s", Style::Green, throughput, room),
+            self.curve("p99", told(last.p99_ms), "ms", Style::Blue, p99, room),
             self.details(last),
         ];
         lines.extend(self.machine());
@@ -99,11 +98,12 @@ impl Pulse {
     fn curve(
         &self,
         name: &str,
-        (value, unit): (String, &str),
+        value: String,
+        unit: &str,
         style: Style,
         of: impl Fn(&Second) -> Option<f64>,
         room: Room,
-    ) -> Line {
+    ) -> TerminalLine {
         let mut line = head(name, &value, unit);
         let top = self.seconds.iter().filter_map(&of).fold(0.0, f64::max);
         let scale = if room.columns >= WORTH_A_SCALE { format!("  max {} {unit}", short(top)) } else { String::new() };
@@ -118,7 +118,7 @@ impl Pulse {
         line.padded_to(end).with(Style::Dim, &scale)
     }
 
-    fn details(&self, last: &Second) -> Line {
+    fn details(&self, last: &Second) -> TerminalLine {
         let response = if last.is_response { "response " } else { "" };
         let latency = format!("{response}p50 {} ms · p95 {} ms", told(last.p50_ms), told(last.p95_ms));
         head("qps", &number(last.queries_per_second, 0), "/s")
@@ -129,7 +129,7 @@ impl Pulse {
     }
 
     /// What the host and the server use.
-    fn machine(&self) -> Option<Line> {
+    fn machine(&self) -> Option<TerminalLine> {
         let host = self.host.as_ref()?;
         let mut said = vec!["of the host".to_owned()];
         if host.iowait >= WORTH_A_WAIT {
@@ -145,8 +145,8 @@ impl Pulse {
 }
 
 /// A name and a value with its unit, in columns.
-fn head(name: &str, value: &str, unit: &str) -> Line {
-    Line::new()
+fn head(name: &str, value: &str, unit: &str) -> TerminalLine {
+    TerminalLine::new()
         .with(Style::Dim, &format!("{name:<NAME$}"))
         .with(Style::Bold, &format!("{value:>VALUE$}"))
         .with(Style::Dim, &format!(" {unit:<UNIT$}"))

@@ -1,15 +1,14 @@
-//! A run: its load points one after the other.
+//! A run: its load points, one after the other.
 
-use super::super::line::{Line, Style};
+use super::super::line::{Style, TerminalLine};
 use super::super::tty::Room;
 use super::bar::with_bar;
 use super::doing::Doing;
 use super::pulse::Pulse;
-use crate::terminal::words::load;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::samples::{HostSample, Interval, ServerSample};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::Measure;
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_report::format::duration;
 use std::time::Instant;
 
@@ -17,13 +16,13 @@ use std::time::Instant;
 pub struct RunView {
     workload: String,
     warmup_seconds: f64,
-    /// None where a number of transactions ends it.
+    /// None if a number of transactions ends it.
     measure_seconds: Option<f64>,
     /// From 1.
     place: usize,
     of: usize,
     point: LoadPoint,
-    /// How far the load has come, seconds, and when it was told.
+    /// How far the load has come, in seconds, and when that was told.
     reached: Option<(f64, Instant)>,
     pulse: Pulse,
 }
@@ -46,7 +45,7 @@ impl RunView {
         }
     }
 
-    /// The next load point; its curves go on where those of the one before ended.
+    /// The next load point; its curves continue those of the one before.
     pub fn next(&mut self, place: usize, point: LoadPoint) {
         (self.place, self.point, self.reached) = (place, point, None);
         self.pulse.begin();
@@ -57,20 +56,20 @@ impl RunView {
         self.pulse.add(interval, host, server);
     }
 
-    pub fn lines(&self, doing: Option<&Doing>, now: Instant, room: Room) -> Vec<Line> {
+    pub fn lines(&self, doing: Option<&Doing>, now: Instant, room: Room) -> Vec<TerminalLine> {
         let mut lines = vec![self.head(now, room), self.phase(doing, now, room)];
         lines.extend(self.pulse.lines(room));
         lines
     }
 
-    fn head(&self, now: Instant, room: Room) -> Line {
-        let title = Line::new()
+    fn head(&self, now: Instant, room: Room) -> TerminalLine {
+        let title = TerminalLine::new()
             .with(Style::Bold, &self.workload)
-            .with(Style::Plain, &format!("  {}", load(self.point)))
+            .with(Style::Plain, &format!("  {}", self.point))
             .with(Style::Dim, &format!("  load point {} of {}", self.place, self.of));
         match self.left(now) {
             Some(left) => {
-                title.and_right(Line::new().with(Style::Dim, &format!("about {} left", duration(left))), room)
+                title.and_right(TerminalLine::new().with(Style::Dim, &format!("about {} left", duration(left))), room)
             }
             None => title,
         }
@@ -82,16 +81,16 @@ impl RunView {
         Some(seconds + now.saturating_duration_since(told).as_secs_f64())
     }
 
-    /// What all load points that are left still take, seconds.
+    /// How long the remaining load points take, in seconds.
     fn left(&self, now: Instant) -> Option<f64> {
         let each = self.warmup_seconds + self.measure_seconds?;
         let this = (each - self.elapsed(now).unwrap_or(0.0)).max(0.0);
         Some(this + each * self.of.saturating_sub(self.place) as f64)
     }
 
-    fn phase(&self, doing: Option<&Doing>, now: Instant, room: Room) -> Line {
+    fn phase(&self, doing: Option<&Doing>, now: Instant, room: Room) -> TerminalLine {
         let Some(elapsed) = self.elapsed(now) else {
-            return doing.map_or(Line::new().with(Style::Plain, "connecting"), |doing| doing.line(now, room));
+            return doing.map_or(TerminalLine::new().with(Style::Plain, "connecting"), |doing| doing.line(now, room));
         };
         let (name, at, of) = match elapsed < self.warmup_seconds {
             true => ("warming up", elapsed, Some(self.warmup_seconds)),
@@ -101,9 +100,9 @@ impl RunView {
     }
 }
 
-/// A phase that has lasted for `at` seconds, of how many if that is known.
-pub fn phase_line(name: &str, at: f64, of: Option<f64>, room: Room) -> Line {
-    let line = Line::new().with(Style::Plain, name);
+/// A phase that has lasted `at` seconds, and of how many if that is known.
+pub fn phase_line(name: &str, at: f64, of: Option<f64>, room: Room) -> TerminalLine {
+    let line = TerminalLine::new().with(Style::Plain, name);
     let Some(of) = of.filter(|of| *of > 0.0) else { return line.with(Style::Dim, &format!("  {at:.0} s")) };
     let at = at.min(of);
     with_bar(line.with(Style::Dim, &format!("  {at:.0} of {of:.0} s")), at / of, "", room)

@@ -1,20 +1,19 @@
-//! What the trials of a lab that have ended say so far.
+//! What the finished trials of a lab say so far.
 
-use super::super::line::{Line, Style};
+use super::super::line::{Style, TerminalLine};
 use super::super::tty::Room;
-use crate::terminal::words::load;
 use plimsoll_model::Estimate;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict};
-use plimsoll_plan::points::LoadPoint;
 use plimsoll_report::format::{decimals_for, number, short};
 use plimsoll_report::interval::Measured;
 
-/// Columns of the longest name, and of the longest where there is little room.
+/// Columns of the longest name, and of the longest if room is short.
 const LONGEST_NAME: usize = 28;
 const SHORTEST_NAME: usize = 8;
 /// Blanks between columns.
 const GAP: usize = 2;
-/// Places of cells: a load may be called by its short name, rounds may be left out, what follows are numbers.
+/// Positions of cells: a load may have its short name, rounds may be left out, and numbers follow.
 const LOAD: usize = 1;
 const ROUNDS: usize = 2;
 
@@ -27,7 +26,7 @@ pub struct SoFar {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Row {
     cells: [String; 5],
-    /// For where there is no room for the load in words.
+    /// For when there is no room for the load in words.
     short_load: String,
     style: Option<Style>,
 }
@@ -51,8 +50,8 @@ impl SoFar {
         SoFar { heads: ["variant", "load", "rounds", throughput, "p99 ms"], rows: measured }
     }
 
-    /// As much as there is room for: of rows, those of the load that is `current` come first; of columns, the numbers.
-    pub fn lines(&self, current: Option<&str>, room: Room) -> Vec<Line> {
+    /// As much as there is room for. Of the rows, those of the `current` load come first; of the columns, the numbers.
+    pub fn lines(&self, current: Option<&str>, room: Room) -> Vec<TerminalLine> {
         if self.rows.is_empty() || room.rows < 2 {
             return Vec::new();
         }
@@ -62,7 +61,7 @@ impl SoFar {
             rows.sort_by_key(|row| current.is_some_and(|current| row.cells[LOAD] != current));
         }
         let hidden = rows.len().saturating_sub(fit);
-        // One line of those that fit says how many do not.
+        // One of the lines that fit says how many do not.
         rows.truncate(if hidden > 0 { fit - 1 } else { fit });
         let heads = Row {
             cells: self.heads.map(str::to_owned),
@@ -73,16 +72,16 @@ impl SoFar {
         let mut lines = vec![heads.line(widths)];
         lines.extend(rows.iter().map(|row| row.line(widths)));
         if hidden > 0 {
-            lines.push(Line::new().with(Style::Dim, &format!("… and {} more", hidden + 1)));
+            lines.push(TerminalLine::new().with(Style::Dim, &format!("… and {} more", hidden + 1)));
         }
         lines
     }
 }
 
-/// Columns of each cell. Where there are too few for all, the rounds go first, then the words of loads, then the ends of
+/// Columns of each cell. If there are too few for all, the rounds go first, then the words of loads, then the ends of
 /// names.
 fn widths(heads: &Row, rows: &[&Row], columns: usize) -> [usize; 5] {
-    let of = |text: &str| Line::new().with(Style::Plain, text).width();
+    let of = |text: &str| TerminalLine::new().with(Style::Plain, text).width();
     let widest = |cell: &dyn Fn(&Row) -> usize| rows.iter().map(|row| cell(row)).fold(cell(heads), usize::max);
     let mut widths: [usize; 5] = std::array::from_fn(|at| widest(&|row| of(&row.cells[at])));
     widths[0] = widths[0].min(LONGEST_NAME);
@@ -101,11 +100,11 @@ fn widths(heads: &Row, rows: &[&Row], columns: usize) -> [usize; 5] {
 }
 
 impl Row {
-    fn line(&self, widths: [usize; 5]) -> Line {
-        let mut line = Line::new();
+    fn line(&self, widths: [usize; 5]) -> TerminalLine {
+        let mut line = TerminalLine::new();
         let mut column = 0;
         for (at, (cell, width)) in self.cells.iter().zip(widths).enumerate().filter(|(_, (_, width))| *width > 0) {
-            let told = |text: &str| Line::new().with(self.style.unwrap_or(Style::Plain), text);
+            let told = |text: &str| TerminalLine::new().with(self.style.unwrap_or(Style::Plain), text);
             let whole = told(cell);
             let is_short = at == LOAD && whole.width() > width;
             let cell = if is_short { told(&self.short_load) } else { whole }.cut(width);
@@ -120,16 +119,15 @@ impl Row {
 fn measured(cell: &Cell, rounds: u32) -> Row {
     let failed = if cell.failed > 0 { format!(", {} failed", cell.failed) } else { String::new() };
     let throughput = cell.nopm.as_ref().or(cell.transactions_per_second.as_ref());
-    let point = LoadPoint { connections: cell.connections, rate: cell.rate_offered };
     Row {
         cells: [
             cell.variant.clone(),
-            load(point),
+            cell.load.to_string(),
             format!("{} of {rounds}{failed}", cell.rounds),
             throughput.map_or("-".to_owned(), told),
             cell.p99_ms.as_ref().map_or("-".to_owned(), |p99| short(p99.value)),
         ],
-        short_load: point.label(),
+        short_load: cell.load.label(),
         style: (cell.failed > 0).then_some(Style::Red),
     }
 }
@@ -171,10 +169,10 @@ fn sought(line: &LoadLine) -> Row {
         let rates = line.tried.iter().filter(|tried| tried.kept == kept).map(|tried| tried.rate);
         rates.reduce(pick).map_or("-".to_owned(), |rate| format!("{}/s", short(rate)))
     };
-    let point = LoadPoint { connections: line.connections, rate: None };
+    let point = LoadPoint::closed(line.connections);
     let cells = [
         line.variant.clone(),
-        load(point),
+        point.to_string(),
         format!("{} tried", line.tried.len()),
         best(true, f64::max),
         best(false, f64::min),
@@ -187,8 +185,8 @@ mod tests {
     use super::*;
 
     fn row(name: &str, connections: usize) -> Row {
-        let point = LoadPoint { connections, rate: None };
-        let cells = [name, &load(point), "2 of 3", "1,786 ± 34", "12.3"].map(str::to_owned);
+        let point = LoadPoint::closed(connections);
+        let cells = [name, &point.to_string(), "2 of 3", "1,786 ± 34", "12.3"].map(str::to_owned);
         Row { cells, short_load: point.label(), style: None }
     }
 

@@ -1,4 +1,4 @@
-//! The table of what stands for what: `substitutions.toml`, beside this file.
+//! The table of substitutions: `substitutions.toml`, beside this file.
 
 use super::find::Typed;
 use serde::Deserialize;

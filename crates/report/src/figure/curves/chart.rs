@@ -1,6 +1,6 @@
-//! The same for a script.
+//! The curves as a chart for the script.
 
-use super::{Curves, Drawn, Line, Pick, Place, knee, known, latency_range, latency_title, loads, percentiles};
+use super::{CurvePoint, Curves, Drawn, Line, Pick, knee, known, latency_range, latency_title, loads, percentiles};
 use super::{is_logarithmic, throughputs};
 use crate::document::{Axis, Band, Chart, ChartLine, ChartPanel, NamedPlace};
 use crate::interval::Measured;
@@ -27,7 +27,8 @@ pub(super) fn chart(curves: &Curves, lines: &[Drawn<'_>]) -> Chart {
     let mut panels = vec![ChartPanel { y: axis(&capitalised(&curves.what), &curves.unit, false), lines: throughputs }];
     let latencies = latencies(lines, &at);
     if !latencies.is_empty() {
-        let y = axis(latency_title(curves), "ms", is_logarithmic(latency_range(lines)));
+        let (lowest, highest) = latency_range(lines);
+        let y = axis(latency_title(curves), "ms", is_logarithmic(lowest, highest));
         panels.push(ChartPanel { y, lines: latencies });
     }
     Chart { x: axis(&curves.axis, "", true), at, panels, bands, marks }
@@ -37,7 +38,7 @@ fn axis(title: &str, unit: &str, logarithmic: bool) -> Axis {
     Axis { title: title.to_owned(), unit: unit.to_owned(), logarithmic }
 }
 
-fn along(line: &Line, at: &[f64], of: impl Fn(&Place) -> Option<f64>) -> Vec<Option<f64>> {
+fn along(line: &Line, at: &[f64], of: impl Fn(&CurvePoint) -> Option<f64>) -> Vec<Option<f64>> {
     at.iter().map(|x| line.places.iter().find(|place| place.x == *x).and_then(&of)).collect()
 }
 

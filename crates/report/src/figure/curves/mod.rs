@@ -2,7 +2,7 @@
 
 mod chart;
 
-use super::label::{End, Swatch, axis_room, key, names, widest, width_of};
+use super::label::{LineEnd, Swatch, axis_room, key, names, widest, width_of};
 use super::{Panel, is_logarithmic, thinned, whisker};
 use crate::document::Figure;
 use crate::document::{NARROW, WIDTH};
@@ -32,28 +32,28 @@ pub struct Curves {
 pub struct Line {
     pub name: String,
     /// Rising along the axis.
-    pub places: Vec<Place>,
+    pub places: Vec<CurvePoint>,
     /// The fitted model and the knee, where there are any.
     pub scaling: Option<Scaling>,
-    /// What a source printed rather than what was measured here: drawn dashed.
+    /// It was printed by a source rather than measured here: drawn dashed.
     pub is_published: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Place {
+pub struct CurvePoint {
     pub x: f64,
     pub throughput: Measured,
     /// Throughput of the slowest and of the fastest second.
     pub seconds: Option<(f64, f64)>,
-    /// Shown where there is one line only.
+    /// Shown if there is only one line.
     pub p50_ms: Measured,
     pub p95_ms: Measured,
     pub p99_ms: Measured,
-    /// Something outside took a part of the machine meanwhile: crossed out.
+    /// It was disturbed: crossed out.
     pub disturbed: bool,
 }
 
-type Pick = fn(&Place) -> &Measured;
+type Pick = fn(&CurvePoint) -> &Measured;
 
 const PERCENTILES: [(&str, &str, Pick); 3] =
     [("p50", "s2", |place| &place.p50_ms), ("p95", "s3", |place| &place.p95_ms), ("p99", "s4", |place| &place.p99_ms)];
@@ -62,15 +62,15 @@ const PERCENTILES: [(&str, &str, Pick); 3] =
 const MOST_SHIFT: f64 = 4.0;
 const ALL_SHIFTS: f64 = 18.0;
 
-/// So many straight pieces look like a curve.
+/// This many straight pieces look like a curve.
 const CURVE_STEPS: usize = 80;
 
-/// A line with what tells it from the others.
+/// A line with what distinguishes it from the others.
 struct Drawn<'a> {
     line: &'a Line,
     /// Numbers its colour and its marker.
     number: usize,
-    /// How far right of its place it is drawn, so that the intervals of several lines do not lie on each other, pixels.
+    /// How far right of its place it is drawn, so that the intervals of several lines do not overlap, pixels.
     shift: f64,
 }
 
@@ -91,12 +91,12 @@ impl Drawn<'_> {
     }
 }
 
-/// None with fewer than two places on every line.
+/// `None` with fewer than two places on every line.
 pub fn draw(id: &str, curves: &Curves, caption: &str) -> Option<Figure> {
     let lines = drawn(curves);
     lines.iter().find(|drawn| throughputs(drawn.line).count() > 1)?;
     let figure = Figure::drawn(id, caption, table(curves, &lines), |width| drawing(curves, &lines, width));
-    // What was only printed has no more to tell than the drawing does.
+    // For numbers that were only printed, a chart would add nothing to the drawing.
     let chart = lines.iter().any(|drawn| !drawn.line.is_published).then(|| chart::chart(curves, &lines));
     Some(Figure { chart, ..figure })
 }
@@ -117,13 +117,13 @@ fn drawn(curves: &Curves) -> Vec<Drawn<'_>> {
     lines
 }
 
-/// Places that can be drawn on a logarithmic axis, with their throughput.
-fn throughputs(line: &Line) -> impl Iterator<Item = (&Place, f64)> {
+/// The places that can be drawn on a logarithmic axis, with their throughput.
+fn throughputs(line: &Line) -> impl Iterator<Item = (&CurvePoint, f64)> {
     known(line, |place| &place.throughput)
 }
 
-fn known(line: &Line, pick: Pick) -> impl Iterator<Item = (&Place, f64)> {
-    let usable = |place: &&Place| place.x > 0.0 && place.x.is_finite();
+fn known(line: &Line, pick: Pick) -> impl Iterator<Item = (&CurvePoint, f64)> {
+    let usable = |place: &&CurvePoint| place.x > 0.0 && place.x.is_finite();
     line.places.iter().filter(usable).filter_map(move |place| {
         let value = pick(place).value.filter(|value| value.is_finite())?;
         Some((place, value))
@@ -162,7 +162,7 @@ fn table(curves: &Curves, lines: &[Drawn<'_>]) -> Table {
     Table::new(columns)
 }
 
-/// Of several lines only the last percentile is shown.
+/// With several lines, only the last percentile is shown.
 fn percentiles(lines: &[Drawn<'_>]) -> &'static [(&'static str, &'static str, Pick)] {
     if lines.len() > 1 { &PERCENTILES[2..] } else { &PERCENTILES }
 }
@@ -203,13 +203,13 @@ fn drawing(curves: &Curves, lines: &[Drawn<'_>], width: f64) -> String {
     let scale = if width > NARROW { 1.0 } else { 0.78 };
     let keyed = lines.len() > 1 && !frame.is_named_at_ends;
     let mut body = Svg::new(width, 0.0, &format!("{} over {}", curves.what, curves.axis));
-    let head = if keyed { key(&mut body, &entries(lines), (6.0, width), 14.0) } else { 0.0 };
+    let head = if keyed { key(&mut body, &entries(lines), 6.0, width, 14.0) } else { 0.0 };
     let upper = frame.panel(head + 40.0, 260.0 * scale);
     let lower = frame.panel(upper.bottom + 44.0, 150.0 * scale);
     let has_latency = lines.iter().any(|drawn| percentiles(lines).iter().any(|p| known(drawn.line, p.2).count() > 0));
     let last = if has_latency { lower } else { upper };
     if let [only] = lines {
-        knee_interval(&mut body, &frame, only.line, (upper.top, last.bottom));
+        knee_interval(&mut body, &frame, only.line, upper.top, last.bottom);
     }
     throughput(&mut body, &frame, &upper, last.bottom, curves, lines);
     if has_latency {
@@ -246,8 +246,8 @@ fn throughput(svg: &mut Svg, frame: &Frame, panel: &Panel, bottom: f64, curves: 
             guides(svg, frame, panel, bottom, &y, only.line);
         }
         model(svg, frame, panel, &y, drawn, lines.len() == 1);
-        let end = line(svg, frame, (panel, &y), drawn, &drawn.class(), |place| &place.throughput);
-        ends.extend(end.map(|place| End { name: drawn.name(), class: drawn.class(), place }));
+        let end = line(svg, frame, panel, &y, drawn, &drawn.class(), |place| &place.throughput);
+        ends.extend(end.map(|place| LineEnd { name: drawn.name(), class: drawn.class(), place }));
         if let Some(knee) = knee(drawn.line) {
             svg.plimsoll_mark((frame.x.at(knee.load.value) + drawn.shift, y.at(knee.throughput)), 7.0, "mark");
         }
@@ -264,7 +264,8 @@ fn throughput(svg: &mut Svg, frame: &Frame, panel: &Panel, bottom: f64, curves: 
 fn line(
     svg: &mut Svg,
     frame: &Frame,
-    (panel, y): (&Panel, &Scale),
+    panel: &Panel,
+    y: &Scale,
     drawn: &Drawn<'_>,
     class: &str,
     pick: Pick,
@@ -300,7 +301,7 @@ fn knee(line: &Line) -> Option<&Knee> {
 }
 
 /// A band where the knee may lie, to the panel's edge where there is no end; below everything else.
-fn knee_interval(svg: &mut Svg, frame: &Frame, line: &Line, (top, bottom): (f64, f64)) {
+fn knee_interval(svg: &mut Svg, frame: &Frame, line: &Line, top: f64, bottom: f64) {
     let Some(ends) = knee(line).map(|knee| Measured::from(&knee.load).ends()) else { return };
     if ends == (None, None) {
         return;
@@ -310,7 +311,7 @@ fn knee_interval(svg: &mut Svg, frame: &Frame, line: &Line, (top, bottom): (f64,
     svg.rect((left, top), (right - left, bottom - top), "knee-band");
 }
 
-/// From the knee down to the axis and over to the peak, with what the knee is.
+/// From the knee down to the axis and over to the peak, with a label that says what the knee is.
 fn guides(svg: &mut Svg, frame: &Frame, panel: &Panel, bottom: f64, y: &Scale, line: &Line) {
     let Some(knee) = knee(line) else { return };
     let (at, height) = (frame.x.at(knee.load.value), y.at(knee.throughput));
@@ -326,7 +327,7 @@ fn guides(svg: &mut Svg, frame: &Frame, panel: &Panel, bottom: f64, y: &Scale, l
     svg.text((at + offset, panel.bottom - 12.0), anchor, "note", &label);
 }
 
-/// The fitted curve, of a single line with its name at its end, as far as it lies within the panel.
+/// The fitted curve as far as it lies within the panel; for a single line, with its name at its end.
 fn model(svg: &mut Svg, frame: &Frame, panel: &Panel, y: &Scale, drawn: &Drawn<'_>, is_named: bool) {
     let Some(model) = drawn.line.scaling.as_ref().and_then(|scaling| scaling.saturation.as_ref()) else { return };
     let mut loads = throughputs(drawn.line).map(|(place, _)| place.x);
@@ -374,7 +375,7 @@ fn latency_range(lines: &[Drawn<'_>]) -> (f64, f64) {
 
 fn latency(svg: &mut Svg, frame: &Frame, panel: &Panel, curves: &Curves, lines: &[Drawn<'_>]) {
     let (lowest, highest) = latency_range(lines);
-    let (y, ticks, unit) = match is_logarithmic((lowest, highest)) {
+    let (y, ticks, unit) = match is_logarithmic(lowest, highest) {
         true => (Scale::logarithmic_round((lowest, highest), panel.vertical()), 6, "ms, logarithmic"),
         false => (Scale::from_zero(highest, panel.vertical(), 4), 4, "ms"),
     };
@@ -387,8 +388,8 @@ fn latency(svg: &mut Svg, frame: &Frame, panel: &Panel, curves: &Curves, lines: 
             let single = lines.len() == 1;
             let (name, class) =
                 if single { ((*name).to_owned(), (*class).to_owned()) } else { (drawn.name(), drawn.class()) };
-            let end = line(svg, frame, (panel, &y), drawn, &class, *pick);
-            ends.extend(end.map(|place| End { name, class, place }));
+            let end = line(svg, frame, panel, &y, drawn, &class, *pick);
+            ends.extend(end.map(|place| LineEnd { name, class, place }));
         }
     }
     if frame.is_named_at_ends || lines.len() == 1 {
@@ -403,7 +404,8 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_said_by_a_dash() {
-        let place = |x, value| Place { x, throughput: Measured { value, ..Measured::default() }, ..Place::default() };
+        let place =
+            |x, value| CurvePoint { x, throughput: Measured { value, ..Measured::default() }, ..CurvePoint::default() };
         let line =
             Line { places: vec![place(1.0, Some(5.0)), place(2.0, None), place(4.0, Some(9.0))], ..Line::default() };
         let figure = draw("f", &Curves { lines: vec![line], ..Curves::default() }, "").expect("two places");

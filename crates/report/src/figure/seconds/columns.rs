@@ -1,6 +1,6 @@
-//! Samples put together to as many columns as the eye can tell apart.
+//! Samples merged into as many columns as the eye can tell apart.
 
-use super::tracks::Sample;
+use super::tracks::TrackSample;
 
 /// Columns of equal length on the axis of time, whole seconds each.
 pub(super) struct Columns {
@@ -46,8 +46,8 @@ impl Columns {
         (0..self.count()).map(|column| tenth(self.middle(column))).collect()
     }
 
-    /// None in columns without a sample.
-    pub fn put(&self, samples: &[Sample]) -> Vec<Option<Put>> {
+    /// `None` in columns without a sample.
+    pub fn put(&self, samples: &[TrackSample]) -> Vec<Option<Put>> {
         let mut put: Vec<Option<Put>> = vec![None; self.count()];
         let mut weights = vec![0.0; put.len()];
         for sample in samples {
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn seconds_are_put_together_by_mean_least_and_most() {
-        let sample = |at, value| Sample { at, seconds: 1.0, value };
-        let samples: Vec<Sample> =
+        let sample = |at, value| TrackSample { at, seconds: 1.0, value };
+        let samples: Vec<TrackSample> =
             (0..100).map(|second| sample(f64::from(second) + 0.5, f64::from(second % 10))).collect();
         let columns = Columns::new(100.0, 10);
         assert_eq!(columns.count(), 10);

@@ -1,13 +1,13 @@
-//! Trials second by second: throughput, latency, CPU, devices, the server's own counters, with their phases.
+//! Trials second by second: throughput, latency, CPU, devices and the server's own counters, with the phases.
 
 mod columns;
 mod tracks;
 
-use super::label::{End, axis_room, names, shortened};
+use super::label::{LineEnd, axis_room, names, shortened};
 use super::{Panel, thinned};
 use crate::document::NARROW;
 use crate::document::{Axis, Band, Chart, ChartLine, ChartPanel, Figure};
-use crate::format::{NOTHING, counted, short, tick};
+use crate::format::{NOTHING, short, tick};
 use crate::scale::Scale;
 use crate::subject::Trial;
 use crate::svg::{Anchor, Svg};
@@ -17,22 +17,22 @@ use columns::{Columns, Put};
 use plimsoll_model::samples::Phase;
 use tracks::{Segment, Strip, Track, segments, strips};
 
-/// Most columns that seconds are put together to, in a chart and by the width of a drawing.
+/// Most columns that seconds are merged into, in a chart and by the width of a drawing.
 const COLUMNS: usize = 300;
 const NARROW_COLUMNS: usize = 110;
 
-/// With more trials than this, phases are not told apart in the chart; with more than that, trials are not either.
+/// With more trials than the first number, the chart does not separate phases; with more than the second, nor trials.
 const MOST_PHASED: usize = 24;
 const MOST_BANDS: usize = 60;
 
-/// With more trials than this, their lines are not parted.
+/// With more trials than this, their lines are not separated.
 const MOST_PARTED: usize = 40;
 
 /// Latencies that differ by more than this factor are drawn on a logarithmic axis.
 const LINEAR_UP_TO: f64 = 30.0;
 
-/// Trials one after the other on one axis of time; None without any series. What there is too much of to see is
-/// put together, as mean, least and most, so that the figure stays small however long the recording is.
+/// Trials one after the other on one axis of time; `None` without any series. Where there are too many samples to see,
+/// they are merged into mean, least and most, so that the figure stays small however long the recording is.
 pub fn draw(id: &str, trials: &[&Trial], caption: &str) -> Option<Figure> {
     let segments = segments(trials);
     let end = segments.last().map(|last| last.start + last.length)?;
@@ -41,7 +41,7 @@ pub fn draw(id: &str, trials: &[&Trial], caption: &str) -> Option<Figure> {
     Some(Figure { chart: Some(chart(&segments, &strips, end)), ..figure })
 }
 
-/// The measured window as a whole, a row for each trial: percentiles of all its transactions, else means.
+/// The whole measured window, a row for each trial: percentiles of all its transactions, otherwise means.
 fn table(segments: &[Segment<'_>], strips: &[Strip]) -> Table {
     let trials = || segments.iter().map(|segment| segment.trial);
     let whole = |of: fn(&Trial) -> usize| trials().map(|trial| tick(of(trial) as f64)).collect();
@@ -52,7 +52,7 @@ fn table(segments: &[Segment<'_>], strips: &[Strip]) -> Table {
     if trials().any(|trial| trial.round != segments[0].trial.round) {
         columns.push(Column::numbers("round", "", whole(|trial| trial.round as usize)));
     }
-    columns.push(Column::numbers("connections", "", whole(|trial| trial.connections)));
+    columns.push(Column::numbers("connections", "", whole(|trial| trial.load.connections)));
     for strip in strips {
         for track in &strip.tracks {
             let name =
@@ -106,7 +106,7 @@ fn chart(segments: &[Segment<'_>], strips: &[Strip], end: f64) -> Chart {
     }
 }
 
-/// The phases of each trial, or where there are too many trials the measured stretch of each.
+/// The phases of each trial, or, with too many trials, only the measured stretch of each.
 fn bands(segments: &[Segment<'_>]) -> Vec<Band> {
     let is_phased = segments.len() <= MOST_PHASED;
     let has_variants = segments.iter().any(|segment| segment.trial.variant != segments[0].trial.variant);
@@ -121,9 +121,9 @@ fn bands(segments: &[Segment<'_>]) -> Vec<Band> {
     bands
 }
 
-/// Of the measured window its load: `16 connections`, of several variants `fc, 16 connections`.
+/// The load of the measured window: `16 connections`, or `fc, 16 connections` with several variants.
 fn phase_name(trial: &Trial, phase: Phase, has_variants: bool) -> String {
-    let connections = counted(trial.connections as f64, "connection");
+    let connections = trial.load.connections_in_words();
     match phase {
         Phase::Measure if has_variants => format!("{}, {connections}", clean(&trial.variant)),
         Phase::Measure => connections,
@@ -157,7 +157,7 @@ fn drawing(segments: &[Segment<'_>], strips: &[Strip], end: f64, width: f64) -> 
     let rows = head_rows(segments, &x, width);
     let top = 22.0 + HEAD * rows.len() as f64;
     let bottom = top + strips.iter().map(|strip| heights(strip).0 + heights(strip).1).sum::<f64>() - 8.0;
-    shade(&mut svg, segments, &x, (top, bottom));
+    shade(&mut svg, segments, &x, top, bottom);
     heads(&mut svg, segments, &rows, &x, bottom);
     let starts = match segments.len() <= MOST_PARTED {
         true => segments.iter().map(|segment| columns.of(segment.start + 0.5)).collect(),
@@ -210,7 +210,11 @@ fn draw_strip(svg: &mut Svg, panel: &Panel, strip: &Strip, time: &Time, width: f
     for (at, place) in places.into_iter().enumerate() {
         let is_visible = !strip.is_stacked || put[at].iter().flatten().any(|put| put.mean >= 1.0);
         let (name, class) = (strip.tracks[at].name.clone(), strip.tracks[at].class.to_owned());
-        ends.extend(place.filter(|_| is_visible).map(|place| End { name, class, place: (panel.right - 4.0, place) }));
+        ends.extend(place.filter(|_| is_visible).map(|place| LineEnd {
+            name,
+            class,
+            place: (panel.right - 4.0, place),
+        }));
     }
     if strip.tracks.len() > 1 {
         names(svg, &ends, (panel.top - 4.0, panel.bottom), width);
@@ -223,7 +227,7 @@ fn highest(strip: &Strip, put: &[Vec<Option<Put>>]) -> f64 {
     all.fold(0.0, f64::max)
 }
 
-/// The mean as a line, and behind it how far seconds lie apart; returns the height that it ends at.
+/// The mean as a line, and behind it how far the seconds spread; returns the height that it ends at.
 fn line(svg: &mut Svg, track: &Track, put: &[Option<Put>], time: &Time, y: &Scale) -> Option<f64> {
     let class = track.class;
     let mut end = None;
@@ -266,7 +270,7 @@ fn stacked(svg: &mut Svg, strip: &Strip, put: &[Vec<Option<Put>>], time: &Time, 
 }
 
 /// Shades what was not measured: warm-up and drain.
-fn shade(svg: &mut Svg, segments: &[Segment<'_>], x: &Scale, (top, bottom): (f64, f64)) {
+fn shade(svg: &mut Svg, segments: &[Segment<'_>], x: &Scale, top: f64, bottom: f64) {
     for &(phase, from, to) in segments.iter().flat_map(|segment| &segment.spans) {
         let (left, width) = (x.at(from), x.at(to) - x.at(from));
         if phase != Phase::Measure && width >= 1.0 {
@@ -275,18 +279,18 @@ fn shade(svg: &mut Svg, segments: &[Segment<'_>], x: &Scale, (top, bottom): (f64
     }
 }
 
-/// What stands above trials: a name, a shorter one, and what it says of a trial.
+/// A row of labels above the trials: its name, a shorter one, and what it says about a trial.
 type Heading = (&'static str, &'static str, fn(&Trial) -> String);
 
 const HEADINGS: [Heading; 2] = [
     ("variant", "variant", |trial| trial.variant.clone()),
-    ("connections", "conn.", |trial| tick(trial.connections as f64)),
+    ("connections", "conn.", |trial| tick(trial.load.connections as f64)),
 ];
 
 /// A row above the trials: its name, and texts with their places.
 type HeadRow = (&'static str, Vec<(f64, String)>);
 
-/// The rows in which trials differ, without those that there is no room for: a few labels of many would tell a pattern
+/// The rows in which trials differ, without those that have no room: a few labels out of many would suggest a pattern
 /// that is not there.
 fn head_rows(segments: &[Segment<'_>], x: &Scale, width: f64) -> Vec<HeadRow> {
     let mut rows = Vec::new();
@@ -309,7 +313,7 @@ fn head_rows(segments: &[Segment<'_>], x: &Scale, width: f64) -> Vec<HeadRow> {
 /// Height of a head row.
 const HEAD: f64 = 17.0;
 
-/// The heads of trials and a rule between them, as far as there is room.
+/// The heads of trials and a rule between them, where there is room.
 fn heads(svg: &mut Svg, segments: &[Segment<'_>], rows: &[HeadRow], x: &Scale, bottom: f64) {
     for segment in segments.iter().skip(1).filter(|segment| x.at(segment.length) - x.at(0.0) > 5.0) {
         let at = x.at(segment.start);

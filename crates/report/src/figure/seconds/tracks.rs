@@ -5,13 +5,13 @@ use plimsoll_model::samples::{DeviceSample, HostSample, Interval, Phase, StatusS
 use plimsoll_model::summary::{LatencyMs, Point};
 use std::collections::BTreeMap;
 
-/// Shorter remains of a phase would draw spikes, seconds.
+/// A shorter remainder of a phase would draw a spike, seconds.
 const SHORTEST: f64 = 0.25;
 
-/// The last sample of the host may cover less, mostly when the load was over already, seconds.
+/// The last sample of the host may cover less, mostly time after the load had ended, seconds.
 const SHORTEST_BESIDE: f64 = 0.5;
 
-/// No more of the user's own numbers are drawn.
+/// At most this many of the user's own numbers are drawn.
 const MOST_COLLECTORS: usize = 6;
 
 /// A trial on the common axis of time.
@@ -27,7 +27,7 @@ pub(super) struct Segment<'a> {
 }
 
 impl Segment<'_> {
-    /// Where something of the trial lies on the axis.
+    /// Where a time of the trial lies on the axis.
     fn at(&self, seconds: f64) -> f64 {
         self.start + (seconds - self.origin).clamp(0.0, self.length)
     }
@@ -43,7 +43,7 @@ impl Segment<'_> {
     }
 }
 
-/// Trials that have intervals, one after the other. What was sampled while there was no load is left out.
+/// The trials that have intervals, one after the other. Samples taken while there was no load are left out.
 pub(super) fn segments<'a>(trials: &[&'a Trial]) -> Vec<Segment<'a>> {
     let mut start = 0.0;
     let mut segments = Vec::new();
@@ -78,7 +78,7 @@ fn end_of(run: &[Interval]) -> f64 {
 
 /// One value with the time that it covers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
+pub(super) struct TrackSample {
     /// Middle on the axis, seconds.
     pub at: f64,
     /// Weight in a mean, seconds.
@@ -90,23 +90,23 @@ pub(super) struct Sample {
 pub(super) struct Track {
     pub name: String,
     pub class: &'static str,
-    pub samples: Vec<Sample>,
-    /// How far seconds lie apart shows where several are put together.
+    pub samples: Vec<TrackSample>,
+    /// Where several seconds are merged, their spread shows.
     pub shows_extremes: bool,
-    /// What the track is over the whole measured window, where that is not the mean of its samples: a percentile.
+    /// The value over the whole measured window, if that is not the mean of the samples: a percentile.
     pub whole: Option<fn(&Point) -> Option<f64>>,
 }
 
 impl Track {
     /// The samples of one trial; those of all trials stand in the order of the axis.
-    pub fn within(&self, segment: &Segment<'_>) -> &[Sample] {
+    pub fn within(&self, segment: &Segment<'_>) -> &[TrackSample] {
         let before = |end: f64| self.samples.partition_point(|sample| sample.at < end);
         let (from, to) = (before(segment.start), before(segment.start + segment.length));
         &self.samples[from.min(to)..to]
     }
 }
 
-/// What one or several tracks share: an axis.
+/// One or several tracks that share an axis.
 #[derive(Default)]
 pub(super) struct Strip {
     pub what: String,
@@ -117,7 +117,7 @@ pub(super) struct Strip {
     pub is_tall: bool,
 }
 
-/// Everything that there is to draw, the load first; what never moved is left out.
+/// Everything that there is to draw, the load first; counters that never moved are left out.
 pub(super) fn strips(segments: &[Segment<'_>]) -> Vec<Strip> {
     let mut strips = vec![throughput(segments), latency(segments), host(segments)];
     strips.extend(storage(segments));
@@ -147,7 +147,7 @@ fn of_load(segments: &[Segment<'_>], name: &str, class: &'static str, value: fn(
     track(name, class, samples)
 }
 
-fn track(name: &str, class: &'static str, mut samples: Vec<Sample>) -> Track {
+fn track(name: &str, class: &'static str, mut samples: Vec<TrackSample>) -> Track {
     samples.sort_by(|a, b| a.at.total_cmp(&b.at));
     Track { name: name.to_owned(), class, samples, shows_extremes: false, whole: None }
 }
@@ -155,7 +155,8 @@ fn track(name: &str, class: &'static str, mut samples: Vec<Sample>) -> Track {
 /// A track of what was sampled beside the load: time of the sample, the seconds up to it that it covers, and the value.
 fn beside<'a, S: 'a>(
     segments: &'a [Segment<'a>],
-    (name, class): (&str, &'static str),
+    name: &str,
+    class: &'static str,
     series: impl Fn(&'a Trial) -> &'a [S],
     read: impl Fn(&'a Trial, &'a S) -> Option<(u64, f64, f64)>,
 ) -> Track {
@@ -172,8 +173,8 @@ fn beside<'a, S: 'a>(
     track(name, class, samples)
 }
 
-fn sample(at: f64, seconds: f64, value: f64) -> Option<Sample> {
-    (value.is_finite() && seconds > 0.0).then_some(Sample { at, seconds, value })
+fn sample(at: f64, seconds: f64, value: f64) -> Option<TrackSample> {
+    (value.is_finite() && seconds > 0.0).then_some(TrackSample { at, seconds, value })
 }
 
 fn throughput(segments: &[Segment<'_>]) -> Strip {
@@ -183,7 +184,7 @@ fn throughput(segments: &[Segment<'_>]) -> Strip {
     Strip { what, unit, tracks, is_tall: true, ..Strip::default() }
 }
 
-/// Of all transactions of a load point.
+/// The latency of all transactions of a load point.
 fn whole(point: &Point) -> &LatencyMs {
     point.response_ms.as_ref().unwrap_or(&point.latency_ms)
 }
@@ -215,13 +216,13 @@ fn host(segments: &[Segment<'_>]) -> Strip {
     let track = |(name, class, share): Kind| {
         let read =
             move |_: &Trial, host: &HostSample| Some((host.t_ns, host.seconds, 100.0 * share(host).clamp(0.0, 1.0)));
-        beside(segments, (name, class), |trial| &trial.series.host, read)
+        beside(segments, name, class, |trial| &trial.series.host, read)
     };
     let tracks = KINDS.map(track).into();
     Strip { what: "Host CPU".to_owned(), unit: "% of all CPUs", tracks, is_stacked: true, ..Strip::default() }
 }
 
-/// The block device of a trial that did most.
+/// The busiest block device of a trial.
 fn busiest(trial: &Trial) -> Option<&str> {
     let mut done: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, device) in trial.series.host.iter().flat_map(|host| &host.devices) {
@@ -240,7 +241,7 @@ fn storage(segments: &[Segment<'_>]) -> [Strip; 2] {
             let covered = if device.seconds > 0.0 { device.seconds } else { host.seconds };
             Some((host.t_ns, covered, value(device) / if covered > 0.0 { covered } else { 1.0 }))
         };
-        beside(segments, (name, class), |trial| &trial.series.host, read)
+        beside(segments, name, class, |trial| &trial.series.host, read)
     };
     let requests = vec![track("writes", "s4", |d| d.writes as f64), track("reads", "s1", |d| d.reads as f64)];
     let busy = vec![track("busy", "s7", |d| 100.0 * d.busy.clamp(0.0, 1.0) * d.seconds)];
@@ -248,7 +249,7 @@ fn storage(segments: &[Segment<'_>]) -> [Strip; 2] {
     [strip("Storage", "requests per second", requests), strip("Storage busy", "% of the time", busy)]
 }
 
-/// What the server says of itself: name, unit, class, whether it is a counter, and the value.
+/// What the server reports about itself: name, unit, whether it is a counter, and the value.
 type Counter = (&'static str, &'static str, bool, fn(&StatusSample) -> Option<f64>);
 
 const MEBIBYTE: f64 = 1024.0 * 1024.0;
@@ -266,7 +267,7 @@ fn server(segments: &[Segment<'_>]) -> Vec<Strip> {
             let per = if is_counter && status.seconds > 0.0 { status.seconds } else { 1.0 };
             Some((status.t_ns, status.seconds, value(status)? / per))
         };
-        let track = beside(segments, (what, "s6"), |trial| &trial.series.status, read);
+        let track = beside(segments, what, "s6", |trial| &trial.series.status, read);
         Strip { what: what.to_owned(), unit, tracks: vec![track], ..Strip::default() }
     };
     COUNTERS.map(strip).into()
@@ -284,7 +285,8 @@ fn collectors(segments: &[Segment<'_>]) -> Vec<Strip> {
     let strip = |name: &str| {
         let track = beside(
             segments,
-            (name, "s8"),
+            name,
+            "s8",
             |trial| &trial.series.collectors,
             |_, collector| (collector.name == name).then_some((collector.t_ns, 1.0, collector.value?)),
         );

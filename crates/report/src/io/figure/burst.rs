@@ -10,7 +10,7 @@ use crate::table::{Column, Table};
 use plimsoll_model::io::{Probe, Second};
 
 const RATE: Panel = Panel { left: LEFT, right: 736.0, top: 44.0, bottom: 204.0 };
-/// More points than this do not show at the figure's width; seconds are then averaged.
+/// With more points than this, which the figure's width cannot show, seconds are averaged.
 const MOST_POINTS: usize = 600;
 
 /// One figure for each measurement that has enough seconds.

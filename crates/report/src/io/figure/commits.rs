@@ -1,4 +1,4 @@
-//! Histograms of commit latency by how many commit at once, a figure for each server.
+//! Histograms of commit latency by how many sessions commit at once, a figure for each imitated server.
 
 use crate::document::Figure;
 use crate::document::WIDTH;
@@ -11,11 +11,11 @@ use plimsoll_model::io::Probe;
 use plimsoll_model::total;
 
 const SHARE: Panel = Panel { left: LEFT, right: 736.0, top: 58.0, bottom: 228.0 };
-/// So many lines can be told apart.
+/// The number of lines that can be told apart.
 const CLASSES: [&str; 5] = ["s1", "s2", "s4", "s3", "aside"];
 const SERVERS: [(&str, &str); 2] = [("mysql", "MySQL"), ("mariadb", "MariaDB")];
 
-/// Commits of so many sessions: upper ends of buckets in microseconds, and the share of commits in each, percent.
+/// Commits with this many sessions: upper ends of buckets in microseconds, and the share of commits in each, percent.
 struct Line {
     sessions: f64,
     buckets: Vec<(f64, f64)>,
@@ -48,7 +48,11 @@ fn histogram(probes: &[Probe], server: &str, name: &str, caption: &str) -> Optio
         svg.text((peak.0, peak.1 - 8.0), Anchor::Middle, &format!("name {class}"), &label);
     }
     let ticks = x.ticks(8).into_iter().map(|us| (x.at(us), tick(us))).collect();
-    SHARE.horizontal_axis(&mut svg, &thinned(ticks), "microseconds from asking for a commit to having it, logarithmic");
+    SHARE.horizontal_axis(
+        &mut svg,
+        &thinned(ticks),
+        "microseconds from the request for a commit to its end, logarithmic",
+    );
     Some(super::figure(&format!("commits-{server}"), svg, caption, table(&lines)))
 }
 

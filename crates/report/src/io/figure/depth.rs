@@ -1,4 +1,4 @@
-//! Page reads and writes over how many are under way: rate above, latency below.
+//! Page reads and writes over depth: rate above, latency below.
 
 use super::{logarithmic, names, positive};
 use crate::document::Figure;

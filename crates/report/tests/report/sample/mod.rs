@@ -3,14 +3,16 @@
 pub mod estimates;
 pub mod order_entry;
 
-use plimsoll_model::diagnosis::{Bottleneck, Candidate, Cost, Diagnosis, Evidence, Verdict};
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
+use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Candidate, Cost, Diagnosis, Evidence};
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_model::samples::{HostSample, Interval, Phase};
 use plimsoll_model::summary::*;
 use plimsoll_model::{Caveat, Flavour};
 use plimsoll_report::render::{Format, render};
 use plimsoll_report::subject::{Diagram, Environment, Recorded, Series, Trial};
-use plimsoll_report::terminal::Look;
+use plimsoll_report::terminal::TextLook;
 use plimsoll_report::{SettingRow, document, terminal};
 use std::collections::BTreeMap;
 
@@ -53,13 +55,13 @@ pub fn html(report: &Report) -> String {
 }
 
 pub fn terminal_table(report: &Report, colour: bool) -> String {
-    terminal(&report.recorded(), Look { colour, width: 100 })
+    terminal(&report.recorded(), TextLook { colour, width: 100 })
 }
 
 pub fn report() -> Report {
     let points: Vec<Point> = SWEEP.iter().map(point).collect();
     let trials = (1..).zip(&SWEEP).map(|(index, of)| Trial { index, ..trial(of) }).collect();
-    let scaling = Some(estimates::scaling("transactions_per_second", 981.0));
+    let scaling = Some(estimates::scaling(Metric::TransactionsPerSecond, 981.0));
     Report {
         title: "quickstart".to_owned(),
         summary: Summary { scaling, ..summary(points) },
@@ -164,8 +166,7 @@ fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) 
     let transactions = (10.0 * rate) as u64;
     let mut point = Point {
         trial: None,
-        connections,
-        rate_offered: None,
+        load: LoadPoint::closed(connections),
         seconds: 10.0,
         transactions,
         rollbacks: 0,
@@ -219,7 +220,7 @@ fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) 
         nopm: None,
         order_entry: None,
         original_listing: None,
-        estimates: BTreeMap::new(),
+        estimates: Default::default(),
     };
     estimates::estimate_all(&mut point);
     point
@@ -263,8 +264,7 @@ fn trial(load: &(usize, f64, f64, f64, f64)) -> Trial {
         workload: "oltp_read_write".to_owned(),
         parameters: Default::default(),
         cpus: None,
-        connections,
-        rate_offered: None,
+        load: LoadPoint::closed(connections),
         round: 1,
         status: TrialStatus::Done,
         why: None,
@@ -284,7 +284,7 @@ fn trial(load: &(usize, f64, f64, f64, f64)) -> Trial {
         phases: Vec::new(),
         restored: None,
         recovery_seconds: None,
-        proofs: Vec::new(),
+        verifications: Vec::new(),
         settings: settings(),
         durability: Default::default(),
         series: series(connections, rate, busy),
@@ -302,7 +302,7 @@ fn diagnosis(busy: f64) -> Diagnosis {
     };
     let is_busy = busy > 0.9;
     Diagnosis {
-        verdict: if is_busy { Verdict::Limited(Bottleneck::Cpu) } else { Verdict::NotClear },
+        verdict: if is_busy { BottleneckVerdict::Limited(Bottleneck::Cpu) } else { BottleneckVerdict::NotClear },
         sentence: if is_busy { "The server’s CPU, which was busy.".to_owned() } else { "Not clear.".to_owned() },
         candidates: vec![Candidate { bottleneck: Bottleneck::Cpu, share: busy, evidence: vec![evidence] }],
         next: Some("give the server more CPUs".to_owned()),

@@ -1,6 +1,7 @@
 //! The sample as order entry would give it: a mix of five kinds, one of them outside its limit.
 
 use super::{Report, estimates, latency};
+use plimsoll_model::Metric;
 use plimsoll_model::summary::*;
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ pub fn report() -> Report {
         make_order_entry(point);
         estimates::estimate_all(point);
     }
-    summary.scaling = Some(estimates::scaling("nopm", 26_220.0));
+    summary.scaling = Some(estimates::scaling(Metric::Nopm, 26_220.0));
     Report {
         title: "order entry, four warehouses".to_owned(),
         summary,

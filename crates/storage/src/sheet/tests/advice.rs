@@ -1,4 +1,4 @@
-//! No setting is advised from what is too short or too noisy to choose one by.
+//! No setting is advised from measurements that are too short or too noisy to choose one by.
 
 use super::*;
 use plimsoll_model::Caveat;
@@ -64,7 +64,10 @@ fn no_setting_is_advised_from_less_than_ten_seconds_or_from_noise() {
         probe
     });
     assert_eq!(advised(&busy), Vec::<&str>::new(), "{busy:#?}");
-    assert!(line(&busy, "innodb_io_capacity").statement.contains("others used 0.6 CPUs"), "{busy:#?}");
+    assert!(
+        line(&busy, "innodb_io_capacity").statement.contains("other processes and kernel threads used 0.6 CPUs"),
+        "{busy:#?}"
+    );
     let falling = all(|probe| Probe { caveats: vec![Caveat::new("decaying", "it fell")], ..probe });
     assert_eq!(advised(&falling), Vec::<&str>::new(), "{falling:#?}");
     let vague = all(|mut probe| {

@@ -1,4 +1,4 @@
-//! No sentence without its evidence, whichever measurements are missing, failed or did nothing.
+//! No sentence without evidence, whichever measurements are missing, failed or did nothing.
 
 use super::*;
 use crate::suite::Suite;
@@ -18,7 +18,7 @@ fn measured(rng: &mut Rng) -> Vec<Probe> {
     let rate = 500.0 + 4000.0 * (rng.next_u64() % 4) as f64;
     let sync_us = 60.0 + 60.0 * (rng.next_u64() % 3) as f64;
     let flushes = (rng.next_u64() % 2) as f64;
-    let each = |step: crate::probe::Step| {
+    let each = |step: crate::probe::ProbeStep| {
         let repeated = [1, 2, 6, 13].contains(&step.probe);
         let iops = if repeated { rate } else { 100.0 + (rng.next_u64() % 8) as f64 * 700.0 };
         let mut probe = Probe {

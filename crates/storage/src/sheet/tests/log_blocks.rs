@@ -1,4 +1,4 @@
-//! Blocks rewritten in place: what is read around, what is refused, what lies across.
+//! Blocks rewritten in place: reads around them, refused sizes, misalignment.
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn small_log_blocks_may_be_read_before_they_are_written() {
     assert!(!full.statement.contains("refused"), "that is no word about blocks: {full:?}");
     let refused = without_512("writing 512 bytes at 0: Invalid argument (os error 22)");
     assert!(
-        refused.statement.starts_with("Direct writes of 512 bytes are refused, 4 KiB is the smallest"),
+        refused.statement.starts_with("Direct writes of 512 bytes are refused, and 4 KiB is the smallest"),
         "{refused:?}"
     );
     says_nothing_of("log_write_ahead_size", &[in_place(4096, 0, 9.0)]);

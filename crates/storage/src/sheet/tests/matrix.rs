@@ -1,4 +1,4 @@
-//! What the article of 2008 read out of its matrix.
+//! What the article of 2008 learned from its matrix.
 
 use super::{disk, line, probe, says_nothing_of, sheet};
 use plimsoll_model::io::{Probe, SheetLine};

@@ -1,4 +1,4 @@
-//! What the sheet does not conclude: from noise, from measurements that were disturbed, from rates that were not reached.
+//! What the sheet does not conclude from: noise, disturbed measurements, rates that were not reached.
 
 use super::*;
 use plimsoll_model::Caveat;
@@ -57,7 +57,7 @@ fn what_was_not_as_it_should_be_is_left_out_and_told() {
     let alone = Probe { caveats: vec![Caveat::new("not_beside", "it ended")], ..commits(true, 900.0) };
     let lines = sheet(&disk(), &[commits(false, 1000.0), alone]);
     assert!(lines.iter().all(|line| line.key != "log_beside_data_mysql"), "{lines:#?}");
-    assert!(line(&lines, "left_out").statement.contains("the load beside it was not there all the time"));
+    assert!(line(&lines, "left_out").statement.contains("the load beside it did not run all the time"));
     let behind = |dropped| {
         let counts = Counts { offered: 1000, dropped, ..Counts::default() };
         let params = json!({"engine": "threads", "rate": 2000, "what": "read"});

@@ -1,17 +1,17 @@
-//! The queries about a part of the data: one table set, and one warehouse or a few. Each asks for violations.
+//! The queries for a part of the data: one table set, and one warehouse or a few. Each asks for violations.
 
 use crate::check::{ASKED, Check, Expectation, Ledger, Moment};
 use crate::tpcc::schema::Entity::{
     self, Customer, District, History, Item, NewOrder, OrderLine, Orders, Stock, Warehouse,
 };
-use crate::tpcc::schema::Schema;
+use crate::tpcc::schema::TpccSchema;
 
 /// Orders of a district at load (clause 4.3.3.1), and those of them that are delivered.
 const LOADED_ORDERS: u64 = 3000;
 const LOADED_DELIVERED: u64 = 2100;
 /// History rows of a warehouse at load.
 const LOADED_PAYMENTS: u64 = 30_000;
-/// A delivery is of at most one order per district.
+/// A delivery has at most one order per district.
 const ORDERS_PER_DELIVERY: u64 = 10;
 
 pub const CONDITIONS: [&str; 12] = [
@@ -40,8 +40,8 @@ pub const CLIENT_PAYMENTS: &str = "payments are those that clients committed";
 const CLIENT_DELIVERIES: &str = "delivered orders are those that clients committed";
 
 /// Some warehouses of a table set.
-pub struct Part<'a> {
-    pub schema: &'a Schema,
+pub struct WarehouseRange<'a> {
+    pub schema: &'a TpccSchema,
     pub set: u64,
     pub sets: u64,
     /// The first warehouse and the last.
@@ -51,12 +51,12 @@ pub struct Part<'a> {
 
 type Columns = &'static [&'static str];
 
-impl Part<'_> {
+impl WarehouseRange<'_> {
     fn table(&self, entity: Entity) -> String {
         self.schema.table_name(entity, self.set)
     }
 
-    /// That the warehouse in `column` is one of these.
+    /// A condition: the warehouse in `column` is one of these.
     fn here(&self, column: &str) -> String {
         match (self.first, self.last) {
             (first, last) if first == last => format!("{column} = {first}"),
@@ -64,7 +64,7 @@ impl Part<'_> {
         }
     }
 
-    /// Says of which set a violation is, if there are several.
+    /// Says which set a violation is in, if there are several.
     fn within(&self) -> String {
         if self.sets > 1 { format!("table set {}", self.set) } else { String::new() }
     }
@@ -142,7 +142,7 @@ impl Part<'_> {
         ]
     }
 
-    /// Condition 12: what was delivered to a customer, without the history.
+    /// Condition 12: what was delivered to a customer, without using the history.
     fn delivered(&self, customer: &str) -> Check {
         self.none(
             CONDITIONS[11],
@@ -187,7 +187,7 @@ impl Part<'_> {
     pub fn of_counters(&self) -> Vec<Check> {
         let [stock, lines, orders] = [Stock, OrderLine, Orders].map(|entity| self.table(entity));
         let [district, customer] = [District, Customer].map(|entity| self.table(entity));
-        // Named districts make ranges of the primary key, which leave out the lines of the load.
+        // Listing the districts makes ranges of the primary key that leave out the lines of the load.
         let since = format!(
             "{} AND ol_d_id IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10) AND ol_o_id > {LOADED_ORDERS}",
             self.here("ol_w_id")
@@ -259,7 +259,7 @@ impl Part<'_> {
         all
     }
 
-    /// Rows that are there from load to drop.
+    /// Rows that exist from load to drop.
     pub fn fixed_rows(&self) -> Check {
         self.rows(
             FIXED_ROWS,
@@ -281,7 +281,7 @@ impl Part<'_> {
         ))
     }
 
-    /// That tables have so many rows per warehouse.
+    /// Checks that tables have this many rows per warehouse.
     fn rows(&self, name: &str, counts: &[(Entity, &str, u64)]) -> Check {
         let warehouses = match (self.first, self.last) {
             (first, last) if first == last => first.to_string(),
@@ -302,8 +302,8 @@ impl Part<'_> {
         )
     }
 
-    /// What clients have been told is there, and nothing else. A transaction whose COMMIT was not answered may be. A load
-    /// makes one history row per customer.
+    /// What clients were told is there, and nothing else is. A transaction whose COMMIT was not answered may be there.
+    /// A load makes one history row per customer.
     pub fn of_clients(&self, moment: Moment, ledger: Option<&Ledger>) -> Vec<Check> {
         let [district, customer, history] = [District, Customer, History].map(|entity| self.table(entity));
         let queries = [
@@ -330,7 +330,7 @@ impl Part<'_> {
         let ledger = match (ledger, moment) {
             (Some(ledger), _) => Ok(ledger),
             (None, Moment::Loaded) => Ok(&nothing),
-            (None, Moment::Driven) => Err("no run has told what its clients committed".to_owned()),
+            (None, Moment::Driven) => Err("no run has recorded what its clients committed".to_owned()),
         };
         let ledger = ledger.and_then(|ledger| match ledger.open_runs {
             0 => Ok(ledger),

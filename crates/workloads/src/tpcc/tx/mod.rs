@@ -1,34 +1,34 @@
-//! One transaction: what it is made from is drawn, then the file of its kind sends it. Each of those files has the
-//! transaction up to three times, by call style; all three do the same to the database.
+//! One transaction: its input is drawn, then the file of its kind sends it. Each of those files has the transaction up
+//! to three times, by call style; all three do the same to the database.
 
 mod delivery;
-mod desk;
 mod new_order;
 mod order_status;
 mod payment;
 mod purge;
+mod statement_sender;
 mod stock_level;
 
-use super::choices::{CallStyle, Delivery, Fidelity, Pacing};
-use super::counters::{Counter, Counts};
-use super::input::{Customer, Home, Inputs};
+use super::choices::{CallStyle, DeliveryMode, Fidelity, Pacing};
+use super::counters::{Counter, TpccCounts};
+use super::input::{Customer, HomeDistrict, Inputs};
 use super::pacing::Pauses;
-use super::parameters::Parameters;
+use super::parameters::TpccParameters;
 use super::random::{Constants, Hotness, NAME_BYTES, append_last_name};
-use super::statements::{Catalogue, Kind};
+use super::statements::{TpccStatements, TransactionKind};
 use super::texts::session_setup;
-use desk::Desk;
 use plimsoll_engine::workload::Input;
 use plimsoll_engine::{Failure, Session, Statement, Workload};
 use plimsoll_load::recorder::End;
 use plimsoll_load::seed::Rng;
+use statement_sender::StatementSender;
 
 /// Order entry with its parameters, on data of one seed, in a run of another.
 #[derive(Clone, Debug)]
 pub struct Tpcc {
-    parameters: Parameters,
+    parameters: TpccParameters,
     constants: Constants,
-    catalogue: Catalogue,
+    catalogue: TpccStatements,
     inputs: Inputs,
     pauses: Pauses,
     hot_items: Hotness,
@@ -38,8 +38,8 @@ pub struct Tpcc {
 
 /// What a connection keeps.
 #[derive(Debug, Default)]
-pub struct State {
-    counts: Counts,
+pub struct TpccState {
+    counts: TpccCounts,
     /// The last name under way.
     name: Vec<u8>,
     /// What a payment writes into `c_data`, or into `h_data`.
@@ -47,13 +47,13 @@ pub struct State {
 }
 
 impl Tpcc {
-    /// `load_seed` is that of the data, `None` where another tool has loaded them; `run_seed` is that of the run.
-    pub fn new(parameters: &Parameters, load_seed: Option<u64>, run_seed: u64) -> Tpcc {
+    /// `load_seed` is that of the data, `None` if another tool loaded them; `run_seed` is that of the run.
+    pub fn new(parameters: &TpccParameters, load_seed: Option<u64>, run_seed: u64) -> Tpcc {
         let constants = Constants::of_run(load_seed.unwrap_or_default(), run_seed);
         Tpcc {
             parameters: parameters.clone(),
             constants,
-            catalogue: Catalogue::new(parameters),
+            catalogue: TpccStatements::new(parameters),
             inputs: Inputs::new(parameters, &constants),
             pauses: Pauses { scale: 1.0 },
             hot_items: constants.items().hotness(),
@@ -73,7 +73,7 @@ impl Tpcc {
         self.constants
     }
 
-    pub fn parameters(&self) -> &Parameters {
+    pub fn parameters(&self) -> &TpccParameters {
         &self.parameters
     }
 
@@ -85,12 +85,12 @@ impl Tpcc {
         self.parameters.call_style
     }
 
-    fn desk<'a>(&'a self, session: &'a mut Session, home: Home) -> Desk<'a> {
-        Desk::new(session, &self.catalogue, home.set)
+    fn sender<'a>(&'a self, session: &'a mut Session, home: HomeDistrict) -> StatementSender<'a> {
+        StatementSender::new(session, &self.catalogue, home.set)
     }
 
     /// Writes the last name of a customer who is given by it into the buffer, and counts how hot it, or the number, is.
-    fn identify(&self, customer: Customer, state: &mut State) {
+    fn identify(&self, customer: Customer, state: &mut TpccState) {
         state.name.clear();
         match customer {
             Customer::Number(number) => {
@@ -103,8 +103,8 @@ impl Tpcc {
         }
     }
 
-    /// The place, from 0, of the customer who is meant among `count` of one last name, ordered by first name: the middle
-    /// one, rounded up (clause 2.5.2.2). The original takes one further where the number is even.
+    /// The place, from 0, of the customer who is meant among `count` of one last name, ordered by first name: the
+    /// middle one, rounded up (clause 2.5.2.2). The original takes one further where the number is even.
     fn middle(&self, count: usize) -> Option<usize> {
         let last = count.checked_sub(1)?;
         Some(if self.is_compat() { count / 2 } else { last / 2 })
@@ -112,38 +112,40 @@ impl Tpcc {
 
     async fn execute(
         &self,
-        kind: Kind,
-        state: &mut State,
+        kind: TransactionKind,
+        state: &mut TpccState,
         session: &mut Session,
         input: &mut Input,
     ) -> Result<End, Failure> {
         let home = self.inputs.home(input);
         let (inputs, rng) = (&self.inputs, &mut input.rng);
-        let mut desk = self.desk(session, home);
+        let mut sender = self.sender(session, home);
         match kind {
-            Kind::NewOrder => self.new_order(state, &mut desk, &inputs.new_order(home, rng)).await,
-            Kind::Payment => self.payment(state, &mut desk, &inputs.payment(home, rng)).await,
-            Kind::OrderStatus => self.order_status(state, &mut desk, &inputs.order_status(home, rng)).await,
-            // Accepted; its work comes as a transaction of its own (clause 2.7.2.1).
-            Kind::Delivery if self.parameters.delivery == Delivery::Deferred => Ok(End::Queued),
-            Kind::Delivery | Kind::DeferredDelivery => {
-                self.delivery(state, &mut desk, &inputs.delivery(home, rng)).await
+            TransactionKind::NewOrder => self.new_order(state, &mut sender, &inputs.new_order(home, rng)).await,
+            TransactionKind::Payment => self.payment(state, &mut sender, &inputs.payment(home, rng)).await,
+            TransactionKind::OrderStatus => {
+                self.order_status(state, &mut sender, &inputs.order_status(home, rng)).await
             }
-            Kind::StockLevel => self.stock_level(state, &mut desk, &inputs.stock_level(home, rng)).await,
-            Kind::Purge => self.purge(state, &mut desk, home).await,
+            // Accepted; its work comes as a transaction of its own (clause 2.7.2.1).
+            TransactionKind::Delivery if self.parameters.delivery == DeliveryMode::Deferred => Ok(End::Queued),
+            TransactionKind::Delivery | TransactionKind::DeferredDelivery => {
+                self.delivery(state, &mut sender, &inputs.delivery(home, rng)).await
+            }
+            TransactionKind::StockLevel => self.stock_level(state, &mut sender, &inputs.stock_level(home, rng)).await,
+            TransactionKind::Purge => self.purge(state, &mut sender, home).await,
         }
     }
 }
 
 impl Workload for Tpcc {
-    type State = State;
+    type State = TpccState;
 
     fn statements(&self) -> Vec<Statement> {
         self.catalogue.statements().to_vec()
     }
 
     fn transactions(&self) -> &'static [&'static str] {
-        &Kind::NAMES
+        &TransactionKind::NAMES
     }
 
     fn counters(&self) -> &'static [&'static str] {
@@ -155,7 +157,7 @@ impl Workload for Tpcc {
     }
 
     fn terminals(&self) -> Option<u64> {
-        let Parameters { pacing, warehouses, tables, .. } = self.parameters;
+        let TpccParameters { pacing, warehouses, tables, .. } = self.parameters;
         (pacing == Pacing::Spec).then_some(warehouses * tables * super::input::TERMINALS)
     }
 
@@ -167,12 +169,17 @@ impl Workload for Tpcc {
         }
     }
 
-    fn state(&self, _connection: usize, _connections: usize) -> State {
-        State { counts: Counts::default(), name: Vec::with_capacity(NAME_BYTES), data: Vec::with_capacity(512) }
+    fn state(&self, _connection: usize, _connections: usize) -> TpccState {
+        TpccState { counts: TpccCounts::default(), name: Vec::with_capacity(NAME_BYTES), data: Vec::with_capacity(512) }
     }
 
-    async fn transaction(&self, state: &mut State, session: &mut Session, input: &mut Input) -> Result<End, Failure> {
-        let kind = if input.queued { Kind::DeferredDelivery } else { self.inputs.kind(&mut input.rng) };
+    async fn transaction(
+        &self,
+        state: &mut TpccState,
+        session: &mut Session,
+        input: &mut Input,
+    ) -> Result<End, Failure> {
+        let kind = if input.queued { TransactionKind::DeferredDelivery } else { self.inputs.kind(&mut input.rng) };
         input.transaction = kind as usize;
         state.counts.clear();
         let end = self.execute(kind, state, session, input).await?;

@@ -4,17 +4,17 @@
 //! One order in a hundred has an item that does not exist, and is rolled back after all its other lines were processed
 //! (clause 2.4.2.3).
 
-use super::desk::{Cents, Desk, List, Text, values};
-use super::{State, Tpcc};
+use super::statement_sender::{Cents, List, StatementSender, Text, values};
+use super::{Tpcc, TpccState};
 use crate::tpcc::choices::CallStyle;
 use crate::tpcc::counters::Counter;
-use crate::tpcc::input::{Home, Line, NewOrder, UNUSED_ITEM};
+use crate::tpcc::input::{HomeDistrict, NewOrder, OrderLine, UNUSED_ITEM};
 use crate::tpcc::roles::{LINES_MAX, Role};
 use crate::tpcc::strings::ORIGINAL;
 use plimsoll_engine::Failure;
 use plimsoll_load::recorder::End;
 use plimsoll_wire::WireError;
-use plimsoll_wire::cells::Row;
+use plimsoll_wire::cells::ReceivedRow;
 
 /// What came of an order before it was committed or rolled back.
 #[derive(Clone, Copy, Debug)]
@@ -27,29 +27,29 @@ struct Sale {
 impl Tpcc {
     pub(super) async fn new_order(
         &self,
-        state: &mut State,
-        desk: &mut Desk<'_>,
+        state: &mut TpccState,
+        sender: &mut StatementSender<'_>,
         order: &NewOrder,
     ) -> Result<End, Failure> {
         self.enter(state, order);
-        desk.begin().await?;
+        sender.begin().await?;
         let sale = match self.style() {
-            CallStyle::PerRow => self.order_by_row(desk, order).await?,
-            CallStyle::Batched => order_in_batches(desk, order, self.parameters.sort_lines).await?,
-            CallStyle::Procedure => order_by_call(desk, order).await?,
+            CallStyle::PerRow => self.order_by_row(sender, order).await?,
+            CallStyle::Batched => order_in_batches(sender, order, self.parameters.sort_lines).await?,
+            CallStyle::Procedure => order_by_call(sender, order).await?,
         };
         if !sale.is_whole {
             state.counts.add(Counter::OrdersRolledBack, 1);
-            return desk.roll_back().await;
+            return sender.roll_back().await;
         }
         state.counts.add(Counter::LinesCommitted, order.lines().len() as u64);
         state.counts.add(Counter::QuantityCommitted, order.lines().iter().map(|line| line.quantity as u64).sum());
         state.counts.add(Counter::BrandLines, sale.brand_lines);
-        desk.commit().await
+        sender.commit().await
     }
 
     /// Counts what was entered at the terminal.
-    fn enter(&self, state: &mut State, order: &NewOrder) {
+    fn enter(&self, state: &mut TpccState, order: &NewOrder) {
         let remote = order.lines().iter().filter(|line| line.supply != order.home.w).count();
         let counts = &mut state.counts;
         counts.add(Counter::OrdersEntered, 1);
@@ -62,47 +62,52 @@ impl Tpcc {
     }
 
     /// A statement for each row, in the order of clause 2.4.2.2.
-    async fn order_by_row(&self, desk: &mut Desk<'_>, order: &NewOrder) -> Result<Sale, Failure> {
-        let Home { w, d, .. } = order.home;
+    async fn order_by_row(&self, sender: &mut StatementSender<'_>, order: &NewOrder) -> Result<Sale, Failure> {
+        let HomeDistrict { w, d, .. } = order.home;
         // The customer's discount, last name and credit; the warehouse's tax.
-        desk.ask(Role::Rates, values![w, d, order.customer]).await?;
-        let row = desk.row(0)?;
+        sender.ask(Role::Rates, values![w, d, order.customer]).await?;
+        let row = sender.row(0)?;
         let (discount, w_tax) = (row.scaled(0, 4)?, row.scaled(3, 4)?);
         // The district's tax, and the number of its next order.
-        desk.ask(Role::NextOrder, values![w, d]).await?;
-        let row = desk.row(0)?;
+        sender.ask(Role::NextOrder, values![w, d]).await?;
+        let row = sender.row(0)?;
         let (number, d_tax) = (row.int(0)?, row.scaled(1, 4)?);
-        desk.run(Role::AdvanceOrder, values![number + 1, w, d]).await?;
-        insert_order(desk, order, number).await?;
+        sender.run(Role::AdvanceOrder, values![number + 1, w, d]).await?;
+        insert_order(sender, order, number).await?;
         let mut brand_lines = 0;
         for (index, line) in (1..).zip(order.lines()) {
-            if desk.ask(Role::Item, values![line.item]).await? == 0 {
+            if sender.ask(Role::Item, values![line.item]).await? == 0 {
                 return Ok(Sale { is_whole: false, brand_lines });
             }
-            let item = desk.row(0)?;
+            let item = sender.row(0)?;
             let (price, is_original) = (item.scaled(0, 2)?, is_original(item.bytes(2)?));
-            let stock = self.take(desk, order.home, line).await?;
+            let stock = self.take(sender, order.home, line).await?;
             brand_lines += u64::from(is_original && stock.is_original);
             let amount = if self.is_compat() {
                 whole_amount(price * line.quantity, w_tax + d_tax, discount)
             } else {
                 Cents(price * line.quantity)
             };
-            let &Line { item, supply, quantity } = line;
+            let &OrderLine { item, supply, quantity } = line;
             let info = stock.info.as_bytes();
-            desk.run(Role::InsertLine, values![number, d, w, index, item, supply, quantity, amount, info]).await?;
+            sender.run(Role::InsertLine, values![number, d, w, index, item, supply, quantity, amount, info]).await?;
         }
         Ok(Sale { is_whole: true, brand_lines })
     }
 
     /// Takes one line from stock. The original neither counts what was sold, nor how often.
-    async fn take(&self, desk: &mut Desk<'_>, home: Home, line: &Line) -> Result<Stock, Failure> {
-        let stock = look_at_stock(desk, home, line).await?;
+    async fn take(
+        &self,
+        sender: &mut StatementSender<'_>,
+        home: HomeDistrict,
+        line: &OrderLine,
+    ) -> Result<Stock, Failure> {
+        let stock = look_at_stock(sender, home, line).await?;
         if self.is_compat() {
             let left = stock.quantity - line.quantity + if stock.quantity > line.quantity { 0 } else { 91 };
-            desk.run(Role::UpdateStock, values![left, line.item, line.supply]).await?;
+            sender.run(Role::UpdateStock, values![left, line.item, line.supply]).await?;
         } else {
-            update_stock(desk, home, line, stock.quantity).await?;
+            update_stock(sender, home, line, stock.quantity).await?;
         }
         Ok(stock)
     }
@@ -119,7 +124,7 @@ struct Stock {
 
 impl Stock {
     /// From `s_quantity`, `s_data` and `s_dist_xx`, of which the first is this column.
-    fn read(row: &Row<'_>, column: usize) -> Result<Stock, WireError> {
+    fn read(row: &ReceivedRow<'_>, column: usize) -> Result<Stock, WireError> {
         Ok(Stock {
             quantity: row.int(column)?,
             is_original: is_original(row.bytes(column + 1)?),
@@ -144,21 +149,30 @@ fn whole_amount(cents: i64, taxes: i64, discount: i64) -> Cents {
 }
 
 /// The order, and its mark as not yet delivered.
-async fn insert_order(desk: &mut Desk<'_>, order: &NewOrder, number: i64) -> Result<(), Failure> {
-    let Home { w, d, .. } = order.home;
+async fn insert_order(sender: &mut StatementSender<'_>, order: &NewOrder, number: i64) -> Result<(), Failure> {
+    let HomeDistrict { w, d, .. } = order.home;
     let (count, all_local) = (order.lines().len() as i64, i64::from(order.all_local));
-    desk.run(Role::InsertOrder, values![number, d, w, order.customer, count, all_local]).await?;
-    desk.run(Role::InsertNewOrder, values![number, d, w]).await
+    sender.run(Role::InsertOrder, values![number, d, w, order.customer, count, all_local]).await?;
+    sender.run(Role::InsertNewOrder, values![number, d, w]).await
 }
 
-async fn look_at_stock(desk: &mut Desk<'_>, home: Home, line: &Line) -> Result<Stock, Failure> {
-    desk.ask(Role::Stock.variant(home.d as usize), values![line.item, line.supply]).await?;
-    Ok(Stock::read(&desk.row(0)?, 0)?)
+async fn look_at_stock(
+    sender: &mut StatementSender<'_>,
+    home: HomeDistrict,
+    line: &OrderLine,
+) -> Result<Stock, Failure> {
+    sender.ask(Role::Stock.variant(home.d as usize), values![line.item, line.supply]).await?;
+    Ok(Stock::read(&sender.row(0)?, 0)?)
 }
 
-async fn update_stock(desk: &mut Desk<'_>, home: Home, line: &Line, quantity: i64) -> Result<(), Failure> {
+async fn update_stock(
+    sender: &mut StatementSender<'_>,
+    home: HomeDistrict,
+    line: &OrderLine,
+    quantity: i64,
+) -> Result<(), Failure> {
     let (left, remote) = (left_in_stock(quantity, line.quantity), i64::from(line.supply != home.w));
-    desk.run(Role::UpdateStock, values![left, line.quantity, remote, line.item, line.supply]).await
+    sender.run(Role::UpdateStock, values![left, line.quantity, remote, line.item, line.supply]).await
 }
 
 /// A line as it is sold.
@@ -179,21 +193,21 @@ impl Sold {
 }
 
 /// A statement for the rows of each table. The district, which other orders wait for, is locked last.
-async fn order_in_batches(desk: &mut Desk<'_>, order: &NewOrder, in_order: bool) -> Result<Sale, Failure> {
-    let Home { w, d, .. } = order.home;
-    desk.run(Role::Rates, values![w, d, order.customer]).await?;
+async fn order_in_batches(sender: &mut StatementSender<'_>, order: &NewOrder, in_order: bool) -> Result<Sale, Failure> {
+    let HomeDistrict { w, d, .. } = order.home;
+    sender.run(Role::Rates, values![w, d, order.customer]).await?;
     let mut sold = [Sold::default(); LINES_MAX];
-    read_items(desk, order, &mut sold).await?;
+    read_items(sender, order, &mut sold).await?;
     // Stock: by warehouse and item if that is wanted, else at home first.
-    let is_before = |line: &Line| in_order && line.supply < w;
-    take_remote(desk, order, &mut sold, is_before).await?;
-    take_at_home(desk, order, &mut sold).await?;
-    take_remote(desk, order, &mut sold, |line| line.supply != w && !is_before(line)).await?;
-    desk.ask(Role::NextOrder, values![w, d]).await?;
-    let number = desk.row(0)?.int(0)?;
-    desk.run(Role::AdvanceOrder, values![number + 1, w, d]).await?;
-    insert_order(desk, order, number).await?;
-    insert_lines(desk, order, &sold, number).await?;
+    let is_before = |line: &OrderLine| in_order && line.supply < w;
+    take_remote(sender, order, &mut sold, is_before).await?;
+    take_at_home(sender, order, &mut sold).await?;
+    take_remote(sender, order, &mut sold, |line| line.supply != w && !is_before(line)).await?;
+    sender.ask(Role::NextOrder, values![w, d]).await?;
+    let number = sender.row(0)?.int(0)?;
+    sender.run(Role::AdvanceOrder, values![number + 1, w, d]).await?;
+    insert_order(sender, order, number).await?;
+    insert_lines(sender, order, &sold, number).await?;
     let sold = &sold[..order.lines().len()];
     Ok(Sale {
         is_whole: sold.iter().all(|line| line.price.is_some()),
@@ -202,11 +216,11 @@ async fn order_in_batches(desk: &mut Desk<'_>, order: &NewOrder, in_order: bool)
 }
 
 /// Prices, and which of the lines have an item at all.
-async fn read_items(desk: &mut Desk<'_>, order: &NewOrder, sold: &mut [Sold]) -> Result<(), Failure> {
+async fn read_items(sender: &mut StatementSender<'_>, order: &NewOrder, sold: &mut [Sold]) -> Result<(), Failure> {
     let mut ids = List::<LINES_MAX>::new();
     ids.extend(order.lines().iter().map(|line| line.item));
-    desk.ask(Role::Items.variant(order.lines().len()), ids.as_slice()).await?;
-    for row in desk.rows() {
+    sender.ask(Role::Items.variant(order.lines().len()), ids.as_slice()).await?;
+    for row in sender.rows() {
         let (item, price, is_original) = (row.int(0)?, row.scaled(1, 2)?, is_original(row.bytes(3)?));
         for (line, sold) in order.lines().iter().zip(&mut *sold).filter(|(line, _)| line.item == item) {
             debug_assert_ne!(line.item, UNUSED_ITEM);
@@ -218,16 +232,16 @@ async fn read_items(desk: &mut Desk<'_>, order: &NewOrder, sold: &mut [Sold]) ->
 
 /// Takes the lines that `choose` chooses, which other warehouses supply, one by one.
 async fn take_remote(
-    desk: &mut Desk<'_>,
+    sender: &mut StatementSender<'_>,
     order: &NewOrder,
     sold: &mut [Sold],
-    choose: impl Fn(&Line) -> bool,
+    choose: impl Fn(&OrderLine) -> bool,
 ) -> Result<(), Failure> {
     let lines = order.lines().iter().zip(sold);
     for (line, sold) in lines.filter(|(line, sold)| sold.price.is_some() && choose(line)) {
-        let stock = look_at_stock(desk, order.home, line).await?;
+        let stock = look_at_stock(sender, order.home, line).await?;
         sold.take(&stock);
-        update_stock(desk, order.home, line, stock.quantity).await?;
+        update_stock(sender, order.home, line, stock.quantity).await?;
     }
     Ok(())
 }
@@ -242,10 +256,10 @@ struct Change {
 }
 
 /// Takes the lines that the home warehouse supplies. An item can stand in several of them.
-async fn take_at_home(desk: &mut Desk<'_>, order: &NewOrder, sold: &mut [Sold]) -> Result<(), Failure> {
-    let Home { w, d, .. } = order.home;
+async fn take_at_home(sender: &mut StatementSender<'_>, order: &NewOrder, sold: &mut [Sold]) -> Result<(), Failure> {
+    let HomeDistrict { w, d, .. } = order.home;
     let (mut changes, mut count) = ([Change::default(); LINES_MAX], 0);
-    let is_ours = |line: &Line, sold: &Sold| line.supply == w && sold.price.is_some();
+    let is_ours = |line: &OrderLine, sold: &Sold| line.supply == w && sold.price.is_some();
     for (line, _) in order.lines().iter().zip(&*sold).filter(|(line, sold)| is_ours(line, sold)) {
         if changes[..count].iter().all(|change| change.item != line.item) {
             changes[count].item = line.item;
@@ -259,9 +273,9 @@ async fn take_at_home(desk: &mut Desk<'_>, order: &NewOrder, sold: &mut [Sold]) 
     let mut values = List::<{ 2 + LINES_MAX }>::new();
     values.extend([d, w]);
     values.extend(changes.iter().map(|change| change.item));
-    desk.ask(Role::Stocks.variant(count), values.as_slice()).await?;
-    desk.row(count - 1)?;
-    for row in desk.rows() {
+    sender.ask(Role::Stocks.variant(count), values.as_slice()).await?;
+    sender.row(count - 1)?;
+    for row in sender.rows() {
         let (item, stock) = (row.int(0)?, Stock::read(&row, 1)?);
         let Some(change) = changes.iter_mut().find(|change| change.item == item) else { continue };
         change.left = stock.quantity;
@@ -280,11 +294,16 @@ async fn take_at_home(desk: &mut Desk<'_>, order: &NewOrder, sold: &mut [Sold]) 
     values.extend(changes.iter().flat_map(|change| [change.item, change.times]));
     values.push(w);
     values.extend(changes.iter().map(|change| change.item));
-    desk.run(Role::UpdateStocks.variant(count), values.as_slice()).await
+    sender.run(Role::UpdateStocks.variant(count), values.as_slice()).await
 }
 
-async fn insert_lines(desk: &mut Desk<'_>, order: &NewOrder, sold: &[Sold], number: i64) -> Result<(), Failure> {
-    let Home { w, d, .. } = order.home;
+async fn insert_lines(
+    sender: &mut StatementSender<'_>,
+    order: &NewOrder,
+    sold: &[Sold],
+    number: i64,
+) -> Result<(), Failure> {
+    let HomeDistrict { w, d, .. } = order.home;
     let mut values = List::<{ 9 * LINES_MAX }>::new();
     let mut count = 0;
     for (line, sold) in order.lines().iter().zip(sold) {
@@ -294,19 +313,19 @@ async fn insert_lines(desk: &mut Desk<'_>, order: &NewOrder, sold: &[Sold], numb
         values.push(Cents(price * line.quantity));
         values.push(sold.info.as_bytes());
     }
-    desk.run(Role::InsertLines.variant(count), values.as_slice()).await
+    sender.run(Role::InsertLines.variant(count), values.as_slice()).await
 }
 
-async fn order_by_call(desk: &mut Desk<'_>, order: &NewOrder) -> Result<Sale, Failure> {
-    let Home { w, d, .. } = order.home;
+async fn order_by_call(sender: &mut StatementSender<'_>, order: &NewOrder) -> Result<Sale, Failure> {
+    let HomeDistrict { w, d, .. } = order.home;
     let mut values = List::<{ 5 + 3 * LINES_MAX }>::new();
     values.extend([w, d, order.customer, order.lines().len() as i64, i64::from(order.all_local)]);
     values.extend(order.lines().iter().flat_map(|line| [line.item, line.supply, line.quantity]));
     for _ in order.lines().len()..LINES_MAX {
         values.extend([0; 3]);
     }
-    desk.ask(Role::CallNewOrder, values.as_slice()).await?;
-    let answer = desk.row(0)?;
+    sender.ask(Role::CallNewOrder, values.as_slice()).await?;
+    let answer = sender.row(0)?;
     Ok(Sale { is_whole: answer.int(0)? == 0, brand_lines: answer.int(2)? as u64 })
 }
 

@@ -1,0 +1,46 @@
+//! The series of a trial, which a load adds its seconds to.
+
+use crate::Seen;
+use plimsoll_load::source::LoadFacts;
+use plimsoll_load::tally::Tally;
+use plimsoll_measures::summarise;
+use plimsoll_model::samples::{Interval, Phase};
+use plimsoll_record::{RecordError, TrialWriter};
+
+/// Where the seconds of a load are recorded.
+pub struct SeriesWriter<'a> {
+    pub writer: &'a mut TrialWriter,
+    /// From the start of the series to the start of the load.
+    pub before_ns: u64,
+    /// What the seconds are recorded as, where that is not what they are.
+    pub phase: Option<Phase>,
+}
+
+impl SeriesWriter<'_> {
+    pub(crate) fn interval(&self, tally: &Tally, facts: &LoadFacts) -> Interval {
+        let interval = summarise::interval(tally, &facts.names, facts.open_loop);
+        Interval { t_ns: self.on_series(interval.t_ns), phase: self.phase.unwrap_or(interval.phase), ..interval }
+    }
+
+    /// A time that counts from the start of the load, counted from that of the series.
+    pub(crate) fn on_series(&self, ns: u64) -> u64 {
+        self.before_ns.saturating_add(ns)
+    }
+
+    pub(crate) fn record(
+        &mut self,
+        tally: &Tally,
+        interval: &Interval,
+        seen: &Seen,
+        facts: &LoadFacts,
+    ) -> Result<(), RecordError> {
+        let writer = &mut *self.writer;
+        writer.interval(interval)?;
+        seen.host.iter().try_for_each(|sample| writer.host(sample))?;
+        seen.server.iter().try_for_each(|sample| writer.server(sample))?;
+        seen.device.iter().try_for_each(|sample| writer.device(sample))?;
+        seen.status.iter().try_for_each(|sample| writer.status(sample))?;
+        seen.storage.iter().try_for_each(|sample| writer.storage(sample))?;
+        writer.latencies(tally, &facts.names, self.before_ns, facts.open_loop)
+    }
+}

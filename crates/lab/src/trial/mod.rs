@@ -1,0 +1,355 @@
+//! One trial: restore, start, verify, warm up, measure, drain, collect, stop, pause.
+//!
+//! Begin with [`TrialRunner::trial`]. What happens on a running server is in [`server`], the load in [`drive`], the crash and
+//! the recovery in [`recovery`]; [`watch`] notes the phases and [`watchdog`] ends one that takes too long.
+
+mod action;
+mod data;
+mod drive;
+mod innodb_status;
+pub mod limits;
+mod recovery;
+mod server;
+pub(crate) mod storage;
+mod watch;
+mod watchdog;
+
+use crate::error::LabError;
+use crate::journal::Journal;
+use crate::options::Options;
+use crate::preflight::{Machine, Prepared, confinement, settings};
+use crate::storage_plan;
+use crate::verification::Verifications;
+use jiff::Timestamp;
+use plimsoll_data::starting_data::{self, TrialDirectories};
+use plimsoll_data::target::DATABASE;
+use plimsoll_host::Home;
+use plimsoll_model::Build;
+use plimsoll_model::Caveat;
+use plimsoll_model::durability::Risks;
+use plimsoll_model::lab::{SCHEMA_VERSION, TrialOutcome, TrialStatus};
+use plimsoll_model::samples::Phase;
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::{Restore, TrialPlan, Variant};
+use plimsoll_record::surroundings::Surroundings;
+use plimsoll_record::{LoadParameters, Parameters, TrialFacts, TrialWriter};
+use plimsoll_server::ServerError;
+use plimsoll_server::snapshot::store::Stored;
+use plimsoll_watch::Watcher;
+use plimsoll_workloads::chosen::ChosenWorkload;
+use server::ServerSetup;
+use std::time::Duration;
+use watch::Watch;
+
+/// What the trials of a plan need, one after the other.
+pub struct TrialRunner<'a> {
+    pub home: &'a Home,
+    pub plan: &'a LabPlan,
+    pub options: &'a Options,
+    pub machine: Machine<'a>,
+    /// What the load generator can do at most, queries per second, if that is known.
+    pub ceiling: Option<f64>,
+    held: Vec<Held>,
+}
+
+/// TrialDirectories that are kept from one trial to the next.
+struct Held {
+    variant: Variant,
+    build: Build,
+    directories: TrialDirectories,
+    /// Data were restored there from a dataset, and trials have changed them since.
+    used: bool,
+}
+
+impl<'a> TrialRunner<'a> {
+    pub fn new(home: &'a Home, plan: &'a LabPlan, options: &'a Options, machine: Machine<'a>) -> TrialRunner<'a> {
+        let ceiling = crate::calibrate::read(home).map(|found| found.queries_per_second);
+        TrialRunner { home, plan, options, machine, ceiling, held: Vec::new() }
+    }
+
+    /// Does a trial and records it. Any failure in it is its outcome.
+    ///
+    /// # Errors
+    /// If it cannot be recorded.
+    pub fn trial(
+        &mut self,
+        trial: &TrialPlan,
+        journal: &mut Journal,
+        watcher: &mut dyn Watcher,
+    ) -> Result<TrialOutcome, LabError> {
+        let writer = journal.recording.trial(&facts(trial, self.surroundings(&trial.variant)))?;
+        let mut now = UnderWay {
+            plan: self.plan,
+            trial,
+            writer,
+            watch: Watch::begin(watcher, journal, &self.plan.trials, trial.index),
+            threads: self.options.threads,
+            ceiling: self.ceiling,
+            outcome: nothing_yet(),
+            verifications: Verifications::default(),
+            failed_in: None,
+        };
+        let ended = self.all_phases(&mut now);
+        now.end(ended)
+    }
+
+    /// If something is not known, the trial itself will fail for it.
+    fn surroundings(&mut self, variant: &Variant) -> Surroundings {
+        self.machine.surroundings(self.plan, variant).unwrap_or_default()
+    }
+
+    fn all_phases(&mut self, now: &mut UnderWay) -> Result<(), LabError> {
+        let (trial, pause) = (now.trial, Duration::try_from_secs_f64(now.plan.trials.pause_seconds));
+        let done = now.actions(&trial.variant.before, "before", None).and_then(|()| match &trial.variant {
+            variant if variant.workload.kind == storage_plan::STORAGE => storage::evaluate(self, now),
+            variant if variant.target.is_some() => now.on_external(self.home, self.options),
+            _ => self.on_private(now),
+        });
+        let done = now.explained(done);
+        now.watch.leave();
+        now.watch.tidy(true);
+        let tidied = now.actions(&trial.variant.after, "after", None);
+        now.watch.tidy(false);
+        done.and(tidied)?;
+        now.watch.enter(Phase::Pause);
+        now.watch.pause(pause.unwrap_or_default())
+    }
+
+    /// A trial on a private server.
+    fn on_private(&mut self, now: &mut UnderWay) -> Result<(), LabError> {
+        let variant = &now.trial.variant;
+        let prepared = self.machine.prepare(variant)?;
+        let Some(build) = prepared.build.clone() else {
+            return Err(LabError::Refused(format!("the variant `{}` has no server build", variant.name)));
+        };
+        let place = self.hold(variant, &build, &mut now.watch)?;
+        let Held { directories, used, .. } = &mut self.held[place];
+        let stored = match now.plan.trials.restore.copies() {
+            true => Some(now.dataset(self.home, directories, &prepared, &build)?),
+            false => None,
+        };
+        if *used && now.plan.trials.restore == Restore::Once {
+            now.outcome.restored = Some(now.left_as_they_are());
+        }
+        let done = now.with_data(directories, &prepared, &build, stored.as_ref(), &self.options.holder);
+        *used = now.outcome.restored.is_some();
+        now.keep_log(directories.data.directory())?;
+        done
+    }
+
+    /// Holds the directories of a variant, and says at which place. The directories of the variant before are released with the data
+    /// that the next trial does not need, so that only one variant's data take room at a time.
+    fn hold(&mut self, variant: &Variant, build: &Build, watcher: &mut dyn Watcher) -> Result<usize, LabError> {
+        let serves = |held: &Held| {
+            let places = |of: &Variant| (of.name.clone(), of.storage.clone(), of.layout.clone());
+            places(&held.variant) == places(variant) && held.build == *build
+        };
+        if let Some(place) = self.held.iter().position(serves) {
+            return Ok(place);
+        }
+        let restored_as_a_whole = self.plan.trials.restore.copies();
+        while let Some(place) =
+            self.held.iter().position(|held| restored_as_a_whole || held.variant.name == variant.name)
+        {
+            remove(self.held.swap_remove(place).directories)?;
+        }
+        let directories = self.machine.directories(self.plan, variant, &self.options.holder, watcher)?;
+        self.held.push(Held { variant: variant.clone(), build: build.clone(), directories, used: false });
+        Ok(self.held.len() - 1)
+    }
+
+    /// Removes all directories, whose servers are down, the lanes built for them, and storage paths without datasets.
+    ///
+    /// # Errors
+    /// The first that could not be removed; `clean` finds it.
+    pub fn finish(self) -> Result<(), LabError> {
+        let TrialRunner { home, machine, held, .. } = self;
+        let removed: Vec<Result<(), ServerError>> = held.into_iter().map(|held| remove(held.directories)).collect();
+        drop(machine);
+        removed.into_iter().collect::<Result<(), ServerError>>()?;
+        home.forget_places()?;
+        Ok(())
+    }
+}
+
+fn remove(directories: TrialDirectories) -> Result<(), ServerError> {
+    for (_, directory) in directories.apart {
+        directory.remove()?;
+    }
+    directories.data.remove()
+}
+
+/// A trial under way.
+pub(crate) struct UnderWay<'a> {
+    plan: &'a LabPlan,
+    trial: &'a TrialPlan,
+    writer: TrialWriter,
+    watch: Watch<'a>,
+    /// Connections that load data.
+    threads: usize,
+    ceiling: Option<f64>,
+    outcome: TrialOutcome,
+    verifications: Verifications,
+    /// The phase in which something failed, before the server was stopped.
+    failed_in: Option<Phase>,
+}
+
+impl UnderWay<'_> {
+    /// The dataset that the trial starts from, built if needed, before the first phase and announced as an event.
+    fn dataset(
+        &mut self,
+        home: &Home,
+        directories: &TrialDirectories,
+        prepared: &Prepared,
+        build: &Build,
+    ) -> Result<Stored, LabError> {
+        let since_ns = self.watch.now_ns();
+        // With its settings as this server takes them: an option file may name removed settings, and paths that are not
+        // ours.
+        let variant = Variant { config: prepared.requested.clone(), ..self.trial.variant.clone() };
+        let stored = starting_data::obtain(home, directories, build, &variant, &mut self.watch)?;
+        self.watch.found_dataset(&stored.description.id, since_ns);
+        Ok(stored)
+    }
+
+    /// Puts the data in place, starts the server on them and does the rest of the trial there.
+    fn with_data(
+        &mut self,
+        directories: &TrialDirectories,
+        prepared: &Prepared,
+        build: &Build,
+        stored: Option<&Stored>,
+        holder: &str,
+    ) -> Result<(), LabError> {
+        let variant = &self.trial.variant;
+        match (&self.plan.trials.restore, stored) {
+            (Restore::Once, _) if self.outcome.restored.is_some() => {}
+            (restore @ (Restore::Once | Restore::Snapshot(_)), Some(stored)) => {
+                self.watch.enter(Phase::Restore);
+                let method = if let Restore::Snapshot(method) = restore { *method } else { None };
+                let restored = starting_data::restore(directories, stored, &variant.layout, method, &mut self.watch)?;
+                self.outcome.restored = Some(restored);
+            }
+            (Restore::Commands(commands), _) => {
+                self.watch.enter(Phase::Restore);
+                self.outcome.restored = Some(self.by_commands(commands, directories, build)?);
+            }
+            _ => {}
+        }
+        for note in &prepared.notes {
+            self.caveat(Caveat::new("settings_left_out", note));
+        }
+        self.watch.enter(Phase::Start);
+        let setup = ServerSetup {
+            directories,
+            build,
+            settings: settings(prepared, variant, directories)?,
+            requested: &prepared.requested,
+            confinement: confinement(variant, directories),
+            stored,
+            holder,
+        };
+        let database = stored.and_then(|stored| stored.description.contents.first());
+        let database = database.map_or(DATABASE, |content| content.database.as_str());
+        let mut target = setup.start(&mut self.watch, database, limits::START)?.target;
+        let done = self.on_server(&mut target, Some(&setup));
+        if done.is_err() {
+            self.failed_in = self.watch.phase();
+        }
+        let stopped = self.stop(target);
+        done.and(stopped)
+    }
+
+    fn caveat(&mut self, caveat: Caveat) {
+        if !self.outcome.caveats.contains(&caveat) {
+            self.outcome.caveats.push(caveat);
+        }
+    }
+
+    /// Names the phase that took too long as the reason for whatever failed since.
+    fn explained(&mut self, done: Result<(), LabError>) -> Result<(), LabError> {
+        match (done, self.watch.watchdog.forgive()) {
+            (Err(_), Some(struck)) => Err(LabError::Environment(struck)),
+            (Err(error), None) if !is_interrupt(&error) => {
+                let phase =
+                    self.failed_in.or(self.watch.phase()).map_or("before its first phase".to_owned(), |phase| {
+                        format!("in the phase {}", watchdog::name(phase))
+                    });
+                match error {
+                    // A recording that cannot be written is not the trial's fault.
+                    LabError::Record(error) => Err(LabError::Record(error)),
+                    error => Err(LabError::Environment(format!("{phase}: {error}"))),
+                }
+            }
+            (done, _) => done,
+        }
+    }
+
+    /// Writes the outcome.
+    fn end(self, ended: Result<(), LabError>) -> Result<TrialOutcome, LabError> {
+        let UnderWay { writer, watch, mut outcome, verifications, .. } = self;
+        let by_user = watch.interrupted_by_user();
+        let (phases, unrecorded) = watch.end();
+        outcome.phases = phases;
+        outcome.caveats.extend(verifications.caveats);
+        (outcome.verifications, outcome.risks) = (verifications.verifications, verifications.risks);
+        (outcome.status, outcome.why) = match ended {
+            Ok(()) => (TrialStatus::Done, None),
+            Err(LabError::Record(error)) => return Err(error.into()),
+            Err(error) if is_interrupt(&error) && by_user => (TrialStatus::Interrupted, Some("interrupted".to_owned())),
+            // It might not have failed by itself, so it is run again.
+            Err(error) if by_user => (TrialStatus::Interrupted, Some(format!("interrupted; {error}"))),
+            Err(error) => (TrialStatus::Failed, Some(error.to_string())),
+        };
+        if let Some(error) = unrecorded {
+            return Err(error.into());
+        }
+        writer.outcome(&outcome)?;
+        Ok(outcome)
+    }
+}
+
+fn is_interrupt(error: &LabError) -> bool {
+    matches!(error, LabError::Interrupted | LabError::Server(ServerError::Interrupted { .. }))
+}
+
+fn nothing_yet() -> TrialOutcome {
+    TrialOutcome {
+        schema_version: SCHEMA_VERSION,
+        status: TrialStatus::Failed,
+        why: None,
+        point: None,
+        storage: None,
+        phases: Vec::new(),
+        restored: None,
+        warm_up: None,
+        recovery: None,
+        verifications: Vec::new(),
+        risks: Risks::new(),
+        caveats: Vec::new(),
+    }
+}
+
+fn facts(trial: &TrialPlan, surroundings: Surroundings) -> TrialFacts {
+    let workload = &trial.variant.workload;
+    let params = match ChosenWorkload::new(&workload.kind, &workload.typed(), None) {
+        Ok(chosen) => chosen.printable(),
+        // Storage has no parameters of that kind.
+        Err(_) => workload.params.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect(),
+    };
+    TrialFacts {
+        index: trial.index,
+        variant: trial.label.clone(),
+        point: trial.point.label(),
+        round: trial.round,
+        started: Timestamp::now(),
+        parameters: Parameters::Load(Box::new(LoadParameters {
+            workload: workload.kind.clone(),
+            params,
+            point: trial.point,
+            seed: trial.seed,
+            trial: Some(trial.clone()),
+            surroundings,
+        })),
+    }
+}

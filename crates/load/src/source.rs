@@ -1,0 +1,82 @@
+//! Where load comes from, as a value: whoever follows a load hears of it here and nowhere else.
+//!
+//! A source has loops, each of which counts on its own; where they run, against which endpoints and by which clock is
+//! theirs alone. Every time that they tell counts from the start of the load. A load goes this way: every loop tells
+//! [`LoadEvent::Ready`], then [`LoadSource::start`]; every loop tells [`LoadEvent::Drained`], then [`LoadSource::finish`].
+
+use crate::recorder::LoopTotals;
+use crate::tally::{Names, Tally};
+use crate::window::Limit;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What is known of a load before it begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadFacts {
+    /// Names of what is counted, in the order that tallies have them.
+    pub names: Names,
+    pub loops: usize,
+    /// Transactions have a due time, so their response counts from it.
+    pub open_loop: bool,
+    pub warmup_ns: u64,
+    pub limit: Limit,
+}
+
+/// What a loop says once it has all its connections.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Readiness {
+    /// The process that serves them, if it is one of the machine that follows the load.
+    pub server_pid: Option<u32>,
+    /// The first two columns of what one of its connections was asked.
+    pub answer: Vec<(String, String)>,
+}
+
+/// What a loop tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadEvent {
+    /// All its connections are made and prepared.
+    Ready(Readiness),
+    Interval(Box<Tally>),
+    /// The last that it tells: no transaction is under way any more.
+    Drained(LoopTotals),
+    /// Why it does no more work than it has begun.
+    Failed(String),
+}
+
+/// What the processes that make a load have used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub cpu: Duration,
+    /// How long their threads were ready and had no CPU.
+    pub waited: Option<Duration>,
+}
+
+/// A load that its loops are ready for, or getting ready.
+pub trait LoadSource {
+    fn facts(&self) -> &LoadFacts;
+
+    /// Lets the load begin once all loops are ready: so long from now.
+    fn start(&mut self) -> Duration;
+
+    /// What comes next; `None` if nothing came within `wait`. To be called again and again until the load is over.
+    fn next(&mut self, wait: Duration) -> Option<LoadEvent>;
+
+    /// Loops that are gone although nobody told them to be, and that will tell nothing any more.
+    fn ended(&self) -> usize;
+
+    /// What its processes have used; `None` where that is not known.
+    fn spent(&self) -> Option<Spent>;
+
+    /// Gives back the memory of a tally that was told and is no longer needed.
+    fn recycle(&mut self, tally: Tally);
+
+    /// Ends the window now; the loops drain.
+    fn stop(&mut self);
+
+    /// Ends the loops, whatever they are at.
+    fn finish(self)
+    where
+        Self: Sized;
+}

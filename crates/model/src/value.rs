@@ -1,0 +1,99 @@
+//! Where a load point has the number of each metric.
+
+use crate::estimate::Estimate;
+use crate::metric::{Metric, Statistic};
+use crate::summary::{HostShares, LatencyMs, Point, ServerCost};
+
+impl Statistic {
+    pub fn of(self, times: &LatencyMs) -> Option<f64> {
+        match self {
+            Statistic::Mean => times.mean,
+            Statistic::P50 => times.p50,
+            Statistic::P90 => times.p90,
+            Statistic::P95 => times.p95,
+            Statistic::P99 => times.p99,
+            Statistic::P999 => times.p999,
+        }
+    }
+}
+
+impl Metric {
+    /// The number of a point; none where it was not measured.
+    pub fn value(self, point: &Point) -> Option<f64> {
+        let server = |of: fn(&ServerCost) -> Option<f64>| of(point.server.as_ref()?);
+        let host = |of: fn(&HostShares) -> f64| point.host.as_ref().map(of);
+        match self {
+            Metric::TransactionsPerSecond => point.transactions_per_second,
+            Metric::QueriesPerSecond => point.queries_per_second,
+            Metric::Nopm => point.nopm,
+            Metric::Latency(statistic) => statistic.of(&point.latency_ms),
+            Metric::Response(statistic) => statistic.of(point.response_ms.as_ref()?),
+            Metric::Time(_) => self.at(point).value(point),
+            Metric::ClientCpuUsPerQuery => point.client.cpu_us_per_query,
+            Metric::ClientCpuUsPerTransaction => point.client.cpu_us_per_transaction,
+            Metric::ClientCpuFraction => point.client.cpu_fraction,
+            Metric::ClientProcessCpuUsPerQuery => point.client.process_cpu_us_per_query,
+            Metric::ClientThreadsWaiting => point.client.threads_waiting_for_cpu,
+            Metric::ServerCpuUsPerQuery => server(|cost| cost.cpu_us_per_query),
+            Metric::ServerCpuUsPerTransaction => server(|cost| cost.cpu_us_per_transaction),
+            Metric::ServerCpusBusy => server(|cost| cost.cpus_busy),
+            Metric::ServerThreadsWaiting => server(|cost| cost.threads_waiting_for_cpu),
+            Metric::ServerContextSwitchesPerQuery => server(|cost| cost.context_switches_per_query),
+            Metric::ServerReadBytesPerQuery => server(|cost| cost.read_bytes_per_query),
+            Metric::ServerWrittenBytesPerQuery => server(|cost| cost.written_bytes_per_query),
+            Metric::HostBusy => host(|shares| shares.busy),
+            Metric::HostUser => host(|shares| shares.user),
+            Metric::HostSystem => host(|shares| shares.system),
+            Metric::HostIowait => host(|shares| shares.iowait),
+            Metric::HostSteal => host(|shares| shares.steal),
+            Metric::TransactionsPerConnection => point.fairness.events_mean,
+            Metric::SecondsPerConnection => point.fairness.seconds_mean,
+        }
+    }
+
+    /// How far that number can be trusted, if it is known.
+    pub fn estimate(self, point: &Point) -> Option<&Estimate> {
+        point.estimates.get(self.at(point))
+    }
+
+    /// Which of the two a [`Metric::Time`] is there.
+    fn at(self, point: &Point) -> Metric {
+        match self {
+            Metric::Time(statistic) if point.response_ms.is_some() => Metric::Response(statistic),
+            Metric::Time(statistic) => Metric::Latency(statistic),
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn estimate(value: f64) -> Estimate {
+        Estimate::new(value, (value - 1.0, value + 1.0), 0.95, 8.0, "8 batches".to_owned())
+    }
+
+    #[test]
+    fn every_metric_is_the_number_at_its_path() {
+        let mut point = Point { server: Some(ServerCost::default()), ..Point::default() };
+        (point.host, point.response_ms) = (Some(HostShares::default()), Some(LatencyMs::default()));
+        point.estimates = Metric::all().map(|metric| (metric, estimate(1.0))).collect();
+        let json = serde_json::to_value(&point).unwrap();
+        let paths: BTreeSet<&String> = json["estimates"].as_object().unwrap().keys().collect();
+        assert_eq!(paths.len(), Metric::all().count(), "no two have one path");
+        for path in paths {
+            let field = path.split('.').try_fold(&json, |at, part| at.get(part));
+            assert!(field.is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_time_counts_from_when_it_was_due_where_that_is_known() {
+        let times = |p99| LatencyMs { p99: Some(p99), ..LatencyMs::default() };
+        let closed = Point { latency_ms: times(1.0), ..Point::default() };
+        assert_eq!(Metric::P99.value(&closed), Some(1.0));
+        assert_eq!(Metric::P99.value(&Point { response_ms: Some(times(5.0)), ..closed }), Some(5.0));
+    }
+}
