@@ -320,9 +320,9 @@ fn attack(seeds: impl Iterator<Item = u64>) -> usize {
             fs::write(desk.path("plans").join(name), bytes).expect("a file");
         }
         let path = desk.path("plans/plan.toml");
-        // One in eight is whole, so that its option files are what is attacked.
+        // One in six is whole, so that its option files are what is attacked.
         let text = draw.of(&of_plans).to_owned();
-        let bytes = if draw.below(8) == 0 { text.into_bytes() } else { mutated(&text, &of_plans, &values, &mut draw) };
+        let bytes = if draw.below(6) == 0 { text.into_bytes() } else { mutated(&text, &of_plans, &values, &mut draw) };
         fs::write(&path, bytes).expect("a file");
         let options = ["--preset small", "", "--preset small --allow-commands", "--json"][draw.below(4)];
         let done = desk.survives(&path, options);
