@@ -36,6 +36,7 @@ build: ## the release binary, with the scripts of report and dashboard built in
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo build --release --locked --package plimsoll
 
+# Tests mostly wait for servers, of which two run at once: a third thread has work meanwhile.
 test: ## the checks (format, clippy, layers, sizes …) and every test, in minutes
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true

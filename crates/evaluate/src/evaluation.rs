@@ -1,7 +1,7 @@
 //! Runs a storage evaluation: its steps one after the other, in one recording; then the sheet.
 
 use crate::asked::{IoPlan, What};
-use crate::measure::{MeasurementOutcome, MeasuringBench};
+use crate::measure::{Evaluator, MeasurementOutcome};
 use crate::plan::Planned;
 use crate::telemetry::{Look, Telemetry};
 use crate::{EvaluateError, findings, plan, published, seconds, surroundings};
@@ -106,7 +106,7 @@ pub fn evaluate_into(
         recording: recording(recordings, plan, &planned, tool_version)?,
         begun: Instant::now(),
         summary: summary(plan, told, facts),
-        bench: MeasuringBench { place: &place, device: device.as_ref(), lane: lane.as_ref(), seed: plan.seed },
+        evaluator: Evaluator { place: &place, device: device.as_ref(), lane: lane.as_ref(), seed: plan.seed },
         ended: None,
     };
     evaluation.all(plan, &planned, &times, watcher);
@@ -174,7 +174,7 @@ struct Evaluation<'a> {
     recording: Recording,
     begun: Instant,
     summary: IoSummary,
-    bench: MeasuringBench<'a>,
+    evaluator: Evaluator<'a>,
     ended: Option<EarlyEnd>,
 }
 
@@ -199,7 +199,7 @@ impl Evaluation<'_> {
             if self.ended.is_some() {
                 return;
             }
-            if let Err(error) = std::fs::metadata(self.bench.place.path()) {
+            if let Err(error) = std::fs::metadata(self.evaluator.place.path()) {
                 return self.gone(&planned.steps[index + 1..], &error);
             }
         }
@@ -208,7 +208,7 @@ impl Evaluation<'_> {
     fn step(&mut self, index: usize, step: &ProbeStep, watcher: &mut dyn Watcher) -> Result<Probe, EvaluateError> {
         self.event(Happening::Step { id: step.id.clone() })?;
         let mut writer = self.writer(index, step)?;
-        let MeasurementOutcome { mut probe, rates, ended } = self.bench.measure(index, step, &mut writer, watcher);
+        let MeasurementOutcome { mut probe, rates, ended } = self.evaluator.measure(index, step, &mut writer, watcher);
         if probe.error.is_none() {
             probe.caveats.extend(findings::of_probe(step, &rates));
         }
@@ -230,7 +230,7 @@ impl Evaluation<'_> {
             probe: step.probe,
             id: step.id.clone(),
             params: step.params.clone(),
-            seed: self.bench.seed(index, false),
+            seed: self.evaluator.seed(index, false),
             engine: job.engine.name().to_owned(),
             depth: job.engine.depth(),
             rate: job.arrivals.rate(),
@@ -253,13 +253,13 @@ impl Evaluation<'_> {
     /// Removes files that no later step uses. What cannot be removed now goes with the place.
     fn remove_unneeded(&self, step: &ProbeStep, later: &[ProbeStep]) {
         for job in step.jobs().filter(|job| !plan::is_needed(&job.layout, later)) {
-            let _ = files::remove(self.bench.place, &job.layout);
+            let _ = files::remove(self.evaluator.place, &job.layout);
         }
     }
 
     /// The place is gone: the remaining steps are not tried, and say so.
     fn gone(&mut self, rest: &[ProbeStep], error: &std::io::Error) {
-        let why = format!("{} is gone: {error}", self.bench.place.path().display());
+        let why = format!("{} is gone: {error}", self.evaluator.place.path().display());
         let lost = |step| Probe { error: Some(why.clone()), ..seconds::unmeasured(step) };
         self.summary.probes.extend(rest.iter().map(lost));
         self.ended = Some(EarlyEnd::Failed(why.clone()));

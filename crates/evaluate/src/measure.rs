@@ -30,7 +30,7 @@ const BEFORE: Duration = Duration::from_millis(500);
 const NOT_READ_BACK: &str = "what was written was not read back: a worker still held the files when its time was over";
 
 /// Where measurements are made.
-pub struct MeasuringBench<'a> {
+pub struct Evaluator<'a> {
     pub place: &'a EvaluationDirectory,
     pub device: Option<&'a Device>,
     /// The lane that the place is on.
@@ -48,7 +48,7 @@ pub struct MeasurementOutcome {
     pub ended: Option<EarlyEnd>,
 }
 
-impl MeasuringBench<'_> {
+impl Evaluator<'_> {
     /// The seed of a step's job, or of the load beside it: each has its own, so that no two draw the same blocks, which a
     /// cache would answer the second time.
     pub fn seed(&self, index: usize, beside: bool) -> u64 {
@@ -319,7 +319,7 @@ mod tests {
         let asked = Plan::Storage(StoragePlan::default());
         let manifest = Manifest::new("io", "0", jiff::Timestamp::now(), asked, HostFacts::default());
         let recording = Recording::create(&root.path().join("recordings"), manifest).unwrap();
-        let bench = MeasuringBench { place: &place, device: None, lane: None, seed: 1 };
+        let evaluator = Evaluator { place: &place, device: None, lane: None, seed: 1 };
         let each = |(index, step): (usize, &ProbeStep)| {
             let facts = TrialFacts {
                 index: index as u32 + 1,
@@ -329,7 +329,7 @@ mod tests {
                 started: jiff::Timestamp::now(),
                 parameters: Parameters::Load(Box::default()),
             };
-            bench.measure(index, step, &mut recording.trial(&facts).unwrap(), &mut Patient).probe
+            evaluator.measure(index, step, &mut recording.trial(&facts).unwrap(), &mut Patient).probe
         };
         steps.iter().enumerate().map(each).collect()
     }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What to run.
-pub struct WorkloadSubject<'a, W> {
+pub struct WorkloadAdapter<'a, W> {
     /// Makes the workload for each load point, since some continue where the previous one left the data.
     pub make: &'a dyn Fn(&mut OpenTarget) -> Result<W, LabError>,
     /// Inspects the data before a load point.
@@ -55,7 +55,7 @@ pub fn look_at_tables(
 pub trait WithWorkload {
     type Output;
 
-    fn with<W: Workload>(self, target: &mut OpenTarget, adapter: &WorkloadSubject<W>)
+    fn with<W: Workload>(self, target: &mut OpenTarget, adapter: &WorkloadAdapter<W>)
     -> Result<Self::Output, LabError>;
 }
 
@@ -78,7 +78,7 @@ pub fn with_chosen<E: WithWorkload>(
         ChosenWorkload::Oltp(kind, parameters) => {
             let make = |target: &mut OpenTarget| make_oltp(target, *kind, parameters);
             let adapter =
-                WorkloadSubject { make: &make, before: &nothing_before, after: &nothing_after, params, family };
+                WorkloadAdapter { make: &make, before: &nothing_before, after: &nothing_after, params, family };
             purpose.with(target, &adapter)
         }
         ChosenWorkload::Smack(kind, parameters) => {
@@ -87,15 +87,15 @@ pub fn with_chosen<E: WithWorkload>(
                 outcome.point.original_listing = Some(smack_listing(*kind, &outcome.point));
                 Ok(())
             };
-            let adapter = WorkloadSubject { make: &make, before: &nothing_before, after: &after, params, family };
+            let adapter = WorkloadAdapter { make: &make, before: &nothing_before, after: &after, params, family };
             purpose.with(target, &adapter)
         }
         ChosenWorkload::OrderEntry(parameters) => {
-            let desk = order_entry::OrderEntryDesk::new(parameters, of_data, seed, marker.is_some());
-            let adapter = WorkloadSubject {
-                make: &|_| Ok(desk.workload()),
-                before: &|target| desk.before(target),
-                after: &|target, outcome| desk.after(target, outcome),
+            let orders = order_entry::OrderEntryAdapter::new(parameters, of_data, seed, marker.is_some());
+            let adapter = WorkloadAdapter {
+                make: &|_| Ok(orders.workload()),
+                before: &|target| orders.before(target),
+                after: &|target, outcome| orders.after(target, outcome),
                 params,
                 family,
             };

@@ -17,7 +17,7 @@ use plimsoll_workloads::tpcc::{Tpcc, result};
 use std::cell::Cell;
 
 /// A run of order entry.
-pub struct OrderEntryDesk<'a> {
+pub struct OrderEntryAdapter<'a> {
     parameters: &'a TpccParameters,
     load_seed: Option<u64>,
     run_seed: u64,
@@ -26,14 +26,14 @@ pub struct OrderEntryDesk<'a> {
     backlog: Cell<Option<u64>>,
 }
 
-impl OrderEntryDesk<'_> {
+impl OrderEntryAdapter<'_> {
     pub fn new(
         parameters: &TpccParameters,
         load_seed: Option<u64>,
         run_seed: u64,
         has_ledger: bool,
-    ) -> OrderEntryDesk<'_> {
-        OrderEntryDesk { parameters, load_seed, run_seed, has_ledger, backlog: Cell::new(None) }
+    ) -> OrderEntryAdapter<'_> {
+        OrderEntryAdapter { parameters, load_seed, run_seed, has_ledger, backlog: Cell::new(None) }
     }
 
     pub fn workload(&self) -> Tpcc {

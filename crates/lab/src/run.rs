@@ -1,6 +1,6 @@
 //! A `run`: its load points one after the other, in one recording.
 
-use crate::adapter::{WithWorkload, WorkloadSubject, with_chosen};
+use crate::adapter::{WithWorkload, WorkloadAdapter, with_chosen};
 use crate::calibrate;
 use crate::error::LabError;
 use crate::limits;
@@ -24,10 +24,10 @@ use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, Targ
 use plimsoll_plan::knowledge::durability::durability;
 use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use plimsoll_plan::{Plan, RunPlan};
-use plimsoll_record::EarlyEnd;
 use plimsoll_record::surroundings::Surroundings;
 use plimsoll_record::{
-    Happening, LoadParameters, Manifest, Parameters, RecordedSetting, Recording, Status, TrialFacts, TrialWriter,
+    EarlyEnd, Happening, LoadParameters, Manifest, Parameters, RecordedSetting, Recording, Status, TrialFacts,
+    TrialWriter,
 };
 use plimsoll_watch::{Event, Watcher};
 use plimsoll_workloads::chosen::ChosenWorkload;
@@ -86,7 +86,7 @@ struct AllPoints<'a> {
 impl WithWorkload for AllPoints<'_> {
     type Output = Points;
 
-    fn with<W: Workload>(self, target: &mut OpenTarget, adapter: &WorkloadSubject<W>) -> Result<Points, LabError> {
+    fn with<W: Workload>(self, target: &mut OpenTarget, adapter: &WorkloadAdapter<W>) -> Result<Points, LabError> {
         run(target, self.home, self.plan, adapter, self.naming, self.watcher)
     }
 }
@@ -95,7 +95,7 @@ fn run<W: Workload>(
     target: &mut OpenTarget,
     home: &Home,
     plan: &RunPlan,
-    adapter: &WorkloadSubject<W>,
+    adapter: &WorkloadAdapter<W>,
     naming: &Naming,
     watcher: &mut dyn Watcher,
 ) -> Result<Points, LabError> {
@@ -146,7 +146,7 @@ fn run<W: Workload>(
 pub(crate) fn make_ready<W: Workload>(
     target: &mut OpenTarget,
     plan: &RunPlan,
-    adapter: &WorkloadSubject<W>,
+    adapter: &WorkloadAdapter<W>,
     variables: &BTreeMap<String, String>,
 ) -> Result<(), LabError> {
     plan.check()?;
@@ -168,7 +168,7 @@ pub(crate) fn one_point<W: Workload>(
     target: &mut OpenTarget,
     plan: &RunPlan,
     point: LoadPoint,
-    adapter: &WorkloadSubject<W>,
+    adapter: &WorkloadAdapter<W>,
     circumstances: Circumstances,
     writer: &mut TrialWriter,
     watcher: &mut dyn Watcher,
@@ -238,7 +238,7 @@ impl Points {
         &mut self,
         target: &mut OpenTarget,
         plan: &RunPlan,
-        adapter: &WorkloadSubject<W>,
+        adapter: &WorkloadAdapter<W>,
         watcher: &mut dyn Watcher,
     ) -> Result<(), LabError> {
         for (index, point) in plan.points.iter().enumerate() {
@@ -269,7 +269,7 @@ impl Points {
         &mut self,
         target: &mut OpenTarget,
         plan: &RunPlan,
-        adapter: &WorkloadSubject<W>,
+        adapter: &WorkloadAdapter<W>,
         watcher: &mut dyn Watcher,
     ) {
         let disturbed: Vec<usize> =
@@ -301,7 +301,7 @@ impl Points {
         plan: &RunPlan,
         index: usize,
         round: u32,
-        adapter: &WorkloadSubject<W>,
+        adapter: &WorkloadAdapter<W>,
         watcher: &mut dyn Watcher,
     ) -> Result<(Point, Vec<PointCaveat>), LabError> {
         let point = plan.points[index];

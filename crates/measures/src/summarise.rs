@@ -10,7 +10,6 @@ use plimsoll_model::summary::{ClientCost, Counts, Fairness, HostShares, Operatio
 use plimsoll_model::total;
 use plimsoll_stats::fairness::mean_stddev;
 use plimsoll_stats::latency::latency_ms;
-
 use std::time::Duration;
 
 /// One second of the load as a line of the recording, counted from the start of the load.

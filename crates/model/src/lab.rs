@@ -90,7 +90,7 @@ pub enum VerificationVerdict {
     Removed,
 }
 
-/// How far a requested setting was proved to be in effect.
+/// How far a requested setting was verified to be in effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
     pub name: String,

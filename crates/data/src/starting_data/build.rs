@@ -35,7 +35,7 @@ pub(super) fn build(
         let bytes = tree::files(&making.data())?.iter().map(|(_, bytes)| bytes).sum();
         Ok(making.finish(&description(recipe, checksums, bytes))?)
     });
-    // What a failure left in the directory; after success there is nothing.
+    // What a failure left in the trial directory; after success there is nothing.
     let cleared = directories.clear();
     let stored = made?;
     cleared?;
@@ -61,7 +61,7 @@ fn description(recipe: &Recipe, checksums: BTreeMap<String, String>, bytes: u64)
     }
 }
 
-/// Creates the data directory in the directory, loads the data and stops the server. Returns the checksums of the tables.
+/// Creates the data directory in the trial directory, loads the data and stops the server. Returns the checksums of the tables.
 fn fill(
     directory: &TrialDirectory,
     recipe: &Recipe,

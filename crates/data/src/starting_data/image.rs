@@ -25,7 +25,7 @@ const DEPTH: usize = 3;
 const DIGITS: usize = 16;
 
 /// Whether the image may be cloned and that costs less than copying the files: if its blocks are shared. It cannot be
-/// unmounted while another directory is on it.
+/// unmounted while another trial directory is on it.
 pub(super) fn pays(directories: &TrialDirectories, stored: &Stored, layout: &Layout) -> bool {
     let Some((lanes, lane)) = directories.lane.as_ref().and_then(|lane| Some((Lanes::with(lane)?, lane))) else {
         return false;
@@ -38,7 +38,7 @@ pub(super) fn pays(directories: &TrialDirectories, stored: &Stored, layout: &Lay
         && lanes.clones_at_once(lane)
 }
 
-/// Puts the dataset into the directory by cloning the lane's image, which holds both. Returns bytes.
+/// Puts the dataset into the trial directory by cloning the lane's image, which holds both. Returns bytes.
 ///
 /// # Errors
 /// [`DataError::Refused`] if there is no such image; [`DataError::Environment`] if the lane is in use.
@@ -82,7 +82,7 @@ pub(super) fn restore(
     Ok(bytes)
 }
 
-/// An image belongs to a dataset in a directory. A new dataset may have the name of a removed one.
+/// An image belongs to a dataset in a trial directory. A new dataset may have the name of a removed one.
 fn name_of(directories: &TrialDirectories, stored: &Stored) -> String {
     let (dataset, directory) = (stored.directory.display(), directories.data.directory().path().display());
     let all = format!("{dataset}\n{directory}\n{}", json!(stored.description));

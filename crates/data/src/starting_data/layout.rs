@@ -17,7 +17,7 @@ use plimsoll_plan::lab::Layout;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-/// Another directory, and the files of a dataset that belong there.
+/// A directory on another path, and the files of a dataset that belong there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LayoutPart {
     pub name: &'static str,

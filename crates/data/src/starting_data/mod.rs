@@ -42,7 +42,7 @@ pub struct TrialDirectories {
 }
 
 impl TrialDirectories {
-    /// The directory on a path of the layout; the data's if the path has none.
+    /// The trial directory on a path of the layout; the data's if the path has none.
     fn on(&self, path: &Path) -> &TrialDirectory {
         self.apart.iter().find(|(on, _)| on == path).map_or(&self.data, |(_, directory)| directory)
     }
@@ -59,7 +59,7 @@ impl TrialDirectories {
 }
 
 /// The dataset that `variant` starts from, in the home or place where it runs: found there, copied from elsewhere and
-/// verified, or built. `build` is the variant's server. No server may run in the directories.
+/// verified, or built. `build` is the variant's server. No server may run in the trial directories.
 ///
 /// # Errors
 /// [`DataError::Refused`] if no dataset has the name that the plan gives, or two have it, or another build made it, or

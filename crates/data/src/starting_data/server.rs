@@ -19,7 +19,7 @@ use std::time::Duration;
 /// A slow shutdown merges all buffered changes and purges all old versions first.
 const STOPS_WITHIN: Duration = Duration::from_secs(3600);
 
-/// Starts a server on the data of a directory, or on a new data directory if there are none.
+/// Starts a server on the data of a trial directory, or on a new data directory if there are none.
 ///
 /// # Errors
 /// As [`TrialDirectory::open`]; [`DataError::Interrupted`].

@@ -4,7 +4,7 @@ use super::innodb_status::innodb_status;
 use super::limits;
 use super::recovery::{self, Crash};
 use super::{ServerSetup, UnderWay};
-use crate::adapter::{WithWorkload, WorkloadSubject};
+use crate::adapter::{WithWorkload, WorkloadAdapter};
 use crate::error::LabError;
 use crate::load_point::{Circumstances, Outcome};
 use crate::run::{make_ready, one_point};
@@ -42,7 +42,7 @@ pub struct Drive<'d, 'a> {
 impl WithWorkload for Drive<'_, '_> {
     type Output = ();
 
-    fn with<W: Workload>(self, target: &mut OpenTarget, adapter: &WorkloadSubject<W>) -> Result<(), LabError> {
+    fn with<W: Workload>(self, target: &mut OpenTarget, adapter: &WorkloadAdapter<W>) -> Result<(), LabError> {
         let now = self.now;
         let rules = &now.plan.trials;
         let warmup_seconds = match rules.warmup {
@@ -75,7 +75,7 @@ fn warm_up<W: Workload>(
     now: &mut UnderWay,
     target: &mut OpenTarget,
     plan: &RunPlan,
-    adapter: &WorkloadSubject<W>,
+    adapter: &WorkloadAdapter<W>,
 ) -> Result<(), LabError> {
     let plan = RunPlan {
         measure: Measure::Seconds(limits::WARM_UP.as_secs_f64()),
@@ -132,7 +132,7 @@ fn measure<W: Workload>(
     now: &mut UnderWay,
     target: &mut OpenTarget,
     plan: &RunPlan,
-    adapter: &WorkloadSubject<W>,
+    adapter: &WorkloadAdapter<W>,
 ) -> Result<(), LabError> {
     let before = Sight::of(target)?;
     let circumstances = Circumstances { ask: Some(verification::QUESTION), ..now.circumstances(None) };

@@ -3,7 +3,7 @@
 use super::innodb_status::innodb_status;
 use super::watchdog::Victim;
 use super::{ServerSetup, UnderWay, limits};
-use crate::adapter::WorkloadSubject;
+use crate::adapter::WorkloadAdapter;
 use crate::error::LabError;
 use crate::run::one_point;
 use plimsoll_data::check::{self, CONNECTIONS};
@@ -26,7 +26,7 @@ const OF_THE_CRASH: u64 = 0x0dd_ba11;
 /// What is needed to crash a server under load.
 pub struct Crash<'c, W> {
     pub target: &'c mut OpenTarget,
-    pub adapter: &'c WorkloadSubject<'c, W>,
+    pub adapter: &'c WorkloadAdapter<'c, W>,
     pub plan: &'c RunPlan,
     pub chosen: &'c ChosenWorkload,
     pub setup: &'c ServerSetup<'c>,

@@ -14,18 +14,18 @@ use std::collections::BTreeSet;
 const MOST_LABELS: usize = 3;
 
 /// A verification, and the variants whose trials had it.
-struct Proved<'a> {
+struct Verified<'a> {
     verification: &'a Verification,
     labels: Vec<&'a str>,
 }
 
 pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
-    let proved = proved(recorded);
+    let verified = verified(recorded);
     let mut blocks = Vec::new();
-    if !proved.is_empty() {
+    if !verified.is_empty() {
         let remark = "Read back from the running server, in separate connections and in those of the load. Where the \
                       effect of a setting shows, that was checked as well.";
-        blocks.push(Block::table("verifications", table(recorded, &proved), [remark.to_owned()]));
+        blocks.push(Block::table("verifications", table(recorded, &verified), [remark.to_owned()]));
     } else if let Some(first) = recorded.trials.iter().find(|trial| !trial.settings.is_empty()) {
         blocks.push(Block::table("settings", settings::table(&first.settings), []));
     }
@@ -39,15 +39,15 @@ pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
 }
 
 /// The verifications of all trials, each different one once.
-fn proved(recorded: &Recorded) -> Vec<Proved<'_>> {
-    let mut all: Vec<Proved<'_>> = Vec::new();
+fn verified(recorded: &Recorded) -> Vec<Verified<'_>> {
+    let mut all: Vec<Verified<'_>> = Vec::new();
     for trial in &recorded.trials {
         for verification in &trial.verifications {
             let label = trial.variant.as_str();
             match all.iter_mut().find(|known| is_alike(known.verification, verification)) {
                 Some(known) if known.labels.contains(&label) => {}
                 Some(known) => known.labels.push(label),
-                None => all.push(Proved { verification, labels: vec![label] }),
+                None => all.push(Verified { verification, labels: vec![label] }),
             }
         }
     }
@@ -60,11 +60,11 @@ fn is_alike(a: &Verification, b: &Verification) -> bool {
         == (&b.name, &b.requested, &b.effective, b.verdict, b.class)
 }
 
-fn table(recorded: &Recorded, proved: &[Proved<'_>]) -> Table {
+fn table(recorded: &Recorded, verified: &[Verified<'_>]) -> Table {
     let mut labels: Vec<&str> = recorded.trials.iter().map(|trial: &Trial| trial.variant.as_str()).collect();
     labels.sort_unstable();
     labels.dedup();
-    let words = |of: &dyn Fn(&Proved<'_>) -> String| proved.iter().map(of).collect::<Vec<_>>();
+    let words = |of: &dyn Fn(&Verified<'_>) -> String| verified.iter().map(of).collect::<Vec<_>>();
     let mut columns = vec![
         Column::words("setting", words(&|of| of.verification.name.clone())),
         Column::words("requested", words(&|of| of.verification.requested.clone())),
@@ -81,12 +81,12 @@ fn table(recorded: &Recorded, proved: &[Proved<'_>]) -> Table {
     if labels.len() > 1 {
         columns.insert(1, Column::words("of", words(&|of| whose(&of.labels, labels.len()))));
     }
-    if proved.iter().any(|of| of.verification.behaviour.is_some() || of.verification.remark.is_some()) {
+    if verified.iter().any(|of| of.verification.behaviour.is_some() || of.verification.remark.is_some()) {
         columns.push(Column::words("what it does", words(&|of| remark(of.verification))));
     }
     columns.push(Column::words("origin", words(&|of| of.verification.origin.clone())));
     let marks =
-        proved.iter().map(|of| (of.verification.verdict != VerificationVerdict::InEffect).then_some(Mark::Differs));
+        verified.iter().map(|of| (of.verification.verdict != VerificationVerdict::InEffect).then_some(Mark::Differs));
     Table { marks: marks.collect(), columns }
 }
 
