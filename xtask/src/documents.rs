@@ -176,7 +176,7 @@ mod tests {
     fn a_path_or_item_that_is_not_there_is_found() {
         for name in [
             "crates/plan/src/lab/file.rs",
-            "plan/lab/leave.rs",
+            "plan/lab/permission.rs",
             "plan/src/lub",
             "main.rs",
             "rule/",

@@ -19,6 +19,7 @@ mod sizes;
 mod source;
 mod table;
 mod tree;
+mod values;
 mod words;
 
 use std::fmt;
@@ -52,13 +53,14 @@ impl fmt::Display for Finding {
 type Check = fn(&Workspace) -> anyhow::Result<Vec<Finding>>;
 
 /// Every check, cheapest first. `check` runs all of them and shows everything that is wrong, not only the first.
-const CHECKS: [(&str, &str, Check); 12] = [
+const CHECKS: [(&str, &str, Check); 13] = [
     ("fmt", "code is formatted", fmt_check),
     ("layers", "crates depend downwards only, and the pure ones are pure", layer_check),
     ("table", "ARCHITECTURE.md has every crate in its layer", table_check),
     ("modules", "no modules import each other in a circle", module_check),
     ("names", "no two public types have the same name", name_check),
     ("arguments", "no function hides its arguments in a tuple", argument_check),
+    ("values", "no JSON value passes from crate to crate", value_check),
     ("sizes", "files, functions and crates stay short", size_check),
     ("docs", "each crate begins with what it is", doc_check),
     ("documents", "what documents name exists", document_check),
@@ -136,6 +138,12 @@ fn name_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
 fn argument_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let findings = workspace.sources()?.flat_map(|(_, sources)| sources).flat_map(arguments::check).collect();
     Ok(known::without_known(findings, arguments::KNOWN))
+}
+
+fn value_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
+    let shipped = workspace.shipped_sources()?;
+    let passing = shipped.filter(|(package, _)| !values::WRITERS.contains(&package.name.as_str()));
+    Ok(passing.flat_map(|(_, sources)| sources).flat_map(values::check).collect())
 }
 
 fn size_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {

@@ -1,11 +1,11 @@
 //! What was asked for, in the words of a command line and of a plan.
 
 use plimsoll_model::load_point::list_in_words;
+use plimsoll_model::number::tick;
 use plimsoll_plan::lab::{Order, Restore, TrialRules, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
 use plimsoll_plan::{LabPlan, Plan, RunPlan, StoragePlan};
 use plimsoll_record::read::RecordingView;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What, and what it was.
@@ -24,7 +24,7 @@ pub fn asked(view: &RecordingView) -> Vec<(String, String)> {
 fn parameters(view: &RecordingView) -> Vec<(String, String)> {
     let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (name, value) in view.trials.iter().filter_map(|trial| trial.facts.load()).flat_map(|load| &load.params) {
-        values.entry(name).or_default().insert(shown(value));
+        values.entry(name).or_default().insert(value.to_string());
     }
     let joined = |values: BTreeSet<String>| values.into_iter().collect::<Vec<_>>().join("; ");
     values.into_iter().map(|(name, values)| (format!("Parameter {name}"), joined(values))).collect()
@@ -80,7 +80,7 @@ fn fact(name: &str, value: impl Into<String>) -> (String, String) {
 
 /// `10 s`, `none`.
 fn duration(seconds: f64) -> String {
-    if seconds > 0.0 { format!("{seconds} s") } else { "none".to_owned() }
+    if seconds > 0.0 { format!("{} s", tick(seconds)) } else { "none".to_owned() }
 }
 
 fn warm_up(warm_up: WarmUp) -> String {
@@ -109,9 +109,4 @@ fn restored(restore: &Restore) -> String {
         Restore::Reload => "dropped and loaded again".to_owned(),
         Restore::Commands(_) => "put back by commands of the plan".to_owned(),
     }
-}
-
-/// Text without quotation marks, everything else as JSON.
-pub(super) fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -11,7 +11,6 @@ use plimsoll_plan::LabPlan;
 use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_record::surroundings::Place;
 use plimsoll_report::subject::{Environment, Subject};
-use serde_json::Value;
 use std::path::Path;
 
 const GIB: f64 = (1u64 << 30) as f64;
@@ -187,8 +186,7 @@ fn device(block: &BlockFacts) -> String {
 
 /// What the plan describes, by name.
 fn described(plan: &LabPlan) -> Vec<(String, String)> {
-    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    plan.described.iter().map(|(name, value)| (name.clone(), shown(value))).collect()
+    plan.described.clone().into_iter().collect()
 }
 
 /// The last part of a path, where there is one.

@@ -1,6 +1,6 @@
 //! One trial of a recording, judged: what it measured, what limited it, what a transaction cost.
 
-use crate::{asked, latency, unfinished};
+use crate::{latency, unfinished};
 use plimsoll_diagnosis::Observed;
 use plimsoll_model::diagnosis::{Cost, Diagnosis, StorageUse};
 use plimsoll_model::lab::{PhaseSpan, TrialOutcome, TrialStatus};
@@ -121,7 +121,7 @@ pub(super) fn trial(view: &TrialView, point: Option<Point>, end: TrialEnd, missi
 
 fn parameters(view: &TrialView) -> BTreeMap<String, String> {
     let params = view.facts.load().into_iter().flat_map(|load| &load.params);
-    params.map(|(name, value)| (name.clone(), asked::shown(value))).collect()
+    params.map(|(name, value)| (name.clone(), value.to_string())).collect()
 }
 
 /// The trial of a lab as it was planned.

@@ -4,12 +4,13 @@
 use crate::DataError;
 use plimsoll_engine::Failure;
 use plimsoll_engine::control::Control;
+use plimsoll_model::NamedScalars;
 use plimsoll_model::text::escaped;
 use plimsoll_wire::Value;
 use plimsoll_wire::text::{identifier, put_literal};
 use plimsoll_workloads::dataset::{Dataset, Loaded};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 pub const TABLE: &str = "plimsoll_dataset";
 const SCHEMA_VERSION: u32 = 1;
@@ -45,7 +46,7 @@ impl DatasetState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     pub schema_version: u32,
-    pub parameters: BTreeMap<String, serde_json::Value>,
+    pub parameters: NamedScalars,
     pub seed: u64,
     pub tables: Vec<String>,
     /// Stored procedures that were created with it.

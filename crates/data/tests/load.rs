@@ -9,12 +9,12 @@ use plimsoll_engine::Failure;
 use plimsoll_engine::control::Control;
 use plimsoll_engine::endpoint::Password;
 use plimsoll_host::Home;
+use plimsoll_model::NamedScalars;
 use plimsoll_plan::Target;
 use plimsoll_testkit::servers::{self, SlotGuard};
 use plimsoll_watch::{Event, Watcher};
 use plimsoll_workloads::dataset::{Dataset, DatasetNames, DatasetTable, Routine};
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ impl Dataset for Family {
         "family"
     }
 
-    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
+    fn parameters(&self) -> NamedScalars {
         [("children".to_owned(), CHILDREN.into())].into()
     }
 
@@ -112,7 +112,7 @@ impl Dataset for Broken {
         Family.family()
     }
 
-    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
+    fn parameters(&self) -> NamedScalars {
         Family.parameters()
     }
 

@@ -4,6 +4,7 @@ use crate::Observed;
 use crate::rule::{self, RULES};
 use crate::signals::{ControlGroup, LOOKS, Signals};
 use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Candidate, Diagnosis};
+use plimsoll_model::number::whole_percent;
 use plimsoll_model::summary::DISTURBED;
 
 /// A bottleneck with a smaller share of the transactions' time is not worth a line.
@@ -113,7 +114,7 @@ fn carried(signals: &Signals) -> String {
 }
 
 fn not_clear(signals: &Signals, candidates: &[Candidate]) -> String {
-    let went = |candidate: &Candidate| (rule::percent(candidate.share), candidate.bottleneck.words());
+    let went = |candidate: &Candidate| (whole_percent(candidate.share), candidate.bottleneck.words());
     let told = match candidates {
         _ if signals.load.transactions_per_second == 0.0 => "no transaction was completed".to_owned(),
         [] => "nothing that was recorded explains a transaction’s time".to_owned(),

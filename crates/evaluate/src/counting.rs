@@ -2,10 +2,10 @@
 
 use hdrhistogram::Histogram;
 use plimsoll_load::tally::Tally;
+use plimsoll_model::OpKind;
 use plimsoll_stats::latency::new_histogram;
 use plimsoll_storage::job::{Access, Doublewrite};
 use plimsoll_storage::measure::WRITTEN_BYTES;
-use plimsoll_storage::op::OpKind;
 use plimsoll_storage::op::PAGE;
 
 /// Which operations [`plimsoll_model::io::Probe::iops`] counts, and whose latency its series shows.

@@ -8,13 +8,12 @@ use plimsoll_follow::{Account, Ended, Followed, FollowedSecond, Seen, SeriesWrit
 use plimsoll_lanes::Lane;
 use plimsoll_load::seed::Rng;
 use plimsoll_load::tally::Tally;
-use plimsoll_model::Caveat;
 use plimsoll_model::io::Probe;
 use plimsoll_model::samples::Phase;
+use plimsoll_model::{Caveat, OpKind};
 use plimsoll_record::{EarlyEnd, TrialWriter};
 use plimsoll_storage::device::Device;
 use plimsoll_storage::job::Job;
-use plimsoll_storage::op::OpKind;
 use plimsoll_storage::probe::ProbeStep;
 use plimsoll_storage::run::JobRun;
 use plimsoll_storage::share::{ReadBack, RunEvent};

@@ -6,18 +6,18 @@ use crate::telemetry::Look;
 use hdrhistogram::Histogram;
 use plimsoll_load::tally::{Names, Tally};
 use plimsoll_measures::caveats::of_range;
-use plimsoll_model::Estimate;
 use plimsoll_model::io::{LatencyUs, Probe, Second};
+use plimsoll_model::metric::Statistic;
+use plimsoll_model::probe_metric::MachineMetric;
 use plimsoll_model::samples::{DeviceSample, HostSample, StorageSample};
+use plimsoll_model::{Estimate, OpKind, ProbeMetric};
 use plimsoll_stats::batch_means::{Piece, ratio};
 use plimsoll_stats::latency::latency_ms;
 use plimsoll_stats::percentile::Clusters;
 use plimsoll_storage::measure::{READ_BYTES, WRITTEN_BYTES};
-use plimsoll_storage::op::OpKind;
 use plimsoll_storage::probe::ProbeStep;
 use std::collections::BTreeMap;
 
-const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 const US_PER_NS: f64 = 1e-3;
 /// Buckets of the histograms by octave of the latency.
 const BUCKETS_PER_OCTAVE: f64 = 8.0;
@@ -32,8 +32,8 @@ pub struct ProbeSeconds {
     /// Sum of the seconds.
     window: Option<Tally>,
     series: Vec<Second>,
-    /// By the path of the field of a [`Probe`] that is their ratio.
-    pieces: BTreeMap<String, Vec<Piece>>,
+    /// By the metric that is their ratio.
+    pieces: BTreeMap<ProbeMetric, Vec<Piece>>,
     /// By kind of operation, in the order of [`OpKind::ALL`].
     service: Vec<Clusters>,
     response: Vec<Clusters>,
@@ -59,9 +59,9 @@ impl ProbeSeconds {
         let operations = self.counting.count(tally) as f64;
         let counted = |counter: usize| tally.counted.get(counter).copied().unwrap_or(0) as f64;
         let megabytes = (counted(READ_BYTES) + counted(WRITTEN_BYTES)) / 1e6;
-        self.piece("iops", operations, seconds);
-        self.piece("mb_per_second", megabytes, seconds);
-        self.piece("process_cpu_us_per_op", look.process_cpu.as_secs_f64() * 1e6, operations);
+        self.piece(ProbeMetric::Iops, operations, seconds);
+        self.piece(ProbeMetric::MbPerSecond, megabytes, seconds);
+        self.piece(ProbeMetric::ProcessCpuUsPerOp, look.process_cpu.as_secs_f64() * 1e6, operations);
         if let Some(host) = &look.host {
             self.host(host, look, operations);
         }
@@ -84,12 +84,12 @@ impl ProbeSeconds {
         self.series.iter().map(|second| second.iops).collect()
     }
 
-    fn piece(&mut self, path: &str, numerator: f64, denominator: f64) {
-        let piece = Piece { numerator, denominator };
-        match self.pieces.get_mut(path) {
-            Some(pieces) => pieces.push(piece),
-            None => drop(self.pieces.insert(path.to_owned(), vec![piece])),
-        }
+    fn piece(&mut self, metric: ProbeMetric, numerator: f64, denominator: f64) {
+        self.pieces.entry(metric).or_default().push(Piece { numerator, denominator });
+    }
+
+    fn machine(&mut self, metric: MachineMetric, numerator: f64, denominator: f64) {
+        self.piece(ProbeMetric::Machine(metric), numerator, denominator);
     }
 
     /// What a network lane used: requests to its storage server, which are those of the protocol if they are counted,
@@ -99,20 +99,20 @@ impl ProbeSeconds {
         let counted = storage.operations.as_ref().map(|kinds| kinds.values().sum::<u64>());
         let of_device = || device.map(|device| device.reads + device.writes);
         if let Some(requests) = counted.or_else(of_device) {
-            self.piece("found.storage_requests_per_op", requests as f64, operations);
+            self.machine(MachineMetric::StorageRequestsPerOp, requests as f64, operations);
         }
         // With files and no device, a sync has to reach the storage server's disk.
         let flushes = storage.server_device.and_then(|disk| disk.flushes).filter(|_| device.is_none());
         if let Some(flushes) = flushes {
-            self.piece("flushes_per_op", flushes as f64, operations);
+            self.piece(ProbeMetric::FlushesPerOp, flushes as f64, operations);
         }
-        for (name, cpus) in [
-            ("storage_server_cpu_us_per_op", storage.server_cpu),
-            ("storage_client_cpu_us_per_op", storage.client_cpu),
-            ("storage_link_cpu_us_per_op", storage.link_cpu),
+        for (metric, cpus) in [
+            (MachineMetric::StorageServerCpuUsPerOp, storage.server_cpu),
+            (MachineMetric::StorageClientCpuUsPerOp, storage.client_cpu),
+            (MachineMetric::StorageLinkCpuUsPerOp, storage.link_cpu),
         ] {
             if let Some(cpus) = cpus {
-                self.piece(&format!("found.{name}"), 1e6 * cpus * storage.seconds, operations);
+                self.machine(metric, 1e6 * cpus * storage.seconds, operations);
             }
         }
     }
@@ -121,58 +121,58 @@ impl ProbeSeconds {
         let seconds = look.seconds;
         let busy = (host.user + host.system) * self.cpus * seconds;
         let lane = look.storage.as_ref().map_or(0.0, cpu_seconds);
-        self.piece("cpu_us_per_op", busy * 1e6, operations);
-        for (name, counted, of) in [
-            ("interrupts_per_second", host.interrupts as f64, seconds),
-            ("context_switches_per_second", host.context_switches as f64, seconds),
-            ("blocked", f64::from(host.processes_blocked), 1.0),
-            ("runnable", f64::from(host.processes_running), 1.0),
-            ("user_percent", 100.0 * host.user, 1.0),
-            ("system_percent", 100.0 * host.system, 1.0),
-            ("idle_percent", 100.0 * host.idle, 1.0),
-            ("iowait_percent", 100.0 * host.iowait, 1.0),
-            ("steal_percent", 100.0 * host.steal, 1.0),
+        self.piece(ProbeMetric::CpuUsPerOp, busy * 1e6, operations);
+        for (metric, counted, of) in [
+            (MachineMetric::InterruptsPerSecond, host.interrupts as f64, seconds),
+            (MachineMetric::ContextSwitchesPerSecond, host.context_switches as f64, seconds),
+            (MachineMetric::Blocked, f64::from(host.processes_blocked), 1.0),
+            (MachineMetric::Runnable, f64::from(host.processes_running), 1.0),
+            (MachineMetric::UserPercent, 100.0 * host.user, 1.0),
+            (MachineMetric::SystemPercent, 100.0 * host.system, 1.0),
+            (MachineMetric::IdlePercent, 100.0 * host.idle, 1.0),
+            (MachineMetric::IowaitPercent, 100.0 * host.iowait, 1.0),
+            (MachineMetric::StealPercent, 100.0 * host.steal, 1.0),
             // Ticks of the host and our own clock need not agree over a short time.
-            ("cpus_of_others", (busy - look.process_cpu.as_secs_f64() - lane).max(0.0), seconds),
+            (MachineMetric::CpusOfOthers, (busy - look.process_cpu.as_secs_f64() - lane).max(0.0), seconds),
         ] {
-            self.piece(&format!("found.{name}"), counted, of);
+            self.machine(metric, counted, of);
         }
     }
 
     fn device(&mut self, device: &DeviceSample, operations: f64) {
         if let Some(flushes) = device.flushes {
-            self.piece("flushes_per_op", flushes as f64, operations);
+            self.piece(ProbeMetric::FlushesPerOp, flushes as f64, operations);
         }
-        self.piece("device_bytes_per_op", (device.read_bytes + device.written_bytes) as f64, operations);
+        self.piece(ProbeMetric::DeviceBytesPerOp, (device.read_bytes + device.written_bytes) as f64, operations);
         let requests = (device.reads + device.writes) as f64;
-        for (name, counted, of) in [
-            ("read_kb_per_second", device.read_bytes as f64 / 1e3, device.seconds),
-            ("written_kb_per_second", device.written_bytes as f64 / 1e3, device.seconds),
-            ("device_await_ms", device.await_ms.unwrap_or(0.0) * requests, requests),
-            ("device_in_flight", device.in_flight as f64, 1.0),
-            ("device_busy_percent", 100.0 * device.busy, 1.0),
+        for (metric, counted, of) in [
+            (MachineMetric::ReadKbPerSecond, device.read_bytes as f64 / 1e3, device.seconds),
+            (MachineMetric::WrittenKbPerSecond, device.written_bytes as f64 / 1e3, device.seconds),
+            (MachineMetric::DeviceAwaitMs, device.await_ms.unwrap_or(0.0) * requests, requests),
+            (MachineMetric::DeviceInFlight, device.in_flight as f64, 1.0),
+            (MachineMetric::DeviceBusyPercent, 100.0 * device.busy, 1.0),
         ] {
-            self.piece(&format!("found.{name}"), counted, of);
+            self.machine(metric, counted, of);
         }
     }
 
     fn latencies(&mut self, tally: &Tally, names: &Names) {
         self.service.resize_with(names.transactions.len(), Clusters::default);
         self.response.resize_with(names.transactions.len(), Clusters::default);
-        for (place, (name, kind)) in names.transactions.iter().zip(&tally.transactions).enumerate() {
-            self.latency(&format!("latency_us.{name}.mean"), &kind.service);
-            self.service[place].add(&kind.service);
+        for (place, (kind, times)) in OpKind::ALL.into_iter().zip(&tally.transactions).enumerate() {
+            self.latency(ProbeMetric::Latency(kind, Statistic::Mean), &times.service);
+            self.service[place].add(&times.service);
             if self.open_loop {
-                self.latency(&format!("response_us.{name}.mean"), &kind.response);
-                self.response[place].add(&kind.response);
+                self.latency(ProbeMetric::Response(kind, Statistic::Mean), &times.response);
+                self.response[place].add(&times.response);
             }
         }
     }
 
-    fn latency(&mut self, path: &str, values: &Histogram<u64>) {
+    fn latency(&mut self, metric: ProbeMetric, values: &Histogram<u64>) {
         let count = values.len() as f64;
         let sum_us = if values.is_empty() { 0.0 } else { values.mean() * count * US_PER_NS };
-        self.piece(path, sum_us, count);
+        self.piece(metric, sum_us, count);
     }
 
     fn second(&mut self, tally: &Tally, seconds: f64, operations: f64) {
@@ -194,19 +194,20 @@ impl ProbeSeconds {
         let Some(window) = &self.window else { return probe };
         probe.seconds = window.end_ns.saturating_sub(window.start_ns) as f64 / 1e9;
         probe.series.clone_from(&self.series);
-        for (place, kind) in window.transactions.iter().enumerate() {
-            let name = OpKind::NAMES[place];
-            if kind.service.is_empty() {
+        for (place, (kind, times)) in OpKind::ALL.into_iter().zip(&window.transactions).enumerate() {
+            if times.service.is_empty() {
                 continue;
             }
-            probe.operations.insert(name.to_owned(), kind.service.len());
-            probe.latency_us.insert(name.to_owned(), latency_us(&kind.service));
-            probe.histogram.insert(name.to_owned(), buckets(&kind.service));
-            probe.caveats.extend(of_range(&kind.service, &format!("latencies of {name} in {}", step.id)));
-            probe.estimates.extend(percentiles(&format!("latency_us.{name}"), &self.service[place]));
-            if !kind.response.is_empty() {
-                probe.response_us.insert(name.to_owned(), latency_us(&kind.response));
-                probe.estimates.extend(percentiles(&format!("response_us.{name}"), &self.response[place]));
+            probe.operations.insert(kind, times.service.len());
+            probe.latency_us.insert(kind, latency_us(&times.service));
+            probe.histogram.insert(kind, buckets(&times.service));
+            probe.caveats.extend(of_range(&times.service, &format!("latencies of {kind} in {}", step.id)));
+            let of = |statistic| ProbeMetric::Latency(kind, statistic);
+            probe.estimates.extend(percentiles(of, &self.service[place]));
+            if !times.response.is_empty() {
+                probe.response_us.insert(kind, latency_us(&times.response));
+                let of = |statistic| ProbeMetric::Response(kind, statistic);
+                probe.estimates.extend(percentiles(of, &self.response[place]));
             }
         }
         self.means(&mut probe);
@@ -215,19 +216,19 @@ impl ProbeSeconds {
 
     /// Each mean is the value of its estimate.
     fn means(&self, probe: &mut Probe) {
-        let known = self.pieces.iter().filter_map(|(path, pieces)| Some((path.clone(), ratio(pieces).ok()?)));
+        let known = self.pieces.iter().filter_map(|(metric, pieces)| Some((*metric, ratio(pieces).ok()?)));
         probe.estimates.extend(known);
-        let mean = |path: &str| probe.estimates.get(path).map(|estimate| estimate.value);
-        probe.iops = mean("iops");
-        probe.mb_per_second = mean("mb_per_second");
-        probe.flushes_per_op = mean("flushes_per_op");
-        probe.device_bytes_per_op = mean("device_bytes_per_op");
-        probe.cpu_us_per_op = mean("cpu_us_per_op");
-        probe.process_cpu_us_per_op = mean("process_cpu_us_per_op");
-        let of_machine = |(path, estimate): (&String, &Estimate)| {
-            path.strip_prefix("found.").map(|name| (name.to_owned(), estimate.value))
-        };
-        probe.found.extend(probe.estimates.iter().filter_map(of_machine));
+        let estimates = &probe.estimates;
+        let mean = |metric: ProbeMetric| estimates.get(&metric).map(|estimate| estimate.value);
+        let of_machine = |metric: MachineMetric| Some((metric.name().to_owned(), mean(ProbeMetric::Machine(metric))?));
+        let of_machine: Vec<(String, f64)> = MachineMetric::ALL.into_iter().filter_map(of_machine).collect();
+        probe.iops = mean(ProbeMetric::Iops);
+        probe.mb_per_second = mean(ProbeMetric::MbPerSecond);
+        probe.flushes_per_op = mean(ProbeMetric::FlushesPerOp);
+        probe.device_bytes_per_op = mean(ProbeMetric::DeviceBytesPerOp);
+        probe.cpu_us_per_op = mean(ProbeMetric::CpuUsPerOp);
+        probe.process_cpu_us_per_op = mean(ProbeMetric::ProcessCpuUsPerOp);
+        probe.found.extend(of_machine);
     }
 }
 
@@ -258,12 +259,12 @@ fn latency_us(values: &Histogram<u64>) -> LatencyUs {
     }
 }
 
-fn percentiles(field: &str, clusters: &Clusters) -> Vec<(String, Estimate)> {
-    let known = |(name, quantile): (&str, f64)| {
-        let found = clusters.percentile(quantile).ok()?;
-        Some((format!("{field}.{name}"), found.scaled(US_PER_NS)))
+fn percentiles(metric: impl Fn(Statistic) -> ProbeMetric, clusters: &Clusters) -> Vec<(ProbeMetric, Estimate)> {
+    let known = |statistic: Statistic| {
+        let found = clusters.percentile(statistic.quantile()?).ok()?;
+        Some((metric(statistic), found.scaled(US_PER_NS)))
     };
-    PERCENTILES.into_iter().filter_map(known).collect()
+    Statistic::ALL.into_iter().filter_map(known).collect()
 }
 
 /// Counts by the upper bounds of their buckets, microseconds; empty buckets are left out.
@@ -375,11 +376,7 @@ mod tests {
     fn a_probe_is_the_sum_of_its_seconds() {
         let probe = probe(12, look());
         assert_eq!((probe.seconds, probe.iops), (12.0, Some(150.0)));
-        assert_eq!(
-            probe.operations,
-            [("read".to_owned(), 1200), ("write".to_owned(), 600)].into(),
-            "no sync, no entry"
-        );
+        assert_eq!(probe.operations, [(OpKind::Read, 1200), (OpKind::Write, 600)].into(), "no sync, no entry");
         assert!((probe.mb_per_second.unwrap() - 150.0 * 0.016384).abs() < 1e-9);
         assert_eq!((probe.flushes_per_op, probe.device_bytes_per_op), (Some(0.2), Some(16384.0)));
         // One CPU of two was busy, for 150 operations a second.
@@ -387,9 +384,9 @@ mod tests {
         assert_eq!(probe.process_cpu_us_per_op, Some(100.0));
         assert!((probe.found["cpus_of_others"] - 0.985).abs() < 1e-9, "{:?}", probe.found);
         assert_eq!((probe.found["interrupts_per_second"], probe.found["device_await_ms"]), (900.0, 2.0));
-        let read = probe.latency_us["read"];
+        let read = probe.latency_us[&OpKind::Read];
         assert!(read.count == 1200 && (read.p99.unwrap() / 200.0 - 1.0).abs() < 1e-2, "{read:?}");
-        assert!((probe.response_us["write"].mean.unwrap() / 1400.0 - 1.0).abs() < 1e-2);
+        assert!((probe.response_us[&OpKind::Write].mean.unwrap() / 1400.0 - 1.0).abs() < 1e-2);
         assert_eq!(probe.series.len(), 12);
         assert_eq!((probe.series[3].t, probe.series[3].iops), (3.0, 150.0));
     }
@@ -398,18 +395,11 @@ mod tests {
     fn no_mean_and_no_percentile_stands_alone() {
         for seconds in [1, 12] {
             let probe = probe(seconds, look());
-            let latencies = [("latency_us", &probe.latency_us), ("response_us", &probe.response_us)];
-            let of_kinds = latencies.iter().flat_map(|(field, kinds)| {
-                kinds.keys().flat_map(move |kind| {
-                    let names = ["mean"].into_iter().chain(PERCENTILES.map(|(name, _)| name));
-                    names.map(move |name| format!("{field}.{kind}.{name}"))
-                })
-            });
-            let fields = ["iops", "mb_per_second", "flushes_per_op", "device_bytes_per_op", "cpu_us_per_op"];
-            let fields = fields.iter().map(|field| (*field).to_owned()).chain(of_kinds);
-            for path in fields.chain(probe.found.keys().map(|name| format!("found.{name}"))) {
-                let estimate = probe.estimates.get(&path).unwrap_or_else(|| panic!("{path} stands alone"));
-                assert!(estimate.interval().is_some() || estimate.missing.is_some(), "{path}: {estimate:?}");
+            let measured: Vec<_> = ProbeMetric::all().filter(|metric| metric.value(&probe).is_some()).collect();
+            assert!(measured.len() > 20, "{measured:?}");
+            for metric in measured {
+                let estimate = metric.estimate(&probe).unwrap_or_else(|| panic!("{metric:?} stands alone"));
+                assert!(estimate.interval().is_some() || estimate.missing.is_some(), "{metric:?}: {estimate:?}");
             }
         }
     }

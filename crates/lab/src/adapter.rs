@@ -7,13 +7,13 @@ use plimsoll_data::check::verdict;
 use plimsoll_data::dataset::{DatasetState, Marker};
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::Workload;
+use plimsoll_model::NamedScalars;
 use plimsoll_model::summary::Point;
 use plimsoll_workloads::chosen::ChosenWorkload;
 use plimsoll_workloads::oltp::Oltp;
 use plimsoll_workloads::smack::Smack;
 use plimsoll_workloads::smack::report::{Queries, original_figures};
 use plimsoll_workloads::{oltp, smack};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What to run.
@@ -25,7 +25,7 @@ pub struct WorkloadAdapter<'a, W> {
     /// Inspects them afterwards, and says what the point means for this workload.
     pub after: &'a dyn Fn(&mut OpenTarget, &mut Outcome) -> Result<(), LabError>,
     /// The workload's parameters, for the summary.
-    pub params: BTreeMap<String, serde_json::Value>,
+    pub params: NamedScalars,
     /// The dataset that a writing workload leaves changed.
     pub family: &'a str,
 }

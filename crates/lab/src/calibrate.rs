@@ -17,7 +17,6 @@ use plimsoll_model::samples::Phase;
 use plimsoll_watch::Watcher;
 use plimsoll_workloads::null::Null;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,11 +34,16 @@ pub struct Calibration {
     pub connections: usize,
     pub seconds: f64,
     pub measured: Timestamp,
-    /// How far the two means above can be trusted, by field.
-    #[serde(default)]
-    pub estimates: BTreeMap<String, Estimate>,
+    pub estimates: CalibrationEstimates,
     cpu_model: Option<String>,
     cpus: usize,
+}
+
+/// How far the two means of a [`Calibration`] can be trusted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CalibrationEstimates {
+    pub queries_per_second: Estimate,
+    pub cpu_us_per_query: Estimate,
 }
 
 fn file(home: &Home) -> PathBuf {
@@ -88,9 +92,7 @@ pub fn calibrate(home: &Home, seconds: f64, watcher: &mut dyn Watcher) -> Result
         connections: CONNECTIONS,
         seconds: seconds.length(),
         measured: Timestamp::now(),
-        estimates: [("queries_per_second", queries_per_second), ("cpu_us_per_query", cpu_us_per_query)]
-            .map(|(field, estimate)| (field.to_owned(), estimate))
-            .into(),
+        estimates: CalibrationEstimates { queries_per_second, cpu_us_per_query },
         cpu_model: host.cpu_model,
         cpus: host.cpus,
     };

@@ -1,7 +1,7 @@
 //! What the command line says about how to execute a plan.
 
 use crate::login::Login;
-use plimsoll_plan::lab::leave::Given;
+use plimsoll_plan::lab::permission::Given;
 use std::path::PathBuf;
 use std::time::Duration;
 

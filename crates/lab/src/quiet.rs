@@ -3,10 +3,10 @@
 
 use crate::error::LabError;
 use plimsoll_host::sample::{Busy, Neighbours};
+use plimsoll_model::number::duration;
 use plimsoll_model::summary::Point;
 use plimsoll_model::text::escaped;
 use plimsoll_plan::LabPlan;
-use plimsoll_report::format::duration;
 use plimsoll_watch::{Event, LabEvent, Watcher};
 use std::collections::VecDeque;
 use std::thread::sleep;

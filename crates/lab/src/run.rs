@@ -100,8 +100,9 @@ fn run<W: Workload>(
     watcher: &mut dyn Watcher,
 ) -> Result<Points, LabError> {
     let variables = settings::variables(target)?;
-    let (effective, unmet) = settings::verified(target, &variables);
-    let mut caveats: Vec<Caveat> = unmet.into_values().collect();
+    let effective = settings::recorded(target, &variables);
+    let mut caveats: Vec<Caveat> =
+        effective.iter().filter_map(|(name, setting)| settings::unmet(name, setting)).collect();
     make_ready(target, plan, adapter, &variables)?;
     let host = host_facts(home.path());
     let asked = (naming.kind)(plan.clone());

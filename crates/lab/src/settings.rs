@@ -16,31 +16,29 @@ pub fn variables(target: &mut OpenTarget) -> Result<BTreeMap<String, String>, La
     Ok(rows.pairs().map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect())
 }
 
-/// Every variable with what was requested, if anything was, and a caveat for each request that did not take effect, by
-/// name.
-pub fn verified(
-    target: &OpenTarget,
-    variables: &BTreeMap<String, String>,
-) -> (BTreeMap<String, RecordedSetting>, BTreeMap<String, Caveat>) {
-    let origin = |name: &str| RecordedSetting {
+/// Every variable with what was requested, if anything was.
+pub fn recorded(target: &OpenTarget, variables: &BTreeMap<String, String>) -> BTreeMap<String, RecordedSetting> {
+    let found = |value: &String| RecordedSetting {
         requested: None,
-        effective: variables.get(name).cloned(),
+        effective: Some(value.clone()),
         origin: "server".to_owned(),
     };
     let mut all: BTreeMap<String, RecordedSetting> =
-        variables.keys().map(|name| (name.clone(), origin(name))).collect();
-    let mut caveats = BTreeMap::new();
+        variables.iter().map(|(name, value)| (name.clone(), found(value))).collect();
     for asked in target.settings.variables_to_verify() {
         let effective = variables.get(&asked.name).cloned();
-        if !effective.as_ref().is_some_and(|effective| in_effect(&asked.name, &asked.value, effective)) {
-            let found = effective.as_deref().unwrap_or("no such variable");
-            let message = format!(
-                "{} = {} was requested, the server has {found}: results are for what it has",
-                asked.name, asked.value
-            );
-            caveats.insert(asked.name.clone(), Caveat::new("setting_not_in_effect", message));
-        }
         all.insert(asked.name, RecordedSetting { requested: Some(asked.value), effective, origin: asked.origin });
     }
-    (all, caveats)
+    all
+}
+
+/// A caveat if a request did not take effect.
+pub fn unmet(name: &str, setting: &RecordedSetting) -> Option<Caveat> {
+    let requested = setting.requested.as_ref()?;
+    if setting.effective.as_ref().is_some_and(|effective| in_effect(name, requested, effective)) {
+        return None;
+    }
+    let found = setting.effective.as_deref().unwrap_or("no such variable");
+    let message = format!("{name} = {requested} was requested, the server has {found}: results are for what it has");
+    Some(Caveat::new("setting_not_in_effect", message))
 }

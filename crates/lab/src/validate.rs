@@ -10,9 +10,9 @@ use plimsoll_data::target::{OpenTarget, TargetSpec, private_server};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_evaluate::Validator;
 use plimsoll_host::Home;
-use plimsoll_model::LoadPoint;
 use plimsoll_model::io::{IoSummary, Probe, Validated};
 use plimsoll_model::summary::Point;
+use plimsoll_model::{LoadPoint, Scalar};
 use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use plimsoll_plan::{Plan, RunPlan, Target};
 use plimsoll_record::EarlyEnd;
@@ -20,7 +20,6 @@ use plimsoll_server::{ServerError, Settings};
 use plimsoll_storage::EvaluationDirectory;
 use plimsoll_watch::{Event, Watcher};
 use plimsoll_workloads::chosen::ChosenWorkload;
-use serde_json::Value;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -175,7 +174,7 @@ impl Server {
         for point in self.run("oltp_insert", SMALL_ROWS, &COMMITTING, WARM_UP_SECONDS, watcher)? {
             let sessions = point.load.connections;
             let predicting = probes.iter().find(|probe| {
-                let is = |param: &str, value: Value| probe.params.get(param) == Some(&value);
+                let is = |param: &str, value: Scalar| probe.params.get(param) == Some(&value);
                 probe.probe == COMMITS && is("server", flavour.into()) && is("committers", sessions.into())
             });
             let what = format!("commits at {sessions} session{}", if sessions == 1 { "" } else { "s" });
@@ -196,7 +195,7 @@ impl Server {
         let points = self.run("oltp_point_select", LARGE_ROWS, &[READING], 0.0, watcher)?;
         let pages = self.pages_read()?.saturating_sub(before) as f64;
         for point in points {
-            let is_it = |probe: &&Probe| probe.params.get("depth") == Some(&Value::from(READING));
+            let is_it = |probe: &&Probe| probe.params.get("depth") == Some(&Scalar::from(READING));
             let predicting = probes.iter().filter(|probe| probe.probe == READS).find(is_it);
             let reached = (point.seconds > 0.0).then(|| pages / point.seconds);
             let what = format!("page reads at {READING} sessions");

@@ -3,6 +3,7 @@
 use crate::page::Refused;
 use axum::http::StatusCode;
 use jiff::Timestamp;
+use plimsoll_model::number::counted;
 use plimsoll_plan::lab::Variant;
 use plimsoll_plan::{LabPlan, Plan};
 use plimsoll_record::manifest::folded;
@@ -73,7 +74,7 @@ impl RecordingTopic {
         let (work, on) = match &manifest.plan {
             Plan::Lab(plan) => of_lab(plan),
             Plan::Run(plan) | Plan::Quickstart(plan) => {
-                (format!("{}, {}", plan.workload, counted(plan.points.len(), "load point")), plan.target.clone())
+                (format!("{}, {}", plan.workload, counted(plan.points.len() as f64, "load point")), plan.target.clone())
             }
             Plan::Storage(plan) => ("storage".to_owned(), plan.directory.display().to_string()),
         };
@@ -93,7 +94,7 @@ impl RecordingTopic {
 fn of_lab(plan: &LabPlan) -> (String, String) {
     let kinds = plan.variants.iter().map(|variant| variant.workload.kind.clone());
     let server = |variant: &Variant| variant.target.clone().unwrap_or_else(|| format!("private:{}", variant.build));
-    let work = format!("{}, {}", distinct(kinds), counted(plan.variants.len(), "variant"));
+    let work = format!("{}, {}", distinct(kinds), counted(plan.variants.len() as f64, "variant"));
     (work, distinct(plan.variants.iter().map(server)))
 }
 
@@ -106,11 +107,6 @@ fn distinct(texts: impl Iterator<Item = String>) -> String {
         }
     }
     each.join(", ")
-}
-
-/// `1 variant`, `2 variants`.
-pub fn counted(count: usize, singular: &str) -> String {
-    plimsoll_report::format::counted(count as f64, singular)
 }
 
 /// `2026-11-21 19:30`, in UTC as in the names of recordings.

@@ -1,7 +1,7 @@
 //! Small charts of the last minutes: one panel with its unit, and the latest values as text below it.
 
 use crate::follow::Points;
-use plimsoll_report::format::{short, tick};
+use plimsoll_model::number::{short, tick};
 use plimsoll_report::scale::Scale;
 use plimsoll_report::svg::{Anchor, Svg};
 use plimsoll_report::text::escape;

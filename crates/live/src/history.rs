@@ -1,9 +1,10 @@
 //! `/`: all recordings, the latest first, with the running ones on top.
 
-use crate::catalogue::{RecordingTopic, counted, moment};
+use crate::catalogue::{RecordingTopic, moment};
 use crate::page::Page;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::LabSummary;
+use plimsoll_model::number::counted;
 use plimsoll_model::summary::Summary;
 use plimsoll_record::lines::read_json;
 use plimsoll_record::read::{Entry, Listing, State};
@@ -115,8 +116,10 @@ fn how_many(found: usize, query: &str, none_at_all: bool) -> String {
         _ if none_at_all => {
             "Nothing has been recorded yet. <code>plimsoll quickstart</code> makes a first recording.".to_owned()
         }
-        (found, true) => format!("{}.", counted(found, "recording")),
-        (found, false) => format!("{} of “{}”. <a href=\"/\">Show all</a>", counted(found, "recording"), escape(query)),
+        (found, true) => format!("{}.", counted(found as f64, "recording")),
+        (found, false) => {
+            format!("{} of “{}”. <a href=\"/\">Show all</a>", counted(found as f64, "recording"), escape(query))
+        }
     };
     format!("<p class=\"remark\">{text}</p>\n")
 }

@@ -1,7 +1,6 @@
 //! `/live/ID`: a growing recording. Without a script, the page shows the current state and reloads itself; with one,
 //! its parts are replaced as they are pushed.
 
-use crate::catalogue::counted;
 use crate::chart::{LiveLine, LivePanel};
 use crate::follow::{AgendaTrial, Follower, MeasuredTrial, PhaseNow};
 use crate::page::Page;
@@ -10,7 +9,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use plimsoll_model::LoadPoint;
-use plimsoll_report::format::{NOTHING, duration, number, short};
+use plimsoll_model::number::{NOTHING, counted, duration, number, short};
 use plimsoll_report::text::escape;
 use serde_json::{Map, Value};
 use std::convert::Infallible;
@@ -195,8 +194,10 @@ fn next(follower: &Follower) -> String {
         (0, true, true) => "Nothing: this is the last trial.".to_owned(),
         (0, true, false) => String::new(),
         (0, false, _) => "What comes next depends on the results.".to_owned(),
-        (more, true, _) => format!("And {} after these.", counted(more, "trial")),
-        (more, false, _) => format!("And {} or more after these, depending on the results.", counted(more, "trial")),
+        (more, true, _) => format!("And {} after these.", counted(more as f64, "trial")),
+        (more, false, _) => {
+            format!("And {} or more after these, depending on the results.", counted(more as f64, "trial"))
+        }
     };
     let list = if items.is_empty() { items } else { format!("<ol class=\"next\">\n{items}</ol>\n") };
     format!("<h2>What comes next</h2>\n{list}<p class=\"remark\">{rest}</p>\n")

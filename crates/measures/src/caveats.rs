@@ -3,9 +3,9 @@
 use crate::estimates::Seconds;
 use hdrhistogram::Histogram;
 use plimsoll_model::LoadPoint;
+use plimsoll_model::number::counted;
 use plimsoll_model::summary::{InvariantFinding, Point, TargetFacts};
 use plimsoll_model::{Caveat, total};
-use plimsoll_report::format::counted;
 use plimsoll_stats::change_points::{ChangePoint, change_points};
 use plimsoll_stats::latency::at_the_ends;
 use plimsoll_stats::stalls::StallStretch;

@@ -1,6 +1,8 @@
 //! What a printed number of a storage measurement may speak of, by the name that a plan gives it.
 
+use plimsoll_model::ProbeMetric;
 use plimsoll_model::io::{LatencyUs, Probe};
+use plimsoll_model::probe_metric::MachineMetric;
 use plimsoll_model::total;
 
 /// Bytes of the units in which the article counts what was transferred: GiB and MiB, though it says Gb and Mb.
@@ -8,7 +10,7 @@ const GIB: f64 = 1_073_741_824.0;
 const MIB: f64 = 1_048_576.0;
 
 /// A number of the probe called `name` (its id or its name), where it has one; none if there is no such metric. Times
-/// end in `_ms` or `_s`. Metrics that are no others are what the probe alone has found, such as `blocked`.
+/// end in `_ms` or `_s`.
 pub fn value(metric: &str, name: &str, probes: &[Probe]) -> Option<Option<f64>> {
     let probe = probes.iter().find(|probe| probe.id == name || probe.name == name);
     let of = |pick: &dyn Fn(&Probe) -> Option<f64>| Some(probe.and_then(pick));
@@ -30,23 +32,25 @@ pub fn value(metric: &str, name: &str, probes: &[Probe]) -> Option<Option<f64>> 
         }
         "flushes_per_operation" => of(&|probe| probe.flushes_per_op),
         "cpu_us_per_operation" => of(&|probe| probe.cpu_us_per_op),
-        found if FOUND.contains(&found) => of(&|probe| probe.found.get(found).copied()),
-        _ => None,
+        _ => {
+            let sampled = SAMPLED.into_iter().find(|sampled| sampled.name() == metric)?;
+            of(&|probe| ProbeMetric::Machine(sampled).value(probe))
+        }
     }
 }
 
 /// What is sampled of the machine and the device, as vmstat tells it.
-const FOUND: [&str; 10] = [
-    "blocked",
-    "runnable",
-    "read_kb_per_second",
-    "written_kb_per_second",
-    "interrupts_per_second",
-    "context_switches_per_second",
-    "user_percent",
-    "system_percent",
-    "idle_percent",
-    "iowait_percent",
+const SAMPLED: [MachineMetric; 10] = [
+    MachineMetric::Blocked,
+    MachineMetric::Runnable,
+    MachineMetric::ReadKbPerSecond,
+    MachineMetric::WrittenKbPerSecond,
+    MachineMetric::InterruptsPerSecond,
+    MachineMetric::ContextSwitchesPerSecond,
+    MachineMetric::UserPercent,
+    MachineMetric::SystemPercent,
+    MachineMetric::IdlePercent,
+    MachineMetric::IowaitPercent,
 ];
 
 /// One of the latencies of a measurement, microseconds.
@@ -84,33 +88,27 @@ fn seconds_in_operations(probe: &Probe) -> Option<f64> {
 }
 
 /// The measurement that differs in the number of threads alone.
-fn one_thread<'a>(probe: &Probe, among: &'a [Probe]) -> Option<&'a Probe> {
-    let others = |of: &Probe| -> Vec<(String, serde_json::Value)> {
-        of.params
-            .iter()
-            .filter(|(name, _)| *name != "threads")
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
-    };
-    among.iter().find(|one| one.number("threads") == Some(1.0) && others(one) == others(probe))
+fn one_thread<'a>(probe: &'a Probe, among: &'a [Probe]) -> Option<&'a Probe> {
+    let others = |of: &'a Probe| of.params.iter().filter(|(name, _)| *name != "threads");
+    among.iter().find(|one| one.number("threads") == Some(1.0) && others(one).eq(others(probe)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use plimsoll_model::OpKind;
 
     fn probe(id: &str, threads: u64, iops: f64) -> Probe {
         let latency = LatencyUs { count: 1000, mean: Some(5000.0), p95: Some(2500.0), ..LatencyUs::default() };
         Probe {
             id: id.to_owned(),
-            params: [("threads", json!(threads)), ("block", json!(16384)), ("what", json!("read"))]
+            params: [("threads", threads.into()), ("block", 16384_u64.into()), ("what", "read".into())]
                 .map(|(name, value)| (name.to_owned(), value))
                 .into(),
             seconds: 10.0,
             iops: Some(iops),
-            operations: [("read".to_owned(), 1000)].into(),
-            latency_us: [("read".to_owned(), latency)].into(),
+            operations: [(OpKind::Read, 1000)].into(),
+            latency_us: [(OpKind::Read, latency)].into(),
             found: [("blocked".to_owned(), 63.5)].into(),
             ..Probe::default()
         }

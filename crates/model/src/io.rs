@@ -4,9 +4,11 @@
 
 use crate::caveat::Caveat;
 use crate::estimate::Estimate;
+use crate::operation::OpKind;
+use crate::probe_metric::{self, ProbeMetric};
+use crate::scalar::{NamedScalars, Scalar};
 use crate::summary::Counts;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 pub const SCHEMA_VERSION: u32 = 1;
@@ -90,23 +92,22 @@ pub struct Probe {
     pub id: String,
     /// What is measured, in words: `page read`.
     pub name: String,
-    pub params: BTreeMap<String, Value>,
+    pub params: NamedScalars,
     /// Length of the measured window.
     pub seconds: f64,
-    /// Operations that ended in the window, by kind: read, write, sync, commit, …
-    pub operations: BTreeMap<String, u64>,
+    /// Operations that ended in the window.
+    pub operations: BTreeMap<OpKind, u64>,
     /// Reads and writes per second; of commits, commits; of other kinds, operations.
     pub iops: Option<f64>,
     /// Megabytes (10^6 bytes) read and written per second.
     pub mb_per_second: Option<f64>,
-    /// By kind of operation.
-    pub latency_us: BTreeMap<String, LatencyUs>,
+    pub latency_us: BTreeMap<OpKind, LatencyUs>,
     /// The same from the moment an operation was due; empty where no rate was set.
     #[serde(default)]
-    pub response_us: BTreeMap<String, LatencyUs>,
-    /// Counts of latencies by kind: `[microseconds up to which, count]`, buckets growing by an eighth of an octave.
+    pub response_us: BTreeMap<OpKind, LatencyUs>,
+    /// Counts of latencies: `[microseconds up to which, count]`, buckets growing by an eighth of an octave.
     #[serde(default)]
-    pub histogram: BTreeMap<String, Vec<(f64, u64)>>,
+    pub histogram: BTreeMap<OpKind, Vec<(f64, u64)>>,
     /// One entry per second of the window.
     #[serde(default)]
     pub series: Vec<Second>,
@@ -121,9 +122,9 @@ pub struct Probe {
     pub process_cpu_us_per_op: Option<f64>,
     #[serde(default)]
     pub counts: Counts,
-    /// How far the means and percentiles above can be trusted, by the path of the field: `iops`, `latency_us.read.p99`.
-    #[serde(default)]
-    pub estimates: BTreeMap<String, Estimate>,
+    /// How far the means and percentiles above can be trusted; in JSON by the path of the number within the probe.
+    #[serde(default, deserialize_with = "probe_metric::known")]
+    pub estimates: BTreeMap<ProbeMetric, Estimate>,
     /// Values that only this probe has, by name: `hole_slowdown`, `extents`.
     #[serde(default)]
     pub found: BTreeMap<String, f64>,
@@ -134,12 +135,21 @@ pub struct Probe {
 
 impl Probe {
     /// Kinds of operation in the order in which a probe is about them: the first of these that was done.
-    pub const KINDS: [&str; 9] =
-        ["commit", "read", "write", "extend", "create", "rename", "truncate", "unlink", "sync"];
+    pub const KINDS: [OpKind; 9] = [
+        OpKind::Commit,
+        OpKind::Read,
+        OpKind::Write,
+        OpKind::Extend,
+        OpKind::Create,
+        OpKind::Rename,
+        OpKind::Truncate,
+        OpKind::Unlink,
+        OpKind::Sync,
+    ];
 
     /// The kind of operation that it is about, with its latency; `None` if nothing was done.
-    pub fn main_latency(&self) -> Option<(&'static str, &LatencyUs)> {
-        let done = |kind: &'static str| Some((kind, self.latency_us.get(kind).filter(|latency| latency.count > 0)?));
+    pub fn main_latency(&self) -> Option<(OpKind, &LatencyUs)> {
+        let done = |kind: OpKind| Some((kind, self.latency_us.get(&kind).filter(|latency| latency.count > 0)?));
         Probe::KINDS.into_iter().find_map(done)
     }
 
@@ -157,12 +167,12 @@ impl Probe {
 
     /// A parameter that is a number.
     pub fn number(&self, param: &str) -> Option<f64> {
-        self.params.get(param).and_then(Value::as_f64).filter(|value| value.is_finite())
+        self.params.get(param).and_then(Scalar::number)
     }
 
     /// A parameter that is a word; empty if it is not there.
     pub fn word(&self, param: &str) -> &str {
-        self.params.get(param).and_then(Value::as_str).unwrap_or("")
+        self.params.get(param).and_then(Scalar::text).unwrap_or("")
     }
 }
 
@@ -201,7 +211,7 @@ pub struct SheetLine {
     /// A whole sentence with its numbers.
     pub statement: String,
     /// A number, a word or true/false; `null` where it could not be told.
-    pub value: Value,
+    pub value: Option<Scalar>,
     /// `1/s`, `us`, `pages/s`, `bytes`; empty for words.
     pub unit: String,
     /// Ids of the probes that it rests on.
@@ -209,6 +219,13 @@ pub struct SheetLine {
     /// Something that a DBA should not overlook.
     #[serde(default)]
     pub warning: bool,
+}
+
+impl SheetLine {
+    /// The value, if it is a number.
+    pub fn number(&self) -> Option<f64> {
+        self.value.as_ref()?.number()
+    }
 }
 
 /// A prediction and what a server reached.

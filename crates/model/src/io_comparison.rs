@@ -3,8 +3,9 @@
 use crate::caveat::Caveat;
 use crate::comparison::{Design, Difference, Side, Verdict};
 use crate::estimate::Estimate;
+use crate::operation::OpKind;
+use crate::scalar::Scalar;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -47,7 +48,7 @@ pub struct SheetPair {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SheetValue {
     /// `null` where the sheet could not tell, or has no such line.
-    pub value: Value,
+    pub value: Option<Scalar>,
     /// `null` where the sheet has no such line.
     pub statement: Option<String>,
     pub warning: bool,
@@ -61,7 +62,7 @@ pub struct ProbePair {
     /// Operations per second; `null` where a round has none.
     pub iops: Option<ProbeChange>,
     /// The kind of operation that `p99_us` is about.
-    pub kind: Option<String>,
+    pub kind: Option<OpKind>,
     /// 99th percentile, microseconds; `null` where a round has none.
     pub p99_us: Option<ProbeChange>,
 }

@@ -7,6 +7,7 @@ use crate::estimate::Estimate;
 use crate::flavour::Flavour;
 use crate::load_point::LoadPoint;
 use crate::metric::Estimates;
+use crate::scalar::NamedScalars;
 use crate::scaling::Scaling;
 use crate::statements::StatementCounts;
 use crate::total;
@@ -28,7 +29,7 @@ pub struct Summary {
     pub schema_version: u32,
     pub workload: String,
     /// Every parameter of the workload with the value it had, defaults included.
-    pub params: BTreeMap<String, serde_json::Value>,
+    pub params: NamedScalars,
     pub target: TargetFacts,
     pub seed: u64,
     pub points: Vec<Point>,

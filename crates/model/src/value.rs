@@ -1,11 +1,27 @@
-//! Where a load point has the number of each metric.
+//! Where a load point and a probe have the number of each metric.
 
 use crate::estimate::Estimate;
+use crate::io::{LatencyUs, Probe};
 use crate::metric::{Metric, Statistic};
+use crate::operation::OpKind;
+use crate::probe_metric::ProbeMetric;
 use crate::summary::{HostShares, LatencyMs, Point, ServerCost};
+use std::collections::BTreeMap;
 
 impl Statistic {
     pub fn of(self, times: &LatencyMs) -> Option<f64> {
+        match self {
+            Statistic::Mean => times.mean,
+            Statistic::P50 => times.p50,
+            Statistic::P90 => times.p90,
+            Statistic::P95 => times.p95,
+            Statistic::P99 => times.p99,
+            Statistic::P999 => times.p999,
+        }
+    }
+
+    /// Microseconds.
+    pub fn of_us(self, times: &LatencyUs) -> Option<f64> {
         match self {
             Statistic::Mean => times.mean,
             Statistic::P50 => times.p50,
@@ -66,6 +82,31 @@ impl Metric {
     }
 }
 
+impl ProbeMetric {
+    /// The number of a probe; none where it was not measured.
+    pub fn value(self, probe: &Probe) -> Option<f64> {
+        let time = |times: &BTreeMap<OpKind, LatencyUs>, kind: OpKind, statistic: Statistic| {
+            times.get(&kind).and_then(|times| statistic.of_us(times))
+        };
+        match self {
+            ProbeMetric::Iops => probe.iops,
+            ProbeMetric::MbPerSecond => probe.mb_per_second,
+            ProbeMetric::FlushesPerOp => probe.flushes_per_op,
+            ProbeMetric::DeviceBytesPerOp => probe.device_bytes_per_op,
+            ProbeMetric::CpuUsPerOp => probe.cpu_us_per_op,
+            ProbeMetric::ProcessCpuUsPerOp => probe.process_cpu_us_per_op,
+            ProbeMetric::Latency(kind, statistic) => time(&probe.latency_us, kind, statistic),
+            ProbeMetric::Response(kind, statistic) => time(&probe.response_us, kind, statistic),
+            ProbeMetric::Machine(metric) => probe.found.get(metric.name()).copied(),
+        }
+    }
+
+    /// How far that number can be trusted, if it is known.
+    pub fn estimate(self, probe: &Probe) -> Option<&Estimate> {
+        probe.estimates.get(&self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +127,28 @@ mod tests {
         for path in paths {
             let field = path.split('.').try_fold(&json, |at, part| at.get(part));
             assert!(field.is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn every_metric_of_a_probe_is_the_number_at_its_path() {
+        let number = |metric: ProbeMetric| ProbeMetric::all().position(|one| one == metric).unwrap() as f64;
+        let mut json = serde_json::to_value(Probe::default()).unwrap();
+        for metric in ProbeMetric::all() {
+            let path = metric.path();
+            let (parents, field) = path.rsplit_once('.').unwrap_or(("", &path));
+            let mut at = &mut json;
+            for part in parents.split('.').filter(|part| !part.is_empty()) {
+                at = &mut at[part];
+            }
+            at[field] = number(metric).into();
+        }
+        for times in ["latency_us", "response_us"] {
+            json[times].as_object_mut().unwrap().values_mut().for_each(|kind| kind["count"] = 1.into());
+        }
+        let probe: Probe = serde_json::from_value(json).unwrap();
+        for metric in ProbeMetric::all() {
+            assert_eq!(metric.value(&probe), Some(number(metric)), "{}", metric.path());
         }
     }
 

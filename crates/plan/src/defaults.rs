@@ -1,6 +1,7 @@
 //! A client's option file, named by `--defaults-file`: its `[client]` section.
 
 use crate::error::PlanError;
+use crate::option_file::{self, LineContent};
 use crate::target::{Url, database_name};
 use std::path::PathBuf;
 
@@ -13,33 +14,30 @@ pub struct ClientSection {
     pub names_server: bool,
 }
 
-/// Reads the text of an option file; `file` names it in errors.
+/// Reads the text of an option file; `file` names it in errors. Files that it includes are not read.
+///
+/// # Errors
+/// [`PlanError::DefaultsFile`] with file and line for a value of ours that is not accepted, and for a line of the
+/// section that is no option.
 pub fn parse(text: &str, file: &str) -> Result<ClientSection, PlanError> {
     let mut client = ClientSection::default();
     let mut ours = false;
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with(['#', ';', '!']) {
-            continue;
-        }
-        if let Some(section) = line.strip_prefix('[') {
-            ours = section.trim_end_matches(']').trim() == "client";
-            continue;
-        }
-        if ours {
-            let problem =
-                |problem: String| PlanError::DefaultsFile { file: file.to_owned(), line: number + 1, problem };
-            option(&mut client, line).map_err(problem)?;
+    for (line, _, content) in option_file::lines(text) {
+        let problem = |problem: String| PlanError::DefaultsFile { file: file.to_owned(), line, problem };
+        match content {
+            LineContent::Group(name) => ours = name == "client",
+            LineContent::Setting(name, value) if ours => option(&mut client, name, value).map_err(problem)?,
+            // It may hold a password, so it is not shown.
+            LineContent::Unreadable if ours => {
+                return Err(problem("this line is no option; accepted is name or name = value".to_owned()));
+            }
+            LineContent::Setting(..) | LineContent::Include | LineContent::Unreadable => {}
         }
     }
     Ok(client)
 }
 
-fn option(client: &mut ClientSection, line: &str) -> Result<(), String> {
-    let (name, given) = match line.split_once('=') {
-        Some((name, value)) => (name.trim(), Some(unquoted(value.trim()))),
-        None => (line, None),
-    };
+fn option(client: &mut ClientSection, name: &str, given: Option<String>) -> Result<(), String> {
     let value = given.clone().unwrap_or_default();
     client.names_server |= ["host", "socket"].contains(&name);
     let url = &mut client.url;
@@ -55,11 +53,6 @@ fn option(client: &mut ClientSection, line: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn unquoted(value: &str) -> String {
-    let quoted = |quote| value.strip_prefix(quote).and_then(|value: &str| value.strip_suffix(quote));
-    quoted('"').or_else(|| quoted('\'')).unwrap_or(value).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +64,16 @@ mod tests {
         assert_eq!(client.url.user.as_deref(), Some("bench"));
         assert_eq!(client.password.as_deref(), Some("p#1"));
         assert_eq!((client.url.host.as_str(), client.url.port), ("db", 3307));
+    }
+
+    #[test]
+    fn values_are_read_as_the_servers_own_clients_read_them() {
+        let text = "[client] # ours\npassword = \"a#b\\\"c\" # the password\nhost = db # its server\n!include /x\n";
+        let client = parse(text, "my.cnf").unwrap();
+        assert_eq!((client.password.as_deref(), client.url.host.as_str()), (Some("a#b\"c"), "db"));
+        let error = parse("[client]\nsecret word\n", "my.cnf").err().unwrap().to_string();
+        assert_eq!(error, "my.cnf, line 2: this line is no option; accepted is name or name = value");
+        assert!(parse("[mysqldump]\nsecret word\n", "my.cnf").is_ok(), "not our section");
     }
 
     #[test]

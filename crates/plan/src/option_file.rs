@@ -33,6 +33,36 @@ impl OptionLine {
     }
 }
 
+/// What a line of an option file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LineContent<'t> {
+    Group(&'t str),
+    /// Name, as written, and value.
+    Setting(&'t str, Option<String>),
+    /// `!include` or `!includedir`.
+    Include,
+    Unreadable,
+}
+
+/// The lines of an option file with their numbers, from 1, without those that are empty or only a comment.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str, LineContent<'_>)> {
+    let numbered = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
+    let told = numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with(['#', ';']));
+    told.map(|(number, line)| (number, line, content(line)))
+}
+
+fn content(line: &str) -> LineContent<'_> {
+    if line.starts_with('!') {
+        return LineContent::Include;
+    }
+    let line = uncommented(line);
+    if let Some(name) = line.strip_prefix('[') {
+        let name = name.strip_suffix(']').map(str::trim_end).filter(|name| !name.is_empty());
+        return name.map_or(LineContent::Unreadable, LineContent::Group);
+    }
+    option(line).map_or(LineContent::Unreadable, |(name, value)| LineContent::Setting(name, value))
+}
+
 /// Reads the text of an option file, the options of all its groups; `file` names it in errors.
 ///
 /// # Errors
@@ -40,33 +70,26 @@ impl OptionLine {
 /// the first group, and for `!include` and `!includedir`.
 pub fn parse(text: &str, file: &str) -> Result<Vec<OptionLine>, PlanError> {
     let mut entries = Vec::new();
-    let mut group: Option<String> = None;
-    for (number, line) in text.lines().enumerate() {
-        let line_number = number + 1;
-        let problem =
-            |problem: String| PlanError::File { at: Where { file: file.to_owned(), line: line_number }, problem };
-        let line = line.trim();
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
+    let mut group: Option<&str> = None;
+    for (line, written, content) in lines(text) {
+        let problem = |problem: String| PlanError::File { at: Where { file: file.to_owned(), line }, problem };
+        match content {
+            LineContent::Group(name) => group = Some(name),
+            LineContent::Setting(name, value) => {
+                let group = group.ok_or_else(|| {
+                    problem(format!("`{name}` stands before the first group; put a line such as [mysqld] above it"))
+                })?;
+                entries.push(OptionLine { group: group.to_owned(), name: name.to_owned(), value, line });
+            }
+            LineContent::Include => {
+                return Err(problem(format!(
+                    "found `{}`; a plan has to name every file that it needs, so that others can repeat it: put the \
+                     settings of that file here",
+                    escaped(written)
+                )));
+            }
+            LineContent::Unreadable => return Err(problem(unreadable(uncommented(written)))),
         }
-        if line.starts_with('!') {
-            return Err(problem(format!(
-                "found `{}`; a plan has to name every file that it needs, so that others can repeat it: put the settings of \
-                 that file here",
-                escaped(line)
-            )));
-        }
-        let line = uncommented(line);
-        if let Some(name) = line.strip_prefix('[') {
-            let name = name.strip_suffix(']').map(str::trim_end).filter(|name| !name.is_empty());
-            group = Some(name.ok_or_else(|| problem(unreadable(line)))?.to_owned());
-            continue;
-        }
-        let (name, value) = option(line).ok_or_else(|| problem(unreadable(line)))?;
-        let group = group.clone().ok_or_else(|| {
-            problem(format!("`{name}` stands before the first group; put a line such as [mysqld] above it"))
-        })?;
-        entries.push(OptionLine { group, name, value, line: line_number });
     }
     Ok(entries)
 }
@@ -76,13 +99,13 @@ fn unreadable(line: &str) -> String {
     format!("found `{}`; accepted is [group], name, name = value, or a comment after #", escaped(&line))
 }
 
-fn option(line: &str) -> Option<(String, Option<String>)> {
+fn option(line: &str) -> Option<(&str, Option<String>)> {
     let (name, value) = match line.split_once('=') {
         Some((name, value)) => (name.trim(), Some(unquoted(value.trim()))),
         None => (line, None),
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    (!name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(plain)).then(|| (name.to_owned(), value))
+    (!name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(plain)).then_some((name, value))
 }
 
 /// The line without its comment, which begins with a `#` outside quotes, as for the servers.

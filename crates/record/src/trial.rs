@@ -10,12 +10,12 @@ use crate::settings::{RecordedSetting, option_file_without_secrets, without_secr
 use crate::surroundings::Surroundings;
 use hdrhistogram::Histogram;
 use jiff::Timestamp;
-use plimsoll_model::LoadPoint;
 use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_model::samples::{
     CollectorSample, DeviceSample, HostSample, Interval, ServerSample, StatusSample, StorageSample,
 };
+use plimsoll_model::{LoadPoint, NamedScalars};
 use plimsoll_plan::lab::TrialPlan;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ pub struct LoadParameters {
     /// `oltp_read_write`; `io` of a lab's storage trial.
     pub workload: String,
     /// Those of the workload, by name, defaults filled in.
-    pub params: BTreeMap<String, serde_json::Value>,
+    pub params: NamedScalars,
     pub point: LoadPoint,
     pub seed: u64,
     /// Of a lab.
@@ -76,7 +76,7 @@ pub struct ProbeParameters {
     /// The number of its probe.
     pub probe: u8,
     pub id: String,
-    pub params: BTreeMap<String, serde_json::Value>,
+    pub params: NamedScalars,
     pub seed: u64,
     pub engine: String,
     pub depth: u32,

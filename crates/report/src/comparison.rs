@@ -1,7 +1,6 @@
 //! Two sides compared: one sentence that can be pasted into a pull request, and the table below it.
 
 use crate::document::{Block, Document, Finding, Item, Section};
-use crate::format::{NOTHING, counted, number, range, share_decimals, short, signed, signed_percent, tick};
 use crate::interval::Measured;
 use crate::section::caveats;
 use crate::table::{Column, Table};
@@ -10,6 +9,9 @@ use crate::text::{aligned, clean};
 use plimsoll_model::Estimate;
 use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Comparison, Design, Difference, Row, Side, Verdict, unlike_in_words};
+use plimsoll_model::number::{
+    NOTHING, counted, number, percent, range, share_decimals, short, signed, signed_percent, tick,
+};
 
 /// The sentence, the table, then what else differs and the caveats; ends with a line break. With `colour`, the sentence
 /// is bold and heads are dim; nothing else differs.
@@ -299,11 +301,6 @@ fn differences(comparison: &Comparison) -> String {
     };
     let lines: Vec<String> = std::iter::once(head).chain(comparison.differences.iter().map(line)).collect();
     aligned(&lines.join("\n"))
-}
-
-/// `15.2 %`.
-pub(crate) fn percent(share: f64) -> String {
-    format!("{} %", number(100.0 * share, share_decimals(share)))
 }
 
 /// `2 %`, `0.5 %`: as somebody typed it.

@@ -1,10 +1,11 @@
 //! How far a number can be trusted, in words and in cells.
 
-use crate::format::{NOTHING, decimals_for, interval, interval_decimals, number, percent, range};
 use crate::text::clean;
 use plimsoll_model::estimate::MOST_UNSTEADY;
+use plimsoll_model::io::Probe;
+use plimsoll_model::number::{NOTHING, decimals_for, in_percent, interval, interval_decimals, number, range};
 use plimsoll_model::summary::Point;
-use plimsoll_model::{Estimate, Metric};
+use plimsoll_model::{Estimate, Metric, ProbeMetric};
 
 /// Shown with numbers that came without an estimate, such as those of old recordings.
 const NOT_RECORDED: &str = "not recorded";
@@ -30,6 +31,11 @@ impl Measured {
             estimate: metric.estimate(point).cloned(),
             disturbed: point.is_disturbed(),
         }
+    }
+
+    /// A number of a storage measurement.
+    pub fn of_probe(probe: &Probe, metric: ProbeMetric) -> Measured {
+        Measured { value: metric.value(probe), estimate: metric.estimate(probe).cloned(), ..Measured::default() }
     }
 
     /// The same in another unit: everything times `factor`, which is above 0.
@@ -113,7 +119,7 @@ impl Measured {
     pub fn told_in_full(&self, decimals: usize) -> String {
         match (self.ends(), &self.estimate) {
             ((Some(_), Some(_)), Some(estimate)) if !self.is_unsteady() => {
-                format!("{} % interval {}", percent(estimate.confidence), self.told(decimals))
+                format!("{} % interval {}", in_percent(estimate.confidence), self.told(decimals))
             }
             _ => self.told(decimals),
         }
@@ -158,7 +164,7 @@ impl Measured {
     pub fn spread(&self, decimals: usize) -> IntervalCell {
         let Some(value) = self.value else { return IntervalCell::default() };
         if self.is_unsteady() {
-            let why = format!("the interval is wider than ± {} %; {}", percent(MOST_UNSTEADY), self.remedy());
+            let why = format!("the interval is wider than ± {} %; {}", in_percent(MOST_UNSTEADY), self.remedy());
             let method = self.estimate.as_ref().map(how);
             return IntervalCell { text: UNSTEADY_CELL.to_owned(), missing: Some((UNSTEADY, why)), method };
         }

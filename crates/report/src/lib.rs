@@ -14,7 +14,6 @@
 pub mod comparison;
 pub mod document;
 pub mod figure;
-pub mod format;
 pub mod interval;
 pub mod io;
 pub mod lab;

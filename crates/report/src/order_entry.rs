@@ -1,10 +1,10 @@
 //! What order entry reports besides throughput, as tables and sentences that the page and the terminal share.
 
-use crate::format::{NOTHING, column, counted, number};
 use crate::interval::Measured;
 use crate::sweep::Sweep;
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::Metric;
+use plimsoll_model::number::{NOTHING, column, counted, number};
 use plimsoll_model::summary::{AuditLine, LatencyMs, Operation, OperationKind, OrderEntry, Point, ResponseLimit, Skew};
 
 /// The operation that stands for all kinds of transactions together.

@@ -1,11 +1,11 @@
 //! The tables over load points.
 
-use crate::format::{NOTHING, column, number, percent};
 use crate::interval::Measured;
 use crate::order_entry;
 use crate::sweep::{Sweep, SweepAxis, Unit, shown_latency};
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::metric::{Metric, Statistic};
+use plimsoll_model::number::{NOTHING, column, in_percent, number};
 use plimsoll_model::summary::{LatencyMs, Point};
 use plimsoll_model::total;
 
@@ -31,7 +31,7 @@ pub fn load_points(sweep: &Sweep<'_>, room: TableRoom) -> Table {
     let of =
         |name: &str, unit: &str, most, metric| measured(sweep, name, unit, most, |point| Measured::of(point, metric));
     let latency = |statistic: Statistic| of(statistic.field(), "ms", 3, Metric::Time(statistic));
-    let percent = |name: &str, metric: Metric| {
+    let in_share = |name: &str, metric: Metric| {
         if_roomy(measured(sweep, name, "%", 1, |point| Measured::of(point, metric).scaled(100.0)))
     };
     let mut columns = load_columns(sweep);
@@ -53,8 +53,8 @@ pub fn load_points(sweep: &Sweep<'_>, room: TableRoom) -> Table {
     });
     columns.extend([
         Column::numbers("errors", "", counts(sweep, Point::error_count)),
-        percent("client CPU", Metric::ClientCpuFraction),
-        percent("host CPU", Metric::HostBusy),
+        in_share("client CPU", Metric::ClientCpuFraction),
+        in_share("host CPU", Metric::HostBusy),
     ]);
     with_marks(sweep, columns)
 }
@@ -177,7 +177,7 @@ fn disturbance(point: &Point) -> Option<String> {
     let others = point.disturbing_cpus();
     let others = others.map(|cpus| format!("{} CPUs", number(cpus, 1)));
     let steal = point.disturbing_steal();
-    let told = [others, steal.map(|steal| format!("hypervisor {} %", percent(steal)))];
+    let told = [others, steal.map(|steal| format!("hypervisor {} %", in_percent(steal)))];
     let told = told.into_iter().flatten().collect::<Vec<_>>().join("; ");
     point.is_disturbed().then_some(told)
 }

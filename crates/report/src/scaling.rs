@@ -1,11 +1,11 @@
 //! What a sweep shows as a whole: its peak, its knee and the fitted model, as lines and as a table.
 
-use crate::format::{counted, decimals_for, fine_decimals, number, percent, short};
 use crate::interval::Measured;
 use crate::sweep::Sweep;
 use crate::table::{Column, Table};
 use crate::text::clean;
 use plimsoll_model::Estimate;
+use plimsoll_model::number::{counted, decimals_for, fine_decimals, in_percent, number, short};
 use plimsoll_model::scaling::{Knee, Saturation, Scaling};
 
 /// Said about a knee that the sweep does not enclose.
@@ -72,10 +72,10 @@ fn model_line(sweep: &Sweep<'_>, model: &Saturation) -> String {
 
 /// How well the model describes the points: `residuals 2 %, noise 3 %`, or why it does not.
 fn fit(model: &Saturation) -> String {
-    let noise = model.noise.map_or(String::new(), |noise| format!(", noise {} %", percent(noise)));
+    let noise = model.noise.map_or(String::new(), |noise| format!(", noise {} %", in_percent(noise)));
     match &model.poor {
         Some(why) => format!("poor: {}", clean(why)),
-        None => format!("residuals {} %{noise}", percent(model.residual)),
+        None => format!("residuals {} %{noise}", in_percent(model.residual)),
     }
 }
 

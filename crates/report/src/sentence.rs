@@ -1,7 +1,6 @@
 //! The answer of a run in one sentence, and what stands directly below it.
 
 use crate::document::Finding;
-use crate::format::{counted, decimals_for, number, short, tick};
 use crate::interval::Measured;
 use crate::order_entry;
 use crate::run_view::ShownRun;
@@ -10,6 +9,7 @@ use crate::section::caveats;
 use crate::sweep::{Sweep, Unit, shown_latency};
 use crate::text::{capitalised, sentence};
 use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict};
+use plimsoll_model::number::{counted, decimals_for, number, short, tick};
 use plimsoll_model::summary::Point;
 use plimsoll_model::total;
 

@@ -1,8 +1,8 @@
 //! Which load point is the peak, which is the knee, and what axis they are drawn over.
 
-use crate::format::number;
 use crate::interval::Measured;
 use plimsoll_model::Metric;
+use plimsoll_model::number::number;
 use plimsoll_model::scaling::{Knee, Scaling};
 use plimsoll_model::summary::{LatencyMs, Point, Summary};
 use plimsoll_model::total;

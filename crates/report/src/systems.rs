@@ -8,8 +8,8 @@ mod more_cpus;
 use crate::document::{Block, Document, Figure, Finding, Section};
 use crate::figure::bars::{self, Bars};
 use crate::figure::curves::{self, CurvePoint, Curves, Line};
-use crate::format::{NOTHING, counted};
 use crate::interval::Measured;
+use crate::io::tables::sheet_value;
 use crate::lab::places::{Group, agreed, variant};
 use crate::section::limit::words;
 use crate::section::{caveats, cost, mean_cost};
@@ -23,6 +23,7 @@ use plimsoll_model::comparison::unlike_work;
 use plimsoll_model::diagnosis::Cost;
 use plimsoll_model::io::SheetLine;
 use plimsoll_model::metric::{Metric, Statistic};
+use plimsoll_model::number::{NOTHING, counted};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -419,12 +420,8 @@ fn sheets(systems: &[System<'_>]) -> Option<Section> {
             keys.push(line);
         }
     }
-    let value = |sheet: &[SheetLine], key: &str| match sheet.iter().find(|line| line.key == key).map(|line| &line.value)
-    {
-        None | Some(Value::Null) => NOTHING.to_owned(),
-        Some(Value::String(word)) => word.clone(),
-        Some(Value::Number(number)) => number.as_f64().map_or(NOTHING.to_owned(), crate::format::short),
-        Some(other) => other.to_string(),
+    let value = |sheet: &[SheetLine], key: &str| {
+        sheet_value(sheet.iter().find(|line| line.key == key).and_then(|line| line.value.as_ref()))
     };
     let column = |(system, sheet): (&System<'_>, &Vec<SheetLine>)| {
         Column::words(&system.name, keys.iter().map(|line| value(sheet, &line.key)).collect())

@@ -1,7 +1,7 @@
 //! A table before it is rendered, by [`crate::render`] or by [`crate::terminal`] with the same digits.
 
-use crate::format::{self, NOTHING, column, column_decimals};
 use crate::interval::{IntervalCell, Measured};
+use plimsoll_model::number::{NOTHING, column, column_decimals, parsed};
 
 /// How a row is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Column {
     pub fn value(&self, row: usize) -> Option<f64> {
         match self.of.get(row) {
             Some(measured) => measured.value.filter(|value| value.is_finite()),
-            None => self.cells.get(row).filter(|_| self.is_number).and_then(|cell| format::parsed(cell)),
+            None => self.cells.get(row).filter(|_| self.is_number).and_then(|cell| parsed(cell)),
         }
     }
 

@@ -1,6 +1,5 @@
 //! A run in the terminal.
 
-use crate::format::percent;
 use crate::points::{ORIGINAL_REMARK, TableRoom, load_points};
 use crate::run_view::ShownRun;
 use crate::sentence::answer;
@@ -10,6 +9,7 @@ use crate::table::{Mark, Table};
 use crate::text::{aligned, clean};
 use crate::{order_entry, scaling};
 use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::number::in_percent;
 use plimsoll_model::summary::{OrderEntry, Point};
 
 pub(crate) const BOLD: &str = "\x1b[1m";
@@ -175,7 +175,7 @@ fn printed(table: &Table) -> Vec<Printed> {
         if !column.shown_spreads().is_empty() {
             all.push(Printed {
                 name: "±".to_owned(),
-                unit: format!("{} %", percent(CONFIDENCE)),
+                unit: format!("{} %", in_percent(CONFIDENCE)),
                 cells: column.shown_spreads().iter().map(|spread| spread.text.clone()).collect(),
                 is_number: true,
                 gap: " ",

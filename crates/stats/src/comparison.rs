@@ -9,6 +9,7 @@ use crate::distribution::{chi_squared_quantile, normal_quantile, t_quantile, t_t
 use fastrand::Rng;
 use plimsoll_model::comparison::Verdict;
 use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::number::counted;
 use plimsoll_model::{Estimate, Refusal};
 
 /// Fewest pairs, or rounds of each side, that have an interval: one difference has no spread, and the spread of two
@@ -45,7 +46,7 @@ pub fn paired(pairs: &[(f64, f64)], confidence: f64) -> Result<Estimate, Refusal
     let Some(moments) = Moments::of(&ratios) else {
         return Err(Refusal(format!("no round has both sides; {FEWEST} can be compared")));
     };
-    let pairs = counted(ratios.len(), "pair");
+    let pairs = counted(ratios.len() as f64, "pair");
     if ratios.len() < FEWEST {
         let missing = format!("{pairs} cannot have an interval; {FEWEST} can");
         return Ok(Estimate::bare(moments.mean.exp_m1(), moments.n, format!("{pairs}, geometric mean"), missing));
@@ -84,7 +85,7 @@ pub fn unpaired(a: &[f64], b: &[f64], confidence: f64) -> Result<Estimate, Refus
     };
     let difference = after.mean - before.mean;
     let n = before.n + after.n;
-    let rounds = format!("{} of a and {} of b", counted(a.len(), "round"), b.len());
+    let rounds = format!("{} of a and {} of b", counted(a.len() as f64, "round"), b.len());
     if a.len().min(b.len()) < FEWEST {
         let missing = format!("{rounds} cannot have an interval; {FEWEST} of each can");
         return Ok(Estimate::bare(difference.exp_m1(), n, format!("unpaired, {rounds}, geometric means"), missing));
@@ -127,7 +128,7 @@ pub fn verdict(change: &Estimate, equivalence: f64) -> Verdict {
 pub fn noise_floor(rounds: &[f64]) -> Result<Estimate, Refusal> {
     let logarithms = logarithms(rounds.iter().copied(), "")?;
     let ratios: Vec<f64> = logarithms.windows(2).map(|two| two[1] - two[0]).collect();
-    let rounds = counted(rounds.len(), "round");
+    let rounds = counted(rounds.len() as f64, "round");
     if ratios.is_empty() {
         return Err(Refusal(format!("{rounds} cannot differ by chance; {FEWEST_FOR_FLOOR} can show by how much")));
     }
@@ -274,12 +275,6 @@ fn shown(spread: f64, pairs: f64) -> f64 {
 
 fn around(centre: f64, half_width: f64) -> (f64, f64) {
     (centre - half_width, centre + half_width)
-}
-
-/// `1 round`, `3 rounds`.
-fn counted(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
 }
 
 #[cfg(test)]

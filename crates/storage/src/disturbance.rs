@@ -1,7 +1,7 @@
 //! What other processes did to a measurement, by the machine's counters.
 
+use plimsoll_model::Scalar;
 use plimsoll_model::io::Probe;
-use serde_json::Value;
 
 /// CPUs that others may use before it is reported. The kernel's own threads count as others, and write for us.
 pub const OTHERS_CPUS: f64 = 0.5;
@@ -34,7 +34,7 @@ pub fn stolen_percent(probe: &Probe) -> Option<f64> {
 /// may have to be read before it can be written.
 pub fn foreign_reads_kb(probe: &Probe) -> Option<f64> {
     let whole_pages = |name: &str| {
-        let bytes = probe.params.get(name).and_then(Value::as_u64);
+        let bytes = probe.params.get(name).and_then(Scalar::count);
         bytes.unwrap_or(0).is_multiple_of(MEMORY_PAGE)
     };
     let only_writes = WRITING.contains(&probe.probe) && whole_pages("block") && whole_pages("misaligned");

@@ -1,5 +1,7 @@
 //! One operation on a file.
 
+use plimsoll_model::OpKind;
+
 /// Bytes of a page: the default of `innodb_page_size`.
 pub const PAGE: u32 = 16 * 1024;
 
@@ -8,43 +10,6 @@ pub const PAGE: u32 = 16 * 1024;
 pub enum Direction {
     Read,
     Write,
-}
-
-/// What is counted separately: each kind has its own histogram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpKind {
-    Read,
-    Write,
-    Sync,
-    /// From one committer's request until it is durable, whoever wrote and synced.
-    Commit,
-    /// A file grows.
-    Extend,
-    Create,
-    Rename,
-    Truncate,
-    Unlink,
-}
-
-impl OpKind {
-    pub const ALL: [OpKind; 9] = [
-        OpKind::Read,
-        OpKind::Write,
-        OpKind::Sync,
-        OpKind::Commit,
-        OpKind::Extend,
-        OpKind::Create,
-        OpKind::Rename,
-        OpKind::Truncate,
-        OpKind::Unlink,
-    ];
-    /// In the order of [`OpKind::ALL`], which is the order of the transactions of a tally.
-    pub const NAMES: [&'static str; 9] =
-        ["read", "write", "sync", "commit", "extend", "create", "rename", "truncate", "unlink"];
-
-    pub fn name(self) -> &'static str {
-        OpKind::NAMES[self as usize]
-    }
 }
 
 /// How much of a file's state a sync has to bring to the device.

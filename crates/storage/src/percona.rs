@@ -12,7 +12,7 @@ use crate::layout::{FileLayout, Open};
 use crate::op::PAGE;
 use crate::op::SyncMode;
 use crate::probe::{Extent, ProbeStep};
-use serde_json::json;
+use plimsoll_model::Scalar;
 
 const MIB: u64 = 1 << 20;
 /// The article's sets.
@@ -81,12 +81,12 @@ impl Run {
         let (set, bytes) = if self.large { ("large", extent.most_bytes) } else { ("small", extent.data_bytes) };
         let layout = FileLayout::of(&format!("{set}-{}", self.files), self.files, bytes);
         let params = [
-            ("set_bytes", json!(layout.bytes())),
-            ("files", json!(self.files)),
-            ("threads", json!(self.threads)),
-            ("block", json!(PAGE)),
-            ("what", json!(if self.what == What::Reads { "read" } else { "write" })),
-            ("dsync", json!(self.what == What::WritesThrough)),
+            ("set_bytes", layout.bytes().into()),
+            ("files", self.files.into()),
+            ("threads", self.threads.into()),
+            ("block", PAGE.into()),
+            ("what", Scalar::from(if self.what == What::Reads { "read" } else { "write" })),
+            ("dsync", Scalar::from(self.what == What::WritesThrough)),
         ];
         let access = match self.what {
             What::Reads => Access::page_reads(Places::Anywhere),

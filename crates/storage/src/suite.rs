@@ -289,7 +289,7 @@ mod tests {
         let largest = |free, memory| {
             let all = Suite::Full.steps(&Suite::Full.extent(&machine(free, memory)), false);
             let sets = all.iter().filter(|step| step.probe == 13);
-            sets.filter_map(|step| step.params["set_bytes"].as_u64()).max().unwrap()
+            sets.filter_map(|step| step.params["set_bytes"].count()).max().unwrap()
         };
         assert_eq!(largest(1000 * GIB, 8 * GIB), 16 * GIB);
         assert_eq!(largest(1000 * GIB, 64 * GIB), 64 * GIB);
@@ -301,7 +301,7 @@ mod tests {
         let all = steps(Suite::Quick, 280 * MIB);
         assert_eq!(numbers(&all).len(), QUICK.len() + 1);
         let sets: Vec<u64> =
-            all.iter().filter(|step| step.probe == 13).filter_map(|step| step.params["set_bytes"].as_u64()).collect();
+            all.iter().filter(|step| step.probe == 13).filter_map(|step| step.params["set_bytes"].count()).collect();
         assert!(sets.len() == 2 && sets[0] < sets[1], "{sets:?}");
     }
 

@@ -8,8 +8,7 @@ use crate::oltp::load::OltpData;
 use crate::smack::load::SmackData;
 use crate::tpcc::load::OrderEntryData;
 use crate::{oltp, smack, summaries, tpcc, unknown_workload};
-use serde_json::Value;
-use std::collections::BTreeMap;
+use plimsoll_model::NamedScalars;
 
 /// (name, text) pairs as typed.
 pub type Typed = [(String, String)];
@@ -78,7 +77,7 @@ impl ChosenWorkload {
     }
 
     /// Every parameter with its value, by snake_case name.
-    pub fn printable(&self) -> BTreeMap<String, Value> {
+    pub fn printable(&self) -> NamedScalars {
         match self {
             ChosenWorkload::Oltp(kind, parameters) => parameters.printable(*kind),
             ChosenWorkload::OrderEntry(parameters) => parameters.printable(),
@@ -265,9 +264,11 @@ mod tests {
             let loaded = Loaded { parameters: &parameters, seed: 1 };
             assert_eq!(names_of(dataset.family(), loaded), Ok(Some(made)), "{name} {pairs:?}");
         }
-        let none = BTreeMap::new();
+        let none = NamedScalars::new();
         assert_eq!(names_of("others", Loaded { parameters: &none, seed: 1 }), Ok(None));
-        assert!(names_of("sbtest", Loaded { parameters: &[("tables".to_owned(), 0.into())].into(), seed: 1 }).is_err());
+        assert!(
+            names_of("sbtest", Loaded { parameters: &[("tables".to_owned(), 0_u64.into())].into(), seed: 1 }).is_err()
+        );
     }
 
     #[test]

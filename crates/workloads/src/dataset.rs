@@ -1,6 +1,7 @@
 //! A dataset as the loader sees it: tables, and rows that are a pure function of table and id.
 
-use std::collections::{BTreeMap, BTreeSet};
+use plimsoll_model::NamedScalars;
+use std::collections::BTreeSet;
 
 /// One table and how to fill it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub trait Dataset: Send + Sync {
     fn family(&self) -> &'static str;
 
     /// The parameters that shape the data, by snake_case name.
-    fn parameters(&self) -> BTreeMap<String, serde_json::Value>;
+    fn parameters(&self) -> NamedScalars;
 
     fn seed(&self) -> u64;
 
@@ -68,7 +69,7 @@ pub trait Dataset: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Loaded<'a> {
     /// By snake_case name, as [`Dataset::parameters`] gave them.
-    pub parameters: &'a BTreeMap<String, serde_json::Value>,
+    pub parameters: &'a NamedScalars,
     pub seed: u64,
 }
 

@@ -5,8 +5,7 @@
 
 use crate::error::{Error, nearest};
 use plimsoll_model::text::escaped;
-use serde_json::Value;
-use std::collections::BTreeMap;
+use plimsoll_model::{NamedScalars, Scalar};
 
 /// One parameter of a family of workloads.
 #[derive(Debug)]
@@ -105,14 +104,13 @@ impl<P: Clone> ParameterSpec<P> {
     /// The value as it is typed on the command line.
     pub fn text(&self, parameters: &P) -> String {
         match self.value(parameters) {
-            Value::String(text) => text,
-            Value::Bool(on) => if on { "on" } else { "off" }.to_owned(),
+            Scalar::Switch(on) => if on { "on" } else { "off" }.to_owned(),
             other => other.to_string(),
         }
     }
 
-    /// The value as JSON shows it.
-    pub fn value(&self, parameters: &P) -> Value {
+    /// The value as recordings have it.
+    pub fn value(&self, parameters: &P) -> Scalar {
         let mut parameters = parameters.clone();
         match &self.slot {
             ParameterSlot::Count { field, .. } => (*field(&mut parameters)).into(),
@@ -161,20 +159,15 @@ pub fn apply<P: Clone>(
 }
 
 /// The parameters that `workload` uses with their values, by snake_case name.
-pub fn printable<P: Clone>(specs: &[ParameterSpec<P>], workload: &str, parameters: &P) -> BTreeMap<String, Value> {
+pub fn printable<P: Clone>(specs: &[ParameterSpec<P>], workload: &str, parameters: &P) -> NamedScalars {
     let used = specs.iter().filter(|spec| spec.is_used_by(workload));
     used.map(|spec| (spec.snake_name(), spec.value(parameters))).collect()
 }
 
 /// What the marker of loaded data says, as (name, text) pairs, as far as `workload` uses it.
-pub fn of_data<P: Clone>(
-    specs: &[ParameterSpec<P>],
-    workload: &str,
-    loaded: &BTreeMap<String, Value>,
-) -> Vec<(String, String)> {
+pub fn of_data<P: Clone>(specs: &[ParameterSpec<P>], workload: &str, loaded: &NamedScalars) -> Vec<(String, String)> {
     let used = |name: &str| specs.iter().any(|spec| spec.snake_name() == name && spec.is_used_by(workload));
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    loaded.iter().filter(|(name, _)| used(name)).map(|(name, value)| (name.clone(), text(value))).collect()
+    loaded.iter().filter(|(name, _)| used(name)).map(|(name, value)| (name.clone(), value.to_string())).collect()
 }
 
 fn find<P: Clone>(

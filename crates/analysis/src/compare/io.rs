@@ -5,13 +5,14 @@ use super::rounds::Round;
 use super::sides::Chosen;
 use super::{Group, caveats, pairing};
 use crate::AnalysisError;
-use plimsoll_model::Caveat;
 use plimsoll_model::comparison::{Design, Difference, Side};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::io::{DeviceFacts, IoSummary, Probe, SheetLine};
 use plimsoll_model::io_comparison::{
     IoComparison, NotCompared, ProbeChange, ProbePair, SCHEMA_VERSION, SheetPair, SheetValue,
 };
+use plimsoll_model::metric::Statistic;
+use plimsoll_model::{Caveat, ProbeMetric, Scalar};
 use plimsoll_record::RecordError;
 use plimsoll_stats::comparison::{each_of, paired, unpaired, verdict};
 use plimsoll_stats::sides::middle;
@@ -120,7 +121,7 @@ fn obstacle(a: &Group, b: &Group, id: &str) -> Option<String> {
 
 /// The first parameter in which two measurements differ.
 fn unlike(a: &Probe, b: &Probe) -> Option<String> {
-    let shown = |probe: &Probe, name: &str| probe.params.get(name).and_then(shown).unwrap_or("not given".to_owned());
+    let shown = |probe: &Probe, name: &str| probe.params.get(name).map_or("not given".to_owned(), Scalar::to_string);
     let mut names = a.params.keys().chain(b.params.keys());
     let differing = names.find(|name| a.params.get(*name) != b.params.get(*name))?;
     Some(format!("{differing} is {} and {}", shown(a, differing), shown(b, differing)))
@@ -135,14 +136,14 @@ fn pair(a: &Group, b: &Group, id: &str, change: impl Fn(&[f64], &[f64]) -> Optio
         change(&values(a)?, &values(b)?)
     };
     let first = summaries(a).next().and_then(|summary| measured(summary, id));
-    let p99 = |probe: &Probe, kind: &str| probe.latency_us.get(kind).and_then(|latency| latency.p99);
-    let kind = first.and_then(|probe| Probe::KINDS.into_iter().find(|kind| p99(probe, kind).is_some()));
+    let p99 = |probe: &Probe, kind| ProbeMetric::Latency(kind, Statistic::P99).value(probe);
+    let kind = first.and_then(|probe| Probe::KINDS.into_iter().find(|kind| p99(probe, *kind).is_some()));
     ProbePair {
         id: id.to_owned(),
         name: first.map(|probe| probe.name.clone()).unwrap_or_default(),
         iops: compared(&|probe| probe.iops),
         p99_us: kind.and_then(|kind| compared(&|probe| p99(probe, kind))),
-        kind: kind.map(str::to_owned),
+        kind,
     }
 }
 
@@ -234,22 +235,22 @@ mod tests {
     use super::*;
     use jiff::{SignedDuration, Timestamp};
     use plimsoll_host::facts::HostFacts;
+    use plimsoll_model::OpKind;
     use plimsoll_model::comparison::Verdict;
     use plimsoll_model::io::LatencyUs;
     use plimsoll_plan::{Plan, StoragePlan};
     use plimsoll_record::{Manifest, Recording, Status};
     use plimsoll_testkit::servers;
-    use serde_json::json;
     use tempfile::TempDir;
 
     fn probe(id: &str, iops: f64) -> Probe {
         let latency = LatencyUs { count: 9, p99: Some(1e6 / iops), ..LatencyUs::default() };
-        let latency_us = [("read".to_owned(), latency)].into();
+        let latency_us = [(OpKind::Read, latency)].into();
         Probe { probe: 6, id: id.to_owned(), iops: Some(iops), latency_us, ..Probe::default() }
     }
 
-    fn line(key: &str, value: Value) -> SheetLine {
-        let (topic, statement) = ("Page reads".to_owned(), format!("{key} is {value}."));
+    fn line(key: &str, value: Option<Scalar>) -> SheetLine {
+        let (topic, statement) = ("Page reads".to_owned(), format!("{key} is {value:?}."));
         SheetLine {
             key: key.to_owned(),
             topic,
@@ -268,7 +269,7 @@ mod tests {
             suite: "quick".to_owned(),
             seed: 1,
             device: DeviceFacts { filesystem: Some(filesystem.to_owned()), ..DeviceFacts::default() },
-            sheet: vec![line(filesystem, json!(true)), line("page_reads_max", json!(probes[0].iops))],
+            sheet: vec![line(filesystem, Some(true.into())), line("page_reads_max", probes[0].iops.map(Scalar::from))],
             probes,
             validation: Vec::new(),
             published: Vec::new(),
@@ -331,14 +332,17 @@ mod tests {
         assert!(compared.caveats.iter().any(|caveat| caveat.code == "one_round"));
         let keys: Vec<&str> = compared.sheet.iter().map(|pair| pair.key.as_str()).collect();
         assert_eq!(keys, ["ext4", "page_reads_max", "xfs"]);
-        assert_eq!((&compared.sheet[1].a.value, &compared.sheet[1].b.value), (&json!(1000.0), &json!(1500.0)));
+        assert_eq!(
+            (&compared.sheet[1].a.value, &compared.sheet[1].b.value),
+            (&Some(1000.0.into()), &Some(1500.0.into()))
+        );
         assert!(compared.sheet[0].b.statement.is_none());
     }
 
     #[test]
     fn measurements_that_failed_or_are_unlike_have_no_verdict() {
         let over = |bytes: u64, iops| {
-            let params = [("set_bytes".to_owned(), json!(bytes))].into();
+            let params = [("set_bytes".to_owned(), bytes.into())].into();
             Probe { params, ..probe("6.depth-1", iops) }
         };
         let failed = Probe { error: Some("EIO".to_owned()), ..probe("7.depth-1", 9.0) };

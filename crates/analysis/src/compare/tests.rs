@@ -91,7 +91,7 @@ impl Desk {
                 let begun = started + SignedDuration::from_secs(5 * i64::from(index - 1));
                 let parameters = Parameters::Load(Box::new(LoadParameters {
                     workload: made.workload.to_owned(),
-                    params: [("tables".to_owned(), 1.into())].into(),
+                    params: [("tables".to_owned(), 1_u64.into())].into(),
                     point: *point,
                     ..LoadParameters::default()
                 }));

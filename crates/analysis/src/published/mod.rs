@@ -9,9 +9,9 @@ use plimsoll_model::Estimate;
 use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{LabSummary, TrialStatus, VariantComparison};
+use plimsoll_model::number::counted;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::Printed;
-use plimsoll_report::format::counted;
 use plimsoll_report::subject::{MeasuredAt, Published, Subject, Trial};
 
 /// By how much a rung or a variant changed what decides.

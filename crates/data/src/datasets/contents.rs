@@ -3,6 +3,7 @@
 use crate::DataError;
 use crate::dataset::{DatasetState, Marker, TABLE, markers};
 use plimsoll_engine::control::Control;
+use plimsoll_model::Scalar;
 use plimsoll_server::snapshot::store::StoredContent;
 use plimsoll_wire::text::identifier;
 use plimsoll_workloads::chosen::{ChosenWorkload, of_family};
@@ -17,7 +18,7 @@ pub struct FoundDataset {
 /// The data parameters that differ from the workload's defaults, by name and value.
 ///
 /// All of them if this version of Plimsoll has no such workload.
-pub fn chosen_parameters(content: &StoredContent) -> Vec<(&str, &serde_json::Value)> {
+pub fn chosen_parameters(content: &StoredContent) -> Vec<(&str, &Scalar)> {
     let defaults = of_family(&content.family).and_then(|name| ChosenWorkload::new(name, &[], None).ok());
     let defaults = defaults.map(|chosen| chosen.dataset(content.seed).parameters()).unwrap_or_default();
     let all = content.parameters.iter();

@@ -2,13 +2,13 @@
 
 use crate::DataError;
 use plimsoll_host::facts;
-use plimsoll_model::Build;
+use plimsoll_model::{Build, NamedScalars};
 use plimsoll_plan::lab::{Setting, Variant};
 use plimsoll_server::snapshot::digest;
 use plimsoll_server::{Settings, baseline};
 use plimsoll_workloads::chosen::ChosenWorkload;
 use plimsoll_workloads::dataset::Dataset;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -85,7 +85,7 @@ impl Recipe {
     }
 
     /// The parameters that shape the data, the load date among them.
-    pub fn parameters(&self) -> BTreeMap<String, Value> {
+    pub fn parameters(&self) -> NamedScalars {
         self.data.parameters()
     }
 
@@ -146,6 +146,6 @@ mod tests {
     fn the_load_date_is_pinned() {
         let build = Build { flavour: Flavour::MySql, version: "9.7.0".to_owned(), binary: "/bin/true".into() };
         let recipe = Recipe::of(&build, &variant("[workload]\nkind = \"tpcc\"\n")).unwrap();
-        assert_eq!(recipe.parameters()["load_date"], "2026-01-01");
+        assert_eq!(recipe.parameters()["load_date"], "2026-01-01".into());
     }
 }

@@ -1,9 +1,10 @@
 //! The load generator itself: loops that are always busy, CPUs that it takes from the server, a limit on what it may
 //! use, time in which it did not run.
 
-use super::{candidate, cpus, evidence, percent, queue, round};
+use super::{candidate, cpus, evidence, queue, round};
 use crate::signals::Signals;
 use plimsoll_model::diagnosis::{Bottleneck, Candidate, Evidence};
+use plimsoll_model::number::whole_percent;
 
 /// A cause that explains less than this part of the largest is not worth a clause: a choice of style.
 const WORTH_A_CLAUSE: f64 = 0.2;
@@ -23,7 +24,7 @@ fn own_loops(signals: &Signals) -> Option<(f64, Evidence)> {
     let (client, in_flight) = (&signals.client, signals.load.in_flight?);
     let busy = client.loop_busy?;
     let share = queue::share(1.0, busy, in_flight / client.loops);
-    let statement = format!("its loops were on a CPU for {} of the time", percent(busy));
+    let statement = format!("its loops were on a CPU for {} of the time", whole_percent(busy));
     Some((share, evidence(statement, busy, "1", "summary.json: client.cpu_fraction")))
 }
 

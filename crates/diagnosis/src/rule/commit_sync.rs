@@ -1,9 +1,10 @@
 //! The sync that makes a commit durable.
 
 use super::writing::Writing;
-use super::{candidate, evidence, percent, round};
+use super::{candidate, evidence, round};
 use crate::signals::{Signals, StorageSignals};
 use plimsoll_model::diagnosis::{Bottleneck, Candidate, Evidence};
+use plimsoll_model::number::whole_percent;
 
 /// The share of transactions under way that wait for their own commit.
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
@@ -13,7 +14,8 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
         Some(_) => ("", "summary.json: operations"),
         None => (", since no other wait explains it", "status.ndjson: threads_running"),
     };
-    let waited = format!("commits waited {} of the transactions’ time for the log{concluded}", percent(share.min(1.0)));
+    let waited =
+        format!("commits waited {} of the transactions’ time for the log{concluded}", whole_percent(share.min(1.0)));
     let mut found = vec![evidence(waited, share, "1", source)];
     found.extend(syncs(storage));
     candidate(Bottleneck::CommitSync, share, found)

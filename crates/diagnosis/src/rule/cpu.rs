@@ -3,6 +3,7 @@
 use super::{candidate, cpus, evidence, queue, round};
 use crate::signals::Signals;
 use plimsoll_model::diagnosis::{Bottleneck, Candidate};
+use plimsoll_model::number::whole_percent;
 
 /// Transactions that wait for a CPU wait because of whatever runs on it, so the server accounts for its part of what
 /// the CPUs were busy with.
@@ -15,7 +16,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let used = format!("it used {} of the {} that it may use", round(busy), cpus(allowed));
     let mut found = vec![evidence(used, busy, "CPU", "server.ndjson: cpu_user_us, cpu_system_us")];
     if taken > 1.1 * busy {
-        let all = format!("everything that ran there kept these {} busy", super::percent(taken / allowed));
+        let all = format!("everything that ran there kept these {} busy", whole_percent(taken / allowed));
         found.push(evidence(all, taken / allowed, "1", "host.ndjson: cores"));
     }
     candidate(Bottleneck::Cpu, share, found)

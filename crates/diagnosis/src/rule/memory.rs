@@ -1,8 +1,9 @@
 //! Missing memory: pages that were evicted and are wanted again.
 
-use super::{candidate, evidence, percent, read_io, round};
+use super::{candidate, evidence, read_io, round};
 use crate::signals::{SWAPPED, Signals};
 use plimsoll_model::diagnosis::{Bottleneck, Candidate};
+use plimsoll_model::number::whole_percent;
 
 /// A group that uses this much of its limit has reached it: the kernel frees a little ahead.
 const AT_LIMIT: f64 = 0.97;
@@ -27,7 +28,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
         Some(_) => "server.ndjson: group.memory_stalled_us",
         None => "host.ndjson: pressure.memory",
     };
-    let waited = format!("tasks waited for memory in {} of the time", percent(stalled));
+    let waited = format!("tasks waited for memory in {} of the time", whole_percent(stalled));
     let mut found = vec![evidence(waited, stalled, "1", source)];
     let mut add = |value: Option<f64>, unit: &str, source: &str, words: &dyn Fn(f64) -> String| {
         found.extend(value.map(|value| evidence(words(value), value, unit, source)));
@@ -36,7 +37,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
         format!("{} pages a second that had been evicted were read again", round(again))
     });
     add(used, "1", "server.ndjson: group.memory_bytes, group.memory_limit_bytes", &|used| {
-        format!("the server’s control group used {} of the memory that it may use", percent(used))
+        format!("the server’s control group used {} of the memory that it may use", whole_percent(used))
     });
     add(swapped, "B/s", "host.ndjson: memory.swapped_in_bytes, memory.swapped_out_bytes", &|bytes| {
         format!("{} MB a second went to and from swap", round(bytes / 1e6))

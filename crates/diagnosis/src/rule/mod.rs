@@ -44,11 +44,6 @@ fn evidence(statement: String, value: f64, unit: &str, source: &str) -> Evidence
     Evidence { statement, value, unit: unit.to_owned(), source: source.to_owned() }
 }
 
-/// A share in the words of a sentence.
-pub(crate) fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
-}
-
 /// One CPU, or several.
 pub(crate) fn cpus(count: f64) -> String {
     if count == 1.0 { "1 CPU".to_owned() } else { format!("{} CPUs", round(count)) }

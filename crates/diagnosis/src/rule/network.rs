@@ -1,8 +1,9 @@
 //! Round trips between the load generator and the server.
 
-use super::{candidate, evidence, percent, round};
+use super::{candidate, evidence, round};
 use crate::signals::Signals;
 use plimsoll_model::diagnosis::{Bottleneck, Candidate};
+use plimsoll_model::number::whole_percent;
 
 /// How long a ping over a socket of this machine takes if both sides have to be woken: that is no network.
 const LOCAL_SECONDS: f64 = 1e-4;
@@ -22,7 +23,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
         "round trips of {} ms, {} in each transaction, are {} of its {} ms",
         round(ms),
         round(statements),
-        percent(round_trip * statements / latency),
+        whole_percent(round_trip * statements / latency),
         round(1e3 * latency)
     );
     let mut found = vec![evidence(statement, ms, "ms", "summary.json: client.round_trip_us")];

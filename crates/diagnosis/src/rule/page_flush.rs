@@ -2,9 +2,10 @@
 //! same device.
 
 use super::writing::Writing;
-use super::{candidate, evidence, percent, round};
+use super::{candidate, evidence, round};
 use crate::signals::{Signals, StorageSignals};
 use plimsoll_model::diagnosis::{Bottleneck, Candidate, Evidence};
+use plimsoll_model::number::whole_percent;
 
 /// An age of the checkpoint, or a share of dirty pages, that is worth mentioning.
 const NOTEWORTHY: f64 = 0.3;
@@ -14,7 +15,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let (storage, in_flight) = (&signals.storage, signals.load.in_flight?);
     let share = Writing::of(signals)?.pages / in_flight;
     let waited =
-        format!("changes waited {} of the transactions’ time for pages to be written", percent(share.min(1.0)));
+        format!("changes waited {} of the transactions’ time for pages to be written", whole_percent(share.min(1.0)));
     let mut found = vec![evidence(waited, share, "1", "status.ndjson: threads_running")];
     found.extend(age(storage));
     found.extend(free_waits(storage));
@@ -25,7 +26,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
 
 fn age(storage: &StorageSignals) -> Option<Evidence> {
     let age = storage.checkpoint_age.filter(|age| *age >= NOTEWORTHY)?;
-    let statement = format!("the age of the checkpoint reached {} of its maximum", percent(age));
+    let statement = format!("the age of the checkpoint reached {} of its maximum", whole_percent(age));
     Some(evidence(statement, age, "1", "status.ndjson: checkpoint_age_bytes, checkpoint_age_max_bytes"))
 }
 
@@ -47,7 +48,7 @@ fn before_syncs(storage: &StorageSignals) -> Option<Evidence> {
 
 fn dirty(storage: &StorageSignals) -> Option<Evidence> {
     let dirty = storage.dirty.filter(|dirty| *dirty >= NOTEWORTHY)?;
-    let statement = format!("{} of the buffer pool was dirty", percent(dirty));
+    let statement = format!("{} of the buffer pool was dirty", whole_percent(dirty));
     Some(evidence(statement, dirty, "1", "status.ndjson: pages_dirty"))
 }
 

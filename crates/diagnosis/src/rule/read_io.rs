@@ -1,8 +1,9 @@
 //! Pages that a statement needs and the buffer pool does not have.
 
-use super::{candidate, evidence, percent, round};
+use super::{candidate, evidence, round};
 use crate::signals::Signals;
 use plimsoll_model::diagnosis::{Bottleneck, Candidate};
+use plimsoll_model::number::whole_percent;
 
 /// Threads that wait for a page, as a share of the transactions under way.
 pub fn weigh(signals: &Signals) -> Option<Candidate> {
@@ -13,7 +14,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
     let source = |field: &str| format!("status.ndjson: {field}");
     let found = vec![
         evidence(
-            format!("transactions waited {} of their time for pages to be read", percent(share)),
+            format!("transactions waited {} of their time for pages to be read", whole_percent(share)),
             share,
             "1",
             &source(storage.read_waiters_source),

@@ -1,8 +1,9 @@
 //! Rows that several transactions want at once.
 
-use super::{candidate, evidence, percent, round};
+use super::{candidate, evidence, round};
 use crate::signals::{Locks, Signals};
 use plimsoll_model::diagnosis::{Bottleneck, Candidate, Evidence};
+use plimsoll_model::number::whole_percent;
 
 /// The share of transactions under way that wait for a row; or, if that is more, the share of attempts that deadlocks
 /// undid, or of the time of attempts that ended in a deadlock or a wait that was given up. The load itself shows that
@@ -16,7 +17,7 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
         let statement = format!(
             "attempts that ended in a deadlock or a lock wait timeout (errors 1213 and 1205) took {} of the \
              transactions’ time",
-            percent(share)
+            whole_percent(share)
         );
         found.insert(0, evidence(statement, share, "1", "summary.json: failed_attempts_ms"));
     }
@@ -29,14 +30,14 @@ pub fn weigh(signals: &Signals) -> Option<Candidate> {
     }
     let in_vain = in_vain(signals);
     if in_vain > 0.0 {
-        let statement = format!("{} of all attempts were in vain and were repeated", percent(in_vain));
+        let statement = format!("{} of all attempts were in vain and were repeated", whole_percent(in_vain));
         found.push(evidence(statement, in_vain, "1", "summary.json: retries"));
     }
     candidate(Bottleneck::RowLocks, waiting.max(in_vain).max(failed.unwrap_or(0.0)), found)
 }
 
 fn waited(share: f64) -> Evidence {
-    let waited = format!("transactions waited {} of their time for rows that others had locked", percent(share));
+    let waited = format!("transactions waited {} of their time for rows that others had locked", whole_percent(share));
     evidence(waited, share, "1", "status.ndjson: row_lock_ms")
 }
 

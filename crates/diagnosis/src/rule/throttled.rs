@@ -1,8 +1,9 @@
 //! CPU time that the server wanted and was denied, by its control group or by a hypervisor.
 
-use super::{candidate, cpus, evidence, percent, queue, round};
+use super::{candidate, cpus, evidence, queue, round};
 use crate::signals::Signals;
 use plimsoll_model::diagnosis::{Bottleneck, Candidate, Evidence};
+use plimsoll_model::number::whole_percent;
 
 /// Every virtual machine loses less than this of the transactions' time.
 const WORTH_A_WORD: f64 = 0.01;
@@ -51,7 +52,7 @@ fn by_hypervisor(signals: &Signals) -> Option<(f64, Vec<Evidence>)> {
     signals.server.cpus_busy?;
     let wanted = stolen + busy;
     let share = stolen / wanted.max(f64::EPSILON) * queue::share(all, wanted / all, in_flight);
-    let statement = format!("the hypervisor took {} of the CPUs’ time", percent(stolen / all));
+    let statement = format!("the hypervisor took {} of the CPUs’ time", whole_percent(stolen / all));
     Some((share, vec![evidence(statement, stolen / all, "1", "host.ndjson: steal")]))
         .filter(|(share, _)| *share > WORTH_A_WORD)
 }

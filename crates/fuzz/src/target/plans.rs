@@ -7,7 +7,7 @@ use plimsoll_load::seed::Rng;
 use plimsoll_model::Flavour;
 use plimsoll_plan::knowledge::translate;
 use plimsoll_plan::lab::file;
-use plimsoll_plan::lab::leave::Given;
+use plimsoll_plan::lab::permission::Given;
 use plimsoll_plan::{LabPlan, PlanError};
 use std::collections::BTreeMap;
 

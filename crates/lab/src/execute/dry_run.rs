@@ -9,7 +9,7 @@ use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::class;
-use plimsoll_plan::lab::leave::{Ask, Asked, Given};
+use plimsoll_plan::lab::permission::{Ask, Asked, Given};
 use plimsoll_plan::lab::{PlannedTrial, Restore, Rung, Storage, TrialRules, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
 use plimsoll_schedule::{EndedTrial, Prospect, Prospects};

@@ -6,7 +6,7 @@ pub mod resume;
 use crate::error::LabError;
 use crate::journal::Journal;
 use crate::options::Options;
-use crate::preflight::{Machine, leave};
+use crate::preflight::{Machine, permission};
 use crate::quiet;
 use crate::trial::TrialRunner;
 use dry_run::PlanEstimate;
@@ -58,7 +58,7 @@ pub fn execute(
         false => Machine::dry(home, &options.given),
     };
     let prospects = machine.check(plan)?;
-    leave::check(plan, options)?;
+    permission::check(plan, options)?;
     options.login.check(plan)?;
     let estimate = dry_run::estimate(plan, &prospects)?;
     let _lock = PlanLock::take(home, &plan.name, &options.holder)?;

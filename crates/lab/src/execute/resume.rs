@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The plan of a recording that can be resumed: one that a file could have made. As for a file,
-/// [`crate::preflight::leave::check`] decides what it may do without permission.
+/// [`crate::preflight::permission::check`] decides what it may do without permission.
 ///
 /// # Errors
 /// [`LabError::Refused`] if it is being written, is done, or is not a lab's; [`LabError::Record`] if it cannot be

@@ -6,7 +6,7 @@ use crate::error::refused;
 use plimsoll_model::Build;
 use plimsoll_model::secrets::is_secret;
 use plimsoll_plan::knowledge::{Consequence, Translated, TranslatedSetting, translate};
-use plimsoll_plan::lab::leave::Given;
+use plimsoll_plan::lab::permission::Given;
 use plimsoll_plan::lab::{Setting, Variant};
 use plimsoll_server::ServerError;
 use plimsoll_server::find::{self, Selector};

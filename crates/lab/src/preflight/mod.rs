@@ -2,12 +2,12 @@
 //! commands.
 //!
 //! Begin with [`Machine::check`]. [`builds`] knows what a server accepts, [`places`] where it may work, [`work`] what
-//! is asked of it, [`leave`] what only a person may permit; [`prospects`] says which rungs can be tried,
+//! is asked of it, [`permission`] what only a person may permit; [`prospects`] says which rungs can be tried,
 //! [`surroundings`] what a trial has around it.
 
 mod builds;
 mod directories;
-pub mod leave;
+pub mod permission;
 mod places;
 mod prospects;
 pub mod surroundings;
@@ -20,7 +20,7 @@ use plimsoll_data::starting_data::{self, TrialDirectories, layout_settings};
 use plimsoll_host::{Home, facts};
 use plimsoll_model::Build;
 use plimsoll_model::secrets::is_secret;
-use plimsoll_plan::lab::leave::Given;
+use plimsoll_plan::lab::permission::Given;
 use plimsoll_plan::lab::{Setting, Variant};
 use plimsoll_plan::{LabPlan, quantity};
 use plimsoll_schedule::Prospects;

@@ -109,7 +109,7 @@ impl UnderWay<'_> {
         }
         let variables = settings::variables(target)?;
         let asked = setup.map_or(&self.trial.variant.config[..], |setup| setup.requested);
-        self.prove(target, asked, &variables)?;
+        self.verify_settings(target, asked, &variables)?;
         let workload = &self.trial.variant.workload;
         let typed = workload.typed();
         let family = plimsoll_workloads::chosen::family(&workload.kind)?;
@@ -148,13 +148,13 @@ impl UnderWay<'_> {
     }
 
     /// Records what is set, and refuses to measure anything but what was requested.
-    fn prove(
+    fn verify_settings(
         &mut self,
         target: &mut OpenTarget,
         asked: &[Setting],
         variables: &BTreeMap<String, String>,
     ) -> Result<(), LabError> {
-        let (effective, caveats) = settings::verified(target, variables);
+        let effective = settings::recorded(target, variables);
         self.writer.settings(&effective)?;
         if let Some(server) = &target.server {
             let my_cnf = server.directory().my_cnf();
@@ -164,10 +164,10 @@ impl UnderWay<'_> {
         }
         self.verifications = verification::read_back(target, asked, variables)?;
         // What the plan asks for is verified; what remains is what Plimsoll itself asked for.
-        let is_proved =
+        let is_verified =
             |name: &str| asked.iter().any(|setting| knowledge::unswitched(&setting.name, &setting.value).0 == name);
-        for (_, caveat) in caveats.into_iter().filter(|(name, _)| !is_proved(name)) {
-            self.caveat(caveat);
+        for (name, setting) in effective.iter().filter(|(name, _)| !is_verified(name)) {
+            settings::unmet(name, setting).into_iter().for_each(|caveat| self.caveat(caveat));
         }
         self.must_be_in_effect(asked)
     }

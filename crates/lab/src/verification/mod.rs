@@ -86,7 +86,7 @@ pub fn read_back(
         let (option, value) = knowledge::unswitched(&setting.name, &setting.value);
         let variable = knowledge::variable(option, target.flavour, version);
         let variable = if variables.contains_key(variable) { variable } else { setting.name.as_str() };
-        let mut verification = first_proof(setting, target.flavour, variables.get(variable));
+        let mut verification = first_verification(setting, target.flavour, variables.get(variable));
         hear(&mut verification, error_log::lines_of(&log, option));
         verification.compare(value, variables.get(variable));
         if verification.effective.is_some()
@@ -126,7 +126,7 @@ pub fn behaviour(verifications: &mut Verifications, evidence: &ObservedBehaviour
     verifications.caution();
 }
 
-fn first_proof(setting: &Setting, flavour: Flavour, effective: Option<&String>) -> Verification {
+fn first_verification(setting: &Setting, flavour: Flavour, effective: Option<&String>) -> Verification {
     let origin = if setting.at.file.is_empty() { ORIGIN.to_owned() } else { setting.at.to_string() };
     Verification {
         name: setting.name.clone(),

@@ -12,7 +12,7 @@ fn setting(name: &str, value: &str) -> Setting {
 }
 
 fn verifications(name: &str, value: &str, effective: &str) -> Verifications {
-    let mut verification = first_proof(&setting(name, value), Flavour::MySql, Some(&effective.to_owned()));
+    let mut verification = first_verification(&setting(name, value), Flavour::MySql, Some(&effective.to_owned()));
     verification.compare(value, Some(&effective.to_owned()));
     Verifications { verifications: vec![verification], ..Verifications::default() }
 }
@@ -85,7 +85,7 @@ fn the_load_may_have_another_value_than_new_sessions() {
 
 #[test]
 fn what_the_server_said_outweighs_what_it_shows() {
-    let mut verification = first_proof(&setting("innodb_page_cleaners", "4"), Flavour::MariaDb, None);
+    let mut verification = first_verification(&setting("innodb_page_cleaners", "4"), Flavour::MariaDb, None);
     hear(
         &mut verification,
         error_log::lines_of("0 [Warning] 'innodb-page-cleaners' was removed.", "innodb_page_cleaners"),

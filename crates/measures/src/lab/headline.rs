@@ -1,10 +1,11 @@
 //! The answer of a lab in one sentence.
 
-use super::words::{counted, percent, quantity, rate_with_interval, signed, signed_range};
+use super::words::{quantity, rate_with_interval, signed_range};
 use plimsoll_model::Estimate;
 use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict, VariantComparison};
+use plimsoll_model::number::{counted, percent, short, signed_percent};
 use plimsoll_report::lab::{storage, whole};
 use plimsoll_schedule::{EndedTrial, Quantity};
 use std::collections::BTreeMap;
@@ -40,11 +41,11 @@ fn ladder(ladder: &Ladder) -> String {
     let kept: Vec<&str> =
         steps.iter().filter(|step| step.verdict == RungVerdict::Kept).map(|step| step.rung.as_str()).collect();
     let what = quantity(Quantity::Of(ladder.metric));
-    let amount = gain.as_ref().map(|gain| format!("{} {what}{}", signed(gain.value), interval(gain)));
+    let amount = gain.as_ref().map(|gain| format!("{} {what}{}", signed_percent(gain.value), interval(gain)));
     let text = match (kept.as_slice(), amount) {
         ([], _) => {
             let floor = ladder.floor.as_ref().map(|floor| format!(", floor {}", percent(floor.value)));
-            format!("On {variant} none of {} is kept{}", counted(steps.len(), "rung"), floor.unwrap_or_default())
+            format!("On {variant} none of {} is kept{}", counted(steps.len() as f64, "rung"), floor.unwrap_or_default())
         }
         ([only], Some(amount)) => format!("On {variant} {only} is kept: {amount}"),
         ([only], None) => format!("On {variant} {only} is kept"),
@@ -66,7 +67,7 @@ fn risks(steps: &[LadderStep]) -> String {
 /// `With p99 < 20ms base carries 1,240 transactions per second (1,190 – 1,300) at 64 connections`.
 fn load_line(line: &LoadLine) -> String {
     let LoadLine { variant, objective, .. } = line;
-    let at = counted(line.connections, "connection");
+    let at = counted(line.connections as f64, "connection");
     match &line.rate {
         Some(rate) => {
             format!("With {objective} {variant} carries {} at {at}{}", carried(rate), busy(line))
@@ -83,8 +84,8 @@ fn load_line(line: &LoadLine) -> String {
 fn carried(rate: &Estimate) -> String {
     const UNIT: &str = "transactions per second";
     match (rate.low, rate.high) {
-        (Some(low), None) => format!("at least {} {UNIT}", super::words::rate(low)),
-        (None, Some(high)) => format!("at most {} {UNIT}", super::words::rate(high)),
+        (Some(low), None) => format!("at least {} {UNIT}", short(low)),
+        (None, Some(high)) => format!("at most {} {UNIT}", short(high)),
         _ => rate_with_interval(rate, UNIT),
     }
 }
@@ -92,7 +93,7 @@ fn carried(rate: &Estimate) -> String {
 /// What is to be known of a line that was looked for on a busy machine.
 fn busy(line: &LoadLine) -> String {
     let busy = line.tried.iter().filter(|tried| tried.disturbed).count();
-    let trials = counted(line.tried.len(), "trial");
+    let trials = counted(line.tried.len() as f64, "trial");
     match (busy, line.noisy_host) {
         (0, _) => String::new(),
         (_, true) => format!(", on a machine that was busy with other work in {busy} of {trials}: it may carry more"),
@@ -129,7 +130,7 @@ fn rounds(summary: &LabSummary, of: &VariantComparison) -> Option<usize> {
 
 /// `Against base fast is 12.0 % faster (+10.1 % to +13.9 %): 1,120 against 1,000 transactions per second at 8 …`.
 fn changed(a: &str, b: &str, row: &Row) -> String {
-    let by = percent(row.change.value);
+    let by = percent(row.change.value.abs());
     let difference = match (row.metric.more_is_better(), row.change.value < 0.0) {
         (true, true) => format!("is {by} slower"),
         (true, false) => format!("is {by} faster"),
@@ -141,29 +142,30 @@ fn changed(a: &str, b: &str, row: &Row) -> String {
 
 /// `1,120 against 1,000 transactions per second at 8 connections`, in a sentence about b.
 fn b_against_a(row: &Row) -> String {
-    format!("{} against {}", super::words::rate(row.b), measured(row.a, row))
+    format!("{} against {}", short(row.b), measured(row.a, row))
 }
 
 /// `1,000 and 1,120 transactions per second at 8 connections`, in a sentence about a and b in this order.
 fn a_and_b(row: &Row) -> String {
-    format!("{} and {}", super::words::rate(row.a), measured(row.b, row))
+    format!("{} and {}", short(row.a), measured(row.b, row))
 }
 
 /// `1,000 transactions per second at 8 connections`.
 fn measured(value: f64, row: &Row) -> String {
     let at = row.load.map_or("over all load points".to_owned(), |load| format!("at {load}"));
-    format!("{} {} {at}", super::words::rate(value), row.metric.unit())
+    format!("{} {} {at}", short(value), row.metric.unit())
 }
 
 fn unclear(a: &str, b: &str, row: &Row, rounds: Option<usize>) -> String {
-    let change = signed(row.change.value);
+    let change = signed_percent(row.change.value);
     match (&row.change.missing, row.detectable.zip(rounds)) {
         (Some(missing), _) => {
             format!("No verdict on {b} against {a} ({change} so far, {}): {missing}", b_against_a(row))
         }
         (None, shown) => {
-            let beyond =
-                |(share, rounds)| format!("; {} show only changes beyond {}", counted(rounds, "round"), percent(share));
+            let beyond = |(share, rounds)| {
+                format!("; {} show only changes beyond {}", counted(rounds as f64, "round"), percent(share))
+            };
             let shown = shown.map(beyond).unwrap_or_default();
             let (both, interval) = (a_and_b(row), interval(&row.change));
             format!("No difference shown between {a} and {b}: {both}; {change} for {b} may be chance{interval}{shown}")

@@ -16,14 +16,14 @@ use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{
     Cell, LabSummary, Restored, Restores, SCHEMA_VERSION, TrialCounts, TrialStatus, VariantComparison,
 };
+use plimsoll_model::number::counted;
 use plimsoll_model::summary::Point;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Order, Variant};
 use plimsoll_schedule::quantity::over_rounds;
 use plimsoll_schedule::{EndedTrial, Prospects, Quantity, seeks_line};
 use std::collections::{BTreeMap, BTreeSet};
-use words::counted;
-pub use words::{percent, rate, rate_with_interval};
+pub use words::rate_with_interval;
 
 /// Fewer rounds have no interval.
 const FEWEST_ROUNDS: u32 = 3;
@@ -143,7 +143,7 @@ fn failed(ended: &[EndedTrial]) -> Option<Caveat> {
     let message = format!(
         "{} of {} failed and what they measured is left out; the first, {} at {} in round {}: {}",
         1 + failed.count(),
-        counted(ended.len(), "trial"),
+        counted(ended.len() as f64, "trial"),
         first.trial.label,
         first.trial.point.label(),
         first.trial.round,
@@ -181,7 +181,7 @@ fn design(plan: &LabPlan) -> Vec<Caveat> {
         caveats.push(Caveat::new("few_rounds", message));
     } else if rounds < FEWEST_ROUNDS && !plan.variants.iter().all(|variant| seeks_line(plan, variant)) {
         let message =
-            format!("{} cannot tell a difference from chance; {FEWEST_ROUNDS} can", counted(rounds as usize, "round"));
+            format!("{} cannot tell a difference from chance; {FEWEST_ROUNDS} can", counted(rounds as f64, "round"));
         caveats.push(Caveat::new("few_rounds", message));
     }
     let measured: Vec<&Variant> = plan.variants.iter().filter(|variant| !seeks_line(plan, variant)).collect();
@@ -238,7 +238,7 @@ fn of_code(ended: &[EndedTrial], code: &str) -> Option<Caveat> {
         names.push(format!("{} more", others.len() - NAMED));
     }
     let also = if names.is_empty() { String::new() } else { format!("; also in {}", names.join(", ")) };
-    let trials = counted(ended.len(), "trial");
+    let trials = counted(ended.len() as f64, "trial");
     let message = messages.first()?;
     Some(Caveat::new(code, format!("in {} of {trials}: {message}{more}{also}", all.len())))
 }

@@ -1,7 +1,8 @@
 //! What ladders and searches have found, with their reasons in words.
 
-use super::words::{change, counted, percent, quantity, rate, signed_range};
+use super::words::{change, quantity, signed_range};
 use plimsoll_model::lab::{Ladder, LadderStep, LoadLine};
+use plimsoll_model::number::{counted, percent, short};
 use plimsoll_schedule::evidence::NoLine;
 use plimsoll_schedule::ladder::Climbed;
 use plimsoll_schedule::load_line::Sought;
@@ -23,12 +24,12 @@ fn rung(reason: &RungReason) -> String {
         RungReason::Known(words) => words.clone(),
         RungReason::NoFloor(pairs) => {
             let why = failure(pairs, "nothing was measured");
-            let planned = counted(pairs.planned, "pair");
+            let planned = counted(pairs.planned as f64, "pair");
             format!("of the base against itself {} of {planned} were completed: {why}", pairs.complete)
         }
         RungReason::TooFew(pairs) => {
             let why = failure(pairs, "nothing was measured in the others");
-            let planned = counted(pairs.planned, "pair");
+            let planned = counted(pairs.planned as f64, "pair");
             format!("{} of {planned} were completed, and {FEWEST_PAIRS} are needed: {why}", pairs.complete)
         }
         RungReason::NoSetting { name, remark } => format!("{name} is no setting here{}", remarked(remark)),
@@ -110,29 +111,29 @@ fn no_line(reason: &NoLine) -> String {
         NoLine::BusyMachine { left_out, trials } => format!(
             "the machine was busy with other work in {left_out} of {}, and the rest does not enclose a line; a quiet \
              machine would tell",
-            counted(*trials, "trial")
+            counted(*trials as f64, "trial")
         ),
         NoLine::Contradiction { missed, kept } => format!(
             "{}/s was kept though {}/s, far below it, was missed, so something else than the rate decided; longer \
              trials on a quiet machine would tell",
-            rate(*kept),
-            rate(*missed)
+            short(*kept),
+            short(*missed)
         ),
         NoLine::Refused(refusal) => refusal.to_string(),
         NoLine::NoConfirmation => "no confirmation was run; running it again would tell".to_owned(),
         NoLine::BusyConfirmation { rate: at } => format!(
             "the machine was busy with other work while {}/s was being confirmed; a quiet machine would tell",
-            rate(*at)
+            short(*at)
         ),
         NoLine::NotConfirmed { rate: at, kept, trials } => format!(
             "{}/s was not confirmed, {kept} of {} met it; longer trials or more rounds would tell",
-            rate(*at),
-            counted(*trials, "confirmation")
+            short(*at),
+            counted(*trials as f64, "confirmation")
         ),
         NoLine::TooWide { low, high } => format!(
             "it lies somewhere between {}/s and {}/s, too wide to name a rate; longer trials would tell",
-            rate(*low),
-            rate(*high)
+            short(*low),
+            short(*high)
         ),
     }
 }

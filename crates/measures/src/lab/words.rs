@@ -2,7 +2,7 @@
 
 use plimsoll_model::Estimate;
 use plimsoll_model::Metric;
-use plimsoll_report::format::short;
+use plimsoll_model::number::{short, signed_percent};
 use plimsoll_report::interval::Measured;
 use plimsoll_schedule::Quantity;
 
@@ -19,29 +19,13 @@ pub fn quantity(of: Quantity) -> &'static str {
     }
 }
 
-/// `15.2 %`, `138 %`, without its sign.
-pub fn percent(share: f64) -> String {
-    let percent = 100.0 * share.abs();
-    let decimals = usize::from(percent < 99.95);
-    format!("{percent:.decimals$} %")
-}
-
-/// `+3.1 %`, `−2.0 %`.
-pub fn signed(share: f64) -> String {
-    format!("{}{}", sign(share), percent(share))
-}
-
-fn sign(share: f64) -> &'static str {
-    if share < 0.0 { "−" } else { "+" }
-}
-
 /// `+3.1 % (95 % interval +1.0 % to +5.2 %)`.
 pub fn change(change: &Estimate) -> String {
     match change.interval() {
         Some(interval) => {
-            format!("{} ({} interval {})", signed(change.value), confidence(change), signed_range(interval))
+            format!("{} ({} interval {})", signed_percent(change.value), confidence(change), signed_range(interval))
         }
-        None => format!("{} (no interval)", signed(change.value)),
+        None => format!("{} (no interval)", signed_percent(change.value)),
     }
 }
 
@@ -52,12 +36,7 @@ fn confidence(change: &Estimate) -> String {
 
 /// `+1.0 % to +5.2 %`.
 pub fn signed_range(ends: (f64, f64)) -> String {
-    format!("{} to {}", signed(ends.0), signed(ends.1))
-}
-
-/// `1,240`, `62.5`, `0.41`: three significant digits, but never fewer than all whole ones.
-pub fn rate(value: f64) -> String {
-    short(value)
+    format!("{} to {}", signed_percent(ends.0), signed_percent(ends.1))
 }
 
 /// `1,240 transactions per second (1,190 – 1,300)`, or what is known of the interval: `an unknown number of transactions
@@ -67,18 +46,12 @@ pub fn rate_with_interval(estimate: &Estimate, unit: &str) -> String {
         return format!("an unknown number of {unit} ({unsteady})");
     }
     let ends = match (estimate.low, estimate.high) {
-        (Some(low), Some(high)) => format!("({} – {})", rate(low), rate(high)),
-        (Some(low), None) => format!("(at least {})", rate(low)),
-        (None, Some(high)) => format!("(at most {})", rate(high)),
+        (Some(low), Some(high)) => format!("({} – {})", short(low), short(high)),
+        (Some(low), None) => format!("(at least {})", short(low)),
+        (None, Some(high)) => format!("(at most {})", short(high)),
         (None, None) => "(no interval)".to_owned(),
     };
-    format!("{} {unit} {ends}", rate(estimate.value))
-}
-
-/// `1 pair`, `3 pairs`.
-pub fn counted(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
+    format!("{} {unit} {ends}", short(estimate.value))
 }
 
 #[cfg(test)]

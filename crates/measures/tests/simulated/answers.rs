@@ -8,7 +8,7 @@ use plimsoll_measures::lab::rate_with_interval;
 use plimsoll_measures::lab::summary;
 use plimsoll_model::comparison::Verdict;
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LoadLine, RungVerdict, Tried, VariantComparison};
-use plimsoll_report::format::short;
+use plimsoll_model::number::short;
 use plimsoll_report::lab::answer;
 
 /// From a machine on which nothing else runs to one on which two trials have little in common.
@@ -53,7 +53,7 @@ fn holds_of_comparison(text: &str, of: &VariantComparison) {
 }
 
 fn percent_of(of: &VariantComparison) -> String {
-    plimsoll_measures::lab::percent(of.equivalence)
+    plimsoll_model::number::percent(of.equivalence)
 }
 
 /// Where a variant carries most is where its cells say so, with their number.
@@ -150,8 +150,8 @@ fn holds_of_line(text: &str, line: &LoadLine) {
     };
     // Of a line that was not enclosed, only the end that is known.
     let told = match (found.low, found.high) {
-        (Some(low), None) => format!("at least {} transactions per second", plimsoll_measures::lab::rate(low)),
-        (None, Some(high)) => format!("at most {} transactions per second", plimsoll_measures::lab::rate(high)),
+        (Some(low), None) => format!("at least {} transactions per second", plimsoll_model::number::short(low)),
+        (None, Some(high)) => format!("at most {} transactions per second", plimsoll_model::number::short(high)),
         _ => rate_with_interval(found, "transactions per second"),
     };
     assert!(text.contains(&format!("{start}{told} at {} connections", line.connections)), "{told}\n{text}");

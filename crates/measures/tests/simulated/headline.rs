@@ -63,7 +63,7 @@ fn told(row: Row) -> String {
 
 /// The numbers of a sentence about two sides stand in the order in which it has the sides, whichever it begins with.
 pub(super) fn says_each_side_its_own(text: &str, (a, b): (&str, &str), row: &Row) {
-    let [of_a, of_b] = [row.a, row.b].map(plimsoll_measures::lab::rate);
+    let [of_a, of_b] = [row.a, row.b].map(plimsoll_model::number::short);
     let (sides, numbers) = match text.contains("between ") {
         true => (format!("between {a} and {b}"), format!(": {of_a} and {of_b} ")),
         false if text.starts_with("Against ") => (format!("Against {a} {b} "), format!(": {of_b} against {of_a} ")),

@@ -6,7 +6,7 @@
 
 pub mod change;
 pub mod file;
-pub mod leave;
+pub mod permission;
 pub mod trial;
 
 pub use crate::origin::Where;
@@ -17,7 +17,6 @@ use plimsoll_model::Class;
 use plimsoll_model::LoadPoint;
 pub use plimsoll_model::published::{Printed, PublishedKind};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 pub use trial::{PlannedTrial, TrialPlan};
@@ -43,7 +42,8 @@ pub struct LabPlan {
     pub variants: Vec<Variant>,
     pub rungs: Vec<Rung>,
     pub collectors: Vec<Collector>,
-    pub described: BTreeMap<String, Value>,
+    /// What the file says about the system, each value as text.
+    pub described: BTreeMap<String, String>,
     /// What the source printed.
     pub published: Vec<Printed>,
     /// What the plan needs and the source does not print, and what was chosen and why, in the order of the file.

@@ -5,7 +5,7 @@ mod list;
 
 use list::{List, numbers};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::leave::Given;
+use plimsoll_plan::lab::permission::Given;
 use plimsoll_plan::lab::{Printed, file};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -164,7 +164,7 @@ fn no_plan_and_no_option_file_asks_for_leave() {
     for name in names() {
         for preset in [None, Some("small")] {
             let asks = plan(&name, preset).asks(&Given::default());
-            assert!(asks.iter().all(|asked| !asked.what.needs_leave()), "{name}: {asks:#?}");
+            assert!(asks.iter().all(|asked| !asked.what.needs_permission()), "{name}: {asks:#?}");
         }
     }
     // Those that no plan names, too.

@@ -16,12 +16,8 @@ pub fn run(args: CalibrateArgs) -> anyhow::Result<u8> {
     if args.json {
         terminal::json(&found)?;
     } else {
-        let told = |field: &str, value: f64, unit: &str| {
-            Measured { value: Some(value), estimate: found.estimates.get(field).cloned(), ..Measured::default() }
-                .in_words(unit)
-        };
-        let rate = told("queries_per_second", found.queries_per_second, "queries/s");
-        let cpu = told("cpu_us_per_query", found.cpu_us_per_query, "µs of CPU per query");
+        let rate = Measured::from(&found.estimates.queries_per_second).in_words("queries/s");
+        let cpu = Measured::from(&found.estimates.cpu_us_per_query).in_words("µs of CPU per query");
         terminal::result(&format!(
             "on this machine, one loop sends at most {rate}, with {cpu}, {} connections",
             found.connections

@@ -53,9 +53,8 @@ fn lines(stored: &Stored) -> String {
 
 /// What it is, with the parameters that differ from the defaults.
 fn content_line(content: &StoredContent) -> String {
-    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let chosen = datasets::chosen_parameters(content);
-    let pairs = chosen.iter().map(|(name, value)| format!("{}={}, ", name.replace('_', "-"), shown(value)));
+    let pairs = chosen.iter().map(|(name, value)| format!("{}={value}, ", name.replace('_', "-")));
     let StoredContent { database, family, seed, .. } = content;
     format!("{family} in `{database}`: {}seed={seed}", pairs.collect::<String>())
 }

@@ -16,7 +16,7 @@ use plimsoll_lab::options::Options;
 use plimsoll_lab::preflight::Machine;
 use plimsoll_model::text::{escaped, shell_word};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::leave::Given;
+use plimsoll_plan::lab::permission::Given;
 use plimsoll_plan::lab::{TrialPlan, file};
 use plimsoll_record::EarlyEnd;
 use plimsoll_report::lab;
@@ -171,10 +171,10 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
 /// What no recording can say; to continue one, it has to be said again.
 fn said_again(args: &LabArgs) -> String {
     let server = args.server.as_ref().map_or(String::new(), |server| format!(" --server {}", shell_word(server)));
-    let leave = if args.allow_commands { " --allow-commands" } else { "" };
+    let permission = if args.allow_commands { " --allow-commands" } else { "" };
     let places: String =
         args.password_for.iter().map(|place| format!(" --password-for {}", shell_word(&place.to_string()))).collect();
-    format!("{server}{leave}{places}")
+    format!("{server}{permission}{places}")
 }
 
 /// Says which trials failed and why; a setting that was not in effect is one reason.

@@ -1,14 +1,13 @@
 //! Loads, trials and measurements in lines of plain text.
 
-use plimsoll_model::LoadPoint;
-use plimsoll_model::Metric;
 use plimsoll_model::io::Probe;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus, VerificationVerdict};
 use plimsoll_model::metric::Statistic;
+use plimsoll_model::number::short;
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_model::summary::Point;
+use plimsoll_model::{LoadPoint, Metric, ProbeMetric};
 use plimsoll_plan::lab::TrialPlan;
-use plimsoll_report::format::short;
 use plimsoll_report::interval::Measured;
 
 /// The name of a trial for people.
@@ -98,17 +97,12 @@ pub fn io_interval(interval: &Interval) -> String {
 
 /// A finished storage measurement: its rate, and the latency of each kind of operation.
 pub fn probe(probe: &Probe) -> String {
-    let told = |path: &str, value: Option<f64>| Measured {
-        value,
-        estimate: probe.estimates.get(path).cloned(),
-        ..Measured::default()
-    };
     let mut line = format!("{:<22} {}", probe.id, probe.name);
     if probe.iops.is_some() {
-        line += &format!("  {}", told("iops", probe.iops).label_in("/s", 0));
+        line += &format!("  {}", Measured::of_probe(probe, ProbeMetric::Iops).label_in("/s", 0));
     }
-    for (kind, latency) in &probe.latency_us {
-        let p99 = told(&format!("latency_us.{kind}.p99"), latency.p99).label_in("µs", 0);
+    for kind in probe.latency_us.keys() {
+        let p99 = Measured::of_probe(probe, ProbeMetric::Latency(*kind, Statistic::P99)).label_in("µs", 0);
         line += &format!("  {kind} p99 {p99}");
     }
     if let Some(why) = &probe.error {

@@ -40,7 +40,7 @@ mod over_tls;
 mod ownership;
 mod pages;
 mod parity;
-mod plan_leave;
+mod plan_permission;
 mod plans;
 mod plans_netapp;
 mod plans_storage;

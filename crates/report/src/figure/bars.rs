@@ -3,13 +3,13 @@
 use super::label::{Swatch, key, width_of};
 use super::rows::Rows;
 use crate::document::Figure;
-use crate::format::signed_percent;
-use crate::format::{NOTHING, decimals_for, short};
 use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
 use crate::text::capitalised;
+use plimsoll_model::number::signed_percent;
+use plimsoll_model::number::{NOTHING, decimals_for, short};
 
 /// Groups from top to bottom, in each the same members. An empty cell is drawn as empty.
 #[derive(Clone, Debug, Default, PartialEq)]

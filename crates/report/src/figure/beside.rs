@@ -4,12 +4,12 @@ use super::label::{Swatch, key, shortened};
 use super::rows::Rows;
 use crate::document::Figure;
 use crate::document::NARROW;
-use crate::format::{NOTHING, counted, fine_decimals, number, short, tick};
 use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::subject::Published;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
+use plimsoll_model::number::{NOTHING, counted, fine_decimals, number, short, tick};
 use plimsoll_model::published::{Printed, PublishedKind};
 
 /// With more pairs than this, only the table has them.

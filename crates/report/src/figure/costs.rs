@@ -3,11 +3,11 @@
 use super::label::{LINE, shortened, widest};
 use crate::document::Figure;
 use crate::document::NARROW;
-use crate::format::{NOTHING, short};
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
 use plimsoll_model::diagnosis::Cost;
+use plimsoll_model::number::{NOTHING, short};
 
 /// Name, unit and value. Each has an axis of its own, from 0.
 type Kind = (&'static str, &'static str, fn(&Cost) -> Option<f64>);

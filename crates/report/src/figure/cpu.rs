@@ -3,13 +3,13 @@
 use super::{LEFT, Panel, thinned, whisker};
 use crate::document::Figure;
 use crate::document::NARROW;
-use crate::format::{percent, percent_decimals, tick};
 use crate::interval::Measured;
 use crate::scale::{Scale, spread};
 use crate::svg::{Anchor, Svg};
 use crate::sweep::Sweep;
 use crate::table::{Column, Table};
 use plimsoll_model::Metric;
+use plimsoll_model::number::{in_percent, percent_decimals, tick};
 use plimsoll_model::summary::HostShares;
 
 /// Side by side.
@@ -122,7 +122,7 @@ fn client(svg: &mut Svg, panel: &Panel, sweep: &Sweep<'_>) {
         if width > 16.0 {
             let above = percents.ends().1.map_or(top, |end| y.at(end).min(top));
             let baseline = (above - 5.0).max(panel.top + 9.0);
-            svg.text((x + 0.5 * width, baseline), Anchor::Middle, "tick halo", &percent(share));
+            svg.text((x + 0.5 * width, baseline), Anchor::Middle, "tick halo", &in_percent(share));
         }
     }
     axis(svg, panel, sweep, &places);

@@ -3,10 +3,10 @@
 use super::label::{Swatch, key};
 use super::rows::Rows;
 use crate::document::Figure;
-use crate::format::percent;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
+use plimsoll_model::number::in_percent;
 use plimsoll_model::summary::HostShares;
 
 /// Name, class and share.
@@ -39,7 +39,7 @@ pub fn draw(id: &str, bars: &[(String, Option<HostShares>)], caption: &str) -> O
 pub fn table(bars: &[(String, Option<HostShares>)]) -> Table {
     let mut columns = vec![Column::words("", bars.iter().map(|(name, _)| name.clone()).collect())];
     for (name, _, share) in KINDS {
-        let cell = |host: &Option<HostShares>| host.map_or("–".to_owned(), |host| percent(share(&host)));
+        let cell = |host: &Option<HostShares>| host.map_or("–".to_owned(), |host| in_percent(share(&host)));
         columns.push(Column::numbers(name, "%", bars.iter().map(|(_, host)| cell(host)).collect()));
     }
     Table::new(columns)
@@ -74,11 +74,11 @@ fn bar(svg: &mut Svg, rows: &Rows, row: f64, x: &Scale, host: &HostShares) {
         let share = share(host);
         let end = (foot + 100.0 * share).clamp(foot, 100.0);
         if end > foot {
-            rows.bar(svg, row, x, (foot, end), class, &format!("{name}: {} %", percent(share)));
+            rows.bar(svg, row, x, (foot, end), class, &format!("{name}: {} %", in_percent(share)));
             if x.at(end) - x.at(foot) > 26.0 {
                 let middle = 0.5 * (x.at(foot) + x.at(end));
                 let class = class.replace("bar stacked", "on-bar").replace("outline", "tick");
-                svg.text((middle, rows.middle(row) + 4.0), Anchor::Middle, &class, &percent(share));
+                svg.text((middle, rows.middle(row) + 4.0), Anchor::Middle, &class, &in_percent(share));
             }
         }
         foot = end;

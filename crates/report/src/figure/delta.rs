@@ -3,11 +3,11 @@
 use super::label::{shortened, width_of};
 use super::rows::Rows;
 use crate::document::Figure;
-use crate::format::signed_percent;
 use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
+use plimsoll_model::number::signed_percent;
 
 /// Changes as shares: with more CPUs ÷ with fewer − 1.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,10 +2,10 @@
 
 use super::LEFT;
 use crate::document::NARROW;
-use crate::format::number;
 use crate::scale::spread;
 use crate::svg::{Anchor, Svg};
 use crate::text::clean;
+use plimsoll_model::number::number;
 
 /// Width of a character of the figures' type at 12 px, roughly.
 const CHARACTER: f64 = 6.4;

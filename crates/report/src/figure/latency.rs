@@ -4,11 +4,11 @@ use super::label::{LineEnd, Swatch, axis_room, key, names, widest};
 use super::{Panel, thinned};
 use crate::document::Figure;
 use crate::document::NARROW;
-use crate::format::{NOTHING, number, short, tick};
 use crate::scale::Scale;
 use crate::subject::Latency;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
+use plimsoll_model::number::{NOTHING, number, short, tick};
 use plimsoll_model::total;
 
 /// Ticks of the axis of percentiles, as shares; each nine takes as much room.

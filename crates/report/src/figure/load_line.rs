@@ -4,11 +4,11 @@ use super::label::{Swatch, axis_room, key};
 use super::{Panel, is_logarithmic, thinned};
 use crate::document::Figure;
 use crate::document::NARROW;
-use crate::format::{NOTHING, counted, short, tick};
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
 use plimsoll_model::lab::{LoadLine, Tried};
+use plimsoll_model::number::{NOTHING, counted, short, tick};
 
 /// Numbers of the markers, so that met and missed also differ in shape.
 const KEPT: usize = 0;

@@ -21,11 +21,11 @@ mod rows;
 pub mod seconds;
 pub mod staircase;
 
-use crate::format::tick;
 use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::Column;
+use plimsoll_model::number::tick;
 
 /// Where panels begin: left of it is room for tick labels.
 pub(crate) const LEFT: f64 = 74.0;

@@ -4,10 +4,10 @@ use super::label::shortened;
 use super::{Panel, thinned};
 use crate::document::Figure;
 use crate::document::NARROW;
-use crate::format::{short, tick};
 use crate::points;
 use crate::scale::{Scale, spread};
 use crate::svg::{Anchor, Svg};
+use plimsoll_model::number::{short, tick};
 use plimsoll_model::summary::{Operation, OperationKind, Point};
 
 const ROW: f64 = 26.0;

@@ -3,11 +3,11 @@
 use super::label::{Swatch, key};
 use super::rows::Rows;
 use crate::document::Figure;
-use crate::format::{NOTHING, short, tick};
 use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
+use plimsoll_model::number::{NOTHING, short, tick};
 
 /// A measurement.
 #[derive(Clone, Debug, Default, PartialEq)]

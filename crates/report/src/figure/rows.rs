@@ -3,10 +3,10 @@
 use super::CAP;
 use super::label::{LINE, shortened, widest};
 use crate::document::NARROW;
-use crate::format::tick;
 use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
+use plimsoll_model::number::tick;
 
 /// Height of a bar.
 const BAR: f64 = 15.0;

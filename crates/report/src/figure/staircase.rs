@@ -7,13 +7,13 @@ use super::rows::Rows;
 use super::{Panel, whisker};
 use crate::document::Figure;
 use crate::document::NARROW;
-use crate::format::signed_percent;
-use crate::format::{NOTHING, decimals_for, range, short};
 use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
 use crate::text::capitalised;
+use plimsoll_model::number::signed_percent;
+use plimsoll_model::number::{NOTHING, decimals_for, range, short};
 
 /// What is drawn: one bar for the base, and one for each rung.
 #[derive(Clone, Debug, Default, PartialEq)]

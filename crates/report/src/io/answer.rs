@@ -1,7 +1,7 @@
 //! The answer of a storage evaluation in one sentence.
 
-use crate::format::{counted, short};
 use plimsoll_model::io::{IoSummary, Probe, SheetLine};
+use plimsoll_model::number::{counted, short};
 
 /// What the storage is good for, as one plain sentence.
 pub fn answer(summary: &IoSummary) -> String {
@@ -29,7 +29,7 @@ fn line<'a>(summary: &'a IoSummary, key: &str) -> Option<&'a SheetLine> {
 }
 
 fn number(summary: &IoSummary, key: &str) -> Option<f64> {
-    line(summary, key)?.value.as_f64()
+    line(summary, key)?.number()
 }
 
 /// For the server with the higher rate at the most sessions tried.
@@ -62,7 +62,7 @@ fn threads(summary: &IoSummary) -> Option<String> {
     let keyed = |prefix: &'static str| summary.sheet.iter().filter(move |line| line.key.starts_with(prefix));
     let many = |line: &SheetLine| summary.probes.iter().find(|probe| line.probes.last() == Some(&probe.id));
     let scaling: Vec<(&Probe, f64)> =
-        keyed("scaling_").filter_map(|line| Some((many(line)?, line.value.as_f64()?))).collect();
+        keyed("scaling_").filter_map(|line| Some((many(line)?, line.number()?))).collect();
     // For reads the largest set, for writes the single file.
     let reads = scaling.iter().rev().find(|(probe, _)| probe.word("what") == "read");
     let writes = scaling.iter().find(|(probe, _)| probe.word("what") == "write");
@@ -71,14 +71,14 @@ fn threads(summary: &IoSummary) -> Option<String> {
     let told: Vec<String> = told.collect();
     let threads = scaling.first()?.0.number("threads")?;
     let text = format!("{} {} as one", counted(threads, "thread"), told.join(" and "));
-    let writers = keyed("one_writer_").next().and_then(|line| line.value.as_bool());
+    let writers = keyed("one_writer_").next().and_then(|line| line.value.as_ref()?.switch());
     let writers = writers.map(|one| if one { "one write" } else { "several writes" });
     Some(text + &writers.map(|writes| format!(", and a file takes {writes} at a time")).unwrap_or_default())
 }
 
 /// What the sheet says about commits in a power cut, if that is known.
 fn verdict(summary: &IoSummary) -> Option<&str> {
-    line(summary, "durability")?.value.as_str()
+    line(summary, "durability")?.value.as_ref()?.text()
 }
 
 /// What makes commits worthless.

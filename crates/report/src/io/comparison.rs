@@ -2,14 +2,14 @@
 
 use crate::comparison::differences_table;
 use crate::document::{Block, Document, Finding, Item, Section};
-use crate::format::{NOTHING, number, short};
+use crate::io::tables::sheet_value;
 use crate::section::caveats;
 use crate::table::{Column, Table};
 use crate::terminal::{BOLD, TextLook, rows};
 use crate::text::{aligned, clean};
 use plimsoll_model::comparison::{Design, Verdict};
 use plimsoll_model::io_comparison::{IoComparison, ProbeChange, ProbePair, SheetPair, SheetValue};
-use serde_json::Value;
+use plimsoll_model::number::{NOTHING, number, short};
 
 /// The sentence, the sheets, the probes, then what else differs and the caveats; ends with a line break. With `colour`,
 /// the sentence is bold and heads are dim; nothing else differs.
@@ -102,13 +102,7 @@ fn sheet(comparison: &IoComparison) -> Table {
 
 /// A value of a sheet; a warning begins with an exclamation mark.
 fn shown(line: &SheetValue) -> String {
-    let value = match &line.value {
-        Value::Null => NOTHING.to_owned(),
-        Value::Bool(true) => "yes".to_owned(),
-        Value::Bool(false) => "no".to_owned(),
-        Value::String(word) => word.clone(),
-        other => other.as_f64().map_or_else(|| other.to_string(), short),
-    };
+    let value = sheet_value(line.value.as_ref());
     if line.warning { format!("! {value}") } else { value }
 }
 
@@ -128,7 +122,10 @@ fn probes(comparison: &IoComparison) -> Table {
         Column::numbers("ratio", "", cells(rate, ratio)),
         Column::numbers("interval", "95 %", cells(rate, interval)),
         Column::words("verdict", cells(rate, |change| verdict(change).to_owned())),
-        Column::words("p99 of", all.iter().map(|probe| probe.kind.clone().unwrap_or_default()).collect()),
+        Column::words(
+            "p99 of",
+            all.iter().map(|probe| probe.kind.map_or(String::new(), |kind| kind.to_string())).collect(),
+        ),
         Column::numbers(a, "µs", cells(tail, |change| short(change.a))),
         Column::numbers(b, "µs", cells(tail, |change| short(change.b))),
         Column::numbers("ratio", "", cells(tail, ratio)),

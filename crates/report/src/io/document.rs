@@ -3,11 +3,11 @@
 use super::answer::answer;
 use super::{figure, tables};
 use crate::document::{Block, Document, Finding, Item, Section};
-use crate::format::{counted, tick};
 use crate::section::{caveats, repeat};
 use crate::subject::Recorded;
 use crate::text::sentence;
 use plimsoll_model::io::{IoSummary, Probe, SheetLine};
+use plimsoll_model::number::{counted, tick};
 use serde_json::json;
 
 /// The report of a storage evaluation, as complete as that of a run.

@@ -1,30 +1,38 @@
 //! The tables that both the page and the terminal show.
 
-use crate::format::{NOTHING, short};
 use crate::interval::Measured;
 use crate::table::{Column, Table};
-use plimsoll_model::io::{DeviceFacts, IoSummary, LatencyUs, Probe, SHORTEST_US};
+use plimsoll_model::io::{DeviceFacts, IoSummary, Probe, SHORTEST_US};
+use plimsoll_model::metric::Statistic;
+use plimsoll_model::number::{NOTHING, short};
 use plimsoll_model::summary::Counts;
-
-/// A number of a probe with its estimate.
-pub(crate) fn measured(probe: &Probe, path: &str, value: Option<f64>) -> Measured {
-    Measured { value, estimate: probe.estimates.get(path).cloned(), ..Measured::default() }
-}
+use plimsoll_model::{ProbeMetric, Scalar};
 
 pub(crate) fn iops(probe: &Probe) -> Measured {
-    measured(probe, "iops", probe.iops)
+    Measured::of_probe(probe, ProbeMetric::Iops)
+}
+
+/// The value of a line of the sheet.
+pub(crate) fn sheet_value(value: Option<&Scalar>) -> String {
+    match value {
+        None => NOTHING.to_owned(),
+        Some(Scalar::Switch(on)) => if *on { "yes" } else { "no" }.to_owned(),
+        Some(Scalar::Text(word)) => word.clone(),
+        Some(number) => number.number().map_or(NOTHING.to_owned(), short),
+    }
 }
 
 /// One row per measurement. Without `room` the intervals of percentiles are left out.
 pub(crate) fn probes(probes: &[&Probe], room: bool) -> Table {
     let words = |of: &dyn Fn(&Probe) -> String| probes.iter().map(|probe| of(probe)).collect::<Vec<_>>();
     let numbers = |of: &dyn Fn(&Probe) -> Option<f64>| words(&|probe| of(probe).map_or(NOTHING.to_owned(), short));
-    let percentile = |name: &str, pick: fn(&LatencyUs) -> Option<f64>| {
+    let percentile = |statistic: Statistic| {
         let of = |probe: &Probe| match probe.main_latency() {
-            Some((kind, latency)) => measured(probe, &format!("latency_us.{kind}.{name}"), pick(latency)),
+            Some((kind, _)) => Measured::of_probe(probe, ProbeMetric::Latency(kind, statistic)),
             None => Measured::default(),
         };
-        let mut column = Column::measured(name, "µs", 1, &probes.iter().map(|probe| of(probe)).collect::<Vec<_>>());
+        let mut column =
+            Column::measured(statistic.field(), "µs", 1, &probes.iter().map(|probe| of(probe)).collect::<Vec<_>>());
         for (cell, probe) in column.cells.iter_mut().zip(probes) {
             if of(probe).value.is_some_and(|us| us <= SHORTEST_US) {
                 *cell = "≤ 1".to_owned();
@@ -41,9 +49,9 @@ pub(crate) fn probes(probes: &[&Probe], room: bool) -> Table {
     columns.extend([
         Column::measured("rate", "1/s", 0, &probes.iter().map(|probe| iops(probe)).collect::<Vec<_>>()),
         Column::numbers("MB/s", "", numbers(&|probe| probe.mb_per_second.filter(|mb| *mb > 0.0))),
-        Column::words("of", words(&|probe| probe.main_latency().map_or(NOTHING, |(kind, _)| kind).to_owned())),
-        percentile("p50", |latency| latency.p50),
-        percentile("p99", |latency| latency.p99),
+        Column::words("of", words(&|probe| probe.main_latency().map_or(NOTHING, |(kind, _)| kind.name()).to_owned())),
+        percentile(Statistic::P50),
+        percentile(Statistic::P99),
         Column::numbers("max", "µs", numbers(&|probe| probe.main_latency()?.1.max)),
         Column::numbers("flushes", "per op", numbers(&|probe| probe.flushes_per_op)),
         Column::numbers("CPU", "µs/op", numbers(&|probe| probe.cpu_us_per_op)),
@@ -119,7 +127,8 @@ pub(crate) fn published(summary: &IoSummary) -> Option<Table> {
 
 /// What lies below the directory, as far as it is known.
 pub(crate) fn device(device: &DeviceFacts) -> Vec<(&'static str, String)> {
-    let bytes = |value: Option<u64>| value.map(|bytes| format!("{} bytes", crate::format::number(bytes as f64, 0)));
+    let bytes =
+        |value: Option<u64>| value.map(|bytes| format!("{} bytes", plimsoll_model::number::number(bytes as f64, 0)));
     let yes = |value: Option<bool>| value.map(|yes| if yes { "yes" } else { "no" }.to_owned());
     let rotational =
         device.rotational.map(|yes| rotational(device.name.as_deref().unwrap_or_default(), yes).to_owned());

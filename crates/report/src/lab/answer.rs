@@ -2,16 +2,16 @@
 
 use super::peaks;
 use super::places::{self, Agreed, agreed};
-use crate::comparison::{interval_in_full, metric, percent};
+use crate::comparison::{interval_in_full, metric};
 use crate::document::Finding;
-use crate::format::signed_percent;
-use crate::format::{counted, short};
 use crate::section::caveats;
 use crate::section::limit::words;
 use crate::subject::Recorded;
 use crate::text::sentence;
 use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{LabSummary, TrialCounts, VariantComparison};
+use plimsoll_model::number::{counted, short};
+use plimsoll_model::number::{percent, signed_percent};
 
 /// More comparisons than this are summed up in one.
 const MOST_TOLD: usize = 2;

@@ -3,10 +3,10 @@
 use super::places::Group;
 use super::{answer, effects, figures, limits, numbers, places, published, safety, storage, trials};
 use crate::document::{Document, Section};
-use crate::format::counted;
 use crate::section::{caveats, cost, environment, latency, memory, repeat, storage_server};
 use crate::subject::{Latency, Recorded};
 use plimsoll_model::lab::LabSummary;
+use plimsoll_model::number::counted;
 use serde_json::{Value, json};
 
 /// The answer, the main figure, the numbers with their intervals, then what they rest on.

@@ -3,7 +3,6 @@
 use super::more_cpus;
 use super::places::{self, Group};
 use super::tables;
-use crate::comparison::percent;
 use crate::document::{Block, Figure, Item, Section};
 use crate::figure::cpu_split;
 use crate::section::left_out;
@@ -11,6 +10,7 @@ use crate::subject::{Recorded, Trial};
 use plimsoll_model::comparison::{Design, unlike_in_words};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{LabSummary, VariantComparison};
+use plimsoll_model::number::percent;
 use plimsoll_model::summary::HostShares;
 
 /// Each variant against the one that it is compared with, and what the cost of a transaction shows about it.

@@ -6,13 +6,13 @@ use crate::figure::bars::{self, Bars};
 use crate::figure::curves::{self, CurvePoint, Curves, Line};
 use crate::figure::load_line;
 use crate::figure::staircase::{self, Staircase, StaircaseStep};
-use crate::format::{counted, short};
 use crate::interval::Measured;
 use crate::subject::{MeasuredAt, Published, Recorded};
 use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict};
+use plimsoll_model::number::{counted, short};
 
 /// Said if printed numbers are left out.
 const FAR: &str = " The published numbers are left out altogether, since some differ by more than a factor of 4: see \

@@ -3,10 +3,10 @@
 use super::answer::told;
 use crate::document::Figure;
 use crate::figure::delta::{self, Deltas};
-use crate::format::counted;
 use crate::interval::Measured;
 use crate::subject::Recorded;
 use plimsoll_model::lab::{LabSummary, VariantComparison};
+use plimsoll_model::number::counted;
 
 /// What changes with the additional CPUs of a variant, against the one that it is compared with.
 #[derive(Clone, Debug, PartialEq)]

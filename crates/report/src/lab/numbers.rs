@@ -1,10 +1,10 @@
 //! The tables that the answer rests on, with intervals.
 
 use super::tables;
-use crate::comparison::{interval_in_full, percent};
+use crate::comparison::interval_in_full;
 use crate::document::{Block, Item, Section};
-use crate::format::signed_percent;
 use plimsoll_model::lab::{LabSummary, Ladder, LoadLine};
+use plimsoll_model::number::{percent, signed_percent};
 
 /// Variants and load points, then ladders and load lines.
 pub fn section(summary: &LabSummary) -> Option<Section> {

@@ -1,10 +1,10 @@
 //! The shape of a sweep: where each variant carries most, and what is left of that at the last load point.
 
-use crate::format::signed_percent;
-use crate::format::{counted, short};
 use crate::interval::UNSTEADY;
 use plimsoll_model::Estimate;
 use plimsoll_model::lab::{Cell, LabSummary};
+use plimsoll_model::number::signed_percent;
+use plimsoll_model::number::{counted, short};
 
 /// Fewer load points make no sweep.
 const FEWEST_POINTS: usize = 4;

@@ -2,11 +2,11 @@
 
 use crate::document::{Block, Section};
 use crate::figure::beside::{self, name, note};
-use crate::format::{NOTHING, short, tick};
 use crate::interval::Measured;
 use crate::subject::{Published, Recorded};
 use crate::table::{Column, Table};
 use plimsoll_model::Estimate;
+use plimsoll_model::number::{NOTHING, short, tick};
 use plimsoll_model::published::{Printed, PublishedKind};
 use serde_json::{Value, json};
 

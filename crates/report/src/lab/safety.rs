@@ -2,12 +2,12 @@
 
 use super::places;
 use crate::document::{Block, Item, Section};
-use crate::format::NOTHING;
 use crate::section::settings;
 use crate::subject::{Recorded, Trial};
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::durability::{Class, Risks};
 use plimsoll_model::lab::{LabSummary, Verification, VerificationVerdict};
+use plimsoll_model::number::NOTHING;
 use std::collections::BTreeSet;
 
 /// More labels than this are counted instead of named.

@@ -1,13 +1,13 @@
 //! The tables of a lab.
 
 use crate::comparison::{self, interval_cell, metric, rows_table};
-use crate::format::signed_percent;
-use crate::format::{NOTHING, short};
 use crate::interval::Measured;
 use crate::table::{Column, Table};
 use plimsoll_model::Estimate;
 use plimsoll_model::comparison::Row;
 use plimsoll_model::lab::{Cell, Ladder, LadderStep, LoadLine, VariantComparison};
+use plimsoll_model::number::signed_percent;
+use plimsoll_model::number::{NOTHING, short};
 
 /// By variant and load point. A column without any value is left out.
 pub fn cells(cells: &[Cell]) -> Table {

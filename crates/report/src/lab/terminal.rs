@@ -2,15 +2,15 @@
 
 use super::answer::answer;
 use super::tables;
-use crate::comparison::{interval_in_full, percent};
-use crate::format::signed_percent;
-use crate::format::{counted, short};
+use crate::comparison::interval_in_full;
 use crate::table::Table;
 use crate::terminal::{BOLD, TextLook, rows};
 use crate::text::clean;
 use plimsoll_model::comparison::{Design, unlike_in_words};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{LabSummary, Ladder, LoadLine, Restores, VariantComparison};
+use plimsoll_model::number::{counted, short};
+use plimsoll_model::number::{percent, signed_percent};
 
 /// The answer first, then what each variant does, the comparisons, ladders and load lines, and the caveats; ends with a
 /// line break. With `colour`, the answer and titles are bold and heads are dim; nothing else differs.

@@ -3,11 +3,11 @@
 use super::places::{self, Group};
 use crate::document::{Block, Section};
 use crate::figure::seconds;
-use crate::format::{NOTHING, short};
 use crate::section::limit;
 use crate::subject::{Recorded, Trial};
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::lab::TrialStatus;
+use plimsoll_model::number::{NOTHING, short};
 use serde_json::{Value, json};
 
 const CAPTION: &str = "One value per second, trial after trial. Shaded parts were not measured: warm-up and drain.";

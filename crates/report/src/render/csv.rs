@@ -5,10 +5,10 @@
 //! stands below a table or a figure has a table of its own: `points-notes`, `figure-cpu-caption`.
 
 use crate::document::{Block, Document, Figure, Finding, Item, TitledTable};
-use crate::format::NOTHING;
 use crate::table::{Column, Table};
 use crate::text::{clean, clean_lines};
 use plimsoll_model::Caveat;
+use plimsoll_model::number::NOTHING;
 
 const HEAD: [&str; 9] = ["section", "table", "row", "column", "unit", "value", "low", "high", "confidence"];
 

@@ -1,11 +1,11 @@
 //! The sweep as lines over its load points.
 
 use crate::figure::curves::{CurvePoint, Curves, Line};
-use crate::format::short;
 use crate::interval::Measured;
 use crate::run_view::ShownRun;
 use crate::sweep::{Sweep, Unit};
 use plimsoll_model::metric::{Metric, Statistic};
+use plimsoll_model::number::short;
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_model::summary::Point;
 

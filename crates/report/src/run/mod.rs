@@ -5,12 +5,12 @@ mod order_entry;
 mod sections;
 
 use crate::document::Document;
-use crate::format::{counted, tick};
 use crate::run_view::ShownRun;
 use crate::section::{caveats, environment, repeat, settings, storage_server};
 use crate::sentence;
 use crate::subject::Recorded;
 use crate::terminal::TextLook;
+use plimsoll_model::number::{counted, tick};
 use plimsoll_model::summary::Summary;
 use serde_json::{Value, json};
 

@@ -137,10 +137,9 @@ pub(super) fn limit(run: &ShownRun<'_>) -> Option<Section> {
 /// With the workload's parameters.
 pub(super) fn environment(run: &ShownRun<'_>, shared: Option<Section>) -> Option<Section> {
     let summary = run.summary;
-    let shown = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let fixed = [("workload", summary.workload.clone()), ("seed", summary.seed.to_string())];
     let fixed = fixed.into_iter().map(|(name, value)| (name.to_owned(), value));
-    let parameters = summary.params.iter().map(|(name, value)| (name.clone(), shown(value)));
+    let parameters = summary.params.iter().map(|(name, value)| (name.clone(), value.to_string()));
     let workload = [Block::subheading("Workload"), Block::Pairs(fixed.chain(parameters).collect())];
     let shared = shared.map_or_else(Vec::new, |section| section.blocks);
     Section::of("environment", "Test environment", shared.into_iter().chain(workload).collect())

@@ -3,10 +3,10 @@
 use super::{label, left_out};
 use crate::document::{Block, Figure, Section};
 use crate::figure::costs;
-use crate::format::{NOTHING, column};
 use crate::subject::Recorded;
 use crate::table::{Column, Table};
 use plimsoll_model::diagnosis::Cost;
+use plimsoll_model::number::{NOTHING, column};
 
 const REMARK: &str = "\
 All within the measured window. Client CPU is that of its loop threads; server CPU and context switches are those of \

@@ -2,11 +2,11 @@
 
 use super::{busiest, label};
 use crate::document::{Block, Item, Section};
-use crate::format::percent;
 use crate::subject::{Recorded, Trial};
 use crate::table::{Column, Table};
 use crate::text::capitalised;
 use plimsoll_model::diagnosis::{BottleneckVerdict, Candidate, Diagnosis};
+use plimsoll_model::number::in_percent;
 
 /// Candidates in a cell of a table.
 const MOST_CANDIDATES: usize = 3;
@@ -72,6 +72,6 @@ fn overview(recorded: &Recorded) -> Option<Block> {
 /// `the server’s CPU 71 %, row locks 12 %`.
 pub(crate) fn shares(diagnosis: &Diagnosis) -> String {
     let shares = diagnosis.candidates.iter().take(MOST_CANDIDATES);
-    let shares = shares.map(|of| format!("{} {} %", of.bottleneck.words(), percent(of.share)));
+    let shares = shares.map(|of| format!("{} {} %", of.bottleneck.words(), in_percent(of.share)));
     shares.collect::<Vec<_>>().join(", ")
 }

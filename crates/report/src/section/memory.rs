@@ -1,10 +1,10 @@
 //! What it cost a server to have little memory: faults, swapping, pages that were evicted and read again.
 
 use crate::document::{Block, Section};
-use crate::format::{NOTHING, short};
 use crate::interval::Measured;
 use crate::subject::{Series, Trial};
 use crate::table::{Column, Table};
+use plimsoll_model::number::{NOTHING, short};
 use plimsoll_model::samples::{HostSample, Interval, MemorySample, Phase, ServerSample};
 
 const MIB: f64 = (1u64 << 20) as f64;

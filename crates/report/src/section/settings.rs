@@ -1,9 +1,9 @@
 //! The settings that were in effect.
 
 use crate::document::{Block, Section};
-use crate::format::NOTHING;
 use crate::subject::{Recorded, SettingRow, Subject};
 use crate::table::{Column, Mark, Table};
+use plimsoll_model::number::NOTHING;
 
 pub fn section(recorded: &Recorded) -> Option<Section> {
     let mut blocks = Vec::new();

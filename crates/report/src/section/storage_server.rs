@@ -3,10 +3,10 @@
 
 use super::label;
 use crate::document::{Block, Section};
-use crate::format::{NOTHING, column};
 use crate::subject::{Recorded, Trial};
 use crate::table::{Column, Table};
 use plimsoll_model::diagnosis::{Cost, StorageUse};
+use plimsoll_model::number::{NOTHING, column};
 use std::collections::BTreeMap;
 
 const REMARK: &str = "\

@@ -3,10 +3,10 @@
 use super::System;
 use crate::document::{Block, Section};
 use crate::figure::beside::name;
-use crate::format::{NOTHING, short};
 use crate::lab::published::said;
 use crate::subject::Published;
 use crate::table::{Column, Table};
+use plimsoll_model::number::{NOTHING, short};
 use plimsoll_model::published::Printed;
 
 /// Every result that a plan carries, once, with a column for each system, and on how many of them it holds.

@@ -2,10 +2,10 @@
 
 use super::{System, parameters};
 use crate::document::{Block, Section};
-use crate::format::NOTHING;
 use crate::subject::Recorded;
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::comparison::{unlike_in_words, unlike_work};
+use plimsoll_model::number::NOTHING;
 
 /// What was asked of each; if that differs, the numbers do not measure the same thing.
 pub(super) fn asked(systems: &[System<'_>]) -> Option<Section> {

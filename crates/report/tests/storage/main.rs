@@ -6,14 +6,13 @@ mod sample;
 
 use checked::checked;
 use plimsoll_model::io::{IoSummary, PrintedFigure};
-use plimsoll_model::{Caveat, Estimate};
+use plimsoll_model::{Caveat, Estimate, ProbeMetric, Scalar};
 use plimsoll_report::io::answer::answer;
 use plimsoll_report::io::terminal;
 use plimsoll_report::render::{Format, render};
 use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_report::terminal::TextLook;
 use sample::summary;
-use serde_json::{Value, json};
 
 const PLAIN: TextLook = TextLook { colour: false, width: 100 };
 const COLOURED: TextLook = TextLook { colour: true, ..PLAIN };
@@ -72,12 +71,12 @@ fn the_answer_says_what_it_is_good_for_and_what_is_wrong() {
          memory is protected."
     );
     for (verdict, kind, but) in [
-        (json!("durable"), "durable", None),
-        (json!("lost"), "synced", Some("; but a flush does not reach the device, so")),
-        (Value::Null, "synced", Some("; whether they survive a power cut is not known.")),
+        (Some("durable"), "durable", None),
+        (Some("lost"), "synced", Some("; but a flush does not reach the device, so")),
+        (None, "synced", Some("; whether they survive a power cut is not known.")),
     ] {
         let line = evaluated.sheet.iter_mut().find(|line| line.key == "durability").expect("a verdict");
-        line.value = verdict;
+        line.value = verdict.map(Scalar::from);
         let text = answer(&evaluated);
         assert!(text.contains(&format!("48,210 {kind} commits per second")), "{text}");
         assert!(but.map_or_else(|| !text.contains(';'), |but| text.contains(but)), "{text}");
@@ -174,7 +173,7 @@ fn rates_have_their_interval_or_the_reason_why_not() {
     let (_, table) = with.split_once("data-name=\"probes\"").expect("the table of all probes");
     assert_eq!(table.matches("title=\"3 batches of 1 s, t interval; worth 3 independent samples\"").count(), 17);
     for probe in &mut evaluated.probes {
-        probe.estimates.insert("iops".to_owned(), bare.clone());
+        probe.estimates.insert(ProbeMetric::Iops, bare.clone());
     }
     for text in [rendered(&evaluated).replace('\u{a0}', " "), terminal(&evaluated, PLAIN)] {
         for what in ["rate", "rates of the sheet"] {

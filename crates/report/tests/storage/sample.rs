@@ -1,7 +1,7 @@
 //! A storage evaluation as a virtual disk gives it, for the example page and the tests. Nothing in it is random.
 
 use plimsoll_model::io::*;
-use plimsoll_model::{Caveat, Estimate};
+use plimsoll_model::{Caveat, Estimate, OpKind, ProbeMetric};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -61,11 +61,11 @@ fn probes() -> Vec<Probe> {
             if committers == 1 { 1 } else { 2 },
             &format!("mariadb.{committers}"),
             params,
-            "commit",
+            OpKind::Commit,
             rate,
             p50,
         );
-        probe.histogram.insert("commit".to_owned(), bell(p50));
+        probe.histogram.insert(OpKind::Commit, bell(p50));
         probes.push(probe);
     }
     for (depth, reads, writes) in
@@ -74,15 +74,15 @@ fn probes() -> Vec<Probe> {
         let params =
             json!({"depth": depth, "block": 16384, "engine": "io_uring", "set_bytes": 1 << 30, "sync_every": 64});
         let latency = |rate: f64| 0.8e6 * f64::from(depth) / rate;
-        probes.push(measured(6, &format!("depth-{depth}"), params.clone(), "read", reads, latency(reads)));
-        probes.push(measured(7, &format!("depth-{depth}"), params, "write", writes, latency(writes)));
+        probes.push(measured(6, &format!("depth-{depth}"), params.clone(), OpKind::Read, reads, latency(reads)));
+        probes.push(measured(7, &format!("depth-{depth}"), params, OpKind::Write, writes, latency(writes)));
     }
     for (mebibytes, p50) in [(64u64, 61.0), (256, 63.0), (1024, 66.0), (4096, 310.0), (16384, 345.0)] {
         let params = json!({"what": "read", "set_bytes": mebibytes << 20});
-        probes.push(measured(13, &format!("read.{mebibytes}m"), params, "read", 1e6 / p50, p50));
+        probes.push(measured(13, &format!("read.{mebibytes}m"), params, OpKind::Read, 1e6 / p50, p50));
     }
     let mut burst =
-        measured(13, "burst.4096m", json!({"what": "burst", "set_bytes": 4u64 << 30}), "write", 9_000.0, 420.0);
+        measured(13, "burst.4096m", json!({"what": "burst", "set_bytes": 4u64 << 30}), OpKind::Write, 9_000.0, 420.0);
     let level = |t: u32| if t < 14 { 21_000.0 } else { 3_000.0 } + 400.0 * f64::from(t % 5);
     burst.series = (0..40).map(|t| Second { t: f64::from(t), iops: level(t), ..Second::default() }).collect();
     probes.push(burst);
@@ -93,7 +93,7 @@ fn probes() -> Vec<Probe> {
 }
 
 /// A measurement whose tail is three times its median.
-fn measured(number: u8, slug: &str, params: Value, kind: &str, rate: f64, p50: f64) -> Probe {
+fn measured(number: u8, slug: &str, params: Value, kind: OpKind, rate: f64, p50: f64) -> Probe {
     let latency = LatencyUs {
         count: (3.0 * rate) as u64,
         min: Some(0.5 * p50),
@@ -111,15 +111,15 @@ fn measured(number: u8, slug: &str, params: Value, kind: &str, rate: f64, p50: f
         probe: number,
         id: format!("{number}.{slug}"),
         name: format!("page {kind}"),
-        params: params.as_object().cloned().unwrap_or_default().into_iter().collect(),
+        params: serde_json::from_value(params).expect("scalars"),
         seconds: 3.0,
-        operations: BTreeMap::from([(kind.to_owned(), latency.count)]),
+        operations: BTreeMap::from([(kind, latency.count)]),
         iops: Some(rate),
         mb_per_second: Some(rate * 0.016384),
-        latency_us: BTreeMap::from([(kind.to_owned(), latency)]),
-        flushes_per_op: Some(if kind == "read" { 0.0 } else { 1.0 }),
+        latency_us: BTreeMap::from([(kind, latency)]),
+        flushes_per_op: Some(if kind == OpKind::Read { 0.0 } else { 1.0 }),
         cpu_us_per_op: Some(17.3),
-        estimates: BTreeMap::from([("iops".to_owned(), estimate)]),
+        estimates: BTreeMap::from([(ProbeMetric::Iops, estimate)]),
         ..Probe::default()
     }
 }
@@ -137,7 +137,7 @@ fn sheet() -> Vec<SheetLine> {
             key: key.to_owned(),
             topic: topic.to_owned(),
             statement: statement.to_owned(),
-            value,
+            value: serde_json::from_value(value).expect("a scalar"),
             unit: unit.to_owned(),
             probes: probes.iter().map(|id| (*id).to_owned()).collect(),
             warning,

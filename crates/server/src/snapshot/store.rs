@@ -17,8 +17,8 @@ use plimsoll_host::owner;
 use plimsoll_host::remove::must_hold_no_mount;
 use plimsoll_host::replace::rename;
 use plimsoll_host::{Home, HostError};
-use plimsoll_model::Build;
 use plimsoll_model::text::escaped;
+use plimsoll_model::{Build, NamedScalars};
 use rustix::fs::syncfs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ pub struct StoredDescription {
 pub struct StoredContent {
     pub database: String,
     pub family: String,
-    pub parameters: BTreeMap<String, serde_json::Value>,
+    pub parameters: NamedScalars,
     pub seed: u64,
 }
 

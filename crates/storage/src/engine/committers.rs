@@ -10,7 +10,8 @@ use crate::clock::{now_ns, thread_cpu_ns};
 use crate::commit::{BinlogFile, Flushed, Log, LogTail, RedoFile, WORK_NS};
 use crate::error::StorageError;
 use crate::files::FileSet;
-use crate::op::{Op, OpKind};
+use crate::op::Op;
+use plimsoll_model::OpKind;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -4,8 +4,9 @@ use super::uring::MOST_DEPTH;
 use crate::error::StorageError;
 use crate::job::{Access, Doublewrite, Job, JobEngine, Mix, Syncs};
 use crate::layout::{Allocation, Content};
+use crate::op::Durable;
 use crate::op::PAGE;
-use crate::op::{Durable, OpKind};
+use plimsoll_model::OpKind;
 
 /// # Errors
 /// [`StorageError::Refused`] for a job that its engine cannot do, naming what can.

@@ -10,7 +10,8 @@ pub mod null;
 pub mod threads;
 pub mod uring;
 
-use crate::op::{Direction, Op, OpKind};
+use crate::op::{Direction, Op};
+use plimsoll_model::OpKind;
 use std::io;
 
 /// One loop's way to do operations. An engine belongs to one thread.

@@ -5,7 +5,6 @@
 use crate::job::{Access, Job, JobEngine};
 use crate::op::PAGE;
 use crate::probe::{Extent, ProbeStep};
-use serde_json::json;
 
 /// Block, and bytes off its alignment: from sectors to pages, then a page that straddles one block more than it fills.
 const BLOCKS: [(u32, u32); 6] = [(512, 0), (1024, 0), (4096, 0), (8192, 0), (PAGE, 0), (PAGE, 512)];
@@ -15,7 +14,7 @@ pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
 }
 
 fn step(extent: &Extent, block: u32, misaligned: u32) -> ProbeStep {
-    let params = [("block", json!(block)), ("misaligned", json!(misaligned))];
+    let params = [("block", block.into()), ("misaligned", misaligned.into())];
     let slug = match misaligned {
         0 => block.to_string(),
         off => format!("{block}+{off}"),

@@ -7,7 +7,6 @@ use crate::layout::FileLayout;
 use crate::op::Durable;
 use crate::probe::{Extent, ProbeStep, size};
 use plimsoll_load::window::Limit;
-use serde_json::json;
 
 const MIB: u64 = 1 << 20;
 const QUICK: &[u64] = &[64 * MIB, 1024 * MIB];
@@ -51,7 +50,7 @@ fn read(extent: &Extent, bytes: u64, largest: u64) -> ProbeStep {
     let job = extent.job(layout(extent, largest), access, extent.at_depth(DEPTH));
     // A whole window to bring the set into any cache that there is.
     let job = Job { warmup_ns: extent.window_ns, ..job };
-    let params = [("what", json!("read")), ("set_bytes", json!(bytes))];
+    let params = [("what", "read".into()), ("set_bytes", bytes.into())];
     let first = read_through(extent, job.layout.clone(), bytes.min(READ_FIRST));
     ProbeStep::new(13, &format!("read.{}", size(bytes)), "cache map", params, job).after(first)
 }
@@ -68,5 +67,5 @@ fn burst(extent: &Extent, largest: u64) -> ProbeStep {
     let access = Access::page_writes(Places::First(largest), Syncs::NEVER);
     let job = extent.job(layout(extent, largest), access, extent.at_depth(DEPTH));
     let job = Job { warmup_ns: 0, limit: Limit::Time(BURST * extent.window_ns), ..job };
-    ProbeStep::new(13, "burst", "write burst", [("what", json!("burst")), ("set_bytes", json!(largest))], job)
+    ProbeStep::new(13, "burst", "write burst", [("what", "burst".into()), ("set_bytes", largest.into())], job)
 }

@@ -6,7 +6,6 @@ use crate::commit::{Binlog, Log, Redo};
 use crate::job::{Access, Job, JobEngine};
 use crate::layout::{FileLayout, Open};
 use crate::probe::{Extent, ProbeStep};
-use serde_json::json;
 
 const SERVERS: [Redo; 2] = [Redo::MySql, Redo::MariaDb];
 const COMMITTERS_QUICK: [u32; 3] = [1, 8, 64];
@@ -29,12 +28,12 @@ pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
 }
 
 fn alone(extent: &Extent, redo: Redo) -> ProbeStep {
-    let params = [("server", json!(redo.name())), ("committers", json!(1))];
+    let params = [("server", redo.name().into()), ("committers", 1_u64.into())];
     ProbeStep::new(1, redo.name(), "redo commit", params, job(extent, redo, 1, None))
 }
 
 fn group(extent: &Extent, redo: Redo, committers: u32) -> ProbeStep {
-    let params = [("server", json!(redo.name())), ("committers", json!(committers))];
+    let params = [("server", redo.name().into()), ("committers", committers.into())];
     let slug = format!("{}.{committers}", redo.name());
     ProbeStep::new(2, &slug, "group commit", params, job(extent, redo, committers, None))
 }
@@ -43,10 +42,10 @@ fn with_binlog(extent: &Extent, redo: Redo, binlog: Binlog) -> ProbeStep {
     let Binlog { event_bytes, preallocated } = binlog;
     let way = if preallocated { "preallocated" } else { "extend" };
     let params = [
-        ("server", json!(redo.name())),
-        ("committers", json!(1)),
-        ("binlog", json!(way)),
-        ("event_bytes", json!(event_bytes)),
+        ("server", redo.name().into()),
+        ("committers", 1_u64.into()),
+        ("binlog", way.into()),
+        ("event_bytes", event_bytes.into()),
     ];
     let slug = format!("{}.{way}.{event_bytes}", redo.name());
     ProbeStep::new(3, &slug, "commit with binary log", params, job(extent, redo, 1, Some(binlog)))

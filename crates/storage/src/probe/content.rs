@@ -5,7 +5,6 @@ use super::page_write::SYNC_EVERY;
 use crate::job::{Access, Places, Syncs};
 use crate::layout::{Content, FileLayout};
 use crate::probe::{Extent, ProbeStep};
-use serde_json::json;
 
 const CONTENTS: [(Content, &str); 4] = [
     (Content::Random, "random"),
@@ -25,5 +24,5 @@ fn step(extent: &Extent, content: Content, name: &'static str) -> ProbeStep {
     let engine = extent.at_depth(DEPTH);
     let syncs = Syncs::every((SYNC_EVERY / u64::from(engine.loops())).max(1));
     let job = extent.job(layout, Access::page_writes(Places::Anywhere, syncs), engine);
-    ProbeStep::new(20, name, "data content", [("content", json!(name))], job)
+    ProbeStep::new(20, name, "data content", [("content", name.into())], job)
 }

@@ -4,7 +4,6 @@
 use crate::job::{Access, Job, JobEngine, Places, Syncs};
 use crate::probe::{Extent, ProbeStep};
 use plimsoll_load::arrivals::Arrivals;
-use serde_json::json;
 
 /// I/Os per second: the same everywhere, so that storage paths can be compared.
 const RATE: f64 = 500.0;
@@ -24,7 +23,7 @@ pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
 }
 
 fn step(extent: &Extent, what: &'static str, access: Access, engine: JobEngine) -> ProbeStep {
-    let params = [("engine", json!(engine.name())), ("rate", json!(RATE)), ("what", json!(what))];
+    let params = [("engine", engine.name().into()), ("rate", RATE.into()), ("what", what.into())];
     let job = extent.job(extent.pages(), access, engine);
     let job = Job { arrivals: Arrivals::Constant { rate: RATE }, ..job };
     ProbeStep::new(21, &format!("{what}.{}", engine.name()), "CPU per I/O", params, job)

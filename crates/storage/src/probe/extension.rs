@@ -5,7 +5,6 @@ use crate::job::{Access, Job, JobEngine};
 use crate::layout::{Allocation, Content, FileLayout};
 use crate::op::PAGE;
 use crate::probe::{Extent, ProbeStep, size};
-use serde_json::json;
 
 /// One extent of 64 pages, by which a small tablespace grows, and four of them, by which a large one does.
 const STEPS: [u64; 2] = [64 * PAGE as u64, 4 * 64 * PAGE as u64];
@@ -19,7 +18,7 @@ pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
 }
 
 fn step(extent: &Extent, how: &str, allocate: bool, step_bytes: u64) -> ProbeStep {
-    let params = [("how", json!(how)), ("step_bytes", json!(step_bytes))];
+    let params = [("how", how.into()), ("step_bytes", step_bytes.into())];
     ProbeStep::new(15, &format!("{how}.{}", size(step_bytes)), "extension", params, job(extent, allocate, step_bytes))
 }
 

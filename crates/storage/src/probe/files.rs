@@ -6,7 +6,6 @@ use crate::job::{Access, JobEngine, Places, Syncs};
 use crate::layout::{Allocation, FileLayout};
 use crate::probe::{Extent, ProbeStep};
 use plimsoll_load::window::Limit;
-use serde_json::json;
 
 /// Threads and files; in the order of files, so that each set is laid out once.
 const QUICK: &[(u32, u32)] = &[(4, 1), (4, 8)];
@@ -34,10 +33,10 @@ pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
 fn step(extent: &Extent, allocation: Allocation, threads: u32, files: u32) -> ProbeStep {
     let (layout, places) = set(extent, allocation, files);
     let params = [
-        ("threads", json!(threads)),
-        ("files", json!(files)),
-        ("allocation", json!(allocation.name())),
-        ("set_bytes", json!(bytes(extent))),
+        ("threads", threads.into()),
+        ("files", files.into()),
+        ("allocation", allocation.name().into()),
+        ("set_bytes", bytes(extent).into()),
     ];
     let access = Access::page_writes(places, Syncs::NEVER);
     let mut job = extent.job(layout, access, JobEngine::Threads { workers: threads });

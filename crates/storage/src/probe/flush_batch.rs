@@ -5,7 +5,6 @@ use crate::job::{Access, Doublewrite, Job, JobEngine};
 use crate::layout::FileLayout;
 use crate::op::PAGE;
 use crate::probe::{Extent, ProbeStep};
-use serde_json::json;
 
 /// Pages of a batch: what one write to the doublewrite area holds (MySQL, according to a trace: up to 2 MiB).
 const PAGES: u32 = 128;
@@ -25,10 +24,10 @@ pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
 
 fn step(extent: &Extent, doublewrite: Doublewrite) -> ProbeStep {
     let params = [
-        ("doublewrite", json!(name(doublewrite))),
-        ("pages", json!(PAGES)),
-        ("block", json!(PAGE)),
-        ("cleaners", json!(CLEANERS)),
+        ("doublewrite", name(doublewrite).into()),
+        ("pages", PAGES.into()),
+        ("block", PAGE.into()),
+        ("cleaners", CLEANERS.into()),
     ];
     ProbeStep::new(8, name(doublewrite), "flush batch", params, job(extent, doublewrite))
 }

@@ -8,7 +8,6 @@ use crate::layout::{Allocation, FileLayout, Open};
 use crate::op::Durable;
 use crate::probe::{Extent, ProbeStep};
 use plimsoll_load::window::Limit;
-use serde_json::json;
 
 /// A block of the file system.
 const BLOCK: u32 = 4096;
@@ -34,5 +33,5 @@ fn step(extent: &Extent, allocation: Allocation) -> ProbeStep {
         warmup_ns: 0,
         ..extent.job(layout, access, JobEngine::Threads { workers: 1 })
     };
-    ProbeStep::new(5, allocation.name(), "fsync honesty", [("allocation", json!(allocation.name()))], job)
+    ProbeStep::new(5, allocation.name(), "fsync honesty", [("allocation", allocation.name().into())], job)
 }

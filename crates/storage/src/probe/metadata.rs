@@ -5,7 +5,6 @@
 use crate::job::{Access, Job, JobEngine};
 use crate::layout::FileLayout;
 use crate::probe::{Extent, ProbeStep, size};
-use serde_json::json;
 
 /// A small table, and one whose blocks take time to free.
 const FILE_BYTES: [u64; 2] = [1 << 20, 16 << 20];
@@ -15,7 +14,7 @@ pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
 }
 
 fn step(extent: &Extent, bytes: u64) -> ProbeStep {
-    ProbeStep::new(16, &size(bytes), "metadata", [("file_bytes", json!(bytes))], job(extent, bytes))
+    ProbeStep::new(16, &size(bytes), "metadata", [("file_bytes", bytes.into())], job(extent, bytes))
 }
 
 /// The job creates and removes its files itself: there are none to lay out.

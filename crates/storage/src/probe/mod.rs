@@ -28,8 +28,7 @@ use crate::op::Durable;
 use crate::op::PAGE;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::{Limit, SECOND_NS};
-use serde_json::Value;
-use std::collections::BTreeMap;
+use plimsoll_model::{NamedScalars, Scalar};
 
 /// Longer than any measurement; a load beside one is stopped when the measurement is over.
 const UNTIL_STOPPED_NS: u64 = 24 * 3600 * SECOND_NS;
@@ -123,7 +122,7 @@ pub struct ProbeStep {
     /// In words: `page read`.
     pub name: &'static str,
     /// The parameters that the sheet finds it by.
-    pub params: BTreeMap<String, Value>,
+    pub params: NamedScalars,
     pub job: Job,
     /// A load that runs beside the measurement and is not measured: begins before, ends after.
     pub beside: Option<Job>,
@@ -142,7 +141,7 @@ impl ProbeStep {
         probe: u8,
         slug: &str,
         name: &'static str,
-        params: [(&str, Value); N],
+        params: [(&str, Scalar); N],
         job: Job,
     ) -> ProbeStep {
         let params = params.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();

@@ -5,7 +5,6 @@
 use crate::job::{Access, JobEngine, Places};
 use crate::op::PAGE;
 use crate::probe::{Extent, ProbeStep};
-use serde_json::json;
 
 const DEPTHS_QUICK: [u32; 3] = [1, 16, 64];
 pub(super) const DEPTHS_FULL: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -22,10 +21,10 @@ pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
 fn step(extent: &Extent, way: &str, depth: u32, engine: JobEngine) -> ProbeStep {
     let pages = extent.pages();
     let params = [
-        ("depth", json!(depth)),
-        ("block", json!(PAGE)),
-        ("engine", json!(engine.name())),
-        ("set_bytes", json!(pages.bytes())),
+        ("depth", depth.into()),
+        ("block", PAGE.into()),
+        ("engine", engine.name().into()),
+        ("set_bytes", pages.bytes().into()),
     ];
     let job = extent.job(pages, Access::page_reads(Places::Anywhere), engine);
     ProbeStep::new(6, &format!("{way}-{depth}"), "page read", params, job)

@@ -5,7 +5,6 @@ use super::page_read::DEPTHS_FULL;
 use crate::job::{Access, Job, Places, Syncs};
 use crate::op::PAGE;
 use crate::probe::{Extent, ProbeStep};
-use serde_json::json;
 
 const DEPTHS_QUICK: [u32; 3] = [1, 16, 64];
 /// Writes between two syncs. The page cleaner flushes in batches of up to 128 pages, the size of one write to the
@@ -20,11 +19,11 @@ pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
 fn step(extent: &Extent, depth: u32) -> ProbeStep {
     let job = load(extent, depth);
     let params = [
-        ("depth", json!(depth)),
-        ("block", json!(PAGE)),
-        ("engine", json!(job.engine.name())),
-        ("sync_every", json!(SYNC_EVERY)),
-        ("set_bytes", json!(job.layout.bytes())),
+        ("depth", depth.into()),
+        ("block", PAGE.into()),
+        ("engine", job.engine.name().into()),
+        ("sync_every", SYNC_EVERY.into()),
+        ("set_bytes", job.layout.bytes().into()),
     ];
     ProbeStep::new(7, &format!("depth-{depth}"), "page write", params, job)
 }

@@ -7,7 +7,6 @@ use crate::layout::{Allocation, FileLayout, Open};
 use crate::op::{Durable, SyncMode};
 use crate::probe::{Extent, ProbeStep};
 use plimsoll_load::window::{Limit, SECOND_NS};
-use serde_json::json;
 
 /// A block of the file system, as a log rewrites it.
 const BLOCK: u32 = 4096;
@@ -53,7 +52,7 @@ fn primitives(extent: &Extent) -> Vec<Primitive> {
 }
 
 fn step(extent: &Extent, primitive: &Primitive, allocation: Allocation) -> ProbeStep {
-    let params = [("primitive", json!(primitive.name)), ("allocation", json!(allocation.name()))];
+    let params = [("primitive", primitive.name.into()), ("allocation", allocation.name().into())];
     let Primitive { name, open, durable, syncs } = *primitive;
     let access = Access::Sequential { block: BLOCK, mix: Mix::Writes, syncs, durable };
     let engine = match durable {

@@ -5,7 +5,6 @@ use super::page_write;
 use crate::job::{Access, Job, Places};
 use crate::probe::{Extent, ProbeStep};
 use plimsoll_load::arrivals::Arrivals;
-use serde_json::json;
 
 /// Reads per second: few enough for one spindle to answer while it flushes, enough for a 99th percentile.
 const RATE: f64 = 200.0;
@@ -22,5 +21,5 @@ pub fn steps(extent: &Extent) -> Vec<ProbeStep> {
 fn step(extent: &Extent, slug: &str, flushing: bool) -> ProbeStep {
     let reads = extent.job(extent.pages(), Access::page_reads(Places::Anywhere), extent.at_depth(DEPTH));
     let job = Job { arrivals: Arrivals::Poisson { rate: RATE }, ..reads };
-    ProbeStep::new(10, slug, "read tail while flushing", [("rate", json!(RATE)), ("flushing", json!(flushing))], job)
+    ProbeStep::new(10, slug, "read tail while flushing", [("rate", RATE.into()), ("flushing", flushing.into())], job)
 }

@@ -4,7 +4,6 @@
 use crate::job::{Access, JobEngine};
 use crate::layout::Open;
 use crate::probe::{Extent, ProbeStep};
-use serde_json::json;
 
 /// An extent of 64 pages, what InnoDB reads ahead and allocates at once.
 const BLOCK: u32 = 64 * crate::op::PAGE;
@@ -23,5 +22,5 @@ fn step(extent: &Extent, streams: u32, direct: bool) -> ProbeStep {
     // What a warm-up reads would stay in the page cache.
     job.warmup_ns = if direct { job.warmup_ns } else { 0 };
     let slug = format!("{}.{streams}", if direct { "direct" } else { "buffered" });
-    ProbeStep::new(12, &slug, "sequential read", [("streams", json!(streams)), ("direct", json!(direct))], job)
+    ProbeStep::new(12, &slug, "sequential read", [("streams", streams.into()), ("direct", direct.into())], job)
 }

@@ -11,8 +11,8 @@ use crate::run;
 use crate::sector::SECTOR;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::{Limit, SECOND_NS};
+use plimsoll_model::OpKind;
 use plimsoll_model::io::{LatencyUs, Probe};
-use serde_json::json;
 use std::fmt::Write;
 
 const MIB: f64 = (1u64 << 20) as f64;
@@ -241,15 +241,15 @@ pub fn step(options: &TestOptions) -> Result<ProbeStep, StorageError> {
     };
     run::check(&job)?;
     let params = [
-        ("mode", json!(options.mode.name())),
-        ("threads", json!(options.threads)),
-        ("files", json!(options.files)),
-        ("set_bytes", json!(options.size)),
-        ("block", json!(options.request())),
-        ("io_mode", json!(options.io_mode.name())),
-        ("engine", json!(job.engine.name())),
-        ("depth", json!(job.engine.depth())),
-        ("direct", json!(options.direct)),
+        ("mode", options.mode.name().into()),
+        ("threads", options.threads.into()),
+        ("files", options.files.into()),
+        ("set_bytes", options.size.into()),
+        ("block", options.request().into()),
+        ("io_mode", options.io_mode.name().into()),
+        ("engine", job.engine.name().into()),
+        ("depth", job.engine.depth().into()),
+        ("direct", options.direct.into()),
     ];
     let step = ProbeStep::new(0, options.mode.name(), options.mode.in_words(), params, job);
     Ok(ProbeStep { id: format!("test.{}", options.mode.name()), ..step })
@@ -356,10 +356,12 @@ pub fn listing(probe: &Probe, options: &TestOptions) -> String {
         "{:8}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}",
         "", "per second", "MiB/s", "min ms", "mean ms", "p95 ms", "max ms"
     );
-    for (name, kind, bytes) in
-        [("reads", "read", options.request()), ("writes", "write", options.request()), ("syncs", "sync", 0)]
-    {
-        let count = probe.operations.get(kind).copied().unwrap_or(0);
+    for (name, kind, bytes) in [
+        ("reads", OpKind::Read, options.request()),
+        ("writes", OpKind::Write, options.request()),
+        ("syncs", OpKind::Sync, 0),
+    ] {
+        let count = probe.operations.get(&kind).copied().unwrap_or(0);
         let _ =
             writeln!(text, "{name:8}{}", cells(probe, kind, count, bytes).map(|cell| format!("{cell:>12}")).concat());
     }
@@ -373,11 +375,11 @@ pub fn listing(probe: &Probe, options: &TestOptions) -> String {
 }
 
 /// Rates and latencies of one kind; a dash where there was no sample.
-fn cells(probe: &Probe, kind: &str, count: u64, bytes: u64) -> [String; 6] {
+fn cells(probe: &Probe, kind: OpKind, count: u64, bytes: u64) -> [String; 6] {
     let number = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
     let rate = Some(count as f64 / probe.seconds).filter(|rate| rate.is_finite());
     let volume = rate.filter(|_| bytes > 0).map(|rate| rate * bytes as f64 / MIB);
-    let latency = probe.latency_us.get(kind).copied().unwrap_or_default();
+    let latency = probe.latency_us.get(&kind).copied().unwrap_or_default();
     let ms = |value: Option<f64>| number(value.map(|us| us / 1e3), 3);
     let LatencyUs { min, mean, p95, max, .. } = latency;
     [number(rate, 2), number(volume, 2), ms(min), ms(mean), ms(p95), ms(max)]
@@ -463,7 +465,7 @@ mod tests {
     #[test]
     fn the_listing_has_rates_volumes_and_latencies_by_kind() {
         let mut probe = Probe { seconds: 2.0, ..Probe::default() };
-        probe.operations = [("read".to_owned(), 6400), ("sync".to_owned(), 3)].into();
+        probe.operations = [(OpKind::Read, 6400), (OpKind::Sync, 3)].into();
         let latency = LatencyUs {
             count: 6400,
             min: Some(10.0),
@@ -472,7 +474,7 @@ mod tests {
             max: Some(1500.0),
             ..LatencyUs::default()
         };
-        probe.latency_us = [("read".to_owned(), latency)].into();
+        probe.latency_us = [(OpKind::Read, latency)].into();
         let text = listing(&probe, &TestOptions::new(TestMode::RandomMixed));
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let lines: Vec<Vec<String>> = text.lines().map(words).collect();

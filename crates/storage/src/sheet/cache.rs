@@ -1,11 +1,13 @@
 //! Which working sets a cache answers, and how long it absorbs writes: probe 13.
 
-use super::evidence::{MeasuredValue, P50, SheetEvidence, has, latency, number};
+use super::evidence::{MeasuredValue, SheetEvidence, has, latency, number};
 use super::figures::iops;
-use super::figures::{bytes, short, time, times};
-use super::{line, warning_if};
+use super::figures::{bytes, time, times};
+use super::{line, line_if_known, warning_if};
 use plimsoll_model::io::{Probe, Second, SheetLine};
-use serde_json::{Value, json};
+use plimsoll_model::metric::Statistic;
+use plimsoll_model::number::three_digits;
+use plimsoll_model::{OpKind, ProbeMetric, Scalar};
 
 const TOPIC: &str = "Cache";
 /// A median this many times that of the smallest set comes from another tier.
@@ -23,9 +25,10 @@ pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
 
 /// The largest set before the first step of the median read.
 fn cached_set(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
-    let reads = evidence.of(13).into_iter().filter(|probe| has(probe, &[("what", json!("read"))]));
-    let mut sets: Vec<(&Probe, f64)> =
-        reads.filter_map(|probe| Some((probe, latency(probe, "read", P50).filter(|us| *us > 0.0)?))).collect();
+    let reads = evidence.of(13).into_iter().filter(|probe| has(probe, &[("what", "read".into())]));
+    let mut sets: Vec<(&Probe, f64)> = reads
+        .filter_map(|probe| Some((probe, latency(probe, OpKind::Read, Statistic::P50).filter(|us| *us > 0.0)?)))
+        .collect();
     sets.sort_by(|a, b| size(a.0).total_cmp(&size(b.0)));
     let (&(smallest, fast), &(largest, slow)) = (sets.first()?, sets.last()?);
     if size(smallest) == size(largest) {
@@ -33,7 +36,7 @@ fn cached_set(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     }
     let probes: Vec<&Probe> = sets.iter().map(|(probe, _)| *probe).collect();
     let beyond_cache = |(probe, us): (&Probe, f64)| {
-        let median = |probe, us| MeasuredValue::of(probe, "latency_us.read.p50", us);
+        let median = |probe, us| MeasuredValue::of(probe, ProbeMetric::Latency(OpKind::Read, Statistic::P50), us);
         evidence.differs(median(smallest, fast), median(probe, us), STEP)
     };
     let step = sets.windows(2).find(|next| beyond_cache(next[1]) == Some(true)).map(|next| (next[0], next[1]));
@@ -55,17 +58,14 @@ fn cached_set(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
                 times(above / below),
                 bytes(size(beyond))
             ),
-            json!(size(within) as u64),
+            Some(Scalar::from(size(within) as u64)),
         ),
-        (None, Some(_)) => (
-            format!("No cache was seen: {figures}. Either there is none, or a larger one answers everything."),
-            Value::Null,
-        ),
-        (None, None) => {
-            (format!("Whether a cache answers small working sets {}: {figures}.", evidence.untold()), Value::Null)
+        (None, Some(_)) => {
+            (format!("No cache was seen: {figures}. Either there is none, or a larger one answers everything."), None)
         }
+        (None, None) => (format!("Whether a cache answers small working sets {}: {figures}.", evidence.untold()), None),
     };
-    Some(line(TOPIC, "cached_set", statement, value, "bytes", &probes))
+    Some(line_if_known(TOPIC, "cached_set", statement, value, "bytes", &probes))
 }
 
 fn size(probe: &Probe) -> f64 {
@@ -74,7 +74,7 @@ fn size(probe: &Probe) -> f64 {
 
 /// How long writes kept their initial rate, and what came after.
 fn burst(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
-    let probe = evidence.find(13, &[("what", json!("burst"))]).filter(|probe| probe.series.len() >= LEAST_SECONDS)?;
+    let probe = evidence.find(13, &[("what", "burst".into())]).filter(|probe| probe.series.len() >= LEAST_SECONDS)?;
     let series = &probe.series;
     let (first, last) = (median(&series[..AT_FIRST]), median(&series[series.len() - series.len() / 4..]));
     let falls = last < KEPT * first;
@@ -87,8 +87,8 @@ fn burst(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
                 format!(
                     "A burst of writes lasts {lasted} s ({written}) at {} per second, then {} per second remain: \
                      longer loads can only count on the lower rate.",
-                    short(first),
-                    short(last)
+                    three_digits(first),
+                    three_digits(last)
                 ),
                 lasted as f64,
             )
@@ -96,9 +96,9 @@ fn burst(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
         false => (
             format!(
                 "Writes do not slow down within {} s: {} per second at first, {} at last.",
-                short(seconds),
-                short(first),
-                short(last)
+                three_digits(seconds),
+                three_digits(first),
+                three_digits(last)
             ),
             seconds,
         ),

@@ -1,12 +1,14 @@
 //! How many commits per second are possible, for how many sessions: probes 1, 2 and 3.
 
 use super::durability::{self, DurabilityVerdict};
-use super::evidence::{P50, P99, SheetEvidence, has, latency, number};
+use super::evidence::{SheetEvidence, has, latency, number};
 use super::figures::iops;
-use super::figures::{counted, percent, rate, short, time, times};
+use super::figures::{rate, time, times};
 use super::line;
+use plimsoll_model::OpKind;
 use plimsoll_model::io::{Probe, SheetLine};
-use serde_json::json;
+use plimsoll_model::metric::Statistic;
+use plimsoll_model::number::{counted, three_digits, whole_percent};
 
 const TOPIC: &str = "Commits";
 const SERVERS: [(&str, &str); 2] = [("mysql", "MySQL"), ("mariadb", "MariaDB")];
@@ -56,13 +58,13 @@ fn sharing(gain: f64, sessions: u32) -> String {
 
 /// All numbers of sessions from one probe if it has them, so that they were measured within seconds.
 fn redo<'a>(evidence: &SheetEvidence<'a>, server: &str, sessions: u32) -> Option<&'a Probe> {
-    let wanted = [("server", json!(server)), ("committers", json!(sessions))];
+    let wanted = [("server", server.into()), ("committers", sessions.into())];
     evidence.find(2, &wanted).or_else(|| evidence.find(1, &wanted))
 }
 
 /// ` (half of them wait at most 46.0 µs, 99 % at most 120 µs)`.
 fn waits(probe: &Probe) -> String {
-    match (latency(probe, "commit", P50), latency(probe, "commit", P99)) {
+    match (latency(probe, OpKind::Commit, Statistic::P50), latency(probe, OpKind::Commit, Statistic::P99)) {
         (Some(p50), Some(p99)) => format!(" (half of them wait at most {}, 99 % at most {})", time(p50), time(p99)),
         _ => String::new(),
     }
@@ -72,10 +74,9 @@ fn waits(probe: &Probe) -> String {
 fn with_binary_log(evidence: &SheetEvidence<'_>, key: &str, name: &str) -> Option<SheetLine> {
     let alone = redo(evidence, key, 1)?;
     let of = |binlog: &str| {
-        let logs = evidence
-            .of(3)
-            .into_iter()
-            .filter(|probe| has(probe, &[("server", json!(key)), ("binlog", json!(binlog)), ("committers", json!(1))]));
+        let logs = evidence.of(3).into_iter().filter(|probe| {
+            has(probe, &[("server", key.into()), ("binlog", binlog.into()), ("committers", 1_u64.into())])
+        });
         logs.min_by(|a, b| number(a, "event_bytes").total_cmp(&number(b, "event_bytes")))
     };
     let growing = of("extend")?;
@@ -84,11 +85,12 @@ fn with_binary_log(evidence: &SheetEvidence<'_>, key: &str, name: &str) -> Optio
         "{name}: with the binary log and sync_binlog=1 at most {} per second with 1 session, {} less than with the \
          redo log alone",
         rate(growing),
-        percent(lost.max(0.0))
+        whole_percent(lost.max(0.0))
     );
     let mut probes = vec![growing, alone];
     if let Some(laid_out) = of("preallocated") {
-        statement += &format!("; a binary log with blocks allocated in advance would allow {}", short(iops(laid_out)));
+        statement +=
+            &format!("; a binary log with blocks allocated in advance would allow {}", three_digits(iops(laid_out)));
         probes.push(laid_out);
     }
     let statement = statement + ".";

@@ -3,9 +3,9 @@
 use super::evidence::{MeasuredValue, SheetEvidence, has};
 use super::figures::iops;
 use super::figures::{rate, times};
-use super::{line, warning_if};
+use super::{line_if_known, warning_if};
+use plimsoll_model::Scalar;
 use plimsoll_model::io::{Probe, SheetLine};
-use serde_json::json;
 
 const TOPIC: &str = "Content";
 /// A smaller gain does not count.
@@ -16,9 +16,9 @@ pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
 }
 
 fn special(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
-    let random = evidence.find(20, &[("content", json!("random"))])?;
+    let random = evidence.find(20, &[("content", "random".into())])?;
     let others: Vec<&Probe> =
-        evidence.of(20).into_iter().filter(|probe| !has(probe, &[("content", json!("random"))])).collect();
+        evidence.of(20).into_iter().filter(|probe| !has(probe, &[("content", "random".into())])).collect();
     let fastest = others.iter().copied().max_by(|a, b| iops(a).total_cmp(&iops(b)))?;
     let gain = iops(fastest) / iops(random);
     let name = |probe: &Probe| probe.word("content").replace('-', " ");
@@ -34,5 +34,8 @@ fn special(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
         None => format!("Whether it matters what is written {}: {figures}.", evidence.untold()),
     };
     let probes: Vec<&Probe> = std::iter::once(random).chain(others).collect();
-    Some(warning_if(special == Some(true), line(TOPIC, "content_matters", statement, special, "", &probes)))
+    Some(warning_if(
+        special == Some(true),
+        line_if_known(TOPIC, "content_matters", statement, special.map(Scalar::from), "", &probes),
+    ))
 }

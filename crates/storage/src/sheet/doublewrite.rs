@@ -1,11 +1,11 @@
 //! What the protection against torn pages costs: probe 8.
 
 use super::evidence::{MeasuredValue, SheetEvidence};
+use super::figures::bytes;
 use super::figures::iops;
-use super::figures::{bytes, percent, short};
 use super::line;
 use plimsoll_model::io::{DeviceFacts, Probe, SheetLine};
-use serde_json::json;
+use plimsoll_model::number::{three_digits, whole_percent};
 
 const TOPIC: &str = "Doublewrite";
 const PAGE: u64 = 16384;
@@ -17,26 +17,26 @@ pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
 }
 
 fn measured(probe: &Probe) -> MeasuredValue {
-    MeasuredValue::of(probe, "iops", iops(probe))
+    MeasuredValue::rate(probe)
 }
 
 /// The probe with the doublewrite buffer on, off, …
 pub fn with<'a>(evidence: &SheetEvidence<'a>, how: &str) -> Option<&'a Probe> {
-    evidence.find(8, &[("doublewrite", json!(how))])
+    evidence.find(8, &[("doublewrite", how.into())])
 }
 
 fn cost(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let (on, off) = (with(evidence, "on")?, with(evidence, "off")?);
     let lost = 1.0 - iops(on) / iops(off);
-    let figures = format!("{} pages flushed per second, {} without", short(iops(on)), short(iops(off)));
+    let figures = format!("{} pages flushed per second, {} without", three_digits(iops(on)), three_digits(iops(off)));
     let mut statement = match evidence.differs(measured(on), measured(off), NOTICEABLE) {
-        Some(true) => format!("innodb_doublewrite=ON costs {} of the pages: {figures}", percent(lost)),
+        Some(true) => format!("innodb_doublewrite=ON costs {} of the pages: {figures}", whole_percent(lost)),
         Some(false) => format!("innodb_doublewrite=ON has no visible cost: {figures}"),
         None => format!("What innodb_doublewrite=ON costs {}: {figures}", evidence.untold()),
     };
     let mut probes = vec![on, off];
     if let Some(synced) = with(evidence, "on-synced") {
-        statement += &format!("; {} with a sync in between, as in MariaDB", short(iops(synced)));
+        statement += &format!("; {} with a sync in between, as in MariaDB", three_digits(iops(synced)));
         probes.push(synced);
     }
     let statement = statement + ". Without it a power cut can leave torn pages that no log repairs.";
@@ -53,10 +53,10 @@ fn untorn(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let mut statement = format!("Untorn writes are offered from {} to {}", bytes(least as f64), bytes(most as f64));
     let mut probes = Vec::new();
     if let Some(atomic) = with(evidence, "atomic") {
-        statement += &format!(" and put {} pages in place per second", short(iops(atomic)));
+        statement += &format!(" and put {} pages in place per second", three_digits(iops(atomic)));
         probes.push(atomic);
         if let Some(on) = with(evidence, "on") {
-            statement += &format!(" ({} with doublewrite)", short(iops(on)));
+            statement += &format!(" ({} with doublewrite)", three_digits(iops(on)));
             probes.push(on);
         }
     }

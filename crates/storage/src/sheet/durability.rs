@@ -2,12 +2,13 @@
 //! flushes reach the device, as counted by probe 5, and on whether they can have reached a medium, by the latency of
 //! syncs.
 
-use super::evidence::{P50, SheetEvidence, has, latency};
-use super::figures::{rate, short, time};
-use super::{line, warning_if};
+use super::evidence::{SheetEvidence, has};
+use super::figures::{rate, time};
+use super::{line_if_known, warning_if};
 use crate::device::WRITE_THROUGH;
 use plimsoll_model::io::{DeviceFacts, LatencyUs, Probe, SheetLine};
-use serde_json::{Value, json};
+use plimsoll_model::number::three_digits;
+use plimsoll_model::{OpKind, Scalar};
 
 const TOPIC: &str = "Durability";
 /// Each sync that reaches the device is at least one flush of it; fewer than this come from others.
@@ -32,11 +33,11 @@ pub fn is_remote(filesystem: &str) -> bool {
 pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     let Some(DurabilityVerdict { survives, grounds, .. }) = verdict(evidence) else { return Vec::new() };
     let reasons: Vec<&Probe> = grounds.iter().flat_map(|ground| ground.probes.iter().copied()).collect();
-    let told = line(TOPIC, "durability", survives.statement().to_owned(), survives.value(), "", &reasons);
+    let told = line_if_known(TOPIC, "durability", survives.statement().to_owned(), survives.value(), "", &reasons);
     let told = warning_if(matches!(survives, Survives::InMemory | Survives::No), told);
     let grounds = grounds
         .into_iter()
-        .map(|ground| line(TOPIC, ground.key, ground.statement, ground.value, ground.unit, &ground.probes));
+        .map(|ground| line_if_known(TOPIC, ground.key, ground.statement, ground.value, ground.unit, &ground.probes));
     std::iter::once(told).chain(grounds).collect()
 }
 
@@ -52,12 +53,12 @@ enum Survives {
 
 impl Survives {
     /// The value of the sheet's line `durability`, for programs and the headline.
-    fn value(self) -> Value {
+    fn value(self) -> Option<Scalar> {
         match self {
-            Survives::Yes => json!("durable"),
-            Survives::InMemory => json!("memory"),
-            Survives::No => json!("lost"),
-            Survives::NotKnown => Value::Null,
+            Survives::Yes => Some("durable".into()),
+            Survives::InMemory => Some("memory".into()),
+            Survives::No => Some("lost".into()),
+            Survives::NotKnown => None,
         }
     }
 
@@ -92,7 +93,7 @@ pub struct DurabilityVerdict<'a> {
 struct Ground<'a> {
     key: &'static str,
     statement: String,
-    value: Value,
+    value: Option<Scalar>,
     unit: &'static str,
     /// What it says about a commit.
     survives: Survives,
@@ -128,9 +129,9 @@ pub fn verdict<'a>(evidence: &SheetEvidence<'a>) -> Option<DurabilityVerdict<'a>
 
 fn reaching<'a>(statement: String, survives: Survives, probes: Vec<&'a Probe>) -> Ground<'a> {
     let value = match survives {
-        Survives::Yes => json!(true),
-        Survives::No => json!(false),
-        Survives::InMemory | Survives::NotKnown => Value::Null,
+        Survives::Yes => Some(true.into()),
+        Survives::No => Some(false.into()),
+        Survives::InMemory | Survives::NotKnown => None,
     };
     Ground { key: "flush_reaches_device", statement, value, unit: "", survives, probes }
 }
@@ -174,7 +175,7 @@ fn has_option(device: &DeviceFacts, option: &str) -> bool {
 fn counted<'a>(evidence: &SheetEvidence<'a>) -> Option<Ground<'a>> {
     let device = evidence.device;
     let of =
-        |allocation: &str| evidence.of(5).into_iter().find(|probe| has(probe, &[("allocation", json!(allocation))]));
+        |allocation: &str| evidence.of(5).into_iter().find(|probe| has(probe, &[("allocation", allocation.into())]));
     let overwriting = of("overwrite").or_else(|| evidence.of(5).into_iter().next())?;
     if device.write_cache.as_deref() == Some(WRITE_THROUGH) {
         return Some(not_told(
@@ -198,7 +199,7 @@ fn counted<'a>(evidence: &SheetEvidence<'a>) -> Option<Ground<'a>> {
     }
     let (flushes, foreign) = (flushes_per_sync(overwriting)?, foreign_per_sync(device, overwriting)?);
     if flushes < REACHED {
-        let found = short(flushes);
+        let found = three_digits(flushes);
         let why = format!(
             "{found} flushes per sync arrive. Something on the way swallows them: a preloaded library such as eatmydata, \
              a mount option, or a virtual disk without flushes"
@@ -206,7 +207,7 @@ fn counted<'a>(evidence: &SheetEvidence<'a>) -> Option<Ground<'a>> {
         return Some(not_reached(&why, overwriting));
     }
     if foreign > FOREIGN || flushes - foreign < REACHED {
-        let (others, found) = (short(foreign), short(flushes));
+        let (others, found) = (three_digits(foreign), three_digits(flushes));
         let why = format!(
             "others flush the device too, about {others} of the {found} times per sync; repeat when they have stopped"
         );
@@ -216,15 +217,15 @@ fn counted<'a>(evidence: &SheetEvidence<'a>) -> Option<Ground<'a>> {
 }
 
 fn flushes_per_sync(probe: &Probe) -> Option<f64> {
-    let done = |kind: &str| probe.operations.get(kind).copied().unwrap_or(0) as f64;
-    let operations = done("read") + done("write");
-    let per_sync = probe.flushes_per_op? * if operations > 0.0 { operations / done("sync") } else { 1.0 };
+    let done = |kind: OpKind| probe.operations.get(&kind).copied().unwrap_or(0) as f64;
+    let operations = done(OpKind::Read) + done(OpKind::Write);
+    let per_sync = probe.flushes_per_op? * if operations > 0.0 { operations / done(OpKind::Sync) } else { 1.0 };
     per_sync.is_finite().then_some(per_sync)
 }
 
 /// Flushes of others per sync of the probe, if they continued as before it.
 fn foreign_per_sync(device: &DeviceFacts, probe: &Probe) -> Option<f64> {
-    let syncs = *probe.operations.get("sync").filter(|syncs| **syncs > 0)?;
+    let syncs = *probe.operations.get(&OpKind::Sync).filter(|syncs| **syncs > 0)?;
     Some(device.flushes_per_second_idle.unwrap_or(0.0) * probe.seconds / syncs as f64)
 }
 
@@ -233,11 +234,11 @@ fn reached<'a>(device: &DeviceFacts, overwriting: &'a Probe, extending: Option<&
     let flushes = own(overwriting).unwrap_or(0.0);
     let mut statement = format!(
         "Each sync becomes a flush of the device: the flushes per fdatasync are {} for a file that is overwritten",
-        short(flushes)
+        three_digits(flushes)
     );
     let mut probes = vec![overwriting];
     if let Some((growing, more)) = extending.and_then(|probe| Some((probe, own(probe)?))) {
-        statement += &format!(", {} for one that grows", short(more));
+        statement += &format!(", {} for one that grows", three_digits(more));
         if more > 1.5 * flushes {
             let (fewer, many) = (rate(overwriting), rate(growing));
             statement += &format!(
@@ -248,7 +249,7 @@ fn reached<'a>(device: &DeviceFacts, overwriting: &'a Probe, extending: Option<&
         probes.push(growing);
     }
     if let Some(others) = device.flushes_per_second_idle.filter(|others| *others > 0.0) {
-        statement += &format!("; those of others, about {} per second, are subtracted", short(others));
+        statement += &format!("; those of others, about {} per second, are subtracted", three_digits(others));
     }
     reaching(statement + ".", Survives::Yes, probes)
 }
@@ -267,7 +268,7 @@ fn not_told<'a>(why: &str, probe: &'a Probe) -> Ground<'a> {
 fn plausible<'a>(evidence: &SheetEvidence<'a>) -> Option<Ground<'a>> {
     let device = evidence.device;
     device.name.as_ref()?;
-    let (probe, median_us) = fastest(evidence, P50)?;
+    let (probe, median_us) = fastest(evidence, |sync| sync.p50)?;
     let (quickest, least_us) = fastest(evidence, |sync| sync.min.or(sync.p50))?;
     let (floor, medium) = match device.turns() {
         Some(true) => (FASTEST_DISK_US, "a spinning disk"),
@@ -297,14 +298,15 @@ fn plausible<'a>(evidence: &SheetEvidence<'a>) -> Option<Ground<'a>> {
             (statement, Survives::Yes)
         }
     };
-    let (key, value, unit) = ("sync_latency", json!(median_us), "us");
+    let (key, value, unit) = ("sync_latency", Some(median_us.into()), "us");
     Some(Ground { key, statement, value, unit, survives, probes: vec![probe, quickest] })
 }
 
 /// The probe with the smallest value of this statistic of its syncs, microseconds.
 fn fastest<'a>(evidence: &SheetEvidence<'a>, pick: fn(&LatencyUs) -> Option<f64>) -> Option<(&'a Probe, f64)> {
     let probes = SYNCING.into_iter().flat_map(|number| evidence.of(number));
-    let found = probes.filter_map(|probe| Some((probe, latency(probe, "sync", pick)?)));
+    let found = probes
+        .filter_map(|probe| Some((probe, pick(probe.latency_us.get(&OpKind::Sync)?).filter(|us| us.is_finite())?)));
     found.min_by(|(_, one), (_, other)| one.total_cmp(other))
 }
 

@@ -1,10 +1,11 @@
 //! What the sheet is made from, and how a topic finds its probes.
 
-use super::figures::{iops, percent, short, times};
+use super::figures::{iops, times};
 use crate::disturbance;
-use plimsoll_model::Estimate;
-use plimsoll_model::io::{DeviceFacts, LatencyUs, Probe};
-use serde_json::{Value, json};
+use plimsoll_model::io::{DeviceFacts, Probe};
+use plimsoll_model::metric::Statistic;
+use plimsoll_model::number::{three_digits, whole_percent};
+use plimsoll_model::{Estimate, OpKind, ProbeMetric, Scalar};
 
 /// Reads under way in the cache map (probe 13).
 const CACHE_MAP_DEPTH: u32 = 16;
@@ -30,7 +31,7 @@ impl<'a> SheetEvidence<'a> {
     }
 
     /// Its first measurement with these values.
-    pub fn find(&self, number: u8, wanted: &[(&str, Value)]) -> Option<&'a Probe> {
+    pub fn find(&self, number: u8, wanted: &[(&str, Scalar)]) -> Option<&'a Probe> {
         self.of(number).into_iter().find(|probe| has(probe, wanted))
     }
 
@@ -53,11 +54,11 @@ impl<'a> SheetEvidence<'a> {
     /// under way over one set (probes 6 and 13). 1 without repeats.
     pub fn noise(&self) -> f64 {
         let commits = self.of(1).into_iter().map(|probe| {
-            let same = [("server", json!(probe.word("server"))), ("committers", json!(1))];
+            let same = [("server", probe.word("server").into()), ("committers", 1_u64.into())];
             (probe, self.find(2, &same))
         });
         let reads = self.of(13).into_iter().filter(|probe| probe.word("what") == "read").map(|probe| {
-            let same = [("depth", json!(CACHE_MAP_DEPTH)), ("set_bytes", json!(number(probe, "set_bytes")))];
+            let same = [("depth", CACHE_MAP_DEPTH.into()), ("set_bytes", number(probe, "set_bytes").into())];
             (probe, self.find(6, &same))
         });
         let pairs = commits.chain(reads).filter_map(|(probe, repeat)| Some((iops(probe), iops(repeat?))));
@@ -80,7 +81,7 @@ impl<'a> SheetEvidence<'a> {
             return Some(format!(
                 "{} s of measurement say little about what lasts; --time {SETTLED_SECONDS}s, with a --size that is \
                  enough for it, would tell",
-                short(shortest)
+                three_digits(shortest)
             ));
         }
         if self.noise() > NOISY {
@@ -114,14 +115,14 @@ pub struct MeasuredValue {
 }
 
 impl MeasuredValue {
-    /// `path` is that of the field of the probe.
-    pub fn of(probe: &Probe, path: &str, value: f64) -> MeasuredValue {
-        MeasuredValue { value, interval: probe.estimates.get(path).and_then(Estimate::interval) }
+    /// The value that was read of the metric, with the metric's interval.
+    pub fn of(probe: &Probe, metric: ProbeMetric, value: f64) -> MeasuredValue {
+        MeasuredValue { value, interval: metric.estimate(probe).and_then(Estimate::interval) }
     }
 
     /// What was done per second.
     pub fn rate(probe: &Probe) -> MeasuredValue {
-        MeasuredValue::of(probe, "iops", iops(probe))
+        MeasuredValue::of(probe, ProbeMetric::Iops, iops(probe))
     }
 }
 
@@ -130,9 +131,9 @@ fn vague(probe: &Probe) -> Option<String> {
     if probe.caveats.iter().any(|caveat| caveat.code == "decaying") {
         return Some("throughput fell".to_owned());
     }
-    let half = probe.estimates.get("iops").and_then(Estimate::half_width)?;
+    let half = ProbeMetric::Iops.estimate(probe).and_then(Estimate::half_width)?;
     let share = half / iops(probe);
-    (share > VAGUE).then(|| format!("throughput varied (its mean is known to ± {})", percent(share)))
+    (share > VAGUE).then(|| format!("throughput varied (its mean is known to ± {})", whole_percent(share)))
 }
 
 /// Whether a measurement completed and is valid.
@@ -150,13 +151,9 @@ pub fn unsound(probe: &Probe) -> Option<String> {
     behind.then(|| format!("{} of {} operations could not be started in time", counts.dropped, counts.offered))
 }
 
-/// True if the parameters have these values; a number is the same however it is written.
-pub fn has(probe: &Probe, wanted: &[(&str, Value)]) -> bool {
-    let is = |found: &Value, value: &Value| match (found.as_f64(), value.as_f64()) {
-        (Some(found), Some(value)) => found == value,
-        _ => found == value,
-    };
-    wanted.iter().all(|(name, value)| probe.params.get(*name).is_some_and(|found| is(found, value)))
+/// True if the parameters have these values.
+pub fn has(probe: &Probe, wanted: &[(&str, Scalar)]) -> bool {
+    wanted.iter().all(|(name, value)| probe.params.get(*name) == Some(value))
 }
 
 /// A parameter that is a number; 0 if it is not there.
@@ -164,21 +161,18 @@ pub fn number(probe: &Probe, name: &str) -> f64 {
     probe.number(name).unwrap_or(0.0)
 }
 
-/// One percentile of a kind of operation, microseconds.
-pub fn latency(probe: &Probe, kind: &str, pick: fn(&LatencyUs) -> Option<f64>) -> Option<f64> {
-    probe.latency_us.get(kind).and_then(pick).filter(|us| us.is_finite())
+/// Microseconds of a kind of operation.
+pub fn latency(probe: &Probe, kind: OpKind, statistic: Statistic) -> Option<f64> {
+    ProbeMetric::Latency(kind, statistic).value(probe).filter(|us| us.is_finite())
 }
 
-pub const P50: fn(&LatencyUs) -> Option<f64> = |latency| latency.p50;
-pub const P99: fn(&LatencyUs) -> Option<f64> = |latency| latency.p99;
-
-/// Percentile of the time since an operation was due, if a rate was set; else of its latency.
-pub fn response(probe: &Probe, kind: &str, pick: fn(&LatencyUs) -> Option<f64>) -> Option<f64> {
-    probe.response_us.get(kind).and_then(pick).or_else(|| latency(probe, kind, pick))
+/// Of the time since an operation was due, if a rate was set; else of its latency.
+pub fn response(probe: &Probe, kind: OpKind, statistic: Statistic) -> Option<f64> {
+    ProbeMetric::Response(kind, statistic).value(probe).or_else(|| latency(probe, kind, statistic))
 }
 
 /// The measurements with a yes-or-no parameter off and on.
 pub fn find_pair<'a>(probes: &[&'a Probe], parameter: &str) -> Option<(&'a Probe, &'a Probe)> {
-    let with = |wanted: bool| probes.iter().copied().find(|probe| has(probe, &[(parameter, Value::Bool(wanted))]));
+    let with = |wanted: bool| probes.iter().copied().find(|probe| has(probe, &[(parameter, wanted.into())]));
     Some((with(false)?, with(true)?))
 }

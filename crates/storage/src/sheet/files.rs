@@ -5,10 +5,11 @@
 
 use super::evidence::{MeasuredValue, SheetEvidence, has, number};
 use super::figures::iops;
-use super::figures::{counted, rate, times};
-use super::{line, warning_if};
+use super::figures::{rate, times};
+use super::{line_if_known, warning_if};
+use plimsoll_model::Scalar;
 use plimsoll_model::io::{Probe, SheetLine};
-use serde_json::{Value, json};
+use plimsoll_model::number::counted;
 
 const TOPIC: &str = "Files";
 /// If many files take this many times what one takes, writes to one file wait for each other.
@@ -74,7 +75,7 @@ impl<'a> Pair<'a> {
 }
 
 fn with_allocation<'a>(evidence: &SheetEvidence<'a>, allocation: &str) -> Vec<&'a Probe> {
-    evidence.of(9).into_iter().filter(|probe| has(probe, &[("allocation", json!(allocation))])).collect()
+    evidence.of(9).into_iter().filter(|probe| has(probe, &[("allocation", allocation.into())])).collect()
 }
 
 fn serialised(evidence: &SheetEvidence<'_>, allocation: &str, which: &str, remedy: &str) -> Option<SheetLine> {
@@ -104,7 +105,8 @@ fn serialised(evidence: &SheetEvidence<'_>, allocation: &str, which: &str, remed
             evidence.untold()
         ),
     };
-    let told = line(TOPIC, format!("serialised_{allocation}"), statement, serialised, "", &probes);
+    let told =
+        line_if_known(TOPIC, format!("serialised_{allocation}"), statement, serialised.map(Scalar::from), "", &probes);
     Some(warning_if(serialised == Some(true), told))
 }
 
@@ -129,7 +131,7 @@ fn file_count(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
                 times(gain),
                 evidence.advised(&[one, best], "So innodb_file_per_table=ON and partitions of the largest tables.")
             ),
-            json!("many"),
+            Some("many".into()),
         ),
         Some(false) => (
             format!(
@@ -138,7 +140,7 @@ fn file_count(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
                 times(gain.max(1.0)),
                 evidence.advised(&[one, best], "Choose innodb_file_per_table by convenience.")
             ),
-            json!("any"),
+            Some("any".into()),
         ),
         None => (
             format!(
@@ -147,8 +149,8 @@ fn file_count(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
                 number(best, "files"),
                 times(gain)
             ),
-            Value::Null,
+            None,
         ),
     };
-    Some(line(TOPIC, "file_count", statement, value, "", &among))
+    Some(line_if_known(TOPIC, "file_count", statement, value, "", &among))
 }

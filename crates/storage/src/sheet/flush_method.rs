@@ -2,10 +2,9 @@
 
 use super::evidence::{MeasuredValue, SheetEvidence, has};
 use super::figures::iops;
-use super::figures::{percent, short};
 use super::line;
 use plimsoll_model::io::{Probe, SheetLine};
-use serde_json::json;
+use plimsoll_model::number::{three_digits, whole_percent};
 
 const TOPIC: &str = "Flush method";
 /// A smaller gain is not worth a setting.
@@ -33,7 +32,7 @@ fn method(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
 
 /// A way to make an overwritten block durable.
 fn overwriting<'a>(evidence: &SheetEvidence<'a>, primitive: &str) -> Option<&'a Probe> {
-    evidence.find(4, &[("primitive", json!(primitive)), ("allocation", json!("overwrite"))])
+    evidence.find(4, &[("primitive", primitive.into()), ("allocation", "overwrite".into())])
 }
 
 /// fsync also writes the time of modification, which nobody needs after a crash.
@@ -42,8 +41,8 @@ fn sync_call(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let gain = iops(fdatasync) / iops(fsync);
     let figures = format!(
         "{} synced writes per second with fdatasync, {} with fsync",
-        short(iops(fdatasync)),
-        short(iops(fsync))
+        three_digits(iops(fdatasync)),
+        three_digits(iops(fsync))
     );
     let statement = match evidence.differs(MeasuredValue::rate(fsync), MeasuredValue::rate(fdatasync), WORTHWHILE) {
         Some(true) => {
@@ -60,17 +59,17 @@ fn sync_call(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
 fn write_through(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let synced = overwriting(evidence, "fdatasync")?;
     let is_through =
-        |probe: &&Probe| ["o_dsync", "rwf_dsync"].iter().any(|way| has(probe, &[("primitive", json!(way))]));
-    let all = evidence.of(4).into_iter().filter(|probe| has(probe, &[("allocation", json!("overwrite"))]));
+        |probe: &&Probe| ["o_dsync", "rwf_dsync"].into_iter().any(|way| has(probe, &[("primitive", way.into())]));
+    let all = evidence.of(4).into_iter().filter(|probe| has(probe, &[("allocation", "overwrite".into())]));
     let through = all.filter(is_through).max_by(|a, b| iops(a).total_cmp(&iops(b)))?;
     let gain = iops(through) / iops(synced);
-    let figures = format!("{} against {} writes per second", short(iops(through)), short(iops(synced)));
+    let figures = format!("{} against {} writes per second", three_digits(iops(through)), three_digits(iops(synced)));
     let statement = match evidence.differs(MeasuredValue::rate(synced), MeasuredValue::rate(through), WORTHWHILE) {
         Some(true) => {
             let setting = "So innodb_flush_method=O_DSYNC (MySQL) or innodb_log_file_write_through=ON (MariaDB).";
             format!(
                 "A log that is written through (O_DSYNC) is {} faster than one that is synced: {figures}. {}",
-                percent(gain - 1.0),
+                whole_percent(gain - 1.0),
                 evidence.advised(&[through, synced], setting)
             )
         }

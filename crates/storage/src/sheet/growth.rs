@@ -1,14 +1,15 @@
 //! Files that grow, and files that come and go: probes 15 and 16.
 
-use super::evidence::{P50, P99, SheetEvidence, has, latency, number};
+use super::evidence::{SheetEvidence, has, latency, number};
 use super::figures::{bytes, time};
 use super::line;
+use plimsoll_model::OpKind;
 use plimsoll_model::io::{Probe, SheetLine};
-use serde_json::json;
+use plimsoll_model::metric::Statistic;
 
 const TOPIC: &str = "Growth";
 /// In the order of a table's life.
-const OPERATIONS: [&str; 4] = ["create", "rename", "truncate", "unlink"];
+const OPERATIONS: [OpKind; 4] = [OpKind::Create, OpKind::Rename, OpKind::Truncate, OpKind::Unlink];
 
 pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     extension(evidence).into_iter().chain(metadata(evidence)).collect()
@@ -17,13 +18,15 @@ pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
 /// For the largest step that was tried both ways.
 fn extension(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let of = |how: &str| -> Vec<&Probe> {
-        evidence.of(15).into_iter().filter(|probe| has(probe, &[("how", json!(how))])).collect()
+        evidence.of(15).into_iter().filter(|probe| has(probe, &[("how", how.into())])).collect()
     };
     let (allocated, written) = (of("fallocate"), of("zero-write"));
     let step = |probe: &Probe| number(probe, "step_bytes");
     let pairs = allocated.iter().flat_map(|a| written.iter().filter(|b| step(a) == step(b)).map(|b| (*a, *b)));
     let (allocate, write) = pairs.max_by(|a, b| step(a.0).total_cmp(&step(b.0)))?;
-    let took = |probe: &Probe| latency(probe, "extend", P50).zip(latency(probe, "extend", P99));
+    let took = |probe: &Probe| {
+        latency(probe, OpKind::Extend, Statistic::P50).zip(latency(probe, OpKind::Extend, Statistic::P99))
+    };
     let ((a50, a99), (w50, w99)) = (took(allocate)?, took(write)?);
     let statement = format!(
         "A file grows by {} within {} if blocks are only allocated (99 % within {}), within {} if zeros are written \
@@ -42,8 +45,9 @@ fn extension(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
 fn metadata(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let size = |probe: &Probe| number(probe, "file_bytes");
     let probe = evidence.of(16).into_iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
-    let took = |kind: &&'static str| Some((*kind, latency(probe, kind, P50)?, latency(probe, kind, P99)?));
-    let each: Vec<_> = OPERATIONS.iter().filter_map(took).collect();
+    let took =
+        |kind: OpKind| Some((kind, latency(probe, kind, Statistic::P50)?, latency(probe, kind, Statistic::P99)?));
+    let each: Vec<_> = OPERATIONS.into_iter().filter_map(took).collect();
     let (slowest, _, longest) = each.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
     let shown: Vec<String> = each.iter().map(|(kind, p50, _)| format!("{kind} {}", time(*p50))).collect();
     let statement = format!(

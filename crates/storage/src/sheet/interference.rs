@@ -1,10 +1,13 @@
 //! What disturbs what: reads while pages are flushed (probe 10), commits while pages are written (probe 11).
 
-use super::evidence::{MeasuredValue, P99, SheetEvidence, find_pair, response};
+use super::evidence::{MeasuredValue, SheetEvidence, find_pair, response};
 use super::figures::iops;
-use super::figures::{percent, rate, time, times};
+use super::figures::{rate, time, times};
 use super::{line, warning_if};
 use plimsoll_model::io::SheetLine;
+use plimsoll_model::metric::Statistic;
+use plimsoll_model::number::whole_percent;
+use plimsoll_model::{OpKind, ProbeMetric};
 
 const TOPIC: &str = "Interference";
 /// Queries notice a tail that is this many times as long.
@@ -19,9 +22,10 @@ pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
 
 fn read_tail(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let (quiet, flushing) = find_pair(&evidence.of(10), "flushing")?;
-    let (before, during) = (response(quiet, "read", P99)?, response(flushing, "read", P99)?);
+    let (before, during) =
+        (response(quiet, OpKind::Read, Statistic::P99)?, response(flushing, OpKind::Read, Statistic::P99)?);
     let longer = during / before;
-    let p99 = |probe, us| MeasuredValue::of(probe, "response_us.read.p99", us);
+    let p99 = |probe, us| MeasuredValue::of(probe, ProbeMetric::Response(OpKind::Read, Statistic::P99), us);
     let disturbed = evidence.differs(p99(quiet, before), p99(flushing, during), DISTURBED);
     let consequence = match disturbed {
         Some(true) => evidence
@@ -55,7 +59,7 @@ fn log_and_data(evidence: &SheetEvidence<'_>, server: &str) -> Option<SheetLine>
     let statement = match disturbed {
         Some(true) => format!(
             "Log and data disturb each other: {figures}, {} less. {}",
-            percent(1.0 - kept),
+            whole_percent(1.0 - kept),
             evidence.advised(
                 &[alone, beside],
                 "A separate volume for the log (innodb_log_group_home_dir) is worth trying."

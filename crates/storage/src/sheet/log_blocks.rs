@@ -1,11 +1,12 @@
 //! The smallest block that is rewritten in place without a read around it: probe 17.
 
-use super::evidence::{MeasuredValue, P50, SheetEvidence, latency, number};
+use super::evidence::{MeasuredValue, SheetEvidence, latency, number};
 use super::figures::iops;
 use super::figures::{bytes, time};
-use super::{line, warning_if};
+use super::{line, line_if_known, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};
-use serde_json::{Value, json};
+use plimsoll_model::metric::Statistic;
+use plimsoll_model::{OpKind, Scalar};
 
 const TOPIC: &str = "Log blocks";
 const NUMBER: u8 = 17;
@@ -31,7 +32,7 @@ fn aligned<'a>(evidence: &SheetEvidence<'a>) -> Vec<&'a Probe> {
 
 /// The median time of a synced rewrite, microseconds. Not the mean, which a few slow syncs would decide.
 fn median(probe: &Probe) -> f64 {
-    match (latency(probe, "write", P50), latency(probe, "sync", P50)) {
+    match (latency(probe, OpKind::Write, Statistic::P50), latency(probe, OpKind::Sync, Statistic::P50)) {
         (Some(write), Some(sync)) => write + sync,
         _ => 1e6 / iops(probe),
     }
@@ -76,20 +77,25 @@ fn write_ahead(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
                  innodb_log_write_ahead_size={smallest} or more ({VARIABLE}).",
                 bytes(smallest)
             ),
-            json!(smallest),
+            Some(smallest.into()),
         ),
         (None, None) => (
             format!(
                 "No size of log blocks stands out ({figures}). {}",
                 evidence.advised(&blocks, &format!("So innodb_log_write_ahead_size may stay as it is ({VARIABLE})."))
             ),
-            Value::Null,
+            None,
         ),
     };
-    Some(line(TOPIC, "log_write_ahead_size", statement, value, "bytes", &blocks))
+    Some(line_if_known(TOPIC, "log_write_ahead_size", statement, value, "bytes", &blocks))
 }
 
-fn slower_below(evidence: &SheetEvidence<'_>, blocks: &[&Probe], step: usize, figures: &str) -> (String, Value) {
+fn slower_below(
+    evidence: &SheetEvidence<'_>,
+    blocks: &[&Probe],
+    step: usize,
+    figures: &str,
+) -> (String, Option<Scalar>) {
     let block = number(blocks[step], "block");
     let size = bytes(block);
     let setting =
@@ -101,7 +107,7 @@ fn slower_below(evidence: &SheetEvidence<'_>, blocks: &[&Probe], step: usize, fi
                 "Log writes of less than {size} are read before they are written ({figures}). {}",
                 setting("avoids that")
             ),
-            if settled { json!(block) } else { Value::Null },
+            settled.then(|| block.into()),
         ),
         false => (
             format!(
@@ -109,7 +115,7 @@ fn slower_below(evidence: &SheetEvidence<'_>, blocks: &[&Probe], step: usize, fi
                  device around them were seen, though a disk may read internally. {}",
                 setting("is worth a try")
             ),
-            Value::Null,
+            None,
         ),
     }
 }

@@ -3,11 +3,12 @@
 
 use super::evidence::{SheetEvidence, has, number};
 use super::figures::iops;
-use super::figures::{rate, short, times};
+use super::figures::{rate, times};
 use super::{line, warning_if};
 use crate::percona;
+use plimsoll_model::Scalar;
 use plimsoll_model::io::{Probe, SheetLine};
-use serde_json::{Value, json};
+use plimsoll_model::number::three_digits;
 
 const TOPIC: &str = "Threads and files";
 /// If many threads do no more than this many times what one does, they wait for each other.
@@ -30,22 +31,26 @@ pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
 fn twin<'a>(all: &[&'a Probe], probe: &Probe, param: &str, value: u32) -> Option<&'a Probe> {
     const PARAMS: [&str; 5] = ["set_bytes", "files", "threads", "what", "dsync"];
     let others = PARAMS.into_iter().filter(|name| *name != param);
-    let mut wanted: Vec<(&str, Value)> =
+    let mut wanted: Vec<(&str, Scalar)> =
         others.filter_map(|name| Some((name, probe.params.get(name)?.clone()))).collect();
-    wanted.push((param, json!(value)));
+    wanted.push((param, value.into()));
     all.iter().copied().find(|other| has(other, &wanted) && other.id != probe.id)
 }
 
 /// `writes into 128 files of 128 MB in all`.
 fn load(probe: &Probe) -> String {
-    let what = match (probe.word("what"), probe.params.get("dsync") == Some(&Value::Bool(true))) {
+    let what = match (probe.word("what"), probe.params.get("dsync").and_then(Scalar::switch) == Some(true)) {
         ("read", _) => "reads from",
         (_, true) => "writes with O_DSYNC into",
         (_, false) => "writes into",
     };
     let files = number(probe, "files");
     let noun = if files == 1.0 { "file" } else { "files" };
-    format!("{what} {} {noun} of {} MB in all", short(files), short(number(probe, "set_bytes") / 1_048_576.0))
+    format!(
+        "{what} {} {noun} of {} MB in all",
+        three_digits(files),
+        three_digits(number(probe, "set_bytes") / 1_048_576.0)
+    )
 }
 
 /// What many threads do compared with one.
@@ -54,7 +59,7 @@ fn scaling(all: &[&Probe], many: &Probe) -> Option<SheetLine> {
     let ratio = iops(many) / iops(one);
     let statement = format!(
         "{} threads make {} as many {} as one: {} against {} per second.",
-        short(number(many, "threads")),
+        three_digits(number(many, "threads")),
         times(ratio),
         load(many),
         rate(many),
@@ -70,7 +75,7 @@ fn one_writer(all: &[&Probe], many: &Probe) -> Option<SheetLine> {
     let gain = iops(many) / iops(one);
     let serialised = gain >= SERIALISED && iops(one) <= SCALES * iops(alone);
     let verdict = if serialised { "one write at a time" } else { "several writes at a time" };
-    let threads = short(number(many, "threads"));
+    let threads = three_digits(number(many, "threads"));
     let statement = format!(
         "A file takes {verdict}: {threads} threads make {} {} per second, as many threads on 1 file {}, one thread {}.",
         rate(many),
@@ -92,10 +97,10 @@ fn blocks(probe: &Probe) -> Option<SheetLine> {
     let moved = if is_reading { "read" } else { "written" };
     let statement = format!(
         "The device has {moved} blocks for {} pages per second, where {} were requested ({}): {} of each.",
-        short(pages),
+        three_digits(pages),
         rate(probe),
         probe.name,
-        short(share)
+        three_digits(share)
     );
     Some(line("Blocks and requests", format!("blocks_{}", key(probe)), statement, share, "times", &[probe]))
 }

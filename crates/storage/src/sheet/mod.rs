@@ -26,8 +26,8 @@ mod writes;
 pub use durability::is_remote;
 use evidence::{SheetEvidence, is_sound};
 pub use log_blocks::is_refused;
+use plimsoll_model::Scalar;
 use plimsoll_model::io::{DeviceFacts, Probe, SheetLine};
-use serde_json::Value;
 
 /// All lines that the probes support, in reading order. What the device says about itself accompanies what was measured
 /// on it; if nothing could be measured, only that is said.
@@ -61,7 +61,19 @@ fn line(
     topic: &str,
     key: impl Into<String>,
     statement: String,
-    value: impl Into<Value>,
+    value: impl Into<Scalar>,
+    unit: &str,
+    probes: &[&Probe],
+) -> SheetLine {
+    line_if_known(topic, key, statement, Some(value.into()), unit, probes)
+}
+
+/// The same with a value that need not be known.
+fn line_if_known(
+    topic: &str,
+    key: impl Into<String>,
+    statement: String,
+    value: Option<Scalar>,
     unit: &str,
     probes: &[&Probe],
 ) -> SheetLine {
@@ -75,7 +87,7 @@ fn line(
         key: key.into(),
         topic: topic.to_owned(),
         statement,
-        value: value.into(),
+        value,
         unit: unit.to_owned(),
         probes: ids,
         warning: false,

@@ -1,14 +1,15 @@
 //! How fast pages that are not in the buffer pool are read: probes 6 and 12.
 
-use super::evidence::{P50, P99, SheetEvidence, has, latency, number};
+use super::evidence::{SheetEvidence, has, latency, number};
 use super::figures::iops;
-use super::figures::{bytes, counted, percent, rate, short, time};
+use super::figures::{bytes, rate, time};
 use super::line;
-use plimsoll_model::Estimate;
 use plimsoll_model::io::{Probe, SheetLine};
+use plimsoll_model::metric::Statistic;
+use plimsoll_model::number::{counted, three_digits, whole_percent};
 use plimsoll_model::scaling::ScalingSample;
+use plimsoll_model::{Estimate, OpKind, ProbeMetric};
 use plimsoll_stats::knee::{REACHED, knee};
-use serde_json::json;
 
 const TOPIC: &str = "Page reads";
 
@@ -20,7 +21,7 @@ pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
 /// How long one session waits for a page.
 fn alone(depths: &[&Probe]) -> Option<SheetLine> {
     let probe = depths.first().filter(|probe| number(probe, "depth") == 1.0)?;
-    let waits = match (latency(probe, "read", P50), latency(probe, "read", P99)) {
+    let waits = match (latency(probe, OpKind::Read, Statistic::P50), latency(probe, OpKind::Read, Statistic::P99)) {
         (Some(p50), Some(p99)) => {
             format!(": it waits {} for a page (median; 99 % within {})", time(p50), time(p99))
         }
@@ -37,13 +38,16 @@ fn alone(depths: &[&Probe]) -> Option<SheetLine> {
 /// The ceiling, and how it was reached.
 fn most(depths: &[&Probe]) -> Option<SheetLine> {
     let best = depths.iter().copied().max_by(|a, b| iops(a).total_cmp(&iops(b)))?;
-    let mut statement =
-        format!("At most {} page reads per second, with {} reads under way", rate(best), short(number(best, "depth")));
+    let mut statement = format!(
+        "At most {} page reads per second, with {} reads under way",
+        rate(best),
+        three_digits(number(best, "depth"))
+    );
     if depths.len() > 1 {
         let each = depths.iter().map(|probe| {
-            let within =
-                latency(probe, "read", P99).map_or(String::new(), |p99| format!(" (99 % within {})", time(p99)));
-            format!("{} at {}{within}", short(iops(probe)), short(number(probe, "depth")))
+            let within = latency(probe, OpKind::Read, Statistic::P99)
+                .map_or(String::new(), |p99| format!(" (99 % within {})", time(p99)));
+            format!("{} at {}{within}", three_digits(iops(probe)), three_digits(number(probe, "depth")))
         });
         statement += &format!("; by reads under way: {}", each.collect::<Vec<_>>().join(", "));
     }
@@ -57,7 +61,7 @@ fn most(depths: &[&Probe]) -> Option<SheetLine> {
 fn knee_of(depths: &[&Probe]) -> Option<SheetLine> {
     let sample = |probe: &&Probe| ScalingSample {
         load: number(probe, "depth"),
-        throughput: probe.estimates.get("iops").cloned().unwrap_or_else(|| {
+        throughput: ProbeMetric::Iops.estimate(probe).cloned().unwrap_or_else(|| {
             Estimate::bare(iops(probe), 1.0, "mean of the window".to_owned(), "it was not estimated".to_owned())
         }),
     };
@@ -67,12 +71,17 @@ fn knee_of(depths: &[&Probe]) -> Option<SheetLine> {
     let below = samples.iter().map(|sample| sample.load).filter(|load| *load < deepest).fold(0.0, f64::max);
     let reached = match (knee.load.interval(), &knee.load.missing) {
         (Some((low, high)), _) => {
-            format!("about {} reads under way (95 % interval {} to {})", short(depth.round()), short(low), short(high))
+            format!(
+                "about {} reads under way (95 % interval {} to {})",
+                three_digits(depth.round()),
+                three_digits(low),
+                three_digits(high)
+            )
         }
-        (None, Some(why)) => format!("about {} reads under way (no interval: {why})", short(depth.round())),
-        (None, None) => format!("about {} reads under way", short(depth.round())),
+        (None, Some(why)) => format!("about {} reads under way (no interval: {why})", three_digits(depth.round())),
+        (None, None) => format!("about {} reads under way", three_digits(depth.round())),
     };
-    let share = percent(REACHED);
+    let share = whole_percent(REACHED);
     let statement = match (depth > below, depth <= 1.0) {
         (_, true) => format!(
             "One read under way already reaches {share} of the ceiling: sessions that miss the buffer pool at the same \
@@ -80,7 +89,7 @@ fn knee_of(depths: &[&Probe]) -> Option<SheetLine> {
         ),
         (true, _) => format!(
             "The rate still grew at {} reads under way, the most that were tried; {share} of it is reached with {reached}.",
-            short(deepest)
+            three_digits(deepest)
         ),
         (false, _) => format!(
             "{share} of the ceiling is reached with {reached}: that many read threads, or sessions that miss the \
@@ -93,12 +102,12 @@ fn knee_of(depths: &[&Probe]) -> Option<SheetLine> {
 /// Sequential reads: table scans, backups, copies.
 fn scans(evidence: &SheetEvidence<'_>) -> Option<SheetLine> {
     let speed = |probe: &Probe| probe.mb_per_second.unwrap_or(0.0);
-    let direct: Vec<&Probe> = evidence.of(12).into_iter().filter(|p| has(p, &[("direct", json!(true))])).collect();
+    let direct: Vec<&Probe> = evidence.of(12).into_iter().filter(|p| has(p, &[("direct", true.into())])).collect();
     let all = if direct.is_empty() { evidence.of(12) } else { direct };
     let best = all.into_iter().filter(|probe| speed(probe) > 0.0).max_by(|a, b| speed(a).total_cmp(&speed(b)))?;
     let statement = format!(
         "Scans and backups read {} MB per second, with {}.",
-        short(speed(best)),
+        three_digits(speed(best)),
         counted(number(best, "streams"), "stream")
     );
     Some(line(TOPIC, "scan_speed", statement, speed(best), "MB/s", &[best]))

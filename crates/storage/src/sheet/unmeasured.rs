@@ -2,9 +2,8 @@
 
 use super::evidence::{SheetEvidence, unsound};
 use super::log_blocks::is_refused;
-use super::{line, warning_if};
+use super::{line, line_if_known, warning_if};
 use plimsoll_model::io::{Probe, SheetLine};
-use serde_json::Value;
 
 const TOPIC: &str = "Not measured";
 /// Probes without which an answer is missing, and which answer.
@@ -46,7 +45,7 @@ fn failed(evidence: &SheetEvidence<'_>, numbers: &[u8], key: &str, what: &str) -
     let why = first.error.clone().or_else(|| unsound(first));
     let why = why.unwrap_or_else(|| "no operation completed within the time given".to_owned());
     let statement = format!("It is not known {what}: {why}.");
-    Some(warning_if(true, line(TOPIC, format!("not_measured_{key}"), statement, Value::Null, "", &all)))
+    Some(warning_if(true, line_if_known(TOPIC, format!("not_measured_{key}"), statement, None, "", &all)))
 }
 
 /// The measurements that support no statement although they completed.

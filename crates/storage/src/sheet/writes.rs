@@ -6,12 +6,14 @@
 //! of several rates counts: with the doublewrite buffer each page is written twice.
 
 use super::doublewrite;
-use super::evidence::{P99, SheetEvidence, latency, number};
+use super::evidence::{SheetEvidence, latency, number};
 use super::figures::iops;
-use super::figures::{bytes, percent, rate, short, time};
-use super::{line, warning_if};
+use super::figures::{bytes, rate, time};
+use super::{line, line_if_known, warning_if};
+use plimsoll_model::OpKind;
 use plimsoll_model::io::{Probe, SheetLine};
-use serde_json::Value;
+use plimsoll_model::metric::Statistic;
+use plimsoll_model::number::{three_digits, whole_percent};
 
 const TOPIC: &str = "Page writes";
 /// The smallest value that both servers accept.
@@ -27,17 +29,17 @@ pub fn lines(evidence: &SheetEvidence<'_>) -> Vec<SheetLine> {
     lines.extend(steady.as_ref().map(Steady::line));
     let flushed = doublewrite::with(evidence, "on").map(|on| Sustained {
         rate: iops(on),
-        told: format!("in {} s with the doublewrite buffer", short(on.seconds)),
+        told: format!("in {} s with the doublewrite buffer", three_digits(on.seconds)),
         probe: on,
     });
     let written = best.map(|best| Sustained {
         rate: iops(best),
-        told: format!("in {} s without the doublewrite buffer", short(best.seconds)),
+        told: format!("in {} s without the doublewrite buffer", three_digits(best.seconds)),
         probe: best,
     });
     let lasting = steady.map(|steady| Sustained {
         rate: steady.last,
-        told: format!("over {} s", short(steady.probe.series.len() as f64)),
+        told: format!("over {} s", three_digits(steady.probe.series.len() as f64)),
         probe: steady.probe,
     });
     let known: Vec<Sustained> = [written, flushed, lasting].into_iter().flatten().collect();
@@ -54,8 +56,9 @@ struct Sustained<'a> {
 
 fn sustained(best: &Probe, depths: &[&Probe]) -> SheetLine {
     let every = number(best, "sync_every");
-    let synced = if every > 0.0 { format!(", a sync after every {}", short(every)) } else { String::new() };
-    let within = latency(best, "write", P99).map_or(String::new(), |p99| format!(", 99 % within {}", time(p99)));
+    let synced = if every > 0.0 { format!(", a sync after every {}", three_digits(every)) } else { String::new() };
+    let within = latency(best, OpKind::Write, Statistic::P99)
+        .map_or(String::new(), |p99| format!(", 99 % within {}", time(p99)));
     let block = match number(best, "block") {
         block if block > 0.0 => format!(" of {}", bytes(block)),
         _ => String::new(),
@@ -64,7 +67,7 @@ fn sustained(best: &Probe, depths: &[&Probe]) -> SheetLine {
         "At most {} page writes{block} per second (with {} under way{synced}{within}): the buffer pool can be flushed \
          this fast.",
         rate(best),
-        short(number(best, "depth"))
+        three_digits(number(best, "depth"))
     );
     line(TOPIC, "page_writes_sustained", statement, iops(best), "pages/s", depths)
 }
@@ -75,7 +78,7 @@ fn capacity(evidence: &SheetEvidence<'_>, known: &[Sustained<'_>]) -> Vec<SheetL
     let probes: Vec<&Probe> = known.iter().map(|sustained| sustained.probe).collect();
     if let Some(why) = evidence.unsettled(&probes) {
         let statement = format!("No value of innodb_io_capacity or innodb_io_capacity_max can be advised: {why}.");
-        return vec![line(TOPIC, "innodb_io_capacity", statement, Value::Null, "1/s", &probes)];
+        return vec![line_if_known(TOPIC, "innodb_io_capacity", statement, None, "1/s", &probes)];
     }
     let Sustained { rate, told, .. } = lowest;
     let (most, usual) = (rounded_down(*rate), rounded_down(rate / 2.0));
@@ -94,7 +97,7 @@ fn capacity(evidence: &SheetEvidence<'_>, known: &[Sustained<'_>]) -> Vec<SheetL
         true => format!(
             "innodb_io_capacity_max={LEAST_CAPACITY}, the smallest value that servers accept, is more than this \
              storage sustains: {} page writes per second {told}.",
-            short(*rate)
+            three_digits(*rate)
         ),
         false => format!(
             "innodb_io_capacity_max={most}: all that the storage sustained {told}; with a higher value, flushing \
@@ -135,13 +138,13 @@ impl<'a> Steady<'a> {
 
     fn line(&self) -> SheetLine {
         let falls = self.last < KEPT * self.first;
-        let over = short(self.probe.series.len() as f64);
-        let (first, last) = (short(self.first), short(self.last));
+        let over = three_digits(self.probe.series.len() as f64);
+        let (first, last) = (three_digits(self.first), three_digits(self.last));
         let statement = match falls {
             true => format!(
                 "Page writes fall from {first} to {last} per second over {over} s, to {}: a cache fills or credits run \
                  out, and only the lower rate counts.",
-                percent(self.last / self.first)
+                whole_percent(self.last / self.first)
             ),
             false => format!("Page writes stay as fast over {over} s: {first} per second at first, {last} at the end."),
         };

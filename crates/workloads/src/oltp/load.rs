@@ -7,7 +7,7 @@ use crate::dataset::{Dataset, DatasetTable};
 use crate::digits::{append_c, append_integer, append_pad};
 use crate::distribution::RangeSampler;
 use plimsoll_load::seed::Rng;
-use std::collections::BTreeMap;
+use plimsoll_model::NamedScalars;
 use std::ops::RangeInclusive;
 
 /// The file name that `LOAD DATA` asks for; the client serves no other.
@@ -89,7 +89,7 @@ impl Dataset for OltpData {
         self.kind.dataset_family()
     }
 
-    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
+    fn parameters(&self) -> NamedScalars {
         self.parameters.printable_data(self.kind)
     }
 

@@ -6,8 +6,7 @@ use crate::dataset::Loaded;
 use crate::distribution::{Distribution, DistributionName};
 use crate::error::Error;
 use crate::parameter::{self, ParameterSlot, ParameterSpec};
-use serde_json::Value;
-use std::collections::BTreeMap;
+use plimsoll_model::NamedScalars;
 
 /// Largest id: the column is a signed INTEGER.
 const ID_MAX: u64 = 2_147_483_647;
@@ -63,12 +62,12 @@ impl OltpParameters {
     }
 
     /// Every parameter that `kind` uses, defaults included, by snake_case name.
-    pub fn printable(&self, kind: OltpKind) -> BTreeMap<String, Value> {
+    pub fn printable(&self, kind: OltpKind) -> NamedScalars {
         parameter::printable(&TABLE, kind.name(), self)
     }
 
     /// The same for those that decide what `load` creates.
-    pub fn printable_data(&self, kind: OltpKind) -> BTreeMap<String, Value> {
+    pub fn printable_data(&self, kind: OltpKind) -> NamedScalars {
         let shapes_data = parameters(kind).filter(|spec| spec.shapes_data);
         shapes_data.map(|spec| (spec.snake_name(), spec.value(self))).collect()
     }
@@ -291,10 +290,10 @@ mod tests {
     #[test]
     fn printed_forms_hold_what_is_used() {
         let printed = OltpParameters::default().printable(OltpKind::SelectRandomRanges);
-        assert_eq!(printed["number_of_ranges"], 10);
-        assert_eq!(printed["rand_type"], "special");
-        assert_eq!(printed["create_secondary"], true);
-        assert_eq!(printed["rand_zipfian_exp"], 0.8);
+        assert_eq!(printed["number_of_ranges"], 10_u64.into());
+        assert_eq!(printed["rand_type"], "special".into());
+        assert_eq!(printed["create_secondary"], true.into());
+        assert_eq!(printed["rand_zipfian_exp"], 0.8.into());
         assert!(!printed.contains_key("point_selects"));
         let data = OltpParameters::default().printable_data(OltpKind::SelectRandomRanges);
         assert!(data.contains_key("table_size") && !data.contains_key("number_of_ranges"));

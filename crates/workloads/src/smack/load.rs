@@ -10,7 +10,7 @@ use crate::dataset::{Dataset, DatasetTable};
 use crate::digits::append_integer;
 use crate::oltp::load::INFILE;
 use plimsoll_load::seed::Rng;
-use std::collections::BTreeMap;
+use plimsoll_model::NamedScalars;
 
 /// Keeps these streams apart from those of connections and of other tables: "http" in ASCII.
 const ROW_STREAM: u64 = 0x6874_7470 << 32;
@@ -132,7 +132,7 @@ impl Dataset for SmackData {
         self.kind.dataset_family()
     }
 
-    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
+    fn parameters(&self) -> NamedScalars {
         self.parameters.printable_data(self.kind)
     }
 

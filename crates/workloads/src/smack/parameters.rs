@@ -4,8 +4,7 @@ use super::SmackKind;
 use crate::dataset::Loaded;
 use crate::error::Error;
 use crate::parameter::{self, ParameterSlot, ParameterSpec};
-use serde_json::Value;
-use std::collections::BTreeMap;
+use plimsoll_model::NamedScalars;
 
 /// Keeps the time to compute the dictionary below a second or two.
 const ROWS_MAX: u64 = 100_000_000;
@@ -110,12 +109,12 @@ impl SmackParameters {
     }
 
     /// Every parameter, defaults included, by snake_case name.
-    pub fn printable(&self, kind: SmackKind) -> BTreeMap<String, Value> {
+    pub fn printable(&self, kind: SmackKind) -> NamedScalars {
         parameter::printable(&TABLE, kind.name(), self)
     }
 
     /// The same for those that decide what `load` creates.
-    pub fn printable_data(&self, kind: SmackKind) -> BTreeMap<String, Value> {
+    pub fn printable_data(&self, kind: SmackKind) -> NamedScalars {
         let shapes_data = parameters(kind).filter(|spec| spec.shapes_data);
         shapes_data.map(|spec| (spec.snake_name(), spec.value(self))).collect()
     }

@@ -6,13 +6,11 @@ use super::parameters::{self, TpccParameters};
 use crate::dataset::Loaded;
 use crate::error::Error;
 use crate::parameter;
-use serde_json::Value;
 
 impl TpccParameters {
     /// What the marker of loaded data says.
     pub(super) fn of_data(loaded: Loaded<'_>) -> Result<TpccParameters, Error> {
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let pairs = loaded.parameters.iter().map(|(name, value)| (name, text(value)));
+        let pairs = loaded.parameters.iter().map(|(name, value)| (name, value.to_string()));
         let mut data = TpccParameters::default();
         parameter::apply(&parameters::TABLE, NAME, pairs, &mut data)?;
         Ok(data)
@@ -92,6 +90,7 @@ impl TpccParameters {
 mod tests {
     use super::super::choices::{Fidelity, ForeignKeys, HistoryPk, Profile};
     use super::*;
+    use plimsoll_model::Scalar;
 
     /// Parameters of a run with `typed` on data that were loaded with `loaded`.
     fn on(typed: &[(&str, &str)], loaded: &[(&str, &str)]) -> Result<TpccParameters, String> {
@@ -170,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_marker_of_another_version_is_an_error() {
-        let strange = [("districts".to_owned(), Value::from(10))].into();
+        let strange = [("districts".to_owned(), Scalar::from(10_u64))].into();
         let loaded = Loaded { parameters: &strange, seed: 1 };
         assert!(TpccParameters::on([("warehouses", "1")], Some(loaded)).is_err());
     }

@@ -11,7 +11,7 @@ use crate::dataset::{Dataset, DatasetTable, Routine};
 use crate::digits::append_integer;
 use crate::oltp::load::INFILE;
 use plimsoll_load::seed::Rng;
-use std::collections::BTreeMap;
+use plimsoll_model::NamedScalars;
 
 /// The family of data in the marker.
 pub const FAMILY: &str = "tpcc";
@@ -89,7 +89,7 @@ impl Dataset for OrderEntryData {
         FAMILY
     }
 
-    fn parameters(&self) -> BTreeMap<String, serde_json::Value> {
+    fn parameters(&self) -> NamedScalars {
         self.parameters.printable_data()
     }
 
@@ -620,7 +620,7 @@ mod tests {
     #[test]
     fn customers_have_names_and_credits_in_their_shares() {
         let data = data(&[], 9);
-        let mut counts = BTreeMap::<String, u64>::new();
+        let mut counts = std::collections::BTreeMap::<String, u64>::new();
         let (mut bad, mut discounts) = (0, 0.0);
         for id in 1..=30_000 {
             let customer = fields(&data, Entity::Customer, id);

@@ -8,9 +8,8 @@ use super::{aliases, dates};
 use crate::dataset::Loaded;
 use crate::error::Error;
 use crate::parameter::{self, ParameterSlot, ParameterSpec};
+use plimsoll_model::NamedScalars;
 use plimsoll_model::text::escaped;
-use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// The column of profile `sysbench` is a SMALLINT.
 const WAREHOUSES_OF_SYSBENCH: u64 = 32_767;
@@ -146,12 +145,12 @@ impl TpccParameters {
     }
 
     /// Every parameter, defaults included, by snake_case name.
-    pub fn printable(&self) -> BTreeMap<String, Value> {
+    pub fn printable(&self) -> NamedScalars {
         parameter::printable(&TABLE, NAME, self)
     }
 
     /// The same for those that decide what `load` creates.
-    pub fn printable_data(&self) -> BTreeMap<String, Value> {
+    pub fn printable_data(&self) -> NamedScalars {
         let shapes_data = TABLE.iter().filter(|spec| spec.shapes_data);
         shapes_data.map(|spec| (spec.snake_name(), spec.value(self))).collect()
     }
@@ -319,6 +318,7 @@ pub static TABLE: [Spec; 16] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::Scalar;
 
     fn parse(pairs: &[(&str, &str)]) -> Result<TpccParameters, String> {
         TpccParameters::parse(pairs.iter().copied()).map_err(|error| error.to_string())
@@ -409,9 +409,8 @@ mod tests {
     fn printed_forms_can_be_read_again() {
         let parameters = parse(&[("profile", "sysbench"), ("tables", "2"), ("mix", "1/2/3/4/5")]).expect("accepted");
         let printed = parameters.printable();
-        assert_eq!((printed.len(), &printed["mix"]), (TABLE.len(), &Value::from("1/2/3/4/5")));
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let again = TpccParameters::parse(printed.iter().map(|(name, value)| (name, text(value))));
+        assert_eq!((printed.len(), &printed["mix"]), (TABLE.len(), &Scalar::from("1/2/3/4/5")));
+        let again = TpccParameters::parse(printed.iter().map(|(name, value)| (name, value.to_string())));
         assert_eq!(again.expect("accepted"), parameters);
         let data: Vec<String> = parameters.printable_data().into_keys().collect();
         assert_eq!(data, ["fk", "history_pk", "load_date", "partitions", "profile", "tables", "warehouses"]);

@@ -216,8 +216,16 @@ fn unique<'n>(what: &str, names: impl Iterator<Item = (&'n str, Where)>) -> Resu
     Ok(())
 }
 
-fn described(value: &DocumentValue) -> Result<BTreeMap<String, Json>, PlanError> {
-    value.entries()?.iter().map(|(key, value)| Ok((key.clone(), json(value)?))).collect()
+fn described(value: &DocumentValue) -> Result<BTreeMap<String, String>, PlanError> {
+    value.entries()?.iter().map(|(key, value)| Ok((key.clone(), text(json(value)?)))).collect()
+}
+
+/// Text as it is, everything else as JSON.
+fn text(value: Json) -> String {
+    match value {
+        Json::String(text) => text,
+        other => other.to_string(),
+    }
 }
 
 fn json(value: &DocumentValue) -> Result<Json, PlanError> {

@@ -1,10 +1,10 @@
 //! What a plan would do, as text.
 
 use plimsoll_lab::execute::dry_run::{ActionPlan, DryRun, SettingPlan, VariantPlan};
-use plimsoll_lab::preflight::leave::words;
+use plimsoll_lab::preflight::permission::words;
+use plimsoll_model::number::{counted, duration};
 use plimsoll_model::samples::Phase;
 use plimsoll_model::text::escaped;
-use plimsoll_report::format::{counted, duration};
 
 /// Characters of the widest column.
 const WIDEST: usize = 48;
@@ -56,9 +56,9 @@ fn actions(found: &DryRun, lines: &mut Vec<String>) {
     }
     lines.push(String::new());
     for ActionPlan { origin, of, what } in &found.actions {
-        let leave = if what.needs_leave() { ", with --allow-commands" } else { "" };
+        let permission = if what.needs_permission() { ", with --allow-commands" } else { "" };
         let (words, value) = words(what);
-        lines.push(format!("{origin}: {of} {words}{leave}: {value}"));
+        lines.push(format!("{origin}: {of} {words}{permission}: {value}"));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::line::{Style, TerminalLine};
 use super::super::tty::Room;
 use super::bar::with_bar;
-use plimsoll_report::format::{duration, number};
+use plimsoll_model::number::{duration, number};
 use std::time::{Duration, Instant};
 
 /// The time is not shown for what takes less than this.

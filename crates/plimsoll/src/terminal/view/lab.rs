@@ -7,11 +7,11 @@ use super::pulse::Pulse;
 use super::run::phase_line;
 use super::so_far::SoFar;
 use plimsoll_model::lab::LabSummary;
+use plimsoll_model::number::duration;
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{PlannedTrial, TrialPlan, TrialRules, WarmUp};
 use plimsoll_plan::plan::Measure;
-use plimsoll_report::format::duration;
 use std::time::{Duration, Instant};
 
 /// Rows of the terminal that the table of results leaves for the rest of the view and for what scrolls by.

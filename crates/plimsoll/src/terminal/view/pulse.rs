@@ -2,8 +2,8 @@
 
 use super::super::line::{Style, TerminalLine};
 use super::super::tty::Room;
+use plimsoll_model::number::{in_percent, number, short};
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample};
-use plimsoll_report::format::{number, percent, short};
 use plimsoll_report::sparkline::{Alphabet, sparkline};
 use std::collections::VecDeque;
 
@@ -133,14 +133,14 @@ impl Pulse {
         let host = self.host.as_ref()?;
         let mut said = vec!["of the host".to_owned()];
         if host.iowait >= WORTH_A_WAIT {
-            said.push(format!("{} % waiting for storage", percent(host.iowait)));
+            said.push(format!("{} % waiting for storage", in_percent(host.iowait)));
         }
         if let (Some(before), Some(after)) = self.server {
             let seconds = after.t_ns.saturating_sub(before.t_ns) as f64 / 1e9;
             let cpus = after.cpu_us().saturating_sub(before.cpu_us()) as f64 / 1e6 / seconds.max(1e-3);
             said.push(format!("server {} CPUs, {} MB", number(cpus, 1), number(after.resident_bytes as f64 / 1e6, 0)));
         }
-        Some(head("CPU", &percent(host.user + host.system), "%").with(Style::Dim, &said.join(" · ")))
+        Some(head("CPU", &in_percent(host.user + host.system), "%").with(Style::Dim, &said.join(" · ")))
     }
 }
 

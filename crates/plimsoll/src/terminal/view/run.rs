@@ -6,10 +6,10 @@ use super::bar::with_bar;
 use super::doing::Doing;
 use super::pulse::Pulse;
 use plimsoll_model::LoadPoint;
+use plimsoll_model::number::duration;
 use plimsoll_model::samples::{HostSample, Interval, ServerSample};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::Measure;
-use plimsoll_report::format::duration;
 use std::time::Instant;
 
 #[derive(Clone, Debug)]

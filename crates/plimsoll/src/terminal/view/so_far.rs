@@ -5,7 +5,7 @@ use super::super::tty::Room;
 use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::{Cell, LabSummary, Ladder, LadderStep, LoadLine, RungVerdict};
-use plimsoll_report::format::{decimals_for, number, short};
+use plimsoll_model::number::{decimals_for, number, short};
 use plimsoll_report::interval::Measured;
 
 /// Columns of the longest name, and of the longest if room is short.

@@ -6,12 +6,12 @@ use super::label::{LineEnd, Swatch, axis_room, key, names, widest, width_of};
 use super::{Panel, is_logarithmic, thinned, whisker};
 use crate::document::Figure;
 use crate::document::{NARROW, WIDTH};
-use crate::format::{decimals_for, number, tick};
 use crate::interval::Measured;
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
 use crate::text::capitalised;
+use plimsoll_model::number::{decimals_for, number, tick};
 use plimsoll_model::scaling::{Knee, Scaling};
 
 /// What is drawn over one axis of load points.
@@ -400,7 +400,7 @@ fn latency(svg: &mut Svg, frame: &Frame, panel: &Panel, curves: &Curves, lines: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::NOTHING;
+    use plimsoll_model::number::NOTHING;
 
     #[test]
     fn what_was_not_measured_is_said_by_a_dash() {

@@ -7,13 +7,13 @@ use super::label::{LineEnd, axis_room, names, shortened};
 use super::{Panel, thinned};
 use crate::document::NARROW;
 use crate::document::{Axis, Band, Chart, ChartLine, ChartPanel, Figure};
-use crate::format::{NOTHING, short, tick};
 use crate::scale::Scale;
 use crate::subject::Trial;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
 use crate::text::clean;
 use columns::{Columns, Put};
+use plimsoll_model::number::{NOTHING, short, tick};
 use plimsoll_model::samples::Phase;
 use tracks::{Segment, Strip, Track, segments, strips};
 

@@ -3,11 +3,11 @@
 use crate::document::Figure;
 use crate::document::WIDTH;
 use crate::figure::{LEFT, Panel, thinned};
-use crate::format::{short, tick};
 use crate::scale::Scale;
 use crate::svg::Svg;
 use crate::table::{Column, Table};
 use plimsoll_model::io::{Probe, Second};
+use plimsoll_model::number::{short, tick};
 
 const RATE: Panel = Panel { left: LEFT, right: 736.0, top: 44.0, bottom: 204.0 };
 /// With more points than this, which the figure's width cannot show, seconds are averaged.

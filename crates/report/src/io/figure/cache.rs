@@ -4,11 +4,12 @@ use super::{logarithmic, names, positive, size};
 use crate::document::Figure;
 use crate::document::WIDTH;
 use crate::figure::{LEFT, Panel, thinned};
-use crate::format::short;
 use crate::io::tables;
 use crate::scale::Scale;
 use crate::svg::Svg;
+use plimsoll_model::OpKind;
 use plimsoll_model::io::{LatencyUs, Probe};
+use plimsoll_model::number::short;
 
 const LATENCY: Panel = Panel { left: LEFT, right: 690.0, top: 44.0, bottom: 250.0 };
 
@@ -20,7 +21,7 @@ const PERCENTILES: [(&str, &str, Pick); 4] =
 /// `None` without at least two sizes.
 pub fn draw(probes: &[Probe], caption: &str) -> Option<Figure> {
     let is_read = |probe: &&Probe| probe.probe == 13 && probe.word("what") == "read";
-    let set = |probe: &Probe| Some((positive(probe.number("set_bytes"))?, *probe.latency_us.get("read")?));
+    let set = |probe: &Probe| Some((positive(probe.number("set_bytes"))?, *probe.latency_us.get(&OpKind::Read)?));
     let mut sets: Vec<(f64, LatencyUs)> = probes.iter().filter(is_read).filter_map(set).collect();
     sets.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (smallest, largest) = (sets.first()?.0, sets.last()?.0);

@@ -3,11 +3,12 @@
 use crate::document::Figure;
 use crate::document::WIDTH;
 use crate::figure::{LEFT, Panel, thinned};
-use crate::format::{counted, short, tick};
 use crate::scale::Scale;
 use crate::svg::{Anchor, Svg};
 use crate::table::{Column, Table};
+use plimsoll_model::OpKind;
 use plimsoll_model::io::Probe;
+use plimsoll_model::number::{counted, short, tick};
 use plimsoll_model::total;
 
 const SHARE: Panel = Panel { left: LEFT, right: 736.0, top: 58.0, bottom: 228.0 };
@@ -73,7 +74,7 @@ fn lines(probes: &[Probe], server: &str) -> Vec<Line> {
     let of_server = probes.iter().filter(|probe| matches!(probe.probe, 1 | 2) && probe.word("server") == server);
     let mut lines: Vec<Line> = of_server
         .filter_map(|probe| {
-            let counts = probe.histogram.get("commit")?;
+            let counts = probe.histogram.get(&OpKind::Commit)?;
             let all = total(counts.iter().map(|(_, count)| *count));
             let share = |count: u64| 100.0 * count as f64 / all as f64;
             let usable = counts.iter().filter(|(us, _)| *us > 0.0 && us.is_finite());

@@ -4,30 +4,32 @@ use super::{logarithmic, names, positive};
 use crate::document::Figure;
 use crate::document::WIDTH;
 use crate::figure::{LEFT, Panel, thinned, whisker};
-use crate::format::{decimals_for, short, tick};
-use crate::io::tables::{self, iops, measured};
+use crate::interval::Measured;
+use crate::io::tables::{self, iops};
 use crate::scale::Scale;
 use crate::svg::Svg;
-use plimsoll_model::io::{LatencyUs, Probe};
+use plimsoll_model::io::Probe;
+use plimsoll_model::metric::Statistic;
+use plimsoll_model::number::{decimals_for, short, tick};
+use plimsoll_model::{OpKind, ProbeMetric};
 use std::collections::BTreeSet;
 
 const RATE: Panel = Panel { left: LEFT, right: 650.0, top: 44.0, bottom: 214.0 };
 const LATENCY: Panel = Panel { left: LEFT, right: 650.0, top: 264.0, bottom: 434.0 };
-type Pick = fn(&LatencyUs) -> Option<f64>;
 
-const PERCENTILES: [(&str, Pick); 2] = [("p50", |l| l.p50), ("p99", |l| l.p99)];
+const PERCENTILES: [Statistic; 2] = [Statistic::P50, Statistic::P99];
 
 /// What is drawn: its name, kind of operation and colour, and its measurements.
 struct Line<'a> {
     name: &'static str,
-    kind: &'static str,
+    kind: OpKind,
     class: &'static str,
     probes: Vec<&'a Probe>,
 }
 
 /// `None` without at least two depths of reads or of writes.
 pub fn draw(probes: &[Probe], caption: &str) -> Option<Figure> {
-    let lines: Vec<Line> = [(6, "reads", "read", "s1"), (7, "writes", "write", "s4")]
+    let lines: Vec<Line> = [(6, "reads", OpKind::Read, "s1"), (7, "writes", OpKind::Write, "s4")]
         .into_iter()
         .map(|(probe, name, kind, class)| Line { name, kind, class, probes: sweep(probes, probe) })
         .filter(|line| line.probes.len() > 1)
@@ -84,23 +86,25 @@ fn rates(svg: &mut Svg, lines: &[Line<'_>], x: &Scale) {
 }
 
 fn latencies(svg: &mut Svg, lines: &[Line<'_>], x: &Scale) {
-    let of = |line: &Line<'_>, probe: &Probe, pick: Pick| positive(probe.latency_us.get(line.kind).and_then(pick));
+    let of =
+        |line: &Line<'_>, probe: &Probe, statistic| positive(ProbeMetric::Latency(line.kind, statistic).value(probe));
     let all = lines.iter().flat_map(|line| line.probes.iter().map(move |probe| (line, *probe)));
-    let all = all.flat_map(|(line, probe)| PERCENTILES.map(|(_, pick)| of(line, probe, pick))).flatten();
+    let all = all.flat_map(|(line, probe)| PERCENTILES.map(|statistic| of(line, probe, statistic))).flatten();
     let Some(y) = logarithmic(all, LATENCY.vertical()) else {
         return svg.panel_title((LATENCY.left, LATENCY.top - 14.0), "Latency", "not measured");
     };
     LATENCY.frame(svg, &y, 6, "Latency", "microseconds, logarithmic");
     let mut ends = Vec::new();
     for line in lines {
-        for (name, pick) in PERCENTILES {
-            let weight = if name == "p99" { "line" } else { "line thin" };
-            let known = line.probes.iter().filter_map(|probe| Some((*probe, of(line, probe, pick)?)));
+        for statistic in PERCENTILES {
+            let name = statistic.field();
+            let weight = if statistic == Statistic::P99 { "line" } else { "line thin" };
+            let known = line.probes.iter().filter_map(|probe| Some((*probe, of(line, probe, statistic)?)));
             let known: Vec<(&Probe, f64)> = known.collect();
             let places: Vec<(f64, f64)> = known.iter().map(|(probe, us)| (x.at(depth(probe)), y.at(*us))).collect();
             svg.polyline(&places, &format!("{weight} {}", line.class));
             for ((probe, us), place) in known.iter().zip(&places) {
-                let told = measured(probe, &format!("latency_us.{}.{name}", line.kind), Some(*us));
+                let told = Measured::of_probe(probe, ProbeMetric::Latency(line.kind, statistic));
                 whisker(svg, &LATENCY, &y, place.0, &told, &format!("interval {}", line.class));
                 let hint = format!(
                     "{} at {}: {name} {}",

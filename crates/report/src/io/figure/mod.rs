@@ -42,5 +42,5 @@ fn size(bytes: f64) -> String {
         (1024.0, "KiB"),
     ];
     let (unit, name) = UNITS.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1.0, "B"));
-    format!("{} {name}", crate::format::tick((10.0 * bytes / unit).round() / 10.0))
+    format!("{} {name}", plimsoll_model::number::tick((10.0 * bytes / unit).round() / 10.0))
 }

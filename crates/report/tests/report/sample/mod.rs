@@ -3,13 +3,11 @@
 pub mod estimates;
 pub mod order_entry;
 
-use plimsoll_model::LoadPoint;
-use plimsoll_model::Metric;
 use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Candidate, Cost, Diagnosis, Evidence};
 use plimsoll_model::lab::TrialStatus;
 use plimsoll_model::samples::{HostSample, Interval, Phase};
 use plimsoll_model::summary::*;
-use plimsoll_model::{Caveat, Flavour};
+use plimsoll_model::{Caveat, Flavour, LoadPoint, Metric};
 use plimsoll_report::render::{Format, render};
 use plimsoll_report::subject::{Diagram, Environment, Recorded, Series, Trial};
 use plimsoll_report::terminal::TextLook;
@@ -84,7 +82,7 @@ pub fn first(count: usize) -> Report {
 }
 
 pub fn summary(points: Vec<Point>) -> Summary {
-    let params = [("tables", 4), ("table_size", 250_000), ("point_selects", 10), ("range_size", 100)];
+    let params = [("tables", 4_u64), ("table_size", 250_000), ("point_selects", 10), ("range_size", 100)];
     let mut params: BTreeMap<String, _> = params.map(|(name, value)| (name.to_owned(), value.into())).into();
     params.insert("distribution".to_owned(), "special".into());
     params.insert("protocol".to_owned(), "prepared".into());

@@ -1,7 +1,7 @@
 //! No setting is advised from measurements that are too short or too noisy to choose one by.
 
 use super::*;
-use plimsoll_model::Caveat;
+use plimsoll_model::{Caveat, OpKind, ProbeMetric};
 
 /// Evidence that speaks for every setting that the sheet advises by measurements.
 fn all(change: impl Fn(Probe) -> Probe) -> Vec<SheetLine> {
@@ -13,7 +13,7 @@ fn all(change: impl Fn(Probe) -> Probe) -> Vec<SheetLine> {
     let commits = |data_writes, iops| probe(11, json!({"server": "mysql", "data_writes": data_writes}), iops);
     let tail = |flushing, p99| {
         let mut probe = probe(10, json!({"rate": 500, "flushing": flushing}), 500.0);
-        probe.response_us.insert("read".to_owned(), LatencyUs { p99: Some(p99), ..LatencyUs::default() });
+        probe.response_us.insert(OpKind::Read, LatencyUs { p99: Some(p99), ..LatencyUs::default() });
         probe
     };
     let probes = [
@@ -57,7 +57,7 @@ fn no_setting_is_advised_from_less_than_ten_seconds_or_from_noise() {
     let short = all(|probe| Probe { seconds: 1.5, ..probe });
     assert_eq!(advised(&short), Vec::<&str>::new(), "{short:#?}");
     let capacity = line(&short, "innodb_io_capacity");
-    assert!(capacity.value.is_null() && capacity.statement.contains("1.50 s of measurement"), "{capacity:?}");
+    assert!(capacity.value.is_none() && capacity.statement.contains("1.50 s of measurement"), "{capacity:?}");
     assert!(capacity.statement.contains("--time 10s"), "what would tell: {capacity:?}");
     let busy = all(|mut probe| {
         probe.found.insert("cpus_of_others".to_owned(), 0.6);
@@ -73,8 +73,8 @@ fn no_setting_is_advised_from_less_than_ten_seconds_or_from_noise() {
     let vague = all(|mut probe| {
         let rate = probe.iops.unwrap();
         let estimate = Estimate::new(rate, (0.74 * rate, 1.26 * rate), 0.95, 9.0, String::new());
-        probe.estimates.insert("iops".to_owned(), estimate);
+        probe.estimates.insert(ProbeMetric::Iops, estimate);
         probe
     });
-    assert!(line(&vague, "innodb_io_capacity").value.is_null(), "{vague:#?}");
+    assert!(line(&vague, "innodb_io_capacity").value.is_none(), "{vague:#?}");
 }

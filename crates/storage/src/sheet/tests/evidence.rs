@@ -3,6 +3,7 @@
 use super::*;
 use crate::suite::Suite;
 use plimsoll_load::seed::Rng;
+use plimsoll_model::OpKind;
 use std::collections::BTreeSet;
 
 /// A measurement of every step of all suites, as one may come out: quick and slow, so that sentences go either way.
@@ -29,14 +30,14 @@ fn measured(rng: &mut Rng) -> Vec<Probe> {
             seconds: [1.5, 10.0][(rng.next_u64() % 2) as usize],
             iops: Some(iops),
             mb_per_second: Some(iops * 0.016384),
-            operations: [("write".to_owned(), 100), ("sync".to_owned(), 100)].into(),
+            operations: [(OpKind::Write, 100), (OpKind::Sync, 100)].into(),
             flushes_per_op: Some(flushes),
             cpu_us_per_op: Some(17.0),
             ..Probe::default()
         };
         probe.found.insert("read_kb_per_second".to_owned(), iops * 4.0);
         for kind in Probe::KINDS {
-            let p50 = if kind == "sync" { sync_us } else { 1e6 / iops };
+            let p50 = if kind == OpKind::Sync { sync_us } else { 1e6 / iops };
             probe = with_latency(probe, kind, p50, 3.0 * p50);
         }
         probe.response_us = probe.latency_us.clone();

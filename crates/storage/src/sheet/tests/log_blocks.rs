@@ -20,11 +20,11 @@ fn small_log_blocks_may_be_read_before_they_are_written() {
         ];
         told("log_write_ahead_size", &blocks)
     };
-    assert_eq!(with(799.0, 4.1, 0.1).value.as_f64(), Some(4096.0));
+    assert_eq!(with(799.0, 4.1, 0.1).number(), Some(4096.0));
     assert!(with(799.0, 4.1, 0.1).statement.contains("less than 4 KiB are read before"));
     for (below, above) in [(0.0, 0.0), (4.1, 4.1)] {
         let unclear = with(799.0, below, above);
-        assert!(unclear.value.is_null() && unclear.statement.contains("not clear why"), "{unclear:?}");
+        assert!(unclear.value.is_none() && unclear.statement.contains("not clear why"), "{unclear:?}");
     }
     assert!(with(801.0, 4.1, 0.1).statement.contains("may stay"));
     let disordered =

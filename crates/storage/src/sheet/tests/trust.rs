@@ -1,8 +1,8 @@
 //! What the sheet does not conclude from: noise, disturbed measurements, rates that were not reached.
 
 use super::*;
-use plimsoll_model::Caveat;
 use plimsoll_model::summary::Counts;
+use plimsoll_model::{Caveat, ProbeMetric};
 
 /// One session’s commits, measured twice: the repeat is so many times as fast.
 fn repeats(times: f64) -> [Probe; 2] {
@@ -16,11 +16,11 @@ fn what_repeats_of_one_job_do_too_is_not_told_apart() {
         let pair = [files(4, 1, "hole", 1000.0), files(4, 8, "hole", many)];
         told("serialised_hole", &[pair, repeats(noise)].concat())
     };
-    assert_eq!(hole(1.5, 1700.0).value, true);
-    assert_eq!(hole(1.5, 1000.0).value, false);
+    assert_eq!(hole(1.5, 1700.0).value, Some(true.into()));
+    assert_eq!(hole(1.5, 1000.0).value, Some(false.into()));
     for (noise, many) in [(2.0, 1700.0), (2.0, 1000.0), (0.5, 1700.0)] {
         let unclear = hole(noise, many);
-        assert!(unclear.value.is_null() && !unclear.warning, "{unclear:?}");
+        assert!(unclear.value.is_none() && !unclear.warning, "{unclear:?}");
         assert!(unclear.statement.contains("identical measurements differ by 2.0 times"), "{unclear:?}");
     }
 }
@@ -29,7 +29,7 @@ fn what_repeats_of_one_job_do_too_is_not_told_apart() {
 fn intervals_decide_where_both_have_them() {
     let known = |mut probe: Probe, low, high| {
         let estimate = Estimate::new(probe.iops.unwrap(), (low, high), 0.95, 9.0, String::new());
-        probe.estimates.insert("iops".to_owned(), estimate);
+        probe.estimates.insert(ProbeMetric::Iops, estimate);
         probe
     };
     let hole = |top| {
@@ -37,8 +37,8 @@ fn intervals_decide_where_both_have_them() {
         let many = known(files(4, 8, "hole", 1700.0), 1500.0, 1900.0);
         told("serialised_hole", &[vec![one, many], repeats(3.0).to_vec()].concat())
     };
-    assert_eq!(hole(1499.0).value, true, "whatever repeats differ by");
-    assert!(hole(1501.0).value.is_null());
+    assert_eq!(hole(1499.0).value, Some(true.into()), "whatever repeats differ by");
+    assert!(hole(1501.0).value.is_none());
 }
 
 #[test]
@@ -46,7 +46,10 @@ fn capacity_is_what_the_doublewrite_buffer_leaves_of_it() {
     let on = probe(8, json!({"doublewrite": "on"}), 3000.0);
     let lines = sheet(&disk(), &[write(16, 8_390.0), on]);
     let most = line(&lines, "innodb_io_capacity_max");
-    assert!(most.value == 3000 && most.statement.contains("in 10 s with the doublewrite buffer"), "{most:?}");
+    assert!(
+        most.value == Some(3000_u64.into()) && most.statement.contains("in 10 s with the doublewrite buffer"),
+        "{most:?}"
+    );
     let slow = told("innodb_io_capacity_max", &[write(1, 60.0)]);
     assert!(slow.warning && slow.statement.contains("is more than this storage sustains: 60 page writes"), "{slow:?}");
 }

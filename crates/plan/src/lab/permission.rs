@@ -73,7 +73,7 @@ pub enum Ask {
 
 impl Ask {
     /// Whether it needs `--allow-commands`; for a prompt, a person is enough.
-    pub fn needs_leave(&self) -> bool {
+    pub fn needs_permission(&self) -> bool {
         !matches!(self, Ask::Prompt(_))
     }
 }

@@ -112,7 +112,7 @@ fn with_everything() -> (Stranger, String) {
 }
 
 #[test]
-fn everything_that_needs_leave_is_named_with_its_line_before_anything_starts() {
+fn everything_that_needs_permission_is_named_with_its_line_before_anything_starts() {
     let (stranger, plan) = with_everything();
     let done = stranger.lab(&plan, "").refuses(2, &["the plan wants 12 things", "--allow-commands"]).in_one_message();
     let told: Vec<&str> = done.err.lines().filter_map(|line| line.strip_prefix("  ")).collect();

@@ -4,7 +4,7 @@ use crate::error::LabError;
 use crate::error::refused;
 use crate::options::Options;
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::leave::{Ask, Asked};
+use plimsoll_plan::lab::permission::{Ask, Asked};
 use std::io::IsTerminal;
 
 /// This many lines of what the plan asks for are shown; the rest is counted.
@@ -20,11 +20,11 @@ const WIDEST: usize = 2_000;
 /// first prompt.
 pub fn check(plan: &LabPlan, options: &Options) -> Result<(), LabError> {
     let asked = plan.asks(&options.given);
-    let leave: Vec<&Asked> = asked.iter().filter(|asked| asked.what.needs_leave()).collect();
-    if !leave.is_empty() && !options.allow_commands {
-        return Err(LabError::Refused(all_of(&leave)));
+    let needing: Vec<&Asked> = asked.iter().filter(|asked| asked.what.needs_permission()).collect();
+    if !needing.is_empty() && !options.allow_commands {
+        return Err(LabError::Refused(all_of(&needing)));
     }
-    match asked.iter().find(|asked| !asked.what.needs_leave() && !std::io::stdin().is_terminal()) {
+    match asked.iter().find(|asked| !asked.what.needs_permission() && !std::io::stdin().is_terminal()) {
         Some(Asked { at, of, .. }) => {
             let problem = format!("{of} waits for a person, but standard input is not a terminal; start it in one");
             Err(refused(at.clone(), problem))
@@ -33,14 +33,14 @@ pub fn check(plan: &LabPlan, options: &Options) -> Result<(), LabError> {
     }
 }
 
-fn all_of(leave: &[&Asked]) -> String {
-    let things = if leave.len() == 1 { "1 thing" } else { &format!("{} things", leave.len()) };
+fn all_of(needing: &[&Asked]) -> String {
+    let things = if needing.len() == 1 { "1 thing" } else { &format!("{} things", needing.len()) };
     let mut text = format!("the plan wants {things} that need permission; read them, then add --allow-commands");
-    for asked in leave.iter().take(SHOWN) {
+    for asked in needing.iter().take(SHOWN) {
         text += &format!("\n  {}", line(asked));
     }
-    if leave.len() > SHOWN {
-        text += &format!("\n  and {} more, which --dry-run lists", leave.len() - SHOWN);
+    if needing.len() > SHOWN {
+        text += &format!("\n  and {} more, which --dry-run lists", needing.len() - SHOWN);
     }
     text
 }
