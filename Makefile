@@ -36,7 +36,7 @@ build: ## the release binary, with the scripts of report and dashboard built in
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo build --release --locked --package plimsoll
 
-# Tests mostly wait for servers, of which two run at once: a third thread has work meanwhile.
+# Tests mostly wait for servers, of which three run at once: a fourth thread has work meanwhile.
 test: ## the checks (format, clippy, layers, sizes …) and every test, in minutes
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true
@@ -45,7 +45,7 @@ test: ## the checks (format, clippy, layers, sizes …) and every test, in minut
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo xtask check
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-3} cargo test --workspace --locked --no-fail-fast
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --locked --no-fail-fast
 
 test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the next Debian
 	@scripts/install-packages $(TEST_PACKAGES)

@@ -20,8 +20,9 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use tempfile::TempDir;
 
-/// Servers that may run at once over the whole test suite: the machine has two cores.
-const SLOTS: usize = 2;
+/// Servers that may run at once over the whole test suite. On two cores three leave little idle, since most of them are
+/// waiting for a test.
+const SLOTS: usize = 3;
 
 /// Whether the long tests run too: whole matrices, kills, mounts (`make test-all`).
 pub fn all() -> bool {
@@ -113,9 +114,14 @@ pub fn slot() -> SlotGuard {
 /// never wait for each other. Whoever asks first is served first.
 ///
 /// # Panics
-/// If `count` is above the two servers that may run at once.
+/// If `count` is above the three servers that may run at once.
 pub fn slots(count: usize) -> SlotGuard {
     Slots { directory: lock_directory(), total: SLOTS }.take(count)
+}
+
+/// Waits until no other server of the tests runs, and keeps it so.
+pub fn alone() -> SlotGuard {
+    slots(SLOTS)
 }
 
 /// The right to be the one run that measures; given back when dropped.
@@ -336,16 +342,16 @@ mod tests {
     }
 
     #[test]
-    fn a_third_server_waits_for_a_free_slot() {
+    fn another_server_waits_for_a_free_slot() {
         let directory = home();
-        let first = slots_of_its_own(&directory).take(2);
+        let first = slots_of_its_own(&directory).take(SLOTS);
         let (sender, receiver) = mpsc::channel();
         let waiting = slots_of_its_own(&directory);
         let thread = thread::spawn(move || {
             let _slot = waiting.take(1);
             sender.send(()).unwrap();
         });
-        assert!(receiver.recv_timeout(Duration::from_millis(200)).is_err(), "a third server was let in");
+        assert!(receiver.recv_timeout(Duration::from_millis(200)).is_err(), "more servers than slots were let in");
         drop(first);
         receiver.recv_timeout(Duration::from_secs(30)).expect("a freed slot is taken");
         thread.join().unwrap();

@@ -153,6 +153,7 @@ fn a_server_with_a_quota_is_throttled_on_mariadb() {
 }
 
 #[test]
+#[ignore = "the same on the other server; make test-all"]
 fn a_server_with_a_quota_is_throttled_on_mysql() {
     let Some(lab) = Lab::mysql_alone() else { return };
     a_server_with_a_quota_is_throttled(&lab);

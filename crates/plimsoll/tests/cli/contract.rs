@@ -275,6 +275,7 @@ fn prints_knee_and_intervals(lab: &Lab) {
 }
 
 #[test]
+#[ignore = "its windows are long; make test-all"]
 fn a_sweep_of_long_windows_prints_its_knee_and_intervals() {
     let Some(lab) = Lab::mariadb() else { return };
     prints_knee_and_intervals(&lab);

@@ -27,7 +27,7 @@ fn plans() -> Vec<String> {
 }
 
 /// A home with all plans in it, and the directories that they name.
-fn desk() -> tempfile::TempDir {
+fn home_with_plans() -> tempfile::TempDir {
     let home = servers::home();
     for entry in fs::read_dir(root().join("plans")).expect("a directory of the repository").flatten() {
         let text = fs::read_to_string(entry.path()).expect("a plan or its settings");
@@ -64,7 +64,7 @@ fn every_plan_says_what_it_would_do(server: Option<PathBuf>) {
     if !geteuid().is_root() {
         return servers::skip("only root can build lanes");
     }
-    let home = desk();
+    let home = home_with_plans();
     for plan in plans() {
         let presets = presets(&plan);
         assert!(presets.iter().any(|preset| preset == "small"), "plans/{plan}.toml has no preset `small`: {presets:?}");

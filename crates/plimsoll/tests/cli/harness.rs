@@ -48,13 +48,13 @@ impl Lab {
     /// MariaDB, with no other server of the tests up meanwhile: for numbers that are to be compared.
     #[track_caller]
     pub fn mariadb_alone() -> Option<Lab> {
-        servers::mariadb().map(|server| Lab::within(server, None, servers::slots(2)))
+        servers::mariadb().map(|server| Lab::within(server, None, servers::alone()))
     }
 
     /// MySQL, likewise.
     #[track_caller]
     pub fn mysql_alone() -> Option<Lab> {
-        servers::mysql().map(|server| Lab::within(server, None, servers::slots(2)))
+        servers::mysql().map(|server| Lab::within(server, None, servers::alone()))
     }
 
     /// MariaDB, with its home in this directory.

@@ -141,6 +141,7 @@ fn covered(lab: &Lab) {
 }
 
 #[test]
+#[ignore = "all combinations; make test-all"]
 fn profiles_call_styles_and_isolation_levels_are_consistent_on_mariadb() {
     let Some(lab) = Lab::mariadb() else { return };
     covered(&lab);
@@ -378,6 +379,7 @@ fn empty_queues_are_counted(lab: &Lab) {
 }
 
 #[test]
+#[ignore = "runs until queues are empty; make test-all"]
 fn empty_district_queues_do_not_end_a_run() {
     let Some(lab) = Lab::mariadb() else { return };
     empty_queues_are_counted(&lab);
@@ -446,6 +448,7 @@ fn deadlocks_are_retried_and_a_killed_server_leaves_consistent_data_on_mariadb()
 }
 
 #[test]
+#[ignore = "the same on the other server; make test-all"]
 fn deadlocks_are_retried_and_a_killed_server_leaves_consistent_data_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
     meets_deadlocks_and_a_kill(&lab);

@@ -169,7 +169,7 @@ fn a_cache_in_front_of_a_slow_device_is_seen() {
 fn commits_on_a_slow_device_are_as_predicted() {
     let servers: Vec<PathBuf> = [servers::mariadb(), servers::mysql()].into_iter().flatten().collect();
     let Some(lane) = Lane::up("ext4,iops=200", "").filter(|_| !servers.is_empty()) else { return };
-    let (_slots, _quiet) = (servers::slots(2), servers::timed_run());
+    let (_slots, _quiet) = (servers::alone(), servers::timed_run());
     let validated = |server: &PathBuf| {
         let summary = lane.evaluated(&format!("--probes 2 --time 3s --size 64M --validate={}", server.display()));
         summary["validation"].as_array().expect("validated").clone()

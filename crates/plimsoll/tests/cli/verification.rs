@@ -74,6 +74,7 @@ fn each_mistake_gets_its_verdict_on_mariadb() {
 }
 
 #[test]
+#[ignore = "the same on the other server; make test-all"]
 fn each_mistake_gets_its_verdict_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
     verdicts(&lab, "query_cache_size = \"1M\"");
