@@ -59,7 +59,7 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	export PLIMSOLL_TEST_MARIADB_NEW="$$(scripts/unpack-server mariadb trixie || true)"
 	old="$$(scripts/unpack-server mariadb bookworm || true)"
 	export PLIMSOLL_TEST_PLUGINS="$${old:+$${old%/bin/*}/plugin}"
-	cargo test --workspace --locked --no-fail-fast -- --include-ignored
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --locked --no-fail-fast -- --include-ignored
 
 bench: ## Plimsoll against its peers on this machine: medians, spreads, ratios
 	@scripts/install-packages $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench fio

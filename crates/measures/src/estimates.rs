@@ -238,3 +238,22 @@ fn sum_and_count(values: &Histogram<u64>) -> Piece {
     let sum_ns = if values.is_empty() { 0.0 } else { values.mean() * count };
     Piece { numerator: sum_ns * MS_PER_NS, denominator: count }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_interval_of_a_share_reaches_beyond_the_whole() {
+        let busy = [0.4, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.9];
+        let pieces = busy.map(|numerator| Piece { numerator, denominator: 1.0 }).to_vec();
+        let mut seconds = Seconds::default();
+        seconds.pieces.insert(Metric::HostBusy, pieces.clone());
+        seconds.pieces.insert(Metric::ServerCpusBusy, pieces);
+        let mut point = Point::default();
+        seconds.judge(&mut point, &Names { transactions: &[], statements: Vec::new(), counters: &[] });
+        let high = |metric| point.estimates.get(metric).and_then(Estimate::interval).expect("an interval").1;
+        assert!(high(Metric::ServerCpusBusy) > 1.0, "CPUs may be several");
+        assert_eq!(high(Metric::HostBusy), 1.0);
+    }
+}
