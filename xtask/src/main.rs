@@ -9,7 +9,6 @@ mod docs;
 mod documents;
 mod identifiers;
 mod items;
-mod known;
 mod layers;
 mod metadata;
 mod modules;
@@ -127,17 +126,15 @@ fn table_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
 
 fn module_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let shipped = workspace.shipped_sources()?;
-    let findings = shipped.flat_map(|(package, sources)| modules::check(&package.name, sources)).collect();
-    Ok(known::without_known(findings, modules::KNOWN))
+    Ok(shipped.flat_map(|(package, sources)| modules::check(&package.name, sources)).collect())
 }
 
 fn name_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    Ok(known::without_known(names::check(&declared(workspace)?), names::KNOWN))
+    Ok(names::check(&declared(workspace)?))
 }
 
 fn argument_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let findings = workspace.sources()?.flat_map(|(_, sources)| sources).flat_map(arguments::check).collect();
-    Ok(known::without_known(findings, arguments::KNOWN))
+    Ok(workspace.sources()?.flat_map(|(_, sources)| sources).flat_map(arguments::check).collect())
 }
 
 fn value_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
@@ -162,15 +159,15 @@ fn doc_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
 }
 
 fn document_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let files = tree::files(&workspace.root)?;
+    let files = workspace.files()?;
     let packages = workspace.packages.iter().map(|package| package.name.as_str());
-    let known = documents::Known::new(&files, &declared(workspace)?, packages);
+    let known = documents::Known::new(files, &declared(workspace)?, packages);
     let documents = files.iter().filter(|file| file.path.ends_with(".md"));
     Ok(documents.flat_map(|document| documents::check(document, &known)).collect())
 }
 
 fn word_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let files = tree::files(&workspace.root)?;
+    let files = workspace.files()?;
     let texts = files.iter().filter_map(|file| Some((&file.path, file.text.as_ref()?)));
     Ok(texts.flat_map(|(path, text)| words::check(path, text)).collect())
 }

@@ -9,12 +9,14 @@ use serde::Deserialize;
 
 use crate::layers;
 use crate::source::SourceFile;
+use crate::tree::{self, File};
 
 pub struct Workspace {
     pub root: PathBuf,
     pub packages: Vec<Package>,
     /// Those of each package, once they were asked for.
     sources: OnceCell<Vec<Vec<SourceFile>>>,
+    files: OnceCell<Vec<File>>,
 }
 
 #[derive(Debug, Clone)]
@@ -74,7 +76,7 @@ impl Workspace {
             Package { name: raw.name, dir, dependencies: raw.dependencies }
         };
         let packages = metadata.packages.into_iter().map(package).collect();
-        Ok(Self { root: metadata.workspace_root, packages, sources: OnceCell::new() })
+        Ok(Self { root: metadata.workspace_root, packages, sources: OnceCell::new(), files: OnceCell::new() })
     }
 
     /// Every package with its Rust files, which are read once.
@@ -86,6 +88,14 @@ impl Workspace {
         }
         let sources = self.sources.get().into_iter().flatten();
         Ok(self.packages.iter().zip(sources.map(Vec::as_slice)))
+    }
+
+    /// Every file of the repository, which are read once.
+    pub fn files(&self) -> anyhow::Result<&[File]> {
+        if self.files.get().is_none() {
+            drop(self.files.set(tree::files(&self.root)?));
+        }
+        Ok(self.files.get().map_or(&[], Vec::as_slice))
     }
 
     /// The packages that ship, each with its Rust files.

@@ -2,6 +2,7 @@
 
 use plimsoll_model::load_point::list_in_words;
 use plimsoll_model::number::tick;
+use plimsoll_model::text::each_once;
 use plimsoll_plan::lab::{Order, Restore, TrialRules, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
 use plimsoll_plan::{LabPlan, Plan, RunPlan, StoragePlan};
@@ -43,15 +44,7 @@ fn of_run(plan: &RunPlan) -> Vec<(String, String)> {
 
 fn of_lab(plan: &LabPlan) -> Vec<(String, String)> {
     let TrialRules { restore, warmup, measure, pause_seconds, rounds, order, recovery, .. } = &plan.trials;
-    let each = |of: fn(&Variant) -> String| {
-        let mut values: Vec<String> = Vec::new();
-        for value in plan.variants.iter().map(of) {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
-        values.join("; ")
-    };
+    let each = |of: fn(&Variant) -> String| each_once(plan.variants.iter().map(of)).join("; ");
     let mut all = vec![
         fact("Workload", each(|variant| variant.workload.kind.clone())),
         fact("Load points", each(|variant| list_in_words(&variant.load.points))),

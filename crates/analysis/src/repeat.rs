@@ -1,9 +1,8 @@
 //! The command line that does the same again.
 
-use plimsoll_model::text::shell_word;
+use plimsoll_model::text::{each_once, shell_word};
 use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use plimsoll_plan::{LabPlan, RunPlan, StoragePlan};
-use std::collections::BTreeSet;
 
 /// What `--outage-limit` is where it is not given.
 const OUTAGE_LIMIT_SECONDS: f64 = 30.0;
@@ -114,9 +113,7 @@ pub fn storage(plan: &StoragePlan) -> String {
 
 /// `1,8,64`, each once, in their order.
 fn listed<T: ToString>(values: impl Iterator<Item = T>) -> String {
-    let mut seen = BTreeSet::new();
-    let texts = values.map(|value| value.to_string()).filter(|text| seen.insert(text.clone()));
-    texts.collect::<Vec<_>>().join(",")
+    each_once(values.map(|value| value.to_string())).join(",")
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl Run {
         let facts = LoadFacts {
             names: workload.catalogue().names,
             loops,
-            open_loop: spec.arrivals.rate().is_some() || workload.terminals().is_some(),
+            open_loop: spec.is_open_loop(&*workload),
             warmup_ns: spec.warmup_ns,
             limit: spec.limit,
         };
@@ -229,7 +229,7 @@ impl<W: Workload> EventLoop<W> {
             scheduling::do_not_preempt();
         }
         let by_start = !matches!(spec.limit, Limit::Time(_));
-        let open_loop = spec.arrivals.rate().is_some() || workload.terminals().is_some();
+        let open_loop = spec.is_open_loop(&*workload);
         let recorder = Recorder::new(numbers.len(), catalogue.names.shape(), by_start, open_loop);
         let meter = Rc::new(Meter::new(recorder, reactor.clone(), outbox.clone(), recycled));
         let context = Rc::new(Context {

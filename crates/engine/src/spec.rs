@@ -2,6 +2,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::statement::Protocol;
+use crate::workload::Workload;
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
 
@@ -22,4 +23,11 @@ pub struct RunSpec {
     pub private: bool,
     /// Asked on the first connection of each loop, once it is set up; its rows come with [`LoopEvent::Ready`].
     pub ask: Option<&'static str>,
+}
+
+impl RunSpec {
+    /// Transactions have a due time: they arrive at a rate, or from terminals that think.
+    pub fn is_open_loop(&self, workload: &impl Workload) -> bool {
+        self.arrivals.rate().is_some() || workload.terminals().is_some()
+    }
 }

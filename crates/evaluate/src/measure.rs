@@ -203,7 +203,7 @@ impl Account for Measurement {
         let &FollowedSecond { tally, interval, .. } = second;
         let look = self.telemetry.look(second.end_ns);
         if tally.phase == Phase::Measure {
-            self.seconds.add(tally, second.names, &look);
+            self.seconds.add(tally, &look);
         }
         if tally.phase == Phase::Drain {
             self.closing.add(tally);

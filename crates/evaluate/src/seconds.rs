@@ -4,7 +4,7 @@
 use crate::counting::Counting;
 use crate::telemetry::Look;
 use hdrhistogram::Histogram;
-use plimsoll_load::tally::{Names, Tally};
+use plimsoll_load::tally::Tally;
 use plimsoll_measures::caveats::of_range;
 use plimsoll_model::io::{LatencyUs, Probe, Second};
 use plimsoll_model::metric::Statistic;
@@ -54,7 +54,7 @@ impl ProbeSeconds {
     }
 
     /// Adds a second of the window, and what the machine did meanwhile.
-    pub fn add(&mut self, tally: &Tally, names: &Names, look: &Look) {
+    pub fn add(&mut self, tally: &Tally, look: &Look) {
         let seconds = tally.end_ns.saturating_sub(tally.start_ns) as f64 / 1e9;
         let operations = self.counting.count(tally) as f64;
         let counted = |counter: usize| tally.counted.get(counter).copied().unwrap_or(0) as f64;
@@ -71,7 +71,7 @@ impl ProbeSeconds {
         if let Some(storage) = &look.storage {
             self.storage(storage, look.device.as_ref(), operations);
         }
-        self.latencies(tally, names);
+        self.latencies(tally);
         self.second(tally, seconds, operations);
         match &mut self.window {
             Some(window) => window.add(tally),
@@ -156,9 +156,9 @@ impl ProbeSeconds {
         }
     }
 
-    fn latencies(&mut self, tally: &Tally, names: &Names) {
-        self.service.resize_with(names.transactions.len(), Clusters::default);
-        self.response.resize_with(names.transactions.len(), Clusters::default);
+    fn latencies(&mut self, tally: &Tally) {
+        self.service.resize_with(tally.transactions.len(), Clusters::default);
+        self.response.resize_with(tally.transactions.len(), Clusters::default);
         for (place, (kind, times)) in OpKind::ALL.into_iter().zip(&tally.transactions).enumerate() {
             self.latency(ProbeMetric::Latency(kind, Statistic::Mean), &times.service);
             self.service[place].add(&times.service);
@@ -286,7 +286,7 @@ fn cpu_seconds(storage: &StorageSample) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_load::tally::record;
+    use plimsoll_load::tally::{Names, record};
     use plimsoll_load::window::SECOND_NS;
     use plimsoll_storage::probe::{Extent, page_read};
     use std::time::Duration;
@@ -368,7 +368,7 @@ mod tests {
         let names = Names { transactions: NAMES, statements: Vec::new(), counters: &["read_bytes", "written_bytes"] };
         let step = step();
         let mut measured = ProbeSeconds::new(Counting::of(&step.job.access), true, 2);
-        (0..seconds).for_each(|number| measured.add(&second(number, &names), &names, &look));
+        (0..seconds).for_each(|number| measured.add(&second(number, &names), &look));
         measured.probe(&step)
     }
 

@@ -4,6 +4,7 @@ use crate::page::Refused;
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use plimsoll_model::number::counted;
+use plimsoll_model::text::each_once;
 use plimsoll_plan::lab::Variant;
 use plimsoll_plan::{LabPlan, Plan};
 use plimsoll_record::manifest::folded;
@@ -94,19 +95,8 @@ impl RecordingTopic {
 fn of_lab(plan: &LabPlan) -> (String, String) {
     let kinds = plan.variants.iter().map(|variant| variant.workload.kind.clone());
     let server = |variant: &Variant| variant.target.clone().unwrap_or_else(|| format!("private:{}", variant.build));
-    let work = format!("{}, {}", distinct(kinds), counted(plan.variants.len() as f64, "variant"));
-    (work, distinct(plan.variants.iter().map(server)))
-}
-
-/// Without repetition, in the order of their first appearance.
-fn distinct(texts: impl Iterator<Item = String>) -> String {
-    let mut each: Vec<String> = Vec::new();
-    for text in texts {
-        if !each.contains(&text) {
-            each.push(text);
-        }
-    }
-    each.join(", ")
+    let work = format!("{}, {}", each_once(kinds).join(", "), counted(plan.variants.len() as f64, "variant"));
+    (work, each_once(plan.variants.iter().map(server)).join(", "))
 }
 
 /// `2026-11-21 19:30`, in UTC as in the names of recordings.

@@ -1,6 +1,6 @@
 //! How far the means and percentiles of a load point can be trusted: its seconds, kept until the window ends.
 
-use crate::summarise::{Edge, completed, waited};
+use crate::summarise::{Edge, completed, seconds, waited};
 use hdrhistogram::Histogram;
 use plimsoll_load::tally::{Names, Tally};
 use plimsoll_model::metric::{Metric, Statistic, Sum};
@@ -195,20 +195,16 @@ fn between(before: &Edge, after: &Edge) -> Vec<(Sum, f64)> {
     sums
 }
 
-fn seconds(tally: &Tally) -> f64 {
-    tally.end_ns.saturating_sub(tally.start_ns) as f64 / 1e9
-}
-
 /// What one interval tells of stalls.
 fn progress(tally: &Tally, service: &Histogram<u64>, response: &Histogram<u64>) -> IntervalProgress {
-    let seconds = |ns: u64| ns as f64 / 1e9;
+    let of_ns = |ns: u64| ns as f64 / 1e9;
     IntervalProgress {
         completions: tally.counters.counts.finished,
-        seconds: seconds(tally.end_ns.saturating_sub(tally.start_ns)),
+        seconds: seconds(tally),
         span: completed(tally).map(|completed| (completed.first, completed.last)),
-        usual: if service.is_empty() { 0.0 } else { seconds(service.value_at_quantile(0.99)) },
+        usual: if service.is_empty() { 0.0 } else { of_ns(service.value_at_quantile(0.99)) },
         overdue: if response.is_empty() { 0 } else { response.count_between((SHORTEST * 1e9) as u64, u64::MAX) },
-        absent: seconds(tally.counters.lag_ns_max),
+        absent: of_ns(tally.counters.lag_ns_max),
     }
 }
 

@@ -44,7 +44,8 @@ pub(crate) fn completed(tally: &Tally) -> Option<Completed> {
     tally.counters.completed_ns.map(|(first, last)| Completed { first: since_start(first), last: since_start(last) })
 }
 
-fn seconds(tally: &Tally) -> f64 {
+/// How long it counted, seconds.
+pub(crate) fn seconds(tally: &Tally) -> f64 {
     tally.end_ns.saturating_sub(tally.start_ns) as f64 / 1e9
 }
 

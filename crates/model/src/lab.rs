@@ -45,6 +45,26 @@ pub struct TrialOutcome {
     pub caveats: Vec<Caveat>,
 }
 
+impl TrialOutcome {
+    /// Of which nothing but its status is known yet.
+    pub fn new(status: TrialStatus) -> TrialOutcome {
+        TrialOutcome {
+            schema_version: SCHEMA_VERSION,
+            status,
+            why: None,
+            point: None,
+            storage: None,
+            phases: Vec::new(),
+            restored: None,
+            warm_up: None,
+            recovery: None,
+            verifications: Vec::new(),
+            risks: Risks::new(),
+            caveats: Vec::new(),
+        }
+    }
+}
+
 /// When a phase began, since the trial's start, and how long it took.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseSpan {

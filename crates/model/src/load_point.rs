@@ -1,7 +1,7 @@
 //! Load points: how many connections ask, and how often. They are read, written and worded here, and nowhere else.
 
 use crate::number::{counted, tick};
-use crate::text::escaped;
+use crate::text::{each_once, escaped};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -78,16 +78,6 @@ pub fn list_in_words(points: &[LoadPoint]) -> String {
         true => connections,
         false => format!("{connections}, {} arrivals per second", rates.join(", ")),
     }
-}
-
-fn each_once(all: impl Iterator<Item = String>) -> Vec<String> {
-    let mut once: Vec<String> = Vec::new();
-    for one in all {
-        if !once.contains(&one) {
-            once.push(one);
-        }
-    }
-    once
 }
 
 /// A list of connections or of rates that cannot be read.

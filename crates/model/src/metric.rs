@@ -218,8 +218,7 @@ impl Metric {
     /// The metric that plan files call so: one of [`Metric::COMPARED`], a time such as `p95_ms`, or another rate.
     pub fn of_name(name: &str) -> Option<Metric> {
         let times = Statistic::ALL.map(Metric::Time);
-        let others =
-            [Metric::TransactionsPerSecond, Metric::QueriesPerSecond, Metric::Nopm, Metric::ServerCpuUsPerTransaction];
+        let others = Metric::COMPARED.into_iter().chain([Metric::QueriesPerSecond]);
         times.into_iter().chain(others).find(|metric| metric.name() == name)
     }
 

@@ -1,6 +1,7 @@
 //! Text that others wrote (a server, a file, a recording, a row) and that somebody is to read: what of it a terminal or
 //! a page must not get, and how it is said instead.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// True for characters that show nothing but change what stands around them: control characters, marks that turn the
@@ -11,6 +12,12 @@ pub fn is_unfit(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
         || matches!(c, '\u{61c}' | '\u{180e}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
         || matches!(u32::from(c) & 0xffff, 0xfffe | 0xffff)
+}
+
+/// Without repetition, in the order of their first appearance.
+pub fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    texts.filter(|text| seen.insert(text.clone())).collect()
 }
 
 /// One line of text without unfit characters; line breaks and tabs become blanks.

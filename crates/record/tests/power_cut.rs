@@ -1,8 +1,7 @@
 //! What a power cut may leave of a trial: its outcome only after everything that it was made from.
 
 use plimsoll_host::facts::HostFacts;
-use plimsoll_model::durability::Risks;
-use plimsoll_model::lab::{SCHEMA_VERSION, TrialOutcome, TrialStatus};
+use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::HostSample;
 use plimsoll_plan::{Plan, StoragePlan};
 use plimsoll_record::Parameters;
@@ -15,23 +14,6 @@ use std::process::Command;
 const START: &str = "2026-11-21T19:30:00Z";
 /// Where the traced process writes.
 const HOME: &str = "PLIMSOLL_TEST_POWER_CUT";
-
-fn outcome() -> TrialOutcome {
-    TrialOutcome {
-        schema_version: SCHEMA_VERSION,
-        status: TrialStatus::Done,
-        why: None,
-        point: None,
-        storage: None,
-        phases: Vec::new(),
-        restored: None,
-        warm_up: None,
-        recovery: None,
-        verifications: Vec::new(),
-        risks: Risks::default(),
-        caveats: Vec::new(),
-    }
-}
 
 /// A recording with one trial that came to its end.
 fn recorded(home: &Path) -> PathBuf {
@@ -55,7 +37,7 @@ fn recorded(home: &Path) -> PathBuf {
     for t_ns in 0..9 {
         trial.host(&HostSample { t_ns, ..HostSample::default() }).unwrap();
     }
-    trial.outcome(&outcome()).unwrap();
+    trial.outcome(&TrialOutcome::new(TrialStatus::Done)).unwrap();
     recording.directory().to_owned()
 }
 

@@ -2,8 +2,7 @@
 
 use plimsoll_load::seed::Rng;
 use plimsoll_model::LoadPoint;
-use plimsoll_model::durability::Risks;
-use plimsoll_model::lab::{SCHEMA_VERSION, TrialOutcome, TrialStatus};
+use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::summary::{Counts, LatencyMs, Point};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::RunPlan;
@@ -125,20 +124,7 @@ pub fn failed(why: &str) -> TrialOutcome {
 }
 
 pub fn outcome(status: TrialStatus, why: Option<&str>, point: Option<Point>) -> TrialOutcome {
-    TrialOutcome {
-        schema_version: SCHEMA_VERSION,
-        status,
-        why: why.map(str::to_owned),
-        point,
-        storage: None,
-        phases: Vec::new(),
-        restored: None,
-        warm_up: None,
-        recovery: None,
-        verifications: Vec::new(),
-        risks: Risks::new(),
-        caveats: Vec::new(),
-    }
+    TrialOutcome { why: why.map(str::to_owned), point, ..TrialOutcome::new(status) }
 }
 
 /// Runs a schedule to its end.

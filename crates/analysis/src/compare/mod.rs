@@ -15,7 +15,7 @@ mod tests;
 
 use crate::AnalysisError;
 use facts::Facts;
-use plimsoll_measures::lab::{METRICS, comparisons_of};
+use plimsoll_measures::lab::comparisons_of;
 use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
@@ -207,7 +207,7 @@ impl Table<'_> {
     fn rows(&self) -> Result<Vec<Row>, AnalysisError> {
         let confidence = each_of(self.among * self.common.len(), CONFIDENCE);
         let mut rows = Vec::new();
-        for metric in METRICS {
+        for metric in Metric::COMPARED {
             for point in self.common {
                 if let (Some(a), Some(b)) = (self.a.at(*point, metric), self.b.at(*point, metric)) {
                     rows.push(self.row(Some(*point), metric, &a, &b, confidence)?);

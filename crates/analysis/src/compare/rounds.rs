@@ -5,7 +5,6 @@ use super::sides::Chosen;
 use crate::AnalysisError;
 use hdrhistogram::Histogram;
 use jiff::{SignedDuration, Timestamp};
-use plimsoll_measures::lab::METRICS;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
 use plimsoll_model::samples::{Interval, Phase};
@@ -80,7 +79,7 @@ fn summed(trials: &[&TrialView], point: LoadPoint, sum: &Sum) -> BTreeMap<Metric
         _ => None,
     };
     let Some(outcome) = outcome else { return sum.figures() };
-    METRICS.iter().filter_map(|metric| Some((*metric, Quantity::Of(*metric).value(outcome)?))).collect()
+    Metric::COMPARED.iter().filter_map(|metric| Some((*metric, Quantity::Of(*metric).value(outcome)?))).collect()
 }
 
 fn load_point(trial: &TrialView) -> Result<LoadPoint, AnalysisError> {

@@ -14,7 +14,7 @@ use plimsoll_plan::lab::{PlannedTrial, Restore, Rung, Storage, TrialRules, Varia
 use plimsoll_plan::plan::Measure;
 use plimsoll_schedule::{EndedTrial, Prospect, Prospects};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What ordinary storage handles in a second, bytes: by copying, and by loading with indexes. Both are guesses.
@@ -215,27 +215,9 @@ pub(super) fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<PlannedTrial
         if depends {
             return (trials, false);
         }
-        schedule.tell(EndedTrial { trial, outcome: unknown() });
+        schedule.tell(EndedTrial { trial, outcome: TrialOutcome::new(TrialStatus::Done) });
     }
     (trials, true)
-}
-
-/// What is known about a trial that was not run.
-fn unknown() -> TrialOutcome {
-    TrialOutcome {
-        schema_version: plimsoll_model::lab::SCHEMA_VERSION,
-        status: TrialStatus::Done,
-        why: None,
-        point: None,
-        storage: None,
-        phases: Vec::new(),
-        restored: None,
-        warm_up: None,
-        recovery: None,
-        verifications: Vec::new(),
-        risks: BTreeSet::new(),
-        caveats: Vec::new(),
-    }
 }
 
 fn described(

@@ -26,8 +26,7 @@ use plimsoll_data::target::DATABASE;
 use plimsoll_host::Home;
 use plimsoll_model::Build;
 use plimsoll_model::Caveat;
-use plimsoll_model::durability::Risks;
-use plimsoll_model::lab::{SCHEMA_VERSION, TrialOutcome, TrialStatus};
+use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Restore, TrialPlan, Variant};
@@ -85,7 +84,7 @@ impl<'a> TrialRunner<'a> {
             watch: Watch::begin(watcher, journal, &self.plan.trials, trial.index),
             threads: self.options.threads,
             ceiling: self.ceiling,
-            outcome: nothing_yet(),
+            outcome: TrialOutcome::new(TrialStatus::Failed),
             verifications: Verifications::default(),
             failed_in: None,
         };
@@ -311,23 +310,6 @@ impl UnderWay<'_> {
 
 fn is_interrupt(error: &LabError) -> bool {
     matches!(error, LabError::Interrupted | LabError::Server(ServerError::Interrupted { .. }))
-}
-
-fn nothing_yet() -> TrialOutcome {
-    TrialOutcome {
-        schema_version: SCHEMA_VERSION,
-        status: TrialStatus::Failed,
-        why: None,
-        point: None,
-        storage: None,
-        phases: Vec::new(),
-        restored: None,
-        warm_up: None,
-        recovery: None,
-        verifications: Vec::new(),
-        risks: Risks::new(),
-        caveats: Vec::new(),
-    }
 }
 
 fn facts(trial: &TrialPlan, surroundings: Surroundings) -> TrialFacts {

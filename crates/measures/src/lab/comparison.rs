@@ -16,9 +16,6 @@ use plimsoll_stats::comparison::each_of;
 use plimsoll_stats::sides::{self, Sides, middle};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a comparison tells of each load point.
-pub const METRICS: [Metric; 4] = Metric::COMPARED;
-
 /// Variants of a grid against those that they are [paired](pairs) with, where these share a load point. The intervals of
 /// what decides hold together with 95 % over all comparisons, those of one metric over all comparisons and load points
 /// (Šidák 1967).
@@ -104,7 +101,7 @@ impl<'a> Pairing<'a> {
         let equivalence = sides::equivalence(floor.as_ref());
         let all = self.row(&self.points, self.deciding, each_of(self.among, CONFIDENCE), equivalence)?;
         let confidence = each_of(self.among * self.points.len(), CONFIDENCE);
-        let each = METRICS.into_iter().flat_map(|metric| self.points.iter().map(move |point| (metric, point)));
+        let each = Metric::COMPARED.into_iter().flat_map(|metric| self.points.iter().map(move |point| (metric, point)));
         // One load point is all of them together.
         let each = each.filter(|(metric, _)| self.points.len() > 1 || *metric != self.deciding);
         let rows = each.filter_map(|(metric, point)| self.row(&[*point], metric, confidence, equivalence));

@@ -6,7 +6,7 @@ mod reasons;
 mod words;
 
 use crate::caveats;
-pub use comparison::{METRICS, comparisons_of};
+pub use comparison::comparisons_of;
 use comparison::{comparisons, pairs};
 pub use headline::headline;
 use plimsoll_model::Caveat;

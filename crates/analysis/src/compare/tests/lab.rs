@@ -10,23 +10,6 @@ use plimsoll_record::{LoadParameters, Parameters};
 use plimsoll_record::{Manifest, Recording, Status, TrialFacts};
 use plimsoll_testkit::simulated;
 
-fn outcome(status: TrialStatus) -> TrialOutcome {
-    TrialOutcome {
-        schema_version: plimsoll_model::lab::SCHEMA_VERSION,
-        status,
-        why: None,
-        point: None,
-        storage: None,
-        phases: Vec::new(),
-        restored: None,
-        warm_up: None,
-        recovery: None,
-        verifications: Vec::new(),
-        risks: Default::default(),
-        caveats: Vec::new(),
-    }
-}
-
 fn summary() -> LabSummary {
     LabSummary {
         schema_version: plimsoll_model::lab::SCHEMA_VERSION,
@@ -67,7 +50,7 @@ fn lab(desk: &Desk, rounds: u32, failed: &[u32]) {
             TrialFacts { index, variant: variant.to_owned(), point: CLOSED.label(), round, started, parameters };
         let writer = recording.trial(&facts).unwrap();
         let status = if failed.contains(&index) { TrialStatus::Failed } else { TrialStatus::Done };
-        writer.outcome(&outcome(status)).unwrap();
+        writer.outcome(&TrialOutcome::new(status)).unwrap();
         fill(writer, &made("plan", 0, tps), tps + u64::from(round));
     }
     recording.lab_summary(&summary()).unwrap();
