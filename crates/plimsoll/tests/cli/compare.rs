@@ -154,13 +154,13 @@ fn equal_sides_hardly_ever_differ_on_mysql() {
 }
 
 /// Compares a server with the same one that gets 15 % less of its CPU: the interval must hold that size and the verdict
-/// and the gates must follow. An interval misses the truth in 1 of 20 cases, and one of so few rounds on a noisy machine
-/// can be too wide for a verdict; so it is tried three times.
+/// and the gates must follow. An interval misses the truth in 1 of 20 cases, and one of few rounds on a noisy machine can be
+/// too wide for a verdict; so it is tried three times, each with twice the pairs of the one before.
 fn slow_down_is_found(lab: &Lab, pairs: usize, seconds: u32) {
     data(lab);
     let _alone = timed_run();
     let mut others = Vec::new();
-    for number in 0..3 {
+    for (number, pairs) in [pairs, 2 * pairs, 4 * pairs].into_iter().enumerate() {
         let (a, b) = (format!("base-{number}"), format!("new-{number}"));
         Rounds { lab, pairs, seconds, stopped: STOPPED }.run(&a, &b);
         let found = lab.does(&format!("compare {a} {b} --json")).json();
