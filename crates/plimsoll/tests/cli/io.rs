@@ -311,7 +311,8 @@ fn a_disk_that_is_full_is_refused_before_anything_starts() {
     let filler = File::create(disk.path().join("filler")).expect("a file");
     rustix::fs::fallocate(&filler, rustix::fs::FallocateFlags::empty(), 0, 62 * MIB).expect("room");
     let bench = Bench::on(disk.path());
-    run(bench.command("--probes 1,6 --time 1s --json")).refuses(2, &["the files need ", " but only 2 MB are free there"]);
+    run(bench.command("--probes 1,6 --time 1s --json"))
+        .refuses(2, &["the files need ", " but only 2 MB are free there"]);
     bench.is_clean();
     assert!(bench.recordings().is_empty());
     assert!(disk.path().join("filler").exists(), "the files of others are left alone");
