@@ -109,7 +109,8 @@ fn obtain(arena: &Arena, home: &Home, directories: &TrialDirectories, table_size
     eprintln!("building a dataset of {table_size} rows");
     let plan =
         format!("name = \"restore\"\n[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = {table_size}\n");
-    let mut plan = file::read("restore", &plan, None, 1, &|path| Err(format!("there is no {path}")))?;
+    let mut plan =
+        file::read("restore", &plan, file::PlanChoices::of_seed(1), &|path| Err(format!("there is no {path}")))?;
     let variant = plan.variants.remove(0);
     starting_data::obtain(home, directories, arena.build(), &variant, &mut Quiet(arena)).map_err(told)
 }

@@ -1,9 +1,9 @@
 //! What was asked for, in the words of a command line and of a plan.
 
 use plimsoll_model::load_point::list_in_words;
-use plimsoll_model::number::tick;
+use plimsoll_model::number::{percent, tick};
 use plimsoll_model::text::each_once;
-use plimsoll_plan::lab::{Order, Restore, TrialRules, Variant, WarmUp};
+use plimsoll_plan::lab::{Order, Restore, StoppingRule, TrialRules, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
 use plimsoll_plan::{LabPlan, Plan, RunPlan, StoragePlan};
 use plimsoll_record::read::RecordingView;
@@ -42,8 +42,14 @@ fn of_run(plan: &RunPlan) -> Vec<(String, String)> {
     ]
 }
 
+fn rounds_in_words(TrialRules { rounds, stopping, .. }: &TrialRules) -> String {
+    let Some(StoppingRule { decide, max_seconds }) = stopping else { return rounds.to_string() };
+    let time = max_seconds.map(|seconds| format!(" and {}", duration(seconds))).unwrap_or_default();
+    format!("until decided to {}, at most {rounds}{time}", percent(*decide))
+}
+
 fn of_lab(plan: &LabPlan) -> Vec<(String, String)> {
-    let TrialRules { restore, warmup, measure, pause_seconds, rounds, order, recovery, .. } = &plan.trials;
+    let TrialRules { restore, warmup, measure, pause_seconds, order, recovery, .. } = &plan.trials;
     let each = |of: fn(&Variant) -> String| each_once(plan.variants.iter().map(of)).join("; ");
     let mut all = vec![
         fact("Workload", each(|variant| variant.workload.kind.clone())),
@@ -52,7 +58,7 @@ fn of_lab(plan: &LabPlan) -> Vec<(String, String)> {
         fact("Warm-up", warm_up(*warmup)),
         fact("Measured", measured(*measure)),
         fact("Pause", duration(*pause_seconds)),
-        fact("Rounds", rounds.to_string()),
+        fact("Rounds", rounds_in_words(&plan.trials)),
         fact("Order", if *order == Order::Interleaved { "interleaved" } else { "sequential" }),
     ];
     let sought = plan.variants.iter().find_map(|variant| variant.load.find.as_ref());

@@ -1,7 +1,8 @@
 //! From recordings to what a report shows, and to comparisons. It reads files and can start nothing.
 //!
 //! Begin with [`recorded()`], everything that a report shows of one recording. [`mod@compare`] sets the trials of two
-//! against each other, [`find`] says which recording somebody means. [`replay`] tells a schedule what was recorded.
+//! against each other, [`find`] says which recording somebody means, [`reach()`] what
+//! a plan would show. [`replay`] tells a schedule what was recorded.
 
 mod asked;
 pub mod compare;
@@ -13,6 +14,7 @@ mod latency;
 mod missing;
 mod plan;
 mod published;
+mod reach;
 mod recorded;
 mod repeat;
 pub mod replay;
@@ -23,5 +25,6 @@ pub mod trial;
 mod unfinished;
 
 pub use error::AnalysisError;
+pub use reach::reach;
 pub use recorded::recorded;
 pub use repeat::ParametersOf;

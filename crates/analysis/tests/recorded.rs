@@ -35,7 +35,8 @@ fn plan(rounds: u32, measure: u64) -> LabPlan {
         "name = \"large\"\n[workload]\nkind = \"oltp_read_only\"\n[load]\nconnections = [1, 4, 16, 64]\n\
          [trials]\nrounds = {rounds}\nwarmup = \"{WARM_UP}s\"\nmeasure = \"{measure}s\"\n{variants}"
     );
-    file::read("large.toml", &text, None, 7, &|_| Err("there is none".to_owned())).expect("a plan")
+    file::read("large.toml", &text, file::PlanChoices::of_seed(7), &|_| Err("there is none".to_owned()))
+        .expect("a plan")
 }
 
 /// Transactions of a second: no two seconds and no two trials are alike.

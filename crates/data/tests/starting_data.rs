@@ -44,7 +44,10 @@ fn patient() -> Silent {
 
 fn variant(text: &str) -> Variant {
     let text = format!("name = \"test\"\n{text}");
-    file::read("test.toml", &text, None, 1, &|_| Err("none".to_owned())).unwrap().variants.remove(0)
+    file::read("test.toml", &text, file::PlanChoices::of_seed(1), &|_| Err("none".to_owned()))
+        .unwrap()
+        .variants
+        .remove(0)
 }
 
 /// A home with a server build.

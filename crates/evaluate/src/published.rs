@@ -15,7 +15,7 @@ const PLAN: &str = include_str!("../../../plans/percona-io.toml");
 /// The mistake in the built-in plan, if there is one.
 pub fn of_article(probes: &[Probe]) -> Result<Vec<PrintedFigure>, PlanError> {
     let none = |name: &str| Err(format!("{name} is not built in"));
-    let plan = file::read("percona-io.toml", PLAN, None, 0, &none)?;
+    let plan = file::read("percona-io.toml", PLAN, file::PlanChoices::of_seed(0), &none)?;
     Ok(plan.published.iter().filter_map(|printed| Some(beside(printed, printed.probe.as_deref()?, probes))).collect())
 }
 

@@ -91,7 +91,7 @@ fn requested(build: &Build, config: &str, listing: &str) -> Vec<Setting> {
         "name = \"settings\"\n[server]\nconfig_file = \"old.cnf\"\n[server.config]\n{config}\n\
          [workload]\nkind = \"tpcc\"\n"
     );
-    let plan = file::read("plan.toml", &text, None, 1, &|_| Ok(listing.to_owned())).unwrap();
+    let plan = file::read("plan.toml", &text, file::PlanChoices::of_seed(1), &|_| Ok(listing.to_owned())).unwrap();
     let translated = translate(&plan.variants[0].config, build.flavour, build.numbers());
     assert_eq!(translated.mistake(), None);
     let known = options::known(build, &[]).unwrap();

@@ -7,6 +7,7 @@ use crate::estimate::Estimate;
 use crate::load_point::LoadPoint;
 use crate::metric::Metric;
 use crate::samples::Phase;
+use crate::stopping::Stopping;
 use crate::summary::Point;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,6 +63,11 @@ impl TrialOutcome {
             risks: Risks::new(),
             caveats: Vec::new(),
         }
+    }
+
+    /// From the beginning of its first phase to the end of its last, seconds.
+    pub fn seconds(&self) -> f64 {
+        self.phases.iter().map(|span| span.t_ns as f64 / 1e9 + span.seconds).fold(0.0, f64::max)
     }
 }
 
@@ -204,7 +210,8 @@ pub struct VariantComparison {
     pub a: String,
     pub b: String,
     pub design: Design,
-    /// A change of up to this share counts as no difference: the floor, but at least 1 % and at most 10 %.
+    /// A change of up to this share counts as no difference: what the plan says (`decide`), else the floor, but at least 1 %
+    /// and at most 10 %.
     pub equivalence: f64,
     /// Over all load points together, then by metric and load point.
     pub rows: Vec<Row>,
@@ -215,6 +222,9 @@ pub struct VariantComparison {
     /// Parameters of the workload that are not the same: the two did not do the same work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unlike_work: Vec<Difference>,
+    /// Where rounds ended when the first row was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopping: Option<Stopping>,
 }
 
 impl VariantComparison {
@@ -255,6 +265,9 @@ pub struct LadderStep {
     pub risks: Risks,
     /// What leaving it out at the end costs, as a share; of kept rungs.
     pub worth: Option<Estimate>,
+    /// Where its pairs ended when it was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopping: Option<Stopping>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -26,6 +26,7 @@ pub mod scalar;
 pub mod scaling;
 pub mod secrets;
 pub mod statements;
+pub mod stopping;
 pub mod summary;
 pub mod text;
 mod value;

@@ -22,8 +22,8 @@ pub struct BlockSide {
     pub variant: Variant,
 }
 
-/// A fixed number of pairs at all load points. A block that went on until it showed something would find differences
-/// where there are none.
+/// A number of pairs at all load points. A block that ends when it shows something needs intervals that know of it
+/// ([`crate::stopping`]), or it would find differences where there are none.
 #[derive(Clone, Debug)]
 pub struct PairedBlock {
     turns: Vec<UnplacedTrial>,
@@ -66,6 +66,16 @@ impl PairedBlock {
     /// Leaves out what was not run.
     pub fn end(&mut self) {
         self.turns.truncate(self.outcomes.len());
+    }
+
+    /// Whether all trials of the rounds so far have ended.
+    pub fn is_between_rounds(&self) -> bool {
+        self.outcomes.len().is_multiple_of(2 * self.points)
+    }
+
+    /// Rounds of which all trials have ended.
+    pub fn ended_rounds(&self) -> u32 {
+        (self.outcomes.len() / (2 * self.points)) as u32
     }
 
     pub fn trials(&self) -> usize {

@@ -1,17 +1,28 @@
-//! All variants at all load points in all rounds.
+//! All variants at all load points, round by round.
 
 use crate::draw;
+use crate::pairing::{Outcomes, PairedVariants, pairs, points};
 use crate::stage::{Stage, UnplacedTrial};
+use crate::stopping::{ComparisonState, criterion, of_variants};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Order, Variant};
+use plimsoll_plan::lab::{Order, StoppingRule, TrialRules, Variant};
+use plimsoll_stats::sides::Criterion;
 
-/// A list of trials that does not depend on their outcomes.
+/// A list of trials that grows by a round where outcomes decide who takes part in it.
 pub struct Grid {
+    seed: u64,
+    rules: TrialRules,
     variants: Vec<Variant>,
     turns: Vec<Place>,
     ended: usize,
+    /// Of the turns that have ended, where something depends on them.
+    outcomes: Vec<TrialOutcome>,
+    /// Those that are not decided yet, where that ends them.
+    open: Vec<[usize; 2]>,
+    /// Where rounds end when they have shown enough.
+    stopping: Option<(StoppingRule, Criterion)>,
 }
 
 /// A trial of a grid, with its variant by its place among all.
@@ -24,11 +35,73 @@ struct Place {
 
 impl Grid {
     pub fn new(plan: &LabPlan, variants: &[&Variant]) -> Grid {
-        let turns = match plan.trials.order {
-            Order::Interleaved => interleaved(plan, variants),
-            Order::Sequential => sequential(plan, variants),
+        let open = pairs(variants);
+        let rule = plan.trials.stopping;
+        let stopping = rule.filter(|_| !open.is_empty()).map(|rule| (rule, criterion(&plan.trials, open.len())));
+        let mut grid = Grid {
+            seed: plan.seed,
+            rules: plan.trials.clone(),
+            variants: variants.iter().map(|variant| (*variant).clone()).collect(),
+            turns: Vec::new(),
+            ended: 0,
+            outcomes: Vec::new(),
+            open,
+            stopping,
         };
-        Grid { variants: variants.iter().map(|variant| (*variant).clone()).collect(), turns, ended: 0 }
+        grid.turns = match (plan.trials.order, &grid.stopping) {
+            (Order::Sequential, _) => grid.sequential(),
+            (Order::Interleaved, Some(_)) => grid.round(1),
+            (Order::Interleaved, None) => (1..=plan.trials.rounds).flat_map(|round| grid.round(round)).collect(),
+        };
+        grid
+    }
+
+    /// All variants that take part, point by point, in an order drawn anew each time: those to be compared are
+    /// neighbours in time, and none is always first.
+    fn round(&self, round: u32) -> Vec<Place> {
+        let variants: Vec<&Variant> = self.variants.iter().collect();
+        let mut turns = Vec::new();
+        for (place, point) in points(&variants).into_iter().enumerate() {
+            let there = |variant: &usize| self.takes_part(*variant) && variants[*variant].load.points.contains(&point);
+            let drawn = draw::order((0..variants.len()).filter(there).collect(), self.seed, "", round, place);
+            turns.extend(drawn.into_iter().map(|variant| Place { variant, point, round }));
+        }
+        turns
+    }
+
+    fn takes_part(&self, variant: usize) -> bool {
+        self.stopping.is_none() || self.open.iter().any(|pair| pair.contains(&variant))
+    }
+
+    fn sequential(&self) -> Vec<Place> {
+        let mut turns = Vec::new();
+        for (place, variant) in self.variants.iter().enumerate() {
+            for round in 1..=self.rules.rounds {
+                turns.extend(variant.load.points.iter().map(|point| Place { variant: place, point: *point, round }));
+            }
+        }
+        turns
+    }
+
+    /// After a round: leaves out what is decided, and begins the next round if something is open and there is time.
+    fn go_on(&mut self) {
+        let Some((rule, criterion)) = &self.stopping else { return };
+        let ended = self.turns.last().map_or(0, |turn| turn.round);
+        let taken: f64 = self.outcomes.iter().map(TrialOutcome::seconds).sum();
+        let mut outcomes = Outcomes::default();
+        for (Place { variant, point, round }, outcome) in self.turns.iter().zip(&self.outcomes) {
+            outcomes.insert(&self.variants[*variant].name, *point, *round, outcome);
+        }
+        let is_open = |[a, b]: &[usize; 2]| {
+            let pair = PairedVariants::new(&self.variants[*a], &self.variants[*b], &outcomes, ended);
+            pair.is_some_and(|pair| of_variants(&pair, criterion, rule.decide, ended) == ComparisonState::Open)
+        };
+        let open: Vec<[usize; 2]> = self.open.iter().copied().filter(is_open).collect();
+        let has_time = ended < self.rules.rounds && rule.max_seconds.is_none_or(|most| taken < most);
+        self.open = open;
+        if has_time {
+            self.turns.extend(self.round(ended + 1));
+        }
     }
 }
 
@@ -39,47 +112,22 @@ impl Stage for Grid {
         Some(UnplacedTrial { label: variant.name.clone(), variant, point, round })
     }
 
-    fn tell(&mut self, _: &TrialOutcome) {
+    fn tell(&mut self, outcome: &TrialOutcome) {
         self.ended += 1;
+        if self.stopping.is_some() {
+            self.outcomes.push(outcome.clone());
+        }
+        if self.ended == self.turns.len() {
+            self.go_on();
+        }
     }
 
+    /// As if nothing that is open were decided before its last round.
     fn about(&self) -> usize {
-        self.turns.len()
+        let begun = self.turns.last().map_or(0, |turn| turn.round);
+        let to_come = if self.stopping.is_some() { self.rules.rounds - begun } else { 0 };
+        let of_round = |variant: usize| self.variants[variant].load.points.len();
+        let each: usize = (0..self.variants.len()).filter(|variant| self.takes_part(*variant)).map(of_round).sum();
+        self.turns.len() + each * to_come as usize
     }
-}
-
-/// Round by round and point by point, all variants in an order drawn anew each time: those to be compared are
-/// neighbours in time, and none is always first.
-fn interleaved(plan: &LabPlan, variants: &[&Variant]) -> Vec<Place> {
-    let points = points(variants);
-    let mut turns = Vec::new();
-    for round in 1..=plan.trials.rounds {
-        for (place, point) in points.iter().enumerate() {
-            let there = |variant: &usize| variants[*variant].load.points.contains(point);
-            let drawn = draw::order((0..variants.len()).filter(there).collect(), plan.seed, "", round, place);
-            turns.extend(drawn.into_iter().map(|variant| Place { variant, point: *point, round }));
-        }
-    }
-    turns
-}
-
-fn sequential(plan: &LabPlan, variants: &[&Variant]) -> Vec<Place> {
-    let mut turns = Vec::new();
-    for (place, variant) in variants.iter().enumerate() {
-        for round in 1..=plan.trials.rounds {
-            turns.extend(variant.load.points.iter().map(|point| Place { variant: place, point: *point, round }));
-        }
-    }
-    turns
-}
-
-/// The load points of any variant, each once, in the order of the plan.
-pub fn points(variants: &[&Variant]) -> Vec<LoadPoint> {
-    let mut points = Vec::new();
-    for point in variants.iter().flat_map(|variant| &variant.load.points) {
-        if !points.contains(point) {
-            points.push(*point);
-        }
-    }
-    points
 }

@@ -4,15 +4,16 @@ use crate::block::{BlockSide, PairedBlock};
 use crate::quantity::{Quantity, deciding};
 use crate::rung::{FEWEST_PAIRS, Pairs, RungEvidence, RungReason, Step, misapplied};
 use crate::stage::{Stage, UnplacedTrial};
+use crate::stopping::{ComparisonState, criterion, equivalence, of_block};
 use crate::trial::{Prospect, Prospects};
 use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
-use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{RungVerdict, TrialOutcome};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Rung, TrialRules, Variant};
-use plimsoll_stats::comparison::{each_of, noise_floor, paired};
+use plimsoll_stats::comparison::noise_floor;
+use plimsoll_stats::sides::Criterion;
 
 /// What the ladder of one variant found.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,9 +38,19 @@ pub(crate) struct LadderSchedule {
     seed: u64,
     points: Vec<LoadPoint>,
     /// In the order in which they run; the last ones may not have begun.
-    parts: Vec<(Part, PairedBlock)>,
+    parts: Vec<LadderPart>,
+    /// Of the change that a rung makes, and of that it makes none.
+    of_rung: Criterion,
+    of_no_effect: Criterion,
     /// Of the first rungs.
     steps: Vec<Step>,
+}
+
+/// A block of pairs, and how what it shows is judged.
+struct LadderPart {
+    part: Part,
+    block: PairedBlock,
+    criterion: Criterion,
 }
 
 /// What a block of pairs is for. Rungs are given by their place.
@@ -54,21 +65,27 @@ enum Part {
 impl LadderSchedule {
     pub fn new(plan: &LabPlan, base: &Variant, prospects: &Prospects) -> LadderSchedule {
         let prospect = |rung: &Rung| prospects.get(&(base.name.clone(), rung.name.clone())).cloned();
-        let of_rung = |rung: &Rung| (rung.clone(), prospect(rung).unwrap_or(Prospect::Possible));
+        let with_prospect = |rung: &Rung| (rung.clone(), prospect(rung).unwrap_or(Prospect::Possible));
+        let rungs: Vec<(Rung, Prospect)> = plan.rungs.iter().map(with_prospect).collect();
+        let possible = rungs.iter().filter(|(_, prospect)| *prospect == Prospect::Possible).count();
         let mut staircase = LadderSchedule {
             base: base.clone(),
-            rungs: plan.rungs.iter().map(of_rung).collect(),
+            of_rung: criterion(&plan.trials, possible),
+            of_no_effect: equivalence(&plan.trials),
+            rungs,
             trials: plan.trials.clone(),
             seed: plan.seed,
             points: base.load.points.clone(),
             parts: Vec::new(),
             steps: Vec::new(),
         };
-        match staircase.possible() {
+        match possible {
             0 => staircase.proceed(),
+            // What is decided against `decide` needs no floor.
+            _ if staircase.trials.stopping.is_some() => staircase.proceed(),
             _ => {
                 let (a, b) = (staircase.side("floor/a", &[]), staircase.side("floor/b", &[]));
-                staircase.begin(Part::Floor, a, b);
+                staircase.begin(Part::Floor, a, b, staircase.of_rung.clone());
             }
         }
         staircase
@@ -79,7 +96,7 @@ impl LadderSchedule {
         let kept = self.kept();
         let worth = |place: usize| match kept.as_slice() {
             [only] if *only == place => self.steps[place].change.clone(),
-            _ => self.change(Part::Worth(place), each_of(kept.len(), CONFIDENCE)),
+            _ => self.change(Part::Worth(place)),
         };
         let step = |(place, step): (usize, &Step)| Step { worth: worth(place), ..step.clone() };
         Climbed {
@@ -89,14 +106,9 @@ impl LadderSchedule {
             steps: self.steps.iter().enumerate().map(step).collect(),
             gain: match kept.as_slice() {
                 [only] => self.steps[*only].change.clone(),
-                _ => self.change(Part::Gain, CONFIDENCE),
+                _ => self.change(Part::Gain),
             },
         }
-    }
-
-    /// Rungs that can be tried.
-    fn possible(&self) -> usize {
-        self.rungs.iter().filter(|(_, prospect)| *prospect == Prospect::Possible).count()
     }
 
     /// Pairs of each block; a plan with fewer rounds could not show anything.
@@ -110,20 +122,25 @@ impl LadderSchedule {
         steps.filter(|(_, step)| step.verdict == RungVerdict::Kept).map(|(place, _)| place).collect()
     }
 
+    fn part(&self, part: Part) -> Option<&LadderPart> {
+        self.parts.iter().find(|of| of.part == part)
+    }
+
     fn block(&self, part: Part) -> Option<&PairedBlock> {
-        self.parts.iter().find(|(of, _)| *of == part).map(|(_, block)| block)
+        self.part(part).map(|of| &of.block)
     }
 
     fn deciding(&self) -> Metric {
-        deciding(&self.points, self.block(Part::Floor).into_iter().flat_map(PairedBlock::outcomes))
+        deciding(&self.points, self.parts.first().into_iter().flat_map(|first| first.block.outcomes()))
     }
 
     fn floor(&self) -> Option<Estimate> {
         noise_floor(&self.block(Part::Floor)?.rounds(Quantity::Of(self.deciding()))).ok()
     }
 
-    fn change(&self, part: Part, confidence: f64) -> Option<Estimate> {
-        paired(&self.block(part)?.pairs(Quantity::Of(self.deciding())), confidence).ok()
+    fn change(&self, part: Part) -> Option<Estimate> {
+        let LadderPart { block, criterion, .. } = self.part(part)?;
+        criterion.paired(&block.pairs(Quantity::Of(self.deciding()))).ok()
     }
 
     /// A side by the name that its label ends in and the rungs that it has.
@@ -133,9 +150,9 @@ impl LadderSchedule {
     }
 
     /// Adds the pairs of two sides.
-    fn begin(&mut self, part: Part, a: BlockSide, b: BlockSide) {
+    fn begin(&mut self, part: Part, a: BlockSide, b: BlockSide, criterion: Criterion) {
         let block = PairedBlock::new(a, b, &self.points, self.pairs(), self.seed);
-        self.parts.push((part, block));
+        self.parts.push(LadderPart { part, block, criterion });
     }
 
     /// Settles rungs without trials until there is one to try; after the last one, asks what each is worth.
@@ -168,41 +185,62 @@ impl LadderSchedule {
         let with = with(&before, place);
         let name = self.rungs[place].0.name.clone();
         let (a, b) = (self.side(&format!("{name}/without"), &before), self.side(&format!("{name}/with"), &with));
-        self.begin(Part::Rung(place), a, b);
+        self.begin(Part::Rung(place), a, b, self.of_rung.clone());
     }
 
     fn begin_worth(&mut self, kept: &[usize]) {
+        let of_worth = criterion(&self.trials, kept.len());
         for place in kept {
             let others: Vec<usize> = kept.iter().copied().filter(|other| other != place).collect();
             let name = format!("worth/{}", self.rungs[*place].0.name);
             let (a, b) = (self.side(&format!("{name}/without"), &others), self.side(&format!("{name}/with"), kept));
-            self.begin(Part::Worth(*place), a, b);
+            self.begin(Part::Worth(*place), a, b, of_worth.clone());
         }
         let (a, b) = (self.side("gain/without", &[]), self.side("gain/with", kept));
-        self.begin(Part::Gain, a, b);
+        self.begin(Part::Gain, a, b, criterion(&self.trials, 1));
     }
 
     fn judged(&self, place: usize) -> Option<Step> {
         let evidence = RungEvidence {
             rung: &self.rungs[place].0,
             block: self.block(Part::Rung(place))?,
-            floor: self.block(Part::Floor)?,
+            floor: self.block(Part::Floor),
             deciding: self.deciding(),
-            recovery: self.trials.recovery,
-            confidence: each_of(self.possible(), CONFIDENCE),
-            allow: &self.trials.allow,
+            rules: &self.trials,
+            criterion: &self.of_rung,
+            narrow: &self.of_no_effect,
         };
         Some(evidence.step())
+    }
+
+    /// Whether the pairs of a part, where they may end sooner, show enough.
+    fn shows_enough(&self, part: Part) -> bool {
+        let (Some(rule), Some(LadderPart { block, criterion, .. })) = (self.trials.stopping, self.part(part)) else {
+            return false;
+        };
+        if !block.is_between_rounds() {
+            return false;
+        }
+        let progress = of_block(block, self.deciding(), criterion, rule.decide);
+        match part {
+            // Its guards, and what it costs, decide too.
+            Part::Rung(place) if progress != ComparisonState::GivenUp => {
+                self.judged(place).is_some_and(|step| step.verdict != RungVerdict::NotMeasurableHere)
+            }
+            _ => progress != ComparisonState::Open,
+        }
     }
 }
 
 impl Stage for LadderSchedule {
     fn next(&self) -> Option<UnplacedTrial> {
-        self.parts.iter().find_map(|(_, block)| block.next()).cloned()
+        self.parts.iter().find_map(|of| of.block.next()).cloned()
     }
 
     fn tell(&mut self, outcome: &TrialOutcome) {
-        let Some((part, block)) = self.parts.iter_mut().find(|(_, block)| block.next().is_some()) else { return };
+        let Some(LadderPart { part, block, .. }) = self.parts.iter_mut().find(|of| of.block.next().is_some()) else {
+            return;
+        };
         let part = *part;
         block.tell(outcome);
         // What is not in effect is not measured further.
@@ -211,7 +249,12 @@ impl Stage for LadderSchedule {
         {
             block.end();
         }
-        if block.next().is_some() {
+        if self.shows_enough(part)
+            && let Some(of) = self.parts.iter_mut().find(|of| of.part == part)
+        {
+            of.block.end();
+        }
+        if self.block(part).is_some_and(|block| block.next().is_some()) {
             return;
         }
         match part {
@@ -227,7 +270,7 @@ impl Stage for LadderSchedule {
     /// As if every rung with an open verdict were kept.
     fn about(&self) -> usize {
         let whole = 2 * self.pairs() as usize * self.points.len();
-        let begun: usize = self.parts.iter().map(|(_, block)| block.trials()).sum();
+        let begun: usize = self.parts.iter().map(|of| of.block.trials()).sum();
         let place = self.steps.len();
         let open = self.rungs[place..].iter().filter(|(_, prospect)| *prospect == Prospect::Possible).count();
         let under_way = usize::from(self.block(Part::Rung(place)).is_some());

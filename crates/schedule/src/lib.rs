@@ -7,13 +7,15 @@
 mod block;
 mod draw;
 pub mod evidence;
-pub mod grid;
+mod grid;
 mod judge;
 pub mod ladder;
 pub mod load_line;
+pub mod pairing;
 pub mod quantity;
 pub mod rung;
 mod stage;
+pub mod stopping;
 mod trial;
 
 pub use quantity::Quantity;

@@ -9,6 +9,10 @@
 //!   or within 10 % if x is more than that;
 //! - *not measurable here* in all other cases.
 //!
+//! With `rounds = "auto"` there is no floor: a rung is kept or worse as soon as its interval excludes 0, of no effect as soon
+//! as that of no effect lies within `decide`, and a guard is worse by more than `decide`; these intervals hold however often
+//! they are looked at ([`plimsoll_stats::sequential`]).
+//!
 //! Beyond x means by a factor of more than 1 + x, in either direction: twice as much and half as much are as far away.
 //!
 //! The intervals of all rungs of a ladder that can be tried hold together with 95 % (Šidák 1967): each is decided
@@ -18,18 +22,18 @@
 
 use crate::block::{FailedTrial, PairedBlock};
 use crate::quantity::Quantity;
+use crate::stopping::stopping;
 use plimsoll_model::Metric;
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{RungVerdict, Verification, VerificationVerdict};
+use plimsoll_model::stopping::Stopping;
 use plimsoll_model::{Class, Estimate, Refusal};
-use plimsoll_plan::lab::Rung;
-use plimsoll_stats::comparison::{noise_floor, paired, pairs_needed, spread};
-use plimsoll_stats::sides::middle;
+use plimsoll_plan::lab::{Rung, TrialRules};
+use plimsoll_stats::comparison::{noise_floor, pairs_needed, spread};
+use plimsoll_stats::sides::{Criterion, middle};
 
 /// Fewest complete pairs that can show anything.
 pub const FEWEST_PAIRS: usize = 3;
-/// Two one-sided tests at 5 %.
-const EQUIVALENCE: f64 = 0.9;
 /// However high the floor of a machine, a larger change than this never counts as no effect.
 const MOST_OVERLOOKED: f64 = 0.1;
 /// Nobody runs more pairs than this.
@@ -50,6 +54,8 @@ pub struct Step {
     pub risks: Risks,
     /// What leaving it out at the end costs, as a share; for kept rungs.
     pub worth: Option<Estimate>,
+    /// Where its pairs ended when it was decided.
+    pub stopping: Option<Stopping>,
 }
 
 impl Step {
@@ -64,6 +70,7 @@ impl Step {
             without: None,
             risks: Risks::new(),
             worth: None,
+            stopping: None,
         }
     }
 }
@@ -183,18 +190,20 @@ impl Bound {
 pub(crate) struct RungEvidence<'a> {
     pub rung: &'a Rung,
     pub block: &'a PairedBlock,
-    pub floor: &'a PairedBlock,
+    /// None where pairs go on until the rung is decided.
+    pub floor: Option<&'a PairedBlock>,
     pub deciding: Metric,
-    /// Whether trials end in a crash and a recovery.
-    pub recovery: bool,
-    /// The confidence of the interval.
-    pub confidence: f64,
-    pub allow: &'a [Class],
+    pub rules: &'a TrialRules,
+    /// Of the interval that shows a change.
+    pub criterion: &'a Criterion,
+    /// Of the one that shows that there is none.
+    pub narrow: &'a Criterion,
 }
 
 impl RungEvidence<'_> {
     pub fn step(&self) -> Step {
         let (verdict, reason) = self.verdict();
+        let decided = verdict != RungVerdict::NotMeasurableHere;
         let pairs = self.block.pairs(Quantity::Of(self.deciding));
         let side =
             |of: fn(&(f64, f64)) -> f64| (!pairs.is_empty()).then(|| middle(&pairs.iter().map(of).collect::<Vec<_>>()));
@@ -202,12 +211,18 @@ impl RungEvidence<'_> {
             rung: self.rung.name.clone(),
             verdict,
             reason,
-            change: paired(&pairs, self.confidence).ok(),
+            change: self.criterion.paired(&pairs).ok(),
             with: side(|pair| pair.1),
             without: side(|pair| pair.0),
             risks: self.added_risks(),
             worth: None,
+            stopping: stopping(self.rules, self.criterion, &pairs, decided),
         }
+    }
+
+    /// The share that counts as no difference, where that is given.
+    fn decide(&self) -> Option<f64> {
+        self.rules.stopping.map(|rule| rule.decide)
     }
 
     fn verdict(&self) -> (RungVerdict, RungReason) {
@@ -217,7 +232,7 @@ impl RungEvidence<'_> {
             return obstacle;
         }
         let pairs = self.block.pairs(Quantity::Of(self.deciding));
-        match (paired(&pairs, self.confidence), paired(&pairs, EQUIVALENCE)) {
+        match (self.criterion.paired(&pairs), self.narrow.paired(&pairs)) {
             (Ok(found), Ok(narrow)) => self.by_effect(&pairs, found, &narrow),
             (Err(refusal), _) | (_, Err(refusal)) => (RungVerdict::NotMeasurableHere, RungReason::Refused(refusal)),
         }
@@ -226,7 +241,7 @@ impl RungEvidence<'_> {
     fn by_effect(&self, pairs: &[(f64, f64)], found: Estimate, narrow: &Estimate) -> (RungVerdict, RungReason) {
         let deciding = Quantity::Of(self.deciding);
         let bound = self.bound(deciding);
-        let most = bound.share.min(MOST_OVERLOOKED);
+        let most = self.decide().unwrap_or(bound.share.min(MOST_OVERLOOKED));
         let least = 1.0 / (1.0 + most) - 1.0;
         let within = narrow.interval().filter(|(low, high)| least <= *low && *high <= most);
         let (is_better, is_worse) =
@@ -244,6 +259,8 @@ impl RungEvidence<'_> {
         } else {
             let remedy = match most < size && size < bound.share {
                 true => Remedy::LongerTrials,
+                // It would show as a change, or as none.
+                false if self.decide().is_some() => more_pairs(pairs, size.max(most - size)),
                 false => more_pairs(pairs, (size - most).abs()),
             };
             (RungVerdict::NotMeasurableHere, RungReason::Chance { change, bound, remedy })
@@ -256,19 +273,25 @@ impl RungEvidence<'_> {
             Metric::P99 => Metric::TransactionsPerSecond,
             _ => Metric::P99,
         };
-        let recovery = self.recovery.then_some(Quantity::RecoverySeconds);
+        let recovery = self.rules.recovery.then_some(Quantity::RecoverySeconds);
         [Quantity::Of(other), Quantity::Answered].into_iter().chain(recovery).collect()
     }
 
     /// How much worse a guard is, if its whole interval is worse by more than its floor.
     fn worsens(&self, guard: Quantity) -> Option<(MeasuredChange, Bound)> {
         let bound = self.bound(guard);
-        let by = paired(&self.block.pairs(guard), self.confidence).ok()?;
+        let by = self.criterion.paired(&self.block.pairs(guard)).ok()?;
         bound.is_cleared(Side::Worse, &by, guard).then_some((MeasuredChange { of: guard, by }, bound))
     }
 
     fn bound(&self, quantity: Quantity) -> Bound {
-        let noise = noise_floor(&self.floor.rounds(quantity)).map_or(0.0, |floor| floor.value);
+        if let Some(decide) = self.decide() {
+            // Any change that is certain is one; a guard has to be worse by what matters.
+            let share = if quantity == Quantity::Of(self.deciding) { 0.0 } else { decide };
+            return Bound { share, is_noise: false };
+        }
+        let floor = self.floor.and_then(|floor| noise_floor(&floor.rounds(quantity)).ok());
+        let noise = floor.map_or(0.0, |floor| floor.value);
         Bound { share: noise.max(quantity.least()), is_noise: noise > quantity.least() }
     }
 
@@ -283,7 +306,7 @@ impl RungEvidence<'_> {
     }
 
     fn costs(&self) -> Option<(RungVerdict, RungReason)> {
-        let costly = |class: &Class| class.costs_durability() && !self.allow.contains(class);
+        let costly = |class: &Class| class.costs_durability() && !self.rules.allow.contains(class);
         let class = self.added_risks().into_iter().find(costly)?;
         Some((RungVerdict::RefusedForSafety, RungReason::Costs { class, settings: self.settings_of(class) }))
     }

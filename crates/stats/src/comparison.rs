@@ -14,7 +14,7 @@ use plimsoll_model::{Estimate, Refusal};
 
 /// Fewest pairs, or rounds of each side, that have an interval: one difference has no spread, and the spread of two
 /// is known only to a factor of 30.
-const FEWEST: usize = 3;
+pub(crate) const FEWEST: usize = 3;
 /// Fewest rounds of one side whose noise floor has an interval.
 const FEWEST_FOR_FLOOR: usize = 4;
 /// From this many pairs on, their own distribution is known well enough to replace Student's.
@@ -40,9 +40,7 @@ const MANY: f64 = 1e6;
 /// # Errors
 /// Without pairs, or with a value that is not above 0.
 pub fn paired(pairs: &[(f64, f64)], confidence: f64) -> Result<Estimate, Refusal> {
-    let a = logarithms(pairs.iter().map(|pair| pair.0), " of a")?;
-    let b = logarithms(pairs.iter().map(|pair| pair.1), " of b")?;
-    let ratios: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b - a).collect();
+    let ratios = log_ratios(pairs)?;
     let Some(moments) = Moments::of(&ratios) else {
         return Err(Refusal(format!("no round has both sides; {FEWEST} can be compared")));
     };
@@ -185,16 +183,23 @@ pub fn each_of(comparisons: usize, confidence: f64) -> f64 {
     confidence.powf(1.0 / comparisons.max(1) as f64)
 }
 
+/// The logarithm of b ÷ a of each pair.
+pub(crate) fn log_ratios(pairs: &[(f64, f64)]) -> Result<Vec<f64>, Refusal> {
+    let a = logarithms(pairs.iter().map(|pair| pair.0), " of a")?;
+    let b = logarithms(pairs.iter().map(|pair| pair.1), " of b")?;
+    Ok(a.iter().zip(&b).map(|(a, b)| b - a).collect())
+}
+
 /// Size, mean and standard deviation (of n − 1) of some logarithms.
-struct Moments {
-    n: f64,
-    mean: f64,
-    deviation: f64,
+pub(crate) struct Moments {
+    pub n: f64,
+    pub mean: f64,
+    pub deviation: f64,
 }
 
 impl Moments {
     /// `None` without values; a single one has the deviation 0.
-    fn of(values: &[f64]) -> Option<Moments> {
+    pub fn of(values: &[f64]) -> Option<Moments> {
         if values.is_empty() {
             return None;
         }
@@ -205,7 +210,7 @@ impl Moments {
     }
 
     /// Standard error of the mean.
-    fn error(&self) -> f64 {
+    pub fn error(&self) -> f64 {
         self.deviation / self.n.sqrt()
     }
 }
@@ -273,7 +278,7 @@ fn shown(spread: f64, pairs: f64) -> f64 {
     (t_two_sided(CONFIDENCE, degrees) + t_quantile(POWER, degrees)) * spread / pairs.sqrt()
 }
 
-fn around(centre: f64, half_width: f64) -> (f64, f64) {
+pub(crate) fn around(centre: f64, half_width: f64) -> (f64, f64) {
     (centre - half_width, centre + half_width)
 }
 

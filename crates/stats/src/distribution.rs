@@ -17,6 +17,11 @@ pub(crate) fn t_p_value(t: f64, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::NAN, |distribution| 2.0 * distribution.cdf(-t.abs()))
 }
 
+/// Probability that a standard normal value is below `x`.
+pub(crate) fn normal_cdf(x: f64) -> f64 {
+    Normal::standard().cdf(x)
+}
+
 /// Quantile of the standard normal distribution.
 pub(crate) fn normal_quantile(p: f64) -> f64 {
     Normal::standard().inverse_cdf(p)

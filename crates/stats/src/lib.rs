@@ -6,7 +6,8 @@
 //!
 //! - Within a trial: [`batch_means`] and [`percentile`] (a window's means and percentiles), [`steady`] (has it settled,
 //!   when does a warm-up end), [`change_points`], [`stalls`].
-//! - Across rounds: [`comparison`], and [`sides`] for both labs and `compare`.
+//! - Across rounds: [`comparison`], [`sequential`] where they end by themselves, and [`sides`] for both labs and
+//!   `compare`; [`reach`] of rounds to come.
 //! - Over loads: [`scaling`] with [`mod@knee`] and [`saturation`], [`search`].
 //!
 //! How often the intervals contain the truth is in `docs/statistics.md`, which `make coverage` prints.
@@ -16,13 +17,16 @@ pub mod batch_means;
 pub mod change_points;
 pub mod comparison;
 mod distribution;
+pub mod explained;
 pub mod fairness;
 pub mod knee;
 pub mod latency;
 pub mod percentile;
+pub mod reach;
 pub mod saturation;
 pub mod scaling;
 pub mod search;
+pub mod sequential;
 pub mod sides;
 mod spread;
 pub mod stalls;

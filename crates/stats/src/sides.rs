@@ -1,6 +1,7 @@
 //! Two sides over their rounds as one row, and what counts as no difference: the same for labs and for `compare`.
 
 use crate::comparison::{detectable, noise_floor, paired, pairs_needed, spread, unpaired, verdict};
+use crate::sequential::Looks;
 use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Design, Row};
 use plimsoll_model::{Estimate, LoadPoint, Refusal};
@@ -9,6 +10,36 @@ use plimsoll_model::{Estimate, LoadPoint, Refusal};
 const LEAST: f64 = 0.01;
 /// However high the floor of a machine, a larger difference than this never counts as none.
 const MOST: f64 = 0.1;
+
+/// How the interval of a change is made.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Criterion {
+    /// Of as many rounds as were planned.
+    Planned { confidence: f64 },
+    /// Of rounds that end as soon as they show something.
+    Sequential(Looks),
+}
+
+impl Criterion {
+    /// b ÷ a − 1, as a share, from interleaved rounds.
+    ///
+    /// # Errors
+    /// Without pairs, or with a value that is not above 0.
+    pub fn paired(&self, pairs: &[(f64, f64)]) -> Result<Estimate, Refusal> {
+        match self {
+            Criterion::Planned { confidence } => paired(pairs, *confidence),
+            Criterion::Sequential(looks) => looks.paired(pairs),
+        }
+    }
+
+    /// Of all intervals that are made by it, together.
+    fn confidence(&self) -> f64 {
+        match self {
+            Criterion::Planned { confidence } => *confidence,
+            Criterion::Sequential(looks) => looks.confidence(),
+        }
+    }
+}
 
 /// The values of two sides, by round: of the same rounds in the same order if they are paired. A round without a value
 /// is left out, together with its partner if paired.
@@ -28,6 +59,11 @@ impl Sides {
         Sides { design, a, b }
     }
 
+    /// Of each round that has both, its two values.
+    pub fn pairs(&self) -> Vec<(f64, f64)> {
+        self.a.iter().copied().zip(self.b.iter().copied()).collect()
+    }
+
     /// One metric of them, at `load` or, without it, over several load points; a change within
     /// `equivalence`, a share, counts as none.
     ///
@@ -37,13 +73,13 @@ impl Sides {
         &self,
         load: Option<LoadPoint>,
         metric: Metric,
-        confidence: f64,
+        criterion: &Criterion,
         equivalence: f64,
     ) -> Result<Row, Refusal> {
-        let pairs: Vec<(f64, f64)> = self.a.iter().copied().zip(self.b.iter().copied()).collect();
+        let pairs = self.pairs();
         let (change, spread) = match self.design {
-            Design::Paired => (paired(&pairs, confidence)?, spread(&pairs)),
-            Design::Unpaired => (unpaired(&self.a, &self.b, confidence)?, None),
+            Design::Paired => (criterion.paired(&pairs)?, spread(&pairs)),
+            Design::Unpaired => (unpaired(&self.a, &self.b, criterion.confidence())?, None),
         };
         Ok(Row {
             load,

@@ -1,5 +1,7 @@
 //! The simulations behind `docs/statistics.md`, with fewer of them; all of them in `make test-all`.
 
+#[path = "../examples/coverage/explained.rs"]
+mod explained;
 #[path = "../examples/coverage/noise.rs"]
 mod noise;
 #[path = "../examples/coverage/rounds.rs"]
@@ -8,6 +10,8 @@ mod rounds;
 mod scaling;
 #[path = "../examples/coverage/search.rs"]
 mod search;
+#[path = "../examples/coverage/sequential.rs"]
+mod sequential;
 #[path = "../examples/coverage/series.rs"]
 mod series;
 #[path = "../examples/coverage/table.rs"]
@@ -18,7 +22,8 @@ mod within;
 use table::{Row, Wanted, table};
 
 fn rows(simulations: usize) -> Vec<Row> {
-    let parts = [within::rows, series::rows, rounds::rows, scaling::rows, search::rows];
+    let parts =
+        [within::rows, series::rows, rounds::rows, scaling::rows, search::rows, sequential::rows, explained::rows];
     parts.iter().flat_map(|part| part(simulations)).collect()
 }
 

@@ -59,6 +59,7 @@ pub fn plan(seed: u64, rounds: u32, variants: Vec<Variant>) -> LabPlan {
             measure: Measure::Seconds(10.0),
             pause_seconds: 0.0,
             rounds,
+            stopping: None,
             order: Order::Interleaved,
             recovery: false,
             noisy_host: false,

@@ -22,9 +22,11 @@ use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Comparison, Design, Row, SCHEMA_VERSION, Side};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::io_comparison::IoComparison;
+use plimsoll_plan::LabPlan;
 use plimsoll_record::{RecordError, read};
+use plimsoll_schedule::stopping::criterion;
 use plimsoll_stats::comparison::each_of;
-use plimsoll_stats::sides::{Sides, equivalence as of_floor, floor, middle};
+use plimsoll_stats::sides::{Criterion, Sides, equivalence as of_floor, floor, middle};
 use rounds::Round;
 use sides::Chosen;
 use std::path::Path;
@@ -94,9 +96,11 @@ fn runs(
     }
     let unpaired_because = pairing::obstacle(&a, &b);
     let design = if unpaired_because.is_none() { Design::Paired } else { Design::Unpaired };
-    let mut table = Table { a: &a, b: &b, common: &common, design, equivalence: 0.0, among: among(&a, &b) };
+    let lab = one_lab(&a, &b);
+    let mut table = Table { a: &a, b: &b, common: &common, design, equivalence: 0.0, lab };
     let deciding = table.deciding()?;
-    table.equivalence = equivalence.unwrap_or_else(|| of_floor(a.floor(&common, deciding).as_ref()));
+    let decide = lab.and_then(|plan| Some(plan.trials.stopping?.decide));
+    table.equivalence = equivalence.or(decide).unwrap_or_else(|| of_floor(a.floor(&common, deciding).as_ref()));
     let headline = table.headline(deciding)?;
     Ok(Comparison {
         schema_version: SCHEMA_VERSION,
@@ -160,8 +164,8 @@ struct Table<'a> {
     common: &'a [LoadPoint],
     design: Design,
     equivalence: f64,
-    /// How many comparisons hold together.
-    among: usize,
+    /// That both are variants of.
+    lab: Option<&'a LabPlan>,
 }
 
 impl Table<'_> {
@@ -184,7 +188,7 @@ impl Table<'_> {
             _ => None,
         };
         let (a, b) = both.ok_or_else(|| self.incomplete(&[deciding]))?;
-        self.row(point, deciding, &a, &b, each_of(self.among, CONFIDENCE))
+        self.row(point, deciding, &a, &b, &self.criterion(1))
     }
 
     /// Which round has none of the figures that could decide.
@@ -204,13 +208,21 @@ impl Table<'_> {
         })
     }
 
+    /// Of intervals of so many load points: together with those of all comparisons that the lab makes.
+    fn criterion(&self, points: usize) -> Criterion {
+        match self.lab {
+            Some(plan) => criterion(&plan.trials, comparisons_of(plan).max(1) * points),
+            None => Criterion::Planned { confidence: each_of(points, CONFIDENCE) },
+        }
+    }
+
     fn rows(&self) -> Result<Vec<Row>, AnalysisError> {
-        let confidence = each_of(self.among * self.common.len(), CONFIDENCE);
+        let criterion = self.criterion(self.common.len());
         let mut rows = Vec::new();
         for metric in Metric::COMPARED {
             for point in self.common {
                 if let (Some(a), Some(b)) = (self.a.at(*point, metric), self.b.at(*point, metric)) {
-                    rows.push(self.row(Some(*point), metric, &a, &b, confidence)?);
+                    rows.push(self.row(Some(*point), metric, &a, &b, &criterion)?);
                 }
             }
         }
@@ -223,18 +235,17 @@ impl Table<'_> {
         metric: Metric,
         a: &[Option<f64>],
         b: &[Option<f64>],
-        confidence: f64,
+        criterion: &Criterion,
     ) -> Result<Row, AnalysisError> {
-        let row = Sides::new(self.design, a, b).row(point, metric, confidence, self.equivalence);
+        let row = Sides::new(self.design, a, b).row(point, metric, criterion, self.equivalence);
         row.map_err(|refusal| AnalysisError::Refused(refusal.to_string()))
     }
 }
 
-/// How many comparisons there are: of two variants of one lab those that the lab makes, so that both say the same.
-fn among(a: &Group, b: &Group) -> usize {
-    let plan = match (a.chosen.recordings.as_slice(), b.chosen.recordings.as_slice()) {
+/// The plan that both are variants of: they are compared as the lab compares them, so that both say the same.
+fn one_lab<'a>(a: &'a Group, b: &Group) -> Option<&'a LabPlan> {
+    match (a.chosen.recordings.as_slice(), b.chosen.recordings.as_slice()) {
         ([one], [other]) if one.directory == other.directory => one.manifest.plan.lab(),
         _ => None,
-    };
-    plan.map_or(1, |plan| comparisons_of(plan).max(1))
+    }
 }

@@ -317,6 +317,7 @@ mod tests {
             floor: None,
             unlike: None,
             unlike_work: Vec::new(),
+            stopping: None,
         };
         let found = |connections| rows(&of, Metric::TransactionsPerSecond, connections).len();
         assert_eq!((found(Some(16)), found(None), found(Some(8))), (2, 1, 0));

@@ -110,7 +110,10 @@ mod tests {
 
     fn variant(text: &str) -> Variant {
         let text = format!("name = \"test\"\n{text}");
-        file::read("test.toml", &text, None, 1, &|_| Err(String::new())).unwrap().variants.remove(0)
+        file::read("test.toml", &text, file::PlanChoices::of_seed(1), &|_| Err(String::new()))
+            .unwrap()
+            .variants
+            .remove(0)
     }
 
     fn id(text: &str) -> String {

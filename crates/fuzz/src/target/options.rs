@@ -75,7 +75,7 @@ fn server(text: &str) -> Result<bool, String> {
         Err(PlanError::File { at, .. }) if at.file == NAME => is_in(text, at.line)?,
         Err(other) => return Err(format!("refused without a line: {other}")),
     }
-    let plan = match file::read("plan.toml", PLAN, None, 1, &|_| Ok(text.to_owned())) {
+    let plan = match file::read("plan.toml", PLAN, file::PlanChoices::of_seed(1), &|_| Ok(text.to_owned())) {
         Ok(plan) => plan,
         Err(PlanError::File { at, .. }) => return is_of(NAME, text, &at).map(|()| false),
         Err(other) => return Err(format!("refused without a line: {other}")),

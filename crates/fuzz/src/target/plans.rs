@@ -68,7 +68,9 @@ impl Plans {
 
     fn plan(&self, text: &str, preset: Option<&str>) -> Result<LabPlan, PlanError> {
         let there_is_none = || "no such file".to_owned();
-        file::read(NAME, text, preset, SEED, &|name| self.files.get(name).cloned().ok_or_else(there_is_none))
+        file::read(NAME, text, file::PlanChoices { preset, ..file::PlanChoices::of_seed(SEED) }, &|name| {
+            self.files.get(name).cloned().ok_or_else(there_is_none)
+        })
     }
 }
 

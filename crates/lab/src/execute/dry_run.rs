@@ -4,6 +4,7 @@
 use crate::error::LabError;
 use crate::preflight::{Machine, Prepared, data_bytes, settings_anywhere};
 use crate::storage_plan;
+use plimsoll_measures::lab::Reach;
 use plimsoll_model::durability::Class;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
@@ -12,6 +13,7 @@ use plimsoll_plan::knowledge::class;
 use plimsoll_plan::lab::permission::{Ask, Asked, Given};
 use plimsoll_plan::lab::{PlannedTrial, Restore, Rung, Storage, TrialRules, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
+use plimsoll_schedule::rung::FEWEST_PAIRS;
 use plimsoll_schedule::{EndedTrial, Prospect, Prospects};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,6 +38,8 @@ pub struct DryRun {
     /// Whether `trials` has all of them.
     pub complete: bool,
     pub variants: Vec<VariantPlan>,
+    /// What its rounds would show, judging by a recording; `null` without one.
+    pub reach: Option<Reach>,
     /// Everything that needs `--allow-commands` or a person, each with its line.
     pub actions: Vec<ActionPlan>,
 }
@@ -119,6 +123,7 @@ pub fn dry_run(
         estimate: estimate(plan, prospects)?,
         trials,
         complete,
+        reach: None,
         variants,
         actions: plan.asks(given).into_iter().map(action).collect(),
     })
@@ -207,8 +212,17 @@ fn phases(rules: &TrialRules, bytes: u64, measured: f64) -> Vec<(Phase, f64)> {
 pub(super) fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<PlannedTrial>, bool) {
     let mut schedule = plimsoll_schedule::of(plan, prospects);
     let mut trials = Vec::new();
-    // A ladder begins with pairs of its base against itself, whatever their outcome.
-    let most = if plan.rungs.is_empty() { usize::MAX } else { 2 * plan.trials.rounds as usize };
+    let rounds = match plan.trials.stopping {
+        Some(_) => FEWEST_PAIRS,
+        None => plan.trials.rounds as usize,
+    };
+    let points = |variants: &[Variant]| variants.iter().map(|variant| variant.load.points.len()).sum::<usize>();
+    let most = match (plan.rungs.is_empty(), plan.trials.stopping) {
+        (true, None) => usize::MAX,
+        (true, Some(_)) => rounds * points(&plan.variants),
+        // A ladder begins with pairs of its base against itself, or with its first rung.
+        (false, _) => 2 * rounds * points(&plan.variants[..1]),
+    };
     while let Some(trial) = schedule.next() {
         let depends = trial.variant.load.find.is_some() || trials.len() + 1 >= most;
         trials.push(PlannedTrial::from(&trial));

@@ -114,12 +114,15 @@ fn comparison(summary: &LabSummary, comparison: &VariantComparison) -> String {
                 a_and_b(row)
             )
         }
+        _ if comparison.stopping.is_some() => unclear(a, b, row, None),
         _ => unclear(a, b, row, rounds(summary, comparison)),
     };
+    let stopping = comparison.stopping.as_ref().map(|of| format!(", {}", of.in_words()));
     let known = comparison.floor.as_ref().filter(|_| row.change.missing.is_none());
     let floor = known.map(|floor| format!(", floor {}", percent(floor.value)));
     let unlike = comparison.unlike.as_ref().map(|unlike| format!(", but they are not equally safe: {unlike}"));
-    format!("{found}{}{}{}", floor.unwrap_or_default(), comparison.other_work(), unlike.unwrap_or_default())
+    let remarks = [stopping, floor, Some(comparison.other_work()), unlike];
+    found + &remarks.into_iter().flatten().collect::<String>()
 }
 
 /// The rounds that both have; none where nobody counted them.

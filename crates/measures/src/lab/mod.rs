@@ -2,12 +2,13 @@
 
 mod comparison;
 mod headline;
+mod reach;
 mod reasons;
 mod words;
 
 use crate::caveats;
 pub use comparison::comparisons_of;
-use comparison::{comparisons, pairs};
+use comparison::{compared, comparisons};
 pub use headline::headline;
 use plimsoll_model::Caveat;
 use plimsoll_model::LoadPoint;
@@ -22,6 +23,7 @@ use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Order, Variant};
 use plimsoll_schedule::quantity::over_rounds;
 use plimsoll_schedule::{EndedTrial, Prospects, Quantity, seeks_line};
+pub use reach::{Reach, compares, reach};
 use std::collections::{BTreeMap, BTreeSet};
 pub use words::rate_with_interval;
 
@@ -191,8 +193,8 @@ fn design(plan: &LabPlan) -> Vec<Caveat> {
                        difference; order = \"interleaved\" avoids that";
         caveats.push(Caveat::new("not_interleaved", message));
     }
-    let pairs = pairs(&measured);
-    let is_paired = |name: &str| pairs.iter().any(|(a, b)| a.name == name || b.name == name);
+    let pairs = compared(plan);
+    let is_paired = |name: &str| pairs.iter().flatten().any(|of| of.name == name);
     let alone: Vec<&str> = measured.iter().map(|of| of.name.as_str()).filter(|name| !is_paired(name)).collect();
     if !alone.is_empty() && !others.is_empty() {
         let message = format!("not compared, since no other variant runs their workload: {}", alone.join(", "));

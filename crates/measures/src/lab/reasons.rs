@@ -15,8 +15,8 @@ pub fn ladder(found: Climbed) -> Ladder {
 
 fn step(found: Step) -> LadderStep {
     let why = rung(&found.reason);
-    let Step { rung, verdict, reason: _, change, with, without, risks, worth } = found;
-    LadderStep { rung, verdict, why, change, with, without, risks, worth }
+    let Step { rung, verdict, reason: _, change, with, without, risks, worth, stopping } = found;
+    LadderStep { rung, verdict, why, change, with, without, risks, worth, stopping }
 }
 
 fn rung(reason: &RungReason) -> String {

@@ -40,6 +40,7 @@ fn told(row: Row) -> String {
         floor: None,
         unlike: None,
         unlike_work: Vec::new(),
+        stopping: None,
     };
     let summary = LabSummary {
         schema_version: SCHEMA_VERSION,

@@ -5,6 +5,8 @@ mod grid;
 mod headline;
 mod ladder;
 mod lines;
+mod reach;
+mod stopping;
 mod summary;
 
 use plimsoll_load::seed::Rng;

@@ -78,7 +78,11 @@ pub struct TrialRules {
     pub warmup: WarmUp,
     pub measure: Measure,
     pub pause_seconds: f64,
+    /// With [`TrialRules::stopping`], at most so many.
     pub rounds: u32,
+    /// `rounds = "auto"`: a comparison gets rounds until it is decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopping: Option<StoppingRule>,
     pub order: Order,
     /// End with kill -9 under load and time the crash recovery.
     pub recovery: bool,
@@ -91,6 +95,16 @@ pub struct TrialRules {
     pub checksums: bool,
     /// Classes that a rung may cost and still be kept.
     pub allow: Vec<Class>,
+}
+
+/// When a comparison gets no more rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoppingRule {
+    /// The share that counts as no difference; above 0, below 1.
+    pub decide: f64,
+    /// No round begins after its trials took so long together; `None` for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_seconds: Option<f64>,
 }
 
 /// Where a trial's data come from.

@@ -201,7 +201,8 @@ mod tests {
     /// `line: of: what` of everything that a plan asks for.
     fn asked(rest: &str, given: &Given) -> Vec<String> {
         let old = "[mysqld]\nplugin-load-add = evil.so\nport = 3306\nssl_key = /k\ninnodb_io_capacity = 5\n";
-        let plan = file::read("p", &format!("{HEAD}{rest}"), None, 1, &|_| Ok(old.to_owned())).expect("a plan");
+        let plan = file::read("p", &format!("{HEAD}{rest}"), file::PlanChoices::of_seed(1), &|_| Ok(old.to_owned()))
+            .expect("a plan");
         let line = |Asked { at, of, what }: Asked| format!("{} {}: {of}: {what:?}", at.file, at.line);
         plan.asks(given).into_iter().map(line).collect()
     }
@@ -258,7 +259,7 @@ mod tests {
 
     #[test]
     fn what_was_put_into_a_recording_is_asked_for_too() {
-        let mut plan = file::read("p", HEAD, None, 1, &|_| Err(String::new())).expect("a plan");
+        let mut plan = file::read("p", HEAD, file::PlanChoices::of_seed(1), &|_| Err(String::new())).expect("a plan");
         plan.server = Some("/evil".to_owned());
         plan.variants[0].build = "/evil".to_owned();
         assert_eq!(plan.asks(&Given::default()).len(), 1, "a plan cannot say what the command line said");

@@ -1,8 +1,9 @@
 //! What accepted plans mean.
 
-use super::{EXAMPLE, SEED, read};
+use super::{EXAMPLE, SEED, read, read_with};
 use plimsoll_model::Class;
 use plimsoll_model::LoadPoint;
+use plimsoll_plan::lab::file::PlanChoices;
 use plimsoll_plan::lab::{Action, LabPlan, Method, Order, PublishedKind, Restore, Setting, Storage, Variant, WarmUp};
 use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use std::path::{Path, PathBuf};
@@ -227,6 +228,25 @@ fn restores_and_measures_have_several_forms() {
     assert_eq!(plan("restore = { commands = [\"zfs rollback\", \"sync\"] }").restore, commands);
     assert_eq!(plan("measure = { events = 10 }").measure, Measure::Events(10));
     assert_eq!(plan("measure = { events_per_connection = 3 }").measure, Measure::EventsPerConnection(3));
+}
+
+#[test]
+fn rounds_may_end_when_comparisons_are_decided() {
+    let plan = |trials: &str, rounds: Option<&str>| {
+        let text = format!(
+            "name = \"a\"\nworkload.kind = \"tpcc\"\ntrials = {{ {trials} }}\n\
+             [[variant]]\nname = \"x\"\n[[variant]]\nname = \"y\"\ncpus = 1\n"
+        );
+        let trials = read_with(&text, PlanChoices { rounds, ..PlanChoices::of_seed(SEED) }).expect(&text).trials;
+        (trials.rounds, trials.stopping.map(|rule| (rule.decide, rule.max_seconds)))
+    };
+    let auto = "rounds = \"auto\", decide = \"5%\", max_rounds = 12, max_time = \"1h\"";
+    assert_eq!(plan("rounds = 4", None), (4, None));
+    assert_eq!(plan("rounds = \"auto\"", None), (40, Some((0.02, None))));
+    assert_eq!(plan(auto, None), (12, Some((0.05, Some(3600.0)))));
+    assert_eq!(plan("", Some("auto")), (40, Some((0.02, None))), "the option instead of the default");
+    assert_eq!(plan(auto, Some("auto")), (12, Some((0.05, Some(3600.0)))), "the option says what the plan says");
+    assert_eq!(plan(auto, Some("7")), (7, None), "a number instead of what comparisons decide");
 }
 
 #[test]

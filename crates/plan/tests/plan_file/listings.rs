@@ -3,7 +3,7 @@
 use super::SEED;
 use plimsoll_model::Flavour;
 use plimsoll_plan::knowledge::{Consequence, Translated, Version, translate};
-use plimsoll_plan::lab::file;
+use plimsoll_plan::lab::file::{self, PlanChoices};
 
 const NETAPP: &str = include_str!("../fixtures/netapp-tr3693-appendix-e.cnf");
 const SUN: &str = include_str!("../fixtures/sun-blueprint-chapter-3.cnf");
@@ -11,7 +11,7 @@ const PURE: &str = include_str!("../fixtures/pure-flasharray-appendix-b.cnf");
 
 fn translated(listing: &str, flavour: Flavour, version: Version) -> Translated {
     let plan = "name = \"listing\"\n[server]\nconfig_file = \"old.cnf\"\n[workload]\nkind = \"tpcc\"\n";
-    let plan = file::read("plan.toml", plan, None, SEED, &|_| Ok(listing.to_owned())).expect("a plan");
+    let plan = file::read("plan.toml", plan, PlanChoices::of_seed(SEED), &|_| Ok(listing.to_owned())).expect("a plan");
     translate(&plan.variants[0].config, flavour, version)
 }
 

@@ -5,7 +5,7 @@ mod listings;
 mod mutated;
 mod refused;
 
-use plimsoll_plan::lab::file;
+use plimsoll_plan::lab::file::{self, PlanChoices};
 use plimsoll_plan::{LabPlan, PlanError};
 
 /// The seed of plans that have none.
@@ -84,7 +84,11 @@ const NETAPP_CNF: &str = "[mysqld_safe]\nopen_files_limit=16384\n[mysqld]\nport=
 
 /// Reads `text` as `plan.toml` beside two option files.
 fn read(text: &str, preset: Option<&str>) -> Result<LabPlan, PlanError> {
-    file::read("plan.toml", text, preset, SEED, &|name| match name {
+    read_with(text, PlanChoices { preset, ..PlanChoices::of_seed(SEED) })
+}
+
+fn read_with(text: &str, choices: PlanChoices<'_>) -> Result<LabPlan, PlanError> {
+    file::read("plan.toml", text, choices, &|name| match name {
         "netapp.cnf" => Ok(NETAPP_CNF.to_owned()),
         "broken.cnf" => Ok("[mysqld]\n\ninnodb open files=4096\n".to_owned()),
         _ => Err("no such file".to_owned()),

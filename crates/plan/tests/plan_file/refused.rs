@@ -320,3 +320,30 @@ fn what_is_not_toml_has_its_line() {
         refused(text, None, line, &["this is not TOML"]);
     }
 }
+
+#[test]
+fn rounds_that_end_by_themselves_need_something_to_decide() {
+    let two = "[[variant]]\nname = \"x\"\n[[variant]]\nname = \"y\"\ncpus = 1";
+    let auto = |rest: &str| format!("trials = {{ rounds = \"auto\", {rest} }}\n{two}");
+    let lines = [
+        ("trials.rounds = \"auto\"".to_owned(), "one variant has none to be compared with; accepted is a number"),
+        ("trials.rounds = \"many\"".to_owned(), "from 1 to 1000, without quotes, or \"auto\""),
+        ("trials = { rounds = 4, decide = \"2%\" }".to_owned(), "trials.decide goes with rounds = \"auto\""),
+        ("trials.max_rounds = 9".to_owned(), "trials.max_rounds goes with rounds = \"auto\""),
+        ("trials.max_time = \"9m\"".to_owned(), "trials.max_time goes with rounds = \"auto\""),
+        (auto("max_rounds = 2"), "a whole number from 3 to 1000"),
+        (auto("decide = 200"), "found `200`"),
+        (auto("decide = \"two\""), "found `\"two\"`"),
+        (auto("max_time = \"0s\""), "above 0"),
+        (auto("order = \"sequential\""), "nothing to compare before the end; accepted is a number"),
+        (format!("load.find = \"p99 < 20ms\"\n{}", auto("")), "a search for a load line (find)"),
+        (
+            "trials = { rounds = \"auto\", max_time = \"9m\" }\nrung = [{ name = \"x\", config.a = 1 }]".to_owned(),
+            "cannot be kept by a ladder",
+        ),
+    ];
+    for (lines, words) in lines {
+        let at = lines.lines().position(|line| line.starts_with("trials")).expect("a line of trials");
+        refused(&plan(&lines), None, at + 3, &[words]);
+    }
+}

@@ -38,7 +38,8 @@ fn plan(name: &str, preset: Option<&str>) -> LabPlan {
     let path = format!("{name}.toml");
     let text = std::fs::read_to_string(directory().join(&path)).expect("a plan");
     let option_file = |file: &str| std::fs::read_to_string(directory().join(file)).map_err(|error| error.to_string());
-    file::read(&path, &text, preset, 1, &option_file).unwrap_or_else(|error| panic!("{path}: {error}"))
+    file::read(&path, &text, file::PlanChoices { preset, seed: 1, ..Default::default() }, &option_file)
+        .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn no_plan_and_no_option_file_asks_for_leave() {
     for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "cnf")) {
         let text = std::fs::read_to_string(&path).expect("an option file");
         let with = "name = \"a\"\nworkload.kind = \"tpcc\"\nserver.config_file = \"x\"\n";
-        let plan = file::read("p", with, None, 1, &|_| Ok(text.clone())).expect("a plan");
+        let plan = file::read("p", with, file::PlanChoices::of_seed(1), &|_| Ok(text.clone())).expect("a plan");
         assert_eq!(plan.asks(&Given::default()), [], "{}", path.display());
     }
 }

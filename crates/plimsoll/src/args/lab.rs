@@ -60,6 +60,9 @@ pub struct LabArgs {
     /// The preset of the plan to execute.
     #[arg(long, value_name = "NAME", conflicts_with = "resume")]
     pub preset: Option<String>,
+    /// Rounds, in place of those of the plan: a number, or `auto` for as many as it takes to decide each comparison.
+    #[arg(long, value_name = "N", value_parser = rounds, conflicts_with = "resume")]
+    pub rounds: Option<String>,
     /// The server of all variants that name none of their own, instead of the plan's `[server] build`: auto, mariadb,
     /// mysql, or the path of a server binary. With --resume, the one that the lab was started with.
     #[arg(long, value_name = "SERVER", value_parser = server)]
@@ -67,6 +70,12 @@ pub struct LabArgs {
     /// Print what would be done, and do nothing.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
+    /// With --dry-run: say also what the plan's rounds would show, judging by how much the trials of this recording vary.
+    #[arg(long, value_name = "RECORDING", value_hint = ValueHint::DirPath, requires = "dry_run")]
+    pub from: Option<String>,
+    /// Run three rounds only, and say what those of the plan would show: from which difference on, in which time.
+    #[arg(long, conflicts_with_all = ["resume", "rounds", "dry_run"])]
+    pub pilot: bool,
     /// Give the plan permission to run its commands, with `sh -c`, and server binaries that --server does not name, and
     /// to give servers any environment and any settings, including those that load code or name paths. --dry-run lists
     /// what it wants.
@@ -102,6 +111,14 @@ pub struct LabArgs {
     /// Continue the lab of an unfinished recording: its directory, or an unambiguous part of its name.
     #[arg(long, value_name = "RECORDING", value_hint = ValueHint::DirPath, conflicts_with = "plan")]
     pub resume: Option<String>,
+}
+
+fn rounds(text: &str) -> Result<String, String> {
+    match text.parse() {
+        Ok(1..=1000) => Ok(text.to_owned()),
+        _ if text == "auto" => Ok(text.to_owned()),
+        _ => Err("accepted is auto, or a whole number from 1 to 1000".to_owned()),
+    }
 }
 
 fn server(text: &str) -> Result<String, String> {

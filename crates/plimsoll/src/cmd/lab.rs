@@ -6,6 +6,8 @@ use super::run::random_seed;
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target};
 use crate::args::LabArgs;
 use crate::terminal::{self, Progress};
+use plimsoll_analysis::find::latest;
+use plimsoll_analysis::{reach, replay};
 use plimsoll_data::text_file;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
@@ -14,20 +16,24 @@ use plimsoll_lab::execute::resume::plan_of;
 use plimsoll_lab::execute::{Finished, execute};
 use plimsoll_lab::options::Options;
 use plimsoll_lab::preflight::Machine;
+use plimsoll_measures::lab::compares;
 use plimsoll_model::text::{escaped, shell_word};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::permission::Given;
-use plimsoll_plan::lab::{TrialPlan, file};
-use plimsoll_record::EarlyEnd;
+use plimsoll_plan::lab::{TrialPlan, TrialRules, file};
+use plimsoll_record::{EarlyEnd, read};
 use plimsoll_report::lab;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// As many as tell by how much trials vary.
+const PILOT_ROUNDS: &str = "3";
 /// For at most this many failed trials the reason is shown.
 const TOLD: usize = 12;
 
 pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
-    let read = args.plan.as_deref().map(|path| read(path, args)).transpose()?;
+    let rounds = args.rounds.as_deref();
+    let read = args.plan.as_deref().map(|path| read_plan(path, args, rounds)).transpose()?;
     let home = Home::from_env().map_err(LabError::from)?;
     let resume = args.resume.as_deref().map(|text| recording(&home, text)).transpose()?;
     let mut plan = match (read, &resume) {
@@ -37,6 +43,7 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     };
     plan.trials.noisy_host |= args.noisy_host;
     let given = Given { server: args.server.clone() };
+    let of_pilot = args.plan.as_deref().filter(|_| args.pilot).map(|path| pilot(path, args, &plan)).transpose()?;
     if args.dry_run {
         return only_say(args, &home, &plan, &given);
     }
@@ -54,15 +61,44 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     };
     terminal::note(&format!("{}, seed {}", plan.title.as_ref().unwrap_or(&plan.name), plan.seed));
     let mut progress = Progress::new(0)?;
-    let finished = execute(&home, &plan, &options, &mut progress);
+    let finished = execute(&home, of_pilot.as_ref().unwrap_or(&plan), &options, &mut progress);
     progress.clear();
-    show(args, finished?)
+    let finished = finished?;
+    let recording = finished.recording.clone();
+    let code = show(args, finished)?;
+    if args.pilot && code == DONE {
+        tell_reach(&recording, &plan)?;
+    }
+    Ok(code)
+}
+
+/// The same plan with three rounds.
+fn pilot(path: &Path, args: &LabArgs, plan: &LabPlan) -> anyhow::Result<LabPlan> {
+    compares(plan)
+        .map_err(|why| LabError::Refused(format!("{}: --pilot has nothing to tell: {why}", path.display())))?;
+    let of_pilot = read_plan(path, args, Some(PILOT_ROUNDS))?;
+    let trials = TrialRules { noisy_host: plan.trials.noisy_host, ..of_pilot.trials };
+    Ok(LabPlan { trials, seed: plan.seed, ..of_pilot })
+}
+
+/// What the rounds of the plan would show, judging by its pilot.
+fn tell_reach(pilot: &Path, plan: &LabPlan) -> anyhow::Result<()> {
+    let view = read::open(pilot).map_err(LabError::from)?;
+    let found = reach(&view, plan, &replay::prospects(&view)).map_err(LabError::from)?;
+    terminal::note("the plan as it is written:");
+    found.in_words().iter().for_each(|line| terminal::note(&format!("  {line}")));
+    Ok(())
 }
 
 fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan, given: &Given) -> anyhow::Result<u8> {
     let mut machine = Machine::dry(home, given);
     let prospects = machine.check(plan)?;
-    let found = dry_run(&mut machine, plan, &prospects, given)?;
+    let mut found = dry_run(&mut machine, plan, &prospects, given)?;
+    if let Some(text) = &args.from {
+        let listing = read::list(&home.recordings()).map_err(LabError::from)?;
+        let view = read::open(&latest(&listing, text).map_err(LabError::from)?).map_err(LabError::from)?;
+        found.reach = Some(reach(&view, plan, &prospects).map_err(LabError::from)?);
+    }
     match args.json {
         true => terminal::json(&found)?,
         false => terminal::result(&listing::text(&found))?,
@@ -71,7 +107,7 @@ fn only_say(args: &LabArgs, home: &Home, plan: &LabPlan, given: &Given) -> anyho
 }
 
 /// Reads a plan. Option files that it names are beside it.
-fn read(path: &Path, args: &LabArgs) -> anyhow::Result<LabPlan> {
+fn read_plan(path: &Path, args: &LabArgs, rounds: Option<&str>) -> anyhow::Result<LabPlan> {
     let refuse = |problem: String| LabError::Refused(format!("{}: {problem}", path.display()));
     let text = text_file::read_utf8(path).map_err(refuse)?;
     let beside = path.parent().unwrap_or(Path::new(""));
@@ -80,7 +116,8 @@ fn read(path: &Path, args: &LabArgs) -> anyhow::Result<LabPlan> {
         |name: &str| text_file::read(&beside.join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let seed = args.seed.unwrap_or_else(random_seed);
     let name = path.display().to_string();
-    let plan = file::read(&name, &text, args.preset.as_deref(), seed, &option_file)?;
+    let chosen = file::PlanChoices { preset: args.preset.as_deref(), rounds, seed };
+    let plan = file::read(&name, &text, chosen, &option_file)?;
     Ok(match &args.server {
         Some(server) => plan.on(server),
         None => plan,

@@ -102,7 +102,7 @@ fn equal_variants_of_eight_rounds_do_not_differ_on_mysql() {
 
 /// Data of [`SLEEPING`] in which every update sleeps for so many seconds, an expression: whatever else the machine is
 /// at, it is known how long an update takes.
-fn saves_sleeping_data(lab: &Lab, seconds: &str) {
+pub fn saves_sleeping_data(lab: &Lab, seconds: &str) {
     lab.up("");
     lab.does("load oltp_update_non_index --tables 1 --table-size 10000");
     let trigger = format!(
@@ -116,7 +116,7 @@ fn saves_sleeping_data(lab: &Lab, seconds: &str) {
 }
 
 /// No update waits for the disk.
-const SLEEPING: &str = r#"
+pub const SLEEPING: &str = r#"
 config = { innodb_flush_log_at_trx_commit = 2, sync_binlog = 0 }
 [workload]
 kind = "oltp_update_non_index"

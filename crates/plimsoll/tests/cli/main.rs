@@ -56,6 +56,7 @@ mod reports;
 mod servers;
 mod smack;
 mod small_disks;
+mod stopping;
 mod storage_truths;
 mod tampered;
 mod verification;

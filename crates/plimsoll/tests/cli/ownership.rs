@@ -148,7 +148,13 @@ fn interrupted_lab(home: &Path) -> std::path::PathBuf {
          [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nconfig = {{ innodb_buffer_pool_size = \"64M\" }}\n",
         evil.display()
     );
-    let plan = plimsoll_plan::lab::file::read("foreign.toml", &text, None, 1, &|_| Err(String::new())).expect("a plan");
+    let plan = plimsoll_plan::lab::file::read(
+        "foreign.toml",
+        &text,
+        plimsoll_plan::lab::file::PlanChoices::of_seed(1),
+        &|_| Err(String::new()),
+    )
+    .expect("a plan");
     let plan = Plan::Lab(Box::new(plan));
     let host = HostFacts::default();
     let manifest = Manifest::new("foreign", env!("CARGO_PKG_VERSION"), jiff::Timestamp::now(), plan, host);

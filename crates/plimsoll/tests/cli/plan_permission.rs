@@ -168,8 +168,12 @@ fn a_dry_run_loads_no_plugin_of_the_plan() {
 #[test]
 fn the_plan_of_a_recording_passes_the_same_check() {
     let stranger = Stranger::new();
-    let read =
-        |text: &str| plimsoll_plan::lab::file::read("p", text, None, 1, &|_| Err(String::new())).expect("a plan");
+    let read = |text: &str| {
+        plimsoll_plan::lab::file::read("p", text, plimsoll_plan::lab::file::PlanChoices::of_seed(1), &|_| {
+            Err(String::new())
+        })
+        .expect("a plan")
+    };
     let evil = stranger.evil().display().to_string();
     for (what, tampered, words) in [
         ("as if it had been given", read(WORKLOAD).on(&evil), evil.as_str()),

@@ -15,6 +15,7 @@ pub mod diagram;
 pub(crate) mod label;
 pub mod latency;
 pub mod load_line;
+pub mod looks;
 pub mod operations;
 pub mod requests;
 mod rows;

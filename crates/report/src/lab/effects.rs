@@ -4,7 +4,7 @@ use super::more_cpus;
 use super::places::{self, Group};
 use super::tables;
 use crate::document::{Block, Figure, Item, Section};
-use crate::figure::cpu_split;
+use crate::figure::{cpu_split, looks};
 use crate::section::left_out;
 use crate::subject::{Recorded, Trial};
 use plimsoll_model::comparison::{Design, unlike_in_words};
@@ -53,13 +53,14 @@ fn compared(place: usize, comparison: &VariantComparison) -> Vec<Block> {
     if rows.iter().any(|row| row.change.confidence > CONFIDENCE) {
         remarks.push("For each metric, all intervals hold together in 95 % of cases.".to_owned());
     }
+    remarks.extend(comparison.stopping.as_ref().map(|of| format!("It was {}.", of.in_words())));
     let work = unlike_in_words(&comparison.unlike_work);
     remarks.extend((!work.is_empty()).then(|| format!("Not the same work: {work}.")));
     remarks.extend(comparison.unlike.as_ref().map(|unlike| format!("Not equally safe: {unlike}.")));
-    vec![
-        Block::subheading(format!("{b} against {a}, {design}")),
-        Block::table(&format!("comparison-{}", place + 1), tables::comparison(comparison), remarks),
-    ]
+    let name = format!("{b} against {a}");
+    let looks = comparison.stopping.as_ref().and_then(|of| looks::draw(&format!("looks-{}", place + 1), &name, of));
+    let table = Block::table(&format!("comparison-{}", place + 1), tables::comparison(comparison), remarks);
+    [Block::subheading(format!("{name}, {design}")), table].into_iter().chain(looks.map(Block::Figure)).collect()
 }
 
 /// What the CPUs of the host did under each variant, and what more of them bring.

@@ -5,6 +5,7 @@ use crate::document::{Block, Figure, Section};
 use crate::figure::bars::{self, Bars};
 use crate::figure::curves::{self, CurvePoint, Curves, Line};
 use crate::figure::load_line;
+use crate::figure::looks;
 use crate::figure::staircase::{self, Staircase, StaircaseStep};
 use crate::interval::Measured;
 use crate::subject::{MeasuredAt, Published, Recorded};
@@ -52,12 +53,22 @@ pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     if figures.is_empty() {
         figures.extend(of_cells(recorded, &summary.cells));
     }
+    figures.extend(summary.ladders.iter().flat_map(rungs_looked_at));
     let lines = &summary.load_lines;
     figures.extend(load_lines(lines));
     let tried = |(place, line)| load_line::draw(&format!("load-line-{}", place + 1), line);
     figures.extend(lines.iter().enumerate().filter_map(tried));
     let heading = if summary.ladders.is_empty() { "Throughput" } else { "Rung by rung" };
     Section::of("figure", heading, figures.into_iter().map(Block::Figure).collect())
+}
+
+/// How the pairs of each rung came to their end, where that was not set.
+fn rungs_looked_at(ladder: &Ladder) -> impl Iterator<Item = Figure> {
+    let of_step = |step: &LadderStep| {
+        let id = format!("looks-{}-{}", ladder.variant, step.rung);
+        looks::draw(&id, &step.rung, step.stopping.as_ref()?)
+    };
+    ladder.steps.iter().filter_map(of_step)
 }
 
 /// A ladder as a staircase. What a rung brought comes from pairs of trials; the bars are the trials with the rung.

@@ -8,9 +8,10 @@ use crate::terminal::{BOLD, TextLook, rows};
 use crate::text::clean;
 use plimsoll_model::comparison::{Design, unlike_in_words};
 use plimsoll_model::estimate::CONFIDENCE;
-use plimsoll_model::lab::{LabSummary, Ladder, LoadLine, Restores, VariantComparison};
+use plimsoll_model::lab::{LabSummary, Ladder, LadderStep, LoadLine, Restores, VariantComparison};
 use plimsoll_model::number::{counted, short};
 use plimsoll_model::number::{percent, signed_percent};
+use plimsoll_model::stopping::Stopping;
 
 /// The answer first, then what each variant does, the comparisons, ladders and load lines, and the caveats; ends with a
 /// line break. With `colour`, the answer and titles are bold and heads are dim; nothing else differs.
@@ -73,6 +74,8 @@ fn compared(comparison: &VariantComparison, look: TextLook) -> Vec<String> {
     };
     let equivalence = percent(comparison.equivalence);
     lines.extend(look.wrapped(&clean(&format!("{floor}a change of up to {equivalence} counts as no difference"))));
+    let stopping = comparison.stopping.as_ref().map(Stopping::in_words);
+    lines.extend(stopping.iter().flat_map(|ended| look.wrapped(&clean(ended))));
     if rows.iter().any(|row| row.change.confidence > CONFIDENCE) {
         lines.push("For each metric, all intervals hold together in 95 % of cases.".to_owned());
     }
@@ -88,11 +91,15 @@ fn compared(comparison: &VariantComparison, look: TextLook) -> Vec<String> {
 fn climbed(ladder: &Ladder, look: TextLook) -> Vec<String> {
     let floor = match &ladder.floor {
         Some(floor) => format!("the base differs from itself by up to {} in 19 of 20 cases", percent(floor.value)),
-        None => "no floor was measured".to_owned(),
+        None => match ladder.steps.iter().find_map(|step| step.stopping.as_ref()) {
+            Some(of) => format!("a change of up to {} counts as none", percent(of.decide)),
+            None => "no floor was measured".to_owned(),
+        },
     };
     let title = format!("ladder of {}: {floor}", ladder.variant);
     let mut lines = titled(&title, &tables::ladder(ladder), look);
-    let whys = ladder.steps.iter().map(|step| format!("{}: {}", step.rung, step.why));
+    let ended = |step: &LadderStep| step.stopping.as_ref().map(|of| format!("; {}", of.in_words())).unwrap_or_default();
+    let whys = ladder.steps.iter().map(|step| format!("{}: {}{}", step.rung, step.why, ended(step)));
     lines.extend(whys.flat_map(|why| look.wrapped(&clean(&why))));
     if let Some(gain) = &ladder.gain {
         let together = format!("all kept together: {} ({})", signed_percent(gain.value), interval_in_full(gain));

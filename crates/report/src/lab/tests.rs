@@ -59,6 +59,7 @@ fn comparison() -> VariantComparison {
         floor: Some(estimate(0.021, 0.01, 0.05)),
         unlike: Some("nfs loses the last second of commits if the machine fails (d1)".to_owned()),
         unlike_work: Vec::new(),
+        stopping: None,
     }
 }
 
@@ -73,6 +74,7 @@ fn step(rung: &str, verdict: RungVerdict, why: &str, change: Option<Estimate>) -
         worth: change.clone().filter(|_| verdict == RungVerdict::Kept),
         change,
         risks: Risks::new(),
+        stopping: None,
     }
 }
 

@@ -3,10 +3,12 @@
 //!
 //! `--simulations N` runs fewer of them (4,000 if not given).
 
+mod explained;
 mod noise;
 mod rounds;
 mod scaling;
 mod search;
+mod sequential;
 mod series;
 mod table;
 mod within;
@@ -18,7 +20,8 @@ const SIMULATIONS: usize = 4_000;
 
 /// Every row of the table, each from this many simulations.
 fn rows(simulations: usize) -> Vec<Row> {
-    let parts = [within::rows, series::rows, rounds::rows, scaling::rows, search::rows];
+    let parts =
+        [within::rows, series::rows, rounds::rows, scaling::rows, search::rows, sequential::rows, explained::rows];
     parts.iter().flat_map(|part| part(simulations)).collect()
 }
 

@@ -34,6 +34,7 @@ pub(super) fn check(plan: &LabPlan, lines: &BTreeMap<String, Where>) -> Result<(
         pool_fits(variant)?;
     }
     check.trials()?;
+    check.stopping()?;
     if plan.rungs.is_empty() { Ok(()) } else { check.ladder() }
 }
 
@@ -132,6 +133,32 @@ impl Check<'_> {
                 ),
             ),
         }
+    }
+
+    /// Rounds that end when they have shown enough need something to compare, in pairs.
+    fn stopping(&self) -> Result<(), PlanError> {
+        let Some(stopping) = &self.plan.trials.stopping else { return Ok(()) };
+        let LabPlan { variants, rungs, trials, .. } = self.plan;
+        let seeks = |variant: &Variant| rungs.is_empty() && variant.load.find.is_some();
+        let rounds = "rounds = \"auto\" goes on until comparisons are decided, but";
+        let problem = if variants.iter().any(|variant| variant.workload.kind == IO) {
+            format!("{rounds} storage trials (kind = \"io\") are not compared by rounds; accepted is a number")
+        } else if variants.iter().any(seeks) {
+            format!("{rounds} a search for a load line (find) decides itself how long it takes; accepted is a number")
+        } else if variants.len() < 2 && rungs.is_empty() {
+            format!("{rounds} one variant has none to be compared with; accepted is a number")
+        } else if trials.order == Order::Sequential && rungs.is_empty() {
+            format!(
+                "{rounds} with order = \"sequential\" there is nothing to compare before the end; accepted is a number"
+            )
+        } else if stopping.max_seconds.is_some() && !rungs.is_empty() {
+            let problem =
+                "max_time cannot be kept by a ladder, whose rungs build on each other; accepted is max_rounds";
+            return refuse(self.at("trials.max_time"), problem);
+        } else {
+            return Ok(());
+        };
+        refuse(self.at("trials.rounds"), problem)
     }
 
     fn data(&self, variant: &Variant) -> Result<(), PlanError> {

@@ -8,9 +8,9 @@
 //! - `[workload]`: `kind`; `seed` of the data (1), `dataset`; everything else is a parameter.
 //! - `[load]`: `connections` (16), `rate` or `find`, `arrivals` (`poisson`), `loops` (1), `protocol` (the workload's),
 //!   `ignore_errors`, `outage_limit` (`30s`).
-//! - `[trials]`: `restore` (`snapshot`), `warmup` (`10s`), `measure` (`30s`), `pause` (`0s`), `rounds` (3), `order`
-//!   (`interleaved`), `recovery`, `lenient`, `noisy_host` and
-//!   `checksums` (false), `allow` (no class), `seed` (the caller's).
+//! - `[trials]`: `restore` (`snapshot`), `warmup` (`10s`), `measure` (`30s`), `pause` (`0s`), `rounds` (3) or `rounds = "auto"` with
+//!   `decide` (`2%`), `max_rounds` (40) and `max_time` (none), `order` (`interleaved`), `recovery`, `lenient`, `noisy_host`
+//!   and `checksums` (false), `allow` (no class), `seed` (the caller's).
 //! - `[[variant]]` and `[[rung]]`: `name`; what `[server]` has; `workload` and `load`, merged over the sections of these
 //!   names. A plan without variants has one, called `base`.
 //! - `[[collector]]`: `name`, `command`; `every` (`1s`).
@@ -67,8 +67,25 @@ const SECTIONS: [&str; 14] = [
 const BASE: &str = "base";
 const EVERY_SECONDS: f64 = 1.0;
 
+/// What the command line says of a plan in place of its file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PlanChoices<'a> {
+    pub preset: Option<&'a str>,
+    /// `auto`, or a number.
+    pub rounds: Option<&'a str>,
+    /// Used if the plan has none.
+    pub seed: u64,
+}
+
+impl PlanChoices<'_> {
+    /// Everything else as the plan has it.
+    pub fn of_seed(seed: u64) -> PlanChoices<'static> {
+        PlanChoices { preset: None, rounds: None, seed }
+    }
+}
+
 /// Reads a plan file. `files` returns the text of a `config_file` that it names, as written there, or why it cannot be
-/// read; `seed` is used if the plan has none. Presets that are not chosen are read, too, so that their mistakes show
+/// read. Presets that are not chosen are read, too, so that their mistakes show
 /// now rather than when somebody wants them.
 ///
 /// # Errors
@@ -76,18 +93,21 @@ const EVERY_SECONDS: f64 = 1.0;
 pub fn read(
     name: &str,
     text: &str,
-    preset: Option<&str>,
-    seed: u64,
+    choices: PlanChoices<'_>,
     files: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<LabPlan, PlanError> {
+    let PlanChoices { preset, rounds, seed } = choices;
     let mut document = value::parse(name, text)?;
     let files = &Files::of(files);
     let presets = preset::take(&mut document)?;
-    let chosen = match preset {
+    let mut wanted = match preset {
         Some(wanted) => preset::merged(&document, preset::find(&presets, wanted, &document)?)?,
         None => document.clone(),
     };
-    let read = plan(&chosen, seed, files)?;
+    if let Some(rounds) = rounds {
+        trials::set_rounds(&mut wanted, rounds);
+    }
+    let read = plan(&wanted, seed, files)?;
     for (_, other) in presets.iter().filter(|(name, _)| Some(name.as_str()) != preset) {
         plan(&preset::merged(&document, other)?, seed, files)?;
     }

@@ -6,7 +6,7 @@
 use super::value::{DocumentValue, Kind};
 use super::{change, check, config, sizes, trials};
 use crate::error::PlanError;
-use crate::lab::{LabPlan, Load, Setting, Storage, TrialRules, Variant, WarmUp, Where};
+use crate::lab::{LabPlan, Load, Setting, StoppingRule, Storage, TrialRules, Variant, WarmUp, Where};
 use crate::plan::Measure;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -74,6 +74,12 @@ fn of_trials(rules: &TrialRules, at: &Where) -> Result<(), PlanError> {
     if let Measure::Seconds(seconds) = rules.measure {
         in_range("trials.measure", at, seconds, f64::MIN_POSITIVE)?;
     }
+    if let Some(StoppingRule { decide, max_seconds }) = rules.stopping {
+        in_range("trials.max_time", at, max_seconds.unwrap_or(1.0), f64::MIN_POSITIVE)?;
+        if !(decide > 0.0 && decide < 1.0) {
+            return Err(text("trials.decide", at, &decide.to_string()).refuse("a share above 0 and below 1"));
+        }
+    }
     match trials::ROUNDS_ACCEPTED.contains(&u64::from(rules.rounds)) {
         true => Ok(()),
         false => Err(text("trials.rounds", at, &rules.rounds.to_string()).refuse("1 to 1000")),
@@ -130,7 +136,7 @@ mod tests {
         let text = "name = \"a\"\nworkload.kind = \"tpcc\"\n[server]\nconfig.key_buffer_size = 8\nenv.TZ = \"UTC\"\n\
                     layout = { redo = \"./r\", tables = { stock = \"/s\" } }\ncpus = [1]\n[[variant]]\nname = \"v\"\n\
                     [[rung]]\nname = \"r\"\nmemory = \"1G\"\n[[collector]]\nname = \"c\"\ncommand = \"x\"\n";
-        let plan = file::read("p", text, None, 1, &|_| Err(String::new())).expect("a plan");
+        let plan = file::read("p", text, file::PlanChoices::of_seed(1), &|_| Err(String::new())).expect("a plan");
         let mut json = serde_json::to_value(&plan).expect("a plan");
         assert_eq!(recorded(plan.clone()), Ok(plan), "what a file has said is accepted");
         *json.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer}")) = value;

@@ -32,6 +32,7 @@ fn trials(found: &DryRun, lines: &mut Vec<String>) {
     let phases: Vec<String> =
         phases.map(|(phase, seconds)| format!("{} {}", name(*phase), duration(*seconds))).collect();
     lines.push(format!("each trial, about: {}", phases.join(", ")));
+    reach(found, lines);
     lines.push(String::new());
     let widths = [
         widest(found.trials.iter().map(|trial| &trial.variant)),
@@ -47,6 +48,14 @@ fn trials(found: &DryRun, lines: &mut Vec<String>) {
     if !found.complete {
         lines.push("    …  what comes next depends on the results of these".to_owned());
     }
+}
+
+/// What the rounds would show, where a recording tells.
+fn reach(found: &DryRun, lines: &mut Vec<String>) {
+    let Some(reach) = &found.reach else { return };
+    lines.push(String::new());
+    lines.push(format!("judging by {} that were recorded:", counted(reach.trials as f64, "trial")));
+    lines.extend(reach.in_words().into_iter().map(|line| format!("  {line}")));
 }
 
 /// What is done outside the database: what a user has to read before giving --allow-commands.

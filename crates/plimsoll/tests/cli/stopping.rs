@@ -1,0 +1,95 @@
+//! Labs on real servers that end when they have shown enough.
+
+use crate::harness::Lab;
+use crate::lab_truths::{SLEEPING, saves_sleeping_data};
+use std::fs;
+
+/// An update of one variant takes four times as long as one of the other: it shows on any machine.
+const PLAN: &str = r#"
+[load]
+connections = 4
+
+[trials]
+warmup = "0s"
+measure = "1s"
+rounds = "auto"
+decide = "5%"
+max_rounds = 12
+
+[[variant]]
+name = "slow"
+config = { max_connect_errors = 800 }
+
+[[variant]]
+name = "fast"
+config = { max_connect_errors = 200 }
+"#;
+
+fn a_large_difference_ends_the_lab(lab: &Lab) {
+    saves_sleeping_data(lab, "@@GLOBAL.max_connect_errors / 10000");
+    let plan = lab.plan("auto", &format!("{SLEEPING}{PLAN}"));
+    lab.does(&format!("lab {}", plan.display()));
+    let [recording] = <[_; 1]>::try_from(lab.recordings()).expect("one recording");
+    let id = recording.file_name().expect("a name").to_string_lossy().into_owned();
+    let found = lab.does(&format!("report {id} --format json -o -")).json();
+    let summary = &found["data"]["lab"];
+    let compared = &summary["comparisons"][0];
+    let (row, stopping) = (&compared["rows"][0], &compared["stopping"]);
+    assert_eq!((&row["verdict"], &stopping["decided"]), (&"higher".into(), &true.into()), "{compared:#}");
+    let looks = stopping["looks"].as_array().expect("looks");
+    let rounds = fs::read_dir(recording.join("trials")).expect("trials").count() / 2;
+    assert!(looks.len() == rounds && rounds < 12, "{rounds} rounds: {compared:#}");
+    let headline = summary["headline"].as_str().expect("a sentence");
+    assert!(headline.contains(&format!("decided after {rounds} of up to 12 rounds")), "{headline}");
+    let again = lab.does(&format!("compare {id}:slow {id}:fast --json")).json();
+    assert_eq!(
+        (&again["headline"], &again["equivalence"]),
+        (row, &compared["equivalence"]),
+        "compare and lab disagree"
+    );
+    let told = lab.does(&format!("lab {} --dry-run --from {id} --json", plan.display())).json();
+    let reach = &told["reach"];
+    assert_eq!(
+        (&reach["wanted"], &reach["rounds"], &reach["trials"]),
+        (&0.05.into(), &12.into(), &(2 * rounds).into())
+    );
+    assert!(reach["detectable"]["low"].as_f64() <= reach["detectable"]["high"].as_f64(), "{reach:#}");
+}
+
+/// Three rounds, whatever the plan has, and what its own rounds would show.
+#[test]
+fn a_pilot_says_what_its_plan_would_show_on_mariadb() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let plan = lab.plan(
+        "pilot",
+        "[workload]\nkind = \"oltp_point_select\"\ntables = 1\ntable_size = 1000\n\
+        [load]\nconnections = 2\n[trials]\nrestore = \"once\"\nwarmup = \"0s\"\nmeasure = \"500ms\"\nrounds = 50\n\
+        [[variant]]\nname = \"one\"\n[[variant]]\nname = \"other\"\n",
+    );
+    let done = lab.does(&format!("lab {} --pilot --json", plan.display()));
+    assert_eq!(done.json()["trials"]["done"], 6, "{done}");
+    assert!(done.err.contains("  50 rounds, about ") && done.err.contains(" show a difference of at least "), "{done}");
+    assert!(done.err.contains("  a difference of 2.0 % takes "), "{done}");
+}
+
+#[test]
+fn a_pilot_needs_something_to_compare() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let plan = lab.plan("alone", "[workload]\nkind = \"oltp_point_select\"\n[load]\nconnections = 2\n");
+    let refused = lab.begins(&format!("lab {} --pilot", plan.display())).end();
+    refused.refuses(2, &["--pilot has nothing to tell: the plan compares no variants round by round"]);
+    assert!(lab.recordings().is_empty());
+}
+
+#[test]
+fn a_large_difference_ends_a_lab_on_mariadb() {
+    let Some(lab) = Lab::mariadb() else { return };
+    a_large_difference_ends_the_lab(&lab);
+}
+
+#[test]
+#[ignore = "the same on the other server; make test-all"]
+fn a_large_difference_ends_a_lab_on_mysql() {
+    let Some(lab) = Lab::mysql() else { return };
+    a_large_difference_ends_the_lab(&lab);
+}

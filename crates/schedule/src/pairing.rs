@@ -1,0 +1,113 @@
+//! Which variants are compared, and what the rounds of two of them measured.
+
+use crate::quantity::{Quantity, deciding};
+use crate::trial::EndedTrial;
+use plimsoll_model::LoadPoint;
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::Design;
+use plimsoll_model::lab::TrialOutcome;
+use plimsoll_plan::lab::Variant;
+use plimsoll_stats::sides::{Sides, middle};
+use std::collections::BTreeMap;
+
+/// The places of each variant and, before it, of the one that it is compared with: the first with the same work on the
+/// same data; of those whose names begin with the same group (`8g/fsync`) if there are several. One whose work no other
+/// does is compared with the first of all, if that has a workload of the same kind.
+pub fn pairs(variants: &[&Variant]) -> Vec<[usize; 2]> {
+    let first_of_several = |is_alike: &dyn Fn(&Variant) -> bool| {
+        let mut alike = (0..variants.len()).filter(|other| is_alike(variants[*other]));
+        alike.next().filter(|_| alike.next().is_some())
+    };
+    let against = |variant: &Variant| {
+        let same_work = |other: &Variant| other.workload == variant.workload;
+        let of_group =
+            first_of_several(&|other| same_work(other) && group(other).is_some_and(|of| Some(of) == group(variant)));
+        of_group.or_else(|| first_of_several(&same_work)).unwrap_or(0)
+    };
+    let pairs = variants.iter().enumerate().map(|(place, variant)| [against(variant), place]);
+    pairs.filter(|[a, b]| a != b && variants[*a].workload.kind == variants[*b].workload.kind).collect()
+}
+
+/// `8g` of `8g/fsync`.
+fn group(variant: &Variant) -> Option<&str> {
+    variant.name.split_once('/').map(|(group, _)| group)
+}
+
+/// What trials came to, by label and round.
+#[derive(Default)]
+pub struct Outcomes<'a>(BTreeMap<(&'a str, u32), Vec<(LoadPoint, &'a TrialOutcome)>>);
+
+impl<'a> Outcomes<'a> {
+    pub fn insert(&mut self, label: &'a str, point: LoadPoint, round: u32, outcome: &'a TrialOutcome) {
+        self.0.entry((label, round)).or_default().push((point, outcome));
+    }
+
+    pub fn get(&self, label: &'a str, point: LoadPoint, round: u32) -> Option<&'a TrialOutcome> {
+        let of_round = self.0.get(&(label, round))?;
+        of_round.iter().find(|(of, _)| *of == point).map(|(_, outcome)| *outcome)
+    }
+}
+
+impl<'a> FromIterator<&'a EndedTrial> for Outcomes<'a> {
+    fn from_iter<I: IntoIterator<Item = &'a EndedTrial>>(ended: I) -> Outcomes<'a> {
+        let mut outcomes = Outcomes::default();
+        for EndedTrial { trial, outcome } in ended {
+            outcomes.insert(&trial.label, trial.point, trial.round, outcome);
+        }
+        outcomes
+    }
+}
+
+/// Two variants, at the load points that both have.
+pub struct PairedVariants<'a> {
+    pub a: &'a Variant,
+    pub b: &'a Variant,
+    pub points: Vec<LoadPoint>,
+    outcomes: &'a Outcomes<'a>,
+    rounds: u32,
+}
+
+impl<'a> PairedVariants<'a> {
+    /// `None` without a load point that both have.
+    pub fn new(a: &'a Variant, b: &'a Variant, outcomes: &'a Outcomes<'a>, rounds: u32) -> Option<PairedVariants<'a>> {
+        let points: Vec<LoadPoint> = points(&[a]).into_iter().filter(|point| b.load.points.contains(point)).collect();
+        (!points.is_empty()).then_some(PairedVariants { a, b, points, outcomes, rounds })
+    }
+
+    /// What decides between them.
+    pub fn deciding(&self) -> Metric {
+        let mut all = Vec::new();
+        for round in 1..=self.rounds {
+            for point in &self.points {
+                all.extend([self.a, self.b].into_iter().filter_map(|of| self.outcomes.get(&of.name, *point, round)));
+            }
+        }
+        deciding(&self.points, all.into_iter())
+    }
+
+    /// One metric of both over some load points together.
+    pub fn sides(&self, design: Design, points: &[LoadPoint], metric: Metric) -> Sides {
+        Sides::new(design, &self.values(self.a, points, metric), &self.values(self.b, points, metric))
+    }
+
+    /// By round, the geometric mean over the load points; none if one of these has no value.
+    pub fn values(&self, of: &'a Variant, points: &[LoadPoint], metric: Metric) -> Vec<Option<f64>> {
+        let of_round = |round| {
+            let at = |point: &LoadPoint| Quantity::Of(metric).value(self.outcomes.get(&of.name, *point, round)?);
+            let values: Option<Vec<f64>> = points.iter().map(at).collect();
+            values.map(|values| middle(&values))
+        };
+        (1..=self.rounds).map(of_round).collect()
+    }
+}
+
+/// The load points of any variant, each once, in the order of the plan.
+pub fn points(variants: &[&Variant]) -> Vec<LoadPoint> {
+    let mut points = Vec::new();
+    for point in variants.iter().flat_map(|variant| &variant.load.points) {
+        if !points.contains(point) {
+            points.push(*point);
+        }
+    }
+    points
+}

@@ -1,0 +1,86 @@
+//! How comparisons are judged, and when one has shown enough.
+
+use crate::block::PairedBlock;
+use crate::pairing::PairedVariants;
+use crate::quantity::Quantity;
+use plimsoll_model::Metric;
+use plimsoll_model::comparison::{Design, Verdict};
+use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::stopping::{RoundLook, Stopping};
+use plimsoll_plan::lab::TrialRules;
+use plimsoll_stats::comparison::{each_of, pairs_needed, spread, verdict};
+use plimsoll_stats::sequential::Looks;
+use plimsoll_stats::sides::Criterion;
+
+/// Rounds after which a comparison that has no complete one is given up.
+const PATIENCE: u32 = 3;
+/// Nobody runs more rounds than this.
+const MOST_NEEDED: usize = 10_000;
+/// Two one-sided tests at 5 %.
+const EQUIVALENCE: f64 = 0.9;
+
+/// The criterion of each of so many intervals that hold together with 95 % (Šidák 1967), also where a plan looks at them
+/// after every round.
+pub fn criterion(rules: &TrialRules, among: usize) -> Criterion {
+    with_confidence(rules, each_of(among, CONFIDENCE))
+}
+
+/// Of an interval that shows that a rung has no effect: two one-sided tests at 5 % (Schuirmann 1987).
+pub(crate) fn equivalence(rules: &TrialRules) -> Criterion {
+    with_confidence(rules, EQUIVALENCE)
+}
+
+fn with_confidence(rules: &TrialRules, confidence: f64) -> Criterion {
+    match rules.stopping {
+        Some(_) => Criterion::Sequential(Looks::new(rules.rounds as usize, confidence)),
+        None => Criterion::Planned { confidence },
+    }
+}
+
+/// How pairs that may end sooner came to their end; `None` where a plan sets their number.
+pub fn stopping(rules: &TrialRules, criterion: &Criterion, pairs: &[(f64, f64)], decided: bool) -> Option<Stopping> {
+    let decide = rules.stopping?.decide;
+    let look = |rounds: usize| {
+        let change = criterion.paired(&pairs[..rounds]).ok()?;
+        Some(RoundLook { rounds, change: change.value, low: change.low, high: change.high })
+    };
+    let looks: Vec<RoundLook> = (1..=pairs.len()).filter_map(look).collect();
+    let needed = || {
+        let size = looks.last()?.change.abs();
+        // It would show as a change, or as none.
+        let needed = pairs_needed(spread(pairs)?, size.max(decide - size));
+        (needed <= MOST_NEEDED).then_some(needed.max(pairs.len() + 1))
+    };
+    let rounds_needed = if decided { None } else { needed() };
+    Some(Stopping { decide, most: rules.rounds, decided, looks, rounds_needed })
+}
+
+/// What a comparison that gets rounds until it is decided came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComparisonState {
+    Open,
+    Decided(Verdict),
+    /// None of its rounds is complete.
+    GivenUp,
+}
+
+/// Of two variants.
+pub fn of_variants(pair: &PairedVariants<'_>, criterion: &Criterion, decide: f64, rounds: u32) -> ComparisonState {
+    let pairs = pair.sides(Design::Paired, &pair.points, pair.deciding()).pairs();
+    of_pairs(&pairs, criterion, decide, rounds)
+}
+
+/// Of a block.
+pub(crate) fn of_block(block: &PairedBlock, deciding: Metric, criterion: &Criterion, decide: f64) -> ComparisonState {
+    of_pairs(&block.pairs(Quantity::Of(deciding)), criterion, decide, block.ended_rounds())
+}
+
+fn of_pairs(pairs: &[(f64, f64)], criterion: &Criterion, decide: f64, rounds: u32) -> ComparisonState {
+    if pairs.is_empty() && rounds >= PATIENCE {
+        return ComparisonState::GivenUp;
+    }
+    match criterion.paired(pairs).map(|change| verdict(&change, decide)) {
+        Ok(Verdict::Unclear) | Err(_) => ComparisonState::Open,
+        Ok(decided) => ComparisonState::Decided(decided),
+    }
+}
