@@ -36,7 +36,8 @@ build: ## the release binary, with the scripts of report and dashboard built in
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo build --release --locked --package plimsoll
 
-# Tests mostly wait for servers, of which three run at once: a fourth thread has work meanwhile.
+# Tests mostly wait for servers, of which three run at once: a fourth thread has work meanwhile. `--all-targets` leaves out the
+# tests of documentation, of which there are none.
 test: ## the checks (format, clippy, layers, sizes …) and every test, in minutes
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true
@@ -45,7 +46,7 @@ test: ## the checks (format, clippy, layers, sizes …) and every test, in minut
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo xtask check
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --locked --no-fail-fast
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --locked --no-fail-fast --all-targets
 
 test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the next Debian
 	@scripts/install-packages $(TEST_PACKAGES)
@@ -59,7 +60,7 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	export PLIMSOLL_TEST_MARIADB_NEW="$$(scripts/unpack-server mariadb trixie || true)"
 	old="$$(scripts/unpack-server mariadb bookworm || true)"
 	export PLIMSOLL_TEST_PLUGINS="$${old:+$${old%/bin/*}/plugin}"
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --locked --no-fail-fast -- --include-ignored
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --locked --no-fail-fast --all-targets -- --include-ignored
 
 bench: ## Plimsoll against its peers on this machine: medians, spreads, ratios
 	@scripts/install-packages $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench fio

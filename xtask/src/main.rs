@@ -153,9 +153,10 @@ fn identifier_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
 
 fn doc_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let is_root = |path: &str| path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
-    let sources = workspace.sources()?.flat_map(|(_, sources)| sources);
-    let roots = sources.filter(|source| is_root(&source.path));
-    Ok(roots.flat_map(|source| docs::check(&source.path, &source.text)).collect())
+    let sources = || Ok::<_, anyhow::Error>(workspace.sources()?.flat_map(|(_, sources)| sources));
+    let roots = sources()?.filter(|source| is_root(&source.path));
+    let beginnings = roots.flat_map(|source| docs::check(&source.path, &source.text));
+    Ok(beginnings.chain(sources()?.flat_map(docs::examples)).collect())
 }
 
 fn document_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {

@@ -56,6 +56,14 @@ pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
     (found, trials)
 }
 
+/// What the lab says of its trials, or what they say where it has no summary.
+pub fn summary_of(view: &RecordingView, plan: &LabPlan) -> LabSummary {
+    let prospects = prospects(view);
+    let whole: Vec<&TrialView> = view.trials.iter().filter(|trial| has_ended(trial)).collect();
+    let ended = || replayed(&whole, plimsoll_schedule::of(plan, &prospects).as_mut());
+    view.lab.clone().unwrap_or_else(|| summed_up(view, plan, &prospects, &ended()))
+}
+
 fn summed_up(view: &RecordingView, plan: &LabPlan, prospects: &Prospects, ended: &[EndedTrial]) -> LabSummary {
     let mut found = summary(plan, prospects, ended);
     if view.being_written {

@@ -187,6 +187,7 @@ impl Driven {
             server.statements = counted;
         }
         point.storage_cpus = observed.storage_cpus();
+        point.program_cpus = observed.program_cpus();
         let caveats = observed.judge(&mut point, names);
         let counted = Counted {
             window: named(names.counters, observed.window.as_ref().map_or(&[][..], |window| &window.counted)),

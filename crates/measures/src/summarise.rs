@@ -112,6 +112,7 @@ pub fn point(tally: Option<&Tally>, measured: &MeasuredPoint) -> Point {
         server: server(tally, measured),
         host: host(measured.host),
         storage_cpus: None,
+        program_cpus: None,
         nopm: None,
         estimates: Estimates::default(),
         order_entry: None,

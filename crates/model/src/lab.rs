@@ -4,6 +4,7 @@ use crate::caveat::Caveat;
 use crate::comparison::{Design, Difference, Row, unlike_in_words};
 use crate::durability::{Class, Risks};
 use crate::estimate::Estimate;
+use crate::explained::Explained;
 use crate::load_point::LoadPoint;
 use crate::metric::Metric;
 use crate::samples::Phase;
@@ -225,6 +226,9 @@ pub struct VariantComparison {
     /// Where rounds ended when the first row was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopping: Option<Stopping>,
+    /// What the change of the first row was corrected by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explained: Option<Explained>,
 }
 
 impl VariantComparison {

@@ -10,6 +10,7 @@ pub mod device;
 pub mod diagnosis;
 pub mod durability;
 pub mod estimate;
+pub mod explained;
 pub mod flavour;
 pub mod io;
 pub mod io_comparison;

@@ -134,6 +134,9 @@ pub struct Point {
     /// CPUs that the programs of the network lane below the data used, on either side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage_cpus: Option<f64>,
+    /// CPUs that programs kept busy in the window which are neither the load, the server, nor below them; `null` where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_cpus: Option<f64>,
     /// New orders committed per minute of the window; `null` for other workloads than order entry.
     #[serde(default)]
     pub nopm: Option<f64>,

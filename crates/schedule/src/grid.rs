@@ -1,9 +1,10 @@
 //! All variants at all load points, round by round.
 
 use crate::draw;
+use crate::explained;
 use crate::pairing::{Outcomes, PairedVariants, pairs, points};
 use crate::stage::{Stage, UnplacedTrial};
-use crate::stopping::{ComparisonState, criterion, of_variants};
+use crate::stopping::{ComparisonState, criterion, of_pairs};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_plan::LabPlan;
@@ -19,8 +20,10 @@ pub struct Grid {
     ended: usize,
     /// Of the turns that have ended, where something depends on them.
     outcomes: Vec<TrialOutcome>,
-    /// Those that are not decided yet, where that ends them.
-    open: Vec<[usize; 2]>,
+    /// The variants of each comparison, by their places among all.
+    comparisons: Vec<[usize; 2]>,
+    /// The places of comparisons that are not decided yet, where that ends them.
+    open: Vec<usize>,
     /// Where rounds end when they have shown enough.
     stopping: Option<(StoppingRule, Criterion)>,
 }
@@ -35,9 +38,9 @@ struct Place {
 
 impl Grid {
     pub fn new(plan: &LabPlan, variants: &[&Variant]) -> Grid {
-        let open = pairs(variants);
-        let rule = plan.trials.stopping;
-        let stopping = rule.filter(|_| !open.is_empty()).map(|rule| (rule, criterion(&plan.trials, open.len())));
+        let comparisons = pairs(variants);
+        let among = comparisons.len();
+        let stopping = plan.trials.stopping.filter(|_| among > 0).map(|rule| (rule, criterion(&plan.trials, among)));
         let mut grid = Grid {
             seed: plan.seed,
             rules: plan.trials.clone(),
@@ -45,7 +48,8 @@ impl Grid {
             turns: Vec::new(),
             ended: 0,
             outcomes: Vec::new(),
-            open,
+            open: (0..among).collect(),
+            comparisons,
             stopping,
         };
         grid.turns = match (plan.trials.order, &grid.stopping) {
@@ -70,7 +74,7 @@ impl Grid {
     }
 
     fn takes_part(&self, variant: usize) -> bool {
-        self.stopping.is_none() || self.open.iter().any(|pair| pair.contains(&variant))
+        self.stopping.is_none() || self.open.iter().any(|place| self.comparisons[*place].contains(&variant))
     }
 
     fn sequential(&self) -> Vec<Place> {
@@ -92,11 +96,14 @@ impl Grid {
         for (Place { variant, point, round }, outcome) in self.turns.iter().zip(&self.outcomes) {
             outcomes.insert(&self.variants[*variant].name, *point, *round, outcome);
         }
-        let is_open = |[a, b]: &[usize; 2]| {
-            let pair = PairedVariants::new(&self.variants[*a], &self.variants[*b], &outcomes, ended);
-            pair.is_some_and(|pair| of_variants(&pair, criterion, rule.decide, ended) == ComparisonState::Open)
+        let paired =
+            |[a, b]: &[usize; 2]| PairedVariants::new(&self.variants[*a], &self.variants[*b], &outcomes, ended);
+        let all: Vec<PairedVariants<'_>> = self.comparisons.iter().map(paired).collect();
+        let is_open = |place: &usize| {
+            let pairs = explained::pairs(&self.rules, &all, *place, ended).0;
+            of_pairs(&pairs, criterion, rule.decide, ended) == ComparisonState::Open
         };
-        let open: Vec<[usize; 2]> = self.open.iter().copied().filter(is_open).collect();
+        let open: Vec<usize> = self.open.iter().copied().filter(is_open).collect();
         let has_time = ended < self.rules.rounds && rule.max_seconds.is_none_or(|most| taken < most);
         self.open = open;
         if has_time {

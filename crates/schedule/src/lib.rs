@@ -7,6 +7,7 @@
 mod block;
 mod draw;
 pub mod evidence;
+pub mod explained;
 mod grid;
 mod judge;
 pub mod ladder;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// The places of each variant and, before it, of the one that it is compared with: the first with the same work on the
 /// same data; of those whose names begin with the same group (`8g/fsync`) if there are several. One whose work no other
-/// does is compared with the first of all, if that has a workload of the same kind.
+/// does is compared with the first of all, if that has a workload of the same kind. Those without a load point in common are not compared.
 pub fn pairs(variants: &[&Variant]) -> Vec<[usize; 2]> {
     let first_of_several = |is_alike: &dyn Fn(&Variant) -> bool| {
         let mut alike = (0..variants.len()).filter(|other| is_alike(variants[*other]));
@@ -25,7 +25,12 @@ pub fn pairs(variants: &[&Variant]) -> Vec<[usize; 2]> {
         of_group.or_else(|| first_of_several(&same_work)).unwrap_or(0)
     };
     let pairs = variants.iter().enumerate().map(|(place, variant)| [against(variant), place]);
-    pairs.filter(|[a, b]| a != b && variants[*a].workload.kind == variants[*b].workload.kind).collect()
+    let alike = |[a, b]: [&Variant; 2]| a.workload.kind == b.workload.kind && !common_points(a, b).is_empty();
+    pairs.filter(|[a, b]| a != b && alike([*a, *b].map(|place| variants[place]))).collect()
+}
+
+fn common_points(a: &Variant, b: &Variant) -> Vec<LoadPoint> {
+    points(&[a]).into_iter().filter(|point| b.load.points.contains(point)).collect()
 }
 
 /// `8g` of `8g/fsync`.
@@ -42,7 +47,7 @@ impl<'a> Outcomes<'a> {
         self.0.entry((label, round)).or_default().push((point, outcome));
     }
 
-    pub fn get(&self, label: &'a str, point: LoadPoint, round: u32) -> Option<&'a TrialOutcome> {
+    pub fn get(&self, label: &str, point: LoadPoint, round: u32) -> Option<&'a TrialOutcome> {
         let of_round = self.0.get(&(label, round))?;
         of_round.iter().find(|(of, _)| *of == point).map(|(_, outcome)| *outcome)
     }
@@ -68,10 +73,8 @@ pub struct PairedVariants<'a> {
 }
 
 impl<'a> PairedVariants<'a> {
-    /// `None` without a load point that both have.
-    pub fn new(a: &'a Variant, b: &'a Variant, outcomes: &'a Outcomes<'a>, rounds: u32) -> Option<PairedVariants<'a>> {
-        let points: Vec<LoadPoint> = points(&[a]).into_iter().filter(|point| b.load.points.contains(point)).collect();
-        (!points.is_empty()).then_some(PairedVariants { a, b, points, outcomes, rounds })
+    pub fn new(a: &'a Variant, b: &'a Variant, outcomes: &'a Outcomes<'a>, rounds: u32) -> PairedVariants<'a> {
+        PairedVariants { a, b, points: common_points(a, b), outcomes, rounds }
     }
 
     /// What decides between them.
@@ -83,6 +86,17 @@ impl<'a> PairedVariants<'a> {
             }
         }
         deciding(&self.points, all.into_iter())
+    }
+
+    /// As many rounds as both sides have taken part in.
+    pub fn ended_rounds(&self) -> u32 {
+        let has =
+            |side: &Variant, round| self.points.iter().any(|at| self.outcomes.get(&side.name, *at, round).is_some());
+        (1..=self.rounds).rev().find(|round| has(self.a, *round) && has(self.b, *round)).unwrap_or(0)
+    }
+
+    pub fn outcome(&self, side: &Variant, point: LoadPoint, round: u32) -> Option<&'a TrialOutcome> {
+        self.outcomes.get(&side.name, point, round)
     }
 
     /// One metric of both over some load points together.

@@ -22,7 +22,7 @@
 
 use crate::block::{FailedTrial, PairedBlock};
 use crate::quantity::Quantity;
-use crate::stopping::stopping;
+use crate::stopping::{prefixes, stopping};
 use plimsoll_model::Metric;
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{RungVerdict, Verification, VerificationVerdict};
@@ -216,7 +216,7 @@ impl RungEvidence<'_> {
             without: side(|pair| pair.0),
             risks: self.added_risks(),
             worth: None,
-            stopping: stopping(self.rules, self.criterion, &pairs, decided),
+            stopping: stopping(self.rules, self.criterion, &prefixes(&pairs), decided),
         }
     }
 

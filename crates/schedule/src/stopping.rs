@@ -1,10 +1,9 @@
 //! How comparisons are judged, and when one has shown enough.
 
 use crate::block::PairedBlock;
-use crate::pairing::PairedVariants;
 use crate::quantity::Quantity;
 use plimsoll_model::Metric;
-use plimsoll_model::comparison::{Design, Verdict};
+use plimsoll_model::comparison::Verdict;
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::stopping::{RoundLook, Stopping};
 use plimsoll_plan::lab::TrialRules;
@@ -37,22 +36,34 @@ fn with_confidence(rules: &TrialRules, confidence: f64) -> Criterion {
     }
 }
 
-/// How pairs that may end sooner came to their end; `None` where a plan sets their number.
-pub fn stopping(rules: &TrialRules, criterion: &Criterion, pairs: &[(f64, f64)], decided: bool) -> Option<Stopping> {
+/// How pairs that may end sooner came to their end; `None` where a plan sets their number. They are given as they were
+/// judged after each round.
+pub fn stopping(
+    rules: &TrialRules,
+    criterion: &Criterion,
+    judged: &[Vec<(f64, f64)>],
+    decided: bool,
+) -> Option<Stopping> {
     let decide = rules.stopping?.decide;
-    let look = |rounds: usize| {
-        let change = criterion.paired(&pairs[..rounds]).ok()?;
-        Some(RoundLook { rounds, change: change.value, low: change.low, high: change.high })
+    let look = |pairs: &Vec<(f64, f64)>| {
+        let change = criterion.paired(pairs).ok()?;
+        Some(RoundLook { rounds: pairs.len(), change: change.value, low: change.low, high: change.high })
     };
-    let looks: Vec<RoundLook> = (1..=pairs.len()).filter_map(look).collect();
+    let looks: Vec<RoundLook> = judged.iter().filter_map(look).collect();
     let needed = || {
         let size = looks.last()?.change.abs();
+        let pairs = judged.last()?;
         // It would show as a change, or as none.
         let needed = pairs_needed(spread(pairs)?, size.max(decide - size));
         (needed <= MOST_NEEDED).then_some(needed.max(pairs.len() + 1))
     };
     let rounds_needed = if decided { None } else { needed() };
     Some(Stopping { decide, most: rules.rounds, decided, looks, rounds_needed })
+}
+
+/// Pairs as they were after each round, where later ones do not change them.
+pub(crate) fn prefixes(pairs: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
+    (1..=pairs.len()).map(|rounds| pairs[..rounds].to_vec()).collect()
 }
 
 /// What a comparison that gets rounds until it is decided came to.
@@ -64,18 +75,13 @@ pub enum ComparisonState {
     GivenUp,
 }
 
-/// Of two variants.
-pub fn of_variants(pair: &PairedVariants<'_>, criterion: &Criterion, decide: f64, rounds: u32) -> ComparisonState {
-    let pairs = pair.sides(Design::Paired, &pair.points, pair.deciding()).pairs();
-    of_pairs(&pairs, criterion, decide, rounds)
-}
-
 /// Of a block.
 pub(crate) fn of_block(block: &PairedBlock, deciding: Metric, criterion: &Criterion, decide: f64) -> ComparisonState {
     of_pairs(&block.pairs(Quantity::Of(deciding)), criterion, decide, block.ended_rounds())
 }
 
-fn of_pairs(pairs: &[(f64, f64)], criterion: &Criterion, decide: f64, rounds: u32) -> ComparisonState {
+/// Of pairs of so many rounds.
+pub(crate) fn of_pairs(pairs: &[(f64, f64)], criterion: &Criterion, decide: f64, rounds: u32) -> ComparisonState {
     if pairs.is_empty() && rounds >= PATIENCE {
         return ComparisonState::GivenUp;
     }

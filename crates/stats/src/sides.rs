@@ -48,6 +48,8 @@ pub struct Sides {
     pub design: Design,
     a: Vec<f64>,
     b: Vec<f64>,
+    /// What changes are found from, if not from these values.
+    corrected: Option<Vec<(f64, f64)>>,
 }
 
 impl Sides {
@@ -56,12 +58,17 @@ impl Sides {
             Design::Paired => a.iter().zip(b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).unzip(),
             Design::Unpaired => (a.iter().flatten().copied().collect(), b.iter().flatten().copied().collect()),
         };
-        Sides { design, a, b }
+        Sides { design, a, b, corrected: None }
     }
 
     /// Of each round that has both, its two values.
     pub fn pairs(&self) -> Vec<(f64, f64)> {
         self.a.iter().copied().zip(self.b.iter().copied()).collect()
+    }
+
+    /// The same values, with changes found from these pairs.
+    pub fn with_pairs(self, corrected: Vec<(f64, f64)>) -> Sides {
+        Sides { corrected: Some(corrected), ..self }
     }
 
     /// One metric of them, at `load` or, without it, over several load points; a change within
@@ -76,7 +83,7 @@ impl Sides {
         criterion: &Criterion,
         equivalence: f64,
     ) -> Result<Row, Refusal> {
-        let pairs = self.pairs();
+        let pairs = self.corrected.clone().unwrap_or_else(|| self.pairs());
         let (change, spread) = match self.design {
             Design::Paired => (criterion.paired(&pairs)?, spread(&pairs)),
             Design::Unpaired => (unpaired(&self.a, &self.b, criterion.confidence())?, None),

@@ -60,6 +60,7 @@ pub fn plan(seed: u64, rounds: u32, variants: Vec<Variant>) -> LabPlan {
             pause_seconds: 0.0,
             rounds,
             stopping: None,
+            explain: true,
             order: Order::Interleaved,
             recovery: false,
             noisy_host: false,

@@ -14,18 +14,22 @@ mod sides;
 mod tests;
 
 use crate::AnalysisError;
+use crate::plan::summary_of;
 use facts::Facts;
 use plimsoll_measures::lab::comparisons_of;
+use plimsoll_model::Caveat;
 use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Comparison, Design, Row, SCHEMA_VERSION, Side};
 use plimsoll_model::estimate::CONFIDENCE;
+use plimsoll_model::explained::Explained;
 use plimsoll_model::io_comparison::IoComparison;
+use plimsoll_model::lab::VariantComparison;
 use plimsoll_plan::LabPlan;
 use plimsoll_record::{RecordError, read};
 use plimsoll_schedule::stopping::criterion;
-use plimsoll_stats::comparison::each_of;
+use plimsoll_stats::comparison::{each_of, verdict};
 use plimsoll_stats::sides::{Criterion, Sides, equivalence as of_floor, floor, middle};
 use rounds::Round;
 use sides::Chosen;
@@ -101,7 +105,14 @@ fn runs(
     let deciding = table.deciding()?;
     let decide = lab.and_then(|plan| Some(plan.trials.stopping?.decide));
     table.equivalence = equivalence.or(decide).unwrap_or_else(|| of_floor(a.floor(&common, deciding).as_ref()));
-    let headline = table.headline(deciding)?;
+    let mut headline = table.headline(deciding)?;
+    let explained = lab.and_then(|plan| explained(&a, &b, plan));
+    if let Some((row, _)) = &explained {
+        let verdict = verdict(&row.change, table.equivalence);
+        headline = Row { verdict, a: headline.a, b: headline.b, ..row.clone() };
+    }
+    let mut caveats = caveats::all(&a, &b, design, &left_out, unreadable);
+    caveats.extend(explained.map(|(_, explained)| Caveat::new("explained", explained.in_words())));
     Ok(Comparison {
         schema_version: SCHEMA_VERSION,
         workload,
@@ -114,7 +125,7 @@ fn runs(
         headline,
         unlike_work: a.facts.unlike_work(&b.facts),
         differences: a.facts.differences(&b.facts),
-        caveats: caveats::all(&a, &b, design, &left_out, unreadable),
+        caveats,
     })
 }
 
@@ -240,6 +251,14 @@ impl Table<'_> {
         let row = Sides::new(self.design, a, b).row(point, metric, criterion, self.equivalence);
         row.map_err(|refusal| AnalysisError::Refused(refusal.to_string()))
     }
+}
+
+/// What the lab that both are variants of found, if it took something from their change.
+fn explained(a: &Group, b: &Group, plan: &LabPlan) -> Option<(Row, Explained)> {
+    let summary = summary_of(a.chosen.recordings.first()?, plan);
+    let is_same = |of: &VariantComparison| of.a == a.chosen.variant && of.b == b.chosen.variant;
+    let VariantComparison { rows, explained, .. } = summary.comparisons.into_iter().find(is_same)?;
+    rows.into_iter().next().zip(explained)
 }
 
 /// The plan that both are variants of: they are compared as the lab compares them, so that both say the same.

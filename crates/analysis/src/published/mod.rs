@@ -318,6 +318,7 @@ mod tests {
             unlike: None,
             unlike_work: Vec::new(),
             stopping: None,
+            explained: None,
         };
         let found = |connections| rows(&of, Metric::TransactionsPerSecond, connections).len();
         assert_eq!((found(Some(16)), found(None), found(Some(8))), (2, 1, 0));

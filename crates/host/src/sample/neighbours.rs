@@ -7,6 +7,9 @@ use procfs::process::{Stat, all_processes};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+/// The process that all threads of the kernel are below: `kthreadd`.
+const KERNEL_THREADS: u32 = 2;
+
 /// One reading of all processes.
 #[derive(Clone, Debug)]
 pub struct Neighbours {
@@ -21,6 +24,8 @@ struct Process {
     name: String,
     parent: i32,
     ticks: u64,
+    /// Of its children that have ended, and of theirs.
+    of_children: u64,
 }
 
 /// What others used between two readings.
@@ -71,6 +76,21 @@ impl Neighbours {
         Some(Busy { cpus: busy.max(0.0), stolen: cpus * shares.steal, most })
     }
 
+    /// CPUs that programs kept busy since `before`, except processes `own` and those below them. Threads of the kernel are
+    /// no programs, because they work for whoever asks them. What a process has used is its parent's when it ends, so that
+    /// those are counted, too, which came and went in between.
+    pub fn programs_since(&self, before: &Neighbours, own: &[u32]) -> f64 {
+        let ticks = self.ticks_of_programs(own).saturating_sub(before.ticks_of_programs(own));
+        ticks as f64 / procfs::ticks_per_second().max(1) as f64 / self.after(before).as_secs_f64()
+    }
+
+    fn ticks_of_programs(&self, own: &[u32]) -> u64 {
+        let is_below = |pid, of: &u32| self.is_below(pid, *of);
+        let is_program = |pid: i32| !own.iter().chain([&KERNEL_THREADS]).any(|of| is_below(pid, of));
+        let programs = self.processes.iter().filter(|((pid, _), _)| is_program(*pid));
+        programs.map(|(_, process)| process.ticks + process.of_children).sum()
+    }
+
     /// Whether `pid` is `own` or was started by it, or by what it has started.
     fn is_below(&self, pid: i32, own: u32) -> bool {
         let parent = |pid: i32| {
@@ -85,7 +105,12 @@ impl Neighbours {
 
 impl Process {
     fn of(stat: Stat) -> Process {
-        Process { name: stat.comm, parent: stat.ppid, ticks: stat.utime.saturating_add(stat.stime) }
+        Process {
+            name: stat.comm,
+            parent: stat.ppid,
+            ticks: stat.utime.saturating_add(stat.stime),
+            of_children: stat.cutime.saturating_add(stat.cstime).max(0) as u64,
+        }
     }
 }
 
@@ -97,7 +122,7 @@ mod tests {
 
     fn look(host: &str, at: Instant, processes: &[(i32, i32, &str, u64)]) -> Neighbours {
         let one = |(pid, parent, name, ticks): &(i32, i32, &str, u64)| {
-            ((*pid, 1), Process { name: (*name).to_owned(), parent: *parent, ticks: *ticks })
+            ((*pid, 1), Process { name: (*name).to_owned(), parent: *parent, ticks: *ticks, of_children: 0 })
         };
         Neighbours { taken: at, host: HostStat::parse(host), processes: processes.iter().map(one).collect() }
     }
@@ -123,6 +148,34 @@ mod tests {
         assert!((busy.stolen - 0.2).abs() < 1e-9, "{busy:?}");
         assert_eq!(busy.most[0].0, "make");
         assert!((busy.most[0].2 - 0.6).abs() < 1e-9 && busy.most.iter().all(|(name, ..)| name != "mariadbd"));
+    }
+
+    #[test]
+    fn programs_are_neither_ours_nor_the_kernels() {
+        let begun = Instant::now();
+        let ticks = procfs::ticks_per_second();
+        let then = [
+            (2, 0, "kthreadd", 0),
+            (10, 1, "plimsoll", 0),
+            (20, 1, "mysqld", 0),
+            (30, 1, "make", 0),
+            (32, 30, "cc1", 7 * ticks),
+        ];
+        let before = look(BEFORE, begun, &then);
+        let now = [
+            (2, 0, "kthreadd", ticks),
+            (3, 2, "kworker", ticks),
+            (10, 1, "plimsoll", 2 * ticks),
+            (11, 10, "mariadbd", 3 * ticks),
+            (20, 1, "mysqld", 4 * ticks),
+            (30, 1, "make", 5 * ticks),
+            (31, 30, "cc1", ticks),
+        ];
+        let mut after = look(BEFORE, begun + Duration::from_secs(10), &now);
+        // One compiler had used 7 s before and has ended, as has another one that came in between: 9 s in all.
+        after.processes.get_mut(&(30, 1)).expect("make is there").of_children = 9 * ticks;
+        let programs = after.programs_since(&before, &[10, 20]);
+        assert!((programs - 0.8).abs() < 1e-9, "{programs}");
     }
 
     #[test]

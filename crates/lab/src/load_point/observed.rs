@@ -6,7 +6,7 @@ use crate::telemetry::storage::{self, StorageThread};
 use plimsoll_data::epitaph::with_epitaph;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_follow::{Account, FollowedSecond, Seen};
-use plimsoll_host::sample::{Sampler, context_switches, cpu_wait, process};
+use plimsoll_host::sample::{Neighbours, Sampler, context_switches, cpu_wait, process};
 use plimsoll_load::source::{LoadFacts, Readiness, Spent};
 use plimsoll_load::tally::{Names, Tally};
 use plimsoll_load::window::Limit;
@@ -64,6 +64,8 @@ pub(super) struct ObservedLoad {
     /// The same, interval by interval.
     seconds: Seconds,
     edges: (Option<Edge>, Option<Edge>),
+    /// All processes where the window began and where it ended.
+    neighbours: (Option<Neighbours>, Option<Neighbours>),
     /// Samples of the host inside the window.
     pub host: Vec<HostSample>,
     /// Of a network lane, from the first connection on.
@@ -93,6 +95,7 @@ impl ObservedLoad {
             window: None,
             seconds: Seconds::default(),
             edges: (None, None),
+            neighbours: (None, None),
             host: Vec::new(),
             storage_samples: Vec::new(),
         }
@@ -101,6 +104,7 @@ impl ObservedLoad {
     /// Looks at what was used before the load, whose own processes have `spent` so much.
     pub fn look_before(&mut self, spent: Option<Spent>) {
         self.edges.0 = Some(self.edge(spent, None, true));
+        self.neighbours.0 = Some(Neighbours::look());
     }
 
     /// What was looked at where the window began and where it ended.
@@ -126,16 +130,25 @@ impl ObservedLoad {
         storage::cpus(&self.storage_samples, &(on_series(window.start_ns)..on_series(window.end_ns)))
     }
 
+    /// CPUs that programs kept busy in the measured window which are neither the load, nor its server, nor below them.
+    pub fn program_cpus(&self) -> Option<f64> {
+        let (Some(before), Some(after)) = &self.neighbours else { return None };
+        let own: Vec<u32> = self.pid.into_iter().chain([std::process::id()]).collect();
+        Some(after.programs_since(before, &own)).filter(|cpus| cpus.is_finite())
+    }
+
     fn second(&mut self, second: &FollowedSecond<'_>, watcher: &mut dyn Watcher) -> Seen {
         let &FollowedSecond { tally, interval, .. } = second;
         let sample = self.sampler.sample(second.end_ns);
         let at_edge = self.ends.has_edge(tally.phase, tally.end_ns);
         if tally.phase == Phase::WarmUp {
             self.edges.0 = Some(self.edge(second.spent, sample.server, at_edge));
+            self.neighbours.0 = at_edge.then(Neighbours::look).or(self.neighbours.0.take());
         }
         if tally.phase == Phase::Measure {
             let (before, after) = (self.edges.1.or(self.edges.0), self.edge(second.spent, sample.server, at_edge));
             self.edges.1 = Some(after);
+            self.neighbours.1 = at_edge.then(Neighbours::look).or(self.neighbours.1.take());
             let edges = before.map(|before| (before, after));
             self.measured(tally, second.names, &Around { loops: self.loops, edges, host: sample.host.as_ref() });
         }

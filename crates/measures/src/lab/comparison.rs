@@ -8,10 +8,12 @@ use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::VariantComparison;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Order, PlannedWorkload, TrialRules, Variant};
+use plimsoll_schedule::explained;
 use plimsoll_schedule::pairing::{Outcomes, PairedVariants, pairs};
 use plimsoll_schedule::stopping::{criterion, stopping};
 use plimsoll_schedule::{EndedTrial, seeks_line};
-use plimsoll_stats::sides::{self, Criterion};
+use plimsoll_stats::explained::Explanation;
+use plimsoll_stats::sides::{self, Criterion, Sides};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Variants of a grid against those that they are [paired](pairs) with, where these share a load point. The intervals of
@@ -20,9 +22,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn comparisons(plan: &LabPlan, ended: &[EndedTrial]) -> Vec<VariantComparison> {
     let pairs = compared(plan);
     let outcomes: Outcomes<'_> = ended.iter().collect();
-    let judged = Judged { ended, design: design(plan.trials.order), rules: &plan.trials, among: pairs.len() };
-    let found = |[a, b]: [&Variant; 2]| judged.comparison(&PairedVariants::new(a, b, &outcomes, plan.trials.rounds)?);
-    pairs.into_iter().filter_map(found).collect()
+    let paired = pairs.into_iter().map(|[a, b]| PairedVariants::new(a, b, &outcomes, plan.trials.rounds));
+    let all: Vec<PairedVariants<'_>> = paired.collect();
+    let judged = Judged { ended, design: design(plan.trials.order), rules: &plan.trials, all: &all };
+    (0..all.len()).filter_map(|place| judged.comparison(place)).collect()
 }
 
 /// How many comparisons of variants a plan makes.
@@ -48,28 +51,33 @@ struct Judged<'a> {
     ended: &'a [EndedTrial],
     design: Design,
     rules: &'a TrialRules,
-    /// How many comparisons there are.
-    among: usize,
+    all: &'a [PairedVariants<'a>],
 }
 
 impl Judged<'_> {
-    fn comparison(&self, pair: &PairedVariants<'_>) -> Option<VariantComparison> {
+    fn comparison(&self, place: usize) -> Option<VariantComparison> {
+        let pair = &self.all[place];
+        let among = self.all.len();
         let deciding = pair.deciding();
         let floor = sides::floor(&pair.values(pair.a, &pair.points, deciding));
         let equivalence = self.rules.stopping.map_or(sides::equivalence(floor.as_ref()), |rule| rule.decide);
-        let row = |points: &[LoadPoint], metric: Metric, criterion: &Criterion| {
+        let row = |sides: Sides, points: &[LoadPoint], metric: Metric, criterion: &Criterion| {
             let only = if let [only] = points { Some(*only) } else { None };
-            pair.sides(self.design, points, metric).row(only, metric, criterion, equivalence).ok()
+            sides.row(only, metric, criterion, equivalence).ok()
         };
-        let of_all = criterion(self.rules, self.among);
-        let all = row(&pair.points, deciding, &of_all)?;
-        let pairs = pair.sides(self.design, &pair.points, deciding).pairs();
-        let stopping = stopping(self.rules, &of_all, &pairs, all.verdict != Verdict::Unclear);
-        let of_each = criterion(self.rules, self.among * pair.points.len());
+        let of_all = criterion(self.rules, among);
+        let measured = pair.sides(self.design, &pair.points, deciding);
+        let (judged, found) = self.judged(place);
+        let explained = found.and_then(|found| explained::told(&found, &of_all, &measured.pairs()));
+        let sides = if explained.is_some() { measured.with_pairs(judged.last()?.clone()) } else { measured };
+        let all = row(sides, &pair.points, deciding, &of_all)?;
+        let stopping = stopping(self.rules, &of_all, &judged, all.verdict != Verdict::Unclear);
+        let of_each = criterion(self.rules, among * pair.points.len());
         let each = Metric::COMPARED.into_iter().flat_map(|metric| pair.points.iter().map(move |point| (metric, point)));
         // One load point is all of them together.
         let each = each.filter(|(metric, _)| pair.points.len() > 1 || *metric != deciding);
-        let rows = each.filter_map(|(metric, point)| row(&[*point], metric, &of_each));
+        let rows = each
+            .filter_map(|(metric, point)| row(pair.sides(self.design, &[*point], metric), &[*point], metric, &of_each));
         Some(VariantComparison {
             a: pair.a.name.clone(),
             b: pair.b.name.clone(),
@@ -80,7 +88,22 @@ impl Judged<'_> {
             unlike: self.unlike(pair),
             unlike_work: unlike_work_of(&pair.a.workload, &pair.b.workload),
             stopping,
+            explained,
         })
+    }
+
+    /// The pairs of a comparison as they were judged after each of its rounds, and what explains the last ones.
+    fn judged(&self, place: usize) -> (Vec<Vec<(f64, f64)>>, Option<Explanation>) {
+        if self.design == Design::Unpaired {
+            return (Vec::new(), None);
+        }
+        let after = |rounds| explained::pairs(self.rules, self.all, place, rounds);
+        let ended = self.all[place].ended_rounds();
+        // Where their number is set, they are judged once.
+        let first = if self.rules.stopping.is_some() { 1 } else { ended };
+        let (mut pairs, found): (Vec<_>, Vec<_>) = (first..=ended).map(after).unzip();
+        pairs.dedup_by_key(|pairs| pairs.len());
+        (pairs, found.into_iter().last().flatten())
     }
 
     /// In words, if not both run the same risks.

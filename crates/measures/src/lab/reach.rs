@@ -143,7 +143,7 @@ fn set_seconds(rules: &TrialRules) -> f64 {
 fn of_variants(plan: &LabPlan, ended: &[EndedTrial]) -> Vec<Vec<(f64, f64)>> {
     let outcomes: Outcomes<'_> = ended.iter().collect();
     let pairs = compared(plan).into_iter();
-    let paired = pairs.filter_map(|[a, b]| PairedVariants::new(a, b, &outcomes, plan.trials.rounds));
+    let paired = pairs.map(|[a, b]| PairedVariants::new(a, b, &outcomes, plan.trials.rounds));
     paired.map(|pair| pair.sides(Design::Paired, &pair.points, pair.deciding()).pairs()).collect()
 }
 

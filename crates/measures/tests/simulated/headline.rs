@@ -41,6 +41,7 @@ fn told(row: Row) -> String {
         unlike: None,
         unlike_work: Vec::new(),
         stopping: None,
+        explained: None,
     };
     let summary = LabSummary {
         schema_version: SCHEMA_VERSION,

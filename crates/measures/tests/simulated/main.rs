@@ -1,6 +1,7 @@
 //! Labs that are run against servers whose truth is known, with noise that is seeded.
 
 mod answers;
+mod explained;
 mod grid;
 mod headline;
 mod ladder;

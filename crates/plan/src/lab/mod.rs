@@ -91,6 +91,9 @@ pub struct TrialRules {
     /// A search or a ladder does not wait until other processes leave the machine alone.
     #[serde(default)]
     pub noisy_host: bool,
+    /// Take from changes what other programs and the hypervisor explain.
+    #[serde(default)]
+    pub explain: bool,
     /// Ask the tables for their checksums before measuring.
     pub checksums: bool,
     /// Classes that a rung may cost and still be kept.

@@ -169,7 +169,7 @@ fn point_adds_up(point: &Value) {
 }
 
 /// Fields that are totals of the window or settings of it; every other number of a point is a mean or a percentile.
-const NO_MEANS: [&str; 28] = [
+const NO_MEANS: [&str; 29] = [
     "trial",
     "connections",
     "rate_offered",
@@ -198,6 +198,8 @@ const NO_MEANS: [&str; 28] = [
     // A share of what another run has found.
     "ceiling_fraction",
     "scheduling_lag_ms_max",
+    // From two looks at all processes.
+    "program_cpus",
     // The shortest of some pings.
     "round_trip_us",
 ];

@@ -76,6 +76,8 @@ fn compared(comparison: &VariantComparison, look: TextLook) -> Vec<String> {
     lines.extend(look.wrapped(&clean(&format!("{floor}a change of up to {equivalence} counts as no difference"))));
     let stopping = comparison.stopping.as_ref().map(Stopping::in_words);
     lines.extend(stopping.iter().flat_map(|ended| look.wrapped(&clean(ended))));
+    let explained = comparison.explained.as_ref().map(|of| format!("without what others took: {}", of.in_words()));
+    lines.extend(explained.iter().flat_map(|explained| look.wrapped(&clean(explained))));
     if rows.iter().any(|row| row.change.confidence > CONFIDENCE) {
         lines.push("For each metric, all intervals hold together in 95 % of cases.".to_owned());
     }

@@ -60,6 +60,7 @@ fn comparison() -> VariantComparison {
         unlike: Some("nfs loses the last second of commits if the machine fails (d1)".to_owned()),
         unlike_work: Vec::new(),
         stopping: None,
+        explained: None,
     }
 }
 

@@ -10,7 +10,7 @@
 //!   `ignore_errors`, `outage_limit` (`30s`).
 //! - `[trials]`: `restore` (`snapshot`), `warmup` (`10s`), `measure` (`30s`), `pause` (`0s`), `rounds` (3) or `rounds = "auto"` with
 //!   `decide` (`2%`), `max_rounds` (40) and `max_time` (none), `order` (`interleaved`), `recovery`, `lenient`, `noisy_host`
-//!   and `checksums` (false), `allow` (no class), `seed` (the caller's).
+//!   and `checksums` (false), `explain` (true), `allow` (no class), `seed` (the caller's).
 //! - `[[variant]]` and `[[rung]]`: `name`; what `[server]` has; `workload` and `load`, merged over the sections of these
 //!   names. A plan without variants has one, called `base`.
 //! - `[[collector]]`: `name`, `command`; `every` (`1s`).

@@ -9,7 +9,7 @@ use crate::quantity;
 use plimsoll_model::Class;
 use std::ops::RangeInclusive;
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "restore",
     "warmup",
     "measure",
@@ -22,6 +22,7 @@ const KEYS: [&str; 15] = [
     "recovery",
     "lenient",
     "noisy_host",
+    "explain",
     "checksums",
     "allow",
     "seed",
@@ -53,6 +54,7 @@ pub(super) fn rules(table: &DocumentValue, restore: Restore) -> Result<(TrialRul
         recovery: fields.switch("recovery")?,
         lenient: fields.switch("lenient")?,
         noisy_host: fields.switch("noisy_host")?,
+        explain: fields.read("explain", DocumentValue::truth)?.unwrap_or(true),
         checksums: fields.switch("checksums")?,
         allow: fields.read("allow", |value| value.list_of(class))?.unwrap_or_default(),
     };

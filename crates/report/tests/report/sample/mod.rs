@@ -215,6 +215,7 @@ fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) 
             steal: 0.0,
         }),
         storage_cpus: None,
+        program_cpus: None,
         nopm: None,
         order_entry: None,
         original_listing: None,

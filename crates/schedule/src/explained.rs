@@ -1,0 +1,63 @@
+//! What other programs and the hypervisor took of the machine while trials ran, and the pairs of rounds without it.
+
+use crate::pairing::PairedVariants;
+use plimsoll_model::explained::Explained;
+use plimsoll_model::lab::TrialOutcome;
+use plimsoll_plan::lab::{TrialRules, Variant};
+use plimsoll_stats::explained::{Explanation, ObservedPair, explain};
+use plimsoll_stats::sides::Criterion;
+
+type Measured = fn(&TrialOutcome) -> Option<f64>;
+
+/// What is measured beside each trial and no setting of a server can influence.
+const COVARIATES: [(&str, Measured); 2] = [
+    ("the CPU time of other programs", |outcome| outcome.point.as_ref()?.program_cpus),
+    ("the CPU time that the hypervisor took", |outcome| Some(outcome.point.as_ref()?.host?.steal)),
+];
+
+/// The pairs of one of `all` comparisons after so many of its rounds: as measured, or without what the covariates explain,
+/// if rounds up to that one tell. Comparisons that are a round ahead do not change it.
+pub fn pairs(
+    rules: &TrialRules,
+    all: &[PairedVariants<'_>],
+    place: usize,
+    rounds: u32,
+) -> (Vec<(f64, f64)>, Option<Explanation>) {
+    let observed: Vec<Vec<ObservedPair>> = all.iter().map(|pair| observed(pair, rounds)).collect();
+    let measured: Vec<(f64, f64)> = observed[place].iter().map(|pair| pair.sides).collect();
+    match explain(&observed).ok().flatten().filter(|_| rules.explain) {
+        Some(found) => (found.comparisons[place].clone(), Some(found)),
+        None => (measured, None),
+    }
+}
+
+/// What was taken away, where it was, from a change that without that is `measured`.
+pub fn told(found: &Explanation, criterion: &Criterion, measured: &[(f64, f64)]) -> Option<Explained> {
+    Some(Explained {
+        by: found.used.iter().map(|place| COVARIATES[*place].0.to_owned()).collect(),
+        left: found.left,
+        measured: criterion.paired(measured).ok()?,
+    })
+}
+
+/// The rounds that have both sides; without covariates where a trial was not watched.
+fn observed(pair: &PairedVariants<'_>, rounds: u32) -> Vec<ObservedPair> {
+    let metric = pair.deciding();
+    let values = [pair.a, pair.b].map(|side| pair.values(side, &pair.points, metric));
+    let met = |side: &Variant, round: u32| -> Option<Vec<f64>> {
+        let outcomes: Option<Vec<&TrialOutcome>> =
+            pair.points.iter().map(|point| pair.outcome(side, *point, round)).collect();
+        let outcomes = outcomes?;
+        let mean = |of: Measured| -> Option<f64> {
+            let all: Option<Vec<f64>> = outcomes.iter().map(|outcome| of(outcome)).collect();
+            all.map(|all| all.iter().sum::<f64>() / all.len() as f64)
+        };
+        COVARIATES.iter().map(|(_, of)| mean(*of)).collect()
+    };
+    let of_round = |(round, (a, b)): (u32, (&Option<f64>, &Option<f64>))| {
+        let covariates =
+            met(pair.a, round).zip(met(pair.b, round)).map(|(a, b)| b.iter().zip(a).map(|(b, a)| b - a).collect());
+        Some(ObservedPair { round, sides: ((*a)?, (*b)?), covariates: covariates.unwrap_or_default() })
+    };
+    (1..=rounds).zip(values[0].iter().zip(&values[1])).filter_map(of_round).collect()
+}
