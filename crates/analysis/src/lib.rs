@@ -1,8 +1,8 @@
 //! From recordings to what a report shows, and to comparisons. It reads files and can start nothing.
 //!
 //! Begin with [`recorded()`], everything that a report shows of one recording. [`mod@compare`] sets the trials of two
-//! against each other, [`find`] says which recording somebody means, [`reach()`] what
-//! a plan would show. [`replay`] tells a schedule what was recorded.
+//! against each other, [`find`] says which recording somebody means, [`reach()`] what a plan
+//! would show. [`replay`] tells a schedule what was recorded.
 
 mod asked;
 pub mod compare;

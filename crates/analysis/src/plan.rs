@@ -1,7 +1,7 @@
 //! A lab: its summary, or what can be summed up of one that has none.
 
 use crate::found::Found;
-use crate::replay::{has_ended, prospects, replayed};
+use crate::replay::{self, has_ended, prospects, replayed};
 use crate::{repeat, trial, unfinished};
 use plimsoll_diagnosis::cost::corroborate;
 use plimsoll_measures::lab::{headline, summary};
@@ -58,10 +58,8 @@ pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
 
 /// What the lab says of its trials, or what they say where it has no summary.
 pub fn summary_of(view: &RecordingView, plan: &LabPlan) -> LabSummary {
-    let prospects = prospects(view);
-    let whole: Vec<&TrialView> = view.trials.iter().filter(|trial| has_ended(trial)).collect();
-    let ended = || replayed(&whole, plimsoll_schedule::of(plan, &prospects).as_mut());
-    view.lab.clone().unwrap_or_else(|| summed_up(view, plan, &prospects, &ended()))
+    let from_trials = || summed_up(view, plan, &prospects(view), &replay::ended(view, plan));
+    view.lab.clone().unwrap_or_else(from_trials)
 }
 
 fn summed_up(view: &RecordingView, plan: &LabPlan, prospects: &Prospects, ended: &[EndedTrial]) -> LabSummary {

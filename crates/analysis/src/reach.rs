@@ -1,10 +1,10 @@
 //! What a plan would show, judging by a lab that was recorded.
 
 use crate::AnalysisError;
-use crate::replay::{self, has_ended, replayed};
+use crate::replay;
 use plimsoll_measures::lab::{self, Reach};
 use plimsoll_plan::LabPlan;
-use plimsoll_record::read::{RecordingView, TrialView};
+use plimsoll_record::read::RecordingView;
 use plimsoll_schedule::Prospects;
 
 /// What `plan` would show, whose rungs have these prospects, judging by the lab in `view`.
@@ -16,7 +16,5 @@ pub fn reach(view: &RecordingView, plan: &LabPlan, prospects: &Prospects) -> Res
     let Some(recorded) = view.manifest.plan.lab() else {
         return Err(refused("this is no lab; `plimsoll lab PLAN --pilot` makes a recording that tells"));
     };
-    let whole: Vec<&TrialView> = view.trials.iter().filter(|trial| has_ended(trial)).collect();
-    let ended = replayed(&whole, plimsoll_schedule::of(recorded, &replay::prospects(view)).as_mut());
-    lab::reach(plan, prospects, recorded, &ended).map_err(|refusal| refused(&refusal.0))
+    lab::reach(plan, prospects, recorded, &replay::ended(view, recorded)).map_err(|refusal| refused(&refusal.0))
 }

@@ -1,6 +1,7 @@
 //! A schedule that is told what was recorded.
 
 use plimsoll_model::lab::TrialStatus;
+use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::TrialPlan;
 use plimsoll_record::event::{Happening, RecordedEvent};
 use plimsoll_record::read::{RecordingView, TrialView};
@@ -17,6 +18,12 @@ pub fn replayed(whole: &[&TrialView], schedule: &mut dyn Schedule) -> Vec<EndedT
         ended.push(told);
     }
     ended
+}
+
+/// The trials of a lab that came to their end, as its plan asks for them.
+pub fn ended(view: &RecordingView, plan: &LabPlan) -> Vec<EndedTrial> {
+    let whole: Vec<&TrialView> = view.trials.iter().filter(|trial| has_ended(trial)).collect();
+    replayed(&whole, plimsoll_schedule::of(plan, &prospects(view)).as_mut())
 }
 
 /// What was known of the rungs before they were tried, as the lab wrote it down when it began.

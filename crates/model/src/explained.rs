@@ -16,7 +16,7 @@ pub struct Explained {
 }
 
 impl Explained {
-    /// `the CPU time of other programs explains 58 % of the spread; as measured the change is +2.0 % (−9.0 to +14.4 %)`.
+    /// `the CPU time of other programs explains 58 % of the spread; as measured the change is +2.0 % (−9.0 % to +14.4 %)`.
     pub fn in_words(&self) -> String {
         let measured = match self.measured.interval() {
             Some((low, high)) => format!(" ({} to {})", signed_percent(low), signed_percent(high)),

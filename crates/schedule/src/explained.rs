@@ -15,20 +15,17 @@ const COVARIATES: [(&str, Measured); 2] = [
     ("the CPU time that the hypervisor took", |outcome| Some(outcome.point.as_ref()?.host?.steal)),
 ];
 
-/// The pairs of one of `all` comparisons after so many of its rounds: as measured, or without what the covariates explain,
-/// if rounds up to that one tell. Comparisons that are a round ahead do not change it.
+/// The pairs of each comparison after so many rounds: as measured, or without what the covariates explain, if the rounds
+/// up to that one tell. Comparisons that are a round ahead do not change it.
 pub fn pairs(
     rules: &TrialRules,
     all: &[PairedVariants<'_>],
-    place: usize,
     rounds: u32,
-) -> (Vec<(f64, f64)>, Option<Explanation>) {
+) -> (Vec<Vec<(f64, f64)>>, Option<Explanation>) {
     let observed: Vec<Vec<ObservedPair>> = all.iter().map(|pair| observed(pair, rounds)).collect();
-    let measured: Vec<(f64, f64)> = observed[place].iter().map(|pair| pair.sides).collect();
-    match explain(&observed).ok().flatten().filter(|_| rules.explain) {
-        Some(found) => (found.comparisons[place].clone(), Some(found)),
-        None => (measured, None),
-    }
+    let found = if rules.explain { explain(&observed).ok().flatten() } else { None };
+    let measured = || observed.iter().map(|pairs| pairs.iter().map(|pair| pair.sides).collect()).collect();
+    (found.as_ref().map_or_else(measured, |found| found.comparisons.clone()), found)
 }
 
 /// What was taken away, where it was, from a change that without that is `measured`.

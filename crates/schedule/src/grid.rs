@@ -99,10 +99,8 @@ impl Grid {
         let paired =
             |[a, b]: &[usize; 2]| PairedVariants::new(&self.variants[*a], &self.variants[*b], &outcomes, ended);
         let all: Vec<PairedVariants<'_>> = self.comparisons.iter().map(paired).collect();
-        let is_open = |place: &usize| {
-            let pairs = explained::pairs(&self.rules, &all, *place, ended).0;
-            of_pairs(&pairs, criterion, rule.decide, ended) == ComparisonState::Open
-        };
+        let (pairs, _) = explained::pairs(&self.rules, &all, ended);
+        let is_open = |place: &usize| of_pairs(&pairs[*place], criterion, rule.decide, ended) == ComparisonState::Open;
         let open: Vec<usize> = self.open.iter().copied().filter(is_open).collect();
         let has_time = ended < self.rules.rounds && rule.max_seconds.is_none_or(|most| taken < most);
         self.open = open;

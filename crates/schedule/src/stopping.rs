@@ -70,7 +70,7 @@ pub(crate) fn prefixes(pairs: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComparisonState {
     Open,
-    Decided(Verdict),
+    Decided,
     /// None of its rounds is complete.
     GivenUp,
 }
@@ -87,6 +87,6 @@ pub(crate) fn of_pairs(pairs: &[(f64, f64)], criterion: &Criterion, decide: f64,
     }
     match criterion.paired(pairs).map(|change| verdict(&change, decide)) {
         Ok(Verdict::Unclear) | Err(_) => ComparisonState::Open,
-        Ok(decided) => ComparisonState::Decided(decided),
+        Ok(_) => ComparisonState::Decided,
     }
 }

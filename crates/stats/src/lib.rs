@@ -7,7 +7,7 @@
 //! - Within a trial: [`batch_means`] and [`percentile`] (a window's means and percentiles), [`steady`] (has it settled,
 //!   when does a warm-up end), [`change_points`], [`stalls`].
 //! - Across rounds: [`comparison`], [`sequential`] where they end by themselves, and [`sides`] for both labs and
-//!   `compare`; [`reach`] of rounds to come.
+//!   `compare`; [`explained`] takes away what others did, [`reach`] tells of rounds to come.
 //! - Over loads: [`scaling`] with [`mod@knee`] and [`saturation`], [`search`].
 //!
 //! How often the intervals contain the truth is in `docs/statistics.md`, which `make coverage` prints.

@@ -97,7 +97,10 @@ impl Judged<'_> {
         if self.design == Design::Unpaired {
             return (Vec::new(), None);
         }
-        let after = |rounds| explained::pairs(self.rules, self.all, place, rounds);
+        let after = |rounds| {
+            let (mut pairs, found) = explained::pairs(self.rules, self.all, rounds);
+            (pairs.swap_remove(place), found)
+        };
         let ended = self.all[place].ended_rounds();
         // Where their number is set, they are judged once.
         let first = if self.rules.stopping.is_some() { 1 } else { ended };
