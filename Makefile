@@ -48,6 +48,9 @@ test: ## the checks (format, clippy, layers, sizes …) and every test, in minut
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --locked --no-fail-fast --all-targets
 
+# Tests of the command line that judge what a machine does: nothing else runs meanwhile.
+TIMED := bottlenecks:: bottlenecks_storage:: compare:: interruptions:: lab_truths:: quiet:: storage_truths::
+
 test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the next Debian
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true
@@ -60,7 +63,12 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	export PLIMSOLL_TEST_MARIADB_NEW="$$(scripts/unpack-server mariadb trixie || true)"
 	old="$$(scripts/unpack-server mariadb bookworm || true)"
 	export PLIMSOLL_TEST_PLUGINS="$${old:+$${old%/bin/*}/plugin}"
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --locked --no-fail-fast --all-targets -- --include-ignored
+	status=0
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} cargo test --workspace --locked --no-fail-fast --all-targets -- \
+		--include-ignored $(addprefix --skip ,$(TIMED)) || status=$$?
+	RUST_TEST_THREADS=1 cargo test --workspace --locked --no-fail-fast --all-targets -- \
+		--include-ignored $(TIMED) || status=$$?
+	exit $$status
 
 bench: ## Plimsoll against its peers on this machine: medians, spreads, ratios
 	@scripts/install-packages $(BUILD_PACKAGES) $(SERVER_PACKAGES) sysbench fio

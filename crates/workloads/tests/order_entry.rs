@@ -20,6 +20,7 @@ use plimsoll_workloads::tpcc::statements::TransactionKind;
 use plimsoll_workloads::tpcc::{Tpcc, TpccParameters, check};
 use private::with_server;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -39,7 +40,18 @@ struct Shop {
 /// Calls `test` with data of these parameters on a private server of each flavour that this machine has.
 #[track_caller]
 fn on_each_server(pairs: &[(&str, &str)], test: impl Fn(&mut Shop)) {
-    for binary in [servers::mariadb(), servers::mysql()].into_iter().flatten() {
+    on_servers([servers::mariadb(), servers::mysql()], pairs, test);
+}
+
+/// The same for what the workload decides and not the server: on MySQL as well only where all tests run.
+#[track_caller]
+fn on_one_server(pairs: &[(&str, &str)], test: impl Fn(&mut Shop)) {
+    let mysql = if servers::all() { servers::mysql() } else { None };
+    on_servers([servers::mariadb(), mysql], pairs, test);
+}
+
+fn on_servers(binaries: [Option<PathBuf>; 2], pairs: &[(&str, &str)], test: impl Fn(&mut Shop)) {
+    for binary in binaries.into_iter().flatten() {
         with_server(&binary, "512M", |endpoint| test(&mut Shop::load(endpoint, pairs)));
     }
 }
@@ -236,7 +248,7 @@ fn sent(shop: &mut Shop, pairs: &[(&str, &str)], mix: &str, events: u64) -> (Sta
 #[test]
 fn per_row_sends_as_many_statements_as_the_original() {
     let data = [("profile", "sysbench"), ("fk", "none")];
-    on_each_server(&data, |shop| {
+    on_one_server(&data, |shop| {
         for fidelity in ["strict", "compat"] {
             let run = [&data[..], &[("fidelity", fidelity)]].concat();
             let (s, driven) = sent(shop, &run, "1/0/0/0/0", 1_000);
@@ -285,7 +297,7 @@ fn per_row_sends_as_many_statements_as_the_original() {
 #[test]
 fn empty_districts_are_skipped_and_counted() {
     let data = [("fk", "none")];
-    on_each_server(&data, |shop| {
+    on_one_server(&data, |shop| {
         let mut undelivered = 9_000;
         for (round, style) in STYLES.into_iter().enumerate() {
             if round == 0 {
@@ -323,7 +335,7 @@ fn empty_districts_are_skipped_and_counted() {
 #[test]
 fn deferred_deliveries_are_done() {
     let data = [("fk", "none")];
-    on_each_server(&data, |shop| {
+    on_one_server(&data, |shop| {
         for style in STYLES {
             let run = [("delivery", "deferred"), ("call-style", style), ("mix", "4/4/1/4/1")];
             let driven = shop.drive(&run, 4, 300);

@@ -1,13 +1,14 @@
 //! Every plan of the repository: what each would do, on each server and with each preset; and its small preset to its end.
 
 use crate::documents::{mapped, root};
-use crate::harness::{Done, Lab, run};
+use crate::harness::{Done, Lab, plan_called, run};
 use crate::{plans_netapp, plans_storage, plans_systems};
 use plimsoll_testkit::servers;
 use rustix::process::geteuid;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// What the numbers of all sources are listed in.
 const NO_PLAN: &str = "published";
@@ -105,6 +106,69 @@ fn every_plan_says_what_it_would_do_on_mysql() {
     every_plan_says_what_it_would_do(servers::mysql());
 }
 
+/// A copy of a plan in a directory of its own, with all that plans name beside it. Its small preset has a tenth of the
+/// data, one round of a second and no rungs alike: what is asked is that every trial of it can be run, and nothing of its
+/// numbers.
+pub struct Shortened {
+    pub name: &'static str,
+    directory: TempDir,
+}
+
+impl Shortened {
+    fn of(name: &'static str) -> Shortened {
+        let directory = tempfile::tempdir().expect("a directory");
+        let plans = plan_called(name).parent().expect("a directory").to_owned();
+        for entry in fs::read_dir(plans).expect("the plans") {
+            let entry = entry.expect("an entry");
+            fs::copy(entry.path(), directory.path().join(entry.file_name())).expect("the directory can be written");
+        }
+        let short = Shortened { name, directory };
+        let text = fs::read_to_string(short.path()).expect("the plan is there");
+        let mut plan: toml::Table = text.parse().expect("TOML");
+        shorten(&mut plan["preset"]["small"]);
+        drop_likes(&mut plan);
+        fs::write(short.path(), plan.to_string()).expect("the directory can be written");
+        short
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.directory.path().join(format!("{}.toml", self.name))
+    }
+}
+
+/// Leaves out the rungs that only set another value than one before them, and what is said of them.
+fn drop_likes(plan: &mut toml::Table) {
+    let Some(rungs) = plan.get_mut("rung").and_then(toml::Value::as_array_mut) else { return };
+    let sets = |rung: &toml::Value| -> Vec<String> {
+        let config = rung.get("config").and_then(toml::Value::as_table);
+        config.into_iter().flat_map(|config| config.keys().cloned()).collect()
+    };
+    let mut seen = BTreeSet::new();
+    rungs.retain(|rung| sets(rung).is_empty() || seen.insert(sets(rung)));
+    let kept: BTreeSet<String> = rungs.iter().map(|rung| rung["name"].as_str().expect("a name").to_owned()).collect();
+    if let Some(published) = plan.get_mut("published").and_then(toml::Value::as_array_mut) {
+        published.retain(|of| of.get("rung").and_then(toml::Value::as_str).is_none_or(|rung| kept.contains(rung)));
+    }
+    if let Some(small) = plan["preset"]["small"].get_mut("rung").and_then(toml::Value::as_table_mut) {
+        small.retain(|name, _| kept.contains(name));
+    }
+}
+
+/// The numbers of a preset, and of the variants within it, that say how long it takes.
+fn shorten(preset: &mut toml::Value) {
+    for (key, value) in preset.as_table_mut().expect("a table") {
+        match (key.as_str(), value.as_integer()) {
+            ("warehouses" | "rounds", Some(_)) => *value = 1.into(),
+            ("table_size", Some(rows)) => *value = (rows / 10).into(),
+            ("warmup", _) => *value = "500ms".into(),
+            ("measure" | "time", _) => *value = "1s".into(),
+            ("size", _) => *value = "64M".into(),
+            _ if value.is_table() => shorten(value),
+            _ => {}
+        }
+    }
+}
+
 /// Tests that run the small preset of a plan to its end, and the plans that have one.
 macro_rules! run_to_the_end {
     ($($test:ident: $plan:literal, $run:expr;)*) => {
@@ -113,8 +177,8 @@ macro_rules! run_to_the_end {
             #[test]
             #[ignore = "runs a whole plan for minutes; make test-all"]
             fn $test() {
-                let run: fn(&str) = $run;
-                run($plan);
+                let run: fn(&Shortened) = $run;
+                run(&Shortened::of($plan));
             }
         )*
     };
@@ -123,14 +187,14 @@ macro_rules! run_to_the_end {
 run_to_the_end! {
     bourke_systems_on_mariadb: "bourke-systems", |plan| plans_systems::bourke_systems(plan, servers::mariadb());
     filesystems_here_on_mariadb: "filesystems-here", |plan| plans_systems::filesystems_here(plan, servers::mariadb());
-    netapp_flush_method_on_mariadb: "netapp-flush-method", |plan| plans_netapp::runs_small(plan, Lab::mariadb_alone());
-    netapp_flush_method_on_mysql: "netapp-flush-method", |plan| plans_netapp::runs_small(plan, Lab::mysql_alone());
-    netapp_ladder_on_mariadb: "netapp-ladder", |plan| plans_netapp::runs_small(plan, Lab::mariadb_alone());
-    netapp_ladder_on_mysql: "netapp-ladder", |plan| plans_netapp::runs_small(plan, Lab::mysql_alone());
-    netapp_protocols_on_mariadb: "netapp-protocols", |plan| plans_netapp::runs_small(plan, Lab::mariadb_alone());
-    netapp_protocols_on_mysql: "netapp-protocols", |plan| plans_netapp::runs_small(plan, Lab::mysql_alone());
-    no_effect_on_mariadb: "no-effect", |plan| plans_netapp::runs_small(plan, Lab::mariadb_alone());
-    no_effect_on_mysql: "no-effect", |plan| plans_netapp::runs_small(plan, Lab::mysql_alone());
+    netapp_flush_method_on_mariadb: "netapp-flush-method", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
+    netapp_flush_method_on_mysql: "netapp-flush-method", |plan| plans_netapp::runs_small(plan, Lab::mysql);
+    netapp_ladder_on_mariadb: "netapp-ladder", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
+    netapp_ladder_on_mysql: "netapp-ladder", |plan| plans_netapp::runs_small(plan, Lab::mysql);
+    netapp_protocols_on_mariadb: "netapp-protocols", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
+    netapp_protocols_on_mysql: "netapp-protocols", |plan| plans_netapp::runs_small(plan, Lab::mysql);
+    no_effect_on_mariadb: "no-effect", |plan| plans_netapp::runs_small(plan, Lab::mariadb);
+    no_effect_on_mysql: "no-effect", |plan| plans_netapp::runs_small(plan, Lab::mysql);
     percona_io: "percona-io", plans_storage::the_matrix_of_the_article;
     pure_sweep_on_mariadb: "pure-sweep", |plan| plans_storage::sweeps_to_the_end(plan, servers::mariadb());
     pure_sweep_on_mysql: "pure-sweep", |plan| plans_storage::sweeps_to_the_end(plan, servers::mysql());

@@ -1,6 +1,7 @@
 //! The plans that repeat NetApp TR-3693, and one for settings that the papers found to make no difference: a very short
 //! run, their rungs on each server, and their small presets to the end.
 
+use crate::every_plan::Shortened;
 use crate::harness::{Done, Lab, plan_called, published, report, run};
 use plimsoll_testkit::servers;
 use rustix::process::geteuid;
@@ -137,40 +138,18 @@ fn the_protocols_are_measured_beside_what_was_printed_on_mysql() {
     runs_shortened(&lab);
 }
 
-/// A plan's copy in this directory, with all that plans name beside it. Its small preset has a single warehouse and two
-/// rounds of a second: with its own numbers, a ladder takes half an hour.
-fn shortened(name: &str, directory: &Path) -> PathBuf {
-    for entry in fs::read_dir(PLANS).expect("the plans") {
-        let entry = entry.expect("an entry");
-        fs::copy(entry.path(), directory.join(entry.file_name())).expect("the directory can be written");
-    }
-    let copy = directory.join(format!("{name}.toml"));
-    let text = fs::read_to_string(&copy).expect("the plan is there");
-    let (plan, small) = text.split_once("[preset.small]\n").expect("a small preset");
-    let line = |line: &str| match line.split_once(" = ").map_or("", |(key, _)| key) {
-        "workload.warehouses" => "workload.warehouses = 1\n".to_owned(),
-        "trials" => "trials = { warmup = \"1s\", measure = \"1s\", rounds = 2, allow = [] }\n".to_owned(),
-        _ => format!("{line}\n"),
-    };
-    let small: String = small.lines().map(line).collect();
-    assert!(small.contains("rounds = 2") && small.contains("warehouses = 1\n"), "nothing was shortened: {small}");
-    fs::write(&copy, format!("{plan}[preset.small]\n{small}")).expect("the directory can be written");
-    copy
-}
-
 /// The small preset of a plan, shortened, to its end; nothing is left of its lanes and servers.
 #[track_caller]
-pub fn runs_small(name: &str, lab: Option<Lab>) {
-    let Some(lab) = lab else { return };
+pub fn runs_small(plan: &Shortened, lab: fn() -> Option<Lab>) {
     if !geteuid().is_root() {
         return servers::skip("only root can build lanes");
     }
-    let plans = tempfile::tempdir().expect("a directory");
-    let plan = shortened(name, plans.path());
-    let line = format!("lab {} --preset small --server {}", plan.display(), lab.server().display());
+    let _lanes = servers::lanes();
+    let Some(lab) = lab() else { return };
+    let line = format!("lab {} --preset small --server {}", plan.path().display(), lab.server().display());
     let done = lab.begins(&line).end_within(LONGEST).exits(0);
     println!("{done}");
-    let report = report(lab.home(), name);
+    let report = report(lab.home(), plan.name);
     println!("{}", report["answer"]);
     assert_eq!(report["data"]["lab"]["trials"]["failed"], 0, "{}", report["data"]["lab"]);
     let left = lab.does("clean");

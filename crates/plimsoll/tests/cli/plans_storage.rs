@@ -1,5 +1,6 @@
 //! Plans that repeat a matrix of I/O and a sweep over threads: `percona-io` and `pure-sweep`.
 
+use crate::every_plan::Shortened;
 use crate::harness::{Done, Lab, begin, plan_called, published, report};
 use plimsoll_testkit::servers;
 use serde_json::Value;
@@ -52,15 +53,15 @@ fn the_matrix_of_the_article_runs_beside_its_numbers() {
     says_what_threads_and_files_bring(&report(home.path(), "percona-io"));
 }
 
-/// Two lanes and twelve runs of ten seconds.
-pub fn the_matrix_of_the_article(plan: &str) {
+/// Two lanes and twelve runs.
+pub fn the_matrix_of_the_article(plan: &Shortened) {
     if !rustix::process::geteuid().is_root() {
         return servers::skip("lanes need root");
     }
     let home = servers::home();
-    let _alone = servers::timed_run();
-    lab(home.path(), &plan_called(plan), "--preset small");
-    let report = report(home.path(), plan);
+    let (_lanes, _alone) = (servers::lanes(), servers::timed_run());
+    lab(home.path(), &plan.path(), "--preset small");
+    let report = report(home.path(), plan.name);
     says_what_threads_and_files_bring(&report);
     let rate = |id| published(&report, id, "requests_per_second")["measured"]["value"].as_f64().expect("a rate");
     // One thread waits 7 ms for each write, and never less.
@@ -111,15 +112,15 @@ fn data_are_copied_once_for_each_variant() {
 }
 
 /// A sweep up to 1,024 connections.
-pub fn sweeps_to_the_end(plan: &str, server: Option<PathBuf>) {
+pub fn sweeps_to_the_end(plan: &Shortened, server: Option<PathBuf>) {
     let (Some(server), home) = (server, servers::home()) else { return };
     let (_slot, _alone) = (servers::alone(), servers::timed_run());
-    let done = lab(home.path(), &plan_called(plan), &format!("--preset small --json --server {}", server.display()));
+    let done = lab(home.path(), &plan.path(), &format!("--preset small --json --server {}", server.display()));
     let summary = done.json();
     assert_eq!((&summary["trials"]["failed"], &summary["interrupted"]), (&0.into(), &false.into()), "{summary:#}");
     let most = |cell: &&Value| cell["variant"] == "suggested" && cell["connections"] == 1024 && cell["rounds"] == 1;
     assert!(summary["cells"].as_array().expect("cells").iter().any(|cell| most(&cell)), "{summary:#}");
-    let report = report(home.path(), plan);
+    let report = report(home.path(), plan.name);
     assert!(report["answer"].as_str().is_some_and(|answer| answer.contains("default carries most at")), "{report:#}");
     let rate = published(&report, "PU1", "transactions_per_second");
     assert!(rate["measured"]["value"].as_f64().is_some_and(|value| value > 0.0), "{rate:#}");

@@ -1,5 +1,6 @@
 //! Plans that compare systems, connections and file systems, and recordings of other machines in one report.
 
+use crate::every_plan::Shortened;
 use crate::harness::{Done, Lab, plan_called, run};
 use plimsoll_testkit::servers;
 use serde_json::Value;
@@ -102,13 +103,13 @@ fn is_root() -> bool {
     is_root
 }
 
-/// A plan of the repository on one server, with these options.
-fn of_plan(server: Option<PathBuf>, name: &str, options: &str) -> Option<(tempfile::TempDir, Done)> {
+/// The small preset of a plan on one server, with these options.
+fn of_plan(server: Option<PathBuf>, plan: &Path, options: &str) -> Option<(tempfile::TempDir, Done)> {
     let server = server.filter(|_| is_root())?;
     let home = servers::home();
     let _slot = servers::slot();
     let mut command = servers::plimsoll(env!("CARGO_BIN_EXE_plimsoll"), home.path());
-    command.arg("lab").arg(plan_called(name)).args(["--preset", "small", "--server"]).arg(server);
+    command.arg("lab").arg(plan).args(["--preset", "small", "--server"]).arg(server);
     command.args(options.split_whitespace());
     let done = match options {
         "--dry-run" => run(command),
@@ -121,7 +122,7 @@ fn of_plan(server: Option<PathBuf>, name: &str, options: &str) -> Option<(tempfi
 fn what_the_plans_would_do_is_told_for_mariadb_and_mysql() {
     for server in [servers::mariadb(), servers::mysql()] {
         for name in ["bourke-systems", "sun-connections"] {
-            let Some((_home, done)) = of_plan(server.clone(), name, "--dry-run") else { continue };
+            let Some((_home, done)) = of_plan(server.clone(), &plan_called(name), "--dry-run") else { continue };
             let done = done.exits(0);
             assert!(done.out.contains("preset small") && done.out.contains("nothing was started"), "{done}");
         }
@@ -129,15 +130,16 @@ fn what_the_plans_would_do_is_told_for_mariadb_and_mysql() {
 }
 
 /// Runs the preset `small` to its end; the summary, of which no trial failed.
-fn small(server: Option<PathBuf>, name: &str) -> Option<Value> {
-    let (_home, done) = of_plan(server, name, "--json")?;
+fn small(server: Option<PathBuf>, plan: &Shortened) -> Option<Value> {
+    let _lanes = servers::lanes();
+    let (_home, done) = of_plan(server, &plan.path(), "--json")?;
     let summary = done.exits(0).json();
     assert_eq!(summary["trials"]["failed"], 0, "{summary:#}");
     Some(summary)
 }
 
 /// One CPU against two, and direct against buffered I/O.
-pub fn bourke_systems(plan: &str, server: Option<PathBuf>) {
+pub fn bourke_systems(plan: &Shortened, server: Option<PathBuf>) {
     let Some(summary) = small(server, plan) else { return };
     let compared: Vec<_> = summary["comparisons"].as_array().expect("comparisons").iter().map(|of| &of["a"]).collect();
     let bases = ["select/1cpu", "update/1cpu", "rows1m/1cpu", "rows10m/1cpu", "rows10m/1cpu"];
@@ -145,7 +147,7 @@ pub fn bourke_systems(plan: &str, server: Option<PathBuf>) {
 }
 
 /// Curves over all connections, and the settings before and after for both workloads.
-pub fn sun_connections(plan: &str, server: Option<PathBuf>) {
+pub fn sun_connections(plan: &Shortened, server: Option<PathBuf>) {
     let Some(summary) = small(server, plan) else { return };
     assert_eq!(summary["cells"].as_array().map(Vec::len), Some(18), "{summary:#}");
     let compared = summary["comparisons"].as_array().expect("comparisons");
@@ -156,7 +158,7 @@ pub fn sun_connections(plan: &str, server: Option<PathBuf>) {
 }
 
 /// Five file systems, which are mounted.
-pub fn filesystems_here(plan: &str, server: Option<PathBuf>) {
+pub fn filesystems_here(plan: &Shortened, server: Option<PathBuf>) {
     let Some(summary) = small(server, plan) else { return };
     let variants: Vec<_> = summary["cells"].as_array().expect("cells").iter().map(|cell| &cell["variant"]).collect();
     assert_eq!(variants, ["ext4", "xfs", "btrfs", "tmpfs", "overlay"]);
