@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 pub enum Phase {
     Restore,
     Start,
+    /// Settings are set on the running server.
+    Flip,
     Verify,
     WarmUp,
     Measure,
@@ -30,6 +32,7 @@ impl Phase {
         match self {
             Phase::Restore => "restoring the data",
             Phase::Start => "starting the server",
+            Phase::Flip => "flipping its settings",
             Phase::Verify => "verifying its settings",
             Phase::WarmUp => "warming up",
             Phase::Measure => "measuring",

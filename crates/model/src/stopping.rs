@@ -1,6 +1,7 @@
 //! Comparisons that get rounds until they are decided.
 
-use crate::number::{counted, number};
+use crate::estimate::Estimate;
+use crate::number::{counted, number, signed_percent};
 use serde::{Deserialize, Serialize};
 
 /// How one came to its end.
@@ -16,6 +17,32 @@ pub struct Stopping {
     /// Of one that stayed open, about how many rounds in all would decide it, in 4 of 5 cases; `null` if no number does, and
     /// with too few rounds to know.
     pub rounds_needed: Option<usize>,
+    /// Where variants took turns on one running server, at first at least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switchback: Option<CarriedOver>,
+}
+
+/// What one variant left behind on the server for the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CarriedOver {
+    /// By how much the blocks after a flip showed another change than those after them, a share.
+    pub carried: Estimate,
+    /// It was too much, so that the rounds are those of trials that start a server of their own.
+    pub restarted: bool,
+}
+
+impl CarriedOver {
+    /// `with restarts, since flips carried over +12.0 % (+8.0 % to +16.0 %)`.
+    pub fn in_words(&self) -> String {
+        let CarriedOver { carried, restarted } = self;
+        let ends =
+            carried.interval().map(|(low, high)| format!(" ({} to {})", signed_percent(low), signed_percent(high)));
+        let carried = format!("{}{}", signed_percent(carried.value), ends.unwrap_or_default());
+        match restarted {
+            true => format!("with restarts, since flips on a running server carried over {carried}"),
+            false => format!("by flips on a running server, which carried over {carried}"),
+        }
+    }
 }
 
 /// What was known after so many rounds.
@@ -38,13 +65,15 @@ impl Stopping {
     /// `decided after 6 of up to 40 rounds`, `open after 40 rounds; about 120 would decide it`.
     pub fn in_words(&self) -> String {
         let rounds = self.rounds();
-        match (self.decided, self.rounds_needed) {
+        let how = self.switchback.as_ref().map(|of| format!(" {}", of.in_words())).unwrap_or_default();
+        let when = match (self.decided, self.rounds_needed) {
             (true, _) => format!("decided after {rounds} of up to {}", counted(f64::from(self.most), "round")),
             (false, Some(needed)) => {
                 let rounds = counted(rounds as f64, "round");
                 format!("open after {rounds}; about {} would decide it", number(needed as f64, 0))
             }
             (false, None) => format!("open after {}", counted(rounds as f64, "round")),
-        }
+        };
+        format!("{when}{how}")
     }
 }

@@ -49,6 +49,7 @@ impl PairedBlock {
                     variant,
                     point: *point,
                     round,
+                    block: None,
                 }));
             }
         }

@@ -2,14 +2,17 @@
 
 use crate::draw;
 use crate::explained;
+use crate::labels::label;
 use crate::pairing::{Outcomes, PairedVariants, pairs, points};
 use crate::stage::{Stage, UnplacedTrial};
 use crate::stopping::{ComparisonState, criterion, of_pairs};
+use crate::switchback;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Order, StoppingRule, TrialRules, Variant};
+use plimsoll_plan::lab::{Order, StoppingRule, SwitchbackBlock, TrialRules, Variant};
 use plimsoll_stats::sides::Criterion;
+use plimsoll_stats::switchback::Switched;
 
 /// A list of trials that grows by a round where outcomes decide who takes part in it.
 pub struct Grid {
@@ -26,6 +29,17 @@ pub struct Grid {
     open: Vec<usize>,
     /// Where rounds end when they have shown enough.
     stopping: Option<(StoppingRule, Criterion)>,
+    turning: Turning,
+}
+
+/// Whether variants take turns on a running server.
+#[derive(Clone, Copy)]
+enum Turning {
+    /// Each trial starts a server of its own.
+    Never,
+    Still,
+    /// Something was carried over from one to another.
+    NoLonger,
 }
 
 /// A trial of a grid, with its variant by its place among all.
@@ -34,6 +48,7 @@ struct Place {
     variant: usize,
     point: LoadPoint,
     round: u32,
+    block: Option<SwitchbackBlock>,
 }
 
 impl Grid {
@@ -51,6 +66,7 @@ impl Grid {
             open: (0..among).collect(),
             comparisons,
             stopping,
+            turning: if plan.trials.switchback.is_some() { Turning::Still } else { Turning::Never },
         };
         grid.turns = match (plan.trials.order, &grid.stopping) {
             (Order::Sequential, _) => grid.sequential(),
@@ -68,7 +84,12 @@ impl Grid {
         for (place, point) in points(&variants).into_iter().enumerate() {
             let there = |variant: &usize| self.takes_part(*variant) && variants[*variant].load.points.contains(&point);
             let drawn = draw::order((0..variants.len()).filter(there).collect(), self.seed, "", round, place);
-            turns.extend(drawn.into_iter().map(|variant| Place { variant, point, round }));
+            let blocks: &[Option<SwitchbackBlock>] = match self.turning {
+                Turning::Still => &[Some(SwitchbackBlock::First), Some(SwitchbackBlock::Second)],
+                Turning::Never | Turning::NoLonger => &[None],
+            };
+            let turn = |variant| blocks.iter().map(move |block| Place { variant, point, round, block: *block });
+            turns.extend(drawn.into_iter().flat_map(turn));
         }
         turns
     }
@@ -81,7 +102,8 @@ impl Grid {
         let mut turns = Vec::new();
         for (place, variant) in self.variants.iter().enumerate() {
             for round in 1..=self.rules.rounds {
-                turns.extend(variant.load.points.iter().map(|point| Place { variant: place, point: *point, round }));
+                let turn = |point: &LoadPoint| Place { variant: place, point: *point, round, block: None };
+                turns.extend(variant.load.points.iter().map(turn));
             }
         }
         turns
@@ -92,29 +114,79 @@ impl Grid {
         let Some((rule, criterion)) = &self.stopping else { return };
         let ended = self.turns.last().map_or(0, |turn| turn.round);
         let taken: f64 = self.outcomes.iter().map(TrialOutcome::seconds).sum();
+        let labels: Vec<String> = self.turns.iter().map(|turn| self.label(turn)).collect();
         let mut outcomes = Outcomes::default();
-        for (Place { variant, point, round }, outcome) in self.turns.iter().zip(&self.outcomes) {
-            outcomes.insert(&self.variants[*variant].name, *point, *round, outcome);
+        for ((turn, label), outcome) in self.turns.iter().zip(&labels).zip(&self.outcomes) {
+            outcomes.insert(label, turn.point, turn.round, outcome);
         }
         let paired =
             |[a, b]: &[usize; 2]| PairedVariants::new(&self.variants[*a], &self.variants[*b], &outcomes, ended);
         let all: Vec<PairedVariants<'_>> = self.comparisons.iter().map(paired).collect();
+        let has_time = rule.max_seconds.is_none_or(|most| taken < most);
         let (pairs, _) = explained::pairs(&self.rules, &all, ended);
-        let is_open = |place: &usize| of_pairs(&pairs[*place], criterion, rule.decide, ended) == ComparisonState::Open;
-        let open: Vec<usize> = self.open.iter().copied().filter(is_open).collect();
-        let has_time = ended < self.rules.rounds && rule.max_seconds.is_none_or(|most| taken < most);
-        self.open = open;
-        if has_time {
-            self.turns.extend(self.round(ended + 1));
+        let state = |place: &usize| of_pairs(&pairs[*place], criterion, rule.decide, ended);
+        let open = match self.turning {
+            Turning::Still => self.turned(&all, rule, criterion, state),
+            Turning::Never | Turning::NoLonger => {
+                Some(self.open.iter().copied().filter(|place| state(place) == ComparisonState::Open).collect())
+            }
+        };
+        let next = match open {
+            Some(open) => {
+                self.open = open;
+                ended + 1
+            }
+            None => {
+                self.turning = Turning::NoLonger;
+                self.open = (0..self.comparisons.len()).collect();
+                1
+            }
+        };
+        if has_time && next <= self.rules.rounds {
+            self.turns.extend(self.round(next));
+        }
+    }
+
+    /// The comparisons of a switchback that are still open; none if something is carried over in one of them.
+    fn turned(
+        &self,
+        all: &[PairedVariants<'_>],
+        rule: &StoppingRule,
+        criterion: &Criterion,
+        state: impl Fn(&usize) -> ComparisonState,
+    ) -> Option<Vec<usize>> {
+        let mut open = Vec::new();
+        for place in self.open.iter().copied() {
+            let pair = &all[place];
+            match switchback::judged(&switchback::rounds(pair), criterion, rule.decide) {
+                Switched::Lingers => return None,
+                Switched::Open if state(&place) != ComparisonState::GivenUp => open.push(place),
+                Switched::Open | Switched::Decided => {}
+            }
+        }
+        Some(open)
+    }
+
+    fn label(&self, turn: &Place) -> String {
+        let name = &self.variants[turn.variant].name;
+        match self.turning {
+            Turning::Never => name.clone(),
+            Turning::Still | Turning::NoLonger => label(name, turn.block),
         }
     }
 }
 
 impl Stage for Grid {
     fn next(&self) -> Option<UnplacedTrial> {
-        let Place { variant, point, round } = *self.turns.get(self.ended)?;
-        let variant = self.variants.get(variant)?.clone();
-        Some(UnplacedTrial { label: variant.name.clone(), variant, point, round })
+        let turn = self.turns.get(self.ended)?;
+        let variant = self.variants.get(turn.variant)?.clone();
+        Some(UnplacedTrial {
+            label: self.label(turn),
+            variant,
+            point: turn.point,
+            round: turn.round,
+            block: turn.block,
+        })
     }
 
     fn tell(&mut self, outcome: &TrialOutcome) {
@@ -131,7 +203,8 @@ impl Stage for Grid {
     fn about(&self) -> usize {
         let begun = self.turns.last().map_or(0, |turn| turn.round);
         let to_come = if self.stopping.is_some() { self.rules.rounds - begun } else { 0 };
-        let of_round = |variant: usize| self.variants[variant].load.points.len();
+        let blocks = if matches!(self.turning, Turning::Still) { 2 } else { 1 };
+        let of_round = |variant: usize| blocks * self.variants[variant].load.points.len();
         let each: usize = (0..self.variants.len()).filter(|variant| self.takes_part(*variant)).map(of_round).sum();
         self.turns.len() + each * to_come as usize
     }

@@ -10,6 +10,7 @@ pub mod evidence;
 pub mod explained;
 mod grid;
 mod judge;
+pub mod labels;
 pub mod ladder;
 pub mod load_line;
 pub mod pairing;
@@ -17,6 +18,7 @@ pub mod quantity;
 pub mod rung;
 mod stage;
 pub mod stopping;
+pub mod switchback;
 mod trial;
 
 pub use quantity::Quantity;
@@ -109,9 +111,9 @@ impl PlanSchedule {
 
 impl Schedule for PlanSchedule {
     fn next(&mut self) -> Option<TrialPlan> {
-        let UnplacedTrial { label, variant, point, round } = self.stages().find_map(Stage::next)?;
+        let UnplacedTrial { label, variant, point, round, block } = self.stages().find_map(Stage::next)?;
         let seed = draw::seed(self.seed, round);
-        Some(TrialPlan { index: self.ended + 1, label, variant, point, round, seed })
+        Some(TrialPlan { index: self.ended + 1, label, variant, point, round, seed, block })
     }
 
     fn tell(&mut self, ended: EndedTrial) {

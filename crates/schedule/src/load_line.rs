@@ -150,6 +150,7 @@ impl Line {
             variant: self.variant.clone(),
             point,
             round: self.trials + 1,
+            block: None,
         })
     }
 

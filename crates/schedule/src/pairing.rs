@@ -1,5 +1,6 @@
 //! Which variants are compared, and what the rounds of two of them measured.
 
+use crate::labels::counted_label;
 use crate::quantity::{Quantity, deciding};
 use crate::trial::EndedTrial;
 use plimsoll_model::LoadPoint;
@@ -47,6 +48,10 @@ impl<'a> Outcomes<'a> {
         self.0.entry((label, round)).or_default().push((point, outcome));
     }
 
+    fn has(&self, label: &str) -> bool {
+        self.0.keys().any(|(of, _)| *of == label)
+    }
+
     pub fn get(&self, label: &str, point: LoadPoint, round: u32) -> Option<&'a TrialOutcome> {
         let of_round = self.0.get(&(label, round))?;
         of_round.iter().find(|(of, _)| *of == point).map(|(_, outcome)| *outcome)
@@ -67,6 +72,8 @@ impl<'a> FromIterator<&'a EndedTrial> for Outcomes<'a> {
 pub struct PairedVariants<'a> {
     pub a: &'a Variant,
     pub b: &'a Variant,
+    /// What the trials of a and of b that count are called.
+    labels: [String; 2],
     pub points: Vec<LoadPoint>,
     outcomes: &'a Outcomes<'a>,
     rounds: u32,
@@ -74,7 +81,17 @@ pub struct PairedVariants<'a> {
 
 impl<'a> PairedVariants<'a> {
     pub fn new(a: &'a Variant, b: &'a Variant, outcomes: &'a Outcomes<'a>, rounds: u32) -> PairedVariants<'a> {
-        PairedVariants { a, b, points: common_points(a, b), outcomes, rounds }
+        let labels = [a, b].map(|side| counted_label(&side.name, |label| outcomes.has(label)));
+        PairedVariants { a, b, labels, points: common_points(a, b), outcomes, rounds }
+    }
+
+    /// Whether they took turns on a running server until something was carried over.
+    pub fn is_restarted(&self) -> bool {
+        self.labels[0] != self.a.name
+    }
+
+    fn label(&self, side: &Variant) -> &str {
+        &self.labels[usize::from(side.name == self.b.name)]
     }
 
     /// What decides between them.
@@ -82,7 +99,7 @@ impl<'a> PairedVariants<'a> {
         let mut all = Vec::new();
         for round in 1..=self.rounds {
             for point in &self.points {
-                all.extend([self.a, self.b].into_iter().filter_map(|of| self.outcomes.get(&of.name, *point, round)));
+                all.extend(self.labels.iter().filter_map(|of| self.outcomes.get(of, *point, round)));
             }
         }
         deciding(&self.points, all.into_iter())
@@ -90,13 +107,12 @@ impl<'a> PairedVariants<'a> {
 
     /// As many rounds as both sides have taken part in.
     pub fn ended_rounds(&self) -> u32 {
-        let has =
-            |side: &Variant, round| self.points.iter().any(|at| self.outcomes.get(&side.name, *at, round).is_some());
-        (1..=self.rounds).rev().find(|round| has(self.a, *round) && has(self.b, *round)).unwrap_or(0)
+        let has = |label: &str, round| self.points.iter().any(|at| self.outcomes.get(label, *at, round).is_some());
+        (1..=self.rounds).rev().find(|round| self.labels.iter().all(|label| has(label, *round))).unwrap_or(0)
     }
 
     pub fn outcome(&self, side: &Variant, point: LoadPoint, round: u32) -> Option<&'a TrialOutcome> {
-        self.outcomes.get(&side.name, point, round)
+        self.outcomes.get(self.label(side), point, round)
     }
 
     /// One metric of both over some load points together.
@@ -106,8 +122,13 @@ impl<'a> PairedVariants<'a> {
 
     /// By round, the geometric mean over the load points; none if one of these has no value.
     pub fn values(&self, of: &'a Variant, points: &[LoadPoint], metric: Metric) -> Vec<Option<f64>> {
+        self.values_called(self.label(of), points, metric)
+    }
+
+    /// The same of the trials with this label.
+    pub(crate) fn values_called(&self, label: &str, points: &[LoadPoint], metric: Metric) -> Vec<Option<f64>> {
         let of_round = |round| {
-            let at = |point: &LoadPoint| Quantity::Of(metric).value(self.outcomes.get(&of.name, *point, round)?);
+            let at = |point: &LoadPoint| Quantity::Of(metric).value(self.outcomes.get(label, *point, round)?);
             let values: Option<Vec<f64>> = points.iter().map(at).collect();
             values.map(|values| middle(&values))
         };

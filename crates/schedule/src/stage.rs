@@ -2,7 +2,7 @@
 
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialOutcome;
-use plimsoll_plan::lab::{TrialPlan, Variant};
+use plimsoll_plan::lab::{SwitchbackBlock, TrialPlan, Variant};
 
 /// A trial before it has its place among all trials and its seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +12,8 @@ pub struct UnplacedTrial {
     pub point: LoadPoint,
     /// From 1.
     pub round: u32,
+    /// Of a switchback.
+    pub block: Option<SwitchbackBlock>,
 }
 
 impl UnplacedTrial {

@@ -58,7 +58,7 @@ pub fn stopping(
         (needed <= MOST_NEEDED).then_some(needed.max(pairs.len() + 1))
     };
     let rounds_needed = if decided { None } else { needed() };
-    Some(Stopping { decide, most: rules.rounds, decided, looks, rounds_needed })
+    Some(Stopping { decide, most: rules.rounds, decided, looks, rounds_needed, switchback: None })
 }
 
 /// Pairs as they were after each round, where later ones do not change them.

@@ -31,5 +31,6 @@ pub mod sides;
 mod spread;
 pub mod stalls;
 pub mod steady;
+pub mod switchback;
 
 pub use knee::knee;

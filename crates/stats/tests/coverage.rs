@@ -14,6 +14,8 @@ mod search;
 mod sequential;
 #[path = "../examples/coverage/series.rs"]
 mod series;
+#[path = "../examples/coverage/switchback.rs"]
+mod switchback;
 #[path = "../examples/coverage/table.rs"]
 mod table;
 #[path = "../examples/coverage/within.rs"]
@@ -22,8 +24,16 @@ mod within;
 use table::{Row, Wanted, table};
 
 fn rows(simulations: usize) -> Vec<Row> {
-    let parts =
-        [within::rows, series::rows, rounds::rows, scaling::rows, search::rows, sequential::rows, explained::rows];
+    let parts = [
+        within::rows,
+        series::rows,
+        rounds::rows,
+        scaling::rows,
+        search::rows,
+        sequential::rows,
+        explained::rows,
+        switchback::rows,
+    ];
     parts.iter().flat_map(|part| part(simulations)).collect()
 }
 

@@ -62,6 +62,7 @@ pub fn plan(seed: u64, rounds: u32, variants: Vec<Variant>) -> LabPlan {
             stopping: None,
             explain: true,
             order: Order::Interleaved,
+            switchback: None,
             recovery: false,
             noisy_host: false,
             lenient: false,

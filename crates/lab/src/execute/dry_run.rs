@@ -11,7 +11,7 @@ use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::knowledge::class;
 use plimsoll_plan::lab::permission::{Ask, Asked, Given};
-use plimsoll_plan::lab::{PlannedTrial, Restore, Rung, Storage, TrialRules, Variant, WarmUp};
+use plimsoll_plan::lab::{PlannedTrial, Restore, Rung, Storage, SwitchbackRule, TrialRules, Variant, WarmUp};
 use plimsoll_plan::plan::Measure;
 use plimsoll_schedule::rung::FEWEST_PAIRS;
 use plimsoll_schedule::{EndedTrial, Prospect, Prospects};
@@ -195,6 +195,17 @@ fn phases(rules: &TrialRules, bytes: u64, measured: f64) -> Vec<(Phase, f64)> {
         WarmUp::Seconds(seconds) => seconds,
         WarmUp::Auto => UNTIL_STEADY_SECONDS,
     };
+    if let Some(SwitchbackRule { washout_seconds }) = rules.switchback {
+        // Of the first trial alone, which starts the server.
+        return vec![
+            (Phase::Flip, 0.0),
+            (Phase::Verify, 0.1),
+            (Phase::WarmUp, washout_seconds),
+            (Phase::Measure, measured),
+            (Phase::Drain, 0.1),
+            (Phase::Pause, rules.pause_seconds),
+        ];
+    }
     vec![
         (Phase::Restore, restore),
         (Phase::Start, 2.0),
@@ -219,6 +230,7 @@ pub(super) fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<PlannedTrial
     let points = |variants: &[Variant]| variants.iter().map(|variant| variant.load.points.len()).sum::<usize>();
     let most = match (plan.rungs.is_empty(), plan.trials.stopping) {
         (true, None) => usize::MAX,
+        (true, Some(_)) if plan.trials.switchback.is_some() => 2 * rounds * points(&plan.variants),
         (true, Some(_)) => rounds * points(&plan.variants),
         // A ladder begins with pairs of its base against itself, or with its first rung.
         (false, _) => 2 * rounds * points(&plan.variants[..1]),

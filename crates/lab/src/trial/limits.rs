@@ -23,6 +23,7 @@ const MARGIN: Duration = Duration::from_secs(60);
 
 /// How long `phase` may take.
 pub fn of(rules: &TrialRules, phase: Phase) -> Duration {
+    let washout = rules.switchback.map_or(0.0, |rule| rule.washout_seconds);
     match phase {
         // Copying, or loading, may take hours.
         Phase::Restore => Duration::from_secs(24 * HOUR),
@@ -30,14 +31,14 @@ pub fn of(rules: &TrialRules, phase: Phase) -> Duration {
         Phase::Start => START + MARGIN,
         Phase::Verify | Phase::Recover => Duration::from_secs(HOUR),
         Phase::WarmUp => match rules.warmup {
-            WarmUp::Seconds(seconds) => twice(seconds),
+            WarmUp::Seconds(seconds) => twice(seconds.max(washout)),
             WarmUp::Auto => WARM_UP + MARGIN,
         },
         Phase::Measure => match rules.measure {
             Measure::Seconds(seconds) => twice(seconds),
             Measure::Events(_) | Measure::EventsPerConnection(_) => Duration::from_secs(24 * HOUR),
         },
-        Phase::Drain => MARGIN,
+        Phase::Flip | Phase::Drain => MARGIN,
         Phase::Collect => 5 * MARGIN,
         Phase::Stop => STOP + MARGIN,
         Phase::Pause => twice(rules.pause_seconds),

@@ -1,11 +1,12 @@
 //! One trial: restore, start, verify, warm up, measure, drain, collect, stop, pause.
 //!
 //! Begin with [`TrialRunner::trial`]. What happens on a running server is in [`server`], the load in [`drive`], the crash and
-//! the recovery in [`recovery`]; [`watch`] notes the phases and [`watchdog`] ends one that takes too long.
+//! the recovery in [`recovery`], how trials share a server in [`flip`]; [`watch`] notes the phases and [`watchdog`] ends one that takes too long.
 
 mod action;
 mod data;
 mod drive;
+mod flip;
 mod innodb_status;
 pub mod limits;
 mod recovery;
@@ -22,7 +23,7 @@ use crate::storage_plan;
 use crate::verification::Verifications;
 use jiff::Timestamp;
 use plimsoll_data::starting_data::{self, TrialDirectories};
-use plimsoll_data::target::DATABASE;
+use plimsoll_data::target::{DATABASE, OpenTarget};
 use plimsoll_host::Home;
 use plimsoll_model::Build;
 use plimsoll_model::Caveat;
@@ -58,6 +59,8 @@ struct Held {
     directories: TrialDirectories,
     /// Data were restored there from a dataset, and trials have changed them since.
     used: bool,
+    /// The server of a switchback, between its trials.
+    running: Option<OpenTarget>,
 }
 
 impl<'a> TrialRunner<'a> {
@@ -87,6 +90,7 @@ impl<'a> TrialRunner<'a> {
             outcome: TrialOutcome::new(TrialStatus::Failed),
             verifications: Verifications::default(),
             failed_in: None,
+            is_flipped: false,
         };
         let ended = self.all_phases(&mut now);
         now.end(ended)
@@ -121,8 +125,8 @@ impl<'a> TrialRunner<'a> {
         let Some(build) = prepared.build.clone() else {
             return Err(LabError::Refused(format!("the variant `{}` has no server build", variant.name)));
         };
-        let place = self.hold(variant, &build, &mut now.watch)?;
-        let Held { directories, used, .. } = &mut self.held[place];
+        let place = self.hold(now.trial, &build, &mut now.watch)?;
+        let Held { directories, used, running, .. } = &mut self.held[place];
         let stored = match now.plan.trials.restore.copies() {
             true => Some(now.dataset(self.home, directories, &prepared, &build)?),
             false => None,
@@ -130,7 +134,7 @@ impl<'a> TrialRunner<'a> {
         if *used && now.plan.trials.restore == Restore::Once {
             now.outcome.restored = Some(now.left_as_they_are());
         }
-        let done = now.with_data(directories, &prepared, &build, stored.as_ref(), &self.options.holder);
+        let done = now.with_data(directories, &prepared, &build, stored.as_ref(), running, &self.options.holder);
         *used = now.outcome.restored.is_some();
         now.keep_log(directories.data.directory())?;
         done
@@ -138,7 +142,15 @@ impl<'a> TrialRunner<'a> {
 
     /// Holds the directories of a variant, and says at which place. The directories of the variant before are released with the data
     /// that the next trial does not need, so that only one variant's data take room at a time.
-    fn hold(&mut self, variant: &Variant, build: &Build, watcher: &mut dyn Watcher) -> Result<usize, LabError> {
+    fn hold(&mut self, trial: &TrialPlan, build: &Build, watcher: &mut dyn Watcher) -> Result<usize, LabError> {
+        let variant = &trial.variant;
+        let turns = |held: &Held| trial.block.is_some() && held.running.is_some() && held.build == *build;
+        if let Some(place) = self.held.iter().position(turns) {
+            return Ok(place);
+        }
+        for running in self.held.iter_mut().filter_map(|held| held.running.take()) {
+            flip::stop(running)?;
+        }
         let serves = |held: &Held| {
             let places = |of: &Variant| (of.name.clone(), of.storage.clone(), of.layout.clone());
             places(&held.variant) == places(variant) && held.build == *build
@@ -153,7 +165,8 @@ impl<'a> TrialRunner<'a> {
             remove(self.held.swap_remove(place).directories)?;
         }
         let directories = self.machine.directories(self.plan, variant, &self.options.holder, watcher)?;
-        self.held.push(Held { variant: variant.clone(), build: build.clone(), directories, used: false });
+        let (variant, build) = (variant.clone(), build.clone());
+        self.held.push(Held { variant, build, directories, used: false, running: None });
         Ok(self.held.len() - 1)
     }
 
@@ -163,11 +176,19 @@ impl<'a> TrialRunner<'a> {
     /// The first that could not be removed; `clean` finds it.
     pub fn finish(self) -> Result<(), LabError> {
         let TrialRunner { home, machine, held, .. } = self;
-        let removed: Vec<Result<(), ServerError>> = held.into_iter().map(|held| remove(held.directories)).collect();
+        let removed: Vec<Result<(), LabError>> = held.into_iter().map(Held::remove).collect();
         drop(machine);
-        removed.into_iter().collect::<Result<(), ServerError>>()?;
+        removed.into_iter().collect::<Result<(), LabError>>()?;
         home.forget_places()?;
         Ok(())
+    }
+}
+
+impl Held {
+    /// Stops the server that still runs there, and removes the directories.
+    fn remove(self) -> Result<(), LabError> {
+        self.running.map_or(Ok(()), flip::stop)?;
+        Ok(remove(self.directories)?)
     }
 }
 
@@ -191,6 +212,8 @@ pub(crate) struct UnderWay<'a> {
     verifications: Verifications,
     /// The phase in which something failed, before the server was stopped.
     failed_in: Option<Phase>,
+    /// Its settings were set on a server that was running.
+    is_flipped: bool,
 }
 
 impl UnderWay<'_> {
@@ -211,34 +234,21 @@ impl UnderWay<'_> {
         Ok(stored)
     }
 
-    /// Puts the data in place, starts the server on them and does the rest of the trial there.
+    /// Puts the data in place, starts the server on them and does the rest of the trial there; or does it on the server
+    /// that is `running`. What runs afterwards is for the next trial.
     fn with_data(
         &mut self,
         directories: &TrialDirectories,
         prepared: &Prepared,
         build: &Build,
         stored: Option<&Stored>,
+        running: &mut Option<OpenTarget>,
         holder: &str,
     ) -> Result<(), LabError> {
         let variant = &self.trial.variant;
-        match (&self.plan.trials.restore, stored) {
-            (Restore::Once, _) if self.outcome.restored.is_some() => {}
-            (restore @ (Restore::Once | Restore::Snapshot(_)), Some(stored)) => {
-                self.watch.enter(Phase::Restore);
-                let method = if let Restore::Snapshot(method) = restore { *method } else { None };
-                let restored = starting_data::restore(directories, stored, &variant.layout, method, &mut self.watch)?;
-                self.outcome.restored = Some(restored);
-            }
-            (Restore::Commands(commands), _) => {
-                self.watch.enter(Phase::Restore);
-                self.outcome.restored = Some(self.by_commands(commands, directories, build)?);
-            }
-            _ => {}
-        }
         for note in &prepared.notes {
             self.caveat(Caveat::new("settings_left_out", note));
         }
-        self.watch.enter(Phase::Start);
         let setup = ServerSetup {
             directories,
             build,
@@ -248,15 +258,48 @@ impl UnderWay<'_> {
             stored,
             holder,
         };
-        let database = stored.and_then(|stored| stored.description.contents.first());
-        let database = database.map_or(DATABASE, |content| content.database.as_str());
-        let mut target = setup.start(&mut self.watch, database, limits::START)?.target;
+        let mut target = match running.take() {
+            Some(mut target) => match self.flip(&mut target, &setup.settings) {
+                Ok(()) => target,
+                Err(error) => return self.stop(target).and(Err(error)),
+            },
+            None => self.start(&setup)?,
+        };
         let done = self.on_server(&mut target, Some(&setup));
         if done.is_err() {
             self.failed_in = self.watch.phase();
         }
+        if self.trial.block.is_some() && done.is_ok() {
+            self.watch.watchdog.guard(None);
+            *running = Some(target);
+            return Ok(());
+        }
         let stopped = self.stop(target);
         done.and(stopped)
+    }
+
+    /// Puts the data in place and starts the server on them.
+    fn start(&mut self, setup: &ServerSetup) -> Result<OpenTarget, LabError> {
+        let ServerSetup { directories, build, stored, .. } = *setup;
+        match (&self.plan.trials.restore, stored) {
+            (Restore::Once, _) if self.outcome.restored.is_some() => {}
+            (restore @ (Restore::Once | Restore::Snapshot(_)), Some(stored)) => {
+                self.watch.enter(Phase::Restore);
+                let method = if let Restore::Snapshot(method) = restore { *method } else { None };
+                let layout = &self.trial.variant.layout;
+                let restored = starting_data::restore(directories, stored, layout, method, &mut self.watch)?;
+                self.outcome.restored = Some(restored);
+            }
+            (Restore::Commands(commands), _) => {
+                self.watch.enter(Phase::Restore);
+                self.outcome.restored = Some(self.by_commands(commands, directories, build)?);
+            }
+            _ => {}
+        }
+        self.watch.enter(Phase::Start);
+        let database = stored.and_then(|stored| stored.description.contents.first());
+        let database = database.map_or(DATABASE, |content| content.database.as_str());
+        Ok(setup.start(&mut self.watch, database, limits::START)?.target)
     }
 
     fn caveat(&mut self, caveat: Caveat) {

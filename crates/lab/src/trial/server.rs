@@ -158,8 +158,11 @@ impl UnderWay<'_> {
         self.writer.settings(&effective)?;
         if let Some(server) = &target.server {
             let my_cnf = server.directory().my_cnf();
-            let text = fs::read_to_string(&my_cnf)
+            let mut text = fs::read_to_string(&my_cnf)
                 .map_err(|error| LabError::Environment(format!("cannot read {}: {error}", my_cnf.display())))?;
+            if self.is_flipped {
+                text += "# The server was running already. What was set on it since stands in variables.json.\n";
+            }
             self.writer.my_cnf(&text)?;
         }
         self.verifications = verification::read_back(target, asked, variables)?;

@@ -3,15 +3,16 @@
 use super::cell_risks;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
-use plimsoll_model::comparison::{Design, Difference, Verdict, unlike_work};
+use plimsoll_model::comparison::{Design, Difference, Row, Verdict, unlike_work};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::VariantComparison;
+use plimsoll_model::stopping::Stopping;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Order, PlannedWorkload, TrialRules, Variant};
 use plimsoll_schedule::explained;
 use plimsoll_schedule::pairing::{Outcomes, PairedVariants, pairs};
 use plimsoll_schedule::stopping::{criterion, stopping};
-use plimsoll_schedule::{EndedTrial, seeks_line};
+use plimsoll_schedule::{EndedTrial, seeks_line, switchback};
 use plimsoll_stats::explained::Explanation;
 use plimsoll_stats::sides::{self, Criterion, Sides};
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,17 +62,19 @@ impl Judged<'_> {
         let deciding = pair.deciding();
         let floor = sides::floor(&pair.values(pair.a, &pair.points, deciding));
         let equivalence = self.rules.stopping.map_or(sides::equivalence(floor.as_ref()), |rule| rule.decide);
+        let of_all = criterion(self.rules, among);
         let row = |sides: Sides, points: &[LoadPoint], metric: Metric, criterion: &Criterion| {
             let only = if let [only] = points { Some(*only) } else { None };
-            sides.row(only, metric, criterion, equivalence).ok()
+            let row = sides.row(only, metric, criterion, equivalence).ok()?;
+            Some(Row { verdict: switchback::verdict(self.rules, pair, &of_all, row.verdict), ..row })
         };
-        let of_all = criterion(self.rules, among);
         let measured = pair.sides(self.design, &pair.points, deciding);
         let (judged, found) = self.judged(place);
         let explained = found.and_then(|found| explained::told(&found, &of_all, &measured.pairs()));
         let sides = if explained.is_some() { measured.with_pairs(judged.last()?.clone()) } else { measured };
         let all = row(sides, &pair.points, deciding, &of_all)?;
-        let stopping = stopping(self.rules, &of_all, &judged, all.verdict != Verdict::Unclear);
+        let stopping = stopping(self.rules, &of_all, &judged, all.verdict != Verdict::Unclear)
+            .map(|of| Stopping { switchback: switchback::carried_over(self.rules, pair, &of_all), ..of });
         let of_each = criterion(self.rules, among * pair.points.len());
         let each = Metric::COMPARED.into_iter().flat_map(|metric| pair.points.iter().map(move |point| (metric, point)));
         // One load point is all of them together.

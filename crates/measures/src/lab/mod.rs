@@ -21,6 +21,7 @@ use plimsoll_model::number::counted;
 use plimsoll_model::summary::Point;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Order, Variant};
+use plimsoll_schedule::labels::counted_label;
 use plimsoll_schedule::quantity::over_rounds;
 use plimsoll_schedule::{EndedTrial, Prospects, Quantity, seeks_line};
 pub use reach::{Reach, compares, reach};
@@ -77,8 +78,9 @@ fn count(ended: &[EndedTrial], status: TrialStatus) -> usize {
 
 /// Trials of the variant as the plan has it: its own, and in a ladder those of the base against itself.
 fn of_variant<'a>(ended: &'a [EndedTrial], variant: &'a str) -> impl Iterator<Item = &'a EndedTrial> {
+    let counted = counted_label(variant, |label| ended.iter().any(|ended| ended.trial.label == label));
     let is_own = move |label: &str| {
-        label.strip_prefix(variant).is_some_and(|rest| rest.is_empty() || rest.starts_with("/floor/"))
+        label == counted || label.strip_prefix(variant).is_some_and(|rest| rest.starts_with("/floor/"))
     };
     ended.iter().filter(move |ended| is_own(&ended.trial.label))
 }
@@ -165,7 +167,9 @@ fn unlike(comparison: &VariantComparison) -> Option<Caveat> {
 fn unlike_data(ended: &[EndedTrial]) -> Option<Caveat> {
     let mut data: BTreeMap<&str, BTreeSet<_>> = BTreeMap::new();
     for EndedTrial { trial, outcome } in ended {
-        let sums = outcome.restored.as_ref().map(|restored| (&restored.dataset, &restored.checksums));
+        // What was left as it was has a caveat of its own.
+        let restored = outcome.restored.as_ref().filter(|restored| restored.method != "none");
+        let sums = restored.map(|restored| (&restored.dataset, &restored.checksums));
         data.entry(&trial.label).or_default().extend(sums.filter(|_| outcome.status == TrialStatus::Done));
     }
     let unlike: Vec<&str> = data.into_iter().filter(|(_, found)| found.len() > 1).map(|(label, _)| label).collect();

@@ -9,6 +9,7 @@ mod lines;
 mod reach;
 mod stopping;
 mod summary;
+mod switchback;
 
 use plimsoll_load::seed::Rng;
 use plimsoll_model::LoadPoint;

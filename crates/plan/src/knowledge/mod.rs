@@ -2,13 +2,14 @@
 //! safety.
 //!
 //! [`table`] has the names, [`classes`] the values, [`number`] the numbers that exist, [`allowed`] what a plan may set
-//! without permission, [`value`] when two values are the same. [`translate()`] turns the settings of a plan into those
+//! without permission, [`live`] what takes effect on a running server, [`value`] when two values are the same. [`translate()`] turns the settings of a plan into those
 //! that a current server takes. Only the build knows what it accepts; this module says what to do about a name that it
 //! does not accept.
 
 pub mod allowed;
 pub mod classes;
 pub mod durability;
+mod live;
 pub mod number;
 mod table;
 pub mod translate;
@@ -16,6 +17,7 @@ pub mod value;
 
 pub use allowed::is_allowed;
 pub use classes::{class, classes, risks, risks_by_variable};
+pub use live::{is_live, live_settings};
 use plimsoll_model::Flavour;
 use table::{Fate, NameRow, TABLE};
 pub use translate::{Consequence, Translated, TranslatedSetting, translate};

@@ -19,7 +19,7 @@ pub use plimsoll_model::published::{Printed, PublishedKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-pub use trial::{PlannedTrial, TrialPlan};
+pub use trial::{PlannedTrial, SwitchbackBlock, TrialPlan};
 
 /// Nobody waits for more than this: it is a month of trials of half a minute.
 pub const MOST_TRIALS: usize = 100_000;
@@ -84,6 +84,9 @@ pub struct TrialRules {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopping: Option<StoppingRule>,
     pub order: Order,
+    /// Variants take turns on one running server, where settings are set back and forth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switchback: Option<SwitchbackRule>,
     /// End with kill -9 under load and time the crash recovery.
     pub recovery: bool,
     /// A setting that is not in effect is a caveat, not an error.
@@ -108,6 +111,13 @@ pub struct StoppingRule {
     /// No round begins after its trials took so long together; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_seconds: Option<f64>,
+}
+
+/// How variants take turns on a running server.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SwitchbackRule {
+    /// How long the load runs before each measured block.
+    pub washout_seconds: f64,
 }
 
 /// Where a trial's data come from.

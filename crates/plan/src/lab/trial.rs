@@ -18,6 +18,19 @@ pub struct TrialPlan {
     pub round: u32,
     /// The seed of the load: the same for all variants of a round.
     pub seed: u64,
+    /// In a switchback, which of its side's two blocks on the running server this is; else it starts one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<SwitchbackBlock>,
+}
+
+/// A block of a switchback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SwitchbackBlock {
+    /// After a flip, so that the side before may still have an effect.
+    First,
+    /// After the side's own first: this one counts.
+    Second,
 }
 
 /// A trial as it is announced before it begins.

@@ -250,6 +250,22 @@ fn rounds_may_end_when_comparisons_are_decided() {
 }
 
 #[test]
+fn variants_may_take_turns_on_a_running_server() {
+    let text = |washout: &str| {
+        format!(
+            "name = \"a\"\nworkload.kind = \"tpcc\"\nserver.config.max_connections = 50\n\
+             trials = {{ rounds = \"auto\", switchback = true{washout} }}\n\
+             [[variant]]\nname = \"x\"\nconfig.innodb_flush_log_at_trx_commit = 2\n[[variant]]\nname = \"y\"\n"
+        )
+    };
+    let trials = accepted(&text(""), None).trials;
+    assert_eq!((trials.restore, trials.explain), (Restore::Once, false));
+    assert_eq!(trials.switchback.map(|rule| rule.washout_seconds), Some(1.0));
+    let washout = accepted(&text(", washout = \"250ms\""), None).trials.switchback;
+    assert_eq!(washout.map(|rule| rule.washout_seconds), Some(0.25));
+}
+
+#[test]
 fn a_preset_and_a_variant_may_choose_the_other_of_two_ways() {
     let text = "name = \"a\"\nworkload.kind = \"tpcc\"\nload.rate = 5\ntrials.measure = { events = 9 }\n\
                 trials.warmup = \"0s\"\n\

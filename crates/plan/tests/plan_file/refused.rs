@@ -322,6 +322,35 @@ fn what_is_not_toml_has_its_line() {
 }
 
 #[test]
+fn a_switchback_flips_what_is_live_and_nothing_else() {
+    let trials = |rest: &str| format!("trials = {{ rounds = \"auto\", switchback = true{rest} }}");
+    let two = |config: &str| format!("[[variant]]\nname = \"x\"\n[[variant]]\nname = \"y\"\n{config}");
+    let live = two("config.innodb_io_capacity = 300");
+    let both = |trials: &str, variants: &str| format!("{trials}\n{variants}");
+    let lines = [
+        (both("trials.washout = \"1s\"", &live), 3, "trials.washout goes with switchback = true"),
+        (both("trials.switchback = true", &live), 3, "accepted is rounds = \"auto\""),
+        (both(&trials(", restore = \"snapshot\""), &live), 3, "accepted is restore = \"once\""),
+        (both(&trials(", checksums = true"), &live), 3, "`checksums` is for trials that start a server"),
+        (both(&trials(""), "rung = [{ name = \"x\", config.a = 1 }]"), 3, "a rung stands on those kept before it"),
+        (
+            both(&trials(""), &two("config.innodb_buffer_pool_size = \"1G\"")),
+            8,
+            "innodb_buffer_pool_size is not known to take effect at once on a running server, but `x` and `y` differ",
+        ),
+        (
+            both(&trials(""), &live.replace("\"y\"", "\"x/first\"")),
+            7,
+            "`x/first`: first and restarted mean something else",
+        ),
+        (both(&trials(""), &two("cpus = 1")), 7, "`x` and `y` differ in more than settings"),
+    ];
+    for (lines, at, words) in lines {
+        refused(&plan(&lines), None, at, &[words]);
+    }
+}
+
+#[test]
 fn rounds_that_end_by_themselves_need_something_to_decide() {
     let two = "[[variant]]\nname = \"x\"\n[[variant]]\nname = \"y\"\ncpus = 1";
     let auto = |rest: &str| format!("trials = {{ rounds = \"auto\", {rest} }}\n{two}");

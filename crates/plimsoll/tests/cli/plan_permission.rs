@@ -324,6 +324,34 @@ fn the_allowed_settings_are_no_texts_on_mysql() {
     is_held_against(&lab, "SELECT variable_name FROM performance_schema.variables_metadata WHERE data_type = 'String'");
 }
 
+/// What can be flipped is a global variable that can be set now, and no session has a copy of it.
+fn are_live(lab: Lab) -> BTreeSet<&'static str> {
+    lab.up("");
+    let known = names(&lab, "SHOW GLOBAL VARIABLES");
+    let live = plimsoll_plan::knowledge::live_settings().filter(|name| known.contains(*name));
+    live.inspect(|name| {
+        lab.sql(&[&format!("SET GLOBAL {name} = @@GLOBAL.{name}")]);
+        let copied = lab.control().rows(&format!("SELECT @@SESSION.{name}"));
+        assert!(copied.is_err(), "{name}: sessions have a value of their own");
+    })
+    .collect()
+}
+
+#[test]
+fn what_can_be_flipped_is_live_on_both_servers_and_each_is_on_one() {
+    let (Some(on_mariadb), Some(on_mysql)) = (Lab::mariadb().map(are_live), Lab::mysql().map(are_live)) else { return };
+    let there: BTreeSet<&str> = on_mariadb.union(&on_mysql).copied().collect();
+    let unknown: Vec<&str> = plimsoll_plan::knowledge::live_settings().filter(|name| !there.contains(name)).collect();
+    assert!(unknown.is_empty(), "neither server has {unknown:?}");
+}
+
+#[test]
+#[ignore = "MariaDB of the next Debian; make test-all"]
+fn what_can_be_flipped_is_live_on_mariadb_11() {
+    let Some(lab) = Lab::mariadb_new() else { return };
+    assert!(!are_live(lab).is_empty());
+}
+
 /// The directory of the program is not that of the plan.
 #[test]
 fn a_plan_in_another_directory_names_no_program_by_a_bare_word() {

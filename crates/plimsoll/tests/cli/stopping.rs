@@ -56,6 +56,57 @@ fn a_large_difference_ends_the_lab(lab: &Lab) {
     assert!(reach["detectable"]["low"].as_f64() <= reach["detectable"]["high"].as_f64(), "{reach:#}");
 }
 
+/// The same two on one running server, whose setting is flipped.
+fn a_large_difference_is_flipped(lab: &Lab) {
+    saves_sleeping_data(lab, "@@GLOBAL.max_connect_errors / 10000");
+    let turns = PLAN.replace("rounds = \"auto\"", "rounds = \"auto\"\nswitchback = true\nwashout = \"200ms\"");
+    let plan = lab.plan("flips", &format!("{SLEEPING}{turns}"));
+    let dry = lab.does(&format!("lab {} --dry-run", plan.display()));
+    assert!(dry.out.contains("slow/first") && dry.out.contains("flip"), "{dry}");
+    let found = lab.does(&format!("lab {} --json", plan.display())).json();
+    let compared = &found["comparisons"][0];
+    assert_eq!(
+        (&compared["rows"][0]["verdict"], &found["trials"]["failed"]),
+        (&"higher".into(), &0.into()),
+        "{found:#}"
+    );
+    let headline = found["headline"].as_str().expect("a sentence");
+    assert!(headline.contains("by flips on a running server, which carried over"), "{headline}");
+    let [recording] = <[_; 1]>::try_from(lab.recordings()).expect("one recording");
+    let mut trials: Vec<_> = fs::read_dir(recording.join("trials")).expect("trials").flatten().collect();
+    trials.sort_by_key(|trial| trial.file_name());
+    for (place, trial) in trials.iter().enumerate() {
+        let text = fs::read_to_string(trial.path().join("outcome.json")).expect("an outcome");
+        let outcome: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let phases: Vec<&str> =
+            outcome["phases"].as_array().expect("phases").iter().filter_map(|of| of["phase"].as_str()).collect();
+        assert_eq!((phases.contains(&"start"), phases.contains(&"flip")), (place == 0, place > 0), "{phases:?}");
+        let name = trial.file_name().to_string_lossy().into_owned();
+        let wanted = if name.contains("slow") { "800" } else { "200" };
+        let of_flip =
+            outcome["verifications"].as_array().expect("settings").iter().find(|of| of["name"] == "max_connect_errors");
+        assert_eq!(of_flip.map(|of| &of["effective"]), Some(&wanted.into()), "{name}");
+    }
+    let id = recording.file_name().expect("a name").to_string_lossy().into_owned();
+    let again = lab.does(&format!("compare {id}:slow {id}:fast --json")).json();
+    assert_eq!(again["headline"], compared["rows"][0], "compare and lab disagree");
+    let left = lab.does("clean");
+    assert!(left.out.contains("nothing to clean") || left.err.contains("nothing to clean"), "{left}");
+}
+
+#[test]
+fn a_large_difference_is_flipped_on_mariadb() {
+    let Some(lab) = Lab::mariadb() else { return };
+    a_large_difference_is_flipped(&lab);
+}
+
+#[test]
+#[ignore = "the same on the other server; make test-all"]
+fn a_large_difference_is_flipped_on_mysql() {
+    let Some(lab) = Lab::mysql() else { return };
+    a_large_difference_is_flipped(&lab);
+}
+
 /// Three rounds, whatever the plan has, and what its own rounds would show.
 #[test]
 fn a_pilot_says_what_its_plan_would_show_on_mariadb() {

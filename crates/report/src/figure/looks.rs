@@ -111,7 +111,7 @@ mod tests {
         };
         let looks =
             vec![look(2, -0.2, None), look(3, -0.1, Some(0.9)), look(4, -0.14, Some(0.2)), look(5, -0.15, Some(0.1))];
-        Stopping { decide: 0.02, most: 40, decided, looks, rounds_needed: (!decided).then_some(70) }
+        Stopping { decide: 0.02, most: 40, decided, looks, rounds_needed: (!decided).then_some(70), switchback: None }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod scaling;
 mod search;
 mod sequential;
 mod series;
+mod switchback;
 mod table;
 mod within;
 
@@ -20,8 +21,16 @@ const SIMULATIONS: usize = 4_000;
 
 /// Every row of the table, each from this many simulations.
 fn rows(simulations: usize) -> Vec<Row> {
-    let parts =
-        [within::rows, series::rows, rounds::rows, scaling::rows, search::rows, sequential::rows, explained::rows];
+    let parts = [
+        within::rows,
+        series::rows,
+        rounds::rows,
+        scaling::rows,
+        search::rows,
+        sequential::rows,
+        explained::rows,
+        switchback::rows,
+    ];
     parts.iter().flat_map(|part| part(simulations)).collect()
 }
 

@@ -53,7 +53,8 @@ pub fn table(rows: &[Row], simulations: usize) -> String {
         let wanted = match (least > 0.0, most < 1.0) {
             (true, true) => format!("{:.0} – {:.0} %", 100.0 * least, 100.0 * most),
             (true, false) => format!("at least {:.0} %", 100.0 * least),
-            _ => format!("at most {:.1} %", 100.0 * most),
+            (false, true) => format!("at most {:.1} %", 100.0 * most),
+            (false, false) => "–".to_owned(),
         };
         let half_width = row.half_width.map_or("–".to_owned(), |width| format!("{:.1} %", 100.0 * width));
         let missed = if row.holds() { "" } else { " **missed**" };

@@ -2,7 +2,8 @@
 
 use super::workload::IO;
 use crate::error::PlanError;
-use crate::lab::{LabPlan, MOST_TRIALS, Method, Order, Restore, Rung, Storage, Variant, WarmUp, Where};
+use crate::knowledge::is_live;
+use crate::lab::{LabPlan, MOST_TRIALS, Method, Order, Restore, Rung, Setting, Storage, Variant, WarmUp, Where};
 use crate::plan::Measure;
 use crate::quantity;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,8 @@ const OF_PRIVATE_SERVERS: [&str; 9] =
 const OF_SERVERS: [&str; 9] = ["build", "config_file", "config", "target", "layout", "cpus", "memory", "env", "load"];
 /// What a ladder calls its trials that try no rung.
 const LADDER_WORDS: [&str; 3] = ["floor", "worth", "gain"];
+/// What a switchback calls trials of a variant that do not count, and those after it has ended.
+const TURN_WORDS: [&str; 2] = ["first", "restarted"];
 /// Bytes that a recording has for the label of a trial.
 const LONGEST_LABEL: usize = 80;
 
@@ -35,6 +38,7 @@ pub(super) fn check(plan: &LabPlan, lines: &BTreeMap<String, Where>) -> Result<(
     }
     check.trials()?;
     check.stopping()?;
+    check.switchback()?;
     if plan.rungs.is_empty() { Ok(()) } else { check.ladder() }
 }
 
@@ -161,6 +165,50 @@ impl Check<'_> {
         refuse(self.at("trials.rounds"), problem)
     }
 
+    /// A switchback flips what can be flipped, and needs rounds that end by themselves.
+    fn switchback(&self) -> Result<(), PlanError> {
+        let LabPlan { variants, rungs, trials, .. } = self.plan;
+        let refused = |key: &str, problem: String| refuse(self.at(key), format!("trials.switchback: {problem}"));
+        if trials.switchback.is_none() {
+            return Ok(());
+        }
+        if !rungs.is_empty() {
+            let problem = "a rung stands on those kept before it; accepted are variants that differ in live settings";
+            return refused("trials.switchback", problem.to_owned());
+        }
+        if trials.stopping.is_none() {
+            return refused(
+                "trials.switchback",
+                "its blocks go on until they decide; accepted is rounds = \"auto\"".to_owned(),
+            );
+        }
+        if trials.restore != Restore::Once {
+            let problem = "the server keeps running, with its data; accepted is restore = \"once\", or none given";
+            return refused("trials.restore", problem.to_owned());
+        }
+        for (given, key) in
+            [(trials.recovery, "recovery"), (trials.checksums, "checksums"), (trials.explain, "explain")]
+        {
+            if given {
+                return refused(
+                    &format!("trials.{key}"),
+                    format!("`{key}` is for trials that start a server; leave it out"),
+                );
+            }
+        }
+        let is_taken = |variant: &&Variant| TURN_WORDS.iter().any(|word| variant.name.ends_with(&format!("/{word}")));
+        if let Some(variant) = variants.iter().find(is_taken) {
+            let words = TURN_WORDS.join(" and ");
+            let problem = format!("`{}`: {words} mean something else at the end of a name; rename it", variant.name);
+            return refuse(variant.at("name"), format!("trials.switchback: {problem}"));
+        }
+        let Some((first, others)) = variants.split_first() else { return Ok(()) };
+        match others.iter().find_map(|other| not_live(first, other)) {
+            Some((at, problem)) => refuse(at, format!("trials.switchback: {problem}")),
+            None => Ok(()),
+        }
+    }
+
     fn data(&self, variant: &Variant) -> Result<(), PlanError> {
         let restore = &self.plan.trials.restore;
         if *restore == Restore::Snapshot(Some(Method::ImageClone)) {
@@ -276,6 +324,37 @@ impl Check<'_> {
         }
         Ok(())
     }
+}
+
+/// Why one variant cannot be made of another on a running server, and where that stands.
+fn not_live(one: &Variant, other: &Variant) -> Option<(Where, String)> {
+    let fixed = |of: &Variant| Variant {
+        name: String::new(),
+        config: of.config.iter().filter(|setting| !is_live(&setting.name)).map(unplaced).collect(),
+        lines: BTreeMap::new(),
+        ..of.clone()
+    };
+    let (a, b) = (fixed(one), fixed(other));
+    if a == b {
+        return None;
+    }
+    let is_in = |side: &Variant, setting: &Setting| side.config.contains(&unplaced(setting));
+    let differs = |setting: &&Setting| !(is_live(&setting.name) || is_in(&a, setting) && is_in(&b, setting));
+    if let Some(setting) = other.config.iter().chain(&one.config).find(differs) {
+        let problem = format!(
+            "{} is not known to take effect at once on a running server, but `{}` and `{}` differ in it; leave \
+             switchback out",
+            setting.name, one.name, other.name
+        );
+        return Some((setting.at.clone(), problem));
+    }
+    let problem = format!("`{}` and `{}` differ in more than settings; leave switchback out", one.name, other.name);
+    Some((other.at("name"), problem))
+}
+
+/// Without the place where it stands.
+fn unplaced(setting: &Setting) -> Setting {
+    Setting { at: Where { file: String::new(), line: 0 }, from_file: false, ..setting.clone() }
 }
 
 fn pool_fits(variant: &Variant) -> Result<(), PlanError> {

@@ -9,8 +9,8 @@
 //! - `[load]`: `connections` (16), `rate` or `find`, `arrivals` (`poisson`), `loops` (1), `protocol` (the workload's),
 //!   `ignore_errors`, `outage_limit` (`30s`).
 //! - `[trials]`: `restore` (`snapshot`), `warmup` (`10s`), `measure` (`30s`), `pause` (`0s`), `rounds` (3) or `rounds = "auto"` with
-//!   `decide` (`2%`), `max_rounds` (40) and `max_time` (none), `order` (`interleaved`), `recovery`, `lenient`, `noisy_host`
-//!   and `checksums` (false), `explain` (true), `allow` (no class), `seed` (the caller's).
+//!   `decide` (`2%`), `max_rounds` (40) and `max_time` (none), `order` (`interleaved`), `switchback`, `recovery`,
+//!   `lenient`, `noisy_host` and `checksums` (false), `washout` (`1s`, with a switchback), `explain` (true without one), `allow` (no class), `seed` (the caller's).
 //! - `[[variant]]` and `[[rung]]`: `name`; what `[server]` has; `workload` and `load`, merged over the sections of these
 //!   names. A plan without variants has one, called `base`.
 //! - `[[collector]]`: `name`, `command`; `every` (`1s`).

@@ -3,13 +3,13 @@
 use super::reading::TableFields;
 use super::value::{DocumentValue, Kind};
 use crate::error::PlanError;
-use crate::lab::{Method, Order, Restore, StoppingRule, TrialRules, WarmUp, Where};
+use crate::lab::{Method, Order, Restore, StoppingRule, SwitchbackRule, TrialRules, WarmUp, Where};
 use crate::plan::Measure;
 use crate::quantity;
 use plimsoll_model::Class;
 use std::ops::RangeInclusive;
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 18] = [
     "restore",
     "warmup",
     "measure",
@@ -19,6 +19,8 @@ const KEYS: [&str; 16] = [
     "max_rounds",
     "max_time",
     "order",
+    "switchback",
+    "washout",
     "recovery",
     "lenient",
     "noisy_host",
@@ -33,6 +35,7 @@ const ROUNDS: u32 = 3;
 /// At most, where comparisons decide how many.
 const MAX_ROUNDS: u32 = 40;
 const DECIDE: f64 = 0.02;
+const WASH_OUT: f64 = 1.0;
 /// What has no meaning with a number of rounds.
 const OF_AUTO: [&str; 3] = ["decide", "max_rounds", "max_time"];
 pub(super) const ROUNDS_ACCEPTED: RangeInclusive<u64> = 1..=1000;
@@ -43,6 +46,9 @@ pub(super) const AUTO_ROUNDS_ACCEPTED: RangeInclusive<u64> = 3..=1000;
 pub(super) fn rules(table: &DocumentValue, restore: Restore) -> Result<(TrialRules, Option<u64>), PlanError> {
     let fields = table.fields(&KEYS)?;
     let (rounds, stopping) = rounds(&fields)?;
+    let switchback = switchback(&fields)?;
+    // The data of the server that runs.
+    let restore = if switchback.is_some() { Restore::Once } else { restore };
     let rules = TrialRules {
         restore: fields.read("restore", restored)?.unwrap_or(restore),
         warmup: fields.read("warmup", warm_up)?.unwrap_or(WARM_UP),
@@ -51,15 +57,28 @@ pub(super) fn rules(table: &DocumentValue, restore: Restore) -> Result<(TrialRul
         rounds,
         stopping,
         order: fields.read("order", order)?.unwrap_or(Order::Interleaved),
+        switchback,
         recovery: fields.switch("recovery")?,
         lenient: fields.switch("lenient")?,
         noisy_host: fields.switch("noisy_host")?,
-        explain: fields.read("explain", DocumentValue::truth)?.unwrap_or(true),
+        // Blocks of seconds are too short to be explained.
+        explain: fields.read("explain", DocumentValue::truth)?.unwrap_or(switchback.is_none()),
         checksums: fields.switch("checksums")?,
         allow: fields.read("allow", |value| value.list_of(class))?.unwrap_or_default(),
     };
     let seed = fields.read("seed", |value| value.count(0..=u64::MAX))?;
     Ok((rules, seed))
+}
+
+fn switchback(fields: &TableFields<'_>) -> Result<Option<SwitchbackRule>, PlanError> {
+    match (fields.switch("switchback")?, fields.get("washout")) {
+        (false, Some(value)) => Err(value.problem(format!("{} goes with switchback = true", value.name))),
+        (false, None) => Ok(None),
+        (true, _) => {
+            let washout_seconds = fields.read("washout", DocumentValue::seconds)?.unwrap_or(WASH_OUT);
+            Ok(Some(SwitchbackRule { washout_seconds }))
+        }
+    }
 }
 
 /// Puts `rounds`, which is `auto` or a number, in the place of what a plan says.

@@ -1,0 +1,99 @@
+//! Variants that take turns on one running server, where it is known what one leaves behind for the other.
+
+use super::*;
+use plimsoll_measures::lab::summary;
+use plimsoll_model::comparison::Verdict;
+use plimsoll_model::lab::{LabSummary, VariantComparison};
+use plimsoll_plan::lab::{StoppingRule, SwitchbackBlock, SwitchbackRule};
+use std::cell::Cell;
+
+fn turning(seed: u64) -> LabPlan {
+    let mut plan = plan(seed, 40, ["base", "other"].map(|name| variant(name, &[CLOSED])).to_vec());
+    plan.trials.stopping = Some(StoppingRule { decide: 0.02, max_seconds: None });
+    plan.trials.switchback = Some(SwitchbackRule { washout_seconds: 1.0 });
+    plan.trials.explain = false;
+    plan
+}
+
+/// A server on which `other` changes throughput by a share at once, and by another one as what has built up since it runs,
+/// half of the rest in each block. Trials that start a server of their own see all of it.
+fn server(seed: u64, at_once: f64, later: f64) -> impl Fn(&TrialPlan) -> TrialOutcome {
+    let built_up = Cell::new(0.0);
+    move |trial| {
+        let is_other = trial.variant.name == "other";
+        let target = if is_other { later } else { 0.0 };
+        built_up.set(match trial.block {
+            Some(_) => (built_up.get() + target) / 2.0,
+            None => target,
+        });
+        let share = 1.0 + built_up.get() + if is_other { at_once } else { 0.0 };
+        reached(1000.0 * share * noise(seed, trial, 0.01), 5.0)
+    }
+}
+
+fn ended(plan: &LabPlan, server: impl Fn(&TrialPlan) -> TrialOutcome) -> (Vec<EndedTrial>, LabSummary) {
+    let all = run(plan, &Prospects::new(), server);
+    let found = summary(plan, &Prospects::new(), &all);
+    (all, found)
+}
+
+fn compared(found: &LabSummary) -> (Verdict, &VariantComparison) {
+    (found.comparisons[0].rows[0].verdict, &found.comparisons[0])
+}
+
+#[test]
+fn each_side_has_two_blocks_in_a_row_and_the_second_counts() {
+    let plan = turning(7);
+    let (all, found) = ended(&plan, server(7, 0.1, 0.0));
+    let (verdict, comparison) = compared(&found);
+    assert_eq!(verdict, Verdict::Higher, "{}", found.headline);
+    for two in all.chunks(2) {
+        let [first, second] = two else { panic!("an odd number of blocks") };
+        assert_eq!(
+            (first.trial.block, second.trial.block),
+            (Some(SwitchbackBlock::First), Some(SwitchbackBlock::Second))
+        );
+        assert_eq!(first.trial.label, format!("{}/first", second.trial.label));
+    }
+    let change = &comparison.rows[0].change;
+    assert!(change.low.unwrap() < 0.1 && 0.1 < change.high.unwrap(), "{change:?}");
+    assert_eq!(found.cells[0].rounds, all.len() / 4, "first blocks are no rounds");
+    let stopping = comparison.stopping.as_ref().expect("it ended by itself");
+    assert!(stopping.decided && stopping.in_words().contains("by flips on a running server"), "{}", found.headline);
+    assert_resumable(&plan, &Prospects::new(), &all);
+}
+
+#[test]
+fn what_is_carried_over_makes_it_go_on_with_restarts_that_alone_count() {
+    // A gain at once, and a loss that is larger in the end.
+    for (at_once, later, truth) in [(0.1, -0.2, Verdict::Lower), (0.0, 0.2, Verdict::Higher)] {
+        let plan = turning(11);
+        let (all, found) = ended(&plan, server(11, at_once, later));
+        let (verdict, comparison) = compared(&found);
+        assert_eq!(verdict, truth, "{at_once} {later}: {}", found.headline);
+        let change = &comparison.rows[0].change;
+        assert!((change.value - at_once - later).abs() < 0.03, "{change:?}");
+        let restarted = all.iter().filter(|ended| ended.trial.label == "base/restarted").count();
+        assert!(restarted >= 3 && all.iter().rev().take(restarted).all(|ended| ended.trial.block.is_none()));
+        assert_eq!(found.cells[0].rounds, restarted, "blocks are no rounds any more");
+        assert!(
+            found.headline.contains("with restarts, since flips on a running server carried over"),
+            "{}",
+            found.headline
+        );
+        assert_resumable(&plan, &Prospects::new(), &all);
+    }
+}
+
+#[test]
+fn no_sign_is_wrong_and_equal_sides_are_rarely_told_apart() {
+    let (mut wrong, mut told_apart) = (0, 0);
+    for seed in 0..100 {
+        let (_, found) = ended(&turning(seed), server(seed, 0.1, -0.15));
+        wrong += usize::from(compared(&found).0 == Verdict::Higher);
+        let (_, found) = ended(&turning(seed), server(seed, 0.0, 0.0));
+        told_apart += usize::from(matches!(compared(&found).0, Verdict::Higher | Verdict::Lower));
+    }
+    // 5 are meant; 12 are three standard deviations.
+    assert!(wrong == 0 && told_apart <= 12, "{wrong} wrong signs, {told_apart} of 100 equal sides told apart");
+}
