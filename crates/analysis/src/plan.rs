@@ -8,11 +8,12 @@ use plimsoll_measures::lab::{headline, summary};
 use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{LabSummary, Ladder, LadderStep, RungVerdict, TrialStatus, VariantComparison};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::TrialPlan;
+use plimsoll_plan::lab::{SwitchbackBlock, TrialPlan};
 use plimsoll_plan::plan::Measure;
 use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_report::section::mean_cost;
 use plimsoll_report::subject::{CostCorroboration, Subject, Trial};
+use plimsoll_schedule::labels::counted_label;
 use plimsoll_schedule::{EndedTrial, Prospects};
 
 /// What was recorded of a lab, and its trials.
@@ -41,7 +42,7 @@ pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
         missing.extend(cut(view, plan));
         missing.extend(next.as_ref().and_then(|next| not_run(schedule.about(), ended.len(), next)));
     }
-    let trials = view.trials.iter().map(|view| {
+    let trials = view.trials.iter().filter(|trial| !is_after_a_flip(trial)).map(|view| {
         let point = trial::readable(trial::point(view), &mut missing);
         trial::trial(view, point, trial::end(view.outcome.as_ref()), &mut missing)
     });
@@ -77,6 +78,12 @@ fn state(view: &RecordingView, about: usize) -> String {
         0 => "still running: no trial has begun".to_owned(),
         begun => format!("still running: trial {begun} of {}", about.max(begun)),
     }
+}
+
+/// Of a switchback: what is measured in such a block tells only what is carried over.
+fn is_after_a_flip(trial: &TrialView) -> bool {
+    let planned = trial.facts.load().and_then(|load| load.trial.as_ref());
+    planned.is_some_and(|trial| trial.block == Some(SwitchbackBlock::First))
 }
 
 /// A trial whose series lost something since its outcome was written.
@@ -119,7 +126,9 @@ fn of_variants(compared: &VariantComparison, trials: &[Trial]) -> Option<CostCor
     let of_points = compared.rows.iter().filter(is_shown).filter(|row| row.load.is_some());
     let row = of_points.max_by(|a, b| a.a.total_cmp(&b.a))?;
     let is_there = |trial: &Trial| row.load == Some(trial.load);
-    let sides = Sides { names: (&compared.a, &compared.b), labels: (&compared.a, &compared.b) };
+    let [a, b] = [&compared.a, &compared.b]
+        .map(|name| counted_label(name, |label| trials.iter().any(|trial| trial.variant == label)));
+    let sides = Sides { names: (&compared.a, &compared.b), labels: (&a, &b) };
     sides.corroboration(row.change.value, trials, is_there)
 }
 

@@ -32,15 +32,18 @@ pub struct CarriedOver {
 }
 
 impl CarriedOver {
-    /// `with restarts, since flips carried over +12.0 % (+8.0 % to +16.0 %)`.
+    /// `blocks after a flip show +12.0 % (+8.0 % to +16.0 %) more of the change than those after them`.
     pub fn in_words(&self) -> String {
-        let CarriedOver { carried, restarted } = self;
-        let ends =
-            carried.interval().map(|(low, high)| format!(" ({} to {})", signed_percent(low), signed_percent(high)));
-        let carried = format!("{}{}", signed_percent(carried.value), ends.unwrap_or_default());
-        match restarted {
-            true => format!("with restarts, since flips on a running server carried over {carried}"),
-            false => format!("by flips on a running server, which carried over {carried}"),
+        let ends = |(low, high)| format!(" ({} to {})", signed_percent(low), signed_percent(high));
+        let carried = self.carried.interval().map(ends).unwrap_or_default();
+        let carried = format!("{}{carried}", signed_percent(self.carried.value));
+        format!("blocks after a flip show {carried} more of the change than those after them")
+    }
+
+    fn how(&self) -> &'static str {
+        match self.restarted {
+            true => "with restarts, because flips of a running server carried something over",
+            false => "by flips of a running server",
         }
     }
 }
@@ -65,7 +68,7 @@ impl Stopping {
     /// `decided after 6 of up to 40 rounds`, `open after 40 rounds; about 120 would decide it`.
     pub fn in_words(&self) -> String {
         let rounds = self.rounds();
-        let how = self.switchback.as_ref().map(|of| format!(" {}", of.in_words())).unwrap_or_default();
+        let how = self.switchback.as_ref().map(|of| format!(" {}", of.how())).unwrap_or_default();
         let when = match (self.decided, self.rounds_needed) {
             (true, _) => format!("decided after {rounds} of up to {}", counted(f64::from(self.most), "round")),
             (false, Some(needed)) => {

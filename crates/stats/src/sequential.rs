@@ -10,6 +10,8 @@ use crate::comparison::{FEWEST, Moments, around, log_ratios};
 use crate::distribution::{normal_cdf, normal_quantile, t_quantile};
 use plimsoll_model::number::counted;
 use plimsoll_model::{Estimate, Refusal};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Distance of the points at which a density is known, in standard deviations of one round.
 const STEP: f64 = 0.2;
@@ -27,14 +29,38 @@ pub struct Looks {
     /// With which all hold together.
     confidence: f64,
     /// From [`FEWEST`] pairs on: how many standard errors an interval reaches to each side; infinite if it says nothing.
-    reaches: Vec<f64>,
+    reaches: Arc<[f64]>,
 }
+
+/// Most pairs, and the bits of the confidence.
+type PlanKey = (usize, u64);
+
+/// The reaches of plans that were asked for: each takes thousands of integrals, and reports and schedules ask for the same
+/// ones again and again.
+static KNOWN: Mutex<BTreeMap<PlanKey, Arc<[f64]>>> = Mutex::new(BTreeMap::new());
+/// More than any lab has at once.
+const MOST_KNOWN: usize = 64;
 
 impl Looks {
     /// One look after each pair from the third to the last of `most`. All their intervals hold together with
     /// `confidence`, above 0 and below 1.
     pub fn new(most: usize, confidence: f64) -> Looks {
         let most = most.max(FEWEST);
+        let key = (most, confidence.to_bits());
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reaches) = known().get(&key) {
+            return Looks { confidence, reaches: reaches.clone() };
+        }
+        let reaches: Arc<[f64]> = Looks::reaches(most, confidence).into();
+        let mut known = known();
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(key, reaches.clone());
+        Looks { confidence, reaches }
+    }
+
+    fn reaches(most: usize, confidence: f64) -> Vec<f64> {
         let mut walk = Walk::at_start();
         let mut reaches = Vec::new();
         for pairs in FEWEST..=most {
@@ -46,7 +72,7 @@ impl Looks {
                 beyond => -t_quantile(beyond, (pairs - 1) as f64),
             });
         }
-        Looks { confidence, reaches }
+        reaches
     }
 
     /// b ÷ a − 1, as a share, from the interleaved rounds so far: the mean of the log ratios with Student's t interval, as

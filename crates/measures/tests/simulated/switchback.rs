@@ -59,7 +59,7 @@ fn each_side_has_two_blocks_in_a_row_and_the_second_counts() {
     assert!(change.low.unwrap() < 0.1 && 0.1 < change.high.unwrap(), "{change:?}");
     assert_eq!(found.cells[0].rounds, all.len() / 4, "first blocks are no rounds");
     let stopping = comparison.stopping.as_ref().expect("it ended by itself");
-    assert!(stopping.decided && stopping.in_words().contains("by flips on a running server"), "{}", found.headline);
+    assert!(stopping.decided && stopping.in_words().contains("by flips of a running server"), "{}", found.headline);
     assert_resumable(&plan, &Prospects::new(), &all);
 }
 
@@ -77,7 +77,7 @@ fn what_is_carried_over_makes_it_go_on_with_restarts_that_alone_count() {
         assert!(restarted >= 3 && all.iter().rev().take(restarted).all(|ended| ended.trial.block.is_none()));
         assert_eq!(found.cells[0].rounds, restarted, "blocks are no rounds any more");
         assert!(
-            found.headline.contains("with restarts, since flips on a running server carried over"),
+            found.headline.contains("with restarts, because flips of a running server carried something over"),
             "{}",
             found.headline
         );

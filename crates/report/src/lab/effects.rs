@@ -54,6 +54,8 @@ fn compared(place: usize, comparison: &VariantComparison) -> Vec<Block> {
         remarks.push("For each metric, all intervals hold together in 95 % of cases.".to_owned());
     }
     remarks.extend(comparison.stopping.as_ref().map(|of| format!("It was {}.", of.in_words())));
+    let carried = comparison.stopping.as_ref().and_then(|of| of.switchback.as_ref());
+    remarks.extend(carried.map(|of| format!("The {}.", of.in_words())));
     remarks.extend(comparison.explained.as_ref().map(|of| format!("Without what others took: {}.", of.in_words())));
     let work = unlike_in_words(&comparison.unlike_work);
     remarks.extend((!work.is_empty()).then(|| format!("Not the same work: {work}.")));

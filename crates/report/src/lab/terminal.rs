@@ -76,6 +76,8 @@ fn compared(comparison: &VariantComparison, look: TextLook) -> Vec<String> {
     lines.extend(look.wrapped(&clean(&format!("{floor}a change of up to {equivalence} counts as no difference"))));
     let stopping = comparison.stopping.as_ref().map(Stopping::in_words);
     lines.extend(stopping.iter().flat_map(|ended| look.wrapped(&clean(ended))));
+    let carried = comparison.stopping.as_ref().and_then(|of| of.switchback.as_ref());
+    lines.extend(carried.iter().flat_map(|of| look.wrapped(&clean(&of.in_words()))));
     let explained = comparison.explained.as_ref().map(|of| format!("without what others took: {}", of.in_words()));
     lines.extend(explained.iter().flat_map(|explained| look.wrapped(&clean(explained))));
     if rows.iter().any(|row| row.change.confidence > CONFIDENCE) {
