@@ -51,7 +51,7 @@ test: ## the checks (format, clippy, layers, sizes …) and every test, in minut
 # Tests of the command line that judge what a machine does: nothing else runs meanwhile.
 TIMED := bottlenecks:: bottlenecks_storage:: compare:: interruptions:: lab_truths:: quiet:: storage_truths::
 
-# Ten threads first: most of them wait for lanes, which one test builds at a time, or for servers.
+# Eight threads first: most of them wait for lanes, which one test builds at a time, or for servers.
 test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the next Debian
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true
@@ -65,7 +65,7 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	old="$$(scripts/unpack-server mariadb bookworm || true)"
 	export PLIMSOLL_TEST_PLUGINS="$${old:+$${old%/bin/*}/plugin}"
 	status=0
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-10} cargo test --workspace --locked --no-fail-fast --all-targets -- \
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} cargo test --workspace --locked --no-fail-fast --all-targets -- \
 		--include-ignored $(addprefix --skip ,$(TIMED)) || status=$$?
 	RUST_TEST_THREADS=1 cargo test --workspace --locked --no-fail-fast --all-targets -- \
 		--include-ignored $(TIMED) || status=$$?

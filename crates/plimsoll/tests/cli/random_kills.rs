@@ -106,7 +106,7 @@ fn kill_one(lab: &Lab, rng: &mut Rng, kind: u64) {
     if kind == 0 {
         let again = lab.ends(LOAD);
         match again.status.code() {
-            Some(2) => drop(again.refuses(2, &["has the dataset `sbtest` already (it is loaded)"])),
+            Some(2) => drop(again.refuses(2, &["already has the dataset `sbtest` (it is loaded)"])),
             _ => drop(again.exits(0)),
         }
     }

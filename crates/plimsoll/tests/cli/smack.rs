@@ -3,6 +3,7 @@
 
 use crate::harness::Lab;
 use serde_json::Value;
+use std::time::Duration;
 
 const CONNECTIONS: u64 = 10;
 const ROWS: u64 = 90_000;
@@ -11,11 +12,15 @@ fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
 }
 
+/// Longer than 100,000 updates take beside other tests.
+const PATIENCE: Duration = Duration::from_secs(900);
+
 /// A round of select-key asks twice, one of update-select asks and updates once. Gives the point.
 #[track_caller]
 fn rounds(lab: &Lab, workload: &str, rounds: u64, options: &str) -> Value {
     let clients = format!("--connections {CONNECTIONS} --events-per-connection {rounds}");
-    let summary = lab.does(&format!("run {workload} {clients} --check --json {options}")).json();
+    let run = lab.begins(&format!("run {workload} {clients} --check --json {options}"));
+    let summary = run.end_within(PATIENCE).exits(0).json();
     let way = format!("{workload} {options}");
     let all = CONNECTIONS * rounds;
     let (selects, updates) = if workload == "smack_select_key" { (2 * all, 0) } else { (all, all) };
