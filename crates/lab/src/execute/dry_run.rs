@@ -196,7 +196,7 @@ fn phases(rules: &TrialRules, bytes: u64, measured: f64) -> Vec<(Phase, f64)> {
         WarmUp::Auto => UNTIL_STEADY_SECONDS,
     };
     if let Some(SwitchbackRule { washout_seconds }) = rules.switchback {
-        // Of the first trial alone, which starts the server.
+        // The first trial alone restores the data and starts the server.
         return vec![
             (Phase::Flip, 0.0),
             (Phase::Verify, 0.1),
