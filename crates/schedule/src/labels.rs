@@ -5,16 +5,14 @@
 //! own, `small/restarted`, and they alone count.
 
 use plimsoll_plan::lab::SwitchbackBlock;
-
-const FIRST: &str = "/first";
-const RESTARTED: &str = "/restarted";
+use plimsoll_plan::lab::trial::{FIRST, RESTARTED};
 
 /// What a recording calls the trials of a variant in such a block; without one, those after a fallback.
 pub(crate) fn label(variant: &str, block: Option<SwitchbackBlock>) -> String {
     match block {
-        Some(SwitchbackBlock::First) => format!("{variant}{FIRST}"),
+        Some(SwitchbackBlock::First) => format!("{variant}/{FIRST}"),
         Some(SwitchbackBlock::Second) => variant.to_owned(),
-        None => format!("{variant}{RESTARTED}"),
+        None => format!("{variant}/{RESTARTED}"),
     }
 }
 

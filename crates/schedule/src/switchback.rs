@@ -3,7 +3,6 @@
 
 use crate::labels::label;
 use crate::pairing::PairedVariants;
-use plimsoll_model::comparison::Verdict;
 use plimsoll_model::stopping::CarriedOver;
 use plimsoll_plan::lab::{SwitchbackBlock, TrialRules, Variant};
 use plimsoll_stats::sides::Criterion;
@@ -30,12 +29,10 @@ pub(crate) fn judged(rounds: &[SwitchedPair], criterion: &Criterion, decide: f64
     }
 }
 
-/// A verdict of a switchback is one only if what is carried over from flip to flip does not stand against it.
-pub fn verdict(rules: &TrialRules, pair: &PairedVariants<'_>, criterion: &Criterion, found: Verdict) -> Verdict {
-    match rules.stopping.filter(|_| rules.switchback.is_some() && !pair.is_restarted()) {
-        Some(rule) if judged(&rounds(pair), criterion, rule.decide) != Switched::Decided => Verdict::Unclear,
-        _ => found,
-    }
+/// Whether what is carried over from flip to flip leaves verdicts on these variants open.
+pub fn is_open(rules: &TrialRules, pair: &PairedVariants<'_>, criterion: &Criterion) -> bool {
+    let turns = rules.stopping.filter(|_| rules.switchback.is_some() && !pair.is_restarted());
+    turns.is_some_and(|rule| judged(&rounds(pair), criterion, rule.decide) != Switched::Decided)
 }
 
 /// What flips of these variants carried over, where they took turns.

@@ -4,6 +4,8 @@
 mod explained;
 #[path = "../examples/coverage/noise.rs"]
 mod noise;
+#[path = "../examples/coverage/parts.rs"]
+mod parts;
 #[path = "../examples/coverage/rounds.rs"]
 mod rounds;
 #[path = "../examples/coverage/scaling.rs"]
@@ -21,21 +23,8 @@ mod table;
 #[path = "../examples/coverage/within.rs"]
 mod within;
 
-use table::{Row, Wanted, table};
-
-fn rows(simulations: usize) -> Vec<Row> {
-    let parts = [
-        within::rows,
-        series::rows,
-        rounds::rows,
-        scaling::rows,
-        search::rows,
-        sequential::rows,
-        explained::rows,
-        switchback::rows,
-    ];
-    parts.iter().flat_map(|part| part(simulations)).collect()
-}
+use parts::rows;
+use table::{Wanted, table};
 
 /// Of so few simulations a share is known to three standard errors only; an estimator that is wrong misses by more.
 #[test]

@@ -45,16 +45,18 @@ impl WithWorkload for Drive<'_, '_> {
     fn with<W: Workload>(self, target: &mut OpenTarget, adapter: &WorkloadAdapter<W>) -> Result<(), LabError> {
         let now = self.now;
         let rules = &now.plan.trials;
-        let washout = rules.switchback.filter(|_| now.is_flipped).map(|rule| rule.washout_seconds);
-        let warmup_seconds = match rules.warmup {
-            _ if washout.is_some() => washout.unwrap_or_default(),
+        let warmup = match rules.switchback.filter(|_| now.is_flipped) {
+            Some(rule) => WarmUp::Seconds(rule.washout_seconds),
+            None => rules.warmup,
+        };
+        let warmup_seconds = match warmup {
             WarmUp::Seconds(seconds) => seconds,
             WarmUp::Auto => 0.0,
         };
         let plan = now.trial.run_plan(rules, warmup_seconds, self.chosen.default_protocol());
         make_ready(target, &plan, adapter, self.variables)?;
         let _pinned = now.trial.variant.client_cpus.as_deref().map(Pinned::to).transpose()?;
-        if rules.warmup == WarmUp::Auto && washout.is_none() {
+        if warmup == WarmUp::Auto {
             warm_up(now, target, &plan, adapter)?;
         }
         measure(now, target, &plan, adapter)?;

@@ -2,13 +2,14 @@
 
 use super::UnderWay;
 use super::limits;
+use super::server::was_killed;
 use super::watchdog::Victim;
 use crate::error::LabError;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::knowledge::value::truth;
 use plimsoll_plan::quantity;
-use plimsoll_server::{Ending, Settings};
+use plimsoll_server::Settings;
 use plimsoll_wire::text::identifier;
 
 impl UnderWay<'_> {
@@ -61,10 +62,7 @@ fn literal(name: &str, value: &str) -> Result<String, LabError> {
 /// Stops a server that no trial needs any more.
 pub fn stop(target: OpenTarget) -> Result<(), LabError> {
     let Some(server) = target.server else { return Ok(()) };
-    match server.stop(limits::STOP)? {
-        Ending::Stopped | Ending::Killed => Ok(()),
-        Ending::WasDown => Err(LabError::Environment("the server ended before it was stopped".to_owned())),
-    }
+    was_killed(server.stop(limits::STOP)?).map(drop)
 }
 
 #[cfg(test)]

@@ -76,6 +76,15 @@ impl ServerSetup<'_> {
     }
 }
 
+/// Whether a server that was to be stopped did not shut down by itself.
+pub fn was_killed(ending: Ending) -> Result<bool, LabError> {
+    match ending {
+        Ending::Stopped => Ok(false),
+        Ending::Killed => Ok(true),
+        Ending::WasDown => Err(LabError::Environment("the server ended before it was stopped".to_owned())),
+    }
+}
+
 impl UnderWay<'_> {
     /// A trial on an external server, which is only sent SQL.
     pub fn on_external(&mut self, home: &Home, options: &Options) -> Result<(), LabError> {
@@ -206,18 +215,14 @@ impl UnderWay<'_> {
         self.watch.enter(Phase::Stop);
         let ending = server.stop(limits::STOP)?;
         self.watch.watchdog.guard(None);
-        match ending {
-            Ending::Stopped => Ok(()),
-            Ending::WasDown => Err(LabError::Environment("the server ended before it was stopped".to_owned())),
-            Ending::Killed => {
-                let limit = limits::STOP.as_secs();
-                self.caveat(Caveat::new(
-                    "killed_at_the_end",
-                    format!("the server did not shut down within {limit} s and was killed after the measurement"),
-                ));
-                Ok(())
-            }
+        if was_killed(ending)? {
+            let limit = limits::STOP.as_secs();
+            self.caveat(Caveat::new(
+                "killed_at_the_end",
+                format!("the server did not shut down within {limit} s and was killed after the measurement"),
+            ));
         }
+        Ok(())
     }
 
     /// Keeps the error log of the server that worked in `directory`.

@@ -63,10 +63,11 @@ impl Judged<'_> {
         let floor = sides::floor(&pair.values(pair.a, &pair.points, deciding));
         let equivalence = self.rules.stopping.map_or(sides::equivalence(floor.as_ref()), |rule| rule.decide);
         let of_all = criterion(self.rules, among);
+        let is_open = switchback::is_open(self.rules, pair, &of_all);
         let row = |sides: Sides, points: &[LoadPoint], metric: Metric, criterion: &Criterion| {
             let only = if let [only] = points { Some(*only) } else { None };
             let row = sides.row(only, metric, criterion, equivalence).ok()?;
-            Some(Row { verdict: switchback::verdict(self.rules, pair, &of_all, row.verdict), ..row })
+            Some(if is_open { Row { verdict: Verdict::Unclear, ..row } } else { row })
         };
         let measured = pair.sides(self.design, &pair.points, deciding);
         let (judged, found) = self.judged(place);

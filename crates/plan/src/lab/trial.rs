@@ -23,6 +23,10 @@ pub struct TrialPlan {
     pub block: Option<SwitchbackBlock>,
 }
 
+/// What the label of a trial in the block after a flip ends in, and that of one after a switchback was given up.
+pub const FIRST: &str = "first";
+pub const RESTARTED: &str = "restarted";
+
 /// A block of a switchback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -5,6 +5,7 @@
 
 mod explained;
 mod noise;
+mod parts;
 mod rounds;
 mod scaling;
 mod search;
@@ -14,25 +15,11 @@ mod switchback;
 mod table;
 mod within;
 
+use parts::rows;
 use std::process::ExitCode;
 use table::{Row, table};
 
 const SIMULATIONS: usize = 4_000;
-
-/// Every row of the table, each from this many simulations.
-fn rows(simulations: usize) -> Vec<Row> {
-    let parts = [
-        within::rows,
-        series::rows,
-        rounds::rows,
-        scaling::rows,
-        search::rows,
-        sequential::rows,
-        explained::rows,
-        switchback::rows,
-    ];
-    parts.iter().flat_map(|part| part(simulations)).collect()
-}
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);

@@ -3,6 +3,7 @@
 use super::workload::IO;
 use crate::error::PlanError;
 use crate::knowledge::is_live;
+use crate::lab::trial::{FIRST, RESTARTED};
 use crate::lab::{LabPlan, MOST_TRIALS, Method, Order, Restore, Rung, Setting, Storage, Variant, WarmUp, Where};
 use crate::plan::Measure;
 use crate::quantity;
@@ -15,8 +16,6 @@ const OF_PRIVATE_SERVERS: [&str; 9] =
 const OF_SERVERS: [&str; 9] = ["build", "config_file", "config", "target", "layout", "cpus", "memory", "env", "load"];
 /// What a ladder calls its trials that try no rung.
 const LADDER_WORDS: [&str; 3] = ["floor", "worth", "gain"];
-/// What a switchback calls trials of a variant that do not count, and those after it has ended.
-const TURN_WORDS: [&str; 2] = ["first", "restarted"];
 /// Bytes that a recording has for the label of a trial.
 const LONGEST_LABEL: usize = 80;
 
@@ -196,10 +195,13 @@ impl Check<'_> {
                 );
             }
         }
-        let is_taken = |variant: &&Variant| TURN_WORDS.iter().any(|word| variant.name.ends_with(&format!("/{word}")));
+        let is_taken =
+            |variant: &&Variant| [FIRST, RESTARTED].iter().any(|word| variant.name.ends_with(&format!("/{word}")));
         if let Some(variant) = variants.iter().find(is_taken) {
-            let words = TURN_WORDS.join(" and ");
-            let problem = format!("`{}`: {words} mean something else at the end of a name; rename it", variant.name);
+            let problem = format!(
+                "`{}`: {FIRST} and {RESTARTED} mean something else at the end of a name; rename it",
+                variant.name
+            );
             return refuse(variant.at("name"), format!("trials.switchback: {problem}"));
         }
         let Some((first, others)) = variants.split_first() else { return Ok(()) };
