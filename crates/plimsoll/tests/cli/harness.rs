@@ -144,6 +144,13 @@ impl Lab {
         command
     }
 
+    /// What ran in this home has left nothing that `clean` would have to remove.
+    #[track_caller]
+    pub fn leaves_nothing(&self) {
+        let left = self.does("clean");
+        assert!(left.out.contains("nothing to clean") || left.err.contains("nothing to clean"), "{left}");
+    }
+
     /// Runs to the end, whatever that is.
     pub fn ends(&self, line: &str) -> Done {
         run(self.command(line))

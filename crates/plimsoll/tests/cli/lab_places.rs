@@ -39,8 +39,7 @@ fn ends_well(lab: &Lab, plan: &Path) -> Ended {
     let text = fs::read_to_string(trial.join("outcome.json")).expect("an outcome");
     let outcome: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(outcome["status"], "done", "{outcome}");
-    let left = lab.does("clean");
-    assert!(left.out.contains("nothing to clean") || left.err.contains("nothing to clean"), "{left}");
+    lab.leaves_nothing();
     Ended { done, trial: trial.clone(), outcome }
 }
 

@@ -121,8 +121,7 @@ fn runs_shortened(lab: &Lab) {
         assert!(of["measured"]["value"].as_f64().is_some_and(|nopm| nopm > 0.0), "{of}");
     }
     assert_eq!(published(&report, "NA44", "NFS mount: rsize, wsize, vers, actimeo, timeo")["kind"], "setup");
-    let left = lab.does("clean");
-    assert!(left.out.contains("nothing to clean") || left.err.contains("nothing to clean"), "{left}");
+    lab.leaves_nothing();
 }
 
 #[test]
@@ -152,6 +151,5 @@ pub fn runs_small(plan: &Shortened, lab: fn() -> Option<Lab>) {
     let report = report(lab.home(), plan.name);
     println!("{}", report["answer"]);
     assert_eq!(report["data"]["lab"]["trials"]["failed"], 0, "{}", report["data"]["lab"]);
-    let left = lab.does("clean");
-    assert!(left.out.contains("nothing to clean") || left.err.contains("nothing to clean"), "{left}");
+    lab.leaves_nothing();
 }
