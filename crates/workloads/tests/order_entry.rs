@@ -94,6 +94,12 @@ impl Shop {
         self.control.run(sql).unwrap_or_else(|failure| panic!("{sql}: {failure}"));
     }
 
+    /// Orders that wait to be delivered.
+    fn undelivered(&mut self) -> u64 {
+        let counted = self.control.rows("SELECT COUNT(*) FROM new_order").expect("counted");
+        counted.rows[0][0].as_deref().expect("a count").parse().expect("a number")
+    }
+
     /// Runs `events` transactions with these parameters on so many connections; the sum of all that was counted.
     fn drive(&mut self, pairs: &[(&str, &str)], connections: usize, events: u64) -> Driven {
         let parameters = parameters(pairs);
@@ -200,7 +206,7 @@ fn drive<W: Workload>(spec: RunSpec, workload: W) -> Driven {
 const STYLES: [&str; 3] = ["per-row", "batched", "procedure"];
 const LEVELS: [&str; 3] = ["repeatable-read", "read-committed", "serializable"];
 
-/// All styles and all levels, each with each where all tests run.
+/// All styles and all levels; each with each, and checked after each, where all tests run.
 fn styles_and_levels() -> Vec<(&'static str, &'static str)> {
     if servers::all() {
         STYLES.iter().flat_map(|style| LEVELS.map(|level| (*style, level))).collect()
@@ -232,8 +238,11 @@ fn the_database_is_consistent_after_every_call_style_and_isolation_level() {
             assert!(driven.counted(Counter::OrdersRolledBack) > 0 && driven.counted(Counter::RemoteLines) > 0);
             assert!(driven.counted(Counter::RemotePayments) > 0 && driven.counted(Counter::BrandLines) > 0);
             assert_eq!(driven.counted(Counter::NamesNotFound), 0);
-            shop.must_be_consistent(&data);
+            if servers::all() {
+                shop.must_be_consistent(&data);
+            }
         }
+        shop.must_be_consistent(&data);
     });
 }
 
@@ -293,59 +302,57 @@ fn per_row_sends_as_many_statements_as_the_original() {
     });
 }
 
-/// Ten orders of each district are left, and more deliveries come than that: what is missing is skipped, at any level.
+/// Both leave much of the data as they were, so that one load is enough for them.
 #[test]
-fn empty_districts_are_skipped_and_counted() {
+fn deliveries_are_done_later_if_deferred_and_empty_districts_are_skipped() {
     let data = [("fk", "none")];
     on_one_server(&data, |shop| {
-        let mut undelivered = 9_000;
-        for (round, style) in STYLES.into_iter().enumerate() {
-            if round == 0 {
-                for table in ["UPDATE orders SET o_carrier_id = 1", "UPDATE order_line SET ol_delivery_d = NOW()"] {
-                    let column = if table.contains("order_line") { "ol_o_id" } else { "o_id" };
-                    shop.run(&format!("{table} WHERE {column} BETWEEN 2101 AND 2990"));
-                }
-                shop.run("DELETE FROM new_order WHERE no_o_id <= 2990");
-                undelivered = 100;
-            }
-            let run = [("mix", "1/1/1/6/1"), ("call-style", style), ("isolation", LEVELS[round])];
-            let driven = shop.drive(&run, 8, 200);
-            undelivered += driven.committed(TransactionKind::NewOrder);
-            let delivered = driven.counted(Counter::OrdersDelivered);
-            let skipped = driven.counted(Counter::DistrictsSkipped);
-            assert_eq!(delivered + skipped, 10 * driven.committed(TransactionKind::Delivery), "{style}");
-            assert!(skipped > 0 && delivered > 0, "{style}");
-            assert_eq!(driven.counted(Counter::SnapshotsBehind), 0);
-            undelivered -= delivered;
-            let left = shop.control.rows("SELECT COUNT(*) FROM new_order").expect("counted");
-            assert_eq!(left.rows[0], [Some(undelivered.to_string())], "{style}");
-            for query in [
-                "SELECT o_id FROM orders LEFT JOIN new_order ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id \
-                 WHERE (o_carrier_id IS NULL) <> (no_o_id IS NOT NULL)",
-                "SELECT o_id FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \
-                 WHERE (o_carrier_id IS NULL) <> (ol_delivery_d IS NULL)",
-            ] {
-                assert!(shop.control.rows(query).expect("asked").rows.is_empty(), "{style}: {query}");
-            }
-        }
+        deferred_deliveries_are_done(shop);
+        shop.must_be_consistent(&data);
+        empty_districts_are_skipped_and_counted(shop);
     });
 }
 
 /// Deliveries are accepted at once and done later; every one of them is.
-#[test]
-fn deferred_deliveries_are_done() {
-    let data = [("fk", "none")];
-    on_one_server(&data, |shop| {
-        for style in STYLES {
-            let run = [("delivery", "deferred"), ("call-style", style), ("mix", "4/4/1/4/1")];
-            let driven = shop.drive(&run, 4, 300);
-            let done = driven.committed(TransactionKind::DeferredDelivery);
-            assert!(
-                done > 0 && driven.tally.transactions[TransactionKind::Delivery as usize].committed == 0,
-                "{style}: {done}"
-            );
-            assert_eq!(driven.counted(Counter::OrdersDelivered) + driven.counted(Counter::DistrictsSkipped), 10 * done);
+#[track_caller]
+fn deferred_deliveries_are_done(shop: &mut Shop) {
+    for style in STYLES {
+        let run = [("delivery", "deferred"), ("call-style", style), ("mix", "4/4/1/4/1")];
+        let driven = shop.drive(&run, 4, 300);
+        let done = driven.committed(TransactionKind::DeferredDelivery);
+        assert!(
+            done > 0 && driven.tally.transactions[TransactionKind::Delivery as usize].committed == 0,
+            "{style}: {done}"
+        );
+        assert_eq!(driven.counted(Counter::OrdersDelivered) + driven.counted(Counter::DistrictsSkipped), 10 * done);
+    }
+}
+
+/// A tenth of the queues is left, and more deliveries come than that: what is missing is skipped, at any level.
+#[track_caller]
+fn empty_districts_are_skipped_and_counted(shop: &mut Shop) {
+    shop.run("UPDATE orders SET o_carrier_id = 1 WHERE o_id BETWEEN 2101 AND 2990");
+    shop.run("UPDATE order_line SET ol_delivery_d = NOW() WHERE ol_o_id BETWEEN 2101 AND 2990");
+    shop.run("DELETE FROM new_order WHERE no_o_id <= 2990");
+    let mut undelivered = shop.undelivered();
+    for (style, level) in STYLES.into_iter().zip(LEVELS) {
+        let run = [("mix", "1/1/1/6/1"), ("call-style", style), ("isolation", level)];
+        let driven = shop.drive(&run, 8, 200);
+        undelivered += driven.committed(TransactionKind::NewOrder);
+        let delivered = driven.counted(Counter::OrdersDelivered);
+        let skipped = driven.counted(Counter::DistrictsSkipped);
+        assert_eq!(delivered + skipped, 10 * driven.committed(TransactionKind::Delivery), "{style}");
+        assert!(skipped > 0 && delivered > 0, "{style}");
+        assert_eq!(driven.counted(Counter::SnapshotsBehind), 0);
+        undelivered -= delivered;
+        assert_eq!(shop.undelivered(), undelivered, "{style}");
+        for query in [
+            "SELECT o_id FROM orders LEFT JOIN new_order ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id \
+             WHERE (o_carrier_id IS NULL) <> (no_o_id IS NOT NULL)",
+            "SELECT o_id FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \
+             WHERE (o_carrier_id IS NULL) <> (ol_delivery_d IS NULL)",
+        ] {
+            assert!(shop.control.rows(query).expect("asked").rows.is_empty(), "{style}: {query}");
         }
-        shop.must_be_consistent(&data);
-    });
+    }
 }
