@@ -7,6 +7,7 @@ use plimsoll_diagnosis::cost::corroborate;
 use plimsoll_measures::lab::{headline, summary};
 use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{LabSummary, Ladder, LadderStep, RungVerdict, TrialStatus, VariantComparison};
+use plimsoll_model::stopping::RESTARTED;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{SwitchbackBlock, TrialPlan};
 use plimsoll_plan::plan::Measure;
@@ -15,6 +16,7 @@ use plimsoll_report::section::mean_cost;
 use plimsoll_report::subject::{CostCorroboration, Subject, Trial};
 use plimsoll_schedule::labels::counted_label;
 use plimsoll_schedule::{EndedTrial, Prospects};
+use std::collections::BTreeSet;
 
 /// What was recorded of a lab, and its trials.
 pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
@@ -40,9 +42,11 @@ pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
     let next = schedule.next();
     if !view.being_written {
         missing.extend(cut(view, plan));
-        missing.extend(next.as_ref().and_then(|next| not_run(schedule.about(), ended.len(), next)));
+        missing.extend(next.as_ref().and_then(|next| not_run(schedule.about().trials(), ended.len(), next)));
     }
-    let trials = view.trials.iter().filter(|trial| !is_after_a_flip(trial)).map(|view| {
+    let restarted: BTreeSet<&str> =
+        view.trials.iter().filter_map(|trial| trial.facts.variant.strip_suffix(RESTARTED)?.strip_suffix('/')).collect();
+    let trials = view.trials.iter().filter(|trial| counts(trial, &restarted)).map(|view| {
         let point = trial::readable(trial::point(view), &mut missing);
         trial::trial(view, point, trial::end(view.outcome.as_ref()), &mut missing)
     });
@@ -50,7 +54,7 @@ pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
     let found = Found {
         title: plan.title.clone().unwrap_or_else(|| plan.name.clone()),
         subject: Subject::Lab(Box::new(summary)),
-        state: view.being_written.then(|| state(view, schedule.about())),
+        state: view.being_written.then(|| state(view, schedule.about().trials())),
         missing,
         how_to_repeat: repeat::lab(plan),
     };
@@ -80,10 +84,15 @@ fn state(view: &RecordingView, about: usize) -> String {
     }
 }
 
-/// Of a switchback: what is measured in such a block tells only what is carried over.
-fn is_after_a_flip(trial: &TrialView) -> bool {
+/// Whether a trial is one of those that a page shows. A block after a flip tells only what is carried over, and where flips
+/// were given up, trials of the same label with `restarted` took their place.
+fn counts(trial: &TrialView, restarted: &BTreeSet<&str>) -> bool {
     let planned = trial.facts.load().and_then(|load| load.trial.as_ref());
-    planned.is_some_and(|trial| trial.block == Some(SwitchbackBlock::First))
+    match planned.and_then(|trial| trial.block) {
+        Some(SwitchbackBlock::First) => false,
+        Some(SwitchbackBlock::Second) => !restarted.contains(trial.facts.variant.as_str()),
+        None => true,
+    }
 }
 
 /// A trial whose series lost something since its outcome was written.
@@ -95,7 +104,8 @@ fn torn(trial: &TrialView) -> Option<String> {
 fn cut(view: &RecordingView, plan: &LabPlan) -> Option<String> {
     let last = view.trials.last().filter(|trial| !has_ended(trial))?;
     let place = format!("Trial {} ({}, round {})", last.facts.index, last.facts.variant, last.facts.round);
-    let how = match plan.trials.measure {
+    let trial = last.facts.load().and_then(|load| load.trial.as_ref());
+    let how = match trial.map_or(plan.trials.measure, |trial| trial.measure(&plan.trials)) {
         Measure::Seconds(wanted) => unfinished::ended_in(last, wanted),
         Measure::Events(_) | Measure::EventsPerConnection(_) => None,
     };
@@ -134,8 +144,7 @@ fn of_variants(compared: &VariantComparison, trials: &[Trial]) -> Option<CostCor
 
 fn of_rung(ladder: &Ladder, step: &LadderStep, trials: &[Trial]) -> Option<CostCorroboration> {
     let change = step.change.as_ref().filter(|_| ladder.metric.more_is_better())?;
-    let label = |side: &str| format!("{}/{}/{side}", ladder.variant, step.rung);
-    let (without, with) = (label("without"), label("with"));
+    let (without, with) = (ladder.label(step, "without"), ladder.label(step, "with"));
     let sides = Sides { names: (&ladder.variant, &step.rung), labels: (&without, &with) };
     sides.corroboration(change.value, trials, |_| true)
 }

@@ -8,7 +8,7 @@ use crate::explained::Explained;
 use crate::load_point::LoadPoint;
 use crate::metric::Metric;
 use crate::samples::Phase;
-use crate::stopping::Stopping;
+use crate::stopping::{RESTARTED, Stopping};
 use crate::summary::Point;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -252,6 +252,15 @@ pub struct Ladder {
     pub steps: Vec<LadderStep>,
     /// All kept rungs together against the base, as a share.
     pub gain: Option<Estimate>,
+}
+
+impl Ladder {
+    /// What the trials that count of one side of a rung, `with` or `without`, are called.
+    pub fn label(&self, step: &LadderStep, side: &str) -> String {
+        let flips = step.stopping.as_ref().and_then(|of| of.switchback.as_ref());
+        let restarted = if flips.is_some_and(|of| of.restarted) { format!("/{RESTARTED}") } else { String::new() };
+        format!("{}/{}/{side}{restarted}", self.variant, step.rung)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

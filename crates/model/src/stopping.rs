@@ -4,6 +4,10 @@ use crate::estimate::Estimate;
 use crate::number::{counted, number, signed_percent};
 use serde::{Deserialize, Serialize};
 
+/// What the label of a trial in the block after a flip ends in, and that of one after flips were given up.
+pub const FIRST: &str = "first";
+pub const RESTARTED: &str = "restarted";
+
 /// How one came to its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stopping {

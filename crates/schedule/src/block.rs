@@ -1,12 +1,15 @@
 //! Two sides compared in interleaved pairs.
 
 use crate::draw;
+use crate::labels::label;
 use crate::quantity::Quantity;
 use crate::stage::UnplacedTrial;
+use crate::switchback::{self, BLOCKS};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
-use plimsoll_plan::lab::Variant;
+use plimsoll_plan::lab::{SwitchbackBlock, Variant};
 use plimsoll_stats::sides::middle;
+use plimsoll_stats::switchback::SwitchedPair;
 
 /// A trial of a block that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,38 +25,64 @@ pub struct BlockSide {
     pub variant: Variant,
 }
 
+impl BlockSide {
+    fn label_in(&self, block: Option<SwitchbackBlock>) -> String {
+        block.map_or_else(|| self.label.clone(), |block| label(&self.label, Some(block)))
+    }
+}
+
 /// A number of pairs at all load points. A block that ends when it shows something needs intervals that know of it
 /// ([`crate::stopping`]), or it would find differences where there are none.
 #[derive(Clone, Debug)]
 pub struct PairedBlock {
+    a: BlockSide,
+    b: BlockSide,
     turns: Vec<UnplacedTrial>,
     /// Of the first turns.
     outcomes: Vec<TrialOutcome>,
-    /// Labels.
-    a: String,
-    b: String,
-    points: usize,
+    points: Vec<LoadPoint>,
     pairs: u32,
+    seed: u64,
+    /// Its sides take turns on a running server, with two trials each ([`crate::switchback`]).
+    is_flipped: bool,
 }
 
 impl PairedBlock {
     /// In each pair, the order of the sides is drawn anew at each load point.
-    pub fn new(a: BlockSide, b: BlockSide, points: &[LoadPoint], pairs: u32, seed: u64) -> PairedBlock {
-        let (of_a, of_b) = (a.label.clone(), b.label.clone());
+    pub fn new(
+        a: BlockSide,
+        b: BlockSide,
+        points: &[LoadPoint],
+        pairs: u32,
+        seed: u64,
+        is_flipped: bool,
+    ) -> PairedBlock {
+        let blocks: &[Option<SwitchbackBlock>] = if is_flipped { &BLOCKS.map(Some) } else { &[None] };
         let mut turns = Vec::new();
         for round in 1..=pairs {
             for (place, point) in points.iter().enumerate() {
-                let drawn = draw::order(vec![&a, &b], seed, &of_b, round, place);
-                turns.extend(drawn.into_iter().cloned().map(|BlockSide { label, variant }| UnplacedTrial {
-                    label,
-                    variant,
-                    point: *point,
-                    round,
-                    block: None,
-                }));
+                for side in draw::order(vec![&a, &b], seed, &b.label, round, place) {
+                    turns.extend(blocks.iter().map(|block| UnplacedTrial {
+                        label: side.label_in(*block),
+                        variant: side.variant.clone(),
+                        point: *point,
+                        round,
+                        block: *block,
+                    }));
+                }
             }
         }
-        PairedBlock { turns, outcomes: Vec::new(), a: of_a, b: of_b, points: points.len(), pairs }
+        PairedBlock { a, b, turns, outcomes: Vec::new(), points: points.to_vec(), pairs, seed, is_flipped }
+    }
+
+    /// The same, in which each trial starts a server of its own.
+    pub fn restarted(&self) -> PairedBlock {
+        let side = |side: &BlockSide| BlockSide { label: label(&side.label, None), variant: side.variant.clone() };
+        PairedBlock::new(side(&self.a), side(&self.b), &self.points, self.pairs, self.seed, false)
+    }
+
+    pub fn is_flipped(&self) -> bool {
+        self.is_flipped
     }
 
     pub fn next(&self) -> Option<&UnplacedTrial> {
@@ -71,12 +100,17 @@ impl PairedBlock {
 
     /// Whether all trials of the rounds so far have ended.
     pub fn is_between_rounds(&self) -> bool {
-        self.outcomes.len().is_multiple_of(2 * self.points)
+        self.outcomes.len().is_multiple_of(self.of_round())
     }
 
     /// Rounds of which all trials have ended.
     pub fn ended_rounds(&self) -> u32 {
-        (self.outcomes.len() / (2 * self.points)) as u32
+        (self.outcomes.len() / self.of_round()) as u32
+    }
+
+    /// Trials of a round.
+    fn of_round(&self) -> usize {
+        trials_of_round(self.points.len(), self.is_flipped)
     }
 
     pub fn trials(&self) -> usize {
@@ -93,11 +127,15 @@ impl PairedBlock {
     }
 
     pub fn of_a(&self) -> impl Iterator<Item = &TrialOutcome> {
-        self.told().filter(|(turn, _)| turn.label == self.a).map(|(_, outcome)| outcome)
+        self.of(&self.a)
     }
 
     pub fn of_b(&self) -> impl Iterator<Item = &TrialOutcome> {
-        self.told().filter(|(turn, _)| turn.label == self.b).map(|(_, outcome)| outcome)
+        self.of(&self.b)
+    }
+
+    fn of(&self, side: &BlockSide) -> impl Iterator<Item = &TrialOutcome> {
+        self.told().filter(|(turn, _)| turn.label == side.label_in(turn.block)).map(|(_, outcome)| outcome)
     }
 
     pub fn outcomes(&self) -> &[TrialOutcome] {
@@ -112,15 +150,22 @@ impl PairedBlock {
 
     /// (a, b) of every pair that has both at all load points: geometric means over these.
     pub fn pairs(&self, quantity: Quantity) -> Vec<(f64, f64)> {
-        let both = |round| Some((self.over(&self.a, round, quantity)?, self.over(&self.b, round, quantity)?));
+        let both =
+            |round| Some((self.over(&self.a.label, round, quantity)?, self.over(&self.b.label, round, quantity)?));
         (1..=self.pairs).filter_map(both).collect()
+    }
+
+    /// The same with the values after a flip; empty where nothing is flipped.
+    pub fn switched(&self, quantity: Quantity) -> Vec<SwitchedPair> {
+        let values = |label: &str| (1..=self.pairs).map(|round| self.over(label, round, quantity)).collect();
+        switchback::complete([&self.a.label, &self.b.label], values)
     }
 
     /// Both sides of every such pair in the order in which they began, as if they were rounds of one side.
     pub fn rounds(&self, quantity: Quantity) -> Vec<f64> {
-        let begun = |round| self.turns.iter().find(|turn| turn.round == round).map(|turn| turn.label == self.a);
+        let begun = |round| self.turns.iter().find(|turn| turn.round == round).map(|turn| turn.label == self.a.label);
         let both = |round| {
-            let (a, b) = (self.over(&self.a, round, quantity)?, self.over(&self.b, round, quantity)?);
+            let (a, b) = (self.over(&self.a.label, round, quantity)?, self.over(&self.b.label, round, quantity)?);
             Some(if begun(round)? { [a, b] } else { [b, a] })
         };
         (1..=self.pairs).filter_map(both).flatten().collect()
@@ -129,6 +174,11 @@ impl PairedBlock {
     fn over(&self, label: &str, round: u32, quantity: Quantity) -> Option<f64> {
         let of_side = self.told().filter(|(turn, _)| turn.round == round && turn.label == label);
         let values: Vec<f64> = of_side.filter_map(|(_, outcome)| quantity.value(outcome)).collect();
-        (values.len() == self.points).then(|| middle(&values))
+        (values.len() == self.points.len()).then(|| middle(&values))
     }
+}
+
+/// Trials of a pair at so many load points.
+pub fn trials_of_round(points: usize, is_flipped: bool) -> usize {
+    2 * points * if is_flipped { BLOCKS.len() } else { 1 }
 }

@@ -4,7 +4,7 @@ use crate::draw;
 use crate::explained;
 use crate::labels::label;
 use crate::pairing::{Outcomes, PairedVariants, pairs, points};
-use crate::stage::{Stage, UnplacedTrial};
+use crate::stage::{Amount, Stage, UnplacedTrial};
 use crate::stopping::{ComparisonState, criterion, of_pairs};
 use crate::switchback;
 use plimsoll_model::LoadPoint;
@@ -85,7 +85,7 @@ impl Grid {
             let there = |variant: &usize| self.takes_part(*variant) && variants[*variant].load.points.contains(&point);
             let drawn = draw::order((0..variants.len()).filter(there).collect(), self.seed, "", round, place);
             let blocks: &[Option<SwitchbackBlock>] = match self.turning {
-                Turning::Still => &[Some(SwitchbackBlock::First), Some(SwitchbackBlock::Second)],
+                Turning::Still => &switchback::BLOCKS.map(Some),
                 Turning::Never | Turning::NoLonger => &[None],
             };
             let turn = |variant| blocks.iter().map(move |block| Place { variant, point, round, block: *block });
@@ -200,12 +200,15 @@ impl Stage for Grid {
     }
 
     /// As if nothing that is open were decided before its last round.
-    fn about(&self) -> usize {
-        let begun = self.turns.last().map_or(0, |turn| turn.round);
-        let to_come = if self.stopping.is_some() { self.rules.rounds - begun } else { 0 };
-        let blocks = if matches!(self.turning, Turning::Still) { 2 } else { 1 };
+    fn about(&self) -> Amount {
+        let rounds = self.turns.last().map_or(0, |turn| turn.round);
+        let to_come = if self.stopping.is_some() { self.rules.rounds - rounds } else { 0 };
+        let is_turning = matches!(self.turning, Turning::Still);
+        let blocks = if is_turning { switchback::BLOCKS.len() } else { 1 };
         let of_round = |variant: usize| blocks * self.variants[variant].load.points.len();
         let each: usize = (0..self.variants.len()).filter(|variant| self.takes_part(*variant)).map(of_round).sum();
-        self.turns.len() + each * to_come as usize
+        let (flipped, started) = self.turns.iter().partition::<Vec<&Place>, _>(|turn| turn.block.is_some());
+        let begun = Amount { starts: started.len(), blocks: flipped.len() };
+        begun + Amount::of(each * to_come as usize, is_turning)
     }
 }

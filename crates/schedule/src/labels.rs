@@ -1,11 +1,11 @@
 //! What a recording calls the trials of a switchback.
 //!
-//! Those of a variant `small` are `small/first` in the block after a flip and `small` in the one after that, which counts.
+//! Those of a variant `small`, or of a side of a rung (`base/log/with`), are `small/first` in the block after a flip and `small` in the one after that, which counts.
 //! Where something is carried over from one side to the other, the plan goes on with trials that start a server of their
 //! own, `small/restarted`, and they alone count.
 
+use plimsoll_model::stopping::{FIRST, RESTARTED};
 use plimsoll_plan::lab::SwitchbackBlock;
-use plimsoll_plan::lab::trial::{FIRST, RESTARTED};
 
 /// What a recording calls the trials of a variant in such a block; without one, those after a fallback.
 pub(crate) fn label(variant: &str, block: Option<SwitchbackBlock>) -> String {

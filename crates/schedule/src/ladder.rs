@@ -1,19 +1,21 @@
 //! Rung by rung, each against the best so far.
 
-use crate::block::{BlockSide, PairedBlock};
+use crate::block::{BlockSide, PairedBlock, trials_of_round};
 use crate::quantity::{Quantity, deciding};
 use crate::rung::{FEWEST_PAIRS, Pairs, RungEvidence, RungReason, Step, misapplied};
-use crate::stage::{Stage, UnplacedTrial};
+use crate::stage::{Amount, Stage, UnplacedTrial};
 use crate::stopping::{ComparisonState, criterion, equivalence, of_block};
+use crate::switchback;
 use crate::trial::{Prospect, Prospects};
 use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
 use plimsoll_model::lab::{RungVerdict, TrialOutcome};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Rung, TrialRules, Variant};
+use plimsoll_plan::lab::{Rung, TrialRules, Variant, flip};
 use plimsoll_stats::comparison::noise_floor;
 use plimsoll_stats::sides::Criterion;
+use plimsoll_stats::switchback::Switched;
 
 /// What the ladder of one variant found.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,8 +124,14 @@ impl LadderSchedule {
         steps.filter(|(_, step)| step.verdict == RungVerdict::Kept).map(|(place, _)| place).collect()
     }
 
+    /// Where a part's flips were given up, its pairs with restarts, which alone count.
     fn part(&self, part: Part) -> Option<&LadderPart> {
-        self.parts.iter().find(|of| of.part == part)
+        self.parts.iter().rfind(|of| of.part == part)
+    }
+
+    /// The pairs of a part on a running server, where there were any.
+    fn flipped(&self, part: Part) -> Option<&PairedBlock> {
+        self.parts.iter().find(|of| of.part == part).map(|of| &of.block).filter(|block| block.is_flipped())
     }
 
     fn block(&self, part: Part) -> Option<&PairedBlock> {
@@ -151,8 +159,32 @@ impl LadderSchedule {
 
     /// Adds the pairs of two sides.
     fn begin(&mut self, part: Part, a: BlockSide, b: BlockSide, criterion: Criterion) {
-        let block = PairedBlock::new(a, b, &self.points, self.pairs(), self.seed);
+        let is_flipped = self.is_flipped(&a.variant, &b.variant);
+        let block = PairedBlock::new(a, b, &self.points, self.pairs(), self.seed, is_flipped);
         self.parts.push(LadderPart { part, block, criterion });
+    }
+
+    /// Whether these take turns on a running server.
+    fn is_flipped(&self, a: &Variant, b: &Variant) -> bool {
+        self.trials.switchback.is_some() && flip::obstacle(a, b).is_none()
+    }
+
+    /// If flips carry something over, goes on with the same pairs in trials that start a server of their own.
+    fn give_up_flips(&mut self, place: usize) -> bool {
+        let (Some(rule), LadderPart { part, block, criterion }) = (self.trials.stopping, &self.parts[place]) else {
+            return false;
+        };
+        let judged = || {
+            let rounds = block.switched(Quantity::Of(self.deciding()));
+            switchback::judged(&rounds, criterion, rule.decide)
+        };
+        if !block.is_flipped() || !block.is_between_rounds() || judged() != Switched::Lingers {
+            return false;
+        }
+        let restarted = LadderPart { part: *part, block: block.restarted(), criterion: criterion.clone() };
+        self.parts[place].block.end();
+        self.parts.insert(place + 1, restarted);
+        true
     }
 
     /// Settles rungs without trials until there is one to try; after the last one, asks what each is worth.
@@ -204,6 +236,7 @@ impl LadderSchedule {
         let evidence = RungEvidence {
             rung: &self.rungs[place].0,
             block: self.block(Part::Rung(place))?,
+            flipped: self.flipped(Part::Rung(place)),
             floor: self.block(Part::Floor),
             deciding: self.deciding(),
             rules: &self.trials,
@@ -238,9 +271,8 @@ impl Stage for LadderSchedule {
     }
 
     fn tell(&mut self, outcome: &TrialOutcome) {
-        let Some(LadderPart { part, block, .. }) = self.parts.iter_mut().find(|of| of.block.next().is_some()) else {
-            return;
-        };
+        let Some(place) = self.parts.iter().position(|of| of.block.next().is_some()) else { return };
+        let LadderPart { part, block, .. } = &mut self.parts[place];
         let part = *part;
         block.tell(outcome);
         // What is not in effect is not measured further.
@@ -249,12 +281,13 @@ impl Stage for LadderSchedule {
         {
             block.end();
         }
-        if self.shows_enough(part)
-            && let Some(of) = self.parts.iter_mut().find(|of| of.part == part)
-        {
-            of.block.end();
+        if self.give_up_flips(place) {
+            return;
         }
-        if self.block(part).is_some_and(|block| block.next().is_some()) {
+        if self.shows_enough(part) {
+            self.parts[place].block.end();
+        }
+        if self.parts[place].block.next().is_some() {
             return;
         }
         match part {
@@ -267,16 +300,25 @@ impl Stage for LadderSchedule {
         }
     }
 
-    /// As if every rung with an open verdict were kept.
-    fn about(&self) -> usize {
-        let whole = 2 * self.pairs() as usize * self.points.len();
-        let begun: usize = self.parts.iter().map(|of| of.block.trials()).sum();
-        let place = self.steps.len();
-        let open = self.rungs[place..].iter().filter(|(_, prospect)| *prospect == Prospect::Possible).count();
-        let under_way = usize::from(self.block(Part::Rung(place)).is_some());
-        let kept = self.kept().len() + open;
-        let attributed = if kept > 1 && self.block(Part::Gain).is_none() { kept + 1 } else { 0 };
-        begun + whole * (open - under_way + attributed)
+    /// As if every rung with an open verdict were kept, and no flips given up.
+    fn about(&self) -> Amount {
+        let whole =
+            |is_flipped| Amount::of(self.pairs() as usize * trials_of_round(self.points.len(), is_flipped), is_flipped);
+        let is_flipped = |place: &usize| {
+            let with = self.base.with(&self.base.name, &self.rungs[*place].0.change);
+            self.is_flipped(&self.base, &with)
+        };
+        let rungs = self.steps.len()..self.rungs.len();
+        let open: Vec<usize> = rungs.filter(|place| self.rungs[*place].1 == Prospect::Possible).collect();
+        let to_begin = open.iter().filter(|place| self.block(Part::Rung(**place)).is_none());
+        let mut to_come: Vec<bool> = to_begin.map(is_flipped).collect();
+        let kept: Vec<bool> = self.kept().iter().chain(&open).map(is_flipped).collect();
+        if kept.len() > 1 && self.block(Part::Gain).is_none() {
+            to_come.push(kept.iter().all(|is_flipped| *is_flipped));
+            to_come.extend(kept);
+        }
+        let begun = self.parts.iter().map(|of| Amount::of(of.block.trials(), of.block.is_flipped()));
+        begun.chain(to_come.into_iter().map(whole)).sum()
     }
 }
 

@@ -22,6 +22,7 @@ pub mod switchback;
 mod trial;
 
 pub use quantity::Quantity;
+pub use stage::Amount;
 pub use trial::{EndedTrial, Prospect, Prospects};
 
 use grid::Grid;
@@ -43,7 +44,7 @@ pub trait Schedule {
 
     /// About how many trials there are in all, including those that are done. What depends on outcomes counts as the
     /// most that it can take.
-    fn about(&self) -> usize;
+    fn about(&self) -> Amount;
 
     /// What the trials so far show, if the schedule itself depends on it.
     fn found(&self) -> FoundSoFar;
@@ -127,7 +128,7 @@ impl Schedule for PlanSchedule {
         }
     }
 
-    fn about(&self) -> usize {
+    fn about(&self) -> Amount {
         self.stages().map(Stage::about).sum()
     }
 

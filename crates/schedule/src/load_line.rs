@@ -6,7 +6,7 @@
 
 use crate::evidence::{NoLine, SearchEvidence, is_known};
 use crate::judge::{judge, reached_ms};
-use crate::stage::{Stage, UnplacedTrial};
+use crate::stage::{Amount, Stage, UnplacedTrial};
 use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus, Tried};
@@ -80,8 +80,8 @@ impl Stage for LoadLines {
         }
     }
 
-    fn about(&self) -> usize {
-        self.lines.iter().map(Line::about).sum()
+    fn about(&self) -> Amount {
+        Amount::of(self.lines.iter().map(Line::about).sum(), false)
     }
 }
 

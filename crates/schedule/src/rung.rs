@@ -23,14 +23,16 @@
 use crate::block::{FailedTrial, PairedBlock};
 use crate::quantity::Quantity;
 use crate::stopping::{prefixes, stopping};
+use crate::switchback;
 use plimsoll_model::Metric;
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{RungVerdict, Verification, VerificationVerdict};
-use plimsoll_model::stopping::Stopping;
+use plimsoll_model::stopping::{CarriedOver, Stopping};
 use plimsoll_model::{Class, Estimate, Refusal};
 use plimsoll_plan::lab::{Rung, TrialRules};
 use plimsoll_stats::comparison::{noise_floor, pairs_needed, spread};
 use plimsoll_stats::sides::{Criterion, middle};
+use plimsoll_stats::switchback::{hides_little, hides_none};
 
 /// Fewest complete pairs that can show anything.
 pub const FEWEST_PAIRS: usize = 3;
@@ -125,6 +127,8 @@ pub enum RungReason {
         remedy: Remedy,
     },
     Refused(Refusal),
+    /// Flips carried over so much that it may be all there is.
+    CarriedOver(CarriedOver),
 }
 
 /// How many pairs were planned and completed, and the first trial that failed.
@@ -190,6 +194,8 @@ impl Bound {
 pub(crate) struct RungEvidence<'a> {
     pub rung: &'a Rung,
     pub block: &'a PairedBlock,
+    /// Its pairs on a running server, where there were any.
+    pub flipped: Option<&'a PairedBlock>,
     /// None where pairs go on until the rung is decided.
     pub floor: Option<&'a PairedBlock>,
     pub deciding: Metric,
@@ -216,8 +222,27 @@ impl RungEvidence<'_> {
             without: side(|pair| pair.0),
             risks: self.added_risks(),
             worth: None,
-            stopping: stopping(self.rules, self.criterion, &prefixes(&pairs), decided),
+            stopping: stopping(self.rules, self.criterion, &prefixes(&pairs), decided)
+                .map(|of| Stopping { switchback: self.carried_over(Quantity::Of(self.deciding)), ..of }),
         }
+    }
+
+    /// What flips carried over.
+    fn carried_over(&self, of: Quantity) -> Option<CarriedOver> {
+        switchback::carried(&self.flipped?.switched(of), self.criterion, !self.block.is_flipped())
+    }
+
+    /// What is not to be believed of a verdict for this reason, because of what flips carried over.
+    fn hidden(&self, reason: &RungReason) -> Option<(RungVerdict, RungReason)> {
+        let (of, is_believed): (Quantity, &dyn Fn(&Estimate) -> bool) = match reason {
+            RungReason::GuardWorse { guard: change, .. } | RungReason::Beyond { change, .. } => {
+                (change.of, &|carried| hides_little(carried, &change.by))
+            }
+            RungReason::Within { quantity, most, .. } => (*quantity, &|carried| hides_none(carried, *most)),
+            _ => return None,
+        };
+        let carried = self.carried_over(of).filter(|over| !over.restarted && !is_believed(&over.carried))?;
+        Some((RungVerdict::NotMeasurableHere, RungReason::CarriedOver(carried)))
     }
 
     /// The share that counts as no difference, where that is given.
@@ -233,7 +258,10 @@ impl RungEvidence<'_> {
         }
         let pairs = self.block.pairs(Quantity::Of(self.deciding));
         match (self.criterion.paired(&pairs), self.narrow.paired(&pairs)) {
-            (Ok(found), Ok(narrow)) => self.by_effect(&pairs, found, &narrow),
+            (Ok(found), Ok(narrow)) => {
+                let (verdict, reason) = self.by_effect(&pairs, found, &narrow);
+                self.hidden(&reason).unwrap_or((verdict, reason))
+            }
             (Err(refusal), _) | (_, Err(refusal)) => (RungVerdict::NotMeasurableHere, RungReason::Refused(refusal)),
         }
     }

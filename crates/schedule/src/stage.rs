@@ -3,6 +3,8 @@
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_plan::lab::{SwitchbackBlock, TrialPlan, Variant};
+use std::iter::Sum;
+use std::ops::Add;
 
 /// A trial before it has its place among all trials and its seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,5 +31,41 @@ pub trait Stage {
     /// The outcome of the next turn.
     fn tell(&mut self, outcome: &TrialOutcome);
 
-    fn about(&self) -> usize;
+    fn about(&self) -> Amount;
+}
+
+/// A number of trials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Those that start a server of their own, or measure one that is not ours.
+    pub starts: usize,
+    /// Blocks of switchbacks.
+    pub blocks: usize,
+}
+
+impl Amount {
+    pub fn of(trials: usize, are_blocks: bool) -> Amount {
+        match are_blocks {
+            true => Amount { blocks: trials, ..Amount::default() },
+            false => Amount { starts: trials, ..Amount::default() },
+        }
+    }
+
+    pub fn trials(self) -> usize {
+        self.starts + self.blocks
+    }
+}
+
+impl Add for Amount {
+    type Output = Amount;
+
+    fn add(self, other: Amount) -> Amount {
+        Amount { starts: self.starts + other.starts, blocks: self.blocks + other.blocks }
+    }
+}
+
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Amount>>(amounts: I) -> Amount {
+        amounts.fold(Amount::default(), Add::add)
+    }
 }

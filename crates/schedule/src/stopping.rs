@@ -2,6 +2,7 @@
 
 use crate::block::PairedBlock;
 use crate::quantity::Quantity;
+use crate::switchback;
 use plimsoll_model::Metric;
 use plimsoll_model::comparison::Verdict;
 use plimsoll_model::estimate::CONFIDENCE;
@@ -10,6 +11,7 @@ use plimsoll_plan::lab::TrialRules;
 use plimsoll_stats::comparison::{each_of, pairs_needed, spread, verdict};
 use plimsoll_stats::sequential::Looks;
 use plimsoll_stats::sides::Criterion;
+use plimsoll_stats::switchback::Switched;
 
 /// Rounds after which a comparison that has no complete one is given up.
 const PATIENCE: u32 = 3;
@@ -77,7 +79,13 @@ pub enum ComparisonState {
 
 /// Of a block.
 pub(crate) fn of_block(block: &PairedBlock, deciding: Metric, criterion: &Criterion, decide: f64) -> ComparisonState {
-    of_pairs(&block.pairs(Quantity::Of(deciding)), criterion, decide, block.ended_rounds())
+    let quantity = Quantity::Of(deciding);
+    let state = of_pairs(&block.pairs(quantity), criterion, decide, block.ended_rounds());
+    let is_believed = || switchback::judged(&block.switched(quantity), criterion, decide) == Switched::Decided;
+    match state {
+        ComparisonState::Decided if block.is_flipped() && !is_believed() => ComparisonState::Open,
+        state => state,
+    }
 }
 
 /// Of pairs of so many rounds.

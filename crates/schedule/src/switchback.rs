@@ -4,21 +4,27 @@
 use crate::labels::label;
 use crate::pairing::PairedVariants;
 use plimsoll_model::stopping::CarriedOver;
-use plimsoll_plan::lab::{SwitchbackBlock, TrialRules, Variant};
+use plimsoll_plan::lab::{SwitchbackBlock, TrialRules};
 use plimsoll_stats::sides::Criterion;
 use plimsoll_stats::switchback::{Switched, SwitchedPair, carry_over, switched};
+
+/// Both blocks of a side, in their order.
+pub(crate) const BLOCKS: [SwitchbackBlock; 2] = [SwitchbackBlock::First, SwitchbackBlock::Second];
 
 /// The complete rounds of two variants, with the blocks after a flip; empty if they did not take turns.
 pub fn rounds(pair: &PairedVariants<'_>) -> Vec<SwitchedPair> {
     let metric = pair.deciding();
-    let of = |side: &Variant, block| pair.values_called(&label(&side.name, Some(block)), &pair.points, metric);
-    let [a, b] =
-        [pair.a, pair.b].map(|side| [SwitchbackBlock::First, SwitchbackBlock::Second].map(|block| of(side, block)));
-    let complete = |round: usize| {
+    complete([&pair.a.name, &pair.b.name], |label| pair.values_called(label, &pair.points, metric))
+}
+
+/// The complete rounds of two sides, if the trials with a label have these values, by round.
+pub(crate) fn complete(sides: [&str; 2], values: impl Fn(&str) -> Vec<Option<f64>>) -> Vec<SwitchedPair> {
+    let [a, b] = sides.map(|side| BLOCKS.map(|block| values(&label(side, Some(block)))));
+    let pair = |round: usize| {
         let both = |block: usize| Some((a[block][round]?, b[block][round]?));
         Some(SwitchedPair { first: both(0)?, second: both(1)? })
     };
-    (0..a[0].len()).filter_map(complete).collect()
+    (0..a[0].len()).filter_map(pair).collect()
 }
 
 /// What rounds of a switchback say, judged by the criterion of the plan.
@@ -37,6 +43,11 @@ pub fn is_open(rules: &TrialRules, pair: &PairedVariants<'_>, criterion: &Criter
 
 /// What flips of these variants carried over, where they took turns.
 pub fn carried_over(rules: &TrialRules, pair: &PairedVariants<'_>, criterion: &Criterion) -> Option<CarriedOver> {
-    let (Some(_), Criterion::Sequential(looks)) = (rules.switchback, criterion) else { return None };
-    Some(CarriedOver { carried: carry_over(&rounds(pair), looks).ok()?, restarted: pair.is_restarted() })
+    rules.switchback.and_then(|_| carried(&rounds(pair), criterion, pair.is_restarted()))
+}
+
+/// The same of rounds of a switchback that went on, or that was given up for restarts.
+pub(crate) fn carried(rounds: &[SwitchedPair], criterion: &Criterion, restarted: bool) -> Option<CarriedOver> {
+    let Criterion::Sequential(looks) = criterion else { return None };
+    Some(CarriedOver { carried: carry_over(rounds, looks).ok()?, restarted })
 }

@@ -52,13 +52,22 @@ pub fn switched(rounds: &[SwitchedPair], looks: &Looks, decide: f64) -> Switched
     if carried.interval().is_some_and(beyond) {
         return Switched::Lingers;
     }
-    let (left, size) = (carried.value.ln_1p().abs(), change.value.ln_1p().abs());
     match verdict(&change, decide) {
         Verdict::Unclear => Switched::Open,
-        Verdict::Equivalent if left > decide.ln_1p() => Switched::Open,
-        Verdict::Higher | Verdict::Lower if left > (MOST * size).max(LEAST.ln_1p()) => Switched::Open,
-        _ => Switched::Decided,
+        Verdict::Equivalent if hides_none(&carried, decide) => Switched::Decided,
+        Verdict::Higher | Verdict::Lower if hides_little(&carried, &change) => Switched::Decided,
+        _ => Switched::Open,
     }
+}
+
+/// Whether no change larger than `decide`, a share, hides behind what is carried over.
+pub fn hides_none(carried: &Estimate, decide: f64) -> bool {
+    carried.value.ln_1p().abs() <= decide.ln_1p()
+}
+
+/// Whether what is carried over is at most half of the change, or does not matter.
+pub fn hides_little(carried: &Estimate, change: &Estimate) -> bool {
+    carried.value.ln_1p().abs() <= (MOST * change.value.ln_1p().abs()).max(LEAST.ln_1p())
 }
 
 #[cfg(test)]

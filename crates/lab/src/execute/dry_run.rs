@@ -62,7 +62,8 @@ pub struct PlanEstimate {
     pub trials: usize,
     /// All trials, and the datasets that are built before them.
     pub seconds: f64,
-    /// One trial by phase; where variants differ, the mean over them.
+    /// One trial by phase; where variants differ, the mean over them. Of a switchback, one of whichever there are more of:
+    /// blocks, or trials that start a server.
     pub phases: Vec<(Phase, f64)>,
     /// Data directories and datasets on all storage paths together.
     pub bytes: u64,
@@ -138,7 +139,7 @@ fn action(Asked { at, of, what }: Asked) -> ActionPlan {
 /// # Errors
 /// Those of the workloads' parameters.
 pub fn estimate(plan: &LabPlan, prospects: &Prospects) -> Result<PlanEstimate, LabError> {
-    let trials = plimsoll_schedule::of(plan, prospects).about();
+    let amount = plimsoll_schedule::of(plan, prospects).about();
     // Data by storage path, and each dataset once.
     let (mut places, mut datasets) = (BTreeMap::new(), BTreeMap::new());
     let mut measured = 0.0;
@@ -152,13 +153,15 @@ pub fn estimate(plan: &LabPlan, prospects: &Prospects) -> Result<PlanEstimate, L
         }
     }
     let largest = places.values().copied().max().unwrap_or(0);
+    let blocks = plan.trials.switchback.map(|rule| phases_of_a_block(&plan.trials, rule)).unwrap_or_default();
     let phases = phases(&plan.trials, largest, measured);
-    let each: f64 = phases.iter().map(|(_, seconds)| seconds).sum();
+    let each = |phases: &[(Phase, f64)]| phases.iter().map(|(_, seconds)| seconds).sum::<f64>();
+    let seconds = each(&phases) * amount.starts as f64 + each(&blocks) * amount.blocks as f64;
     let stored: u64 = datasets.values().sum();
     Ok(PlanEstimate {
-        trials,
-        seconds: each * trials as f64 + stored as f64 / LOADED_PER_SECOND,
-        phases,
+        trials: amount.trials(),
+        seconds: seconds + stored as f64 / LOADED_PER_SECOND,
+        phases: if amount.blocks > amount.starts { blocks } else { phases },
         bytes: places.values().sum::<u64>() + stored,
     })
 }
@@ -195,17 +198,6 @@ fn phases(rules: &TrialRules, bytes: u64, measured: f64) -> Vec<(Phase, f64)> {
         WarmUp::Seconds(seconds) => seconds,
         WarmUp::Auto => UNTIL_STEADY_SECONDS,
     };
-    if let Some(SwitchbackRule { washout_seconds }) = rules.switchback {
-        // The first trial alone restores the data and starts the server.
-        return vec![
-            (Phase::Flip, 0.0),
-            (Phase::Verify, 0.1),
-            (Phase::WarmUp, washout_seconds),
-            (Phase::Measure, measured),
-            (Phase::Drain, 0.1),
-            (Phase::Pause, rules.pause_seconds),
-        ];
-    }
     vec![
         (Phase::Restore, restore),
         (Phase::Start, 2.0),
@@ -219,6 +211,18 @@ fn phases(rules: &TrialRules, bytes: u64, measured: f64) -> Vec<(Phase, f64)> {
     ]
 }
 
+/// How long each phase of a block of a switchback takes, seconds. The first alone restores the data and starts the server.
+fn phases_of_a_block(rules: &TrialRules, switchback: SwitchbackRule) -> Vec<(Phase, f64)> {
+    vec![
+        (Phase::Flip, 0.0),
+        (Phase::Verify, 0.1),
+        (Phase::WarmUp, switchback.washout_seconds),
+        (Phase::Measure, switchback.block_seconds),
+        (Phase::Drain, 0.1),
+        (Phase::Pause, rules.pause_seconds),
+    ]
+}
+
 /// The trials that are known before any has ended, and whether these are all.
 pub(super) fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<PlannedTrial>, bool) {
     let mut schedule = plimsoll_schedule::of(plan, prospects);
@@ -228,13 +232,14 @@ pub(super) fn trials(plan: &LabPlan, prospects: &Prospects) -> (Vec<PlannedTrial
         None => plan.trials.rounds as usize,
     };
     let points = |variants: &[Variant]| variants.iter().map(|variant| variant.load.points.len()).sum::<usize>();
-    let most = match (plan.rungs.is_empty(), plan.trials.stopping) {
+    let turns = match (plan.rungs.is_empty(), plan.trials.stopping) {
         (true, None) => usize::MAX,
-        (true, Some(_)) if plan.trials.switchback.is_some() => 2 * rounds * points(&plan.variants),
         (true, Some(_)) => rounds * points(&plan.variants),
         // A ladder begins with pairs of its base against itself, or with its first rung.
         (false, _) => 2 * rounds * points(&plan.variants[..1]),
     };
+    let are_blocks = schedule.next().is_some_and(|first| first.block.is_some());
+    let most = turns.saturating_mul(if are_blocks { 2 } else { 1 });
     while let Some(trial) = schedule.next() {
         let depends = trial.variant.load.find.is_some() || trials.len() + 1 >= most;
         trials.push(PlannedTrial::from(&trial));

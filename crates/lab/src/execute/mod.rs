@@ -114,7 +114,7 @@ impl<'a> Lab<'a> {
 
     /// What lies ahead: the part of the whole plan that was not done before.
     fn planned(&self) -> LabEvent<'a> {
-        let trials = self.schedule.about().saturating_sub(self.ended.len());
+        let trials = self.schedule.about().trials().saturating_sub(self.ended.len());
         LabEvent::Planned { plan: self.plan, trials, seconds: self.each() * trials as f64, bytes: self.estimate.bytes }
     }
 
@@ -130,7 +130,7 @@ impl<'a> Lab<'a> {
     fn all(&mut self, runner: &mut TrialRunner<'_>, watcher: &mut dyn Watcher) -> Result<(), LabError> {
         let (begun, done_before) = (Instant::now(), self.ended.len());
         // For anyone who follows the recording: what comes next.
-        let complete = self.ahead.len() >= self.schedule.about();
+        let complete = self.ahead.len() >= self.schedule.about().trials();
         self.journal.event(Happening::Planned { trials: self.ahead.clone(), complete })?;
         self.tell_so_far(watcher);
         while let Some(trial) = self.schedule.next() {
@@ -138,7 +138,7 @@ impl<'a> Lab<'a> {
             if quiet::is_needed(self.plan) && before.is_some_and(quiet::was_missing) {
                 quiet::wait(runner.options.wait_quiet, watcher)?;
             }
-            let (place, of) = (self.ended.len() + 1, self.schedule.about().max(self.ended.len() + 1));
+            let (place, of) = (self.ended.len() + 1, self.schedule.about().trials().max(self.ended.len() + 1));
             let done = self.ended.len() - done_before;
             let left = match u32::try_from(done) {
                 Ok(done) if done > 0 => begun.elapsed() / done,

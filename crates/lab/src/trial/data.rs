@@ -52,9 +52,9 @@ impl UnderWay<'_> {
         Ok(ended)
     }
 
-    /// Notes that the data are what the trial before left.
-    pub fn left_as_they_are(&mut self) -> Restored {
-        let message = "restore = \"once\": it started from the data that the previous trial left";
+    /// Notes that the data are what the trial before left, and why.
+    pub fn left_as_they_are(&mut self, why: &str) -> Restored {
+        let message = format!("{why}: it started from the data that the previous trial left");
         self.caveat(Caveat::new("not_restored", message));
         restored("none", Instant::now(), 0)
     }

@@ -23,7 +23,7 @@ const MARGIN: Duration = Duration::from_secs(60);
 
 /// How long `phase` may take.
 pub fn of(rules: &TrialRules, phase: Phase) -> Duration {
-    let washout = rules.switchback.map_or(0.0, |rule| rule.washout_seconds);
+    let (washout, block) = rules.switchback.map_or((0.0, 0.0), |rule| (rule.washout_seconds, rule.block_seconds));
     match phase {
         // Copying, or loading, may take hours.
         Phase::Restore => Duration::from_secs(24 * HOUR),
@@ -35,7 +35,7 @@ pub fn of(rules: &TrialRules, phase: Phase) -> Duration {
             WarmUp::Auto => WARM_UP + MARGIN,
         },
         Phase::Measure => match rules.measure {
-            Measure::Seconds(seconds) => twice(seconds),
+            Measure::Seconds(seconds) => twice(seconds.max(block)),
             Measure::Events(_) | Measure::EventsPerConnection(_) => Duration::from_secs(24 * HOUR),
         },
         Phase::Flip | Phase::Drain => MARGIN,

@@ -30,7 +30,7 @@ use plimsoll_model::Caveat;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Restore, TrialPlan, Variant};
+use plimsoll_plan::lab::{Restore, TrialPlan, Variant, flip as flippable};
 use plimsoll_record::surroundings::Surroundings;
 use plimsoll_record::{LoadParameters, Parameters, TrialFacts, TrialWriter};
 use plimsoll_server::ServerError;
@@ -127,12 +127,14 @@ impl<'a> TrialRunner<'a> {
         };
         let place = self.hold(now.trial, &build, &mut now.watch)?;
         let Held { directories, used, running, .. } = &mut self.held[place];
-        let stored = match now.plan.trials.restore.copies() {
+        let stored = match now.plan.trials.restore.copies() && running.is_none() {
             true => Some(now.dataset(self.home, directories, &prepared, &build)?),
             false => None,
         };
-        if *used && now.plan.trials.restore == Restore::Once {
-            now.outcome.restored = Some(now.left_as_they_are());
+        if running.is_some() {
+            now.outcome.restored = Some(now.left_as_they_are("the server kept running"));
+        } else if *used && now.plan.trials.restore == Restore::Once {
+            now.outcome.restored = Some(now.left_as_they_are("restore = \"once\""));
         }
         let done = now.with_data(directories, &prepared, &build, stored.as_ref(), running, &self.options.holder);
         *used = now.outcome.restored.is_some();
@@ -144,7 +146,12 @@ impl<'a> TrialRunner<'a> {
     /// that the next trial does not need, so that only one variant's data take room at a time.
     fn hold(&mut self, trial: &TrialPlan, build: &Build, watcher: &mut dyn Watcher) -> Result<usize, LabError> {
         let variant = &trial.variant;
-        let turns = |held: &Held| trial.block.is_some() && held.running.is_some() && held.build == *build;
+        let turns = |held: &Held| {
+            trial.block.is_some()
+                && held.running.is_some()
+                && held.build == *build
+                && flippable::obstacle(&held.variant, variant).is_none()
+        };
         if let Some(place) = self.held.iter().position(turns) {
             return Ok(place);
         }

@@ -45,7 +45,12 @@ impl Agenda {
                     WarmUp::Seconds(seconds) => Some(seconds),
                     WarmUp::Auto => None,
                 },
-                measure_seconds: seconds(plan.trials.measure),
+                measure_seconds: match plan.trials.switchback {
+                    Some(rule) if plan.rungs.is_empty() => Some(rule.block_seconds),
+                    // Some of its trials are blocks.
+                    Some(_) => None,
+                    None => seconds(plan.trials.measure),
+                },
                 pause_seconds: Some(plan.trials.pause_seconds),
                 ..Agenda::default()
             },

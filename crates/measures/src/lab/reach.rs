@@ -5,7 +5,7 @@ use plimsoll_model::comparison::Design;
 use plimsoll_model::number::{counted, duration, number, percent};
 use plimsoll_model::{Estimate, LoadPoint, Refusal};
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Order, TrialRules, WarmUp};
+use plimsoll_plan::lab::{Order, SwitchbackBlock, TrialRules, WarmUp};
 use plimsoll_plan::plan::Measure;
 use plimsoll_schedule::pairing::{Outcomes, PairedVariants};
 use plimsoll_schedule::quantity::deciding;
@@ -73,7 +73,7 @@ pub fn reach(
     let recorded_seconds = ended.iter().map(|ended| ended.outcome.seconds()).sum::<f64>() / ended.len().max(1) as f64;
     let of_trial = recorded_seconds + set_seconds(&plan.trials) - set_seconds(&recorded.trials);
     let most = plan.trials.rounds;
-    let of_round = of_trial * plimsoll_schedule::of(plan, prospects).about() as f64 / f64::from(most);
+    let of_round = of_trial * plimsoll_schedule::of(plan, prospects).about().trials() as f64 / f64::from(most);
     let rounds = match plan.trials.stopping.and_then(|rule| rule.max_seconds) {
         Some(seconds) => most.min((seconds / of_round).ceil() as u32),
         None => most,
@@ -134,6 +134,9 @@ fn with_ends(estimate: &Estimate, unit: &str, told: &dyn Fn(f64) -> String) -> S
 
 /// What a plan sets of the length of each trial.
 fn set_seconds(rules: &TrialRules) -> f64 {
+    if let Some(rule) = rules.switchback {
+        return rule.washout_seconds + rule.block_seconds + rules.pause_seconds;
+    }
     let warm_up = if let WarmUp::Seconds(seconds) = rules.warmup { seconds } else { 0.0 };
     let measure = if let Measure::Seconds(seconds) = rules.measure { seconds } else { 0.0 };
     warm_up + measure + rules.pause_seconds
@@ -152,9 +155,11 @@ fn of_rungs(ended: &[EndedTrial]) -> Vec<Vec<(f64, f64)>> {
     let points: Vec<LoadPoint> = ended.first().map(|first| first.trial.variant.load.points.clone()).unwrap_or_default();
     let quantity = Quantity::Of(deciding(&points, ended.iter().map(|ended| &ended.outcome)));
     let mut blocks: BTreeMap<[&str; 2], Vec<(f64, f64)>> = BTreeMap::new();
-    for round in ended.chunk_by(|one, next| one.trial.round == next.trial.round) {
+    let counted: Vec<&EndedTrial> =
+        ended.iter().filter(|ended| ended.trial.block != Some(SwitchbackBlock::First)).collect();
+    for round in counted.chunk_by(|one, next| one.trial.round == next.trial.round) {
         let mut sides: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for EndedTrial { trial, outcome } in round {
+        for EndedTrial { trial, outcome } in round.iter().copied() {
             sides.entry(&trial.label).or_default().extend(quantity.value(outcome));
         }
         let sides: Vec<(&str, Vec<f64>)> = sides.into_iter().collect();

@@ -53,6 +53,7 @@ fn rung(reason: &RungReason) -> String {
             format!("{} may be chance beside {}; {}", changed(change), bound(reached), remedy(*by))
         }
         RungReason::Refused(refusal) => refusal.to_string(),
+        RungReason::CarriedOver(over) => format!("{}; longer blocks would tell", over.in_words()),
     }
 }
 

@@ -60,7 +60,7 @@ fn every_round_is_complete_and_those_to_be_compared_are_neighbours() {
         for points in [&[CLOSED][..], &[SMALL, CLOSED], &[SMALL, CLOSED, OPEN]] {
             let plan = plan(rounds.into(), rounds, three(points));
             let all = run(&plan, &Prospects::new(), |_| reached(1000.0, 5.0));
-            assert_eq!(all.len(), of(&plan, &Prospects::new()).about());
+            assert_eq!(all.len(), of(&plan, &Prospects::new()).about().trials());
             assert!(all.iter().zip(1..).all(|(ended, index)| ended.trial.index == index));
             for three in all.chunks(3) {
                 let names: BTreeSet<&str> = three.iter().map(|ended| ended.trial.label.as_str()).collect();

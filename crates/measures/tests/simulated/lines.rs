@@ -74,7 +74,7 @@ fn it_begins_with_a_closed_loop_and_ends_with_confirmations() {
     assert_eq!(rates[0], None);
     let first = rates[1].unwrap();
     assert!((first / SERVED_PER_SECOND - 0.7).abs() < 0.05, "{first}");
-    assert!(all.len() <= 1 + 12 + 2 && all.len() <= of(&plan, &Prospects::new()).about());
+    assert!(all.len() <= 1 + 12 + 2 && all.len() <= of(&plan, &Prospects::new()).about().trials());
     let confirmed: Vec<f64> = found.tried.iter().filter(|tried| tried.confirmation).map(|tried| tried.rate).collect();
     assert_eq!(confirmed.len(), 2);
     assert_eq!(found.tried.len(), all.len() - 1);

@@ -3,14 +3,14 @@
 use super::*;
 use plimsoll_measures::lab::summary;
 use plimsoll_model::comparison::Verdict;
-use plimsoll_model::lab::{LabSummary, VariantComparison};
+use plimsoll_model::lab::{LabSummary, RungVerdict, VariantComparison};
 use plimsoll_plan::lab::{StoppingRule, SwitchbackBlock, SwitchbackRule};
 use std::cell::Cell;
 
 fn turning(seed: u64) -> LabPlan {
     let mut plan = plan(seed, 40, ["base", "other"].map(|name| variant(name, &[CLOSED])).to_vec());
     plan.trials.stopping = Some(StoppingRule { decide: 0.02, max_seconds: None });
-    plan.trials.switchback = Some(SwitchbackRule { washout_seconds: 1.0 });
+    plan.trials.switchback = Some(SwitchbackRule { washout_seconds: 1.0, block_seconds: 2.0 });
     plan.trials.explain = false;
     plan
 }
@@ -96,4 +96,84 @@ fn no_sign_is_wrong_and_equal_sides_are_rarely_told_apart() {
     }
     // 5 are meant; 12 are three standard deviations.
     assert!(wrong == 0 && told_apart <= 12, "{wrong} wrong signs, {told_apart} of 100 equal sides told apart");
+}
+
+/// What the rungs do: a share at once, and one that builds up while they are set.
+const RUNGS: [(&str, f64, f64); 4] = [
+    ("innodb_io_capacity", 0.2, 0.0),
+    ("innodb_flush_neighbors", 0.0, 0.0),
+    ("innodb_max_dirty_pages_pct", 0.1, -0.3),
+    // It needs a restart.
+    ("innodb_buffer_pool_size", 0.3, 0.0),
+];
+
+fn climbing(seed: u64) -> LabPlan {
+    let mut plan = turning(seed);
+    plan.variants.truncate(1);
+    plan.rungs = RUNGS.iter().map(|(name, ..)| rung(name)).collect();
+    plan
+}
+
+fn with_rungs(seed: u64) -> impl Fn(&TrialPlan) -> TrialOutcome {
+    let built_up = Cell::new([0.0; RUNGS.len()]);
+    move |trial| {
+        let mut all = built_up.get();
+        let mut rate = 1000.0;
+        for ((name, at_once, later), built_up) in RUNGS.into_iter().zip(&mut all) {
+            let is_set = f64::from(trial.variant.config.iter().any(|setting| setting.name == name));
+            let target = later * is_set;
+            *built_up = if trial.block.is_some() { (*built_up + target) / 2.0 } else { target };
+            rate *= 1.0 + *built_up + at_once * is_set;
+        }
+        built_up.set(all);
+        reached(rate * noise(seed, trial, 0.005), 5.0)
+    }
+}
+
+#[test]
+fn rungs_are_flipped_if_they_can_be_and_restarted_if_not() {
+    let plan = climbing(5);
+    let prospects = Prospects::new();
+    let (all, found) = ended(&plan, with_rungs(5));
+    let steps = &found.ladders[0].steps;
+    let verdicts: Vec<RungVerdict> = steps.iter().map(|step| step.verdict).collect();
+    let expected = [RungVerdict::Kept, RungVerdict::NoEffect, RungVerdict::Worse, RungVerdict::Kept];
+    assert_eq!(verdicts, expected, "{:#?}", found.ladders[0]);
+    let how = |place: usize| steps[place].stopping.as_ref().expect("it ended by itself").in_words();
+    assert!(how(0).ends_with("by flips of a running server"), "{}", how(0));
+    assert!(how(2).ends_with("because flips of a running server carried something over"), "{}", how(2));
+    assert!(how(3).ends_with("rounds"), "{}", how(3));
+    let blocks = |label: &str| {
+        let of: Vec<bool> =
+            all.iter().filter(|ended| ended.trial.label == label).map(|ended| ended.trial.block.is_some()).collect();
+        (of.len(), of.iter().filter(|is_block| **is_block).count())
+    };
+    let flipped = |label: &str| {
+        let ((second, flipped), (first, _)) = (blocks(label), blocks(&format!("{label}/first")));
+        second >= 3 && second == flipped && first == second
+    };
+    assert!(flipped("base/innodb_io_capacity/with") && flipped("base/innodb_flush_neighbors/without"));
+    let restarted = blocks(&found.ladders[0].label(&steps[2], "with"));
+    assert!(restarted.0 >= 3 && restarted.1 == 0, "{restarted:?}");
+    assert_eq!(blocks("base/innodb_buffer_pool_size/with").1, 0);
+    // What each is worth in the end, on the other: as each rung was measured.
+    assert!(flipped("base/worth/innodb_io_capacity/with"));
+    assert_eq!((blocks("base/worth/innodb_buffer_pool_size/with").1, blocks("base/gain/with").1), (0, 0));
+    let gain = found.ladders[0].gain.as_ref().expect("two are kept");
+    assert!((gain.value - 0.56).abs() < 0.05, "1.2 · 1.3 − 1: {gain:?}");
+    assert!(all.len() <= plimsoll_schedule::of(&plan, &prospects).about().trials());
+    assert_resumable(&plan, &prospects, &all);
+}
+
+#[test]
+fn no_rung_is_called_better_that_is_worse_in_the_end() {
+    let (mut wrong, mut flipped) = (0, 0);
+    for seed in 0..30 {
+        let (all, found) = ended(&climbing(seed), with_rungs(seed));
+        let verdicts: Vec<RungVerdict> = found.ladders[0].steps.iter().map(|step| step.verdict).collect();
+        wrong += usize::from(verdicts[0] == RungVerdict::Worse || verdicts[2] == RungVerdict::Kept);
+        flipped += all.iter().filter(|ended| ended.trial.block.is_some()).count();
+    }
+    assert_eq!(wrong, 0);
+    assert!(flipped > 30 * 3 * 12, "{flipped} blocks");
 }

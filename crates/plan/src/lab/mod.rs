@@ -6,6 +6,7 @@
 
 pub mod change;
 pub mod file;
+pub mod flip;
 pub mod permission;
 pub mod trial;
 
@@ -84,7 +85,7 @@ pub struct TrialRules {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopping: Option<StoppingRule>,
     pub order: Order,
-    /// Variants take turns on one running server, where settings are set back and forth.
+    /// What differs in live settings alone takes turns on one running server, where they are set back and forth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switchback: Option<SwitchbackRule>,
     /// End with kill -9 under load and time the crash recovery.
@@ -113,11 +114,13 @@ pub struct StoppingRule {
     pub max_seconds: Option<f64>,
 }
 
-/// How variants take turns on a running server.
+/// How variants, or the two sides of a rung, take turns on a running server.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SwitchbackRule {
     /// How long the load runs before each measured block.
     pub washout_seconds: f64,
+    /// How long a block is measured; above 0.
+    pub block_seconds: f64,
 }
 
 /// Where a trial's data come from.

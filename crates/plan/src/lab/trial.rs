@@ -1,7 +1,7 @@
 //! One trial: a variant at a load point in a round.
 
 use super::{TrialRules, Variant};
-use crate::plan::RunPlan;
+use crate::plan::{Measure, RunPlan};
 use plimsoll_model::LoadPoint;
 use serde::{Deserialize, Serialize};
 
@@ -22,10 +22,6 @@ pub struct TrialPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<SwitchbackBlock>,
 }
-
-/// What the label of a trial in the block after a flip ends in, and that of one after a switchback was given up.
-pub const FIRST: &str = "first";
-pub const RESTARTED: &str = "restarted";
 
 /// A block of a switchback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +58,12 @@ impl From<&TrialPlan> for PlannedTrial {
 }
 
 impl TrialPlan {
+    /// How long it is measured.
+    pub fn measure(&self, rules: &TrialRules) -> Measure {
+        let block = self.block.and(rules.switchback).map(|rule| Measure::Seconds(rule.block_seconds));
+        block.unwrap_or(rules.measure)
+    }
+
     /// What the trial asks of the load generator. `protocol` is the workload's own if none was given.
     pub fn run_plan(&self, rules: &TrialRules, warmup_seconds: f64, protocol: &str) -> RunPlan {
         let Variant { workload, load, .. } = &self.variant;
@@ -72,7 +74,7 @@ impl TrialPlan {
             points: vec![self.point],
             arrivals: load.arrivals,
             warmup_seconds,
-            measure: rules.measure,
+            measure: self.measure(rules),
             seed: self.seed,
             loops: load.loops,
             protocol: load.protocol.clone().unwrap_or_else(|| protocol.to_owned()),

@@ -4,7 +4,10 @@ use super::{EXAMPLE, SEED, read, read_with};
 use plimsoll_model::Class;
 use plimsoll_model::LoadPoint;
 use plimsoll_plan::lab::file::PlanChoices;
-use plimsoll_plan::lab::{Action, LabPlan, Method, Order, PublishedKind, Restore, Setting, Storage, Variant, WarmUp};
+use plimsoll_plan::lab::{
+    Action, LabPlan, Method, Order, PublishedKind, Restore, Setting, Storage, SwitchbackRule, Variant,
+};
+use plimsoll_plan::lab::{WarmUp, flip};
 use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use std::path::{Path, PathBuf};
 
@@ -251,18 +254,32 @@ fn rounds_may_end_when_comparisons_are_decided() {
 
 #[test]
 fn variants_may_take_turns_on_a_running_server() {
-    let text = |washout: &str| {
+    let text = |more: &str| {
         format!(
             "name = \"a\"\nworkload.kind = \"tpcc\"\nserver.config.max_connections = 50\n\
-             trials = {{ rounds = \"auto\", switchback = true{washout} }}\n\
+             trials = {{ rounds = \"auto\", switchback = true{more} }}\n\
              [[variant]]\nname = \"x\"\nconfig.innodb_flush_log_at_trx_commit = 2\n[[variant]]\nname = \"y\"\n"
         )
     };
     let trials = accepted(&text(""), None).trials;
-    assert_eq!((trials.restore, trials.explain), (Restore::Once, false));
-    assert_eq!(trials.switchback.map(|rule| rule.washout_seconds), Some(1.0));
-    let washout = accepted(&text(", washout = \"250ms\""), None).trials.switchback;
-    assert_eq!(washout.map(|rule| rule.washout_seconds), Some(0.25));
+    assert_eq!((trials.restore, trials.explain), (Restore::Snapshot(None), false));
+    assert_eq!(trials.switchback, Some(SwitchbackRule { washout_seconds: 1.0, block_seconds: 2.0 }));
+    let given = accepted(&text(", restore = \"once\", washout = \"250ms\", block = \"3s\""), None).trials;
+    assert_eq!(given.switchback, Some(SwitchbackRule { washout_seconds: 0.25, block_seconds: 3.0 }));
+}
+
+#[test]
+fn rungs_that_can_be_flipped_take_turns_on_a_running_server() {
+    let plan = accepted(
+        "name = \"a\"\nworkload.kind = \"tpcc\"\nserver.config.max_connections = 50\n\
+         trials = { rounds = \"auto\", switchback = true }\n\
+         [[rung]]\nname = \"pool\"\nconfig.innodb_buffer_pool_size = \"1G\"\n\
+         [[rung]]\nname = \"log\"\nconfig.innodb_flush_log_at_trx_commit = 2\n",
+        None,
+    );
+    let base = &plan.variants[0];
+    let obstacles = plan.rungs.iter().map(|rung| flip::obstacle(base, &base.with(&rung.name, &rung.change)).is_some());
+    assert_eq!(obstacles.collect::<Vec<_>>(), [true, false]);
 }
 
 #[test]

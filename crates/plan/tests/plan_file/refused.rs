@@ -329,10 +329,16 @@ fn a_switchback_flips_what_is_live_and_nothing_else() {
     let both = |trials: &str, variants: &str| format!("{trials}\n{variants}");
     let lines = [
         (both("trials.washout = \"1s\"", &live), 3, "trials.washout goes with switchback = true"),
+        (both("trials.block = \"1s\"", &live), 3, "trials.block goes with switchback = true"),
         (both("trials.switchback = true", &live), 3, "accepted is rounds = \"auto\""),
-        (both(&trials(", restore = \"snapshot\""), &live), 3, "accepted is restore = \"once\""),
+        (both(&trials(", restore = \"reload\""), &live), 3, "accepted are the copies, and \"once\""),
+        (both(&trials(", block = \"0s\""), &live), 3, "above 0"),
         (both(&trials(", checksums = true"), &live), 3, "`checksums` is for trials that start a server"),
-        (both(&trials(""), "rung = [{ name = \"x\", config.a = 1 }]"), 3, "a rung stands on those kept before it"),
+        (
+            both(&trials(""), "[[rung]]\nname = \"big\"\nconfig.innodb_buffer_pool_size = \"1G\""),
+            6,
+            "innodb_buffer_pool_size is not known to take effect at once on a running server, but `base` and `big` differ",
+        ),
         (
             both(&trials(""), &two("config.innodb_buffer_pool_size = \"1G\"")),
             8,

@@ -1,8 +1,11 @@
 //! Labs on real servers that end when they have shown enough.
 
-use crate::harness::Lab;
+use crate::harness::{Lab, PATIENCE};
 use crate::lab_truths::{SLEEPING, saves_sleeping_data};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 /// An update of one variant takes four times as long as one of the other: it shows on any machine.
 const PLAN: &str = r#"
@@ -56,10 +59,32 @@ fn a_large_difference_ends_the_lab(lab: &Lab) {
     assert!(reach["detectable"]["low"].as_f64() <= reach["detectable"]["high"].as_f64(), "{reach:#}");
 }
 
+/// What came of each trial, by the name of its directory.
+fn outcomes(recording: &Path) -> BTreeMap<String, Value> {
+    let trials = fs::read_dir(recording.join("trials")).expect("trials").flatten();
+    let outcome = |trial: fs::DirEntry| {
+        let text = fs::read_to_string(trial.path().join("outcome.json")).expect("an outcome");
+        (trial.file_name().to_string_lossy().into_owned(), serde_json::from_str(&text).expect("JSON"))
+    };
+    trials.map(outcome).collect()
+}
+
+/// Whether a trial had its server by a start or by a flip.
+fn began(outcome: &Value) -> &'static str {
+    let phases = outcome["phases"].as_array().expect("phases");
+    let has = |name: &str| phases.iter().any(|of| of["phase"] == name);
+    match (has("start"), has("flip")) {
+        (true, false) => "start",
+        (false, true) => "flip",
+        _ => panic!("{phases:?}"),
+    }
+}
+
 /// The same two on one running server, whose setting is flipped.
 fn a_large_difference_is_flipped(lab: &Lab) {
     saves_sleeping_data(lab, "@@GLOBAL.max_connect_errors / 10000");
-    let turns = PLAN.replace("rounds = \"auto\"", "rounds = \"auto\"\nswitchback = true\nwashout = \"200ms\"");
+    let turns =
+        PLAN.replace("rounds = \"auto\"", "rounds = \"auto\"\nswitchback = true\nwashout = \"200ms\"\nblock = \"1s\"");
     let plan = lab.plan("flips", &format!("{SLEEPING}{turns}"));
     let dry = lab.does(&format!("lab {} --dry-run", plan.display()));
     assert!(dry.out.contains("slow/first") && dry.out.contains("flip"), "{dry}");
@@ -73,15 +98,9 @@ fn a_large_difference_is_flipped(lab: &Lab) {
     let headline = found["headline"].as_str().expect("a sentence");
     assert!(headline.contains("by flips of a running server"), "{headline}");
     let [recording] = <[_; 1]>::try_from(lab.recordings()).expect("one recording");
-    let mut trials: Vec<_> = fs::read_dir(recording.join("trials")).expect("trials").flatten().collect();
-    trials.sort_by_key(|trial| trial.file_name());
-    for (place, trial) in trials.iter().enumerate() {
-        let text = fs::read_to_string(trial.path().join("outcome.json")).expect("an outcome");
-        let outcome: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        let phases: Vec<&str> =
-            outcome["phases"].as_array().expect("phases").iter().filter_map(|of| of["phase"].as_str()).collect();
-        assert_eq!((phases.contains(&"start"), phases.contains(&"flip")), (place == 0, place > 0), "{phases:?}");
-        let name = trial.file_name().to_string_lossy().into_owned();
+    let trials = outcomes(&recording);
+    for (place, (name, outcome)) in trials.iter().enumerate() {
+        assert_eq!(began(outcome), if place == 0 { "start" } else { "flip" }, "{name}");
         let wanted = if name.contains("slow") { "800" } else { "200" };
         let of_flip =
             outcome["verifications"].as_array().expect("settings").iter().find(|of| of["name"] == "max_connect_errors");
@@ -142,4 +161,64 @@ fn a_large_difference_ends_a_lab_on_mariadb() {
 fn a_large_difference_ends_a_lab_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
     a_large_difference_ends_the_lab(&lab);
+}
+
+/// A ladder whose first rung is flipped and whose second needs restarts.
+const RUNGS: &str = r#"
+[load]
+connections = 4
+
+[trials]
+warmup = "0s"
+measure = "1s"
+rounds = "auto"
+switchback = true
+washout = "200ms"
+block = "1s"
+decide = "5%"
+max_rounds = 12
+noisy_host = true
+
+[[rung]]
+name = "fast"
+config = { max_connect_errors = 200 }
+
+[[rung]]
+name = "slower"
+config = { max_connect_errors = 1600, back_log = 60 }
+"#;
+
+fn a_rung_is_flipped_and_another_restarted(lab: &Lab) {
+    saves_sleeping_data(lab, "@@GLOBAL.max_connect_errors / 10000");
+    let base = SLEEPING.replace("sync_binlog = 0", "sync_binlog = 0, max_connect_errors = 800");
+    let plan = lab.plan("rungs", &format!("{base}{RUNGS}"));
+    let dry = lab.does(&format!("lab {} --dry-run", plan.display()));
+    assert!(dry.out.contains("base/fast/with/first"), "{dry}");
+    let running = lab.begins(&format!("lab {} --json", plan.display()));
+    let found = running.end_within(4 * PATIENCE).exits(0).json();
+    let steps = found["ladders"][0]["steps"].as_array().expect("steps");
+    let verdicts: Vec<&str> = steps.iter().filter_map(|step| step["verdict"].as_str()).collect();
+    assert_eq!((&verdicts[..], &found["trials"]["failed"]), (&["kept", "worse"][..], &0.into()), "{found:#}");
+    assert_eq!(steps[0]["stopping"]["switchback"]["restarted"], false, "{found:#}");
+    assert!(steps[1]["stopping"].get("switchback").is_none(), "{found:#}");
+    let [recording] = <[_; 1]>::try_from(lab.recordings()).expect("one recording");
+    for (place, (name, outcome)) in outcomes(&recording).iter().enumerate() {
+        let is_flipped = name.contains("fast") && place > 0;
+        assert_eq!(began(outcome), if is_flipped { "flip" } else { "start" }, "{name}");
+    }
+    lab.leaves_nothing();
+}
+
+#[test]
+#[ignore = "30 trials; make test-all"]
+fn a_rung_is_flipped_and_another_restarted_on_mariadb() {
+    let Some(lab) = Lab::mariadb() else { return };
+    a_rung_is_flipped_and_another_restarted(&lab);
+}
+
+#[test]
+#[ignore = "30 trials; make test-all"]
+fn a_rung_is_flipped_and_another_restarted_on_mysql() {
+    let Some(lab) = Lab::mysql() else { return };
+    a_rung_is_flipped_and_another_restarted(&lab);
 }

@@ -81,7 +81,7 @@ fn steps(recorded: &Recorded, ladder: &Ladder) -> Staircase {
     };
     let bare = |value: Option<f64>| Measured { value, ..Measured::default() };
     let source = |step: &LadderStep| {
-        let label = format!("{}/{}/with", ladder.variant, step.rung);
+        let label = ladder.label(step, "with");
         printed(recorded, ladder.metric, |at| at.variant == label)
     };
     let together = ladder.steps.iter().all(|step| source(step).is_none_or(|printed| is_near(printed, step.with)));

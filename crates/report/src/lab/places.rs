@@ -79,7 +79,7 @@ fn is_of(group: &Group<'_>, cell: &Cell) -> bool {
 /// The trials with all rungs that were kept.
 fn last_kept(ladder: &plimsoll_model::lab::Ladder) -> Option<String> {
     let kept = ladder.steps.iter().rev().find(|step| step.verdict == RungVerdict::Kept)?;
-    Some(format!("{}/{}/with", ladder.variant, kept.rung))
+    Some(ladder.label(kept, "with"))
 }
 
 /// The load point of each variant that carried most.

@@ -2,11 +2,11 @@
 
 use super::workload::IO;
 use crate::error::PlanError;
-use crate::knowledge::is_live;
-use crate::lab::trial::{FIRST, RESTARTED};
-use crate::lab::{LabPlan, MOST_TRIALS, Method, Order, Restore, Rung, Setting, Storage, Variant, WarmUp, Where};
+use crate::lab::flip;
+use crate::lab::{LabPlan, MOST_TRIALS, Method, Order, Restore, Rung, Storage, Variant, WarmUp, Where};
 use crate::plan::Measure;
 use crate::quantity;
+use plimsoll_model::stopping::{FIRST, RESTARTED};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What an external server cannot be given.
@@ -166,14 +166,10 @@ impl Check<'_> {
 
     /// A switchback flips what can be flipped, and needs rounds that end by themselves.
     fn switchback(&self) -> Result<(), PlanError> {
-        let LabPlan { variants, rungs, trials, .. } = self.plan;
+        let LabPlan { variants, trials, .. } = self.plan;
         let refused = |key: &str, problem: String| refuse(self.at(key), format!("trials.switchback: {problem}"));
         if trials.switchback.is_none() {
             return Ok(());
-        }
-        if !rungs.is_empty() {
-            let problem = "a rung stands on those kept before it; accepted are variants that differ in live settings";
-            return refused("trials.switchback", problem.to_owned());
         }
         if trials.stopping.is_none() {
             return refused(
@@ -181,8 +177,8 @@ impl Check<'_> {
                 "its blocks go on until they decide; accepted is rounds = \"auto\"".to_owned(),
             );
         }
-        if trials.restore != Restore::Once {
-            let problem = "the server keeps running, with its data; accepted is restore = \"once\", or none given";
+        if !matches!(trials.restore, Restore::Once | Restore::Snapshot(_)) {
+            let problem = "the data of a running server cannot be replaced; accepted are the copies, and \"once\"";
             return refused("trials.restore", problem.to_owned());
         }
         for (given, key) in
@@ -204,11 +200,23 @@ impl Check<'_> {
             );
             return refuse(variant.at("name"), format!("trials.switchback: {problem}"));
         }
-        let Some((first, others)) = variants.split_first() else { return Ok(()) };
-        match others.iter().find_map(|other| not_live(first, other)) {
+        match self.obstacle_to_flips() {
             Some((at, problem)) => refuse(at, format!("trials.switchback: {problem}")),
             None => Ok(()),
         }
+    }
+
+    /// Variants all have to be made of each other on a running server; of rungs, those that cannot start a server for each
+    /// trial, and one has to be left.
+    fn obstacle_to_flips(&self) -> Option<(Where, String)> {
+        let LabPlan { variants, rungs, .. } = self.plan;
+        let (first, others) = variants.split_first()?;
+        if rungs.is_empty() {
+            return others.iter().find_map(|other| flip::obstacle(first, other));
+        }
+        let of_rung = |rung: &Rung| flip::obstacle(first, &first.with(&rung.name, &rung.change));
+        let obstacles: Option<Vec<_>> = rungs.iter().map(of_rung).collect();
+        obstacles?.into_iter().next()
     }
 
     fn data(&self, variant: &Variant) -> Result<(), PlanError> {
@@ -326,37 +334,6 @@ impl Check<'_> {
         }
         Ok(())
     }
-}
-
-/// Why one variant cannot be made of another on a running server, and where that stands.
-fn not_live(one: &Variant, other: &Variant) -> Option<(Where, String)> {
-    let fixed = |of: &Variant| Variant {
-        name: String::new(),
-        config: of.config.iter().filter(|setting| !is_live(&setting.name)).map(unplaced).collect(),
-        lines: BTreeMap::new(),
-        ..of.clone()
-    };
-    let (a, b) = (fixed(one), fixed(other));
-    if a == b {
-        return None;
-    }
-    let is_in = |side: &Variant, setting: &Setting| side.config.contains(&unplaced(setting));
-    let differs = |setting: &&Setting| !(is_live(&setting.name) || is_in(&a, setting) && is_in(&b, setting));
-    if let Some(setting) = other.config.iter().chain(&one.config).find(differs) {
-        let problem = format!(
-            "{} is not known to take effect at once on a running server, but `{}` and `{}` differ in it; leave \
-             switchback out",
-            setting.name, one.name, other.name
-        );
-        return Some((setting.at.clone(), problem));
-    }
-    let problem = format!("`{}` and `{}` differ in more than settings; leave switchback out", one.name, other.name);
-    Some((other.at("name"), problem))
-}
-
-/// Without the place where it stands.
-fn unplaced(setting: &Setting) -> Setting {
-    Setting { at: Where { file: String::new(), line: 0 }, from_file: false, ..setting.clone() }
 }
 
 fn pool_fits(variant: &Variant) -> Result<(), PlanError> {

@@ -9,7 +9,7 @@ use crate::quantity;
 use plimsoll_model::Class;
 use std::ops::RangeInclusive;
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "restore",
     "warmup",
     "measure",
@@ -21,6 +21,7 @@ const KEYS: [&str; 18] = [
     "order",
     "switchback",
     "washout",
+    "block",
     "recovery",
     "lenient",
     "noisy_host",
@@ -36,6 +37,7 @@ const ROUNDS: u32 = 3;
 const MAX_ROUNDS: u32 = 40;
 const DECIDE: f64 = 0.02;
 const WASH_OUT: f64 = 1.0;
+const BLOCK: f64 = 2.0;
 /// What has no meaning with a number of rounds.
 const OF_AUTO: [&str; 3] = ["decide", "max_rounds", "max_time"];
 pub(super) const ROUNDS_ACCEPTED: RangeInclusive<u64> = 1..=1000;
@@ -47,8 +49,6 @@ pub(super) fn rules(table: &DocumentValue, restore: Restore) -> Result<(TrialRul
     let fields = table.fields(&KEYS)?;
     let (rounds, stopping) = rounds(&fields)?;
     let switchback = switchback(&fields)?;
-    // The data of the server that runs.
-    let restore = if switchback.is_some() { Restore::Once } else { restore };
     let rules = TrialRules {
         restore: fields.read("restore", restored)?.unwrap_or(restore),
         warmup: fields.read("warmup", warm_up)?.unwrap_or(WARM_UP),
@@ -71,13 +71,13 @@ pub(super) fn rules(table: &DocumentValue, restore: Restore) -> Result<(TrialRul
 }
 
 fn switchback(fields: &TableFields<'_>) -> Result<Option<SwitchbackRule>, PlanError> {
-    match (fields.switch("switchback")?, fields.get("washout")) {
+    match (fields.switch("switchback")?, ["washout", "block"].into_iter().find_map(|key| fields.get(key))) {
         (false, Some(value)) => Err(value.problem(format!("{} goes with switchback = true", value.name))),
         (false, None) => Ok(None),
-        (true, _) => {
-            let washout_seconds = fields.read("washout", DocumentValue::seconds)?.unwrap_or(WASH_OUT);
-            Ok(Some(SwitchbackRule { washout_seconds }))
-        }
+        (true, _) => Ok(Some(SwitchbackRule {
+            washout_seconds: fields.read("washout", DocumentValue::seconds)?.unwrap_or(WASH_OUT),
+            block_seconds: fields.read("block", DocumentValue::some_seconds)?.unwrap_or(BLOCK),
+        })),
     }
 }
 
