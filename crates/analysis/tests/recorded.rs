@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use plimsoll_analysis::recorded;
 use plimsoll_host::facts::HostFacts;
 use plimsoll_model::Metric;
-use plimsoll_model::lab::{PhaseSpan, SCHEMA_VERSION, TrialOutcome, TrialStatus};
+use plimsoll_model::lab::{PhaseSpan, TrialOutcome, TrialStatus};
 use plimsoll_model::samples::{CpuShares, DeviceSample, HostSample, Interval, Phase, ServerSample};
 use plimsoll_model::summary::{Counts, LatencyMs, Point, ReadWriteOther};
 use plimsoll_model::{Estimate, StatementCounts};
@@ -135,18 +135,9 @@ fn outcome(trial: &TrialPlan, measure: u64) -> TrialOutcome {
     };
     let span = |phase, t_s: u64, seconds: u64| PhaseSpan { phase, t_ns: t_s * SECOND_NS, seconds: seconds as f64 };
     TrialOutcome {
-        schema_version: SCHEMA_VERSION,
-        status: TrialStatus::Done,
-        why: None,
         point: Some(point),
-        storage: None,
         phases: vec![span(Phase::WarmUp, 0, WARM_UP), span(Phase::Measure, WARM_UP, measure)],
-        restored: None,
-        warm_up: None,
-        recovery: None,
-        verifications: Vec::new(),
-        risks: Default::default(),
-        caveats: Vec::new(),
+        ..TrialOutcome::new(TrialStatus::Done)
     }
 }
 

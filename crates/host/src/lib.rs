@@ -18,6 +18,7 @@ pub mod regular;
 pub mod remove;
 pub mod replace;
 pub mod sample;
+pub mod speed;
 
 pub use error::HostError;
 pub use home::Home;

@@ -36,6 +36,10 @@ pub struct TrialOutcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<String>,
     pub phases: Vec<PhaseSpan>,
+    /// How fast the CPUs were before the server was started and after it was stopped, the mean: steps of fixed work per second
+    /// of CPU time. Measured where it may explain how trials differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_speed: Option<f64>,
     pub restored: Option<Restored>,
     /// How a warm-up that decides itself decided.
     pub warm_up: Option<String>,
@@ -57,6 +61,7 @@ impl TrialOutcome {
             point: None,
             storage: None,
             phases: Vec::new(),
+            cpu_speed: None,
             restored: None,
             warm_up: None,
             recovery: None,

@@ -1,6 +1,8 @@
-//! What other programs and the hypervisor took of the machine while trials ran, and the pairs of rounds without it.
+//! What other programs and the hypervisor took of the machine while trials ran, how fast it was, and the pairs of rounds
+//! without that.
 
 use crate::pairing::PairedVariants;
+use plimsoll_model::LoadPoint;
 use plimsoll_model::explained::Explained;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_plan::lab::{TrialRules, Variant};
@@ -10,9 +12,10 @@ use plimsoll_stats::sides::Criterion;
 type Measured = fn(&TrialOutcome) -> Option<f64>;
 
 /// What is measured beside each trial and no setting of a server can influence.
-const COVARIATES: [(&str, Measured); 2] = [
+const COVARIATES: [(&str, Measured); 3] = [
     ("the CPU time of other programs", |outcome| outcome.point.as_ref()?.program_cpus),
     ("the CPU time that the hypervisor took", |outcome| Some(outcome.point.as_ref()?.host?.steal)),
+    ("the speed of the CPUs", |outcome| Some(outcome.cpu_speed?.ln())),
 ];
 
 /// The pairs of each comparison after so many rounds: as measured, or without what the covariates explain, if the rounds
@@ -37,24 +40,18 @@ pub fn told(found: &Explanation, criterion: &Criterion, measured: &[(f64, f64)])
     })
 }
 
-/// The rounds that have both sides; without covariates where a trial was not watched.
+/// The rounds that have both sides; what was not measured in all of their trials is no number.
 fn observed(pair: &PairedVariants<'_>, rounds: u32) -> Vec<ObservedPair> {
     let metric = pair.deciding();
     let values = [pair.a, pair.b].map(|side| pair.values(side, &pair.points, metric));
-    let met = |side: &Variant, round: u32| -> Option<Vec<f64>> {
-        let outcomes: Option<Vec<&TrialOutcome>> =
-            pair.points.iter().map(|point| pair.outcome(side, *point, round)).collect();
-        let outcomes = outcomes?;
-        let mean = |of: Measured| -> Option<f64> {
-            let all: Option<Vec<f64>> = outcomes.iter().map(|outcome| of(outcome)).collect();
-            all.map(|all| all.iter().sum::<f64>() / all.len() as f64)
-        };
-        COVARIATES.iter().map(|(_, of)| mean(*of)).collect()
+    let mean = |of: Measured, side: &Variant, round: u32| -> f64 {
+        let at = |point: &LoadPoint| of(pair.outcome(side, *point, round)?);
+        let all: Option<Vec<f64>> = pair.points.iter().map(at).collect();
+        all.map_or(f64::NAN, |all| all.iter().sum::<f64>() / all.len() as f64)
     };
     let of_round = |(round, (a, b)): (u32, (&Option<f64>, &Option<f64>))| {
-        let covariates =
-            met(pair.a, round).zip(met(pair.b, round)).map(|(a, b)| b.iter().zip(a).map(|(b, a)| b - a).collect());
-        Some(ObservedPair { round, sides: ((*a)?, (*b)?), covariates: covariates.unwrap_or_default() })
+        let covariates = COVARIATES.iter().map(|(_, of)| mean(*of, pair.b, round) - mean(*of, pair.a, round));
+        Some(ObservedPair { round, sides: ((*a)?, (*b)?), covariates: covariates.collect() })
     };
     (1..=rounds).zip(values[0].iter().zip(&values[1])).filter_map(of_round).collect()
 }

@@ -25,6 +25,7 @@ use jiff::Timestamp;
 use plimsoll_data::starting_data::{self, TrialDirectories};
 use plimsoll_data::target::{DATABASE, OpenTarget};
 use plimsoll_host::Home;
+use plimsoll_host::speed::cpu_speed;
 use plimsoll_model::Build;
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
@@ -103,6 +104,7 @@ impl<'a> TrialRunner<'a> {
 
     fn all_phases(&mut self, now: &mut UnderWay) -> Result<(), LabError> {
         let (trial, pause) = (now.trial, Duration::try_from_secs_f64(now.plan.trials.pause_seconds));
+        let before = now.cpu_speed();
         let done = now.actions(&trial.variant.before, "before", None).and_then(|()| match &trial.variant {
             variant if variant.workload.kind == storage_plan::STORAGE => storage::evaluate(self, now),
             variant if variant.target.is_some() => now.on_external(self.home, self.options),
@@ -110,6 +112,7 @@ impl<'a> TrialRunner<'a> {
         });
         let done = now.explained(done);
         now.watch.leave();
+        now.outcome.cpu_speed = before.zip(now.cpu_speed()).map(|(before, after)| f64::midpoint(before, after));
         now.watch.tidy(true);
         let tidied = now.actions(&trial.variant.after, "after", None);
         now.watch.tidy(false);
@@ -307,6 +310,12 @@ impl UnderWay<'_> {
         let database = stored.and_then(|stored| stored.description.contents.first());
         let database = database.map_or(DATABASE, |content| content.database.as_str());
         Ok(setup.start(&mut self.watch, database, limits::START)?.target)
+    }
+
+    /// How fast the CPUs are while no server of the trial runs, if that is to explain anything.
+    fn cpu_speed(&self) -> Option<f64> {
+        let LabPlan { trials, variants, rungs, .. } = self.plan;
+        if trials.explain && rungs.is_empty() && variants.len() > 1 { cpu_speed() } else { None }
     }
 
     fn caveat(&mut self, caveat: Caveat) {

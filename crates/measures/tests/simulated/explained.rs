@@ -88,3 +88,24 @@ fn what_differs_between_the_sides_is_not_taken_out() {
     });
     assert_eq!(summary(&plan, &Prospects::new(), &all).comparisons[0].explained, None);
 }
+
+/// CPUs that run at other frequencies from trial to trial: throughput goes with them.
+#[test]
+fn the_speed_of_the_cpus_is_taken_out_too() {
+    let plan = two(13);
+    let seed = plan.seed;
+    let all = run(&plan, &Prospects::new(), |trial| {
+        let speed = 1e8 * noise(seed + 1, trial, 0.2);
+        let share = if trial.label == "slow" { SHARE } else { 1.0 };
+        let reached = reached(1000.0 * share * noise(seed, trial, 0.01) * speed / 1e8, 5.0);
+        TrialOutcome { cpu_speed: Some(speed), ..reached }
+    });
+    assert_resumable(&plan, &Prospects::new(), &all);
+    let compared = summary(&plan, &Prospects::new(), &all).comparisons.remove(0);
+    let told = compared.explained.as_ref().expect("it explains nearly all");
+    assert_eq!(told.by, ["the speed of the CPUs"]);
+    let (low, high) = compared.rows[0].change.interval().expect("an interval");
+    assert!((low..=high).contains(&(SHARE - 1.0)) && high < 0.0, "{low} to {high}");
+    let measured = told.measured.interval().expect("an interval");
+    assert!(high - low < 0.6 * (measured.1 - measured.0), "{measured:?}");
+}
