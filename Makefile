@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help quickstart build test test-command-line test-crates test-all bench coverage fmt msrv deny
+.PHONY: help quickstart build test test-all bench coverage fmt msrv deny
 
 # Where cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -36,10 +36,8 @@ build: ## the release binary, with the scripts of report and dashboard built in
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo build --release --locked --package plimsoll
 
-# `--all-targets` leaves out the tests of documentation, of which there are none.
-CARGO_TEST := cargo test --workspace --locked --no-fail-fast
-
-# The tests of the command line take as long as all others, and each waits for servers: both halves run beside each other.
+# Tests mostly wait for servers, of which three run at once: a fourth thread has work meanwhile. `--all-targets` leaves out the
+# tests of documentation, of which there are none.
 test: ## the checks (format, clippy, layers, sizes …) and every test, in minutes
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true
@@ -47,18 +45,8 @@ test: ## the checks (format, clippy, layers, sizes …) and every test, in minut
 	@scripts/install-packages $(WEB_PACKAGES) || true
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo xtask check
-	@$(CARGO_TEST) --no-run --all-targets
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
-	$(MAKE) --no-print-directory --keep-going --jobs 2 test-command-line test-crates
-
-test-command-line:
-	@RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} $(CARGO_TEST) --test cli
-
-test-crates:
-	@status=0
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-2} $(CARGO_TEST) --exclude plimsoll --all-targets || status=$$?
-	$(CARGO_TEST) --bin plimsoll || status=$$?
-	exit $$status
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --locked --no-fail-fast --all-targets
 
 # Tests of the command line that judge what a machine does: nothing else runs meanwhile.
 TIMED := bottlenecks:: bottlenecks_storage:: compare:: interruptions:: lab_truths:: quiet:: storage_truths::
@@ -77,9 +65,9 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	old="$$(scripts/unpack-server mariadb bookworm || true)"
 	export PLIMSOLL_TEST_PLUGINS="$${old:+$${old%/bin/*}/plugin}"
 	status=0
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} $(CARGO_TEST) --all-targets -- \
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} cargo test --workspace --locked --no-fail-fast --all-targets -- \
 		--include-ignored $(addprefix --skip ,$(TIMED)) || status=$$?
-	RUST_TEST_THREADS=1 $(CARGO_TEST) --all-targets -- \
+	RUST_TEST_THREADS=1 cargo test --workspace --locked --no-fail-fast --all-targets -- \
 		--include-ignored $(TIMED) || status=$$?
 	exit $$status
 
