@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// An update of one variant takes four times as long as one of the other: it shows on any machine.
-const PLAN: &str = r#"
+const TRIALS: &str = r#"
 [load]
 connections = 4
 
@@ -18,7 +17,17 @@ measure = "1s"
 rounds = "auto"
 decide = "5%"
 max_rounds = 12
+"#;
 
+/// What turns [`TRIALS`] into a switchback.
+const FLIPS: &str = r#"
+switchback = true
+washout = "200ms"
+block = "1s"
+"#;
+
+/// An update of one variant takes four times as long as one of the other: it shows on any machine.
+const VARIANTS: &str = r#"
 [[variant]]
 name = "slow"
 config = { max_connect_errors = 800 }
@@ -30,7 +39,7 @@ config = { max_connect_errors = 200 }
 
 fn a_large_difference_ends_the_lab(lab: &Lab) {
     saves_sleeping_data(lab, "@@GLOBAL.max_connect_errors / 10000");
-    let plan = lab.plan("auto", &format!("{SLEEPING}{PLAN}"));
+    let plan = lab.plan("auto", &format!("{SLEEPING}{TRIALS}{VARIANTS}"));
     lab.does(&format!("lab {}", plan.display()));
     let [recording] = <[_; 1]>::try_from(lab.recordings()).expect("one recording");
     let id = recording.file_name().expect("a name").to_string_lossy().into_owned();
@@ -83,9 +92,7 @@ fn began(outcome: &Value) -> &'static str {
 /// The same two on one running server, whose setting is flipped.
 fn a_large_difference_is_flipped(lab: &Lab) {
     saves_sleeping_data(lab, "@@GLOBAL.max_connect_errors / 10000");
-    let turns =
-        PLAN.replace("rounds = \"auto\"", "rounds = \"auto\"\nswitchback = true\nwashout = \"200ms\"\nblock = \"1s\"");
-    let plan = lab.plan("flips", &format!("{SLEEPING}{turns}"));
+    let plan = lab.plan("flips", &format!("{SLEEPING}{TRIALS}{FLIPS}{VARIANTS}"));
     let dry = lab.does(&format!("lab {} --dry-run", plan.display()));
     assert!(dry.out.contains("slow/first") && dry.out.contains("flip"), "{dry}");
     let found = lab.does(&format!("lab {} --json", plan.display())).json();
@@ -163,20 +170,8 @@ fn a_large_difference_ends_a_lab_on_mysql() {
     a_large_difference_ends_the_lab(&lab);
 }
 
-/// A ladder whose first rung is flipped and whose second needs restarts.
+/// The first rung can be flipped, the second needs restarts.
 const RUNGS: &str = r#"
-[load]
-connections = 4
-
-[trials]
-warmup = "0s"
-measure = "1s"
-rounds = "auto"
-switchback = true
-washout = "200ms"
-block = "1s"
-decide = "5%"
-max_rounds = 12
 noisy_host = true
 
 [[rung]]
@@ -191,7 +186,7 @@ config = { max_connect_errors = 1600, back_log = 60 }
 fn a_rung_is_flipped_and_another_restarted(lab: &Lab) {
     saves_sleeping_data(lab, "@@GLOBAL.max_connect_errors / 10000");
     let base = SLEEPING.replace("sync_binlog = 0", "sync_binlog = 0, max_connect_errors = 800");
-    let plan = lab.plan("rungs", &format!("{base}{RUNGS}"));
+    let plan = lab.plan("rungs", &format!("{base}{TRIALS}{FLIPS}{RUNGS}"));
     let dry = lab.does(&format!("lab {} --dry-run", plan.display()));
     assert!(dry.out.contains("base/fast/with/first"), "{dry}");
     let running = lab.begins(&format!("lab {} --json", plan.display()));
