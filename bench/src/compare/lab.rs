@@ -32,12 +32,12 @@ pub fn expected_seconds(pairs: u32) -> u64 {
 pub fn compare(arena: &Arena, extent: &BenchExtent) -> anyhow::Result<PeerComparison> {
     let title = format!("lab on {}: a trial beside its phases, and what of a lab is measuring", arena.label());
     eprintln!("{title}");
-    let trials = trials(arena, &plan(1.0, extent.pairs))?;
-    let beside = BenchRow::new("a trial beside its phases: ms", 1, trials.windows(2).filter_map(beside_ms));
-    let phases = BenchRow::new("its phases: ms", 0, outcomes(&trials).map(phases_ms));
+    let shortest = trials(arena, &plan(1.0, extent.pairs))?;
+    let beside = BenchRow::new("a trial beside its phases: ms", 1, shortest.windows(2).filter_map(beside_ms));
+    let phases = BenchRow::new("its phases: ms", 0, outcomes(&shortest).map(phases_ms));
     let share = beside.spread().zip(phases.spread()).map(|(beside, phases)| 100.0 * beside.median / phases.median);
     let share = BenchRow::new("beside ÷ phases: %", 2, share);
-    let usual = self::trials(arena, &plan(USUAL_SECONDS, USUAL_ROUNDS))?;
+    let usual = trials(arena, &plan(USUAL_SECONDS, USUAL_ROUNDS))?;
     let measuring = BenchRow::new("measuring ÷ a trial of 20 s", 2, usual.windows(2).filter_map(measuring))
         .with_target(BenchTarget::AtLeast(0.7));
     let findings = vec![beside.finding("lab-overhead", arena), measuring.finding("lab-measuring", arena)];

@@ -7,7 +7,7 @@ use plimsoll_diagnosis::cost::corroborate;
 use plimsoll_measures::lab::{headline, summary};
 use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{LabSummary, Ladder, LadderStep, RungVerdict, TrialStatus, VariantComparison};
-use plimsoll_model::stopping::RESTARTED;
+use plimsoll_model::stopping::flipped_label;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{SwitchbackBlock, TrialPlan};
 use plimsoll_plan::plan::Measure;
@@ -44,9 +44,8 @@ pub fn found(view: &RecordingView, plan: &LabPlan) -> (Found, Vec<Trial>) {
         missing.extend(cut(view, plan));
         missing.extend(next.as_ref().and_then(|next| not_run(schedule.about().trials(), ended.len(), next)));
     }
-    let restarted: BTreeSet<&str> =
-        view.trials.iter().filter_map(|trial| trial.facts.variant.strip_suffix(RESTARTED)?.strip_suffix('/')).collect();
-    let trials = view.trials.iter().filter(|trial| counts(trial, &restarted)).map(|view| {
+    let given_up: BTreeSet<&str> = view.trials.iter().filter_map(|trial| flipped_label(&trial.facts.variant)).collect();
+    let trials = view.trials.iter().filter(|trial| counts(trial, &given_up)).map(|view| {
         let point = trial::readable(trial::point(view), &mut missing);
         trial::trial(view, point, trial::end(view.outcome.as_ref()), &mut missing)
     });
@@ -86,11 +85,11 @@ fn state(view: &RecordingView, about: usize) -> String {
 
 /// Whether a trial is one of those that a page shows. A block after a flip tells only what is carried over, and where flips
 /// were given up, trials of the same label with `restarted` took their place.
-fn counts(trial: &TrialView, restarted: &BTreeSet<&str>) -> bool {
+fn counts(trial: &TrialView, given_up: &BTreeSet<&str>) -> bool {
     let planned = trial.facts.load().and_then(|load| load.trial.as_ref());
     match planned.and_then(|trial| trial.block) {
         Some(SwitchbackBlock::First) => false,
-        Some(SwitchbackBlock::Second) => !restarted.contains(trial.facts.variant.as_str()),
+        Some(SwitchbackBlock::Second) => !given_up.contains(trial.facts.variant.as_str()),
         None => true,
     }
 }

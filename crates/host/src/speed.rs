@@ -9,7 +9,7 @@ use std::thread;
 const WORDS: usize = 1 << 20;
 /// Dependent steps from word to word: about 10 ms.
 const STEPS: u32 = 500_000;
-/// Knuth's (MMIX), which reaches every word from every other.
+/// A generator that reaches every word from every other (Press et al., Numerical Recipes, "quick and dirty" generators).
 const FACTOR: u32 = 1_664_525;
 const SUMMAND: u32 = 1_013_904_223;
 

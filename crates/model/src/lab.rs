@@ -8,7 +8,7 @@ use crate::explained::Explained;
 use crate::load_point::LoadPoint;
 use crate::metric::Metric;
 use crate::samples::Phase;
-use crate::stopping::{RESTARTED, Stopping};
+use crate::stopping::{Stopping, restarted_label};
 use crate::summary::Point;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -262,9 +262,9 @@ pub struct Ladder {
 impl Ladder {
     /// What the trials that count of one side of a rung, `with` or `without`, are called.
     pub fn label(&self, step: &LadderStep, side: &str) -> String {
+        let label = format!("{}/{}/{side}", self.variant, step.rung);
         let flips = step.stopping.as_ref().and_then(|of| of.switchback.as_ref());
-        let restarted = if flips.is_some_and(|of| of.restarted) { format!("/{RESTARTED}") } else { String::new() };
-        format!("{}/{}/{side}{restarted}", self.variant, step.rung)
+        if flips.is_some_and(|of| of.restarted) { restarted_label(&label) } else { label }
     }
 }
 

@@ -8,6 +8,16 @@ use serde::{Deserialize, Serialize};
 pub const FIRST: &str = "first";
 pub const RESTARTED: &str = "restarted";
 
+/// What trials that start a server of their own are called after flips of those called `label` were given up.
+pub fn restarted_label(label: &str) -> String {
+    format!("{label}/{RESTARTED}")
+}
+
+/// The other way round; `None` if `label` is not that of such a trial.
+pub fn flipped_label(label: &str) -> Option<&str> {
+    label.strip_suffix(RESTARTED)?.strip_suffix('/')
+}
+
 /// How one came to its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stopping {

@@ -7,6 +7,7 @@ use crate::stage::UnplacedTrial;
 use crate::switchback::{self, BLOCKS};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
+use plimsoll_model::stopping::restarted_label;
 use plimsoll_plan::lab::{SwitchbackBlock, Variant};
 use plimsoll_stats::sides::middle;
 use plimsoll_stats::switchback::SwitchedPair;
@@ -27,7 +28,7 @@ pub struct BlockSide {
 
 impl BlockSide {
     fn label_in(&self, block: Option<SwitchbackBlock>) -> String {
-        block.map_or_else(|| self.label.clone(), |block| label(&self.label, Some(block)))
+        block.map_or_else(|| self.label.clone(), |block| label(&self.label, block))
     }
 }
 
@@ -77,7 +78,7 @@ impl PairedBlock {
 
     /// The same, in which each trial starts a server of its own.
     pub fn restarted(&self) -> PairedBlock {
-        let side = |side: &BlockSide| BlockSide { label: label(&side.label, None), variant: side.variant.clone() };
+        let side = |side: &BlockSide| BlockSide { label: restarted_label(&side.label), variant: side.variant.clone() };
         PairedBlock::new(side(&self.a), side(&self.b), &self.points, self.pairs, self.seed, false)
     }
 

@@ -9,6 +9,7 @@ use crate::stopping::{ComparisonState, criterion, of_pairs};
 use crate::switchback;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialOutcome;
+use plimsoll_model::stopping::restarted_label;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::{Order, StoppingRule, SwitchbackBlock, TrialRules, Variant};
 use plimsoll_stats::sides::Criterion;
@@ -169,9 +170,10 @@ impl Grid {
 
     fn label(&self, turn: &Place) -> String {
         let name = &self.variants[turn.variant].name;
-        match self.turning {
-            Turning::Never => name.clone(),
-            Turning::Still | Turning::NoLonger => label(name, turn.block),
+        match (self.turning, turn.block) {
+            (_, Some(block)) => label(name, block),
+            (Turning::NoLonger, None) => restarted_label(name),
+            (Turning::Never | Turning::Still, None) => name.clone(),
         }
     }
 }
@@ -207,8 +209,7 @@ impl Stage for Grid {
         let blocks = if is_turning { switchback::BLOCKS.len() } else { 1 };
         let of_round = |variant: usize| blocks * self.variants[variant].load.points.len();
         let each: usize = (0..self.variants.len()).filter(|variant| self.takes_part(*variant)).map(of_round).sum();
-        let (flipped, started) = self.turns.iter().partition::<Vec<&Place>, _>(|turn| turn.block.is_some());
-        let begun = Amount { starts: started.len(), blocks: flipped.len() };
+        let begun: Amount = self.turns.iter().map(|turn| Amount::of(1, turn.block.is_some())).sum();
         begun + Amount::of(each * to_come as usize, is_turning)
     }
 }

@@ -1,23 +1,22 @@
 //! What a recording calls the trials of a switchback.
 //!
-//! Those of a variant `small`, or of a side of a rung (`base/log/with`), are `small/first` in the block after a flip and `small` in the one after that, which counts.
-//! Where something is carried over from one side to the other, the plan goes on with trials that start a server of their
-//! own, `small/restarted`, and they alone count.
+//! Those of a variant `small` are `small/first` in the block after a flip and `small` in the one after that, which counts;
+//! so are those of a side of a rung, `base/log/with`. Where something is carried over from one side to the other, the plan
+//! goes on with trials that start a server of their own, `small/restarted`, and they alone count.
 
-use plimsoll_model::stopping::{FIRST, RESTARTED};
+use plimsoll_model::stopping::{FIRST, restarted_label};
 use plimsoll_plan::lab::SwitchbackBlock;
 
-/// What a recording calls the trials of a variant in such a block; without one, those after a fallback.
-pub(crate) fn label(variant: &str, block: Option<SwitchbackBlock>) -> String {
+/// What a recording calls the trials of a side in such a block.
+pub(crate) fn label(side: &str, block: SwitchbackBlock) -> String {
     match block {
-        Some(SwitchbackBlock::First) => format!("{variant}/{FIRST}"),
-        Some(SwitchbackBlock::Second) => variant.to_owned(),
-        None => format!("{variant}/{RESTARTED}"),
+        SwitchbackBlock::First => format!("{side}/{FIRST}"),
+        SwitchbackBlock::Second => side.to_owned(),
     }
 }
 
 /// What a recording calls the trials of a variant that count, if it has these labels.
 pub fn counted_label(variant: &str, is_there: impl Fn(&str) -> bool) -> String {
-    let restarted = label(variant, None);
+    let restarted = restarted_label(variant);
     if is_there(&restarted) { restarted } else { variant.to_owned() }
 }

@@ -19,7 +19,7 @@ pub fn rounds(pair: &PairedVariants<'_>) -> Vec<SwitchedPair> {
 
 /// The complete rounds of two sides, if the trials with a label have these values, by round.
 pub(crate) fn complete(sides: [&str; 2], values: impl Fn(&str) -> Vec<Option<f64>>) -> Vec<SwitchedPair> {
-    let [a, b] = sides.map(|side| BLOCKS.map(|block| values(&label(side, Some(block)))));
+    let [a, b] = sides.map(|side| BLOCKS.map(|block| values(&label(side, block))));
     let pair = |round: usize| {
         let both = |block: usize| Some((a[block][round]?, b[block][round]?));
         Some(SwitchedPair { first: both(0)?, second: both(1)? })

@@ -10,7 +10,7 @@ use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{LabSummary, TrialStatus, VariantComparison};
 use plimsoll_model::number::counted;
-use plimsoll_model::stopping::RESTARTED;
+use plimsoll_model::stopping::flipped_label;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::Printed;
 use plimsoll_report::subject::{MeasuredAt, Published, Subject, Trial};
@@ -239,7 +239,7 @@ fn is_alike(printed: &Printed, trial: &Trial) -> bool {
 /// Whether a trial is one of those that a number speaks of; without a variant that is any.
 fn is_of(trial: &Trial, variant: Option<&str>, rung: Option<&str>) -> bool {
     let rest = trial.variant.strip_prefix(&trial.base).unwrap_or_default();
-    let rest = rest.strip_suffix(RESTARTED).and_then(|rest| rest.strip_suffix('/')).unwrap_or(rest);
+    let rest = flipped_label(rest).unwrap_or(rest);
     let is_rung = match rung {
         Some(rung) => rest == format!("/{rung}/with"),
         None => rest.is_empty() || rest.starts_with("/floor/"),

@@ -26,12 +26,14 @@ use plimsoll_data::starting_data::{self, TrialDirectories};
 use plimsoll_data::target::{DATABASE, OpenTarget};
 use plimsoll_host::Home;
 use plimsoll_host::speed::cpu_speed;
+use plimsoll_measures::lab::compares;
 use plimsoll_model::Build;
 use plimsoll_model::Caveat;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::LabPlan;
-use plimsoll_plan::lab::{Restore, TrialPlan, Variant, flip as flippable};
+use plimsoll_plan::lab::flip::obstacle;
+use plimsoll_plan::lab::{Restore, TrialPlan, Variant};
 use plimsoll_record::surroundings::Surroundings;
 use plimsoll_record::{LoadParameters, Parameters, TrialFacts, TrialWriter};
 use plimsoll_server::ServerError;
@@ -153,7 +155,7 @@ impl<'a> TrialRunner<'a> {
             trial.block.is_some()
                 && held.running.is_some()
                 && held.build == *build
-                && flippable::obstacle(&held.variant, variant).is_none()
+                && obstacle(&held.variant, variant).is_none()
         };
         if let Some(place) = self.held.iter().position(turns) {
             return Ok(place);
@@ -314,8 +316,8 @@ impl UnderWay<'_> {
 
     /// How fast the CPUs are while no server of the trial runs, if that is to explain anything.
     fn cpu_speed(&self) -> Option<f64> {
-        let LabPlan { trials, variants, rungs, .. } = self.plan;
-        if trials.explain && rungs.is_empty() && variants.len() > 1 { cpu_speed() } else { None }
+        let LabPlan { trials, rungs, .. } = self.plan;
+        if trials.explain && rungs.is_empty() && compares(self.plan).is_ok() { cpu_speed() } else { None }
     }
 
     fn caveat(&mut self, caveat: Caveat) {

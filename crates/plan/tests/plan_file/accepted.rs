@@ -5,9 +5,8 @@ use plimsoll_model::Class;
 use plimsoll_model::LoadPoint;
 use plimsoll_plan::lab::file::PlanChoices;
 use plimsoll_plan::lab::{
-    Action, LabPlan, Method, Order, PublishedKind, Restore, Setting, Storage, SwitchbackRule, Variant,
+    Action, LabPlan, Method, Order, PublishedKind, Restore, Setting, Storage, SwitchbackRule, Variant, WarmUp, flip,
 };
-use plimsoll_plan::lab::{WarmUp, flip};
 use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use std::path::{Path, PathBuf};
 
