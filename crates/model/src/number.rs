@@ -132,8 +132,11 @@ pub fn percent_decimals(percent: f64) -> usize {
     usize::from(percent > 0.0 && percent < 9.95)
 }
 
-/// How long something takes or has taken: `45 s`, `12 min`, `12 min 5 s`, `3 h 20 min`.
+/// How long something takes or has taken: `0.5 s`, `45 s`, `12 min`, `12 min 5 s`, `3 h 20 min`.
 pub fn duration(seconds: f64) -> String {
+    if (0.05..0.95).contains(&seconds) {
+        return format!("{seconds:.1} s");
+    }
     let whole = seconds.round() as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {
         (0, 0, seconds) => format!("{seconds} s"),
@@ -242,8 +245,9 @@ mod tests {
 
     #[test]
     fn durations_are_told_as_people_tell_them() {
-        let told: Vec<String> = [0.0, 44.6, 119.7, 725.0, 3600.0, 12_010.0].into_iter().map(duration).collect();
-        assert_eq!(told, ["0 s", "45 s", "2 min", "12 min 5 s", "1 h", "3 h 20 min"]);
+        let told: Vec<String> =
+            [0.0, 0.52, 0.97, 44.6, 119.7, 725.0, 3600.0, 12_010.0].into_iter().map(duration).collect();
+        assert_eq!(told, ["0 s", "0.5 s", "1 s", "45 s", "2 min", "12 min 5 s", "1 h", "3 h 20 min"]);
     }
 
     #[test]

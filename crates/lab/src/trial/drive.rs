@@ -45,10 +45,7 @@ impl WithWorkload for Drive<'_, '_> {
     fn with<W: Workload>(self, target: &mut OpenTarget, adapter: &WorkloadAdapter<W>) -> Result<(), LabError> {
         let now = self.now;
         let rules = &now.plan.trials;
-        let warmup = match rules.switchback.filter(|_| now.is_flipped) {
-            Some(rule) => WarmUp::Seconds(rule.washout_seconds),
-            None => rules.warmup,
-        };
+        let warmup = rules.warm_up(now.is_flipped);
         let warmup_seconds = match warmup {
             WarmUp::Seconds(seconds) => seconds,
             WarmUp::Auto => 0.0,

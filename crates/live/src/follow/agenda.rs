@@ -2,9 +2,9 @@
 //! announced when it began.
 
 use plimsoll_model::samples::Phase;
-use plimsoll_plan::Plan;
 use plimsoll_plan::lab::{PlannedTrial, WarmUp};
 use plimsoll_plan::plan::Measure;
+use plimsoll_plan::{LabPlan, Plan};
 
 /// A planned trial, by its name in the recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,20 +40,11 @@ impl Agenda {
                 measure_seconds: seconds(plan.measure),
                 ..Agenda::default()
             },
-            Plan::Lab(plan) => Agenda {
-                warm_up_seconds: match plan.trials.warmup {
-                    WarmUp::Seconds(seconds) => Some(seconds),
-                    WarmUp::Auto => None,
-                },
-                measure_seconds: match plan.trials.switchback {
-                    Some(rule) if plan.rungs.is_empty() => Some(rule.block_seconds),
-                    // Some of its trials are blocks.
-                    Some(_) => None,
-                    None => seconds(plan.trials.measure),
-                },
-                pause_seconds: Some(plan.trials.pause_seconds),
-                ..Agenda::default()
-            },
+            Plan::Lab(plan) => {
+                let (warm_up_seconds, measure_seconds) = of_trials(plan);
+                let pause_seconds = Some(plan.trials.pause_seconds);
+                Agenda { warm_up_seconds, measure_seconds, pause_seconds, ..Agenda::default() }
+            }
             Plan::Storage(plan) => Agenda {
                 turns: plan.steps.iter().map(|step| turn("io", step.clone())).collect(),
                 complete: true,
@@ -102,6 +93,20 @@ impl Agenda {
 
 fn turn(variant: &str, point: String) -> AgendaTrial {
     AgendaTrial { variant: variant.to_owned(), point, round: 1 }
+}
+
+/// How long trials warm up and measure, seconds, where all of a plan's do so for the same time.
+fn of_trials(plan: &LabPlan) -> (Option<f64>, Option<f64>) {
+    let warm_up = |is_flipped: bool| match plan.trials.warm_up(is_flipped) {
+        WarmUp::Seconds(seconds) => Some(seconds),
+        WarmUp::Auto => None,
+    };
+    match plan.trials.switchback {
+        Some(rule) if plan.rungs.is_empty() => (warm_up(true), Some(rule.block_seconds)),
+        // Some of its trials are blocks.
+        Some(_) => (None, None),
+        None => (warm_up(false), seconds(plan.trials.measure)),
+    }
 }
 
 fn seconds(measure: Measure) -> Option<f64> {

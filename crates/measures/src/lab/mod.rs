@@ -39,6 +39,8 @@ pub fn summary(plan: &LabPlan, prospects: &Prospects, ended: &[EndedTrial]) -> L
     let found = schedule.found();
     let is_grid = found.ladders.is_empty();
     let measured = plan.variants.iter().filter(|variant| !seeks_line(plan, variant));
+    // With `rounds = "auto"` a ladder does not measure its base against itself.
+    let is_told = |cell: &Cell| is_grid || cell.rounds + cell.failed > 0;
     let mut summary = LabSummary {
         schema_version: SCHEMA_VERSION,
         name: plan.name.clone(),
@@ -56,7 +58,7 @@ pub fn summary(plan: &LabPlan, prospects: &Prospects, ended: &[EndedTrial]) -> L
                 .count(),
         },
         restores: restores(ended),
-        cells: measured.flat_map(|variant| cells(variant, ended)).collect(),
+        cells: measured.flat_map(|variant| cells(variant, ended)).filter(is_told).collect(),
         comparisons: if is_grid { comparisons(plan, ended) } else { Vec::new() },
         ladders: found.ladders.into_iter().map(reasons::ladder).collect(),
         load_lines: found.lines.into_iter().map(reasons::load_line).collect(),

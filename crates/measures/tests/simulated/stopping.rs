@@ -105,6 +105,11 @@ fn a_ladder_takes_a_fraction_of_the_rounds_and_does_not_contradict_a_fixed_one()
         let climb = |plan: &LabPlan| {
             let all = run(plan, &Prospects::new(), simulated(seed, 0.02));
             let found = summary(plan, &Prospects::new(), &all);
+            assert_eq!(
+                found.cells.is_empty(),
+                plan.trials.stopping.is_some(),
+                "a base that is not measured is not told"
+            );
             let verdicts: Vec<RungVerdict> = found.ladders[0].steps.iter().map(|step| step.verdict).collect();
             (all, verdicts)
         };

@@ -104,6 +104,14 @@ pub struct TrialRules {
     pub allow: Vec<Class>,
 }
 
+impl TrialRules {
+    /// How a load warms up on a server that was started for it, or on one whose settings were flipped.
+    pub fn warm_up(&self, is_flipped: bool) -> WarmUp {
+        let washout = self.switchback.filter(|_| is_flipped).map(|rule| WarmUp::Seconds(rule.washout_seconds));
+        washout.unwrap_or(self.warmup)
+    }
+}
+
 /// When a comparison gets no more rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoppingRule {

@@ -38,6 +38,9 @@ struct Trial {
     begun: Instant,
     /// How much time was left in all then.
     left: Duration,
+    measure: Measure,
+    /// Its settings were set on a server that was running.
+    is_flipped: bool,
     /// And since when.
     phase: Option<(Phase, Instant)>,
     /// In words.
@@ -78,6 +81,8 @@ impl LabView {
             round: trial.round,
             begun: Instant::now(),
             left,
+            measure: trial.measure(&self.trials),
+            is_flipped: false,
             phase: None,
             next,
         });
@@ -91,6 +96,7 @@ impl LabView {
         let Some(trial) = &mut self.trial else { return };
         if trial.phase.is_none_or(|(before, _)| before != phase) {
             trial.phase = Some((phase, at));
+            trial.is_flipped |= phase == Phase::Flip;
         }
     }
 
@@ -155,19 +161,19 @@ impl LabView {
     fn phase(&self, trial: &Trial, now: Instant, room: Room) -> TerminalLine {
         let Some((phase, since)) = trial.phase else { return TerminalLine::new().with(Style::Plain, "beginning") };
         let elapsed = now.saturating_duration_since(since);
-        match self.seconds_of(phase) {
+        match self.seconds_of(trial, phase) {
             Some(of) => phase_line(phase.words(), elapsed.as_secs_f64(), Some(of), room),
             None => TerminalLine::new().with(Style::Plain, phase.words()).with(Style::Dim, &elapsed_seconds(elapsed)),
         }
     }
 
     /// How long a phase lasts, where the plan says so.
-    fn seconds_of(&self, phase: Phase) -> Option<f64> {
-        let TrialRules { warmup, measure, pause_seconds, .. } = &self.trials;
-        match (phase, warmup, measure) {
-            (Phase::WarmUp, WarmUp::Seconds(seconds), _) => Some(*seconds),
-            (Phase::Measure, _, Measure::Seconds(seconds)) => Some(*seconds),
-            (Phase::Pause, _, _) => Some(*pause_seconds),
+    fn seconds_of(&self, trial: &Trial, phase: Phase) -> Option<f64> {
+        match (phase, self.trials.warm_up(trial.is_flipped), trial.measure) {
+            (Phase::WarmUp, WarmUp::Seconds(seconds), _) | (Phase::Measure, _, Measure::Seconds(seconds)) => {
+                Some(seconds)
+            }
+            (Phase::Pause, _, _) => Some(self.trials.pause_seconds),
             _ => None,
         }
     }
