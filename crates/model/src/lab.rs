@@ -40,6 +40,9 @@ pub struct TrialOutcome {
     /// of CPU time. Measured where it may explain how trials differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_speed: Option<f64>,
+    /// How long a commit of fixed work took where the data are, likewise, microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_us: Option<f64>,
     pub restored: Option<Restored>,
     /// How a warm-up that decides itself decided.
     pub warm_up: Option<String>,
@@ -62,6 +65,7 @@ impl TrialOutcome {
             storage: None,
             phases: Vec::new(),
             cpu_speed: None,
+            commit_us: None,
             restored: None,
             warm_up: None,
             recovery: None,

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     Restore,
+    /// The machine is left alone for what remains of the plan's pause since the trial before.
+    Pause,
     Start,
     /// Settings are set on the running server.
     Flip,
@@ -23,7 +25,6 @@ pub enum Phase {
     /// A crash under load, and the way back.
     Recover,
     Stop,
-    Pause,
 }
 
 impl Phase {
@@ -31,6 +32,7 @@ impl Phase {
     pub fn words(self) -> &'static str {
         match self {
             Phase::Restore => "restoring the data",
+            Phase::Pause => "pausing",
             Phase::Start => "starting the server",
             Phase::Flip => "flipping its settings",
             Phase::Verify => "verifying its settings",
@@ -40,7 +42,6 @@ impl Phase {
             Phase::Collect => "collecting",
             Phase::Recover => "recovering",
             Phase::Stop => "stopping the server",
-            Phase::Pause => "pausing",
         }
     }
 }

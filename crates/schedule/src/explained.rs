@@ -1,5 +1,5 @@
-//! What other programs and the hypervisor took of the machine while trials ran, how fast it was, and the pairs of rounds
-//! without that.
+//! What other programs and the hypervisor took of the machine while trials ran, how fast CPUs and storage were, and the pairs of
+//! rounds without that.
 
 use crate::pairing::PairedVariants;
 use plimsoll_model::LoadPoint;
@@ -12,10 +12,11 @@ use plimsoll_stats::sides::Criterion;
 type Measured = fn(&TrialOutcome) -> Option<f64>;
 
 /// What is measured beside each trial and no setting of a server can influence.
-const COVARIATES: [(&str, Measured); 3] = [
+const COVARIATES: [(&str, Measured); 4] = [
     ("the CPU time of other programs", |outcome| outcome.point.as_ref()?.program_cpus),
     ("the CPU time that the hypervisor took", |outcome| Some(outcome.point.as_ref()?.host?.steal)),
     ("the speed of the CPUs", |outcome| Some(outcome.cpu_speed?.ln())),
+    ("the time of a commit on the storage", |outcome| Some(outcome.commit_us?.ln())),
 ];
 
 /// The pairs of each comparison after so many rounds: as measured, or without what the covariates explain, if the rounds

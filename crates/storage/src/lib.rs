@@ -12,6 +12,7 @@
 pub mod buffer;
 pub mod clock;
 pub mod commit;
+pub mod commit_time;
 pub mod device;
 pub mod disturbance;
 pub mod engine;

@@ -200,6 +200,7 @@ fn phases(rules: &TrialRules, bytes: u64, measured: f64) -> Vec<(Phase, f64)> {
     };
     vec![
         (Phase::Restore, restore),
+        (Phase::Pause, (rules.pause_seconds - restore).max(0.0)),
         (Phase::Start, 2.0),
         (Phase::Verify, 1.0),
         (Phase::WarmUp, warm_up),
@@ -207,19 +208,18 @@ fn phases(rules: &TrialRules, bytes: u64, measured: f64) -> Vec<(Phase, f64)> {
         (Phase::Drain, 1.0),
         (Phase::Collect, 1.0),
         (Phase::Stop, 2.0),
-        (Phase::Pause, rules.pause_seconds),
     ]
 }
 
 /// How long each phase of a block of a switchback takes, seconds. The first alone restores the data and starts the server.
 fn phases_of_a_block(rules: &TrialRules, switchback: SwitchbackRule) -> Vec<(Phase, f64)> {
     vec![
+        (Phase::Pause, rules.pause_seconds),
         (Phase::Flip, 0.0),
         (Phase::Verify, 0.1),
         (Phase::WarmUp, switchback.washout_seconds),
         (Phase::Measure, switchback.block_seconds),
         (Phase::Drain, 0.1),
-        (Phase::Pause, rules.pause_seconds),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! One trial: restore, start, verify, warm up, measure, drain, collect, stop, pause.
+//! One trial: restore, pause, start, verify, warm up, measure, drain, collect, stop.
 //!
 //! Begin with [`TrialRunner::trial`]. What happens on a running server is in [`server`], the load in [`drive`], the crash and
 //! the recovery in [`recovery`], how trials share a server in [`flip`]; [`watch`] notes the phases and [`watchdog`] ends one that takes too long.
@@ -38,10 +38,11 @@ use plimsoll_record::surroundings::Surroundings;
 use plimsoll_record::{LoadParameters, Parameters, TrialFacts, TrialWriter};
 use plimsoll_server::ServerError;
 use plimsoll_server::snapshot::store::Stored;
+use plimsoll_storage::commit_time::commit_us;
 use plimsoll_watch::Watcher;
 use plimsoll_workloads::chosen::ChosenWorkload;
 use server::ServerSetup;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use watch::Watch;
 
 /// What the trials of a plan need, one after the other.
@@ -53,6 +54,8 @@ pub struct TrialRunner<'a> {
     /// What the load generator can do at most, queries per second, if that is known.
     pub ceiling: Option<f64>,
     held: Vec<Held>,
+    /// When the trial before had ended.
+    idle_since: Option<Instant>,
 }
 
 /// TrialDirectories that are kept from one trial to the next.
@@ -69,7 +72,7 @@ struct Held {
 impl<'a> TrialRunner<'a> {
     pub fn new(home: &'a Home, plan: &'a LabPlan, options: &'a Options, machine: Machine<'a>) -> TrialRunner<'a> {
         let ceiling = crate::calibrate::read(home).map(|found| found.queries_per_second);
-        TrialRunner { home, plan, options, machine, ceiling, held: Vec::new() }
+        TrialRunner { home, plan, options, machine, ceiling, held: Vec::new(), idle_since: None }
     }
 
     /// Does a trial and records it. Any failure in it is its outcome.
@@ -94,8 +97,10 @@ impl<'a> TrialRunner<'a> {
             verifications: Verifications::default(),
             failed_in: None,
             is_flipped: false,
+            idle_since: self.idle_since,
         };
         let ended = self.all_phases(&mut now);
+        self.idle_since = Some(Instant::now());
         now.end(ended)
     }
 
@@ -105,7 +110,7 @@ impl<'a> TrialRunner<'a> {
     }
 
     fn all_phases(&mut self, now: &mut UnderWay) -> Result<(), LabError> {
-        let (trial, pause) = (now.trial, Duration::try_from_secs_f64(now.plan.trials.pause_seconds));
+        let trial = now.trial;
         let before = now.cpu_speed();
         let done = now.actions(&trial.variant.before, "before", None).and_then(|()| match &trial.variant {
             variant if variant.workload.kind == storage_plan::STORAGE => storage::evaluate(self, now),
@@ -114,13 +119,11 @@ impl<'a> TrialRunner<'a> {
         });
         let done = now.explained(done);
         now.watch.leave();
-        now.outcome.cpu_speed = before.zip(now.cpu_speed()).map(|(before, after)| f64::midpoint(before, after));
+        now.outcome.cpu_speed = mean(before, now.cpu_speed());
         now.watch.tidy(true);
         let tidied = now.actions(&trial.variant.after, "after", None);
         now.watch.tidy(false);
-        done.and(tidied)?;
-        now.watch.enter(Phase::Pause);
-        now.watch.pause(pause.unwrap_or_default())
+        done.and(tidied)
     }
 
     /// A trial on a private server.
@@ -141,7 +144,9 @@ impl<'a> TrialRunner<'a> {
         } else if *used && now.plan.trials.restore == Restore::Once {
             now.outcome.restored = Some(now.left_as_they_are("restore = \"once\""));
         }
+        let before = now.commit_us(directories);
         let done = now.with_data(directories, &prepared, &build, stored.as_ref(), running, &self.options.holder);
+        now.outcome.commit_us = mean(before, now.commit_us(directories));
         *used = now.outcome.restored.is_some();
         now.keep_log(directories.data.directory())?;
         done
@@ -226,6 +231,8 @@ pub(crate) struct UnderWay<'a> {
     failed_in: Option<Phase>,
     /// Its settings were set on a server that was running.
     is_flipped: bool,
+    /// When the trial before had ended.
+    idle_since: Option<Instant>,
 }
 
 impl UnderWay<'_> {
@@ -271,7 +278,7 @@ impl UnderWay<'_> {
             holder,
         };
         let mut target = match running.take() {
-            Some(mut target) => match self.flip(&mut target, &setup.settings) {
+            Some(mut target) => match self.pause().and_then(|()| self.flip(&mut target, &setup.settings)) {
                 Ok(()) => target,
                 Err(error) => return self.stop(target).and(Err(error)),
             },
@@ -308,16 +315,38 @@ impl UnderWay<'_> {
             }
             _ => {}
         }
+        self.pause()?;
         self.watch.enter(Phase::Start);
         let database = stored.and_then(|stored| stored.description.contents.first());
         let database = database.map_or(DATABASE, |content| content.database.as_str());
         Ok(setup.start(&mut self.watch, database, limits::START)?.target)
     }
 
-    /// How fast the CPUs are while no server of the trial runs, if that is to explain anything.
+    /// Leaves the machine alone until the plan's pause is over, which began when the trial before had ended.
+    pub(super) fn pause(&mut self) -> Result<(), LabError> {
+        let pause = Duration::try_from_secs_f64(self.plan.trials.pause_seconds).unwrap_or_default();
+        match self.idle_since.map(|since| pause.saturating_sub(since.elapsed())) {
+            None | Some(Duration::ZERO) => Ok(()),
+            Some(left) => {
+                self.watch.enter(Phase::Pause);
+                self.watch.pause(left)
+            }
+        }
+    }
+
+    /// How fast the CPUs are while no server of the trial works, if that is to explain anything.
     fn cpu_speed(&self) -> Option<f64> {
-        let LabPlan { trials, rungs, .. } = self.plan;
-        if trials.explain && rungs.is_empty() && compares(self.plan).is_ok() { cpu_speed() } else { None }
+        if self.explains() { cpu_speed() } else { None }
+    }
+
+    /// The time of a commit where the data are, likewise.
+    fn commit_us(&self, directories: &TrialDirectories) -> Option<f64> {
+        if self.explains() { commit_us(directories.data.directory().path()).ok() } else { None }
+    }
+
+    /// Whether what is measured beside the trials may explain how they differ.
+    fn explains(&self) -> bool {
+        self.plan.trials.explain && self.plan.rungs.is_empty() && compares(self.plan).is_ok()
     }
 
     fn caveat(&mut self, caveat: Caveat) {
@@ -367,6 +396,11 @@ impl UnderWay<'_> {
         writer.outcome(&outcome)?;
         Ok(outcome)
     }
+}
+
+/// Of what was measured before and after.
+fn mean(before: Option<f64>, after: Option<f64>) -> Option<f64> {
+    before.zip(after).map(|(before, after)| f64::midpoint(before, after))
 }
 
 fn is_interrupt(error: &LabError) -> bool {

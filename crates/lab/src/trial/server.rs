@@ -96,6 +96,7 @@ impl UnderWay<'_> {
             database: None,
             holder: options.holder.clone(),
         };
+        self.pause()?;
         let mut target = OpenTarget::open(&spec, home, &mut self.watch)?;
         self.on_server(&mut target, None)
     }

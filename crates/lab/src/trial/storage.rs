@@ -19,6 +19,7 @@ pub fn evaluate(runner: &TrialRunner, now: &mut UnderWay) -> Result<(), LabError
     };
     let plan = plan(&now.trial.variant, now.trial.seed, &directory)?;
     let below = now.writer.directory().join("io");
+    now.pause()?;
     now.watch.enter(Phase::Measure);
     now.watch.watchdog.allow(Phase::Measure, limits::STORAGE);
     let version = &runner.options.tool_version;

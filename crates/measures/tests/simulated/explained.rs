@@ -89,23 +89,40 @@ fn what_differs_between_the_sides_is_not_taken_out() {
     assert_eq!(summary(&plan, &Prospects::new(), &all).comparisons[0].explained, None);
 }
 
-/// CPUs that run at other frequencies from trial to trial: throughput goes with them.
-#[test]
-fn the_speed_of_the_cpus_is_taken_out_too() {
-    let plan = two(13);
-    let seed = plan.seed;
+/// What was measured so far above or below the usual, in a trial whose throughput goes with it.
+type Measured = fn(TrialOutcome, f64) -> TrialOutcome;
+
+fn is_taken_out(seed: u64, what: &str, measured: Measured) {
+    let plan = two(seed);
     let all = run(&plan, &Prospects::new(), |trial| {
-        let speed = 1e8 * noise(seed + 1, trial, 0.2);
+        let speed = noise(seed + 1, trial, 0.2);
         let share = if trial.label == "slow" { SHARE } else { 1.0 };
-        let reached = reached(1000.0 * share * noise(seed, trial, 0.01) * speed / 1e8, 5.0);
-        TrialOutcome { cpu_speed: Some(speed), ..reached }
+        measured(reached(1000.0 * share * noise(seed, trial, 0.01) * speed, 5.0), speed)
     });
     assert_resumable(&plan, &Prospects::new(), &all);
     let compared = summary(&plan, &Prospects::new(), &all).comparisons.remove(0);
     let told = compared.explained.as_ref().expect("it explains nearly all");
-    assert_eq!(told.by, ["the speed of the CPUs"]);
+    assert_eq!(told.by, [what]);
     let (low, high) = compared.rows[0].change.interval().expect("an interval");
     assert!((low..=high).contains(&(SHARE - 1.0)) && high < 0.0, "{low} to {high}");
     let measured = told.measured.interval().expect("an interval");
     assert!(high - low < 0.6 * (measured.1 - measured.0), "{measured:?}");
+}
+
+/// CPUs that run at other frequencies from trial to trial.
+#[test]
+fn the_speed_of_the_cpus_is_taken_out_too() {
+    is_taken_out(13, "the speed of the CPUs", |outcome, speed| TrialOutcome {
+        cpu_speed: Some(1e8 * speed),
+        ..outcome
+    });
+}
+
+/// Storage that others use from trial to trial.
+#[test]
+fn the_time_of_a_commit_is_taken_out_too() {
+    is_taken_out(13, "the time of a commit on the storage", |outcome, speed| TrialOutcome {
+        commit_us: Some(100.0 / speed),
+        ..outcome
+    });
 }
