@@ -36,7 +36,7 @@ build: ## the release binary, with the scripts of report and dashboard built in
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo build --release --locked --package plimsoll
 
-# Tests mostly wait for servers, of which three run at once: a fourth thread has work meanwhile. `--all-targets` leaves out the
+# Tests mostly wait for servers, of which four run at once: two more threads have work meanwhile. `--all-targets` leaves out the
 # tests of documentation, of which there are none.
 test: ## the checks (format, clippy, layers, sizes …) and every test, in minutes
 	@scripts/install-packages $(TEST_PACKAGES)
@@ -46,12 +46,14 @@ test: ## the checks (format, clippy, layers, sizes …) and every test, in minut
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo xtask check
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} cargo test --workspace --locked --no-fail-fast --all-targets
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} cargo test --workspace --locked --no-fail-fast --all-targets
 
 # Tests of the command line that judge what a machine does: nothing else runs meanwhile.
-TIMED := bottlenecks:: bottlenecks_storage:: compare:: interruptions:: lab_truths:: quiet:: storage_truths::
+TIMED := bottlenecks:: bottlenecks_storage:: compare:: interruptions:: lab_truths:: network_storage:: quickstart:: quiet:: \
+	recovery_takes_longer storage_truths::
+# Those that build lanes, which one test does at a time: the rest runs beside them.
+LANES := every_plan:: lanes::
 
-# Eight threads first: most of them wait for lanes, which one test builds at a time, or for servers.
 test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the next Debian
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true
@@ -65,10 +67,17 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	old="$$(scripts/unpack-server mariadb bookworm || true)"
 	export PLIMSOLL_TEST_PLUGINS="$${old:+$${old%/bin/*}/plugin}"
 	status=0
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-8} cargo test --workspace --locked --no-fail-fast --all-targets -- \
-		--include-ignored $(addprefix --skip ,$(TIMED)) || status=$$?
-	RUST_TEST_THREADS=1 cargo test --workspace --locked --no-fail-fast --all-targets -- \
-		--include-ignored $(TIMED) || status=$$?
+	all=(cargo test --workspace --locked --no-fail-fast --all-targets)
+	"$${all[@]}" --no-run
+	# What a shell starts in the background ignores an interrupt.
+	trap 'trap - TERM; kill 0' INT TERM
+	echo 'what the tests of lanes say is in $(TARGET)/lanes.log, and follows when the others have ended' >&2
+	RUST_TEST_THREADS=2 "$${all[@]}" -- --include-ignored $(addprefix --skip ,$(TIMED)) $(LANES) > $(TARGET)/lanes.log 2>&1 &
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} "$${all[@]}" -- \
+		--include-ignored $(addprefix --skip ,$(TIMED) $(LANES)) || status=$$?
+	wait $$! || status=$$?
+	cat $(TARGET)/lanes.log
+	RUST_TEST_THREADS=1 "$${all[@]}" -- --include-ignored $(TIMED) || status=$$?
 	exit $$status
 
 bench: ## Plimsoll against its peers on this machine: medians, spreads, ratios

@@ -163,8 +163,7 @@ struct Lab {
 }
 
 impl Lab {
-    fn with(server: Option<PathBuf>) -> Option<Lab> {
-        let server = server?;
+    fn on(server: PathBuf) -> Lab {
         let slot = servers::slot();
         let directory = servers::home();
         let variable = |name: &str| (name == "PLIMSOLL_HOME").then(|| OsString::from(directory.path()));
@@ -177,7 +176,7 @@ impl Lab {
             holder: "a test".to_owned(),
         };
         let target = OpenTarget::open(&spec, &home, &mut quiet()).expect("a server");
-        Some(Lab { target, _slot: slot, _home: Box::new(directory) })
+        Lab { target, _slot: slot, _home: Box::new(directory) }
     }
 
     #[track_caller]
@@ -209,13 +208,18 @@ fn quiet() -> Quiet {
     Quiet { interrupts: false, seen: Cell::new(false) }
 }
 
-fn both(test: impl Fn(Lab)) {
-    [servers::mariadb(), servers::mysql()].into_iter().filter_map(Lab::with).for_each(test);
+fn on_each_server(test: impl Fn(Lab)) {
+    servers::of_each_flavour().into_iter().map(Lab::on).for_each(test);
+}
+
+/// For what the load decides and not the server.
+fn on_one_server(test: impl Fn(Lab)) {
+    servers::of_one_flavour().into_iter().map(Lab::on).for_each(test);
 }
 
 #[test]
 fn everything_a_dataset_has_is_made_and_dropped_again() {
-    both(|mut lab| {
+    on_each_server(|mut lab| {
         let loaded = lab.load(3).expect("loaded");
         assert_eq!(loaded.rows, Family::count(0, PARENTS) + Family::count(1, CHILDREN));
         assert_eq!((loaded.rows_before, loaded.resumed, loaded.without_routines), (0, false, None));
@@ -242,7 +246,7 @@ fn everything_a_dataset_has_is_made_and_dropped_again() {
 
 #[test]
 fn inserts_and_other_numbers_of_threads_give_the_same() {
-    both(|mut lab| {
+    on_one_server(|mut lab| {
         let mut sums = Vec::new();
         for (threads, method) in [(1, "LOAD DATA LOCAL"), (4, "LOAD DATA LOCAL"), (2, "INSERT")] {
             lab.sql(&format!("SET GLOBAL local_infile = {}", u8::from(method != "INSERT")));
@@ -257,7 +261,7 @@ fn inserts_and_other_numbers_of_threads_give_the_same() {
 
 #[test]
 fn what_was_made_and_not_marked_is_gone_on_with() {
-    both(|mut lab| {
+    on_one_server(|mut lab| {
         lab.load(2).expect("loaded");
         let sums = lab.checksums();
         let rows =
@@ -285,7 +289,7 @@ fn what_was_made_and_not_marked_is_gone_on_with() {
 
 #[test]
 fn procedures_of_others_are_left_alone() {
-    both(|mut lab| {
+    on_one_server(|mut lab| {
         lab.sql("CREATE DATABASE sbtest");
         lab.sql("CREATE PROCEDURE sbtest.two() SELECT 'precious'");
         let error = lab.load(1).expect_err("somebody else's").to_string();
@@ -301,7 +305,7 @@ fn procedures_of_others_are_left_alone() {
 
 #[test]
 fn without_the_right_to_make_procedures_the_rest_is_loaded() {
-    both(|mut lab| {
+    on_one_server(|mut lab| {
         lab.sql("CREATE DATABASE sbtest");
         lab.sql("CREATE USER guest@localhost");
         lab.sql("GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES ON sbtest.* TO guest@localhost");
@@ -326,7 +330,7 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE variable_name LIKE 'innodb%'
 
 #[test]
 fn settings_of_the_server_are_put_back_after_every_end() {
-    both(|mut lab| {
+    on_each_server(|mut lab| {
         lab.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 2");
         let before = lab.sql(SETTINGS);
         lab.load(2).expect("loaded");
@@ -347,7 +351,7 @@ fn settings_of_the_server_are_put_back_after_every_end() {
 
 #[test]
 fn another_datasets_killed_load_is_tidied_up_too() {
-    let Some(mut lab) = Lab::with(servers::mariadb()) else { return };
+    let Some(mut lab) = servers::mariadb().map(Lab::on) else { return };
     lab.load(1).expect("loaded");
     let server = plimsoll_host::process::Identity::of(lab.target.server.as_ref().expect("private").pid());
     let values =
@@ -377,7 +381,7 @@ fn another_datasets_killed_load_is_tidied_up_too() {
 
 #[test]
 fn a_setting_that_cannot_be_put_back_is_named() {
-    let Some(mut lab) = Lab::with(servers::mariadb()) else { return };
+    let Some(mut lab) = servers::mariadb().map(Lab::on) else { return };
     lab.load(1).expect("loaded");
     let server = plimsoll_host::process::Identity::of(lab.target.server.as_ref().expect("private").pid());
     let detail = serde_json::json!({ "server": server, "values": { "innodb_adaptive_flushing": "maybe" } }).to_string();

@@ -20,9 +20,9 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use tempfile::TempDir;
 
-/// Servers that may run at once over the whole test suite. On two cores three leave little idle, since most of them are
+/// Servers that may run at once over the whole test suite. On two cores four leave little idle, since most of them are
 /// waiting for a test.
-const SLOTS: usize = 3;
+const SLOTS: usize = 4;
 
 /// Whether the long tests run too: whole matrices, kills, mounts (`make test-all`).
 pub fn all() -> bool {
@@ -56,6 +56,18 @@ pub fn mariadb() -> Option<PathBuf> {
 pub fn mysql() -> Option<PathBuf> {
     let found = from_environment("PLIMSOLL_TEST_MYSQL");
     found_or_skip(found, "no MySQL; set PLIMSOLL_TEST_MYSQL=$(scripts/unpack-server mysql)")
+}
+
+/// The server of each flavour that this machine has.
+#[track_caller]
+pub fn of_each_flavour() -> Vec<PathBuf> {
+    [mariadb(), mysql()].into_iter().flatten().collect()
+}
+
+/// The same for what no server decides: MariaDB, and MySQL as well where all tests run.
+#[track_caller]
+pub fn of_one_flavour() -> Vec<PathBuf> {
+    if all() { of_each_flavour() } else { mariadb().into_iter().collect() }
 }
 
 /// MariaDB of the next Debian, from `PLIMSOLL_TEST_MARIADB_NEW`, which `make test-all` sets. `None` was said with
@@ -114,7 +126,7 @@ pub fn slot() -> SlotGuard {
 /// never wait for each other. Whoever asks first is served first.
 ///
 /// # Panics
-/// If `count` is above the three servers that may run at once.
+/// If `count` is above the four servers that may run at once.
 pub fn slots(count: usize) -> SlotGuard {
     Slots { directory: lock_directory(), total: SLOTS }.take(count)
 }

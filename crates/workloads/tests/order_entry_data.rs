@@ -10,12 +10,13 @@ use plimsoll_workloads::tpcc::TpccParameters;
 use plimsoll_workloads::tpcc::load::OrderEntryData;
 use plimsoll_workloads::tpcc::schema::{Entity, TpccSchema, table_name};
 use private::with_server;
+use std::path::PathBuf;
 use std::time::Duration;
 
-/// Calls `test` with a connection to a private server of each flavour that this machine has.
+/// Calls `test` with a connection to a private server of each.
 #[track_caller]
-fn on_each_server(test: impl Fn(&mut Control)) {
-    for binary in [servers::mariadb(), servers::mysql()].into_iter().flatten() {
+fn on(binaries: Vec<PathBuf>, test: impl Fn(&mut Control)) {
+    for binary in binaries {
         with_server(&binary, "512M", |endpoint| {
             let mut control = Control::open(&endpoint).unwrap_or_else(|failure| panic!("{failure}"));
             control.set_limit(Duration::from_secs(300));
@@ -59,7 +60,7 @@ fn complete(control: &mut Control, data: &OrderEntryData) {
 
 #[test]
 fn every_layout_is_created_as_a_check_looks_for_it() {
-    on_each_server(|control| {
+    on(servers::of_each_flavour(), |control| {
         for pairs in [
             &[("profile", "spec")][..],
             &[("profile", "dbt2"), ("fk", "enforced"), ("history-pk", "auto")],
@@ -160,7 +161,7 @@ fn stream(control: &mut Control, data: &OrderEntryData, table: usize) -> (u64, V
 
 #[test]
 fn the_first_district_can_be_inserted_in_either_layout() {
-    on_each_server(|control| {
+    on(servers::of_each_flavour(), |control| {
         for pairs in [&[("history-pk", "auto")][..], &[("profile", "sysbench")]] {
             let data = OrderEntryData::new(&parameters(pairs), 5);
             create(control, &data);
@@ -188,7 +189,7 @@ fn the_first_district_can_be_inserted_in_either_layout() {
 
 #[test]
 fn a_streamed_warehouse_is_whole_and_its_foreign_keys_hold() {
-    on_each_server(|control| {
+    on(servers::of_one_flavour(), |control| {
         for pairs in [&[("fk", "enforced")][..], &[("profile", "sysbench")]] {
             let data = OrderEntryData::new(&parameters(pairs), 5);
             create(control, &data);

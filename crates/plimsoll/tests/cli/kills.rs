@@ -55,6 +55,7 @@ fn goes_on_after_its_server_was_killed(lab: &Lab) {
 }
 
 #[test]
+#[ignore = "3 loads; make test-all"]
 fn a_load_goes_on_after_its_server_was_killed_on_mariadb() {
     let Some(lab) = Lab::mariadb() else { return };
     goes_on_after_its_server_was_killed(&lab);
@@ -107,6 +108,7 @@ fn what_a_load_changes_of_a_server_is_put_back_on_mysql() {
 }
 
 #[test]
+#[ignore = "3 loads; make test-all"]
 fn ctrl_c_during_a_load_lets_it_go_on() {
     let Some(lab) = Lab::mariadb() else { return };
     let mut load = lab.begins(LOAD);

@@ -223,6 +223,7 @@ fn measured_seconds(recording: &Path) -> Vec<usize> {
 }
 
 #[test]
+#[ignore = "four runs; make test-all"]
 fn a_viewer_who_does_not_look_changes_nothing_that_is_recorded() {
     let Some(lab) = Lab::mariadb() else { return };
     lab.up("");

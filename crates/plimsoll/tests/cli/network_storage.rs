@@ -13,6 +13,7 @@ const ROUND_TRIPS: f64 = 2.0;
 /// More of them, with what a busy machine adds, belong to no protocol.
 const MOST: f64 = 16.0;
 const DELAY_MS: f64 = 1.0;
+const WINDOWS: usize = 4;
 
 /// A home with lanes, which are taken down when it is dropped.
 struct Lanes {
@@ -72,18 +73,15 @@ fn plimsoll(home: &Path, line: &str) -> Command {
     command
 }
 
-/// The lane without the delay is measured before and after, so that a drift of the machine is not taken for a delay.
+/// What others do on the machine only adds: of windows that take turns, the shortest commits are those of the lane itself.
 #[track_caller]
 fn a_delay_shows_the_round_trips(transport: &str) {
     let Some(lanes) = Lanes::new(transport) else { return };
     let (near, far) = (lanes.up(transport), lanes.up(&format!("{transport},delay={DELAY_MS}ms")));
-    let before = lanes.commit_ms(&near);
-    let delayed = lanes.commit_ms(&far);
-    let after = lanes.commit_ms(&near);
-    let shift = |without: f64| (delayed - without) / DELAY_MS;
-    let told = format!("{transport}: {before:.2}, {delayed:.2} and {after:.2} ms");
-    assert!(shift(before.min(after)) >= 0.9 * ROUND_TRIPS, "{told}");
-    assert!(shift(before.max(after)) <= MOST, "{told}");
+    let windows: Vec<[f64; 2]> = (0..WINDOWS).map(|_| [&near, &far].map(|lane| lanes.commit_ms(lane))).collect();
+    let shortest = |side: usize| windows.iter().map(|window| window[side]).fold(f64::INFINITY, f64::min);
+    let shift = (shortest(1) - shortest(0)) / DELAY_MS;
+    assert!((0.9 * ROUND_TRIPS..=MOST).contains(&shift), "{transport}, without and with its delay: {windows:.2?} ms");
 }
 
 #[test]

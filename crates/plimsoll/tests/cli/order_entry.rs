@@ -305,6 +305,7 @@ fn is_killed_and_goes_on(lab: &Lab) {
 }
 
 #[test]
+#[ignore = "3 loads; make test-all"]
 fn a_killed_load_ends_with_the_same_data() {
     let Some(lab) = Lab::mariadb() else { return };
     is_killed_and_goes_on(&lab);

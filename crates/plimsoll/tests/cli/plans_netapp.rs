@@ -125,6 +125,7 @@ fn runs_shortened(lab: &Lab) {
 }
 
 #[test]
+#[ignore = "loads warehouses; runs of seconds; make test-all"]
 fn the_protocols_are_measured_beside_what_was_printed_on_mariadb() {
     let Some(lab) = Lab::mariadb() else { return };
     runs_shortened(&lab);
