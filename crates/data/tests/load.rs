@@ -208,18 +208,14 @@ fn quiet() -> Quiet {
     Quiet { interrupts: false, seen: Cell::new(false) }
 }
 
-fn on_each_server(test: impl Fn(Lab)) {
-    servers::of_each_flavour().into_iter().map(Lab::on).for_each(test);
-}
-
-/// For what the load decides and not the server.
-fn on_one_server(test: impl Fn(Lab)) {
-    servers::of_one_flavour().into_iter().map(Lab::on).for_each(test);
+/// Calls `test` with a lab on each.
+fn on(binaries: Vec<PathBuf>, test: impl Fn(Lab)) {
+    binaries.into_iter().map(Lab::on).for_each(test);
 }
 
 #[test]
 fn everything_a_dataset_has_is_made_and_dropped_again() {
-    on_each_server(|mut lab| {
+    on(servers::of_each_flavour(), |mut lab| {
         let loaded = lab.load(3).expect("loaded");
         assert_eq!(loaded.rows, Family::count(0, PARENTS) + Family::count(1, CHILDREN));
         assert_eq!((loaded.rows_before, loaded.resumed, loaded.without_routines), (0, false, None));
@@ -246,7 +242,7 @@ fn everything_a_dataset_has_is_made_and_dropped_again() {
 
 #[test]
 fn inserts_and_other_numbers_of_threads_give_the_same() {
-    on_one_server(|mut lab| {
+    on(servers::of_one_flavour(), |mut lab| {
         let mut sums = Vec::new();
         for (threads, method) in [(1, "LOAD DATA LOCAL"), (4, "LOAD DATA LOCAL"), (2, "INSERT")] {
             lab.sql(&format!("SET GLOBAL local_infile = {}", u8::from(method != "INSERT")));
@@ -261,7 +257,7 @@ fn inserts_and_other_numbers_of_threads_give_the_same() {
 
 #[test]
 fn what_was_made_and_not_marked_is_gone_on_with() {
-    on_one_server(|mut lab| {
+    on(servers::of_one_flavour(), |mut lab| {
         lab.load(2).expect("loaded");
         let sums = lab.checksums();
         let rows =
@@ -289,7 +285,7 @@ fn what_was_made_and_not_marked_is_gone_on_with() {
 
 #[test]
 fn procedures_of_others_are_left_alone() {
-    on_one_server(|mut lab| {
+    on(servers::of_one_flavour(), |mut lab| {
         lab.sql("CREATE DATABASE sbtest");
         lab.sql("CREATE PROCEDURE sbtest.two() SELECT 'precious'");
         let error = lab.load(1).expect_err("somebody else's").to_string();
@@ -305,7 +301,7 @@ fn procedures_of_others_are_left_alone() {
 
 #[test]
 fn without_the_right_to_make_procedures_the_rest_is_loaded() {
-    on_one_server(|mut lab| {
+    on(servers::of_one_flavour(), |mut lab| {
         lab.sql("CREATE DATABASE sbtest");
         lab.sql("CREATE USER guest@localhost");
         lab.sql("GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES ON sbtest.* TO guest@localhost");
@@ -330,7 +326,7 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE variable_name LIKE 'innodb%'
 
 #[test]
 fn settings_of_the_server_are_put_back_after_every_end() {
-    on_each_server(|mut lab| {
+    on(servers::of_each_flavour(), |mut lab| {
         lab.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 2");
         let before = lab.sql(SETTINGS);
         lab.load(2).expect("loaded");

@@ -1,7 +1,7 @@
 //! How long a directory's device takes just now to make a little data durable, by work that is always the same.
 
 use rustix::fs::fdatasync;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_millis(200);
 /// If the file cannot be created, written or removed.
 pub fn commit_us(directory: &Path) -> io::Result<f64> {
     let path = directory.join(FILE);
-    let file = OpenOptions::new().write(true).create(true).truncate(true).open(&path)?;
+    let file = File::create(&path)?;
     let begun = Instant::now();
     let mut times = Vec::new();
     let commits = (0..MOST).take_while(|done| *done < FEWEST || begun.elapsed() < LIMIT).try_for_each(|place| {

@@ -37,19 +37,9 @@ struct Shop {
     runs: u64,
 }
 
-/// Calls `test` with data of these parameters on a private server of each flavour that this machine has.
+/// Calls `test` with data of these parameters on a private server of each.
 #[track_caller]
-fn on_each_server(pairs: &[(&str, &str)], test: impl Fn(&mut Shop)) {
-    on_servers(servers::of_each_flavour(), pairs, test);
-}
-
-/// For what the workload decides and not the server.
-#[track_caller]
-fn on_one_server(pairs: &[(&str, &str)], test: impl Fn(&mut Shop)) {
-    on_servers(servers::of_one_flavour(), pairs, test);
-}
-
-fn on_servers(binaries: Vec<PathBuf>, pairs: &[(&str, &str)], test: impl Fn(&mut Shop)) {
+fn on(binaries: Vec<PathBuf>, pairs: &[(&str, &str)], test: impl Fn(&mut Shop)) {
     for binary in binaries {
         with_server(&binary, "512M", |endpoint| test(&mut Shop::load(endpoint, pairs)));
     }
@@ -219,7 +209,7 @@ fn styles_and_levels(shop: &mut Shop) -> Vec<(&'static str, &'static str)> {
 #[test]
 fn the_database_is_consistent_after_every_call_style_and_isolation_level() {
     let data = [("warehouses", "2")];
-    on_each_server(&data, |shop| {
+    on(servers::of_each_flavour(), &data, |shop| {
         shop.must_be_consistent(&data);
         for (style, level) in styles_and_levels(shop) {
             let run = [
@@ -255,7 +245,7 @@ fn sent(shop: &mut Shop, pairs: &[(&str, &str)], mix: &str, events: u64) -> (Sta
 #[ignore = "thousands of transactions, one after the other; make test-all"]
 fn per_row_sends_as_many_statements_as_the_original() {
     let data = [("profile", "sysbench"), ("fk", "none")];
-    on_one_server(&data, |shop| {
+    on(servers::of_one_flavour(), &data, |shop| {
         for fidelity in ["strict", "compat"] {
             let run = [&data[..], &[("fidelity", fidelity)]].concat();
             let (s, driven) = sent(shop, &run, "1/0/0/0/0", 1_000);
@@ -304,7 +294,7 @@ fn per_row_sends_as_many_statements_as_the_original() {
 #[test]
 fn deliveries_are_done_later_if_deferred_and_empty_districts_are_skipped() {
     let data = [("fk", "none")];
-    on_one_server(&data, |shop| {
+    on(servers::of_one_flavour(), &data, |shop| {
         deferred_deliveries_are_done(shop);
         shop.must_be_consistent(&data);
         empty_districts_are_skipped_and_counted(shop);

@@ -28,7 +28,7 @@ pub struct Real {
 /// Calls `test` with a server of each flavour that this machine has, set up with these settings besides the usual.
 #[track_caller]
 pub fn on_each_server(settings: &[(&str, &str)], test: impl Fn(&Real)) {
-    for binary in [servers::mariadb(), servers::mysql()].into_iter().flatten() {
+    for binary in servers::of_each_flavour() {
         test(&Real::open(&binary, settings));
     }
 }

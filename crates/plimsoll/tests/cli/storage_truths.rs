@@ -167,7 +167,7 @@ fn a_cache_in_front_of_a_slow_device_is_seen() {
 #[test]
 #[ignore = "mounts; make test-all"]
 fn commits_on_a_slow_device_are_as_predicted() {
-    let servers: Vec<PathBuf> = [servers::mariadb(), servers::mysql()].into_iter().flatten().collect();
+    let servers = servers::of_each_flavour();
     let Some(lane) = Lane::up("ext4,iops=200", "").filter(|_| !servers.is_empty()) else { return };
     let (_slots, _quiet) = (servers::alone(), servers::timed_run());
     let validated = |server: &PathBuf| {

@@ -101,7 +101,7 @@ pub fn limits() -> Confinement {
 /// Runs a test on each flavour that this machine has.
 #[track_caller]
 pub fn on_each_server(test: impl Fn(&Place)) {
-    for binary in [servers::mariadb(), servers::mysql()].into_iter().flatten() {
+    for binary in servers::of_each_flavour() {
         test(&Place::new(plimsoll_server::find::inspect(&binary).unwrap()));
     }
 }
