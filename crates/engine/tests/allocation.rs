@@ -10,11 +10,14 @@ use plimsoll_engine::{Failure, RunSpec, Session, Statement};
 use plimsoll_load::recorder::End;
 use plimsoll_load::window::Limit;
 use plimsoll_model::StatementKind;
-use plimsoll_testkit::fake::{Fake, Talk};
+use plimsoll_testkit::fake::{Answers, Fake, Talk};
 use plimsoll_wire::Value;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::io;
 use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
 
 thread_local! {
     /// Requests for memory by this thread, its own alone.
@@ -96,6 +99,16 @@ impl Workload for PointSelect {
     }
 }
 
+/// Behaves, and takes some time for each answer: a hundred thousand more queries would tell no more.
+fn unhurried(talk: &mut Talk) -> io::Result<()> {
+    talk.greet()?;
+    let mut answers = Answers::new(talk.capabilities());
+    talk.serve(|payload, out| {
+        thread::sleep(Duration::from_micros(600));
+        answers.put(payload, out);
+    })
+}
+
 /// Queries and requests for memory of one run, the first that is long enough for this machine.
 fn counted(fake: &Fake, careless: bool) -> (u64, u64) {
     // Long enough for intervals to be closed and handed over, which is part of a steady state.
@@ -115,12 +128,12 @@ fn counted(fake: &Fake, careless: bool) -> (u64, u64) {
 
 #[test]
 fn a_query_asks_for_no_memory() {
-    for fake in Fake::both(Talk::behave) {
+    for fake in Fake::both(unhurried) {
         let (queries, requests) = counted(&fake, false);
         assert!(queries > ENOUGH, "{queries} queries are too few to tell");
         assert!(requests < 50, "{requests} requests for memory in {queries} queries at {:?}", fake.place);
     }
     // And that this would be noticed.
-    let (queries, requests) = counted(&Fake::unix(Talk::behave), true);
+    let (queries, requests) = counted(&Fake::unix(unhurried), true);
     assert!(queries > ENOUGH && requests >= queries, "{requests} requests in {queries} queries went unnoticed");
 }

@@ -18,6 +18,8 @@ use plimsoll_model::StatementKind::Select;
 use plimsoll_testkit::fake::{Fake, Talk};
 use scripts::{answering, flood};
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
@@ -73,6 +75,7 @@ fn a_server_cannot_make_the_client_take_memory_without_bound() {
         loop {
             talk.send(&piece)?;
             piece[3] = piece[3].wrapping_add(1);
+            thread::sleep(Duration::from_millis(20));
         }
     });
     assert_eq!((conducted.totals.counts.started, conducted.totals.counts.unfinished), (1, 1));

@@ -175,7 +175,7 @@ fn of_statements() -> Vec<Case> {
             talk.send(&[header(1, 1), column(2), announced(3, 0)].concat())?;
             trickle(talk, |_| vec![b'x'])
         }),
-        answer("rows as fast as they are taken, without end", ANSWER_LATE, flood),
+        answer("rows without end", ANSWER_LATE, flood),
         answer("the end of the rows of 16 MiB", "the server sent the end of a result of 16777214 bytes", |talk| {
             talk.send(&[header(1, 1), column(2), vec![0xfe, 0xff, 0xff, 3, 0xfe]].concat())?;
             talk.stall()

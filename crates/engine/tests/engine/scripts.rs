@@ -24,7 +24,7 @@ pub fn answering(answer: impl Fn(&mut Talk) -> io::Result<()> + Clone) -> impl F
     }
 }
 
-/// Sends rows as fast as they are taken.
+/// Sends rows without end, 100 MB in a second at most: more would only keep the machine busy.
 pub fn flood(talk: &mut Talk) -> io::Result<()> {
     let mut out = Vec::new();
     server::put_result(&mut out, &[], true, 2);
@@ -42,6 +42,7 @@ pub fn flood(talk: &mut Talk) -> io::Result<()> {
             sequence = frame::finish(&mut out, start, sequence);
         }
         talk.send(&out)?;
+        thread::sleep(Duration::from_millis(2));
     }
 }
 

@@ -43,7 +43,7 @@ fn sums_up_again(lab: &Lab) {
 }
 
 fn a_killed_run_is_reported(lab: &Lab) {
-    let mut running = lab.begins("run oltp_read_write --connections 1,2,4 --time 30s --name cut");
+    let mut running = lab.begins("run oltp_read_write --connections 1,2,4 --rate 200 --time 30s --name cut");
     lab.wait_until_measured(&mut running);
     running.kill();
     let report = reported(lab, "cut");
@@ -74,7 +74,7 @@ fn a_run_that_was_killed_is_reported_on_mysql() {
     a_killed_run_is_reported(&lab);
 }
 
-const PLAN: &str = "[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = 1000\n[load]\nconnections = [2]\n\
+const PLAN: &str = "[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = 1000\n[load]\nconnections = [2]\nrate = 200\n\
                     [trials]\nrounds = 3\nwarmup = \"0s\"\nmeasure = \"2s\"\npause = \"0s\"\n[[variant]]\nname = \"a\"\n\
                     [[variant]]\nname = \"b\"\nconfig = { innodb_flush_log_at_trx_commit = 2 }\n";
 

@@ -14,7 +14,7 @@ const LOAD: &str = "load oltp_read_write --tables 2 --table-size 5000";
 /// Logs that are quickly copied; what a server does not know of it passes over.
 const SMALL_LOGS: &str = "--set loose_innodb_log_file_size=64M --set loose_innodb_redo_log_capacity=64M";
 /// Longer than any copy takes: the test ends it.
-const RUN: &str = "run oltp_read_write --connections 4 --time 10m --json";
+const RUN: &str = "run oltp_read_write --connections 4 --rate 200 --time 10m --json";
 
 /// A server with data, under load, whose lock the load holds.
 fn under_load(lab: &Lab) -> Running {

@@ -6,28 +6,30 @@ use rustix::process::Signal;
 
 /// Large enough that a debug build is busy with it for a while after the first chunk.
 const LOAD: &str = "load oltp_read_write --tables 3 --table-size 150000";
+/// Large enough where there is one chunk after the other.
+const SHORT_LOAD: &str = "load oltp_read_write --tables 3 --table-size 100000";
 
-fn uninterrupted(lab: &Lab) -> Vec<String> {
-    lab.does(&format!("{LOAD} --database whole"));
+fn uninterrupted(lab: &Lab, load: &str) -> Vec<String> {
+    lab.does(&format!("{load} --database whole"));
     lab.checksums("whole", 3)
 }
 
-fn goes_on(lab: &Lab) {
+fn goes_on(lab: &Lab, load: &str) {
     lab.ends("check oltp_read_write").refuses(2, &["has not finished", "plimsoll load"]);
     lab.ends("run oltp_read_write").refuses(2, &["not completely loaded", "plimsoll load"]);
     lab.ends("load oltp_read_write --table-size 9").refuses(2, &["other parameters"]);
     // Another number of threads than before.
-    lab.does(&format!("{LOAD} --threads 3")).tells(&[", continued)"]);
+    lab.does(&format!("{load} --threads 3")).tells(&[", continued)"]);
     lab.does("check oltp_read_write");
 }
 
 fn killed_load_goes_on(lab: &Lab) {
     lab.up("");
-    let mut load = lab.begins(LOAD);
+    let mut load = lab.begins(&format!("{SHORT_LOAD} --threads 1"));
     lab.wait_until_loaded(&mut load, "sbtest", 1);
     load.kill();
-    goes_on(lab);
-    assert_eq!(lab.checksums("sbtest", 3), uninterrupted(lab), "as if nobody had killed it");
+    goes_on(lab, SHORT_LOAD);
+    assert_eq!(lab.checksums("sbtest", 3), uninterrupted(lab, SHORT_LOAD), "as if nobody had killed it");
 }
 
 #[test]
@@ -50,8 +52,8 @@ fn goes_on_after_its_server_was_killed(lab: &Lab) {
     signal_process(pid, Signal::KILL);
     load.end().refuses(3, &["the server is gone", "error log"]);
     lab.up("");
-    goes_on(lab);
-    assert_eq!(lab.checksums("sbtest", 3), uninterrupted(lab), "as if nobody had killed it");
+    goes_on(lab, LOAD);
+    assert_eq!(lab.checksums("sbtest", 3), uninterrupted(lab, LOAD), "as if nobody had killed it");
 }
 
 #[test]
@@ -97,7 +99,7 @@ fn changed_settings_are_put_back(lab: &Lab) {
     assert_eq!(settings(lab), before, "after an error");
     lab.does(LOAD);
     assert_eq!(settings(lab), before, "after success");
-    assert_eq!(lab.checksums("sbtest", 3), uninterrupted(lab), "as if nothing had happened");
+    assert_eq!(lab.checksums("sbtest", 3), uninterrupted(lab, LOAD), "as if nothing had happened");
 }
 
 #[test]
@@ -117,8 +119,8 @@ fn ctrl_c_during_a_load_lets_it_go_on() {
     load.end().refuses(130, &["interrupted", "continues where it stopped"]);
     assert!(lab.does("server list").out.contains("down"), "the server was started for the load and goes with it");
     lab.up("");
-    goes_on(&lab);
-    assert_eq!(lab.checksums("sbtest", 3), uninterrupted(&lab), "as if nobody had interrupted it");
+    goes_on(&lab, LOAD);
+    assert_eq!(lab.checksums("sbtest", 3), uninterrupted(&lab, LOAD), "as if nobody had interrupted it");
 }
 
 /// An early end still prints one document with the point that was under way.
@@ -135,7 +137,8 @@ fn partial_point(done: &Done) {
     assert_eq!(kept["points"], summary["points"]);
 }
 
-const RUN: &str = "run oltp_read_write --connections 4,8 --time 30s --json";
+/// At a rate that leaves the machine to others.
+const RUN: &str = "run oltp_read_write --connections 4,8 --rate 200 --time 30s --json";
 
 #[test]
 fn ctrl_c_during_a_run_keeps_what_was_measured() {
@@ -192,7 +195,7 @@ fn a_second_ctrl_c_ends_it_at_once() {
 fn external_run(lab: &Lab, outage_limit: &str) -> Running {
     let url = lab.up("");
     lab.does("load oltp_point_select --table-size 1000");
-    let line = "run oltp_point_select --connections 4 --time 12s --json --outage-limit";
+    let line = "run oltp_point_select --connections 4 --rate 500 --time 12s --json --outage-limit";
     let mut run = lab.begins(&format!("{line} {outage_limit} --target {url}"));
     lab.wait_until_measured(&mut run);
     let pid = lab.control().peer_pid().expect("a local server");
@@ -250,7 +253,7 @@ fn a_killed_plimsoll_leaves_no_server_and_touches_no_other() {
 fn a_second_plimsoll_is_told_who_has_the_server() {
     let Some(lab) = Lab::mariadb() else { return };
     lab.does("load oltp_read_write --table-size 1000");
-    let mut run = lab.begins("run oltp_read_write --connections 4 --time 10m --json");
+    let mut run = lab.begins("run oltp_read_write --connections 4 --rate 200 --time 10m --json");
     lab.wait_until_measured(&mut run);
     for line in ["run oltp_read_write", "check oltp_read_write", "drop oltp_read_write", "server stop default-mariadb"]
     {

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const SMALL: &str =
-    "[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = 1000\n[load]\nconnections = [2]\n";
+    "[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = 1000\n[load]\nconnections = [2]\nrate = 200\n";
 const SHORT: &str = "[trials]\nwarmup = \"0s\"\nmeasure = \"1s\"\nrounds = 1\n";
 
 /// A plan that came to its end.

@@ -120,7 +120,7 @@ fn a_run_is_drawn_in_place_and_leaves_its_lines() {
     let Some(lab) = Lab::mariadb() else { return };
     lab.up("");
     lab.does("load oltp_point_select --table-size 1000");
-    let line = "run oltp_point_select --connections 1,2 --warmup 2s --time 2s --json";
+    let line = "run oltp_point_select --connections 1,2 --rate 500 --warmup 2s --time 2s --json";
     let (done, seen_by_all) = seen(at_a_terminal(lab.command(line)), COLUMNS);
     done.exits(0);
     for text in ["oltp_point_select", "load point 2 of 2", "warming up", "measuring", "tps", "p99", "█", " left"] {
@@ -129,7 +129,7 @@ fn a_run_is_drawn_in_place_and_leaves_its_lines() {
     let left = Rows::after(&seen_by_all).text();
     assert_eq!(left.matches("  connections:").count(), 2, "a line for each load point: {left}");
     assert!(!left.contains("measuring") && !left.contains('█') && left.contains("recording: "), "{left}");
-    let mut plain = at_a_terminal(lab.command("run oltp_point_select --connections 2 --time 2s --json"));
+    let mut plain = at_a_terminal(lab.command("run oltp_point_select --connections 2 --rate 500 --time 2s --json"));
     plain.env("NO_COLOR", "1").env("LC_ALL", "C");
     let (done, narrow) = seen(plain, 40);
     done.exits(0);
@@ -264,4 +264,4 @@ fn a_lab_that_nobody_watches_does_all_its_trials() {
 
 /// One load point in trials of a second.
 const SMALL: &str = "[workload]\nkind = \"oltp_point_select\"\ntables = 1\ntable_size = 1000\n[load]\n\
-                     connections = [2]\n[trials]\nrounds = 1\nwarmup = \"0s\"\nmeasure = \"1s\"\npause = \"0s\"\n";
+                     connections = [2]\nrate = 200\n[trials]\nrounds = 1\nwarmup = \"0s\"\nmeasure = \"1s\"\npause = \"0s\"\n";

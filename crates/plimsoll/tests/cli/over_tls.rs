@@ -57,19 +57,19 @@ fn the_summary_is_the_contract_over_tls() {
 }
 
 #[test]
-#[ignore = "100 runs; make test-all"]
+#[ignore = "20 loads and 40 runs; make test-all"]
 fn order_entry_is_consistent_over_tls_on_mariadb() {
     each(Lab::mariadb, &order_entry::BODIES);
 }
 
 #[test]
-#[ignore = "100 runs; make test-all"]
+#[ignore = "20 loads and 40 runs; make test-all"]
 fn order_entry_is_consistent_over_tls_on_the_next_mariadb() {
     each(Lab::mariadb_new, &order_entry::BODIES);
 }
 
 #[test]
-#[ignore = "100 runs; make test-all"]
+#[ignore = "20 loads and 40 runs; make test-all"]
 fn order_entry_is_consistent_over_tls_on_mysql() {
     each(Lab::mysql, &order_entry::BODIES);
 }

@@ -91,7 +91,7 @@ fn data_are_copied_once_for_each_variant() {
     let Some(desk) = Lab::mariadb() else { return };
     let plan = desk.plan(
         "once",
-        "[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = 1000\n[load]\nconnections = [1, 2]\n\
+        "[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = 1000\n[load]\nconnections = [1, 2]\nrate = 200\n\
          [trials]\nrestore = \"once\"\norder = \"sequential\"\nwarmup = \"0s\"\nmeasure = \"1s\"\nrounds = 1\n\
          [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n",
     );

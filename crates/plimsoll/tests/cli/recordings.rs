@@ -25,7 +25,7 @@ fn lines(path: impl AsRef<Path>) -> Vec<Value> {
 fn recording_is_whole(lab: &Lab) {
     lab.up("");
     lab.does("load oltp_read_write --table-size 1000");
-    let line = "run oltp_read_write --connections 2,4 --warmup 1s --time 2s --seed 5 --json";
+    let line = "run oltp_read_write --connections 2,4 --warmup 1s --time 1s --seed 5 --json";
     let summary = lab.does(line).json();
     let recordings = lab.recordings();
     assert_eq!(recordings.len(), 1);

@@ -68,7 +68,7 @@ fn a_recording_that_cannot_be_written_ends_the_run_with_its_summary() {
     lab.up("");
     lab.does("load oltp_read_write --table-size 1000");
     std::os::unix::fs::symlink(disk.path(), lab.home().join("recordings")).expect("a link");
-    let mut run = lab.begins("run oltp_read_write --connections 4 --time 60s --json");
+    let mut run = lab.begins("run oltp_read_write --connections 4 --rate 500 --time 60s --json");
     lab.wait_until_measured(&mut run);
     fill(disk.path());
     let done = run.end().exits(3).tells(&["ended early", "space"]);

@@ -12,6 +12,7 @@ tables = 1
 table_size = 1000
 [load]
 connections = [2]
+rate = 200
 ";
 
 impl Lab {
