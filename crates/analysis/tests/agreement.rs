@@ -8,9 +8,10 @@ use plimsoll_model::Estimate;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::comparison::{Comparison, Design, Row, Verdict};
 use plimsoll_model::lab::LabSummary;
+use plimsoll_model::stopping::MAY_BE_CARRIED_OVER;
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::Plan;
-use plimsoll_plan::lab::{Order, TrialPlan};
+use plimsoll_plan::lab::{Order, StoppingRule, SwitchbackBlock, SwitchbackRule, TrialPlan};
 use plimsoll_record::{LoadParameters, Parameters};
 use plimsoll_record::{Manifest, Recording, Status, TrialFacts};
 use plimsoll_schedule::{EndedTrial, Prospects};
@@ -128,4 +129,52 @@ fn a_bound_that_somebody_gave_is_taken() {
     let plan = plan(3, 6, vec![variant("base", &[CLOSED]), variant("other", &[CLOSED])]);
     let all = run(&plan, &Prospects::new(), |trial| reached(1000.0 * noise(3, trial, 0.02), 5.0));
     assert_eq!(both(&plan, &all, Some(0.3)).1.equivalence, 0.3);
+}
+
+/// Two variants that take turns on a running server for so many rounds at most.
+fn turning(seed: u64, rounds: u32) -> LabPlan {
+    let mut plan = plan(seed, rounds, ["base", "other"].map(|name| variant(name, &[CLOSED])).to_vec());
+    plan.trials.stopping = Some(StoppingRule { decide: 0.02, max_seconds: None });
+    plan.trials.switchback = Some(SwitchbackRule { washout_seconds: 1.0, block_seconds: 2.0 });
+    plan.trials.explain = false;
+    plan
+}
+
+#[test]
+fn blocks_that_flips_have_spoilt_count_for_neither() {
+    let plan = turning(11, 40);
+    let server = |trial: &TrialPlan| {
+        let factor = match (trial.variant.name.as_str(), trial.block) {
+            ("base", _) => 1.0,
+            (_, Some(SwitchbackBlock::First)) => 1.4,
+            (_, Some(SwitchbackBlock::Second)) => 1.2,
+            (_, None) => 0.9,
+        };
+        reached(1000.0 * factor * noise(11, trial, 0.005), 5.0)
+    };
+    let all = run(&plan, &Prospects::new(), server);
+    assert!(all.iter().any(|ended| ended.trial.label == "other/restarted"));
+    assert_eq!(agree(&plan, &all), Verdict::Lower);
+}
+
+#[test]
+fn what_may_be_carried_over_has_no_verdict_in_either() {
+    let plan = turning(12, 5);
+    let server = |trial: &TrialPlan| {
+        let wavers = trial.block == Some(SwitchbackBlock::First) && trial.round % 2 == 1;
+        let factor = match trial.variant.name.as_str() {
+            "base" => 1.0,
+            _ if wavers => 0.8,
+            _ => 1.2,
+        };
+        reached(1000.0 * factor * noise(12, trial, 0.005), 5.0)
+    };
+    let all = run(&plan, &Prospects::new(), server);
+    assert_eq!(agree(&plan, &all), Verdict::Unclear);
+    let (lab, compared) = both(&plan, &all, None);
+    assert_eq!(compared.headline.worse_by_more_than(0.05), None, "no gate passes");
+    assert!(lab.headline.starts_with("No verdict on other against base (+"), "{}", lab.headline);
+    assert!(lab.headline.contains(MAY_BE_CARRIED_OVER), "{}", lab.headline);
+    let stopping = lab.comparisons[0].stopping.as_ref().expect("rounds end by themselves");
+    assert_eq!((stopping.decided, stopping.rounds_needed), (false, None), "no number of rounds tells");
 }

@@ -92,6 +92,16 @@ pub struct Row {
 }
 
 impl Row {
+    /// The same without a verdict, for this reason; one that has none stays as it is.
+    pub fn withheld(self, missing: &str) -> Row {
+        if self.verdict == Verdict::Unclear {
+            return self;
+        }
+        let Estimate { value, effective_n, method, .. } = self.change;
+        let change = Estimate::bare(value, effective_n, method, missing.to_owned());
+        Row { verdict: Verdict::Unclear, change, ..self }
+    }
+
     /// Whether b is worse than a by more than `limit`, a share: `true` or `false` where the whole interval says so, `None`
     /// where it lies on both sides of the limit or where there is none.
     pub fn worse_by_more_than(&self, limit: f64) -> Option<bool> {

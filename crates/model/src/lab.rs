@@ -135,7 +135,7 @@ pub struct Verification {
     pub origin: String,
     /// Global value of the running server, in a connection of its own.
     pub effective: Option<String>,
-    /// The same in the load's own connections, where the setting is one of sessions.
+    /// What a connection of the load's own has.
     pub load: Option<String>,
     pub verdict: VerificationVerdict,
     pub class: Class,

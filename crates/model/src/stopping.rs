@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 pub const FIRST: &str = "first";
 pub const RESTARTED: &str = "restarted";
 
+/// Why a change has no verdict though chance does not explain it.
+pub const MAY_BE_CARRIED_OVER: &str = "as much as half of it may be what the other side left behind on the server; longer blocks, \
+                                       or trials that start a server, would tell";
+
 /// What trials that start a server of their own are called after flips of those called `label` were given up.
 pub fn restarted_label(label: &str) -> String {
     format!("{label}/{RESTARTED}")
@@ -84,6 +88,7 @@ impl Stopping {
         let rounds = self.rounds();
         let how = self.switchback.as_ref().map(|of| format!(" {}", of.how())).unwrap_or_default();
         let when = match (self.decided, self.rounds_needed) {
+            _ if rounds == 0 => "given up, because no round had both".to_owned(),
             (true, _) => format!("decided after {rounds} of up to {}", counted(f64::from(self.most), "round")),
             (false, Some(needed)) => {
                 let rounds = counted(rounds as f64, "round");

@@ -3,14 +3,15 @@
 use crate::draw;
 use crate::explained;
 use crate::labels::label;
-use crate::pairing::{Outcomes, PairedVariants, pairs, points};
+use crate::pairing::{Outcomes, PairedVariants};
 use crate::stage::{Amount, Stage, UnplacedTrial};
-use crate::stopping::{ComparisonState, criterion, of_pairs};
+use crate::stopping::{ComparisonState, criterion, is_hopeless, of_pairs};
 use crate::switchback;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialOutcome;
 use plimsoll_model::stopping::restarted_label;
 use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::pairs::{pairs, points};
 use plimsoll_plan::lab::{Order, StoppingRule, SwitchbackBlock, TrialRules, Variant};
 use plimsoll_stats::sides::Criterion;
 use plimsoll_stats::switchback::Switched;
@@ -127,7 +128,7 @@ impl Grid {
         let (pairs, _) = explained::pairs(&self.rules, &all, ended);
         let state = |place: &usize| of_pairs(&pairs[*place], criterion, rule.decide, ended);
         let open = match self.turning {
-            Turning::Still => self.turned(&all, rule, criterion, state),
+            Turning::Still => self.turned(&all, rule, criterion, ended),
             Turning::Never | Turning::NoLonger => {
                 Some(self.open.iter().copied().filter(|place| state(place) == ComparisonState::Open).collect())
             }
@@ -154,14 +155,14 @@ impl Grid {
         all: &[PairedVariants<'_>],
         rule: &StoppingRule,
         criterion: &Criterion,
-        state: impl Fn(&usize) -> ComparisonState,
+        ended: u32,
     ) -> Option<Vec<usize>> {
         let mut open = Vec::new();
         for place in self.open.iter().copied() {
-            let pair = &all[place];
-            match switchback::judged(&switchback::rounds(pair), criterion, rule.decide) {
+            let rounds = switchback::rounds(&all[place]);
+            match switchback::judged(&rounds, criterion, rule.decide) {
                 Switched::Lingers => return None,
-                Switched::Open if state(&place) != ComparisonState::GivenUp => open.push(place),
+                Switched::Open if !is_hopeless(rounds.len(), ended) => open.push(place),
                 Switched::Open | Switched::Decided => {}
             }
         }

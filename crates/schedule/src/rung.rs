@@ -213,6 +213,8 @@ impl RungEvidence<'_> {
         let pairs = self.block.pairs(Quantity::Of(self.deciding));
         let side =
             |of: fn(&(f64, f64)) -> f64| (!pairs.is_empty()).then(|| middle(&pairs.iter().map(of).collect::<Vec<_>>()));
+        // Its looks are those that decided.
+        let decisive = if verdict == RungVerdict::NoEffect { self.narrow } else { self.criterion };
         Step {
             rung: self.rung.name.clone(),
             verdict,
@@ -222,7 +224,7 @@ impl RungEvidence<'_> {
             without: side(|pair| pair.0),
             risks: self.added_risks(),
             worth: None,
-            stopping: stopping(self.rules, self.criterion, &prefixes(&pairs), decided)
+            stopping: stopping(self.rules, decisive, &prefixes(&pairs), decided)
                 .map(|of| Stopping { switchback: self.carried_over(Quantity::Of(self.deciding)), ..of }),
         }
     }
@@ -288,8 +290,8 @@ impl RungEvidence<'_> {
             let remedy = match most < size && size < bound.share {
                 true => Remedy::LongerTrials,
                 // It would show as a change, or as none.
-                false if self.decide().is_some() => more_pairs(pairs, size.max(most - size)),
-                false => more_pairs(pairs, (size - most).abs()),
+                false if self.decide().is_some() => more_pairs(pairs, size.max(most - size), self.criterion),
+                false => more_pairs(pairs, (size - most).abs(), self.criterion),
             };
             (RungVerdict::NotMeasurableHere, RungReason::Chance { change, bound, remedy })
         }
@@ -372,8 +374,8 @@ fn is_of(rung: &Rung, verification: &Verification) -> bool {
 }
 
 /// How many pairs with this spread can detect such an effect.
-fn more_pairs(pairs: &[(f64, f64)], effect: f64) -> Remedy {
-    let needed = spread(pairs).map_or(usize::MAX, |spread| pairs_needed(spread, effect));
+fn more_pairs(pairs: &[(f64, f64)], effect: f64, criterion: &Criterion) -> Remedy {
+    let needed = spread(pairs).map_or(usize::MAX, |spread| pairs_needed(spread, effect, criterion.confidence()));
     match needed.max(pairs.len() + 1) {
         needed if needed <= MOST_PAIRS => Remedy::Pairs(needed),
         _ => Remedy::None,

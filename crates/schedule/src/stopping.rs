@@ -13,8 +13,8 @@ use plimsoll_stats::sequential::Looks;
 use plimsoll_stats::sides::Criterion;
 use plimsoll_stats::switchback::Switched;
 
-/// Rounds after which a comparison that has no complete one is given up.
-const PATIENCE: u32 = 3;
+/// A comparison is given up as soon as so many more of its rounds have failed than were complete.
+const PATIENCE: usize = 3;
 /// Nobody runs more rounds than this.
 const MOST_NEEDED: usize = 10_000;
 /// Two one-sided tests at 5 %.
@@ -56,7 +56,7 @@ pub fn stopping(
         let size = looks.last()?.change.abs();
         let pairs = judged.last()?;
         // It would show as a change, or as none.
-        let needed = pairs_needed(spread(pairs)?, size.max(decide - size));
+        let needed = pairs_needed(spread(pairs)?, size.max(decide - size), criterion.confidence());
         (needed <= MOST_NEEDED).then_some(needed.max(pairs.len() + 1))
     };
     let rounds_needed = if decided { None } else { needed() };
@@ -64,7 +64,7 @@ pub fn stopping(
 }
 
 /// Pairs as they were after each round, where later ones do not change them.
-pub(crate) fn prefixes(pairs: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
+pub fn prefixes(pairs: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
     (1..=pairs.len()).map(|rounds| pairs[..rounds].to_vec()).collect()
 }
 
@@ -73,28 +73,34 @@ pub(crate) fn prefixes(pairs: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
 pub enum ComparisonState {
     Open,
     Decided,
-    /// None of its rounds is complete.
+    /// Too many of its rounds have failed.
     GivenUp,
 }
 
 /// Of a block.
 pub(crate) fn of_block(block: &PairedBlock, deciding: Metric, criterion: &Criterion, decide: f64) -> ComparisonState {
     let quantity = Quantity::Of(deciding);
-    let state = of_pairs(&block.pairs(quantity), criterion, decide, block.ended_rounds());
-    let is_believed = || switchback::judged(&block.switched(quantity), criterion, decide) == Switched::Decided;
-    match state {
-        ComparisonState::Decided if block.is_flipped() && !is_believed() => ComparisonState::Open,
-        state => state,
+    if !block.is_flipped() {
+        return of_pairs(&block.pairs(quantity), criterion, decide, block.ended_rounds());
+    }
+    let rounds = block.switched(quantity);
+    match switchback::judged(&rounds, criterion, decide) {
+        Switched::Decided => ComparisonState::Decided,
+        _ if is_hopeless(rounds.len(), block.ended_rounds()) => ComparisonState::GivenUp,
+        _ => ComparisonState::Open,
     }
 }
 
 /// Of pairs of so many rounds.
 pub(crate) fn of_pairs(pairs: &[(f64, f64)], criterion: &Criterion, decide: f64, rounds: u32) -> ComparisonState {
-    if pairs.is_empty() && rounds >= PATIENCE {
-        return ComparisonState::GivenUp;
-    }
     match criterion.paired(pairs).map(|change| verdict(&change, decide)) {
+        Ok(Verdict::Higher | Verdict::Lower | Verdict::Equivalent) => ComparisonState::Decided,
+        _ if is_hopeless(pairs.len(), rounds) => ComparisonState::GivenUp,
         Ok(Verdict::Unclear) | Err(_) => ComparisonState::Open,
-        Ok(_) => ComparisonState::Decided,
     }
+}
+
+/// Whether more rounds would fail, too, judging by those that have ended.
+pub(crate) fn is_hopeless(complete: usize, ended: u32) -> bool {
+    ended as usize >= 2 * complete + PATIENCE
 }

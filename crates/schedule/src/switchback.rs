@@ -35,6 +35,13 @@ pub(crate) fn judged(rounds: &[SwitchedPair], criterion: &Criterion, decide: f64
     }
 }
 
+/// The pairs that count of variants that take turns: of complete rounds, the blocks that do not come after a flip. `None`
+/// where trials start a server of their own.
+pub fn pairs(rules: &TrialRules, pair: &PairedVariants<'_>) -> Option<Vec<(f64, f64)>> {
+    let turns = rules.switchback.is_some() && !pair.is_restarted();
+    turns.then(|| rounds(pair).into_iter().map(|round| round.second).collect())
+}
+
 /// Whether what is carried over from flip to flip leaves verdicts on these variants open.
 pub fn is_open(rules: &TrialRules, pair: &PairedVariants<'_>, criterion: &Criterion) -> bool {
     let turns = rules.stopping.filter(|_| rules.switchback.is_some() && !pair.is_restarted());

@@ -151,26 +151,26 @@ pub fn spread(pairs: &[(f64, f64)]) -> Option<f64> {
     Moments::of(&ratios).map(|moments| moments.deviation).filter(|deviation| ratios.len() > 1 && deviation.is_finite())
 }
 
-/// The smallest change, as a share, that this many pairs with this spread detect in 4 of 5 cases, at 5 % two-sided;
-/// `None` with too few pairs for an interval.
+/// The smallest change, as a share, that this many pairs with this spread detect in 4 of 5 cases, by a two-sided interval of
+/// this confidence; `None` with too few pairs for an interval.
 ///
-/// (t₀.₉₇₅ + t₀.₈) s ÷ √n on the log scale, which asks for at most one pair fewer than the noncentral t distribution.
-pub fn detectable(spread: f64, pairs: usize) -> Option<f64> {
-    (pairs >= FEWEST).then(|| shown(spread, pairs as f64).exp_m1())
+/// At 95 %, (t₀.₉₇₅ + t₀.₈) s ÷ √n on the log scale, which asks for at most one pair fewer than the noncentral t distribution.
+pub fn detectable(spread: f64, pairs: usize, confidence: f64) -> Option<f64> {
+    (pairs >= FEWEST).then(|| shown(spread, pairs as f64, confidence).exp_m1())
 }
 
-/// How many pairs with this spread detect a change of `effect`, a share of either sign, in 4 of 5 cases, at 5 %
-/// two-sided; `usize::MAX` if no number does, for an effect of 0. The inverse of [`detectable`].
-pub fn pairs_needed(spread: f64, effect: f64) -> usize {
+/// How many pairs with this spread detect a change of `effect`, a share of either sign, in 4 of 5 cases, by a two-sided
+/// interval of this confidence; `usize::MAX` if no number does, for an effect of 0. The inverse of [`detectable`].
+pub fn pairs_needed(spread: f64, effect: f64, confidence: f64) -> usize {
     let wanted = effect.ln_1p().abs();
     // The normal distribution asks for two or three pairs fewer than Student's t, so the search starts there.
-    let normal = normal_quantile(0.5 + CONFIDENCE / 2.0) + normal_quantile(POWER);
+    let normal = normal_quantile(0.5 + confidence / 2.0) + normal_quantile(POWER);
     match (normal * spread / wanted).powi(2).ceil() {
         least if least.is_nan() => usize::MAX,
         least if least > MANY => least as usize,
         least => {
             let mut pairs = FEWEST.max(least as usize)..;
-            pairs.find(|&pairs| shown(spread, pairs as f64) <= wanted).unwrap_or(usize::MAX)
+            pairs.find(|&pairs| shown(spread, pairs as f64, confidence) <= wanted).unwrap_or(usize::MAX)
         }
     }
 }
@@ -273,9 +273,9 @@ fn independent(ratios: &[f64]) -> f64 {
 }
 
 /// The log ratio that this many pairs with this spread detect with [`POWER`].
-fn shown(spread: f64, pairs: f64) -> f64 {
+fn shown(spread: f64, pairs: f64, confidence: f64) -> f64 {
     let degrees = pairs - 1.0;
-    (t_two_sided(CONFIDENCE, degrees) + t_quantile(POWER, degrees)) * spread / pairs.sqrt()
+    (t_two_sided(confidence, degrees) + t_quantile(POWER, degrees)) * spread / pairs.sqrt()
 }
 
 pub(crate) fn around(centre: f64, half_width: f64) -> (f64, f64) {
@@ -429,22 +429,22 @@ mod tests {
     #[test]
     fn a_medium_effect_needs_34_pairs() {
         // Cohen (1988): half a standard deviation, 5 % two-sided, power 0.8.
-        assert_eq!(pairs_needed(1.0, 0.5f64.exp_m1()), 34);
-        assert_eq!(pairs_needed(1.0, (-0.5f64).exp_m1()), 34);
-        assert_eq!(detectable(1.0, 2), None);
+        assert_eq!(pairs_needed(1.0, 0.5f64.exp_m1(), CONFIDENCE), 34);
+        assert_eq!(pairs_needed(1.0, (-0.5f64).exp_m1(), CONFIDENCE), 34);
+        assert_eq!(detectable(1.0, 2, CONFIDENCE), None);
         for pairs in [3, 5, 34, 10_000] {
-            let effect = detectable(0.05, pairs).unwrap();
-            assert_eq!(pairs_needed(0.05, effect * (1.0 + 1e-9)), pairs);
+            let effect = detectable(0.05, pairs, CONFIDENCE).unwrap();
+            assert_eq!(pairs_needed(0.05, effect * (1.0 + 1e-9), CONFIDENCE), pairs);
         }
     }
 
     #[test]
     fn odd_wishes_have_an_answer() {
-        assert_eq!(pairs_needed(0.0, 0.01), FEWEST);
-        assert_eq!(pairs_needed(0.05, -1.0), FEWEST);
-        close(pairs_needed(0.05, 1e-6) as f64 / 19.622e9, 1.0, 1e-4);
+        assert_eq!(pairs_needed(0.0, 0.01, CONFIDENCE), FEWEST);
+        assert_eq!(pairs_needed(0.05, -1.0, CONFIDENCE), FEWEST);
+        close(pairs_needed(0.05, 1e-6, CONFIDENCE) as f64 / 19.622e9, 1.0, 1e-4);
         for (spread, effect) in [(0.05, 0.0), (0.0, 0.0), (0.05, -2.0), (f64::NAN, 0.01), (0.05, f64::NAN)] {
-            assert_eq!(pairs_needed(spread, effect), usize::MAX);
+            assert_eq!(pairs_needed(spread, effect, CONFIDENCE), usize::MAX);
         }
     }
 

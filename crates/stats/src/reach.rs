@@ -38,15 +38,16 @@ impl PairSpread {
         self.with_ends(self.deviation, |deviation| deviation)
     }
 
-    /// The smallest change, a share, that so many rounds detect in 4 of 5 cases; `None` with too few for an interval.
-    pub fn detectable(&self, rounds: usize) -> Option<Estimate> {
-        let of = |deviation| detectable(deviation, rounds).unwrap_or(f64::NAN);
+    /// The smallest change, a share, that so many rounds detect in 4 of 5 cases by an interval of this confidence; `None` with
+    /// too few for an interval.
+    pub fn detectable(&self, rounds: usize, confidence: f64) -> Option<Estimate> {
+        let of = |deviation| detectable(deviation, rounds, confidence).unwrap_or(f64::NAN);
         (rounds >= FEWEST).then(|| self.with_ends(of(self.deviation), of))
     }
 
-    /// How many rounds detect a change of `effect`, a share, in 4 of 5 cases.
-    pub fn rounds_needed(&self, effect: f64) -> Estimate {
-        let of = |deviation| pairs_needed(deviation, effect) as f64;
+    /// How many rounds detect a change of `effect`, a share, in 4 of 5 cases by an interval of this confidence.
+    pub fn rounds_needed(&self, effect: f64, confidence: f64) -> Estimate {
+        let of = |deviation| pairs_needed(deviation, effect, confidence) as f64;
         self.with_ends(of(self.deviation), of)
     }
 
@@ -82,13 +83,14 @@ mod tests {
     #[test]
     fn more_rounds_show_less_and_as_many_as_are_needed_are_enough() {
         let spread = PairSpread::pooled(&[pairs(0.0, &[-0.05, 0.05, 0.02, -0.02])]).expect("pairs");
-        let shown = |rounds| spread.detectable(rounds).expect("enough rounds").value;
+        let shown = |rounds| spread.detectable(rounds, 0.95).expect("enough rounds").value;
         assert!(shown(3) > shown(10) && shown(10) > shown(100));
-        assert_eq!(spread.detectable(2), None);
-        let needed = spread.rounds_needed(0.02);
+        assert_eq!(spread.detectable(2, 0.95), None);
+        let needed = spread.rounds_needed(0.02, 0.95);
         assert!(shown(needed.value as usize) <= 0.02 && shown(needed.value as usize - 1) > 0.02, "{needed:?}");
         let (low, high) = needed.interval().expect("an interval");
         assert!(low < needed.value && needed.value < high, "{needed:?}");
+        assert!(spread.rounds_needed(0.02, 0.995).value > 1.5 * needed.value, "of ten comparisons together");
     }
 
     #[test]

@@ -33,7 +33,8 @@ impl Criterion {
     }
 
     /// Of all intervals that are made by it, together.
-    fn confidence(&self) -> f64 {
+    /// Of each interval.
+    pub fn confidence(&self) -> f64 {
         match self {
             Criterion::Planned { confidence } => *confidence,
             Criterion::Sequential(looks) => looks.confidence(),
@@ -95,8 +96,10 @@ impl Sides {
             b: middle(&self.b),
             verdict: verdict(&change, equivalence),
             change,
-            detectable: spread.and_then(|spread| detectable(spread, pairs.len())),
-            pairs_needed: spread.map(|spread| pairs_needed(spread, equivalence)).filter(|pairs| *pairs < usize::MAX),
+            detectable: spread.and_then(|spread| detectable(spread, pairs.len(), criterion.confidence())),
+            pairs_needed: spread
+                .map(|spread| pairs_needed(spread, equivalence, criterion.confidence()))
+                .filter(|pairs| *pairs < usize::MAX),
         })
     }
 }

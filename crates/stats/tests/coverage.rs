@@ -29,7 +29,7 @@ use table::{Wanted, table};
 /// Of so few simulations a share is known to three standard errors only; an estimator that is wrong misses by more.
 #[test]
 fn a_few_simulations_are_near_what_is_wanted() {
-    const FEW: usize = 200;
+    const FEW: usize = 100;
     for row in rows(FEW) {
         let Wanted { least, most } = row.wanted;
         let three_errors = |share: f64| 3.0 * (share * (1.0 - share) / FEW as f64).sqrt();

@@ -23,7 +23,6 @@ use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Comparison, Design, Row, SCHEMA_VERSION, Side};
 use plimsoll_model::estimate::CONFIDENCE;
-use plimsoll_model::explained::Explained;
 use plimsoll_model::io_comparison::IoComparison;
 use plimsoll_model::lab::VariantComparison;
 use plimsoll_plan::LabPlan;
@@ -106,20 +105,25 @@ fn runs(
     let decide = lab.and_then(|plan| Some(plan.trials.stopping?.decide));
     table.equivalence = equivalence.or(decide).unwrap_or_else(|| of_floor(a.floor(&common, deciding).as_ref()));
     let mut headline = table.headline(deciding)?;
-    let explained = lab.and_then(|plan| explained(&a, &b, plan));
-    if let Some((row, _)) = &explained {
-        let verdict = verdict(&row.change, table.equivalence);
-        headline = Row { verdict, a: headline.a, b: headline.b, ..row.clone() };
+    let mut rows = table.rows()?;
+    let judged = lab.and_then(|plan| judged(&a, &b, plan));
+    if let Some(VariantComparison { rows: of_lab, .. }) = &judged {
+        let verdict = verdict(&of_lab[0].change, table.equivalence);
+        headline = Row { verdict, a: headline.a, b: headline.b, ..of_lab[0].clone() };
+        if let Some(missing) = &headline.change.missing {
+            rows = rows.into_iter().map(|row| row.withheld(missing)).collect();
+        }
     }
     let mut caveats = caveats::all(&a, &b, design, &left_out, unreadable);
-    caveats.extend(explained.map(|(_, explained)| Caveat::new("explained", explained.in_words())));
+    let explained = judged.and_then(|of| of.explained);
+    caveats.extend(explained.map(|explained| Caveat::new("explained", explained.in_words())));
     Ok(Comparison {
         schema_version: SCHEMA_VERSION,
         workload,
         design,
         unpaired_because,
         equivalence: table.equivalence,
-        rows: table.rows()?,
+        rows,
         a: a.side(&common, headline.metric),
         b: b.side(&common, headline.metric),
         headline,
@@ -253,12 +257,14 @@ impl Table<'_> {
     }
 }
 
-/// What the lab that both are variants of found, if it took something from their change.
-fn explained(a: &Group, b: &Group, plan: &LabPlan) -> Option<(Row, Explained)> {
+/// What the lab that both are variants of found, if it has judged their change by more than the values of its rounds: by what
+/// others took, or by what flips of a running server carried over.
+fn judged(a: &Group, b: &Group, plan: &LabPlan) -> Option<VariantComparison> {
     let summary = summary_of(a.chosen.recordings.first()?, plan);
     let is_same = |of: &VariantComparison| of.a == a.chosen.variant && of.b == b.chosen.variant;
-    let VariantComparison { rows, explained, .. } = summary.comparisons.into_iter().find(is_same)?;
-    rows.into_iter().next().zip(explained)
+    let is_flipped = |of: &VariantComparison| of.stopping.as_ref().is_some_and(|of| of.switchback.is_some());
+    let found = summary.comparisons.into_iter().find(is_same)?;
+    (!found.rows.is_empty() && (found.explained.is_some() || is_flipped(&found))).then_some(found)
 }
 
 /// The plan that both are variants of: they are compared as the lab compares them, so that both say the same.

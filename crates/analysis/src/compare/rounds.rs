@@ -10,6 +10,7 @@ use plimsoll_model::Metric;
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_record::read::TrialView;
 use plimsoll_schedule::Quantity;
+use plimsoll_schedule::labels::counted_label;
 use plimsoll_stats::latency::{latency_ms, new_histogram};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -37,7 +38,9 @@ impl Round {
 pub fn rounds(chosen: &Chosen) -> Result<Vec<Round>, AnalysisError> {
     let mut rounds = Vec::new();
     for recording in &chosen.recordings {
-        let of_variant = || recording.trials.iter().filter(|trial| trial.facts.variant == chosen.variant);
+        let has = |label: &str| recording.trials.iter().any(|trial| trial.facts.variant == label);
+        let counted = counted_label(&chosen.variant, has);
+        let of_variant = || recording.trials.iter().filter(|trial| trial.facts.variant == counted);
         let numbers: BTreeSet<u32> = of_variant().map(|trial| trial.facts.round).collect();
         for number in numbers {
             let trials: Vec<&TrialView> = of_variant().filter(|trial| trial.facts.round == number).collect();

@@ -21,6 +21,7 @@ use crate::options::Options;
 use crate::preflight::{Machine, Prepared, confinement, settings};
 use crate::storage_plan;
 use crate::verification::Verifications;
+use flip::SharedServer;
 use jiff::Timestamp;
 use plimsoll_data::starting_data::{self, TrialDirectories};
 use plimsoll_data::target::{DATABASE, OpenTarget};
@@ -66,7 +67,7 @@ struct Held {
     /// Data were restored there from a dataset, and trials have changed them since.
     used: bool,
     /// The server of a switchback, between its trials.
-    running: Option<OpenTarget>,
+    running: Option<SharedServer>,
 }
 
 impl<'a> TrialRunner<'a> {
@@ -166,7 +167,7 @@ impl<'a> TrialRunner<'a> {
             return Ok(place);
         }
         for running in self.held.iter_mut().filter_map(|held| held.running.take()) {
-            flip::stop(running)?;
+            running.stop()?;
         }
         let serves = |held: &Held| {
             let places = |of: &Variant| (of.name.clone(), of.storage.clone(), of.layout.clone());
@@ -204,7 +205,7 @@ impl<'a> TrialRunner<'a> {
 impl Held {
     /// Stops the server that still runs there, and removes the directories.
     fn remove(self) -> Result<(), LabError> {
-        self.running.map_or(Ok(()), flip::stop)?;
+        self.running.map_or(Ok(()), SharedServer::stop)?;
         Ok(remove(self.directories)?)
     }
 }
@@ -261,7 +262,7 @@ impl UnderWay<'_> {
         prepared: &Prepared,
         build: &Build,
         stored: Option<&Stored>,
-        running: &mut Option<OpenTarget>,
+        running: &mut Option<SharedServer>,
         holder: &str,
     ) -> Result<(), LabError> {
         let variant = &self.trial.variant;
@@ -277,23 +278,23 @@ impl UnderWay<'_> {
             stored,
             holder,
         };
-        let mut target = match running.take() {
-            Some(mut target) => match self.pause().and_then(|()| self.flip(&mut target, &setup.settings)) {
-                Ok(()) => target,
-                Err(error) => return self.stop(target).and(Err(error)),
+        let mut shared = match running.take() {
+            Some(mut shared) => match self.pause().and_then(|()| self.flip(&mut shared, &setup.settings)) {
+                Ok(()) => shared,
+                Err(error) => return self.stop(shared.target).and(Err(error)),
             },
-            None => self.start(&setup)?,
+            None => SharedServer::new(self.start(&setup)?),
         };
-        let done = self.on_server(&mut target, Some(&setup));
+        let done = self.on_server(&mut shared.target, Some(&setup));
         if done.is_err() {
             self.failed_in = self.watch.phase();
         }
         if self.trial.block.is_some() && done.is_ok() {
             self.watch.watchdog.guard(None);
-            *running = Some(target);
+            *running = Some(shared);
             return Ok(());
         }
-        let stopped = self.stop(target);
+        let stopped = self.stop(shared.target);
         done.and(stopped)
     }
 

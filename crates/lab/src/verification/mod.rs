@@ -38,8 +38,8 @@ pub struct Verifications {
     /// The durability of what is in effect.
     pub risks: Risks,
     pub caveats: Vec<Caveat>,
-    /// Names of settings with a value in each session, and the variable that shows it.
-    of_sessions: BTreeMap<String, String>,
+    /// By the name of a setting, the variable that shows it.
+    shown_by: BTreeMap<String, String>,
 }
 
 impl Verifications {
@@ -89,11 +89,11 @@ pub fn read_back(
         let mut verification = first_verification(setting, target.flavour, variables.get(variable));
         hear(&mut verification, error_log::lines_of(&log, option));
         verification.compare(value, variables.get(variable));
-        if verification.effective.is_some()
-            && let Some(session) = session_value(target, variable)?
-        {
-            verification.compare_session(value, &session, "a new session");
-            verifications.of_sessions.insert(setting.name.clone(), variable.to_owned());
+        if verification.effective.is_some() {
+            verifications.shown_by.insert(setting.name.clone(), variable.to_owned());
+            if let Some(session) = session_value(target, variable)? {
+                verification.compare_session(value, &session, "a new session");
+            }
         }
         if let Some(process) = &process {
             verification.show(process.shows(option, value));
@@ -104,10 +104,11 @@ pub fn read_back(
     Ok(verifications)
 }
 
-/// What the load's own connections have: `answer` is their answer to [`QUESTION`].
+/// What the load's own connections have: `answer` is their answer to [`QUESTION`], which has global values where sessions have
+/// none of their own.
 pub fn in_the_load(verifications: &mut Verifications, answer: &BTreeMap<String, String>) {
     for verification in &mut verifications.verifications {
-        let variable = verifications.of_sessions.get(&verification.name);
+        let variable = verifications.shown_by.get(&verification.name);
         let Some(value) = variable.and_then(|variable| answer.get(variable)) else { continue };
         verification.load = Some(value.clone());
         let Verification { name, requested, .. } = verification.clone();

@@ -68,7 +68,7 @@ fn doublewrite_shows_in_the_pages_written_twice() {
 #[test]
 fn the_load_may_have_another_value_than_new_sessions() {
     let mut verifications = verifications("sort_buffer_size", "64K", "65536");
-    verifications.of_sessions.insert("sort_buffer_size".into(), "sort_buffer_size".into());
+    verifications.shown_by.insert("sort_buffer_size".into(), "sort_buffer_size".into());
     let answer = |value: &str| BTreeMap::from([("sort_buffer_size".to_owned(), value.to_owned())]);
     in_the_load(&mut verifications, &answer("65536"));
     assert_eq!(

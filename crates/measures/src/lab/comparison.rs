@@ -3,15 +3,16 @@
 use super::cell_risks;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
-use plimsoll_model::comparison::{Design, Difference, Row, Verdict, unlike_work};
+use plimsoll_model::comparison::{Design, Difference, Verdict, unlike_work};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::VariantComparison;
-use plimsoll_model::stopping::Stopping;
+use plimsoll_model::stopping::{MAY_BE_CARRIED_OVER, Stopping};
 use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::pairs::pairs;
 use plimsoll_plan::lab::{Order, PlannedWorkload, TrialRules, Variant};
 use plimsoll_schedule::explained;
-use plimsoll_schedule::pairing::{Outcomes, PairedVariants, pairs};
-use plimsoll_schedule::stopping::{criterion, stopping};
+use plimsoll_schedule::pairing::{Outcomes, PairedVariants};
+use plimsoll_schedule::stopping::{criterion, prefixes, stopping};
 use plimsoll_schedule::{EndedTrial, seeks_line, switchback};
 use plimsoll_stats::explained::Explanation;
 use plimsoll_stats::sides::{self, Criterion, Sides};
@@ -67,15 +68,32 @@ impl Judged<'_> {
         let row = |sides: Sides, points: &[LoadPoint], metric: Metric, criterion: &Criterion| {
             let only = if let [only] = points { Some(*only) } else { None };
             let row = sides.row(only, metric, criterion, equivalence).ok()?;
-            Some(if is_open { Row { verdict: Verdict::Unclear, ..row } } else { row })
+            Some(if is_open { row.withheld(MAY_BE_CARRIED_OVER) } else { row })
         };
         let measured = pair.sides(self.design, &pair.points, deciding);
-        let (judged, found) = self.judged(place);
+        let turned = switchback::pairs(self.rules, pair);
+        let (judged, found) = match &turned {
+            Some(pairs) => (prefixes(pairs), None),
+            None => self.judged(place),
+        };
         let explained = found.and_then(|found| explained::told(&found, &of_all, &measured.pairs()));
-        let sides = if explained.is_some() { measured.with_pairs(judged.last()?.clone()) } else { measured };
-        let all = row(sides, &pair.points, deciding, &of_all)?;
-        let stopping = stopping(self.rules, &of_all, &judged, all.verdict != Verdict::Unclear)
-            .map(|of| Stopping { switchback: switchback::carried_over(self.rules, pair, &of_all), ..of });
+        let judged_otherwise = turned.is_some() || explained.is_some();
+        let sides = match judged.last() {
+            Some(pairs) if judged_otherwise => measured.with_pairs(pairs.clone()),
+            _ => measured,
+        };
+        let all = row(sides, &pair.points, deciding, &of_all);
+        // What failed in every round is said; what has not had a round yet, or has nothing to compare, is not.
+        if all.is_none() && (self.rules.stopping.is_none() || pair.ended_rounds() == 0) {
+            return None;
+        }
+        let decided = all.as_ref().is_some_and(|row| row.verdict != Verdict::Unclear);
+        let stopping = stopping(self.rules, &of_all, &judged, decided).map(|of| Stopping {
+            switchback: switchback::carried_over(self.rules, pair, &of_all),
+            // More rounds narrow chance, and not what is carried over.
+            rounds_needed: of.rounds_needed.filter(|_| all.as_ref().is_some_and(|row| row.change.missing.is_none())),
+            ..of
+        });
         let of_each = criterion(self.rules, among * pair.points.len());
         let each = Metric::COMPARED.into_iter().flat_map(|metric| pair.points.iter().map(move |point| (metric, point)));
         // One load point is all of them together.
@@ -87,7 +105,7 @@ impl Judged<'_> {
             b: pair.b.name.clone(),
             design: self.design,
             equivalence,
-            rows: std::iter::once(all).chain(rows).collect(),
+            rows: all.into_iter().chain(rows).collect(),
             floor,
             unlike: self.unlike(pair),
             unlike_work: unlike_work_of(&pair.a.workload, &pair.b.workload),
@@ -109,7 +127,10 @@ impl Judged<'_> {
         // Where their number is set, they are judged once.
         let first = if self.rules.stopping.is_some() { 1 } else { ended };
         let (mut pairs, found): (Vec<_>, Vec<_>) = (first..=ended).map(after).unzip();
+        // Of rounds that gave no pair, the last: what explains a pair may have changed.
+        pairs.reverse();
         pairs.dedup_by_key(|pairs| pairs.len());
+        pairs.reverse();
         (pairs, found.into_iter().last().flatten())
     }
 

@@ -9,6 +9,7 @@ use plimsoll_plan::lab::{Order, SwitchbackBlock, TrialRules, WarmUp};
 use plimsoll_plan::plan::Measure;
 use plimsoll_schedule::pairing::{Outcomes, PairedVariants};
 use plimsoll_schedule::quantity::deciding;
+use plimsoll_schedule::stopping::criterion;
 use plimsoll_schedule::{EndedTrial, Prospects, Quantity};
 use plimsoll_stats::reach::PairSpread;
 use plimsoll_stats::sides::middle;
@@ -71,7 +72,9 @@ pub fn reach(
     let pairs = if recorded.rungs.is_empty() { of_variants(recorded, ended) } else { of_rungs(ended) };
     let spread = PairSpread::pooled(&pairs)?;
     let recorded_seconds = ended.iter().map(|ended| ended.outcome.seconds()).sum::<f64>() / ended.len().max(1) as f64;
-    let of_trial = recorded_seconds + set_seconds(&plan.trials) - set_seconds(&recorded.trials);
+    // Trials that failed early may have taken less than their plan's windows.
+    let rest = (recorded_seconds - set_seconds(&recorded.trials)).max(0.0);
+    let of_trial = rest + set_seconds(&plan.trials);
     let most = plan.trials.rounds;
     let of_round = of_trial * plimsoll_schedule::of(plan, prospects).about().trials() as f64 / f64::from(most);
     let rounds = match plan.trials.stopping.and_then(|rule| rule.max_seconds) {
@@ -79,18 +82,24 @@ pub fn reach(
         None => most,
     };
     let wanted = plan.trials.stopping.map_or(WANTED, |rule| rule.decide);
-    let rounds_needed = spread.rounds_needed(wanted);
+    let confidence = criterion(&plan.trials, together(plan)).confidence();
+    let rounds_needed = spread.rounds_needed(wanted, confidence);
     Ok(Reach {
         trials: ended.len(),
         spread: spread.estimate(),
         rounds,
         seconds: of_round * f64::from(rounds),
-        detectable: spread.detectable(rounds as usize),
+        detectable: spread.detectable(rounds as usize, confidence),
         wanted,
         seconds_needed: of_round * rounds_needed.value,
         rounds_needed,
         unlike: unlike(plan, recorded),
     })
+}
+
+/// Comparisons whose intervals hold together.
+fn together(plan: &LabPlan) -> usize {
+    if plan.rungs.is_empty() { compared(plan).len() } else { plan.rungs.len() }
 }
 
 impl Reach {

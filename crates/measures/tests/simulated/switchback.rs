@@ -100,7 +100,7 @@ fn no_sign_is_wrong_and_equal_sides_are_rarely_told_apart() {
 
 /// What the rungs do: a share at once, and one that builds up while they are set.
 const RUNGS: [(&str, f64, f64); 4] = [
-    ("innodb_io_capacity", 0.2, 0.0),
+    ("innodb_lru_scan_depth", 0.2, 0.0),
     ("innodb_flush_neighbors", 0.0, 0.0),
     ("innodb_max_dirty_pages_pct", 0.1, -0.3),
     // It needs a restart.
@@ -152,12 +152,12 @@ fn rungs_are_flipped_if_they_can_be_and_restarted_if_not() {
         let ((second, flipped), (first, _)) = (blocks(label), blocks(&format!("{label}/first")));
         second >= 3 && second == flipped && first == second
     };
-    assert!(flipped("base/innodb_io_capacity/with") && flipped("base/innodb_flush_neighbors/without"));
+    assert!(flipped("base/innodb_lru_scan_depth/with") && flipped("base/innodb_flush_neighbors/without"));
     let restarted = blocks(&found.ladders[0].label(&steps[2], "with"));
     assert!(restarted.0 >= 3 && restarted.1 == 0, "{restarted:?}");
     assert_eq!(blocks("base/innodb_buffer_pool_size/with").1, 0);
     // What each is worth in the end, on the other: as each rung was measured.
-    assert!(flipped("base/worth/innodb_io_capacity/with"));
+    assert!(flipped("base/worth/innodb_lru_scan_depth/with"));
     assert_eq!((blocks("base/worth/innodb_buffer_pool_size/with").1, blocks("base/gain/with").1), (0, 0));
     let gain = found.ladders[0].gain.as_ref().expect("two are kept");
     assert!((gain.value - 0.56).abs() < 0.05, "1.2 · 1.3 − 1: {gain:?}");

@@ -48,3 +48,15 @@ pub fn is_live(name: &str) -> bool {
 pub fn live_settings() -> impl Iterator<Item = &'static str> {
     LIVE.into_iter()
 }
+
+/// The setting whose default depends on the value of this one, or on memory and connections: where sides that take turns differ
+/// in `name`, only a value of their own gives it back to either of them (MySQL 9.7 manual, "InnoDB Startup Options and System
+/// Variables": `innodb_io_capacity_max` is twice `innodb_io_capacity` if it is not given, and the largest number after
+/// `SET GLOBAL … = DEFAULT`; "Server System Variables": `thread_cache_size`).
+pub fn without_fixed_default(name: &str) -> Option<&'static str> {
+    match normal(name).as_str() {
+        "innodb_io_capacity" | "innodb_io_capacity_max" => Some("innodb_io_capacity_max"),
+        "thread_cache_size" => Some("thread_cache_size"),
+        _ => None,
+    }
+}

@@ -17,7 +17,7 @@ pub mod value;
 
 pub use allowed::is_allowed;
 pub use classes::{class, classes, risks, risks_by_variable};
-pub use live::{is_live, live_settings};
+pub use live::{is_live, live_settings, without_fixed_default};
 use plimsoll_model::Flavour;
 use table::{Fate, NameRow, TABLE};
 pub use translate::{Consequence, Translated, TranslatedSetting, translate};

@@ -7,6 +7,7 @@
 pub mod change;
 pub mod file;
 pub mod flip;
+pub mod pairs;
 pub mod permission;
 pub mod trial;
 

@@ -325,7 +325,7 @@ fn what_is_not_toml_has_its_line() {
 fn a_switchback_flips_what_is_live_and_nothing_else() {
     let trials = |rest: &str| format!("trials = {{ rounds = \"auto\", switchback = true{rest} }}");
     let two = |config: &str| format!("[[variant]]\nname = \"x\"\n[[variant]]\nname = \"y\"\n{config}");
-    let live = two("config.innodb_io_capacity = 300");
+    let live = two("config.innodb_flush_neighbors = 2");
     let both = |trials: &str, variants: &str| format!("{trials}\n{variants}");
     let lines = [
         (both("trials.washout = \"1s\"", &live), 3, "trials.washout goes with switchback = true"),
@@ -338,6 +338,11 @@ fn a_switchback_flips_what_is_live_and_nothing_else() {
             both(&trials(""), "[[rung]]\nname = \"big\"\nconfig.innodb_buffer_pool_size = \"1G\""),
             6,
             "innodb_buffer_pool_size is not known to take effect at once on a running server, but `base` and `big` differ",
+        ),
+        (
+            both(&trials(""), &two("config.innodb_io_capacity = 300")),
+            8,
+            "innodb_io_capacity_max, which depends on other settings; set innodb_io_capacity_max in both `x` and `y`",
         ),
         (
             both(&trials(""), &two("config.innodb_buffer_pool_size = \"1G\"")),
@@ -362,6 +367,11 @@ fn rounds_that_end_by_themselves_need_something_to_decide() {
     let auto = |rest: &str| format!("trials = {{ rounds = \"auto\", {rest} }}\n{two}");
     let lines = [
         ("trials.rounds = \"auto\"".to_owned(), "one variant has none to be compared with; accepted is a number"),
+        (
+            "trials.rounds = \"auto\"\n[[variant]]\nname = \"x\"\n[[variant]]\nname = \"y\"\nworkload.kind = \"oltp_read_only\""
+                .to_owned(),
+            "no other variant does the same kind of work as `x` at one of its load points; accepted is a number",
+        ),
         ("trials.rounds = \"many\"".to_owned(), "from 1 to 1000, without quotes, or \"auto\""),
         ("trials = { rounds = 4, decide = \"2%\" }".to_owned(), "trials.decide goes with rounds = \"auto\""),
         ("trials.max_rounds = 9".to_owned(), "trials.max_rounds goes with rounds = \"auto\""),

@@ -27,7 +27,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// As many as tell by how much trials vary.
-const PILOT_ROUNDS: &str = "3";
+const PILOT_ROUNDS: u32 = 3;
 /// For at most this many failed trials the reason is shown.
 const TOLD: usize = 12;
 
@@ -76,7 +76,12 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
 fn pilot(path: &Path, args: &LabArgs, plan: &LabPlan) -> anyhow::Result<LabPlan> {
     compares(plan)
         .map_err(|why| LabError::Refused(format!("{}: --pilot has nothing to tell: {why}", path.display())))?;
-    let of_pilot = read_plan(path, args, Some(PILOT_ROUNDS))?;
+    // Blocks on a running server are always rounds that end by themselves.
+    if plan.trials.switchback.is_some() {
+        let trials = TrialRules { rounds: PILOT_ROUNDS, ..plan.trials.clone() };
+        return Ok(LabPlan { trials, ..plan.clone() });
+    }
+    let of_pilot = read_plan(path, args, Some(&PILOT_ROUNDS.to_string()))?;
     let trials = TrialRules { noisy_host: plan.trials.noisy_host, ..of_pilot.trials };
     Ok(LabPlan { trials, seed: plan.seed, ..of_pilot })
 }

@@ -92,7 +92,8 @@ fn began(outcome: &Value) -> &'static str {
 /// The same two on one running server, whose setting is flipped.
 fn a_large_difference_is_flipped(lab: &Lab) {
     saves_sleeping_data(lab, "@@GLOBAL.max_connect_errors / 10000");
-    let plan = lab.plan("flips", &format!("{SLEEPING}{TRIALS}{FLIPS}{VARIANTS}"));
+    let one_more = VARIANTS.replace("= 800 }", "= 800, innodb_old_blocks_time = 250 }");
+    let plan = lab.plan("flips", &format!("{SLEEPING}{TRIALS}{FLIPS}{one_more}"));
     let dry = lab.does(&format!("lab {} --dry-run", plan.display()));
     assert!(dry.out.contains("slow/first") && dry.out.contains("flip"), "{dry}");
     let found = lab.does(&format!("lab {} --json", plan.display())).json();
@@ -108,10 +109,15 @@ fn a_large_difference_is_flipped(lab: &Lab) {
     let trials = outcomes(&recording);
     for (place, (name, outcome)) in trials.iter().enumerate() {
         assert_eq!(began(outcome), if place == 0 { "start" } else { "flip" }, "{name}");
-        let wanted = if name.contains("slow") { "800" } else { "200" };
+        let (errors, time) = if name.contains("slow") { ("800", "250") } else { ("200", "1000") };
         let of_flip =
             outcome["verifications"].as_array().expect("settings").iter().find(|of| of["name"] == "max_connect_errors");
-        assert_eq!(of_flip.map(|of| &of["effective"]), Some(&wanted.into()), "{name}");
+        let read_back = of_flip.map(|of| (&of["effective"], &of["load"]));
+        assert_eq!(read_back, Some((&errors.into(), &errors.into())), "{name}");
+        let variables =
+            fs::read_to_string(recording.join("trials").join(name).join("variables.json")).expect("variables");
+        let variables: Value = serde_json::from_str(&variables).expect("JSON");
+        assert_eq!(variables["innodb_old_blocks_time"]["effective"], time, "{name}");
     }
     let id = recording.file_name().expect("a name").to_string_lossy().into_owned();
     let again = lab.does(&format!("compare {id}:slow {id}:fast --json")).json();
@@ -146,6 +152,21 @@ fn a_pilot_says_what_its_plan_would_show_on_mariadb() {
     assert_eq!(done.json()["trials"]["done"], 6, "{done}");
     assert!(done.err.contains("  50 rounds, about ") && done.err.contains(" show a difference of at least "), "{done}");
     assert!(done.err.contains("  a difference of 2.0 % takes "), "{done}");
+}
+
+#[test]
+fn a_pilot_of_flips_has_three_rounds_of_blocks() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let plan = lab.plan(
+        "flipped-pilot",
+        "[workload]\nkind = \"oltp_point_select\"\ntables = 1\ntable_size = 1000\n\
+        [load]\nconnections = 2\nrate = 500\n[trials]\nrestore = \"once\"\nwarmup = \"0s\"\nrounds = \"auto\"\n\
+        switchback = true\nwashout = \"100ms\"\nblock = \"500ms\"\n\
+        [[variant]]\nname = \"one\"\n[[variant]]\nname = \"other\"\nconfig.innodb_flush_neighbors = 2\n",
+    );
+    let done = lab.does(&format!("lab {} --pilot --json", plan.display()));
+    assert!(done.json()["trials"]["done"].as_u64().is_some_and(|trials| trials >= 12), "{done}");
+    assert!(done.err.contains("  40 rounds, about "), "{done}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use plimsoll_model::comparison::{Row, Verdict};
 use plimsoll_model::lab::{LabSummary, TrialCounts, VariantComparison};
 use plimsoll_model::number::{counted, short};
 use plimsoll_model::number::{percent, signed_percent};
+use plimsoll_model::stopping::MAY_BE_CARRIED_OVER;
 
 /// More comparisons than this are summed up in one.
 const MOST_TOLD: usize = 2;
@@ -59,6 +60,9 @@ pub(super) fn told(compared: &Compared<'_>) -> String {
     let doubt = match row.verdict {
         Verdict::Higher | Verdict::Lower => "",
         Verdict::Equivalent => ", no difference",
+        Verdict::Unclear if row.change.missing.as_deref() == Some(MAY_BE_CARRIED_OVER) => {
+            ", which the other side may have left"
+        }
         Verdict::Unclear => ", which may be chance",
     };
     let unlike = of.unlike.as_ref().map(|unlike| format!(", not as safe: {unlike}")).unwrap_or_default();

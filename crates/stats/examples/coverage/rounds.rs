@@ -100,7 +100,7 @@ fn floor(simulations: Simulations, rounds: usize) -> Row {
 
 fn power(simulations: Simulations, effect: f64) -> Row {
     let spread = (2.0 * (DRIFT.powi(2) * (1.0 - CORRELATION) + OWN.powi(2))).sqrt();
-    let needed = pairs_needed(spread, effect);
+    let needed = pairs_needed(spread, effect, CONFIDENCE);
     let found = simulations.events(|rng| differs(&pairs(rng, needed, Machine::DRIFTING, effect), CONFIDENCE));
     let situation = format!("a true change of {}, as many pairs as it needs", percent(effect));
     found.row("change is found", situation, needed, Wanted::POWER)

@@ -22,7 +22,7 @@ pub fn rows(simulations: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for (deviation, decide) in MACHINES {
         let spread = deviation * (2.0 - CORRELATION).sqrt();
-        let most = pairs_needed(spread, decide);
+        let most = pairs_needed(spread, decide, CONFIDENCE);
         let plan = Plan { deviation, decide, most, looks: Looks::new(most, CONFIDENCE) };
         let simulated = |effect: f64| {
             let row = 700 + rows.len() as u64;

@@ -1,4 +1,4 @@
-# Reference values for tests/series.rs, from SciPy and straight from the formulas.
+# Reference values for tests/estimators/series.rs, from SciPy and straight from the formulas.
 # From the repository's root: /usr/bin/python3 crates/stats/tests/reference/series.py > crates/stats/tests/reference/series.json
 import json
 

@@ -3,6 +3,7 @@
 use super::workload::IO;
 use crate::error::PlanError;
 use crate::lab::flip;
+use crate::lab::pairs::pairs;
 use crate::lab::{LabPlan, MOST_TRIALS, Method, Order, Restore, Rung, Storage, Variant, WarmUp, Where};
 use crate::plan::Measure;
 use crate::quantity;
@@ -158,10 +159,23 @@ impl Check<'_> {
             let problem =
                 "max_time cannot be kept by a ladder, whose rungs build on each other; accepted is max_rounds";
             return refuse(self.at("trials.max_time"), problem);
+        } else if let Some(alone) = self.without_partner() {
+            format!(
+                "{rounds} no other variant does the same kind of work as `{}` at one of its load points; accepted is a number",
+                alone.name
+            )
         } else {
             return Ok(());
         };
         refuse(self.at("trials.rounds"), problem)
+    }
+
+    /// A variant of a grid that nothing is compared with.
+    fn without_partner(&self) -> Option<&Variant> {
+        let variants: Vec<&Variant> = self.plan.variants.iter().collect();
+        let compared: BTreeSet<usize> = pairs(&variants).into_iter().flatten().collect();
+        let alone = (0..variants.len()).find(|place| self.plan.rungs.is_empty() && !compared.contains(place))?;
+        self.plan.variants.get(alone)
     }
 
     /// A switchback flips what can be flipped, and needs rounds that end by themselves.

@@ -19,7 +19,7 @@ struct Reference {
 
 #[test]
 fn posteriors_agree_with_brute_force() {
-    let cases: BTreeMap<String, Reference> = serde_json::from_str(include_str!("reference/search.json")).unwrap();
+    let cases: BTreeMap<String, Reference> = serde_json::from_str(include_str!("../reference/search.json")).unwrap();
     assert_eq!(cases.len(), 5);
     for (name, case) in cases {
         let spec = SearchSpec { lowest: case.lowest, highest: case.highest, start: None, tolerance: 0.05, trials: 20 };

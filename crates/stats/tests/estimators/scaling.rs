@@ -39,7 +39,7 @@ struct Sweep {
 }
 
 fn reference() -> Reference {
-    serde_json::from_str(include_str!("reference/scaling.json")).unwrap()
+    serde_json::from_str(include_str!("../reference/scaling.json")).unwrap()
 }
 
 fn bare(load: f64, rate: f64) -> ScalingSample {

@@ -45,7 +45,7 @@ struct Silence {
 }
 
 fn reference() -> Reference {
-    serde_json::from_str(include_str!("reference/within.json")).unwrap()
+    serde_json::from_str(include_str!("../reference/within.json")).unwrap()
 }
 
 /// `tolerance` is relative.

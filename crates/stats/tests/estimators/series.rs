@@ -48,7 +48,7 @@ const NILE: [u16; 100] = [
 ];
 
 fn reference() -> Reference {
-    serde_json::from_str(include_str!("reference/series.json")).unwrap()
+    serde_json::from_str(include_str!("../reference/series.json")).unwrap()
 }
 
 fn close(found: f64, expected: f64, tolerance: f64) -> bool {

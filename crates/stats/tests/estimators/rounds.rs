@@ -62,7 +62,7 @@ struct Needed {
 }
 
 fn reference() -> Reference {
-    serde_json::from_str(include_str!("reference/rounds.json")).unwrap()
+    serde_json::from_str(include_str!("../reference/rounds.json")).unwrap()
 }
 
 fn pairs(a: &[f64], b: &[f64]) -> Vec<(f64, f64)> {
@@ -116,7 +116,7 @@ fn noise_floors_are_scipys() {
 #[test]
 fn pairs_needed_are_those_of_the_noncentral_t_within_one() {
     for case in reference().pairs_needed {
-        let found = pairs_needed(case.spread, case.effect);
+        let found = pairs_needed(case.spread, case.effect, 0.95);
         assert!(found.abs_diff(case.pairs) <= 1, "{found} pairs for {case:?}");
     }
 }
@@ -125,7 +125,7 @@ fn pairs_needed_are_those_of_the_noncentral_t_within_one() {
 #[test]
 fn detectable_effects_are_nearly_those_of_the_noncentral_t() {
     for case in reference().detectable {
-        let found = detectable(case.spread, case.pairs).unwrap();
+        let found = detectable(case.spread, case.pairs, 0.95).unwrap();
         let short = 1.0 - found.ln_1p() / case.effect.ln_1p();
         let allowed = if case.pairs < 5 { 0.052 } else { 0.013 };
         assert!((-0.001..allowed).contains(&short), "{found} for {case:?}");
