@@ -35,16 +35,20 @@ pub(crate) fn judged(rounds: &[SwitchedPair], criterion: &Criterion, decide: f64
     }
 }
 
+/// Whether two variants still share a running server.
+fn take_turns(rules: &TrialRules, pair: &PairedVariants<'_>) -> bool {
+    rules.switchback.is_some() && !pair.is_restarted()
+}
+
 /// The pairs that count of variants that take turns: of complete rounds, the blocks that do not come after a flip. `None`
 /// where trials start a server of their own.
 pub fn pairs(rules: &TrialRules, pair: &PairedVariants<'_>) -> Option<Vec<(f64, f64)>> {
-    let turns = rules.switchback.is_some() && !pair.is_restarted();
-    turns.then(|| rounds(pair).into_iter().map(|round| round.second).collect())
+    take_turns(rules, pair).then(|| rounds(pair).into_iter().map(|round| round.second).collect())
 }
 
 /// Whether what is carried over from flip to flip leaves verdicts on these variants open.
 pub fn is_open(rules: &TrialRules, pair: &PairedVariants<'_>, criterion: &Criterion) -> bool {
-    let turns = rules.stopping.filter(|_| rules.switchback.is_some() && !pair.is_restarted());
+    let turns = rules.stopping.filter(|_| take_turns(rules, pair));
     turns.is_some_and(|rule| judged(&rounds(pair), criterion, rule.decide) != Switched::Decided)
 }
 

@@ -32,8 +32,7 @@ impl Criterion {
         }
     }
 
-    /// Of all intervals that are made by it, together.
-    /// Of each interval.
+    /// Of an interval that is made by it, and of all looks at one together.
     pub fn confidence(&self) -> f64 {
         match self {
             Criterion::Planned { confidence } => *confidence,

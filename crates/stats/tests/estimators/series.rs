@@ -1,4 +1,4 @@
-//! Drift, warm-up and changes of level against SciPy and NumPy: `reference/series.py` makes the values.
+//! Drift, warm-up and changes of level against SciPy and NumPy: `../reference/series.py` makes the values.
 
 use plimsoll_stats::change_points::{ChangePoint, change_points};
 use plimsoll_stats::steady::{trend, truncation};
