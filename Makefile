@@ -36,8 +36,6 @@ build: ## the release binary, with the scripts of report and dashboard built in
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo build --release --locked --package plimsoll
 
-# Tests mostly wait for servers, of which four run at once. Those of the command line take as long as all others together, so that
-# the two run beside each other.
 test: ## the checks (format, clippy, layers, sizes …) and every test, in minutes
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/install-packages $(STORAGE_PACKAGES) || true
@@ -46,17 +44,7 @@ test: ## the checks (format, clippy, layers, sizes …) and every test, in minut
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo xtask check
 	@export PLIMSOLL_TEST_MYSQL="$$(scripts/unpack-server mysql || true)"
-	status=0
-	all=(cargo test --workspace --locked --no-fail-fast)
-	"$${all[@]}" --all-targets --no-run
-	# What a shell starts in the background ignores an interrupt.
-	trap 'trap - TERM; kill 0' INT TERM
-	echo 'what the tests of all other crates say is in $(TARGET)/others.log, and follows when these have ended' >&2
-	"$${all[@]}" --lib --bins --examples --benches --test '[!c]*' --test 'c[!l]*' > $(TARGET)/others.log 2>&1 &
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} "$${all[@]}" --test cli || status=$$?
-	wait $$! || status=$$?
-	cat $(TARGET)/others.log
-	exit $$status
+	exec cargo xtask test
 
 # Tests of the command line that judge what a machine does: nothing else runs meanwhile.
 TIMED := bottlenecks:: bottlenecks_storage:: compare:: interruptions:: lab_truths:: network_storage:: quickstart:: quiet:: \
@@ -77,17 +65,12 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	old="$$(scripts/unpack-server mariadb bookworm || true)"
 	export PLIMSOLL_TEST_PLUGINS="$${old:+$${old%/bin/*}/plugin}"
 	status=0
-	all=(cargo test --workspace --locked --no-fail-fast --all-targets)
-	"$${all[@]}" --no-run
 	# What a shell starts in the background ignores an interrupt.
 	trap 'trap - TERM; kill 0' INT TERM
-	echo 'what the tests of lanes say is in $(TARGET)/lanes.log, and follows when the others have ended' >&2
-	RUST_TEST_THREADS=2 "$${all[@]}" -- --include-ignored $(addprefix --skip ,$(TIMED)) $(LANES) > $(TARGET)/lanes.log 2>&1 &
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-6} "$${all[@]}" -- \
-		--include-ignored $(addprefix --skip ,$(TIMED) $(LANES)) || status=$$?
+	RUST_TEST_THREADS=2 cargo xtask test --include-ignored $(addprefix --skip ,$(TIMED)) $(LANES) &
+	cargo xtask test --include-ignored $(addprefix --skip ,$(TIMED) $(LANES)) || status=$$?
 	wait $$! || status=$$?
-	cat $(TARGET)/lanes.log
-	RUST_TEST_THREADS=1 "$${all[@]}" -- --include-ignored $(TIMED) || status=$$?
+	RUST_TEST_THREADS=1 cargo xtask test --include-ignored $(TIMED) || status=$$?
 	exit $$status
 
 bench: ## Plimsoll against its peers on this machine: medians, spreads, ratios

@@ -1,7 +1,8 @@
-//! The checks that keep this repository livable: `cargo xtask check`, or one of them by its name.
+//! The checks that keep this repository livable: `cargo xtask check`, or one of them by its name. `cargo xtask test` runs
+//! the tests.
 //!
 //! Each check is a function from what it looks at to a list of findings, so that its tests can hand it planted faults:
-//! a check that cannot fail is worthless. This program only reads; `make fmt` is the one that changes files.
+//! a check that cannot fail is worthless. The checks only read; `make fmt` is the one that changes files.
 //! Begin with [`CHECKS`], then `layers.rs`, which holds the table of crates.
 
 mod arguments;
@@ -13,6 +14,7 @@ mod layers;
 mod metadata;
 mod modules;
 mod names;
+mod programs;
 mod purity;
 mod sizes;
 mod source;
@@ -23,7 +25,7 @@ mod words;
 
 use std::fmt;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Context;
 
@@ -69,7 +71,8 @@ const CHECKS: [(&str, &str, Check); 13] = [
 ];
 
 fn main() -> ExitCode {
-    match run(std::env::args().nth(1).as_deref()) {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    match run(&arguments) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -79,16 +82,30 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the named check, or all of them for `check`. True if nothing was found.
-fn run(name: Option<&str>) -> anyhow::Result<bool> {
-    let chosen: Vec<_> = CHECKS.iter().filter(|(check, ..)| name == Some(check) || name == Some("check")).collect();
-    if chosen.is_empty() {
-        anyhow::bail!("usage: cargo xtask check|{}", CHECKS.map(|(check, ..)| check).join("|"));
-    }
+/// Runs the tests, with the arguments that follow, or checks. True if nothing was found.
+fn run(arguments: &[String]) -> anyhow::Result<bool> {
     let workspace = Workspace::load()?;
+    match arguments {
+        [command, arguments @ ..] if command == "test" => programs::run(&workspace, arguments),
+        [name] => check(&workspace, name),
+        _ => Err(usage()),
+    }
+}
+
+fn usage() -> anyhow::Error {
+    anyhow::anyhow!(
+        "usage: cargo xtask check|{}, or cargo xtask test [ARGUMENTS]",
+        CHECKS.map(|(check, ..)| check).join("|")
+    )
+}
+
+/// Runs the named check, or all of them for `check`. True if nothing was found.
+fn check(workspace: &Workspace, name: &str) -> anyhow::Result<bool> {
+    let chosen: Vec<_> = CHECKS.iter().filter(|(check, ..)| name == *check || name == "check").collect();
+    anyhow::ensure!(!chosen.is_empty(), usage());
     let mut clean = true;
     for (check, promise, function) in chosen {
-        let findings = function(&workspace).with_context(|| format!("check {check}"))?;
+        let findings = function(workspace).with_context(|| format!("check {check}"))?;
         for finding in &findings {
             eprintln!("{check}: {finding}");
         }
@@ -108,8 +125,7 @@ fn clippy_check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
 }
 
 fn cargo(root: &Path, arguments: &[&str], complaint: &str) -> anyhow::Result<Vec<Finding>> {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(program).args(arguments).current_dir(root).status().context("cannot start cargo")?;
+    let status = metadata::cargo().args(arguments).current_dir(root).status().context("cannot start cargo")?;
     Ok(if status.success() { Vec::new() } else { vec![Finding::new("workspace", complaint)] })
 }
 

@@ -1,6 +1,7 @@
 //! What cargo knows of this workspace: its packages, where they are, and what each depends on.
 
 use std::cell::OnceCell;
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +14,8 @@ use crate::tree::{self, File};
 
 pub struct Workspace {
     pub root: PathBuf,
+    /// Where cargo puts what it builds.
+    pub target: PathBuf,
     pub packages: Vec<Package>,
     /// Those of each package, once they were asked for.
     sources: OnceCell<Vec<Vec<SourceFile>>>,
@@ -43,6 +46,7 @@ impl Dependency {
 #[derive(Deserialize)]
 struct Metadata {
     workspace_root: PathBuf,
+    target_directory: PathBuf,
     packages: Vec<RawPackage>,
 }
 
@@ -53,14 +57,18 @@ struct RawPackage {
     dependencies: Vec<Dependency>,
 }
 
+/// The cargo that runs this program, or that of the path.
+pub fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
 impl Workspace {
     /// Asks `cargo metadata`, without the network.
     pub fn load() -> anyhow::Result<Self> {
         // Of the clone it was started in, as `cargo run` says: with a shared target directory this very program may
         // have been built in another.
-        let directory = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
-        let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let output = Command::new(program)
+        let directory = env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
+        let output = cargo()
             .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
             .current_dir(directory)
             .output()
@@ -76,7 +84,13 @@ impl Workspace {
             Package { name: raw.name, dir, dependencies: raw.dependencies }
         };
         let packages = metadata.packages.into_iter().map(package).collect();
-        Ok(Self { root: metadata.workspace_root, packages, sources: OnceCell::new(), files: OnceCell::new() })
+        Ok(Self {
+            root: metadata.workspace_root,
+            target: metadata.target_directory,
+            packages,
+            sources: OnceCell::new(),
+            files: OnceCell::new(),
+        })
     }
 
     /// Every package with its Rust files, which are read once.
@@ -110,7 +124,7 @@ mod tests {
 
     #[test]
     fn reads_what_cargo_prints() {
-        let json = br#"{"workspace_root":"/r","packages":[{"name":"a","manifest_path":"/r/crates/a/Cargo.toml",
+        let json = br#"{"workspace_root":"/r","target_directory":"/t","packages":[{"name":"a","manifest_path":"/r/crates/a/Cargo.toml",
             "dependencies":[{"name":"b","kind":null},{"name":"c","kind":"dev"}]}]}"#;
         let workspace = Workspace::parse(json).unwrap();
         let package = &workspace.packages[0];
