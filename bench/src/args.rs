@@ -106,6 +106,7 @@ pub enum BenchSuite {
     Restore,
     Telemetry,
     Lab,
+    Verdicts,
     Live,
     TpccLoad,
     TpccSysbench,
@@ -117,7 +118,7 @@ pub enum BenchSuite {
 }
 
 impl BenchSuite {
-    pub const ALL: [BenchSuite; 15] = [
+    pub const ALL: [BenchSuite; 16] = [
         BenchSuite::PointSelect,
         BenchSuite::ReadWrite,
         BenchSuite::Connections,
@@ -125,6 +126,7 @@ impl BenchSuite {
         BenchSuite::Restore,
         BenchSuite::Telemetry,
         BenchSuite::Lab,
+        BenchSuite::Verdicts,
         BenchSuite::Live,
         BenchSuite::TpccLoad,
         BenchSuite::TpccSysbench,
@@ -144,6 +146,7 @@ impl BenchSuite {
             BenchSuite::Restore => "restore",
             BenchSuite::Telemetry => "telemetry",
             BenchSuite::Lab => "lab",
+            BenchSuite::Verdicts => "verdicts",
             BenchSuite::Live => "live",
             BenchSuite::TpccLoad => "tpcc-load",
             BenchSuite::TpccSysbench => "tpcc-sysbench",
@@ -163,6 +166,7 @@ impl BenchSuite {
             BenchSuite::TpccGo => *peer == GO_TPC,
             BenchSuite::PointSelect | BenchSuite::ReadWrite | BenchSuite::Connections | BenchSuite::Load => false,
             BenchSuite::Lab
+            | BenchSuite::Verdicts
             | BenchSuite::Live
             | BenchSuite::Restore
             | BenchSuite::Telemetry

@@ -59,7 +59,7 @@ export function strangers(requests, url) {
 /** What axe-core finds serious or critical, a line each; it works within a page's content security policy. */
 export async function seriousFindings(page) {
   await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ["violations"] }));
   const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
   return serious.flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id}: ${help}: ${target.join(" ")}`));
 }

@@ -11,6 +11,7 @@ mod read_write;
 mod restore;
 mod telemetry;
 mod tpcc;
+mod verdicts;
 
 use crate::arena::Arena;
 use crate::args::{Args, BenchSuite};
@@ -139,6 +140,7 @@ pub fn run(suite: BenchSuite, arena: &Arena, extent: &BenchExtent) -> anyhow::Re
         BenchSuite::Load => load::compare(arena, extent),
         BenchSuite::Telemetry => telemetry::compare(arena, extent),
         BenchSuite::Lab => lab::compare(arena, extent),
+        BenchSuite::Verdicts => verdicts::compare(arena, extent),
         BenchSuite::Live => live::compare(arena, extent),
         BenchSuite::Restore => restore::compare(arena, extent),
         BenchSuite::TpccLoad => tpcc::load::compare(arena, extent),
@@ -163,6 +165,7 @@ pub fn expected_seconds(suite: BenchSuite, args: &Args) -> u64 {
         BenchSuite::Load => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 20 + 10,
         BenchSuite::Telemetry => telemetry::expected_seconds(args.pairs, seconds),
         BenchSuite::Lab => lab::expected_seconds(args.pairs),
+        BenchSuite::Verdicts => verdicts::expected_seconds(args.pairs),
         BenchSuite::Live => live::expected_seconds(pairs, seconds),
         BenchSuite::Restore => restore::expected_seconds(args.pairs),
         BenchSuite::TpccLoad => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 120 + 20,

@@ -1,7 +1,7 @@
 //! Comparisons that get rounds until they are decided.
 
 use crate::estimate::Estimate;
-use crate::number::{counted, number, signed_percent};
+use crate::number::{counted, duration, number, signed_percent};
 use serde::{Deserialize, Serialize};
 
 /// What the label of a trial in the block after a flip ends in, and that of one after flips were given up.
@@ -29,6 +29,9 @@ pub struct Stopping {
     pub decide: f64,
     /// Rounds that there could have been.
     pub most: u32,
+    /// Seconds that they could have taken together; `null` without such a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_seconds: Option<f64>,
     pub decided: bool,
     /// After each round that has both sides, from the first on.
     pub looks: Vec<RoundLook>,
@@ -83,19 +86,53 @@ impl Stopping {
         self.looks.last().map_or(0, |look| look.rounds)
     }
 
-    /// `decided after 6 of up to 40 rounds`, `open after 40 rounds; about 120 would decide it`.
+    /// `decided after 6 of up to 40 rounds`, `open after 12 of up to 40 rounds and 10 min; about 120 would decide it`, `open
+    /// after all 40 rounds`.
     pub fn in_words(&self) -> String {
         let rounds = self.rounds();
+        if rounds == 0 {
+            return "given up, because no round had both".to_owned();
+        }
         let how = self.switchback.as_ref().map(|of| format!(" {}", of.how())).unwrap_or_default();
-        let when = match (self.decided, self.rounds_needed) {
-            _ if rounds == 0 => "given up, because no round had both".to_owned(),
-            (true, _) => format!("decided after {rounds} of up to {}", counted(f64::from(self.most), "round")),
-            (false, Some(needed)) => {
-                let rounds = counted(rounds as f64, "round");
-                format!("open after {rounds}; about {} would decide it", number(needed as f64, 0))
-            }
-            (false, None) => format!("open after {}", counted(rounds as f64, "round")),
+        let needed = self.rounds_needed.filter(|_| !self.decided);
+        let needed = needed.map(|needed| format!("; about {} would decide it", number(needed as f64, 0)));
+        let when = match self.decided {
+            true => format!("decided after {rounds} of {}", self.limit()),
+            false if rounds >= self.most as usize => format!("open after all {}", counted(rounds as f64, "round")),
+            false => format!("open after {rounds} of {}", self.limit()),
         };
-        format!("{when}{how}")
+        format!("{when}{}{how}", needed.unwrap_or_default())
+    }
+
+    fn limit(&self) -> String {
+        let time = self.most_seconds.map(|seconds| format!(" and {}", duration(seconds))).unwrap_or_default();
+        format!("up to {}{time}", counted(f64::from(self.most), "round"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ended_it_is_said() {
+        let look = |rounds| RoundLook { rounds, change: 0.1, low: None, high: None };
+        let decided = Stopping {
+            decide: 0.02,
+            most: 40,
+            most_seconds: None,
+            decided: true,
+            looks: vec![look(2), look(6)],
+            rounds_needed: None,
+            switchback: None,
+        };
+        assert_eq!(decided.in_words(), "decided after 6 of up to 40 rounds");
+        let open = Stopping { decided: false, rounds_needed: Some(120), ..decided };
+        assert_eq!(open.in_words(), "open after 6 of up to 40 rounds; about 120 would decide it");
+        let out_of_time = Stopping { most_seconds: Some(600.0), rounds_needed: None, ..open.clone() };
+        assert_eq!(out_of_time.in_words(), "open after 6 of up to 40 rounds and 10 min");
+        let out_of_rounds = Stopping { most: 6, ..open.clone() };
+        assert_eq!(out_of_rounds.in_words(), "open after all 6 rounds; about 120 would decide it");
+        assert_eq!(Stopping { looks: Vec::new(), ..open }.in_words(), "given up, because no round had both");
     }
 }

@@ -7,7 +7,7 @@ use plimsoll_model::Metric;
 use plimsoll_model::comparison::Verdict;
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::stopping::{RoundLook, Stopping};
-use plimsoll_plan::lab::TrialRules;
+use plimsoll_plan::lab::{StoppingRule, TrialRules};
 use plimsoll_stats::comparison::{each_of, pairs_needed, spread, verdict};
 use plimsoll_stats::sequential::Looks;
 use plimsoll_stats::sides::Criterion;
@@ -46,7 +46,7 @@ pub fn stopping(
     judged: &[Vec<(f64, f64)>],
     decided: bool,
 ) -> Option<Stopping> {
-    let decide = rules.stopping?.decide;
+    let StoppingRule { decide, max_seconds } = rules.stopping?;
     let look = |pairs: &Vec<(f64, f64)>| {
         let change = criterion.paired(pairs).ok()?;
         Some(RoundLook { rounds: pairs.len(), change: change.value, low: change.low, high: change.high })
@@ -60,7 +60,15 @@ pub fn stopping(
         (needed <= MOST_NEEDED).then_some(needed.max(pairs.len() + 1))
     };
     let rounds_needed = if decided { None } else { needed() };
-    Some(Stopping { decide, most: rules.rounds, decided, looks, rounds_needed, switchback: None })
+    Some(Stopping {
+        decide,
+        most: rules.rounds,
+        most_seconds: max_seconds,
+        decided,
+        looks,
+        rounds_needed,
+        switchback: None,
+    })
 }
 
 /// Pairs as they were after each round, where later ones do not change them.

@@ -210,7 +210,6 @@ fn styles_and_levels(shop: &mut Shop) -> Vec<(&'static str, &'static str)> {
 fn the_database_is_consistent_after_every_call_style_and_isolation_level() {
     let data = [("warehouses", "2")];
     on(servers::of_each_flavour(), &data, |shop| {
-        shop.must_be_consistent(&data);
         for (style, level) in styles_and_levels(shop) {
             let run = [
                 ("warehouses", "2"),
@@ -228,8 +227,11 @@ fn the_database_is_consistent_after_every_call_style_and_isolation_level() {
             assert!(driven.counted(Counter::OrdersRolledBack) > 0 && driven.counted(Counter::RemoteLines) > 0);
             assert!(driven.counted(Counter::RemotePayments) > 0 && driven.counted(Counter::BrandLines) > 0);
             assert_eq!(driven.counted(Counter::NamesNotFound), 0);
-            shop.must_be_consistent(&data);
+            if servers::all() {
+                shop.must_be_consistent(&data);
+            }
         }
+        shop.must_be_consistent(&data);
     });
 }
 

@@ -355,7 +355,7 @@ fn hundreds_of_recordings_are_on_pages() {
 }
 
 const PLAN: &str = "[workload]\nkind = \"oltp_read_write\"\ntables = 1\ntable_size = 1000\n\
-                    [load]\nconnections = [2]\nrate = 200\n[trials]\nrounds = ROUNDS\nwarmup = \"1s\"\nmeasure = \"SECONDS\"\n\
+                    [load]\nconnections = [2]\nrate = 20\n[trials]\nrounds = ROUNDS\nwarmup = \"1s\"\nmeasure = \"SECONDS\"\n\
                     pause = \"0s\"\n[[variant]]\nname = \"small\"\nconfig = { innodb_buffer_pool_size = \"16M\" }\n\
                     [[variant]]\nname = \"large\"\nconfig = { innodb_buffer_pool_size = \"64M\" }\n";
 

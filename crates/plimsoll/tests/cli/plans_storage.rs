@@ -114,7 +114,7 @@ fn data_are_copied_once_for_each_variant() {
 /// A sweep up to 1,024 connections.
 pub fn sweeps_to_the_end(plan: &Shortened, server: Option<PathBuf>) {
     let (Some(server), home) = (server, servers::home()) else { return };
-    let (_slot, _alone) = (servers::alone(), servers::timed_run());
+    let _slots = servers::slots(2);
     let done = lab(home.path(), &plan.path(), &format!("--preset small --json --server {}", server.display()));
     let summary = done.json();
     assert_eq!((&summary["trials"]["failed"], &summary["interrupted"]), (&0.into(), &false.into()), "{summary:#}");

@@ -111,7 +111,15 @@ mod tests {
         };
         let looks =
             vec![look(2, -0.2, None), look(3, -0.1, Some(0.9)), look(4, -0.14, Some(0.2)), look(5, -0.15, Some(0.1))];
-        Stopping { decide: 0.02, most: 40, decided, looks, rounds_needed: (!decided).then_some(70), switchback: None }
+        Stopping {
+            decide: 0.02,
+            most: 40,
+            most_seconds: None,
+            decided,
+            looks,
+            rounds_needed: (!decided).then_some(70),
+            switchback: None,
+        }
     }
 
     #[test]
@@ -124,7 +132,7 @@ mod tests {
         assert_eq!(figure.table.columns[0].cells, ["2", "3", "4", "5"]);
         assert_eq!(figure.table.columns[2].cells, [NOTHING, "−100 %", "−34.0 %", "−25.0 %"]);
         let open = draw("f", "nfs against fc", &stopping(false)).expect("a figure").caption;
-        assert!(open.contains("It was open after 5 rounds; about 70 would decide it."), "{open}");
+        assert!(open.contains("It was open after 5 of up to 40 rounds; about 70 would decide it."), "{open}");
     }
 
     #[test]
