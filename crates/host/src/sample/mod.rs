@@ -221,7 +221,8 @@ mod tests {
         let begun = Instant::now();
         let mut sampler = Sampler::new(None);
         let mut seconds = 0.0;
-        while begun.elapsed() < Duration::from_millis(60) {
+        // When the kernel next counts the time of a CPU is its own affair.
+        while seconds < 0.06 && begun.elapsed() < Duration::from_secs(60) {
             let Some(host) = sampler.sample(0).host else { continue };
             let sum = host.user + host.system + host.iowait + host.steal + host.idle;
             assert!((sum - 1.0).abs() < 1e-9, "{host:?}");
