@@ -46,11 +46,6 @@ impl Site {
         self.root.join("disk.img")
     }
 
-    /// A clone of an image that is being made.
-    pub fn half_clone(&self) -> PathBuf {
-        self.root.join("clone.img")
-    }
-
     /// Keeps the network namespace of one side of a network lane; the link is in the client's.
     pub fn namespace(&self, side: LaneSide) -> PathBuf {
         self.root.join(if side == LaneSide::Server { "server.net" } else { "client.net" })
@@ -87,8 +82,8 @@ impl Site {
     }
 
     /// The paths that are whole arguments of the programs that build and undo the lane.
-    pub fn worked_on(&self) -> [PathBuf; 6] {
-        [self.image(), self.half_clone(), self.export(), self.fuse(), self.served(), self.mount()]
+    pub fn worked_on(&self) -> [PathBuf; 5] {
+        [self.image(), self.export(), self.fuse(), self.served(), self.mount()]
     }
 
     /// While this file exists, a lane with `error=` fails reads and writes.

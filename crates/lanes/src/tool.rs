@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Programs that lanes need, with the Debian package of each.
-const PACKAGES: [(&str, &str); 24] = [
+const PACKAGES: [(&str, &str); 25] = [
     ("cp", "coreutils"),
     ("mount", "mount"),
     ("umount", "mount"),
     ("losetup", "mount"),
+    ("blockdev", "util-linux"),
     ("mkfs.ext4", "e2fsprogs"),
     ("chattr", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),

@@ -348,7 +348,9 @@ fn killed_again_and_again(lab: &Lab, plan: &str, times: u32) -> u32 {
             return kill;
         }
         running.kill();
-        running = match lab.recordings().last().filter(|recording| recording.join("manifest.json").is_file()) {
+        let manifest = |recording: &PathBuf| recording.join("manifest.json");
+        running = match lab.recordings().last().filter(|recording| manifest(recording).is_file()) {
+            Some(recording) if document(&manifest(recording))["status"] == "done" => return kill + 1,
             Some(recording) => lab.begins(&format!("lab --resume {}", recording.display())),
             None => lab.begins_lab("killed", plan),
         };
