@@ -30,6 +30,7 @@ pub const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-storage", Ships(3)),
     ("plimsoll-server", Ships(3)),
     ("plimsoll-record", Ships(3)),
+    ("plimsoll-archive", Ships(4)),
     ("plimsoll-follow", Ships(4)),
     ("plimsoll-lanes", Ships(4)),
     ("plimsoll-analysis", Ships(5)),

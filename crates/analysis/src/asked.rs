@@ -43,9 +43,13 @@ fn of_run(plan: &RunPlan) -> Vec<(String, String)> {
 }
 
 fn rounds_in_words(TrialRules { rounds, stopping, .. }: &TrialRules) -> String {
-    let Some(StoppingRule { decide, max_seconds }) = stopping else { return rounds.to_string() };
+    let Some(StoppingRule { decide, max_seconds, fail_if_slower }) = stopping else { return rounds.to_string() };
     let time = max_seconds.map(|seconds| format!(" and {}", duration(seconds))).unwrap_or_default();
-    format!("until decided to {}, at most {rounds}{time}", percent(*decide))
+    let until = match fail_if_slower {
+        Some(limit) => format!("it is known what is slower by more than {} %", tick(100.0 * limit)),
+        None => format!("decided to {}", percent(*decide)),
+    };
+    format!("until {until}, at most {rounds}{time}")
 }
 
 fn of_lab(plan: &LabPlan) -> Vec<(String, String)> {

@@ -61,7 +61,7 @@ pub(crate) fn several(text: &str, entries: &[&Entry]) -> AnalysisError {
 }
 
 /// The refusal of a text that no recording is meant by.
-pub(crate) fn nothing(listing: &Listing, text: &str) -> AnalysisError {
+pub fn nothing(listing: &Listing, text: &str) -> AnalysisError {
     if let Some(error) = listing.unreadable_of(text.trim_end_matches('/')) {
         return AnalysisError::Environment(format!("{error}; {LISTED}"));
     }

@@ -134,7 +134,7 @@ fn a_bound_that_somebody_gave_is_taken() {
 /// Two variants that take turns on a running server for so many rounds at most.
 fn turning(seed: u64, rounds: u32) -> LabPlan {
     let mut plan = plan(seed, rounds, ["base", "other"].map(|name| variant(name, &[CLOSED])).to_vec());
-    plan.trials.stopping = Some(StoppingRule { decide: 0.02, max_seconds: None });
+    plan.trials.stopping = Some(StoppingRule { decide: 0.02, max_seconds: None, fail_if_slower: None });
     plan.trials.switchback = Some(SwitchbackRule { washout_seconds: 1.0, block_seconds: 2.0 });
     plan.trials.explain = false;
     plan

@@ -2,10 +2,12 @@
 //!
 //! It does no I/O. Begin with [`summarise`], a load point out of the tallies of its window; [`estimates`] says how far
 //! each number can be trusted, [`caveats`] why it should not be trusted fully. [`lab`] sums up all trials of a plan,
+//! [`gate`] judges limits,
 //! [`metric`] finds what a printed number of a storage measurement speaks of.
 
 pub mod caveats;
 pub mod estimates;
+pub mod gate;
 pub mod lab;
 pub mod metric;
 pub mod scaling;

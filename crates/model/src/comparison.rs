@@ -105,13 +105,18 @@ impl Row {
     /// Whether b is worse than a by more than `limit`, a share: `true` or `false` where the whole interval says so, `None`
     /// where it lies on both sides of the limit or where there is none.
     pub fn worse_by_more_than(&self, limit: f64) -> Option<bool> {
-        let (low, high) = self.change.interval()?;
-        let (surely, perhaps) = match self.metric.more_is_better() {
-            true => (high < -limit, low < -limit),
-            false => (low > limit, high > limit),
-        };
-        (surely == perhaps).then_some(surely)
+        worse_by_more_than(&self.change, self.metric.more_is_better(), limit)
     }
+}
+
+/// The same of a change by itself.
+pub fn worse_by_more_than(change: &Estimate, more_is_better: bool, limit: f64) -> Option<bool> {
+    let (low, high) = change.interval()?;
+    let (surely, perhaps) = match more_is_better {
+        true => (high < -limit, low < -limit),
+        false => (low > limit, high > limit),
+    };
+    (surely == perhaps).then_some(surely)
 }
 
 /// Something that differs between the sides beside what was measured.

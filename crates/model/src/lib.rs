@@ -12,6 +12,7 @@ pub mod durability;
 pub mod estimate;
 pub mod explained;
 pub mod flavour;
+pub mod gate;
 pub mod io;
 pub mod io_comparison;
 pub mod lab;

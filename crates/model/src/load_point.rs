@@ -1,13 +1,13 @@
 //! Load points: how many connections ask, and how often. They are read, written and worded here, and nowhere else.
 
-use crate::number::{counted, tick};
+use crate::number::{counted, thousands, tick};
 use crate::text::{each_once, escaped};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
 const LIST: &str = "numbers from 1 to 100000 in lists and ranges: 1,8,64 or 1..64 (doubling) or 8..64+8";
-const RATES: &str = "rates per second above 0, in a list: 500,1000";
+const RATES: &str = "rates per second above 0, in a list: 500,1000 or 20k";
 const MOST: usize = 100_000;
 
 /// A number of connections, or an arrival rate over that many. In JSON it is part of what was measured there:
@@ -135,7 +135,7 @@ impl FromStr for Connections {
     }
 }
 
-/// Arrival rates as they are typed: `500` or `500,1000`.
+/// Arrival rates as they are typed: `500`, `500,1000` or `20k`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates(pub Vec<f64>);
 
@@ -143,8 +143,8 @@ impl FromStr for Rates {
     type Err = BadList;
 
     fn from_str(text: &str) -> Result<Rates, BadList> {
-        let rate = |part: &str| match part.trim().parse::<f64>() {
-            Ok(rate) if rate > 0.0 && rate <= 1e7 => Ok(rate),
+        let rate = |part: &str| match thousands(part.trim()) {
+            Some(rate) if rate > 0.0 && rate <= 1e7 => Ok(rate),
             _ => Err(BadList { what: "rate", found: escaped(text), accepted: RATES }),
         };
         text.split(',').map(rate).collect::<Result<_, _>>().map(Rates)
@@ -201,6 +201,7 @@ mod tests {
     #[test]
     fn rates_and_connections_are_crossed() {
         assert_eq!(rates("500,1000"), Ok(vec![500.0, 1000.0]));
+        assert_eq!(rates("0.5k,1.5M"), Ok(vec![500.0, 1_500_000.0]));
         assert!(rates("0").is_err() && rates("x").is_err() && rates("inf").is_err());
         let points = LoadPoint::cross(&[1, 2], &[10.0, 20.0]);
         let labels: Vec<_> = points.iter().map(LoadPoint::label).collect();

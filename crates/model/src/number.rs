@@ -47,6 +47,15 @@ pub fn parsed(text: &str) -> Option<f64> {
     if is_plain { plain.parse().ok() } else { None }
 }
 
+/// A number as people type it, also in thousands or millions: `20k`, `1.5M`.
+pub fn thousands(text: &str) -> Option<f64> {
+    let (number, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1e3),
+        None => text.strip_suffix('M').map_or((text, 1.0), |number| (number, 1e6)),
+    };
+    Some(number.parse::<f64>().ok()? * factor)
+}
+
 /// About three significant digits, never fewer than all whole ones: `0.612`, `2.13`, `21.3`, `213`, `2,130`.
 pub fn short(value: f64) -> String {
     number(value, decimals_for(value))

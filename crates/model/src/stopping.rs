@@ -1,7 +1,7 @@
 //! Comparisons that get rounds until they are decided.
 
 use crate::estimate::Estimate;
-use crate::number::{counted, duration, number, signed_percent};
+use crate::number::{counted, duration, number, signed_percent, tick};
 use serde::{Deserialize, Serialize};
 
 /// What the label of a trial in the block after a flip ends in, and that of one after flips were given up.
@@ -38,9 +38,20 @@ pub struct Stopping {
     /// Of one that stayed open, about how many rounds in all would decide it, in 4 of 5 cases; `null` if no number does, and
     /// with too few rounds to know.
     pub rounds_needed: Option<usize>,
+    /// Where a gate asks for less than a verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<StoppingGate>,
     /// Where variants took turns on one running server, at first at least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switchback: Option<CarriedOver>,
+}
+
+/// Whether one is slower than the other by more than a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoppingGate {
+    /// A share.
+    pub limit: f64,
+    pub decided: bool,
 }
 
 /// What one variant left behind on the server for the other.
@@ -96,6 +107,13 @@ impl Stopping {
         let how = self.switchback.as_ref().map(|of| format!(" {}", of.how())).unwrap_or_default();
         let needed = self.rounds_needed.filter(|_| !self.decided);
         let needed = needed.map(|needed| format!("; about {} would decide it", number(needed as f64, 0)));
+        if let Some(gate) = self.gate.filter(|gate| gate.decided) {
+            return format!(
+                "ended after {rounds} of {}, when it was known whether it is slower by more than {} %",
+                self.limit(),
+                tick(100.0 * gate.limit)
+            );
+        }
         let when = match self.decided {
             true => format!("decided after {rounds} of {}", self.limit()),
             false if rounds >= self.most as usize => format!("open after all {}", counted(rounds as f64, "round")),
@@ -124,11 +142,18 @@ mod tests {
             decided: true,
             looks: vec![look(2), look(6)],
             rounds_needed: None,
+            gate: None,
             switchback: None,
         };
         assert_eq!(decided.in_words(), "decided after 6 of up to 40 rounds");
         let open = Stopping { decided: false, rounds_needed: Some(120), ..decided };
         assert_eq!(open.in_words(), "open after 6 of up to 40 rounds; about 120 would decide it");
+        let gate = Some(StoppingGate { limit: 0.05, decided: true });
+        let gated = Stopping { gate, ..open.clone() };
+        assert_eq!(
+            gated.in_words(),
+            "ended after 6 of up to 40 rounds, when it was known whether it is slower by more than 5 %"
+        );
         let out_of_time = Stopping { most_seconds: Some(600.0), rounds_needed: None, ..open.clone() };
         assert_eq!(out_of_time.in_words(), "open after 6 of up to 40 rounds and 10 min");
         let out_of_rounds = Stopping { most: 6, ..open.clone() };

@@ -5,6 +5,7 @@
 
 pub mod defaults;
 pub mod error;
+pub mod gate;
 pub mod knowledge;
 pub mod lab;
 pub mod option_file;

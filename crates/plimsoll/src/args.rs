@@ -6,10 +6,13 @@ use plimsoll_model::load_point::{Connections, Rates};
 use plimsoll_plan::{PlanError, quantity};
 use plimsoll_record::RecordError;
 use plimsoll_record::manifest::is_name;
+use plimsoll_server::find::Selector;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 mod datasets;
+mod gate;
 mod io;
 mod lab;
 mod lane;
@@ -17,17 +20,21 @@ mod lane;
 mod named;
 mod params;
 mod report;
+pub mod sysbench;
 
 pub use datasets::{DatasetsAction, DatasetsArgs};
+pub use gate::{LimitArgs, VerdictArgs};
 pub use io::IoArgs;
 pub use lab::LabArgs;
 pub use lane::{LaneAction, LaneArgs, LanePart, LanePartArgs, NfsArgs};
 pub use params::Params;
 pub use report::{RecordingsAction, RecordingsArgs, ReportArgs, ReportFormat, ServeArgs};
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 done, but what was measured failed its check; 2 wrong arguments, \
-                          nothing was started; 3 the environment or the server failed; 130 interrupted, results so far \
-                          are kept.";
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 done, but what was measured failed its check or its gate; 2 wrong \
+                          arguments, nothing was started; 3 the environment or the server failed; 4 --fail-if-unclear, \
+                          and the gate is undecided; 130 interrupted, results so far are kept.";
+
+static RUN_HELP: LazyLock<String> = LazyLock::new(|| format!("{}\n\n{EXIT_CODES}", gate::HELP));
 
 const COMPARE_HELP: &str = "\
 Measure the two sides in turn, so that a drift of the machine affects both:
@@ -60,8 +67,10 @@ pub enum Command {
     /// List the workloads, or say what one does: its parameters, its statements.
     Workloads(WorkloadsArgs),
     /// Create a workload's schema and data.
+    #[command(alias = "prepare")]
     Load(LoadArgs),
     /// Run a workload and measure it.
+    #[command(after_help = RUN_HELP.as_str())]
     Run(Box<RunArgs>),
     /// Check the invariants of a workload's data; exits 1 if any is broken.
     Check(CheckArgs),
@@ -70,12 +79,13 @@ pub enum Command {
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
     /// Remove what `load` created, and nothing else.
+    #[command(alias = "cleanup")]
     Drop(DropArgs),
     /// Evaluate storage for MySQL: probes do what the servers really do, and a sheet says what follows.
     #[command(after_help = io::HELP)]
     Io(Box<IoArgs>),
     /// Execute a plan: several variants, each trial from the same data, settings verified, rounds interleaved.
-    #[command(after_help = lab::HELP)]
+    #[command(after_help = lab::HELP.as_str())]
     Lab(LabArgs),
     /// Build storage paths on this machine for a comparison: a medium, a file system, a throttle, latency.
     Lane(LaneArgs),
@@ -86,7 +96,7 @@ pub enum Command {
     Datasets(DatasetsArgs),
     /// Show a recording as a page, as text or as data; several go side by side.
     Report(ReportArgs),
-    /// Recordings: list, show, remove.
+    /// Recordings: list, show, keep as a baseline, tag, remove.
     Recordings(RecordingsArgs),
     /// Serve a dashboard for the browser: history, reports, comparisons, running plans.
     Serve(ServeArgs),
@@ -151,7 +161,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub target: TargetArgs,
     /// Connections: 64, 1,8,64, 1..64 (doubling) or 8..64+8.
-    #[arg(long, default_value = "1", value_name = "LIST")]
+    #[arg(long, alias = "threads", default_value = "1", value_name = "LIST")]
     pub connections: Connections,
     /// Transactions offered per second (open loop); without it, each connection sends as soon as it has an answer.
     #[arg(long, value_name = "LIST")]
@@ -202,6 +212,13 @@ pub struct RunArgs {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
+    pub limits: LimitArgs,
+    /// Exit 1 if it is slower than --baseline by more than this and the whole interval says so.
+    #[arg(long, value_parser = quantity::percent, value_name = "PERCENT", requires = "baseline", help_heading = "Gate")]
+    pub fail_if_slower: Option<f64>,
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
+    #[command(flatten)]
     pub params: Params,
 }
 
@@ -232,11 +249,10 @@ pub struct CompareArgs {
     #[arg(value_name = "B")]
     pub b: String,
     /// Exit 1 if B is slower than A by more than this and the whole interval says so.
-    #[arg(long, value_parser = quantity::percent, value_name = "PERCENT")]
+    #[arg(long, value_parser = quantity::percent, value_name = "PERCENT", help_heading = "Gate")]
     pub fail_if_slower: Option<f64>,
-    /// Exit 4 if the interval cannot tell whether B is slower by more than --fail-if-slower allows.
-    #[arg(long, requires = "fail_if_slower")]
-    pub fail_if_unclear: bool,
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
     /// A change within this, up or down, counts as no difference. If not given: how far two rounds of A differ by
     /// chance (from 1 % to 10 %), as in the report of a lab; 2 % for storage.
     #[arg(long, value_parser = quantity::percent, value_name = "PERCENT")]
@@ -263,6 +279,10 @@ pub struct TargetArgs {
     /// (also socket, ssl-ca, server-public-key-path, get-server-public-key).
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
+    /// The private server of this build, as for lab and quickstart: auto, mariadb, mysql, or the path of a server binary.
+    #[arg(long, value_name = "SERVER", value_parser = server, value_hint = ValueHint::FilePath,
+          conflicts_with_all = ["target", "defaults_file"])]
+    pub server: Option<String>,
     /// Option file; its [client] section says where the server is and how to log in.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub defaults_file: Option<PathBuf>,
@@ -332,6 +352,11 @@ pub struct CompletionsArgs {
 
 fn duration(text: &str) -> Result<Duration, PlanError> {
     quantity::duration(text)
+}
+
+/// What `--server` names.
+fn server(text: &str) -> Result<String, String> {
+    text.parse::<Selector>().map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// The name of a recording.

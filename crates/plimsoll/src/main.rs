@@ -7,7 +7,7 @@ mod args;
 mod cmd;
 mod terminal;
 
-use args::{Cli, Command};
+use args::{Cli, Command, sysbench};
 use clap::Parser;
 use plimsoll_model::text::is_unfit;
 use std::process::ExitCode;
@@ -15,6 +15,12 @@ use std::process::ExitCode;
 /// The arguments; ends the process if they are wrong or ask for help.
 fn parsed() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
+        let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+        if let Some(answer) = sysbench::answer(&words).filter(|_| error.use_stderr()) {
+            terminal::note(&answer);
+            terminal::settle();
+            std::process::exit(error.exit_code());
+        }
         // It may quote a file name that somebody else chose.
         let text = error.render().to_string();
         if error.use_stderr() && text.contains(|c: char| c != '\n' && is_unfit(c)) {

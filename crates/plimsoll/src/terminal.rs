@@ -20,7 +20,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-pub use limits::{next_step, what_limited};
+pub use limits::what_limited;
 pub use progress::Progress;
 pub use words::title;
 

@@ -11,6 +11,14 @@ pub enum EarlyEnd {
 }
 
 impl EarlyEnd {
+    /// In words, as part of a sentence.
+    pub fn why(&self) -> &str {
+        match self {
+            EarlyEnd::Interrupted => "it was interrupted",
+            EarlyEnd::Failed(why) => why,
+        }
+    }
+
     /// What a recording says of its end.
     pub fn status(ended: Option<&EarlyEnd>) -> Status {
         match ended {

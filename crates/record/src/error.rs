@@ -57,6 +57,9 @@ pub enum RecordError {
     #[error("{name:?} cannot name a {what}; names match [a-z0-9][a-z0-9./+-]* and have at most 80 characters")]
     BadName { what: &'static str, name: String },
 
+    #[error("the note has {found} characters; accepted are at most {most}")]
+    LongNote { found: usize, most: usize },
+
     #[error("{tag:?} cannot tag a latency histogram; tags hold no space, comma or line break")]
     BadTag { tag: String },
 }
@@ -79,7 +82,7 @@ impl RecordError {
             | RecordError::NotARecording { path, .. }
             | RecordError::InUse { path } => Some(path),
             RecordError::Host(error) => Some(error.path()),
-            RecordError::BadName { .. } | RecordError::BadTag { .. } => None,
+            RecordError::BadName { .. } | RecordError::BadTag { .. } | RecordError::LongNote { .. } => None,
         }
     }
 

@@ -5,7 +5,8 @@
 //! or not; viewers use nothing else. This crate never interprets a number, and no failed write stays unsaid: every
 //! one comes back as a [`RecordError`] that names the file.
 //!
-//! Begin with [`recording`], then [`trial`]; the file formats are in [`lines`] and [`latency`].
+//! Begin with [`recording`], then [`trial`]; the file formats are in [`lines`] and [`latency`]. What somebody says of a
+//! recording afterwards is in [`labels`].
 
 pub mod bounds;
 mod directory;
@@ -13,6 +14,7 @@ mod ended;
 pub mod error;
 pub mod event;
 pub mod file;
+pub mod labels;
 pub mod latency;
 pub mod lines;
 pub mod manifest;
@@ -28,6 +30,7 @@ pub mod trial;
 pub use ended::EarlyEnd;
 pub use error::RecordError;
 pub use event::Happening;
+pub use labels::Labels;
 pub use manifest::{Manifest, Status};
 pub use recording::Recording;
 pub use settings::RecordedSetting;

@@ -80,6 +80,7 @@ fn page(figures: Vec<Figure>) -> Document {
     let section = Section {
         id: "figures".to_owned(),
         heading: "Figures".to_owned(),
+        found: String::new(),
         blocks: figures.into_iter().map(Block::Figure).collect(),
     };
     Document {

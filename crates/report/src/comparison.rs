@@ -183,53 +183,6 @@ fn what_would_show(comparison: &Comparison) -> String {
     }
 }
 
-/// What a gate in continuous integration decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    Passed,
-    Failed,
-    /// The interval reaches to both sides of the limit, or there is none.
-    Undecided,
-}
-
-/// Whether a regression is certain, for a gate in continuous integration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gate {
-    pub decision: Decision,
-    /// What was decided and why, as a sentence.
-    pub why: String,
-}
-
-/// A gate that fails only if the whole interval of the headline says that b is worse by more than `limit`, a share, and
-/// passes only if the whole of it says that b is not.
-pub fn gate(comparison: &Comparison, limit: f64) -> Gate {
-    let (name, headline) = (&comparison.b.name, &comparison.headline);
-    let limit_text = bound(limit);
-    let interval = match headline.change.interval() {
-        Some(_) => interval_in_full(&headline.change),
-        None => headline.change.missing.clone().unwrap_or_default(),
-    };
-    if !comparison.unlike_work.is_empty() {
-        let unlike = unlike_in_words(&comparison.unlike_work);
-        let why =
-            clean(&format!("gate undecided: {name} did not do the same work as {} ({unlike})", comparison.a.name));
-        return Gate { decision: Decision::Undecided, why };
-    }
-    let (decision, found) = match headline.worse_by_more_than(limit) {
-        Some(true) => (Decision::Failed, format!("failed: {name} is slower by more than {limit_text}")),
-        Some(false) => (Decision::Passed, format!("passed: {name} is not slower by more than {limit_text}")),
-        None => (
-            Decision::Undecided,
-            format!("undecided: these rounds cannot tell whether {name} is slower by more than {limit_text}"),
-        ),
-    };
-    let remedy = match (decision, headline.change.interval()) {
-        (Decision::Undecided, Some(_)) => "; more rounds, or a quieter machine, would narrow it",
-        _ => "",
-    };
-    Gate { decision, why: clean(&format!("gate {found} ({interval}{remedy})")) }
-}
-
 /// One row by load point and metric, after the one over all load points where there are several.
 fn table(comparison: &Comparison) -> Table {
     let all = comparison.headline.load.is_none().then_some(&comparison.headline);
@@ -435,35 +388,6 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_fails_only_where_the_whole_interval_is_beyond_it() {
-        let slower = throughput(1514.0, (-0.174, -0.129), Verdict::Lower);
-        let decided = |of: &Comparison, limit: f64| gate(of, limit).decision;
-        let failed = gate(&slower, 0.05);
-        assert!(failed.why.starts_with("gate failed: new is slower by more than 5 % (95 % interval "), "{failed:?}");
-        let passed = gate(&slower, 0.4);
-        assert!(passed.why.starts_with("gate passed: new is not slower by more than 40 % ("), "{passed:?}");
-        assert_eq!((failed.decision, passed.decision), (Decision::Failed, Decision::Passed));
-        let longer = comparison(row(Metric::P99, (10.0, 12.0), Some((0.15, 0.25)), Verdict::Higher));
-        let limits = [0.1, 0.2, 0.3].map(|limit| decided(&longer, limit));
-        assert_eq!(limits, [Decision::Failed, Decision::Undecided, Decision::Passed]);
-        let faster = throughput(2000.0, (0.1, 0.14), Verdict::Higher);
-        assert_eq!((decided(&faster, 0.05), faster.headline.worse_by_more_than(0.05)), (Decision::Passed, Some(false)));
-    }
-
-    #[test]
-    fn a_gate_that_knows_nothing_says_so_and_never_that_it_passed() {
-        let wide = gate(&throughput(1700.0, (-0.58, 0.53), Verdict::Unclear), 0.05);
-        assert_eq!(
-            wide.why,
-            "gate undecided: these rounds cannot tell whether new is slower by more than 5 % (95 % interval −58.0 to \
-             +53.0 %; more rounds, or a quieter machine, would narrow it)"
-        );
-        let once = gate(&comparison(row(Metric::Nopm, (2.0, 1.0), None, Verdict::Unclear)), 0.05);
-        assert!(once.why.ends_with("(1 pair cannot have an interval; 3 can)"), "{once:?}");
-        assert_eq!((wide.decision, once.decision), (Decision::Undecided, Decision::Undecided));
-    }
-
-    #[test]
     fn sides_that_did_other_work_are_said_to_before_any_number() {
         let mut found = throughput(1514.0, (-0.174, -0.129), Verdict::Lower);
         let (a, b) = (Some("100000".to_owned()), Some("250000".to_owned()));
@@ -471,12 +395,6 @@ mod tests {
         let told = sentence(&found);
         let begins = "Not the same work (table_size 100000 and 250000), so this does not compare speed: new is 15.2 %";
         assert!(told.starts_with(begins), "{told}");
-        let gate = gate(&found, 0.05);
-        assert_eq!(gate.decision, Decision::Undecided);
-        assert_eq!(gate.why, "gate undecided: new did not do the same work as base (table_size 100000 and 250000)");
-        found.unlike_work.clear();
-        found.caveats = vec![Caveat::new("load_points_left_out", "c4 is not in all rounds")];
-        assert!(sentence(&found).ends_with(", only at the load points that both have."));
     }
 
     #[test]

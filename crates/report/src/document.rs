@@ -79,13 +79,21 @@ pub struct Section {
     /// Unique in the document; an anchor in HTML, a first column in CSV.
     pub id: String,
     pub heading: String,
+    /// What it found, in a few words: a page shows only these until it is opened. Empty if the heading says it all.
+    pub found: String,
     pub blocks: Vec<Block>,
 }
 
 impl Section {
     /// `None` without blocks.
     pub fn of(id: &str, heading: &str, blocks: Vec<Block>) -> Option<Section> {
-        (!blocks.is_empty()).then(|| Section { id: id.to_owned(), heading: heading.to_owned(), blocks })
+        let section = |blocks| Section { id: id.to_owned(), heading: heading.to_owned(), found: String::new(), blocks };
+        (!blocks.is_empty()).then_some(blocks).map(section)
+    }
+
+    /// The same with what it found.
+    pub fn found(self, found: impl Into<String>) -> Section {
+        Section { found: found.into(), ..self }
     }
 
     /// How many reasons to mistrust the document it names: caveats and warnings.

@@ -3,8 +3,9 @@
 use crate::block::PairedBlock;
 use crate::quantity::Quantity;
 use crate::switchback;
+use plimsoll_model::Estimate;
 use plimsoll_model::Metric;
-use plimsoll_model::comparison::Verdict;
+use plimsoll_model::comparison::{Verdict, worse_by_more_than};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::stopping::{RoundLook, Stopping};
 use plimsoll_plan::lab::{StoppingRule, TrialRules};
@@ -46,7 +47,7 @@ pub fn stopping(
     judged: &[Vec<(f64, f64)>],
     decided: bool,
 ) -> Option<Stopping> {
-    let StoppingRule { decide, max_seconds } = rules.stopping?;
+    let StoppingRule { decide, max_seconds, .. } = rules.stopping?;
     let look = |pairs: &Vec<(f64, f64)>| {
         let change = criterion.paired(pairs).ok()?;
         Some(RoundLook { rounds: pairs.len(), change: change.value, low: change.low, high: change.high })
@@ -67,6 +68,7 @@ pub fn stopping(
         decided,
         looks,
         rounds_needed,
+        gate: None,
         switchback: None,
     })
 }
@@ -89,7 +91,8 @@ pub enum ComparisonState {
 pub(crate) fn of_block(block: &PairedBlock, deciding: Metric, criterion: &Criterion, decide: f64) -> ComparisonState {
     let quantity = Quantity::Of(deciding);
     if !block.is_flipped() {
-        return of_pairs(&block.pairs(quantity), criterion, decide, block.ended_rounds());
+        let is_known = |change: &Estimate| verdict(change, decide) != Verdict::Unclear;
+        return of_pairs(&block.pairs(quantity), criterion, is_known, block.ended_rounds());
     }
     let rounds = block.switched(quantity);
     match switchback::judged(&rounds, criterion, decide) {
@@ -99,12 +102,25 @@ pub(crate) fn of_block(block: &PairedBlock, deciding: Metric, criterion: &Criter
     }
 }
 
-/// Of pairs of so many rounds.
-pub(crate) fn of_pairs(pairs: &[(f64, f64)], criterion: &Criterion, decide: f64, rounds: u32) -> ComparisonState {
-    match criterion.paired(pairs).map(|change| verdict(&change, decide)) {
-        Ok(Verdict::Higher | Verdict::Lower | Verdict::Equivalent) => ComparisonState::Decided,
+/// Of pairs of so many rounds, of whose change enough may be known.
+pub(crate) fn of_pairs(
+    pairs: &[(f64, f64)],
+    criterion: &Criterion,
+    is_known: impl Fn(&Estimate) -> bool,
+    rounds: u32,
+) -> ComparisonState {
+    match criterion.paired(pairs) {
+        Ok(change) if is_known(&change) => ComparisonState::Decided,
         _ if is_hopeless(pairs.len(), rounds) => ComparisonState::GivenUp,
-        Ok(Verdict::Unclear) | Err(_) => ComparisonState::Open,
+        _ => ComparisonState::Open,
+    }
+}
+
+/// Whether a change of variants answers what is asked.
+pub(crate) fn answers(rule: &StoppingRule, change: &Estimate, metric: Metric) -> bool {
+    match rule.fail_if_slower {
+        Some(limit) => worse_by_more_than(change, metric.more_is_better(), limit).is_some(),
+        None => verdict(change, rule.decide) != Verdict::Unclear,
     }
 }
 

@@ -32,6 +32,7 @@ use plimsoll_stats::comparison::{each_of, verdict};
 use plimsoll_stats::sides::{Criterion, Sides, equivalence as of_floor, floor, middle};
 use rounds::Round;
 use sides::Chosen;
+pub use sides::NamedRounds;
 use std::path::Path;
 
 /// One side with what its rounds measured.
@@ -81,6 +82,21 @@ pub fn compare(recordings: &Path, a: &str, b: &str, equivalence: Option<f64>) ->
                 "{evaluated} is a storage evaluation and {run} is a run of a workload; compare recordings of one kind"
             )))
         }
+    }
+}
+
+/// Compares rounds with others: those of a baseline with new ones.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_rounds(a: NamedRounds<'_>, b: NamedRounds<'_>) -> Result<Comparison, AnalysisError> {
+    let (a, b) = (Chosen::of(a)?, Chosen::of(b)?);
+    match (a.is_storage()?, b.is_storage()?) {
+        (false, false) => runs(a, b, None, &[]),
+        _ => Err(AnalysisError::Refused(format!(
+            "{} is a storage evaluation, which has no throughput of a workload",
+            a.name
+        ))),
     }
 }
 

@@ -15,6 +15,16 @@ use std::path::{Path, PathBuf};
 /// The variant of all storage evaluations.
 const STORAGE: &str = "io";
 
+/// Recordings that are the rounds of one side, whose name somebody else has chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedRounds<'a> {
+    pub name: &'a str,
+    /// Their directories.
+    pub recordings: &'a [PathBuf],
+    /// Of a lab; without it, the only one that there is.
+    pub variant: Option<&'a str>,
+}
+
 /// The recordings of a side.
 #[derive(Debug)]
 pub struct Chosen {
@@ -31,16 +41,10 @@ impl Chosen {
     pub fn find(listing: &Listing, text: &str) -> Result<Chosen, AnalysisError> {
         let (names, variant) = split_variant(text);
         let each: Vec<&str> = names.split(',').map(|name| name.trim_end_matches('/')).collect();
-        let (mut recordings, mut left_out) = (Vec::new(), Vec::new());
+        let (mut found, mut left_out) = (Vec::new(), Vec::new());
         for name in &each {
-            for directory in directories(listing, name, &mut left_out)? {
-                let mut view = read::open(&directory)?;
-                left_out.extend(leave_out_failed(&mut view, variant));
-                recordings.push(view);
-            }
+            found.extend(directories(listing, name, &mut left_out)?);
         }
-        recordings.sort_by(|a, b| (a.manifest.started, &a.directory).cmp(&(b.manifest.started, &b.directory)));
-        recordings.dedup_by(|a, b| real(&a.directory) == real(&b.directory));
         // Of a path its last part is enough; a slash in a name belongs to it.
         let short = |name: &&'_ str| match name.rsplit_once('/') {
             Some((_, last)) if is_recording(Path::new(name)) => last.to_owned(),
@@ -48,8 +52,25 @@ impl Chosen {
         };
         let name = each.iter().map(short).collect::<Vec<_>>().join(",")
             + &variant.map_or(String::new(), |variant| format!(":{variant}"));
-        let variant = choose_variant(names, variant, &recordings)?;
-        Ok(Chosen { name, variant, recordings, left_out })
+        let chosen = Chosen::of(NamedRounds { name: names, recordings: &found, variant })?;
+        left_out.extend(chosen.left_out);
+        Ok(Chosen { name, left_out, ..chosen })
+    }
+
+    /// The side that these recordings are.
+    pub fn of(
+        NamedRounds { name, recordings: directories, variant }: NamedRounds<'_>,
+    ) -> Result<Chosen, AnalysisError> {
+        let (mut recordings, mut left_out) = (Vec::new(), Vec::new());
+        for directory in directories {
+            let mut view = read::open(directory)?;
+            left_out.extend(leave_out_failed(&mut view, variant));
+            recordings.push(view);
+        }
+        recordings.sort_by(|a, b| (a.manifest.started, &a.directory).cmp(&(b.manifest.started, &b.directory)));
+        recordings.dedup_by(|a, b| real(&a.directory) == real(&b.directory));
+        let variant = choose_variant(name, variant, &recordings)?;
+        Ok(Chosen { name: name.to_owned(), variant, recordings, left_out })
     }
 
     /// True if this side is evaluations of storage, false if it is runs of a workload.

@@ -41,12 +41,12 @@ impl Builds {
     /// Whether a variant has a private server that must not be run for an inspection.
     pub fn is_unseen(&self, variant: &Variant) -> bool {
         let foreign = self.dry.as_ref().is_some_and(|given| !given.may_run(&variant.build));
-        foreign && variant.target.is_none() && variant.workload.kind != "io"
+        foreign && variant.target.is_none() && !variant.workload.is_storage()
     }
 
     /// The build of a variant; `None` if its server is external, if it has none, or if it is not inspected.
     pub fn of(&mut self, variant: &Variant) -> Result<Option<Build>, LabError> {
-        if variant.target.is_some() || variant.workload.kind == "io" || self.is_unseen(variant) {
+        if variant.target.is_some() || variant.workload.is_storage() || self.is_unseen(variant) {
             return Ok(None);
         }
         if let Some(build) = self.found.get(&variant.build) {

@@ -30,7 +30,7 @@ pub(super) fn check(home: &Home, variant: &Variant) -> Result<(), LabError> {
 /// The workload of a variant; `None` for a storage trial.
 fn chosen(variant: &Variant) -> Result<Option<ChosenWorkload>, LabError> {
     let workload = &variant.workload;
-    if workload.kind == "io" {
+    if workload.is_storage() {
         return Ok(None);
     }
     ChosenWorkload::before_data(&workload.kind, &workload.typed()).map(Some).map_err(|error| {

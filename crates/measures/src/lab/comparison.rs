@@ -6,7 +6,7 @@ use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Design, Difference, Verdict, unlike_work};
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::VariantComparison;
-use plimsoll_model::stopping::{MAY_BE_CARRIED_OVER, Stopping};
+use plimsoll_model::stopping::{MAY_BE_CARRIED_OVER, Stopping, StoppingGate};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::pairs::pairs;
 use plimsoll_plan::lab::{Order, PlannedWorkload, TrialRules, Variant};
@@ -36,7 +36,7 @@ pub fn comparisons_of(plan: &LabPlan) -> usize {
 }
 
 /// The variants of a grid, paired.
-pub(super) fn compared(plan: &LabPlan) -> Vec<[&Variant; 2]> {
+pub(crate) fn compared(plan: &LabPlan) -> Vec<[&Variant; 2]> {
     let measured: Vec<&Variant> = plan.variants.iter().filter(|variant| !seeks_line(plan, variant)).collect();
     pairs(&measured).into_iter().map(|places| places.map(|place| measured[place])).collect()
 }
@@ -88,7 +88,11 @@ impl Judged<'_> {
             return None;
         }
         let decided = all.as_ref().is_some_and(|row| row.verdict != Verdict::Unclear);
+        let limit = self.rules.stopping.and_then(|rule| rule.fail_if_slower).filter(|_| turned.is_none());
         let stopping = stopping(self.rules, &of_all, &judged, decided).map(|of| Stopping {
+            gate: limit
+                .zip(all.as_ref())
+                .map(|(limit, row)| StoppingGate { limit, decided: row.worse_by_more_than(limit).is_some() }),
             switchback: switchback::carried_over(self.rules, pair, &of_all),
             // More rounds narrow chance, and not what is carried over.
             rounds_needed: of.rounds_needed.filter(|_| all.as_ref().is_some_and(|row| row.change.missing.is_none())),

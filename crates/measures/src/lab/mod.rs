@@ -7,8 +7,9 @@ mod reasons;
 mod words;
 
 use crate::caveats;
+pub(crate) use comparison::compared;
+use comparison::comparisons;
 pub use comparison::comparisons_of;
-use comparison::{compared, comparisons};
 pub use headline::headline;
 use plimsoll_model::Caveat;
 use plimsoll_model::LoadPoint;
@@ -26,7 +27,7 @@ use plimsoll_schedule::quantity::over_rounds;
 use plimsoll_schedule::{EndedTrial, Prospects, Quantity, seeks_line};
 pub use reach::{Reach, compares, reach};
 use std::collections::{BTreeMap, BTreeSet};
-pub use words::rate_with_interval;
+pub use words::{change as change_with_interval, rate_with_interval};
 
 /// Fewer rounds have no interval.
 const FEWEST_ROUNDS: u32 = 3;
@@ -79,11 +80,10 @@ fn count(ended: &[EndedTrial], status: TrialStatus) -> usize {
 }
 
 /// Trials of the variant as the plan has it: its own, and in a ladder those of the base against itself.
-fn of_variant<'a>(ended: &'a [EndedTrial], variant: &'a str) -> impl Iterator<Item = &'a EndedTrial> {
+pub(crate) fn of_variant<'a>(ended: &'a [EndedTrial], variant: &str) -> impl Iterator<Item = &'a EndedTrial> {
     let counted = counted_label(variant, |label| ended.iter().any(|ended| ended.trial.label == label));
-    let is_own = move |label: &str| {
-        label == counted || label.strip_prefix(variant).is_some_and(|rest| rest.starts_with("/floor/"))
-    };
+    let floor = format!("{variant}/floor/");
+    let is_own = move |label: &str| label == counted || label.starts_with(&floor);
     ended.iter().filter(move |ended| is_own(&ended.trial.label))
 }
 

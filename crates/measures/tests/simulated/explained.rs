@@ -65,7 +65,7 @@ fn a_lab_ends_sooner_where_noise_is_explained() {
     let rounds = |explain: bool| {
         let mut plan = two(5);
         plan.trials.rounds = 80;
-        plan.trials.stopping = Some(StoppingRule { decide: 0.02, max_seconds: None });
+        plan.trials.stopping = Some(StoppingRule { decide: 0.02, max_seconds: None, fail_if_slower: None });
         plan.trials.explain = explain;
         let of = found(&plan).comparisons.remove(0);
         let stopping = of.stopping.expect("it may end");

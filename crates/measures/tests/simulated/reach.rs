@@ -49,7 +49,8 @@ fn time_limits_the_rounds_and_unlike_trials_are_told() {
     let pilot = two(5, 3);
     let ended = trials(&pilot, 1.0);
     let mut plan = two(5, 40);
-    plan.trials.stopping = Some(StoppingRule { decide: 0.05, max_seconds: Some(2.0 * TRIAL_SECONDS * 9.0) });
+    plan.trials.stopping =
+        Some(StoppingRule { decide: 0.05, max_seconds: Some(2.0 * TRIAL_SECONDS * 9.0), fail_if_slower: None });
     let told = reach(&plan, &Prospects::new(), &pilot, &ended).expect("comparisons");
     assert_eq!((told.rounds, told.seconds, told.wanted), (9, 180.0, 0.05), "{told:?}");
     assert!(told.unlike.is_empty(), "{:?}", told.unlike);

@@ -2,14 +2,16 @@
 
 use super::*;
 use crate::ladder::{ladder_plan, simulated};
+use plimsoll_measures::gate::slower_variants;
 use plimsoll_measures::lab::summary;
 use plimsoll_model::comparison::Verdict;
+use plimsoll_model::gate::Decision;
 use plimsoll_model::lab::{LabSummary, PhaseSpan, RungVerdict};
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::lab::StoppingRule;
 
 const DECIDE: f64 = 0.02;
-const RULE: StoppingRule = StoppingRule { decide: DECIDE, max_seconds: None };
+const RULE: StoppingRule = StoppingRule { decide: DECIDE, max_seconds: None, fail_if_slower: None };
 
 fn auto(mut plan: LabPlan, most: u32) -> LabPlan {
     plan.trials.stopping = Some(RULE);
@@ -85,6 +87,30 @@ fn no_round_begins_after_its_time() {
     // Of 24 s each.
     assert_eq!(all.len(), 10);
     assert_resumable(&plan, &Prospects::new(), &all);
+}
+
+#[test]
+fn a_gate_ends_rounds_when_it_is_known_and_rarely_says_what_is_wrong() {
+    let limit = 0.1;
+    let gated = |seed, share| {
+        let mut plan = auto(plan(seed, 40, variants(&["base", "new"])), 40);
+        plan.trials.stopping = Some(StoppingRule { fail_if_slower: Some(limit), ..RULE });
+        let all = run(&plan, &Prospects::new(), server(seed, &[("new", share)]));
+        assert_resumable(&plan, &Prospects::new(), &all);
+        let found = summary(&plan, &Prospects::new(), &all);
+        let gate = found.comparisons[0].stopping.as_ref().and_then(|of| of.gate).expect("a gate");
+        let decision = slower_variants(&plan, &found, limit)[0].decision;
+        assert_eq!(gate.decided, decision != Decision::Undecided, "{:?}", found.comparisons[0].stopping);
+        (decision, rounds(&all, "new"))
+    };
+    // Far from the limit, and so near to equal that a verdict would take all rounds.
+    let all: Vec<_> = (0..50).map(|seed| gated(seed, 0.985)).collect();
+    assert!(all.iter().all(|(decision, rounds)| *decision == Decision::Passed && *rounds <= 20), "{all:?}");
+    assert!(gated(1, 0.75).0 == Decision::Failed);
+    // At the limit itself each of the two is wrong, in 5 % of all plans together: 5 are meant of 100.
+    let at_limit: Vec<_> = (0..100).map(|seed| gated(seed, 1.0 - limit).0).collect();
+    let wrong = at_limit.iter().filter(|decision| **decision != Decision::Undecided).count();
+    assert!(wrong <= 12, "{wrong} of 100 are decided at the limit");
 }
 
 #[test]

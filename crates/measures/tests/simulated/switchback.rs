@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 fn turning(seed: u64) -> LabPlan {
     let mut plan = plan(seed, 40, ["base", "other"].map(|name| variant(name, &[CLOSED])).to_vec());
-    plan.trials.stopping = Some(StoppingRule { decide: 0.02, max_seconds: None });
+    plan.trials.stopping = Some(StoppingRule { decide: 0.02, max_seconds: None, fail_if_slower: None });
     plan.trials.switchback = Some(SwitchbackRule { washout_seconds: 1.0, block_seconds: 2.0 });
     plan.trials.explain = false;
     plan

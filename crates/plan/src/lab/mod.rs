@@ -121,6 +121,10 @@ pub struct StoppingRule {
     /// No round begins after its trials took so long together; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_seconds: Option<f64>,
+    /// A gate asks only whether the second of two is slower than the first by more than this, a share: then that ends the
+    /// rounds of variants, each of whose trials starts a server. No plan file says so, but whoever runs the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail_if_slower: Option<f64>,
 }
 
 /// How variants, or the two sides of a rung, take turns on a running server.
@@ -291,6 +295,11 @@ pub struct PlannedWorkload {
 }
 
 impl PlannedWorkload {
+    /// Whether its trials measure storage, without a server.
+    pub fn is_storage(&self) -> bool {
+        self.kind == file::IO
+    }
+
     /// The parameters as a command line has them.
     pub fn typed(&self) -> Vec<(String, String)> {
         self.params.clone().into_iter().collect()

@@ -1,13 +1,17 @@
 //! What `plimsoll lab` was given.
 
-use super::duration;
+use super::gate::{LimitArgs, VerdictArgs};
+use super::{duration, gate, server};
 use clap::{Args, ValueHint};
+use plimsoll_plan::quantity;
 use plimsoll_plan::target::ListeningPlace;
-use plimsoll_server::find::Selector;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Duration;
 
-pub const HELP: &str = "\
+pub static HELP: LazyLock<String> = LazyLock::new(|| [PLANS, gate::HELP, OF_VARIANTS, EXIT_CODES].join("\n\n"));
+
+const PLANS: &str = "\
 A plan says what to compare and how; each trial starts from the same data:
 
   name = \"flush-at-commit\"
@@ -45,12 +49,17 @@ find = \"p99 < 20ms\" under [load], the plan searches for the highest rate that 
   plimsoll lab --resume RECORDING              continues after Ctrl-C, a kill or a power cut
 
 What a plan may use without permission: servers that are found or that --server names, settings that can neither load \
-code nor name a path, and a few environment variables. A refusal names every line that needs --allow-commands.
+code nor name a path, and a few environment variables. A refusal names every line that needs --allow-commands.";
 
+const OF_VARIANTS: &str = "\
+In a lab, limits are judged for each variant over its rounds, and --fail-if-slower 5% judges each variant against the \
+first, or with --baseline against the same variant there. With rounds = \"auto\" rounds end as soon as the verdict is known.";
+
+const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 done, but a trial failed (so does one whose settings are not in effect, unless the plan says \
-lenient = true: then it is 0 with a caveat), no load line was found, or data were damaged after a crash; 2 a \
-mistake in the plan, nothing was started; 3 the environment failed, other programs kept the machine busy, or another \
-lab has the plan; 130 interrupted, results so far are kept.";
+lenient = true: then it is 0 with a caveat), no load line was found, data were damaged after a crash, or the gate \
+failed; 2 a mistake in the plan, nothing was started; 3 the environment failed, other programs kept the machine busy, \
+or another lab has the plan; 4 --fail-if-unclear, and the gate is undecided; 130 interrupted, results so far are kept.";
 
 #[derive(Debug, Args)]
 pub struct LabArgs {
@@ -63,6 +72,9 @@ pub struct LabArgs {
     /// Rounds, in place of those of the plan: a number, or `auto` for as many as it takes to decide each comparison.
     #[arg(long, value_name = "N", value_parser = rounds, conflicts_with = "resume")]
     pub rounds: Option<String>,
+    /// With rounds = "auto": no round begins after this long, as `max_time` in [trials] does.
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "resume")]
+    pub max_time: Option<Duration>,
     /// The server of all variants that name none of their own, instead of the plan's `[server] build`: auto, mariadb,
     /// mysql, or the path of a server binary. With --resume, the one that the lab was started with.
     #[arg(long, value_name = "SERVER", value_parser = server)]
@@ -111,6 +123,14 @@ pub struct LabArgs {
     /// Continue the lab of an unfinished recording: its directory, or an unambiguous part of its name.
     #[arg(long, value_name = "RECORDING", value_hint = ValueHint::DirPath, conflicts_with = "plan")]
     pub resume: Option<String>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// Exit 1 if a variant is slower than the first one, or with --baseline than it was there, by more than this and
+    /// the whole interval says so.
+    #[arg(long, value_parser = quantity::percent, value_name = "PERCENT", help_heading = "Gate")]
+    pub fail_if_slower: Option<f64>,
+    #[command(flatten)]
+    pub verdict: VerdictArgs,
 }
 
 fn rounds(text: &str) -> Result<String, String> {
@@ -119,10 +139,6 @@ fn rounds(text: &str) -> Result<String, String> {
         _ if text == "auto" => Ok(text.to_owned()),
         _ => Err("accepted is auto, or a whole number from 1 to 1000".to_owned()),
     }
-}
-
-fn server(text: &str) -> Result<String, String> {
-    text.parse::<Selector>().map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn place(text: &str) -> Result<ListeningPlace, String> {

@@ -10,13 +10,16 @@ pub struct ReportArgs {
     /// taken. Several are shown side by side, as further systems.
     #[arg(value_name = "RECORDING", required = true)]
     pub recordings: Vec<String>,
-    /// Where to write it, replacing what is there; `-` is standard output. If not given, html goes to a new
-    /// report.html, anything else to standard output.
+    /// Where to write it, replacing what is there; `-` is standard output. If not given, html goes into the recording
+    /// (the first, of several), anything else to standard output.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
     /// The format; if not given, it follows from the ending of --output, or else is html.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<ReportFormat>,
+    /// For html: every section open, as for a printer; else all but the first are folded.
+    #[arg(long)]
+    pub print_all: bool,
     /// For svg: the name of the figure; the main one if not given.
     #[arg(long, value_name = "NAME")]
     pub figure: Option<String>,
@@ -50,7 +53,49 @@ pub enum RecordingsAction {
         #[arg(value_name = "RECORDING")]
         recording: String,
     },
-    /// Remove recordings with everything in them.
+    /// Make what was recorded under a name since the last time its baseline, for --baseline of run and lab.
+    Keep {
+        /// The name of recordings (`run --name`).
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Let go of the baseline instead.
+        #[arg(long)]
+        release: bool,
+    },
+    /// Tag a recording; tags are listed, shown by the dashboard, and say nothing to Plimsoll.
+    Tag {
+        #[arg(value_name = "RECORDING")]
+        recording: String,
+        #[arg(value_name = "TAG", required = true)]
+        tags: Vec<String>,
+        /// Remove these tags instead.
+        #[arg(long)]
+        remove: bool,
+    },
+    /// Write a note beside a recording, in place of the one that it has; an empty one removes it.
+    Note {
+        #[arg(value_name = "RECORDING")]
+        recording: String,
+        #[arg(value_name = "TEXT")]
+        text: String,
+    },
+    /// Pack a recording into one file, to keep it or to show it to somebody.
+    Export {
+        #[arg(value_name = "RECORDING")]
+        recording: String,
+        /// The new file: a tar archive in Zstandard.
+        #[arg(short, long, value_name = "FILE.tar.zst", value_hint = ValueHint::FilePath)]
+        output: PathBuf,
+        /// Take out host names, users, addresses and paths; logs, option files, pages and notes stay behind.
+        #[arg(long)]
+        anonymise: bool,
+    },
+    /// Unpack an exported recording among the others.
+    Import {
+        #[arg(value_name = "FILE.tar.zst", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// Remove recordings with everything in them, except those that are kept.
     Rm {
         #[arg(value_name = "RECORDING", required = true)]
         recordings: Vec<String>,

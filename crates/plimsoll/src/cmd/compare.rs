@@ -1,33 +1,36 @@
 //! `plimsoll compare`: compares two sides, each one or more recordings.
 
-use super::{CHECK_FAILED, DONE, UNDECIDED};
+use super::DONE;
+use super::gate::{self, GateOutcome, Gated};
 use crate::args::CompareArgs;
 use crate::terminal;
 use plimsoll_analysis::compare::{Compared, compare};
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
+use plimsoll_measures::gate::slower;
+use plimsoll_model::comparison::Comparison;
+use plimsoll_model::gate::GateFinding;
 use plimsoll_model::io_comparison::IoComparison;
-use plimsoll_report::comparison::Decision;
 use plimsoll_report::{comparison, io};
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<u8> {
+    gate::check(&args.verdict, "--fail-if-slower", args.fail_if_slower.is_some())?;
     let home = Home::from_env().map_err(LabError::from)?;
     let found = match compare(&home.recordings(), &args.a, &args.b, args.equivalent).map_err(LabError::from)? {
         Compared::Runs(found) => found,
         Compared::Storage(found) => return storage(args, &found),
     };
+    let findings: Vec<GateFinding> = args.fail_if_slower.iter().map(|limit| judge(&found, *limit)).collect();
     match args.json {
-        true => terminal::json(&found)?,
+        true => terminal::json(&Gated { document: &found, gate: &findings })?,
         false => terminal::styled(&comparison::terminal(&found, terminal::look()))?,
     }
-    let Some(limit) = args.fail_if_slower else { return Ok(DONE) };
-    let gate = comparison::gate(&found, limit);
-    terminal::note(&gate.why);
-    Ok(match gate.decision {
-        Decision::Failed => CHECK_FAILED,
-        Decision::Undecided if args.fail_if_unclear => UNDECIDED,
-        Decision::Undecided | Decision::Passed => DONE,
-    })
+    let answer = comparison::sentence(&found);
+    gate::conclude(&args.verdict, &GateOutcome { suite: "plimsoll compare", answer, findings, ended_early: None }, DONE)
+}
+
+fn judge(found: &Comparison, limit: f64) -> GateFinding {
+    slower(&found.a.name, &found.b.name, &found.unlike_work, &found.headline, limit)
 }
 
 /// Two storage evaluations: they have no single number that a gate could rest on.

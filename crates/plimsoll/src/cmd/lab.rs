@@ -1,7 +1,11 @@
 //! `plimsoll lab`: executes a plan, or says what it would do.
 
+mod gated;
 mod listing;
 
+use super::baseline::Baseline;
+use super::gate::{self, GateOutcome, Gated};
+use super::report::tell_page;
 use super::run::random_seed;
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target};
 use crate::args::LabArgs;
@@ -17,6 +21,7 @@ use plimsoll_lab::execute::{Finished, execute};
 use plimsoll_lab::options::Options;
 use plimsoll_lab::preflight::Machine;
 use plimsoll_measures::lab::compares;
+use plimsoll_model::number::counted;
 use plimsoll_model::text::{escaped, shell_word};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::permission::Given;
@@ -42,6 +47,10 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
         (None, None) => return Err(LabError::Refused("give a plan, or --resume RECORDING".to_owned()).into()),
     };
     plan.trials.noisy_host |= args.noisy_host;
+    gated::check(args, &plan)?;
+    if resume.is_none() {
+        limit_rounds(args, &mut plan)?;
+    }
     let given = Given { server: args.server.clone() };
     let of_pilot = args.plan.as_deref().filter(|_| args.pilot).map(|path| pilot(path, args, &plan)).transpose()?;
     if args.dry_run {
@@ -49,6 +58,7 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     }
     let of_rungs = plan.rungs.iter().map(|rung| &rung.change.target);
     let has_target = plan.variants.iter().map(|variant| &variant.target).chain(of_rungs).any(Option::is_some);
+    let baseline = Baseline::find(&home, args.limits.baseline.as_deref())?;
     let options = Options {
         allow_commands: args.allow_commands,
         given,
@@ -65,11 +75,28 @@ pub fn run(args: &LabArgs) -> anyhow::Result<u8> {
     progress.clear();
     let finished = finished?;
     let recording = finished.recording.clone();
-    let code = show(args, finished)?;
+    let code = show(args, of_pilot.as_ref().unwrap_or(&plan), baseline.as_ref(), finished)?;
     if args.pilot && code == DONE {
         tell_reach(&recording, &plan)?;
     }
     Ok(code)
+}
+
+/// Rounds that end by themselves end sooner, if less is asked, and no later than they may.
+fn limit_rounds(args: &LabArgs, plan: &mut LabPlan) -> Result<(), LabError> {
+    match (&mut plan.trials.stopping, args.max_time) {
+        (Some(rule), most) => {
+            rule.fail_if_slower = args.fail_if_slower.filter(|_| args.limits.baseline.is_none());
+            rule.max_seconds = most.map_or(rule.max_seconds, |most| Some(most.as_secs_f64()));
+            Ok(())
+        }
+        (None, Some(_)) => Err(LabError::Refused(format!(
+            "{}: --max-time limits rounds that end by themselves, and the plan has {}; give --rounds auto as well",
+            plan.file,
+            counted(f64::from(plan.trials.rounds), "round")
+        ))),
+        (None, None) => Ok(()),
+    }
 }
 
 /// The same plan with three rounds.
@@ -170,10 +197,11 @@ fn recording(home: &Home, text: &str) -> Result<PathBuf, LabError> {
     }
 }
 
-fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
+fn show(args: &LabArgs, plan: &LabPlan, baseline: Option<&Baseline>, finished: Finished) -> anyhow::Result<u8> {
     let Finished { summary, recording, ended, failed, broken, goes_on } = finished;
+    let findings = gated::findings(args, plan, baseline, &summary, &recording)?;
     match args.json {
-        true => terminal::json(&summary)?,
+        true => terminal::json(&Gated { document: &summary, gate: &findings })?,
         false => terminal::styled(&lab::terminal(&summary, terminal::look()))?,
     }
     let resumed = recording.file_name().map_or_else(|| recording.clone(), PathBuf::from);
@@ -201,13 +229,16 @@ fn show(args: &LabArgs, finished: Finished) -> anyhow::Result<u8> {
             ENVIRONMENT
         }
     };
-    match super::report::recorded(&recording) {
-        Ok(recorded) => terminal::what_limited(&recorded),
+    let recorded = super::report::recorded(&recording);
+    match &recorded {
+        Ok(recorded) => terminal::what_limited(recorded),
         Err(error) => terminal::note(&format!("the recording cannot be read: {error:#}")),
     }
     terminal::note(&format!("recording: {}", recording.display()));
-    terminal::next_step(&recording);
-    Ok(code)
+    recorded.iter().for_each(|recorded| tell_page(&recording, recorded));
+    let ended_early = ended.as_ref().map(|ended| ended.why().to_owned());
+    let judged = GateOutcome { suite: "plimsoll lab", answer: summary.headline, findings, ended_early };
+    gate::conclude(&args.verdict, &judged, code)
 }
 
 /// What no recording can say; to continue one, it has to be said again.

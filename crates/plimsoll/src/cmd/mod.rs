@@ -1,5 +1,6 @@
 //! One file per subcommand, all of the same shape: arguments in, an exit code out.
 
+mod baseline;
 pub mod calibrate;
 pub mod check;
 pub mod clean;
@@ -7,6 +8,7 @@ pub mod compare;
 pub mod completions;
 pub mod datasets;
 pub mod drop;
+pub mod gate;
 pub mod io;
 pub mod lab;
 pub mod lane;
@@ -22,6 +24,7 @@ pub mod target;
 pub mod workloads;
 
 use plimsoll_analysis::AnalysisError;
+use plimsoll_archive::ArchiveError;
 use plimsoll_data::DataError;
 use plimsoll_data::dataset::Marker;
 use plimsoll_lab::LabError;
@@ -32,7 +35,7 @@ pub const DONE: u8 = 0;
 pub const CHECK_FAILED: u8 = 1;
 const USAGE: u8 = 2;
 pub const ENVIRONMENT: u8 = 3;
-/// Of `compare --fail-if-unclear`.
+/// Of `--fail-if-unclear`.
 pub const UNDECIDED: u8 = 4;
 pub const INTERRUPTED: u8 = 130;
 
@@ -46,6 +49,9 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
     }
     if let Some(error) = error.downcast_ref::<AnalysisError>() {
         return error.exit_code();
+    }
+    if let Some(ArchiveError::Foreign(_) | ArchiveError::Exists { .. }) = error.downcast_ref::<ArchiveError>() {
+        return USAGE;
     }
     let usage = error.is::<PlanError>() || error.is::<plimsoll_workloads::Error>();
     if usage { USAGE } else { ENVIRONMENT }

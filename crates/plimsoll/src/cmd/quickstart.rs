@@ -1,6 +1,6 @@
 //! `plimsoll quickstart`: goes from nothing to a measured report.
 
-use super::report::write_page;
+use super::report::{page, write_beside, write_page};
 use super::{DONE, ENVIRONMENT, INTERRUPTED};
 use crate::args::QuickstartArgs;
 use crate::terminal::{self, Progress};
@@ -110,7 +110,6 @@ fn load_anew(
 }
 
 fn show(args: &QuickstartArgs, finished: FinishedRun) -> anyhow::Result<u8> {
-    let directory = args.out.clone().unwrap_or_else(|| finished.recording.clone());
     let recorded = super::run::recorded(&finished);
     let recorded = recorded.unwrap_or_else(|| Recorded::of_run("quickstart", finished.summary.clone()));
     let recorded = Recorded { title: "quickstart".to_owned(), ..recorded };
@@ -120,7 +119,10 @@ fn show(args: &QuickstartArgs, finished: FinishedRun) -> anyhow::Result<u8> {
         Some(EarlyEnd::Interrupted) => terminal::note("interrupted; results so far are kept"),
         None => {}
     }
-    let path = write_page(&directory, &recorded)?;
+    let path = match &args.out {
+        Some(directory) => write_beside(directory, &page(&recorded)?)?,
+        None => write_page(&finished.recording, &recorded)?,
+    };
     terminal::result(&path.display().to_string())?;
     Ok(match &finished.ended {
         None => DONE,

@@ -1,4 +1,7 @@
-//! `plimsoll recordings`: lists, shows and removes recordings.
+//! `plimsoll recordings`: lists, shows, labels, exports, imports and removes recordings.
+
+mod labels;
+mod travel;
 
 use super::DONE;
 use super::report::recorded;
@@ -7,6 +10,7 @@ use crate::terminal;
 use plimsoll_analysis::{AnalysisError, find};
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
+use plimsoll_record::Labels;
 use plimsoll_record::read::{self, Entry, Listing, State};
 use plimsoll_report::subject::Subject;
 use plimsoll_report::table::{Column, Table};
@@ -20,6 +24,13 @@ pub fn run(args: &RecordingsArgs) -> anyhow::Result<u8> {
     match &args.action {
         RecordingsAction::List { json } => list(&listing, *json),
         RecordingsAction::Show { recording } => show(&listing, recording),
+        RecordingsAction::Keep { name, release } => labels::keep(&listing, name, *release),
+        RecordingsAction::Tag { recording, tags, remove } => labels::tag(&listing, recording, tags, *remove),
+        RecordingsAction::Note { recording, text } => labels::annotate(&listing, recording, text),
+        RecordingsAction::Export { recording, output, anonymise } => {
+            travel::export(&listing, recording, output, *anonymise)
+        }
+        RecordingsAction::Import { file } => travel::import(&home, file),
         RecordingsAction::Rm { recordings } => remove(&listing, recordings),
     }
 }
@@ -48,18 +59,26 @@ fn status(entry: &Entry) -> String {
     }
 }
 
+/// With what somebody has said of them, where anybody has.
 fn listing_table(listing: &Listing) -> Table {
-    let cells = |of: fn(&Entry) -> String| listing.recordings.iter().map(of).collect();
-    Table::new(vec![
+    let cells = |of: fn(&Entry) -> String| listing.recordings.iter().map(of).collect::<Vec<String>>();
+    let said = cells(|entry| labels::in_words(&labels::of(entry)));
+    let columns = [
         Column::words("recording", cells(Entry::id)),
         Column::words("name", cells(|entry| entry.manifest.name.clone())),
         Column::words("started", cells(|entry| entry.manifest.started.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())),
         Column::words("status", cells(status)),
-    ])
+    ];
+    let has_labels = said.iter().any(|said| !said.is_empty());
+    Table::new(columns.into_iter().chain(has_labels.then(|| Column::words("labels", said))).collect())
 }
 
 fn row(entry: &Entry) -> Value {
+    let Labels { kept, tags, note } = labels::of(entry);
     json!({
+        "kept": kept,
+        "tags": tags,
+        "note": note,
         "recording": entry.id(),
         "directory": entry.directory,
         "name": entry.manifest.name,
@@ -97,6 +116,7 @@ fn remove(listing: &Listing, texts: &[String]) -> anyhow::Result<u8> {
         ))
         .into());
     }
+    labels::must_not_be_kept(&found)?;
     for directory in found {
         read::remove(&directory, false).map_err(LabError::from)?;
         terminal::note(&format!("removed {}", directory.display()));

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use plimsoll_analysis::{AnalysisError, find};
 use plimsoll_host::Home;
+use plimsoll_host::replace::replace;
 use plimsoll_lab::LabError;
 use plimsoll_record::read;
 use plimsoll_report::document::Document;
@@ -17,6 +18,9 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// What a page in a recording is called: of that one alone, and of it beside others.
+const REPORT: &str = "report.html";
+const SYSTEMS: &str = "systems.html";
 /// As part of a file name.
 const STANDARD_OUTPUT: &str = "-";
 
@@ -36,7 +40,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<u8> {
             terminal::note(&format!("written: {}", path.display()));
         }
         (None, ReportFormat::Html) => {
-            let path = write_beside(Path::new("."), &text)?;
+            let name = if found.len() == 1 { REPORT } else { SYSTEMS };
+            let path = into_recording(&found[0], name, &text)?;
             terminal::result(&path.canonicalize().unwrap_or(path).display().to_string())?;
         }
         (None, _) => terminal::document(&text)?,
@@ -53,6 +58,9 @@ fn format(args: &ReportArgs) -> Result<ReportFormat, LabError> {
         (None, Some(path)) => by_ending(path)?,
     };
     match (&args.figure, format) {
+        _ if args.print_all && format != ReportFormat::Html => Err(LabError::Refused(
+            "--print-all opens the sections of html; the other formats have none closed".to_owned(),
+        )),
         (Some(_), ReportFormat::Html | ReportFormat::Md | ReportFormat::Json | ReportFormat::Csv) => {
             Err(LabError::Refused(
                 "--figure says which figure --format svg draws; the other formats contain all figures".to_owned(),
@@ -79,6 +87,7 @@ fn by_ending(path: &Path) -> Result<ReportFormat, LabError> {
 
 fn text(document: &Document, args: &ReportArgs, format: ReportFormat) -> Result<String, LabError> {
     let format = match format {
+        ReportFormat::Html if args.print_all => Format::HtmlUnfolded,
         ReportFormat::Html => Format::Html,
         ReportFormat::Md => Format::Markdown,
         ReportFormat::Json => Format::Json,
@@ -110,7 +119,7 @@ pub fn parameters_of(workload: &str) -> Vec<&'static str> {
 }
 
 /// When and by what.
-fn generated() -> String {
+pub fn generated() -> String {
     let utc = Timestamp::now().to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC");
     format!("{utc} by Plimsoll {}", env!("CARGO_PKG_VERSION"))
 }
@@ -124,7 +133,7 @@ const MOST_BESIDE: u32 = 9999;
 /// If it cannot be written, or if there are [`MOST_BESIDE`] already.
 pub fn write_beside(directory: &Path, page: &str) -> anyhow::Result<PathBuf> {
     for number in 1..=MOST_BESIDE {
-        let name = if number == 1 { "report.html".to_owned() } else { format!("report-{number}.html") };
+        let name = if number == 1 { REPORT.to_owned() } else { format!("report-{number}.html") };
         let path = directory.join(name);
         let file = fs::OpenOptions::new().write(true).create_new(true).open(&path);
         match file {
@@ -139,10 +148,36 @@ pub fn write_beside(directory: &Path, page: &str) -> anyhow::Result<PathBuf> {
     anyhow::bail!("{} has {MOST_BESIDE} reports already; remove some, or name a file with -o", directory.display())
 }
 
-/// The page of a recording, for commands that write one at the end.
+/// Writes a page into a recording, in place of an earlier one: both say what was recorded.
+fn into_recording(recording: &Path, name: &str, page: &str) -> anyhow::Result<PathBuf> {
+    let path = recording.join(name);
+    let written = read::must_be_ours(recording).map_err(LabError::from);
+    let written = written.and_then(|()| replace(&path, page.as_bytes()).map_err(LabError::from));
+    written
+        .with_context(|| format!("the report cannot be written: {}; -o FILE writes it elsewhere", path.display()))?;
+    Ok(path)
+}
+
+/// The page of a recording.
+///
+/// # Errors
+/// If it cannot be rendered.
+pub fn page(recorded: &Recorded) -> anyhow::Result<String> {
+    Ok(render(&plimsoll_report::document(recorded), Format::Html)?)
+}
+
+/// Writes the page of a recording into it, for commands that do so at the end.
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write_page(directory: &Path, recorded: &Recorded) -> anyhow::Result<PathBuf> {
-    write_beside(directory, &render(&plimsoll_report::document(recorded), Format::Html)?)
+pub fn write_page(recording: &Path, recorded: &Recorded) -> anyhow::Result<PathBuf> {
+    into_recording(recording, REPORT, &page(recorded)?)
+}
+
+/// The same after a result that is worth more than its page: says where it is, or why there is none.
+pub fn tell_page(recording: &Path, recorded: &Recorded) {
+    match write_page(recording, recorded) {
+        Ok(path) => terminal::note(&format!("report: {}", path.display())),
+        Err(error) => terminal::note(&format!("{error:#}")),
+    }
 }

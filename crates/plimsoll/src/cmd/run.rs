@@ -1,5 +1,8 @@
 //! `plimsoll run`: runs a workload and measures it.
 
+use super::baseline::Baseline;
+use super::gate::{self, GateOutcome, Gated};
+use super::report::tell_page;
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, chosen, target};
 use crate::args::RunArgs;
 use crate::terminal::{self, Progress};
@@ -10,7 +13,9 @@ use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::adapter::look_at_tables;
 use plimsoll_lab::run::{FinishedRun, Naming, run_chosen};
+use plimsoll_measures::gate::{GatePlace, judge};
 use plimsoll_model::LoadPoint;
+use plimsoll_model::summary::Summary;
 use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use plimsoll_plan::{Plan, RunPlan};
 use plimsoll_record::EarlyEnd;
@@ -20,6 +25,7 @@ use plimsoll_workloads::chosen::ChosenWorkload;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 pub fn run(args: RunArgs) -> anyhow::Result<u8> {
+    gate::check(&args.verdict, gate::LIMITS, !args.limits.fail_if.is_empty() || args.fail_if_slower.is_some())?;
     // What is wrong in any case is refused before anything is started.
     let typed = ChosenWorkload::before_data(&args.workload, &args.params.0)?;
     let name = typed.name();
@@ -27,6 +33,7 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     let mut plan = plan(&args, &spec.target.describe(), &typed)?;
     let mut progress = Progress::new(args.report_interval)?;
     let home = Home::from_env().map_err(LabError::from)?;
+    let baseline = Baseline::find(&home, args.limits.baseline.as_deref())?;
     let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
     put_back(&mut target)?;
     if !target.enter_database()? {
@@ -48,7 +55,7 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     let finished = finished?;
     // A result waits until somebody has read it; the server does not.
     drop(target);
-    show(&args, finished)
+    show(&args, &plan, baseline.as_ref(), finished)
 }
 
 /// How statements are sent: as asked for, else as in the workload's original.
@@ -92,7 +99,7 @@ pub fn random_seed() -> u64 {
 }
 
 /// Prints the result; the exit code says how it ended.
-fn show(args: &RunArgs, finished: FinishedRun) -> anyhow::Result<u8> {
+fn show(args: &RunArgs, plan: &RunPlan, baseline: Option<&Baseline>, finished: FinishedRun) -> anyhow::Result<u8> {
     let broken = finished.summary.checks.iter().flatten().any(|finding| !finding.holds);
     let code = match &finished.ended {
         None if broken => CHECK_FAILED,
@@ -102,8 +109,10 @@ fn show(args: &RunArgs, finished: FinishedRun) -> anyhow::Result<u8> {
     };
     let summary = &finished.summary;
     let shown = recorded(&finished).unwrap_or_else(|| Recorded::of_run(&summary.workload, summary.clone()));
+    let mut findings = judge(&args.limits.fail_if, &gate_places(plan, summary));
+    findings.extend(baseline.zip(args.fail_if_slower).map(|(of, limit)| of.judge(&finished.recording, None, limit)));
     if args.json {
-        terminal::json(&finished.summary)?;
+        terminal::json(&Gated { document: summary, gate: &findings })?;
     } else {
         terminal::styled(&plimsoll_report::terminal(&shown, terminal::look()))?;
         if let Some(findings) = &finished.summary.checks {
@@ -119,8 +128,23 @@ fn show(args: &RunArgs, finished: FinishedRun) -> anyhow::Result<u8> {
         terminal::what_limited(&shown);
     }
     terminal::note(&format!("recording: {}", finished.recording.display()));
-    terminal::next_step(&finished.recording);
-    Ok(code)
+    tell_page(&finished.recording, &shown);
+    let judged = GateOutcome {
+        suite: "plimsoll run",
+        answer: plimsoll_report::document(&shown).answer,
+        findings,
+        ended_early: finished.ended.as_ref().map(|ended| ended.why().to_owned()),
+    };
+    gate::conclude(&args.verdict, &judged, code)
+}
+
+/// Every load point of the plan, also one that was not reached.
+fn gate_places<'a>(plan: &RunPlan, summary: &'a Summary) -> Vec<GatePlace<'a>> {
+    let at = |load: &LoadPoint| GatePlace {
+        at: load.to_string(),
+        rounds: summary.points.iter().filter(|point| point.load == *load).collect(),
+    };
+    plan.points.iter().map(at).collect()
 }
 
 /// What was recorded, with the summary as it is now; none if it cannot be read, which is no reason to withhold the

@@ -1,4 +1,4 @@
-//! Turns `--target`, `--defaults-file`, `MYSQL_PWD` and `--ask-password` into a target.
+//! Turns `--target`, `--server`, `--defaults-file`, `MYSQL_PWD` and `--ask-password` into a target.
 
 use crate::args::{LabArgs, TargetArgs};
 use anyhow::Context;
@@ -14,10 +14,11 @@ use std::path::Path;
 /// Reads what is needed to log in. Connects to nothing.
 pub fn spec(args: &TargetArgs, holder: &str) -> anyhow::Result<TargetSpec> {
     let client = client(args.defaults_file.as_deref())?;
-    let target = match (&args.target, &client) {
-        (Some(text), _) => with_defaults(Target::parse(text)?, client.as_ref()),
-        (None, Some(client)) => Target::External(client.url.clone()),
-        (None, None) => Target::Private("auto".to_owned()),
+    let target = match (&args.target, &args.server, &client) {
+        (Some(text), _, _) => with_defaults(Target::parse(text)?, client.as_ref()),
+        (None, Some(server), _) => Target::Private(server.clone()),
+        (None, None, Some(client)) => Target::External(client.url.clone()),
+        (None, None, None) => Target::Private("auto".to_owned()),
     };
     let database = args.database.as_deref().map(target::database_name).transpose()?;
     Ok(TargetSpec {

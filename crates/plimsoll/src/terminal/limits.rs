@@ -1,11 +1,9 @@
-//! What is printed below a result: what limited it, and where to find more.
+//! What is printed below a result: what limited it.
 
 use super::{note, tty};
-use plimsoll_model::text::shell_word;
 use plimsoll_report::section::{busiest, label};
 use plimsoll_report::subject::{Recorded, Subject, Trial};
 use plimsoll_report::terminal::wrapped;
-use std::path::Path;
 
 /// Notes what limited each variant at the load point with the highest throughput, one line for each that was judged.
 pub fn what_limited(recorded: &Recorded) {
@@ -18,13 +16,6 @@ pub fn what_limited(recorded: &Recorded) {
                 tty::columns(&std::io::stderr()).map_or(text.clone(), |columns| wrapped(&text, columns).join("\n"));
             note(&shown);
         }
-    }
-}
-
-/// Notes how a report of a recording is made.
-pub fn next_step(recording: &Path) {
-    if let Some(name) = recording.file_name() {
-        note(&format!("`plimsoll report {}` writes the report", shell_word(&name.to_string_lossy())));
     }
 }
 

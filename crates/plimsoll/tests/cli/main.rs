@@ -16,6 +16,7 @@ mod documents;
 mod drops;
 mod every_plan;
 mod faces;
+mod gate;
 mod harness;
 mod hostile_plans;
 mod hostile_text;

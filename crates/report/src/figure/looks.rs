@@ -118,6 +118,7 @@ mod tests {
             decided,
             looks,
             rounds_needed: (!decided).then_some(70),
+            gate: None,
             switchback: None,
         }
     }

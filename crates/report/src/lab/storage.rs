@@ -85,6 +85,7 @@ fn named(section: Section, place: usize, variant: &str) -> Section {
     Section {
         id: unique(&section.id),
         heading: format!("{variant}: {}", section.heading),
+        found: section.found,
         blocks: section.blocks.into_iter().map(block).collect(),
     }
 }

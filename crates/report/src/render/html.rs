@@ -16,8 +16,16 @@ pub const STYLE: &str = include_str!("style.css");
 const MARK: &str = "<svg class=\"logo\" viewBox=\"0 0 28 16\" aria-hidden=\"true\">\
                     <circle cx=\"14\" cy=\"8\" r=\"6.5\"/><line x1=\"1\" y1=\"8\" x2=\"27\" y2=\"8\"/></svg>";
 
+/// How all sections but the first are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fold {
+    /// Their heading and what they found, until they are opened.
+    Closed,
+    Open,
+}
+
 /// The whole file.
-pub(super) fn page(document: &Document) -> String {
+pub(super) fn page(document: &Document, fold: Fold) -> String {
     let scripts = script::HASH.map_or_else(String::new, |hash| format!("; script-src '{hash}'"));
     let bundle = script::BUNDLE.map_or_else(String::new, |bundle| format!("<script>{bundle}</script>\n"));
     format!(
@@ -29,15 +37,21 @@ pub(super) fn page(document: &Document) -> String {
          <footer><p>{generated}</p></footer>\n{bundle}</body>\n</html>\n",
         title = escape(&document.title),
         figures = svg::STYLE,
-        fragment = fragment(document),
+        fragment = folded_fragment(document, fold),
         generated = escape(&document.generated),
     )
 }
 
 /// What is between the head and the foot of the page, for use in other pages.
 pub fn fragment(document: &Document) -> String {
-    let sections: String = document.sections.iter().map(section).collect();
-    format!("{}<main>\n{sections}</main>\n", header(document))
+    folded_fragment(document, Fold::Closed)
+}
+
+fn folded_fragment(document: &Document, fold: Fold) -> String {
+    let mut sections = document.sections.iter();
+    let first = sections.next().map(section).unwrap_or_default();
+    let others: String = sections.map(|section| folded_section(section, fold)).collect();
+    format!("{}<main>\n{first}{others}</main>\n", header(document))
 }
 
 /// Title, answer, findings, what was run, and the number of caveats.
@@ -70,16 +84,39 @@ fn caveats_link(document: &Document) -> Option<String> {
         1 => "1 caveat".to_owned(),
         n => format!("{n} caveats"),
     };
-    Some(format!("<a href=\"#{}\">{told}</a>", escape(&section.id)))
+    // A link to what is inside opens it.
+    Some(format!("<a href=\"#{}\">{told}</a>", escape(&inside(section))))
 }
 
 fn section(section: &Section) -> String {
-    let body: String = section.blocks.iter().map(block).collect();
     format!(
-        "<section id=\"{}\">\n<h2>{}</h2>\n<div class=\"body\">\n{body}</div>\n</section>\n",
+        "<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n",
         escape(&section.id),
-        escape(&section.heading)
+        escape(&section.heading),
+        body(section)
     )
+}
+
+fn folded_section(section: &Section, fold: Fold) -> String {
+    let open = if fold == Fold::Open { " open=\"\"" } else { "" };
+    format!(
+        "<section id=\"{}\" class=\"folded\">\n<details{open}>\n<summary><h2>{}</h2><span class=\"found\">{}</span>\
+         </summary>\n{}</details>\n</section>\n",
+        escape(&section.id),
+        escape(&section.heading),
+        escape_tied(&section.found),
+        body(section)
+    )
+}
+
+fn body(section: &Section) -> String {
+    let blocks: String = section.blocks.iter().map(block).collect();
+    format!("<div class=\"body\" id=\"{}\">\n{blocks}</div>\n", escape(&inside(section)))
+}
+
+/// The anchor of what is in a section.
+fn inside(section: &Section) -> String {
+    format!("in-{}", section.id)
 }
 
 fn block(block: &Block) -> String {

@@ -6,6 +6,7 @@ mod json;
 mod markdown;
 mod svg;
 
+use html::Fold;
 pub use html::{STYLE, fragment};
 
 use crate::document::Document;
@@ -15,8 +16,10 @@ use std::fmt;
 /// The formats of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format<'a> {
-    /// One page, offline, complete without JavaScript.
+    /// One page, offline, complete without JavaScript. What is not on the first screen is folded.
     Html,
+    /// The same with everything open, as for a printer.
+    HtmlUnfolded,
     Markdown,
     Json,
     /// Every table, a line for each cell.
@@ -53,7 +56,8 @@ impl std::error::Error for NoFigure {}
 /// [`NoFigure`] if a figure is asked for that the document does not have.
 pub fn render(document: &Document, format: Format<'_>) -> Result<String, NoFigure> {
     match format {
-        Format::Html => Ok(html::page(document)),
+        Format::Html => Ok(html::page(document, Fold::Closed)),
+        Format::HtmlUnfolded => Ok(html::page(document, Fold::Open)),
         Format::Markdown => Ok(markdown::text(document)),
         Format::Json => Ok(json::text(document)),
         Format::Csv => Ok(csv::text(document)),

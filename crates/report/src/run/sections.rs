@@ -6,10 +6,13 @@ use crate::interval::Measured;
 use crate::points::{self, Per, TableRoom};
 use crate::run_view::ShownRun;
 use crate::scaling;
+use crate::section::limit::words;
 use crate::section::{cost as shared_cost, latency as shared_latency, limit as shared_limit, timeline};
-use crate::sweep::{Unit, errors_by_code};
+use crate::sweep::{Unit, errors_by_code, shown_latency};
 use crate::table::{Column, Mark};
 use crate::text::aligned;
+use plimsoll_model::Metric;
+use plimsoll_model::number::{counted, number, short};
 use plimsoll_model::summary::Point;
 
 /// The main figure. For a single load point, its seconds say more than a single dot.
@@ -94,7 +97,8 @@ pub(super) fn load_points(run: &ShownRun<'_>) -> Option<Section> {
         );
     }
     remarks.extend(errors_by_code(sweep.points).map(|named| format!("Errors by code: {named}.")));
-    Section::of("points", "Load points", vec![Block::table("points", rows, remarks)])
+    let found = counted(sweep.points.len() as f64, "load point");
+    Some(Section::of("points", "Load points", vec![Block::table("points", rows, remarks)])?.found(found))
 }
 
 /// What the sweep shows as a whole.
@@ -111,7 +115,10 @@ pub(super) fn scaling(run: &ShownRun<'_>) -> Option<Section> {
     if !scaling.refusals.is_empty() {
         blocks.push(Block::List(scaling.refusals.iter().map(Item::of).collect()));
     }
-    Section::of("scaling", "Scaling", blocks)
+    let knee =
+        sweep.knee().map(|knee| format!("95 % of the peak from about {} connections on", number(knee.load.value, 0)));
+    let found = knee.unwrap_or_else(|| "no knee".to_owned());
+    Some(Section::of("scaling", "Scaling", blocks)?.found(found))
 }
 
 /// The listings that the workload's original would have printed.
@@ -131,7 +138,11 @@ pub(super) fn limit(run: &ShownRun<'_>) -> Option<Section> {
                    over the measured window, with 95 % intervals as thin strokes or beside the names; if one is \
                    missing, the reason stands below the table of load points.";
     let figure = cpu::draw(&run.sweep(), caption).map(Block::Figure);
-    Section::of("limit", "What limited it", shared.into_iter().chain(figure).collect())
+    let sweep = run.sweep();
+    let judged = sweep.detailed().and_then(|point| Some((run.diagnosis(point)?, point)));
+    let found = judged.map(|(diagnosis, point)| format!("{} at {}", words(diagnosis), sweep.load_text(point)));
+    let section = Section::of("limit", "What limited it", shared.into_iter().chain(figure).collect());
+    Some(section?.found(found.unwrap_or_default()))
 }
 
 /// With the workload's parameters.
@@ -142,7 +153,8 @@ pub(super) fn environment(run: &ShownRun<'_>, shared: Option<Section>) -> Option
     let parameters = summary.params.iter().map(|(name, value)| (name.clone(), value.to_string()));
     let workload = [Block::subheading("Workload"), Block::Pairs(fixed.chain(parameters).collect())];
     let shared = shared.map_or_else(Vec::new, |section| section.blocks);
-    Section::of("environment", "Test environment", shared.into_iter().chain(workload).collect())
+    let section = Section::of("environment", "Test environment", shared.into_iter().chain(workload).collect());
+    Some(section?.found(format!("{} {}", summary.target.flavour.title(), summary.target.version)))
 }
 
 pub(super) fn cost(run: &ShownRun<'_>) -> Option<Section> {
@@ -159,7 +171,11 @@ pub(super) fn cost(run: &ShownRun<'_>) -> Option<Section> {
             blocks.extend([Block::subheading(heading), Block::table(name, costs, [PROCESS_REMARK.to_owned()])]);
         }
     }
-    Section::of("cost", "Cost", blocks)
+    let cpu = sweep.detailed().and_then(|point| {
+        let cpu = Metric::ServerCpuUsPerTransaction.value(point)?;
+        Some(format!("{} µs of server CPU per transaction at {}", short(cpu), sweep.load_text(point)))
+    });
+    Some(Section::of("cost", "Cost", blocks)?.found(cpu.unwrap_or_default()))
 }
 
 const PROCESS_REMARK: &str = "All within the measured window. Client CPU is that of its loop threads; the server's CPU, context \
@@ -176,5 +192,11 @@ pub(super) fn latency(run: &ShownRun<'_>) -> Option<Section> {
         blocks.push(Block::subheading(format!("By operation, at {}", sweep.load_text(detailed))));
         blocks.push(Block::Figure(figure));
     }
-    Section::of("latency", "Latency", blocks)
+    let found = match (shown_latency(detailed).p50, shown_latency(detailed).p99) {
+        (Some(p50), Some(p99)) => {
+            format!("half within {} ms, 99 % within {} ms at {}", short(p50), short(p99), sweep.load_text(detailed))
+        }
+        _ => String::new(),
+    };
+    Some(Section::of("latency", "Latency", blocks)?.found(found))
 }

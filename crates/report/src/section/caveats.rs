@@ -2,13 +2,19 @@
 
 use crate::document::{Block, Finding, Item, Section};
 use plimsoll_model::Caveat;
+use plimsoll_model::number::counted;
 
 /// What is missing first, then the caveats or that there are none, then a remark that applies to all.
 pub fn section(caveats: &[Caveat], remark: Option<&str>, missing: &[String]) -> Option<Section> {
     let mut blocks: Vec<Block> = list(missing).into_iter().collect();
     blocks.push(Block::Caveats(caveats.to_vec()));
     blocks.extend(remark.map(Block::remark));
-    Section::of("caveats", "Caveats", blocks)
+    let section = Section::of("caveats", "Caveats", blocks)?;
+    let found = match section.warnings() {
+        0 => "none".to_owned(),
+        many => counted(many as f64, "reason") + " for care",
+    };
+    Some(section.found(found))
 }
 
 /// What is missing, in full; `None` if nothing is.

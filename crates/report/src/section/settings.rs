@@ -3,7 +3,7 @@
 use crate::document::{Block, Section};
 use crate::subject::{Recorded, SettingRow, Subject};
 use crate::table::{Column, Mark, Table};
-use plimsoll_model::number::NOTHING;
+use plimsoll_model::number::{NOTHING, counted};
 
 pub fn section(recorded: &Recorded) -> Option<Section> {
     let mut blocks = Vec::new();
@@ -19,7 +19,13 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
         blocks.push(Block::subheading("Settings"));
         blocks.push(Block::table("settings", table(requested), []));
     }
-    Section::of("settings", "Settings in effect", blocks)
+    let differing = requested.iter().filter(|row| row.differs).count();
+    let found = match (requested.len(), differing) {
+        (0, _) => String::new(),
+        (all, 0) => format!("{}, all as requested", counted(all as f64, "setting")),
+        (all, some) => format!("{some} of {} not as requested", counted(all as f64, "setting")),
+    };
+    Some(Section::of("settings", "Settings in effect", blocks)?.found(found))
 }
 
 /// The settings as requested and as the server had them; a row says so if the two differ.

@@ -68,7 +68,7 @@ fn hostile() -> Document {
         answer: evil(),
         findings: vec![Finding::of(EVIL), Finding::labelled(EVIL, EVIL)],
         facts: vec![evil()],
-        sections: vec![Section { id: evil(), heading: evil(), blocks }],
+        sections: vec![Section { id: evil(), heading: evil(), found: evil(), blocks }],
         generated: evil(),
         data: serde_json::json!({EVIL: [EVIL]}),
     }

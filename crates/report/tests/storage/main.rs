@@ -196,7 +196,7 @@ fn caveats_of_probes_are_counted_and_told_once_for_each_code() {
         text.contains("caveat decaying: 1.mariadb.1 fell (the same holds for 2.mariadb.8, 2.mariadb.64)\n"),
         "{text}"
     );
-    assert!(rendered(&evaluated).contains("<a href=\"#caveats\">4 caveats</a>"));
+    assert!(rendered(&evaluated).contains("<a href=\"#in-caveats\">4 caveats</a>"));
 }
 
 #[test]

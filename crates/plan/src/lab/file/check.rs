@@ -60,12 +60,12 @@ impl Check<'_> {
 
     fn kind(&self, variant: &Variant) -> Result<(), PlanError> {
         let first = self.plan.variants.first().map_or("", |variant| &variant.workload.kind);
-        if (variant.workload.kind == IO) != (first == IO) {
+        if (variant.workload.is_storage()) != (first == IO) {
             let problem =
                 "one plan cannot have both storage trials (kind = \"io\") and trials of a server; make it two";
             return refuse(variant.at("workload.kind"), problem);
         }
-        if variant.workload.kind == IO { self.storage_trial(variant) } else { Ok(()) }
+        if variant.workload.is_storage() { self.storage_trial(variant) } else { Ok(()) }
     }
 
     fn storage_trial(&self, variant: &Variant) -> Result<(), PlanError> {
@@ -145,7 +145,7 @@ impl Check<'_> {
         let LabPlan { variants, rungs, trials, .. } = self.plan;
         let seeks = |variant: &Variant| rungs.is_empty() && variant.load.find.is_some();
         let rounds = "rounds = \"auto\" goes on until comparisons are decided, but";
-        let problem = if variants.iter().any(|variant| variant.workload.kind == IO) {
+        let problem = if variants.iter().any(|variant| variant.workload.is_storage()) {
             format!("{rounds} storage trials (kind = \"io\") are not compared by rounds; accepted is a number")
         } else if variants.iter().any(seeks) {
             format!("{rounds} a search for a load line (find) decides itself how long it takes; accepted is a number")

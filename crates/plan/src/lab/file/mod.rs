@@ -45,7 +45,7 @@ pub use recorded::recorded;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use value::{DocumentValue, Kind};
-use workload::IO;
+pub(super) use workload::IO;
 
 const SECTIONS: [&str; 14] = [
     "name",
@@ -124,7 +124,7 @@ fn plan(document: &DocumentValue, seed: u64, files: &Files<'_>) -> Result<LabPla
     let variants = variants(&sections, &base, &lines)?;
     let rungs = rungs(&sections, &base)?;
     sizes::check_settings(&document.at, &variants, &rungs)?;
-    let restore = match variants.iter().any(|variant| variant.workload.kind == IO) {
+    let restore = match variants.iter().any(|variant| variant.workload.is_storage()) {
         true => Restore::None,
         false => Restore::Snapshot(None),
     };
@@ -184,7 +184,7 @@ fn variants(
     let named = |value: &DocumentValue| base.named(value).map(|(name, change)| common.with(&name, &change));
     let mut variants = sections.read("variant", |value| value.some_of(named))?.unwrap_or_else(|| vec![common.clone()]);
     unique("variant", variants.iter().map(|variant| (variant.name.as_str(), variant.at("name"))))?;
-    for variant in variants.iter_mut().filter(|variant| variant.workload.kind == IO) {
+    for variant in variants.iter_mut().filter(|variant| variant.workload.is_storage()) {
         // There are no connections: it is measured once.
         variant.load.points = vec![LoadPoint::closed(1)];
     }

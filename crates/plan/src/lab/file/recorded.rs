@@ -74,7 +74,7 @@ fn of_trials(rules: &TrialRules, at: &Where) -> Result<(), PlanError> {
     if let Measure::Seconds(seconds) = rules.measure {
         in_range("trials.measure", at, seconds, f64::MIN_POSITIVE)?;
     }
-    if let Some(StoppingRule { decide, max_seconds }) = rules.stopping {
+    if let Some(StoppingRule { decide, max_seconds, .. }) = rules.stopping {
         in_range("trials.max_time", at, max_seconds.unwrap_or(1.0), f64::MIN_POSITIVE)?;
         if !(decide > 0.0 && decide < 1.0) {
             return Err(text("trials.decide", at, &decide.to_string()).refuse("a share above 0 and below 1"));

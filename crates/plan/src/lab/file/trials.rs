@@ -115,7 +115,7 @@ fn rounds(fields: &TableFields<'_>) -> Result<(u32, Option<StoppingRule>), PlanE
         .map_or(MAX_ROUNDS, |rounds| rounds as u32);
     let decide = fields.read("decide", |value| value.parsed(quantity::percent))?.unwrap_or(DECIDE);
     let max_seconds = fields.read("max_time", DocumentValue::some_seconds)?;
-    Ok((most, Some(StoppingRule { decide, max_seconds })))
+    Ok((most, Some(StoppingRule { decide, max_seconds, fail_if_slower: None })))
 }
 
 fn some_rounds(value: &DocumentValue) -> Result<u64, PlanError> {

@@ -6,7 +6,7 @@ use crate::lab::PlannedWorkload;
 use std::collections::BTreeMap;
 
 /// The kind of storage trials: no server, no connections.
-pub(super) const IO: &str = "io";
+pub(in crate::lab) const IO: &str = "io";
 
 /// Reads a whole `[workload]`: what is neither `kind`, `seed` nor `dataset` is a parameter. The workloads know which
 /// kinds and parameters there are.

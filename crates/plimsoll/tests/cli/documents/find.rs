@@ -88,6 +88,13 @@ impl Reader<'_> {
                 (None, Some(language)) => fence = Some(language.trim()),
                 (Some(_), Some(_)) => fence = None,
                 (Some(language), None) if OTHER_LANGUAGES.contains(&language) => {}
+                // The steps of a workflow.
+                (Some("yaml"), None) => {
+                    if let Some(step) = line.trim_start().strip_prefix("- run: ") {
+                        self.block.push((number, step.to_owned()));
+                    }
+                    continue;
+                }
                 (Some(_), None) => {
                     self.end_paragraph();
                     self.block.push((number, line.to_owned()));

@@ -1,0 +1,172 @@
+//! What is taken out of a recording that strangers may read: host names, users, addresses, paths.
+//!
+//! The structure of the files stays, and every number. Texts are cleaned by what is known of this recording (the names of its
+//! servers' hosts, and of whoever has a home directory in it) and by what looks like an address or a path anywhere.
+
+use plimsoll_record::read::RecordingView;
+use regex::{Captures, Regex};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+
+/// What stands in place of what was taken out.
+const NAME: &str = "anonymous";
+const ADDRESS: &str = "address";
+const PLACE: &str = "/…";
+/// Variables of a server that are names of hosts.
+const HOSTS: [&str; 4] = ["hostname", "report_host", "wsrep_node_name", "wsrep_node_incoming_address"];
+/// Names that say nothing of anybody.
+const ANYBODY: [&str; 6] = ["", "root", "mysql", "localhost", "user", "linux"];
+
+/// Takes names out of texts.
+#[derive(Debug)]
+pub struct Scrubber {
+    /// Names that are known, as whole words.
+    names: Option<Regex>,
+    url: Regex,
+    account: Regex,
+    remote: Regex,
+    path: Regex,
+    address: Regex,
+}
+
+impl Scrubber {
+    /// For a recording, and for whoever exports it here.
+    pub fn of(view: &RecordingView) -> Scrubber {
+        let mut names = BTreeSet::new();
+        for trial in &view.trials {
+            let hosts = HOSTS.iter().filter_map(|name| trial.settings.get(*name)?.effective.clone());
+            names.extend(hosts);
+        }
+        let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let who = ["USER", "LOGNAME", "SUDO_USER"].into_iter().filter_map(|name| std::env::var(name).ok());
+        names.extend(who.chain([here]));
+        Scrubber::knowing(names)
+    }
+
+    /// One that knows these names.
+    pub fn knowing(names: impl IntoIterator<Item = String>) -> Scrubber {
+        let told = |name: &String| !ANYBODY.contains(&name.to_ascii_lowercase().as_str());
+        let mut names: Vec<String> = names.into_iter().filter(told).collect();
+        // Of names that begin alike, the longest.
+        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        let any = names.iter().map(|name| regex::escape(name)).collect::<Vec<_>>().join("|");
+        let names = (!names.is_empty()).then(|| pattern(&format!(r"(?i)\b(?:{any})\b")));
+        Scrubber {
+            names,
+            url: pattern(r"\b(mysql|mariadb)://[^\s\x22'`]+"),
+            account: pattern(r"'[^'\s]*'@'[^'\s]*'|[\w.%+-]+@[\w.-]+"),
+            remote: pattern(r"[\w.-]+:/[^\s\x22'`,;()\[\]{}<>|=]*"),
+            path: pattern(r"(^|[^\w.)/…])/[^/\s\x22'`,:;()\[\]{}<>|=][^\s\x22'`,:;()\[\]{}<>|=]*"),
+            address: pattern(r"[0-9A-Fa-f.:]*[.:][0-9A-Fa-f.:]*[0-9A-Fa-f]"),
+        }
+    }
+
+    /// A text without them.
+    pub fn text(&self, text: &str) -> String {
+        let text = self.url.replace_all(text, format!("$1://{NAME}"));
+        let text = self.account.replace_all(&text, NAME);
+        let text = self.remote.replace_all(&text, |found: &Captures<'_>| match found[0].contains("://") {
+            true => found[0].to_owned(),
+            false => format!("{NAME}:{PLACE}"),
+        });
+        let text = self.path.replace_all(&text, format!("$1{PLACE}"));
+        let text = self.address.replace_all(&text, |found: &Captures<'_>| without_address(&found[0]));
+        match &self.names {
+            Some(names) => names.replace_all(&text, NAME).into_owned(),
+            None => text.into_owned(),
+        }
+    }
+
+    /// The content of a file of a recording without them; what is no JSON, line by line.
+    pub fn file(&self, path: &Path, content: &str) -> String {
+        if path.extension().is_some_and(|ending| ending == "json") {
+            return self.json(content).unwrap_or_else(|| self.text(content));
+        }
+        let line = |line: &str| self.json(line).unwrap_or_else(|| self.text(line));
+        content.lines().map(|text| line(text) + "\n").collect()
+    }
+
+    fn json(&self, text: &str) -> Option<String> {
+        let value = self.value(serde_json::from_str(text).ok()?);
+        serde_json::to_string(&value).ok()
+    }
+
+    /// Keys are Plimsoll's own, or names of variables.
+    fn value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(&text)),
+            Value::Array(all) => Value::Array(all.into_iter().map(|value| self.value(value)).collect()),
+            Value::Object(fields) => {
+                Value::Object(fields.into_iter().map(|(name, value)| (self.text(&name), self.value(value))).collect())
+            }
+            other => other,
+        }
+    }
+}
+
+/// A pattern of ours, or one that is made of escaped names.
+#[expect(clippy::expect_used, reason = "a test compiles each")]
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a pattern")
+}
+
+/// In place of what may be an address, and what stands behind it as a port.
+fn without_address(text: &str) -> String {
+    let host = text.rsplit_once(':').map_or(text, |(host, _)| host);
+    match text.parse::<Ipv6Addr>().is_ok() || host.parse::<Ipv4Addr>().is_ok() {
+        true => ADDRESS.to_owned(),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scrubbed(text: &str) -> String {
+        Scrubber::knowing(["db7".to_owned(), "db7.example.com".to_owned(), "mara".to_owned()]).text(text)
+    }
+
+    #[test]
+    fn what_names_people_machines_and_places_goes() {
+        for (text, left) in [
+            ("mysql://mara@db7.example.com:3306/sbtest?ssl-mode=required", "mysql://anonymous"),
+            ("db7.example.com has 4 CPUs", "anonymous has 4 CPUs"),
+            ("DB7 is gone", "anonymous is gone"),
+            ("/home/mara/plans/a.toml, line 7", "/…, line 7"),
+            ("the socket /run/mysqld/mysqld.sock: refused", "the socket /…: refused"),
+            ("10.1.2.3:3306 does not answer", "address does not answer"),
+            ("fe80::1 and 2001:db8::8a2e:370:7334", "address and address"),
+            ("'bench'@'10.%' may not", "anonymous may not"),
+            ("filer:/export/db on nfs4", "anonymous:/… on nfs4"),
+            ("datadir=/srv/a", "datadir=/…"),
+        ] {
+            assert_eq!(scrubbed(text), left);
+        }
+    }
+
+    #[test]
+    fn numbers_times_and_words_of_the_field_stay() {
+        for text in [
+            "10.11.19-MariaDB-0+deb12u1",
+            "2026-11-25T13:27:23.079792505Z",
+            "12:30:15 of 60 s",
+            "300 queries/s, read/write 3.5 : 1",
+            "Linux 6.1.0-18-amd64",
+            "c16-rate200",
+            "oltp_read_write",
+            "0.95",
+            "utf8mb4_0900_ai_ci",
+        ] {
+            assert_eq!(scrubbed(text), text);
+        }
+    }
+
+    #[test]
+    fn names_that_say_nothing_are_no_names() {
+        let scrubber = Scrubber::knowing(["root".to_owned(), "mysql".to_owned(), String::new()]);
+        assert_eq!(scrubber.text("root on mysql"), "root on mysql");
+    }
+}

@@ -1,0 +1,98 @@
+//! A recording → one file.
+
+use crate::anonymous::Scrubber;
+use crate::{ArchiveError, ID, ROOT, Result};
+use plimsoll_record::{RecordError, file, read};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use tar::{Builder, Header};
+
+/// Zstandard's own default.
+const LEVEL: i32 = 3;
+/// What is in the files of these endings is known; everything else may have anything in it.
+const KNOWN: [&str; 3] = ["json", "ndjson", "hlog"];
+
+/// What was packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exported {
+    pub files: usize,
+    /// Before they were compressed.
+    pub bytes: u64,
+}
+
+/// Packs the recording in this directory. With a scrubber nothing in it names people, machines or places: texts are
+/// cleaned, and logs, option files, pages and notes stay behind.
+///
+/// # Errors
+/// [`ArchiveError::Record`] for what is no recording or is still being written, [`ArchiveError::Io`].
+pub fn export(recording: &Path, out: impl Write, scrubber: Option<&Scrubber>) -> Result<Exported> {
+    read::manifest(recording)?;
+    if read::is_being_written(recording) {
+        return Err(RecordError::InUse { path: recording.to_owned() }.into());
+    }
+    let failed = |error: io::Error| ArchiveError::Io { path: recording.to_owned(), source: error };
+    let mut archive = Builder::new(zstd::Encoder::new(out, LEVEL).map_err(failed)?);
+    let id = recording.file_name().unwrap_or_default().to_string_lossy();
+    let id = scrubber.map_or_else(|| id.to_string(), |scrubber| scrubber.text(&id));
+    add(&mut archive, Path::new(ID), id.len() as u64, id.as_bytes())?;
+    let mut exported = Exported { files: 0, bytes: 0 };
+    for path in files(recording, Path::new(""))? {
+        let from = recording.join(&path);
+        let mut content = file::open(&from).map_err(ArchiveError::io(&from))?;
+        let to = Path::new(ROOT).join(&path);
+        let size = match scrubber {
+            None => {
+                let size = content.metadata().map_err(ArchiveError::io(&from))?.len();
+                add(&mut archive, &to, size, content.take(size))?;
+                size
+            }
+            Some(scrubber) if is_known(&path) => {
+                let mut text = String::new();
+                content.read_to_string(&mut text).map_err(ArchiveError::io(&from))?;
+                let text = scrubber.file(&path, &text);
+                add(&mut archive, &to, text.len() as u64, text.as_bytes())?;
+                text.len() as u64
+            }
+            Some(_) => continue,
+        };
+        exported.files += 1;
+        exported.bytes += size;
+    }
+    archive.into_inner().and_then(zstd::Encoder::finish).map_err(failed)?;
+    Ok(exported)
+}
+
+/// Labels are what somebody says in their own words.
+fn is_known(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    path != Path::new("labels.json") && ending.is_some_and(|ending| KNOWN.contains(&ending))
+}
+
+/// The regular files below a directory of a recording, from the recording, in an order that is always the same.
+fn files(recording: &Path, below: &Path) -> Result<Vec<PathBuf>> {
+    let directory = recording.join(below);
+    let entries = fs::read_dir(&directory).map_err(ArchiveError::io(&directory))?;
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(ArchiveError::io(&directory))?;
+        let path = below.join(entry.file_name());
+        let kind = entry.file_type().map_err(ArchiveError::io(recording.join(&path)))?;
+        match kind.is_dir() {
+            true => found.extend(files(recording, &path)?),
+            false if kind.is_file() => found.push(path),
+            false => {}
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn add(archive: &mut Builder<impl Write>, path: &Path, size: u64, content: impl Read) -> Result<()> {
+    let mut header = Header::new_ustar();
+    header.set_size(size);
+    header.set_mode(0o644);
+    header.set_path(path).map_err(ArchiveError::io(path))?;
+    header.set_cksum();
+    archive.append(&header, content).map_err(ArchiveError::io(path))
+}

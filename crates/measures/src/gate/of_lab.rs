@@ -1,0 +1,56 @@
+//! A gate's limits on a lab.
+
+use super::{GatePlace, nothing_measured, slower};
+use crate::lab::{compared, of_variant};
+use plimsoll_model::gate::GateFinding;
+use plimsoll_model::lab::{LabSummary, TrialStatus};
+use plimsoll_model::{LoadPoint, Refusal};
+use plimsoll_plan::LabPlan;
+use plimsoll_plan::lab::Variant;
+use plimsoll_schedule::{EndedTrial, seeks_line};
+
+/// Whether limits can be set on what the trials of a plan measure.
+///
+/// # Errors
+/// If they are not measured at load points that the plan sets.
+pub fn is_gateable(plan: &LabPlan) -> Result<(), Refusal> {
+    let refusal = |why: &str| Err(Refusal(why.to_owned()));
+    if !plan.rungs.is_empty() {
+        return refusal("a ladder judges its rungs itself");
+    }
+    if plan.variants.iter().any(|variant| variant.workload.is_storage()) {
+        return refusal("trials of storage have no transactions");
+    }
+    match plan.variants.iter().any(|variant| seeks_line(plan, variant)) {
+        true => refusal("a search for a load line chooses its rates itself"),
+        false => Ok(()),
+    }
+}
+
+/// Each variant at each of its load points, by the rounds that were done.
+pub fn gate_places<'a>(plan: &LabPlan, ended: &'a [EndedTrial]) -> Vec<GatePlace<'a>> {
+    let place = |variant: &Variant, point: &LoadPoint| GatePlace {
+        at: format!("{}, {point}", variant.name),
+        rounds: of_variant(ended, &variant.name)
+            .filter(|ended| ended.trial.point == *point && ended.outcome.status == TrialStatus::Done)
+            .filter_map(|ended| ended.outcome.point.as_ref())
+            .collect(),
+    };
+    plan.variants
+        .iter()
+        .flat_map(|variant| variant.load.points.iter().map(move |point| place(variant, point)))
+        .collect()
+}
+
+/// Whether each variant is slower than the one that it is compared with by more than `limit`, a share.
+pub fn slower_variants(plan: &LabPlan, summary: &LabSummary, limit: f64) -> Vec<GateFinding> {
+    let found = |[a, b]: [&Variant; 2]| {
+        let (a, b) = (a.name.as_str(), b.name.as_str());
+        let of = summary.comparisons.iter().find(|of| of.a == a && of.b == b);
+        match of.and_then(|of| Some((of, of.rows.first()?))) {
+            Some((of, row)) => slower(a, b, &of.unlike_work, row, limit),
+            None => nothing_measured(a, b, limit),
+        }
+    };
+    compared(plan).into_iter().map(found).collect()
+}

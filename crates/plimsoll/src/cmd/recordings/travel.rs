@@ -1,0 +1,52 @@
+//! Recordings that leave this machine, and those that come from another.
+
+use crate::cmd::DONE;
+use crate::terminal;
+use plimsoll_analysis::find;
+use plimsoll_archive::{ArchiveError, Scrubber};
+use plimsoll_host::Home;
+use plimsoll_lab::LabError;
+use plimsoll_model::number::counted;
+use plimsoll_record::read::{self, Listing};
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::Path;
+
+const MIB: f64 = 1_048_576.0;
+
+/// Packs a recording into a file that is not there yet.
+pub fn export(listing: &Listing, recording: &str, output: &Path, anonymise: bool) -> anyhow::Result<u8> {
+    let directory = find::only(listing, recording).map_err(LabError::from)?;
+    let scrubber = match anonymise {
+        true => Some(Scrubber::of(&read::open(&directory).map_err(LabError::from)?)),
+        false => None,
+    };
+    let file = File::create_new(output).map_err(|error| {
+        LabError::Refused(format!("--output {}: {error}; accepted is a new file", output.display()))
+    })?;
+    let exported = plimsoll_archive::export(&directory, file, scrubber.as_ref()).inspect_err(|_| {
+        // Half of it is of no use; the error says what happened.
+        let _ = fs::remove_file(output);
+    })?;
+    let size = fs::metadata(output).map_or(0, |metadata| metadata.len());
+    terminal::note(&format!(
+        "{}: {}, {:.1} MiB in {:.1} MiB",
+        output.display(),
+        counted(exported.files as f64, "file"),
+        exported.bytes as f64 / MIB,
+        size as f64 / MIB
+    ));
+    Ok(DONE)
+}
+
+/// Unpacks a recording among the others.
+pub fn import(home: &Home, file: &Path) -> anyhow::Result<u8> {
+    let opened = File::open(file).map_err(|error| LabError::Refused(format!("{}: {error}", file.display())))?;
+    let directory =
+        plimsoll_archive::import(BufReader::new(opened), &home.recordings()).map_err(|error| match error {
+            ArchiveError::Foreign(why) => ArchiveError::Foreign(format!("{}: {why}", file.display())),
+            other => other,
+        })?;
+    terminal::result(&directory.display().to_string())?;
+    Ok(DONE)
+}
