@@ -30,10 +30,15 @@ afterEach(async () => {
   }
 });
 
-/** Opens the report; what it logs and requests is looked at when the test is over. */
+/** Opens the report and all of its folds; what it logs and requests is looked at when the test is over. */
 async function report(options) {
   const opened = await open(browser, url, options);
   pages.push(opened);
+  const folds = await opened.page.$$("section.folded > details > summary");
+  assert.ok(folds.length > 0, "the page has folds");
+  for (const fold of folds) {
+    await fold.click();
+  }
   return opened.page;
 }
 

@@ -45,7 +45,7 @@ fn read(name: &str, value: &str) -> Option<Result<(Limited, f64), PlanError>> {
             false => (Limited::Failed, accepted("failed", FAILED, count(value))),
         },
         _ => match time(name) {
-            Some(metric) => (Limited::Metric(metric), accepted("limit of a time", TIME, milliseconds(value))),
+            Some(metric) => (Limited::Metric(metric), accepted("limit of a time", TIME, quantity::limit_ms(value))),
             None => {
                 let metric = rate(name).or_else(|| Metric::of_name(name))?;
                 (Limited::Metric(metric), accepted("limit", NUMBER, number(value)))
@@ -71,13 +71,6 @@ fn rate(name: &str) -> Option<Metric> {
 
 fn count(text: &str) -> Option<f64> {
     text.parse::<u64>().ok().map(|count| count as f64)
-}
-
-/// A bare number would be seconds, which nobody means here.
-fn milliseconds(text: &str) -> Option<f64> {
-    let has_unit = text.ends_with(|c: char| c.is_ascii_alphabetic());
-    let ms = quantity::duration(text).ok().filter(|_| has_unit)?.as_secs_f64() * 1e3;
-    (ms > 0.0).then_some(ms)
 }
 
 fn number(text: &str) -> Option<f64> {

@@ -34,6 +34,13 @@ pub fn duration(text: &str) -> Result<Duration, PlanError> {
     if text.is_empty() { Err(wrong()) } else { Ok(total) }
 }
 
+/// Reads a limit on a time, as milliseconds above 0. A bare number would be seconds, which nobody means here.
+pub(crate) fn limit_ms(text: &str) -> Option<f64> {
+    let has_unit = text.ends_with(|c: char| c.is_ascii_alphabetic());
+    let ms = duration(text).ok().filter(|_| has_unit)?.as_secs_f64() * 1e3;
+    (ms > 0.0).then_some(ms)
+}
+
 /// Reads a size in bytes.
 pub fn size(text: &str) -> Result<u64, PlanError> {
     let wrong = || PlanError::value("size", text, SIZE);

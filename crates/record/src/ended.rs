@@ -14,7 +14,7 @@ impl EarlyEnd {
     /// In words, as part of a sentence.
     pub fn why(&self) -> &str {
         match self {
-            EarlyEnd::Interrupted => "it was interrupted",
+            EarlyEnd::Interrupted => INTERRUPTED,
             EarlyEnd::Failed(why) => why,
         }
     }
@@ -29,6 +29,7 @@ impl EarlyEnd {
     }
 }
 
+const INTERRUPTED: &str = "it was interrupted";
 /// Said where the manifest does not tell.
 const NOT_RECORDED: &str = "it failed; why was not recorded";
 
@@ -51,7 +52,7 @@ fn ended_early(manifest: &Manifest, being_written: bool) -> Option<String> {
         Status::Done => None,
         Status::Running if being_written => None,
         Status::Running => Some("Plimsoll was killed".to_owned()),
-        Status::Interrupted => Some("it was interrupted".to_owned()),
+        Status::Interrupted => Some(INTERRUPTED.to_owned()),
         Status::Failed => Some(manifest.why.clone().unwrap_or_else(|| NOT_RECORDED.to_owned())),
     }
 }

@@ -1,13 +1,12 @@
 //! What somebody has said of a recording since: `labels.json` beside what was measured, the only file that changes after its
 //! end.
 
-use crate::lines::{read_json, replace_json};
+use crate::lines::replace_json;
 use crate::manifest::is_name;
-use crate::read::{Entry, Listing, State, must_be_ours};
+use crate::read::{Entry, Listing, State, must_be_ours, optional};
 use crate::{RecordError, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
 const FILE: &str = "labels.json";
@@ -29,12 +28,9 @@ impl Labels {
     /// Of the recording in this directory; without any, the default.
     ///
     /// # Errors
-    /// As [`read_json`] has them, for a file that is there.
+    /// If a file that is there cannot be read.
     pub fn of(recording: &Path) -> Result<Labels> {
-        match read_json(&recording.join(FILE)) {
-            Err(RecordError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(Labels::default()),
-            other => other,
-        }
+        Ok(optional(&recording.join(FILE))?.unwrap_or_default())
     }
 
     /// Writes them beside the recording, in place of those before.
@@ -77,7 +73,7 @@ impl Labels {
 /// # Errors
 /// If the labels of a recording of this name cannot be read.
 pub fn baseline(listing: &Listing, name: &str) -> Result<Vec<PathBuf>> {
-    of_name(listing, name, |labels| labels.kept)
+    of_name(&listing.recordings, name, |labels| labels.kept)
 }
 
 /// Makes what was recorded under this name since the last time its baseline, in place of what was kept until now: the new
@@ -88,12 +84,8 @@ pub fn baseline(listing: &Listing, name: &str) -> Result<Vec<PathBuf>> {
 pub fn keep(listing: &Listing, name: &str) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let before = baseline(listing, name)?;
     let newest = before.last().and_then(|last| listing.recordings.iter().position(|entry| entry.directory == *last));
-    let later = Listing {
-        directory: listing.directory.clone(),
-        recordings: listing.recordings[newest.map_or(0, |newest| newest + 1)..].to_vec(),
-        unreadable: Vec::new(),
-    };
-    let new = of_name(&later, name, |_| true)?;
+    let later = &listing.recordings[newest.map_or(0, |newest| newest + 1)..];
+    let new = of_name(later, name, |_| true)?;
     if new.is_empty() {
         return Ok((new, Vec::new()));
     }
@@ -114,9 +106,9 @@ pub fn release(listing: &Listing, name: &str) -> Result<Vec<PathBuf>> {
 }
 
 /// The recordings of this name that are done and whose labels are wanted.
-fn of_name(listing: &Listing, name: &str, is_wanted: impl Fn(&Labels) -> bool) -> Result<Vec<PathBuf>> {
+fn of_name(among: &[Entry], name: &str, is_wanted: impl Fn(&Labels) -> bool) -> Result<Vec<PathBuf>> {
     let is_meant = |entry: &&Entry| entry.manifest.name == name && entry.state() == State::Done;
-    let named = listing.recordings.iter().filter(is_meant);
+    let named = among.iter().filter(is_meant);
     let mut found = Vec::new();
     for entry in named {
         if is_wanted(&Labels::of(&entry.directory)?) {

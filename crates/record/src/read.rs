@@ -365,7 +365,8 @@ pub fn manifest(directory: &Path) -> Result<Manifest> {
     serde_json::from_value(document).map_err(|e| not(&format!("its manifest.json is not Plimsoll's: {e}")))
 }
 
-fn optional<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+/// One JSON document; none if the file is not there.
+pub(crate) fn optional<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     match read_json(path) {
         Err(RecordError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
         other => other.map(Some),

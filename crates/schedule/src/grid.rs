@@ -5,7 +5,7 @@ use crate::explained;
 use crate::labels::label;
 use crate::pairing::{Outcomes, PairedVariants};
 use crate::stage::{Amount, Stage, UnplacedTrial};
-use crate::stopping::{ComparisonState, answers, criterion, is_hopeless, of_pairs};
+use crate::stopping::{ComparisonState, criterion, is_hopeless, of_pairs};
 use crate::switchback;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::lab::TrialOutcome;
@@ -126,10 +126,7 @@ impl Grid {
         let all: Vec<PairedVariants<'_>> = self.comparisons.iter().map(paired).collect();
         let has_time = rule.max_seconds.is_none_or(|most| taken < most);
         let (pairs, _) = explained::pairs(&self.rules, &all, ended);
-        let state = |place: &usize| {
-            let metric = all[*place].deciding();
-            of_pairs(&pairs[*place], criterion, |change| answers(rule, change, metric), ended)
-        };
+        let state = |place: &usize| of_pairs(&pairs[*place], all[*place].deciding(), criterion, rule, ended);
         let open = match self.turning {
             Turning::Still => self.turned(&all, rule, criterion, ended),
             Turning::Never | Turning::NoLonger => {

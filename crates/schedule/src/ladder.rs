@@ -254,7 +254,7 @@ impl LadderSchedule {
         if !block.is_between_rounds() {
             return false;
         }
-        let progress = of_block(block, self.deciding(), criterion, rule.decide);
+        let progress = of_block(block, self.deciding(), criterion, &rule);
         match part {
             // Its guards, and what it costs, decide too.
             Part::Rung(place) if progress != ComparisonState::GivenUp => {

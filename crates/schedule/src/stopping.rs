@@ -88,36 +88,41 @@ pub enum ComparisonState {
 }
 
 /// Of a block.
-pub(crate) fn of_block(block: &PairedBlock, deciding: Metric, criterion: &Criterion, decide: f64) -> ComparisonState {
+pub(crate) fn of_block(
+    block: &PairedBlock,
+    deciding: Metric,
+    criterion: &Criterion,
+    rule: &StoppingRule,
+) -> ComparisonState {
     let quantity = Quantity::Of(deciding);
     if !block.is_flipped() {
-        let is_known = |change: &Estimate| verdict(change, decide) != Verdict::Unclear;
-        return of_pairs(&block.pairs(quantity), criterion, is_known, block.ended_rounds());
+        return of_pairs(&block.pairs(quantity), deciding, criterion, rule, block.ended_rounds());
     }
     let rounds = block.switched(quantity);
-    match switchback::judged(&rounds, criterion, decide) {
+    match switchback::judged(&rounds, criterion, rule.decide) {
         Switched::Decided => ComparisonState::Decided,
         _ if is_hopeless(rounds.len(), block.ended_rounds()) => ComparisonState::GivenUp,
         _ => ComparisonState::Open,
     }
 }
 
-/// Of pairs of so many rounds, of whose change enough may be known.
+/// Of pairs of so many rounds.
 pub(crate) fn of_pairs(
     pairs: &[(f64, f64)],
+    deciding: Metric,
     criterion: &Criterion,
-    is_known: impl Fn(&Estimate) -> bool,
+    rule: &StoppingRule,
     rounds: u32,
 ) -> ComparisonState {
     match criterion.paired(pairs) {
-        Ok(change) if is_known(&change) => ComparisonState::Decided,
+        Ok(change) if answers(rule, &change, deciding) => ComparisonState::Decided,
         _ if is_hopeless(pairs.len(), rounds) => ComparisonState::GivenUp,
         _ => ComparisonState::Open,
     }
 }
 
-/// Whether a change of variants answers what is asked.
-pub(crate) fn answers(rule: &StoppingRule, change: &Estimate, metric: Metric) -> bool {
+/// Whether a change answers what is asked.
+fn answers(rule: &StoppingRule, change: &Estimate, metric: Metric) -> bool {
     match rule.fail_if_slower {
         Some(limit) => worse_by_more_than(change, metric.more_is_better(), limit).is_some(),
         None => verdict(change, rule.decide) != Verdict::Unclear,

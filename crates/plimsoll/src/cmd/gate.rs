@@ -77,7 +77,7 @@ pub fn conclude(args: &VerdictArgs, judged: &GateOutcome<'_>, code: u8) -> anyho
         formats::annotations(findings, args.fail_if_unclear).lines().for_each(terminal::note);
         summarise(judged)?;
     }
-    let any = |decision| findings.iter().any(|finding| finding.decision == decision);
+    let any = |decision| formats::count(findings, decision) > 0;
     Ok(match code {
         DONE if any(Decision::Failed) => CHECK_FAILED,
         DONE if any(Decision::Undecided) && args.fail_if_unclear => UNDECIDED,

@@ -47,6 +47,6 @@ fn a_report_works_in_a_browser() {
     lab.does(&format!("{SMALL} --out {}", lab.home().join("out").display()));
     let recording = lab.recordings().pop().expect("quickstart leaves a recording");
     let page = lab.home().join("page.html");
-    lab.does(&format!("report {} --print-all -o {}", recording.display(), page.display()));
+    lab.does(&format!("report {} -o {}", recording.display(), page.display()));
     in_browser("report.mjs", &page.display().to_string());
 }

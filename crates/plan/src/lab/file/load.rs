@@ -91,10 +91,8 @@ fn objective(text: &str) -> Result<Objective, PlanError> {
         return Err(wrong());
     }
     let quantile: f64 = format!("0.{digits}").parse().map_err(|_| wrong())?;
-    // A bare number would be seconds, which nobody means here.
-    let has_unit = limit.ends_with(|c: char| c.is_ascii_alphabetic());
-    let limit_ms = quantity::duration(limit).map_err(|_| wrong())?.as_secs_f64() * 1e3;
-    match quantile > 0.0 && has_unit && limit_ms > 0.0 {
+    let limit_ms = quantity::limit_ms(limit).ok_or_else(wrong)?;
+    match quantile > 0.0 {
         true => Ok(Objective { text: text.trim().to_owned(), quantile, limit_ms }),
         false => Err(wrong()),
     }

@@ -10,10 +10,9 @@ use std::fmt::Write;
 /// One test suite of this name, in which every limit is a test case. One that is undecided is skipped, or with
 /// `unclear_fails` a failure. An early end is an error (the schema that Jenkins publishes, `junit-10.xsd`).
 pub fn junit(suite: &str, findings: &[GateFinding], unclear_fails: bool, ended_early: Option<&str>) -> String {
-    let count = |decision| findings.iter().filter(|finding| finding.decision == decision).count();
-    let undecided = count(Decision::Undecided);
+    let undecided = count(findings, Decision::Undecided);
     let (skipped, unclear) = if unclear_fails { (0, undecided) } else { (undecided, 0) };
-    let (failures, errors) = (count(Decision::Failed) + unclear, usize::from(ended_early.is_some()));
+    let (failures, errors) = (count(findings, Decision::Failed) + unclear, usize::from(ended_early.is_some()));
     let suite = escape(suite);
     let mut xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"plimsoll\">\n".to_owned();
     let _ = writeln!(
@@ -33,6 +32,11 @@ pub fn junit(suite: &str, findings: &[GateFinding], unclear_fails: bool, ended_e
         xml += &test_case(&suite, "comes to its end", Some("error"), why);
     }
     xml + "  </testsuite>\n</testsuites>\n"
+}
+
+/// How many were decided so.
+pub fn count(findings: &[GateFinding], decision: Decision) -> usize {
+    findings.iter().filter(|finding| finding.decision == decision).count()
 }
 
 fn test_case(suite: &str, name: &str, outcome: Option<&str>, message: &str) -> String {
@@ -65,8 +69,7 @@ fn escaped_data(text: &str) -> String {
 
 /// The summary of a job: what was decided, and the answer of what was measured.
 pub fn document(answer: &str, findings: &[GateFinding], generated: &str) -> Document {
-    let count = |decision| findings.iter().filter(|finding| finding.decision == decision).count();
-    let (failed, undecided) = (count(Decision::Failed), count(Decision::Undecided));
+    let (failed, undecided) = (count(findings, Decision::Failed), count(findings, Decision::Undecided));
     let all = counted(findings.len() as f64, "limit");
     let title = match (failed, undecided) {
         (0, 0) => format!("Gate passed: {all}"),
