@@ -139,6 +139,14 @@ impl Recording {
     }
 }
 
+impl Drop for Recording {
+    /// A child that is being started holds copies of all open files until its program runs: closing ours would leave the
+    /// recording locked meanwhile.
+    fn drop(&mut self) {
+        let _ = rustix::fs::flock(self.events.file(), rustix::fs::FlockOperation::Unlock);
+    }
+}
+
 /// Locks the events of a recording for this process.
 fn lock(events: &LineFile) -> rustix::io::Result<()> {
     let until = Instant::now() + ASKED;
@@ -165,5 +173,25 @@ fn make_directory(home_recordings: &Path, started: Timestamp, name: &str) -> Res
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(e) => return Err(RecordError::write(&directory)(e)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_host::facts::HostFacts;
+    use plimsoll_plan::{Plan, StoragePlan};
+
+    #[test]
+    fn a_copy_of_the_open_file_leaves_no_lock() {
+        let home = tempfile::tempdir().unwrap();
+        let plan = Plan::Storage(StoragePlan::default());
+        let manifest = Manifest::new("copied", "0.1.0", Timestamp::UNIX_EPOCH, plan, HostFacts::default());
+        let recording = Recording::create(home.path(), manifest).unwrap();
+        let directory = recording.directory().to_owned();
+        let _of_a_child = recording.events.file().try_clone().unwrap();
+        assert!(read::is_being_written(&directory));
+        drop(recording);
+        assert!(!read::is_being_written(&directory));
     }
 }

@@ -157,16 +157,12 @@ fn a_pilot_says_what_its_plan_would_show_on_mariadb() {
 #[test]
 fn a_pilot_of_flips_has_three_rounds_of_blocks() {
     let Some(lab) = Lab::mariadb() else { return };
-    let plan = lab.plan(
-        "flipped-pilot",
-        "[workload]\nkind = \"oltp_point_select\"\ntables = 1\ntable_size = 1000\n\
-        [load]\nconnections = 2\nrate = 500\n[trials]\nrestore = \"once\"\nwarmup = \"0s\"\nrounds = \"auto\"\n\
-        switchback = true\nwashout = \"100ms\"\nblock = \"500ms\"\n\
-        [[variant]]\nname = \"one\"\n[[variant]]\nname = \"other\"\nconfig.innodb_flush_neighbors = 2\n",
-    );
+    saves_sleeping_data(&lab, "@@GLOBAL.max_connect_errors / 10000");
+    let short = FLIPS.replace("block = \"1s\"", "block = \"500ms\"");
+    let plan = lab.plan("flipped-pilot", &format!("{SLEEPING}{TRIALS}{short}{VARIANTS}"));
     let done = lab.does(&format!("lab {} --pilot --json", plan.display()));
-    assert!(done.json()["trials"]["done"].as_u64().is_some_and(|trials| trials >= 12), "{done}");
-    assert!(done.err.contains("  40 rounds, about "), "{done}");
+    assert_eq!(done.json()["trials"]["done"], 12, "{done}");
+    assert!(done.err.contains("  12 rounds, about "), "{done}");
 }
 
 #[test]
