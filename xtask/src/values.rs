@@ -12,7 +12,7 @@ use crate::Finding;
 use crate::source::SourceFile;
 
 /// Packages that write JSON documents for other programs.
-pub const WRITERS: [&str; 2] = ["plimsoll", "plimsoll-report"];
+pub const WRITERS: [&str; 3] = ["plimsoll", "plimsoll-render", "plimsoll-report"];
 
 /// Types of JSON whose parts are not known.
 const UNTYPED: [&str; 2] = ["Value", "Map"];

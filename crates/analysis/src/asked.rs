@@ -37,6 +37,7 @@ fn of_run(plan: &RunPlan) -> Vec<(String, String)> {
         fact("Load points", list_in_words(&plan.points)),
         fact("Warm-up", duration(plan.warmup_seconds)),
         fact("Measured", measured(plan.measure)),
+        fact("Rounds", plan.rounds.to_string()),
         fact("Protocol", &plan.protocol),
         fact("Loop threads", plan.loops.to_string()),
     ]

@@ -2,9 +2,10 @@
 //!
 //! Begin with [`recorded()`], everything that a report shows of one recording. [`mod@compare`] sets the trials of two
 //! against each other, [`find`] says which recording somebody means, [`reach()`] what a plan
-//! would show. [`replay`] tells a schedule what was recorded.
+//! would show, [`trend()`] how the recordings of a name change over time. [`replay`] tells a schedule what was recorded.
 
 mod asked;
+mod circumstances;
 pub mod compare;
 mod environment;
 pub mod error;
@@ -21,6 +22,7 @@ pub mod replay;
 mod run;
 mod scaling;
 mod storage;
+mod trend;
 pub mod trial;
 mod unfinished;
 
@@ -28,3 +30,4 @@ pub use error::AnalysisError;
 pub use reach::reach;
 pub use recorded::recorded;
 pub use repeat::ParametersOf;
+pub use trend::trend;

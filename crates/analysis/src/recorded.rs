@@ -1,6 +1,7 @@
 //! Everything that a report shows of a recording: also of one that still grows, or that was cut short.
 
 use crate::AnalysisError;
+use crate::circumstances::circumstances;
 use crate::repeat::ParametersOf;
 use crate::{asked, environment, missing, plan, published, repeat, run, scaling, storage};
 use plimsoll_plan::lab::MOST_TRIALS;
@@ -45,6 +46,7 @@ pub fn recorded(view: &RecordingView, generated: &str, parameters_of: Parameters
         chosen: lab.map(|plan| plan.chosen.clone()).unwrap_or_default(),
         scaling: scaling::of(&found.subject),
         environment: environment::environment(view, lab, &found.subject),
+        circumstances: circumstances(view, &found.subject, &trials),
         subject: found.subject,
         state: found.state,
         ended_early: view.ended_early(),

@@ -37,6 +37,9 @@ pub fn run(plan: &RunPlan, is_quickstart: bool, parameters_of: ParametersOf) -> 
         Measure::Events(events) => option("events", events.to_string()),
         Measure::EventsPerConnection(events) => option("events-per-connection", events.to_string()),
     }
+    if is_quickstart || plan.rounds != 1 {
+        option("rounds", plan.rounds.to_string());
+    }
     if plan.loops != 1 {
         option("loops", plan.loops.to_string());
     }
@@ -142,6 +145,7 @@ mod tests {
             arrivals: ArrivalSpread::Poisson,
             warmup_seconds: 2.0,
             measure: Measure::Seconds(10.0),
+            rounds: 1,
             seed: 7,
             loops: 1,
             protocol: "prepared".to_owned(),
@@ -161,10 +165,13 @@ mod tests {
             "plimsoll run oltp_read_write --target 'mysql://u@h/db?socket=/tmp/my sock' --connections 1,8 --warmup 2s \
              --time 10s --protocol prepared --seed 7 --table-size 100 --tables 4"
         );
-        let odd = RunPlan { outage_limit_seconds: 5.0, ignore_errors: vec![1062, 1213], ..plan("private:mysql") };
+        let odd =
+            RunPlan { rounds: 3, outage_limit_seconds: 5.0, ignore_errors: vec![1062, 1213], ..plan("private:mysql") };
         let line = of(&odd, false);
         assert!(
-            line.starts_with("plimsoll run ") && line.contains("--outage-limit 5s --ignore-errors 1062,1213"),
+            line.starts_with("plimsoll run ")
+                && line.contains("--time 10s --rounds 3 ")
+                && line.contains("--outage-limit 5s --ignore-errors 1062,1213"),
             "{line}"
         );
     }
@@ -172,7 +179,7 @@ mod tests {
     #[test]
     fn a_quickstart_is_a_quickstart() {
         let line = of(&RunPlan { report_interval_seconds: 0, ..plan("private:mysql") }, true);
-        assert_eq!(line, "plimsoll quickstart --server mysql --connections 1,8 --time 10s --table-size 100");
+        assert_eq!(line, "plimsoll quickstart --server mysql --connections 1,8 --time 10s --rounds 1 --table-size 100");
     }
 
     /// The words that a shell makes of a line.

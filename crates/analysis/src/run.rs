@@ -2,6 +2,7 @@
 
 use crate::found::Found;
 use crate::{trial, unfinished};
+use plimsoll_measures::rounds::pooled;
 use plimsoll_measures::{caveats, scaling};
 use plimsoll_model::Flavour;
 use plimsoll_model::LoadPoint;
@@ -13,19 +14,18 @@ use plimsoll_plan::plan::Measure;
 use plimsoll_record::Status;
 use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_report::subject::{Subject, Trial};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What was recorded of a run, and its load points; `how_to_repeat` is the command line that does it again.
 pub fn found(view: &RecordingView, plan: &RunPlan, how_to_repeat: String) -> (Found, Vec<Trial>) {
     let mut missing = if view.being_written { Vec::new() } else { missing(view, plan) };
     let points = points(view, plan, &mut missing);
-    let trials = points
-        .iter()
-        .map(|(place, point)| trial::trial(&view.trials[*place], point.clone(), end(view, *place), &mut missing));
+    let trials =
+        points.iter().map(|of| trial::trial(&view.trials[of.place], of.own.clone(), end(view, of.place), &mut missing));
     let trials = trials.collect();
     let summary = match &view.summary {
         Some(summary) => summary.clone(),
-        None => summed_up(view, points.into_iter().filter_map(|(_, point)| point).collect()),
+        None => summed_up(view, points.into_iter().filter_map(|of| of.whole).collect()),
     };
     let found = Found {
         title: view.manifest.name.clone(),
@@ -37,30 +37,60 @@ pub fn found(view: &RecordingView, plan: &RunPlan, how_to_repeat: String) -> (Fo
     (found, trials)
 }
 
-/// The trials that count, by their places, and what each measured: those that the summary has are its first. Of a load
-/// point that was measured again, the summary has the one that counts; where there is no summary, the last does.
-fn points(view: &RecordingView, plan: &RunPlan, missing: &mut Vec<String>) -> Vec<(usize, Option<Point>)> {
+/// A load point, and the trial that stands for it: the only one, or that of the round in the middle.
+struct RecordedPoint {
+    /// Of the trial in the recording.
+    place: usize,
+    /// What that trial measured.
+    own: Option<Point>,
+    /// What all rounds measured together.
+    whole: Option<Point>,
+}
+
+/// The load points of a recording: those that the summary has are its first. Of what was measured again, the summary has
+/// what counts; where there is no summary, the last does.
+fn points(view: &RecordingView, plan: &RunPlan, missing: &mut Vec<String>) -> Vec<RecordedPoint> {
     let summed = view.summary.as_ref().map_or(&[][..], |summary| &summary.points);
     let by_index = |index: u32| view.trials.iter().position(|trial| trial.facts.index == index);
     let of_summary = summed.iter().enumerate().filter_map(|(place, point)| {
         let place = point.trial.map_or(Some(place), by_index).filter(|place| *place < view.trials.len())?;
-        Some((place, Some(point.clone())))
+        let own = point.each_round().iter().find(|round| round.trial == point.trial).unwrap_or(point);
+        Some(RecordedPoint { place, own: Some(own.clone()), whole: Some(point.clone()) })
     });
-    let mut points: Vec<(usize, Option<Point>)> = of_summary.collect();
-    let known: BTreeSet<usize> = points.iter().map(|(place, _)| *place).collect();
-    for (place, trial) in view.trials.iter().enumerate() {
-        let is_of_another_round = |other: &TrialView| {
-            let (here, there) = (&trial.facts, &other.facts);
-            here.point == there.point && here.round != there.round
-        };
-        let counts_instead = |(other, of): (usize, &TrialView)| {
-            is_of_another_round(of) && (known.contains(&other) || of.facts.round > trial.facts.round)
-        };
-        if !known.contains(&place) && !view.trials.iter().enumerate().any(counts_instead) {
-            points.push((place, trial::readable(unfinished::point(trial, plan.loops), missing)));
+    let mut points: Vec<RecordedPoint> = of_summary.collect();
+    let mut known: BTreeSet<&str> = points.iter().map(|of| view.trials[of.place].facts.point.as_str()).collect();
+    for trial in &view.trials {
+        if known.insert(&trial.facts.point) {
+            points.push(from_seconds(view, &trial.facts.point, plan, missing));
         }
     }
     points
+}
+
+/// What is left of the rounds of a load point of which there is no sum.
+fn from_seconds(view: &RecordingView, label: &str, plan: &RunPlan, missing: &mut Vec<String>) -> RecordedPoint {
+    let places = (0..view.trials.len()).filter(|place| view.trials[*place].facts.point == label);
+    let by_round: BTreeMap<u32, usize> = places.map(|place| (view.trials[place].facts.round, place)).collect();
+    let is_whole = |place: usize| end(view, place).0 == TrialStatus::Done || cut(&view.trials[place], plan).is_none();
+    let mut rounds: Vec<usize> = by_round.into_values().collect();
+    // A part of a round is no match for whole ones.
+    if rounds.len() > 1 {
+        rounds.retain(|place| is_whole(*place));
+    }
+    let measured: Vec<(usize, Option<Point>)> = rounds
+        .iter()
+        .map(|place| {
+            let trial = &view.trials[*place];
+            let point = trial::readable(unfinished::point(trial, plan.loops), missing);
+            (*place, point.map(|point| Point { trial: Some(trial.facts.index), ..point }))
+        })
+        .collect();
+    let whole = pooled(measured.iter().filter_map(|(_, point)| point.clone()).collect());
+    let stands = |(_, point): &&(usize, Option<Point>)| {
+        point.as_ref().and_then(|point| point.trial) == whole.as_ref().and_then(|whole| whole.trial)
+    };
+    let (place, own) = measured.iter().find(stands).cloned().unwrap_or((rounds.first().copied().unwrap_or(0), None));
+    RecordedPoint { place, own, whole }
 }
 
 /// How a load point ended. Only the last one can have been cut short.
@@ -94,6 +124,7 @@ fn summed_up(view: &RecordingView, points: Vec<Point>) -> Summary {
             flavour: Flavour::from_version_text(&version),
             version,
             durability: durability(&variables),
+            data_bytes: None,
         },
         seed: view.manifest.seed,
         scaling: scaling::of(&points),
@@ -110,9 +141,13 @@ fn summed_up(view: &RecordingView, points: Vec<Point>) -> Summary {
 /// `still running: load point 2 of 7`.
 fn state(view: &RecordingView, plan: &RunPlan) -> Option<String> {
     let of = plan.points.len();
-    view.being_written.then(|| match view.trials.len() {
-        0 => "still running: no load point has begun".to_owned(),
-        begun => format!("still running: load point {begun} of {of}"),
+    let place = |round: u32| view.trials.iter().filter(|trial| trial.facts.round == round).count();
+    view.being_written.then(|| match view.trials.last().map(|trial| trial.facts.round) {
+        None => "still running: no load point has begun".to_owned(),
+        Some(_) if plan.rounds == 1 => format!("still running: load point {} of {of}", view.trials.len()),
+        Some(round) => {
+            format!("still running: load point {} of {of} in round {round} of {}", place(round), plan.rounds)
+        }
     })
 }
 
@@ -136,6 +171,10 @@ fn missing(view: &RecordingView, plan: &RunPlan) -> Vec<String> {
         [] => {}
         [only] => missing.push(format!("One load point was not run: {only}")),
         all => missing.push(format!("{} load points were not run: {}", all.len(), all.join("; "))),
+    }
+    let last_round = view.trials.iter().map(|trial| trial.facts.round).max().unwrap_or(1);
+    if view.trials.len() < plan.trials() && plan.rounds > 1 {
+        missing.push(format!("It ended in round {last_round} of {}", plan.rounds));
     }
     missing
 }

@@ -14,7 +14,7 @@ use plimsoll_plan::Plan;
 use plimsoll_plan::lab::{Printed, TrialPlan, file};
 use plimsoll_record::{LoadParameters, Parameters};
 use plimsoll_record::{Manifest, Recording, TrialFacts, TrialWriter, read};
-use plimsoll_report::render::{Format, render};
+use plimsoll_render::{Format, render};
 use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_schedule::{EndedTrial, Prospects};
 use plimsoll_stats::latency::new_histogram;

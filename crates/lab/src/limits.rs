@@ -67,6 +67,7 @@ mod tests {
             arrivals: ArrivalSpread::Poisson,
             warmup_seconds: 0.0,
             measure: Measure::Seconds(1.0),
+            rounds: 1,
             seed: 1,
             loops: 1,
             protocol: "prepared".into(),

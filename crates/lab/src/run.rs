@@ -1,4 +1,4 @@
-//! A `run`: its load points one after the other, in one recording.
+//! A `run`: its load points one after the other, round by round, in one recording.
 
 use crate::adapter::{WithWorkload, WorkloadAdapter, with_chosen};
 use crate::calibrate;
@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use plimsoll_data::DataError;
 use plimsoll_data::check::{self, CONNECTIONS};
 use plimsoll_data::dataset::{self, DatasetState, Marker};
+use plimsoll_data::size::data_bytes;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::{Protocol, Run, RunSpec, Workload};
 use plimsoll_host::Home;
@@ -17,7 +18,7 @@ use plimsoll_host::facts::{HostFacts, host_facts};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
 use plimsoll_measures::caveats::PointCaveat;
-use plimsoll_measures::{caveats, scaling};
+use plimsoll_measures::{caveats, rounds, scaling};
 use plimsoll_model::Caveat;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
@@ -29,6 +30,7 @@ use plimsoll_record::{
     EarlyEnd, Happening, LoadParameters, Manifest, Parameters, RecordedSetting, Recording, Status, TrialFacts,
     TrialWriter,
 };
+use plimsoll_schedule::seed_of_round;
 use plimsoll_watch::{Event, Watcher};
 use plimsoll_workloads::chosen::ChosenWorkload;
 use std::collections::BTreeMap;
@@ -108,8 +110,12 @@ fn run<W: Workload>(
     let asked = (naming.kind)(plan.clone());
     let manifest = Manifest::new(naming.recording, naming.tool_version, Timestamp::now(), asked, host.clone());
     let recording = Recording::create(&home.recordings(), manifest)?;
-    let facts =
-        TargetFacts { flavour: target.flavour, version: target.version.clone(), durability: durability(&variables) };
+    let facts = TargetFacts {
+        flavour: target.flavour,
+        version: target.version.clone(),
+        durability: durability(&variables),
+        data_bytes: data_bytes(target),
+    };
     caveats.extend(caveats::standing(target.control.peer_pid().is_some(), &facts));
     let mut points = Points {
         recording,
@@ -130,7 +136,7 @@ fn run<W: Workload>(
             recording: None,
             interrupted: false,
         },
-        measured: Vec::new(),
+        measured: vec![Vec::new(); plan.points.len()],
         ceiling: calibrate::read(home).map(|found| found.queries_per_second),
         ended: None,
         settings: effective,
@@ -217,6 +223,13 @@ fn server_limits<W: Workload>(
     limits::of_server(plan, prepared, variables, &status)
 }
 
+/// A load point in one round.
+#[derive(Clone)]
+struct MeasuredRound {
+    point: Point,
+    caveats: Vec<PointCaveat>,
+}
+
 /// The load points of a run under way.
 struct Points {
     recording: Recording,
@@ -225,8 +238,8 @@ struct Points {
     trials: u32,
     /// Without the load points, which may still be measured again.
     summary: Summary,
-    /// The load points so far, and the caveats of each.
-    measured: Vec<(Point, Vec<PointCaveat>)>,
+    /// The rounds so far of each load point.
+    measured: Vec<Vec<MeasuredRound>>,
     /// Queries per second that the load generator itself reaches on this machine, where that was measured.
     ceiling: Option<f64>,
     ended: Option<EarlyEnd>,
@@ -242,18 +255,8 @@ impl Points {
         adapter: &WorkloadAdapter<W>,
         watcher: &mut dyn Watcher,
     ) -> Result<(), LabError> {
-        for (index, point) in plan.points.iter().enumerate() {
-            watcher.tell(Event::PointBegins { place: index + 1, of: plan.points.len(), point: *point, plan });
-            match self.point(target, plan, index, 1, adapter, watcher) {
-                Ok((point, caveats)) => self.measured.push((point, caveats)),
-                // What earlier points measured is kept.
-                Err(error) if index > 0 => self.ended = Some(EarlyEnd::from(&error)),
-                Err(error) => {
-                    self.recording.fails(&error.to_string());
-                    self.recording.finish(Status::Failed, Timestamp::now())?;
-                    return Err(error);
-                }
-            }
+        for round in 1..=plan.rounds {
+            self.round(target, plan, round, adapter, watcher)?;
             if self.ended.is_some() {
                 return Ok(());
             }
@@ -264,8 +267,40 @@ impl Points {
         Ok(())
     }
 
-    /// Measures disturbed load points once more, until it turns out that the disturbance has not
-    /// gone. The better of the two counts.
+    /// All load points once.
+    fn round<W: Workload>(
+        &mut self,
+        target: &mut OpenTarget,
+        plan: &RunPlan,
+        round: u32,
+        adapter: &WorkloadAdapter<W>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), LabError> {
+        for (index, point) in plan.points.iter().enumerate() {
+            let is_first = self.trials == 0;
+            let place = self.trials as usize + 1;
+            watcher.tell(Event::PointBegins { place, of: plan.trials(), point: *point, plan });
+            match self.point(target, plan, index, round, adapter, watcher) {
+                // A part of a round is no match for whole ones.
+                Ok(_) if self.ended.is_some() && round > 1 => {}
+                Ok(measured) => self.measured[index].push(measured),
+                // What earlier points measured is kept.
+                Err(error) if !is_first => self.ended = Some(EarlyEnd::from(&error)),
+                Err(error) => {
+                    self.recording.fails(&error.to_string());
+                    self.recording.finish(Status::Failed, Timestamp::now())?;
+                    return Err(error);
+                }
+            }
+            if self.ended.is_some() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures what was disturbed once more, until it turns out that the disturbance has not gone. The better of the
+    /// two counts.
     fn repeat<W: Workload>(
         &mut self,
         target: &mut OpenTarget,
@@ -273,17 +308,18 @@ impl Points {
         adapter: &WorkloadAdapter<W>,
         watcher: &mut dyn Watcher,
     ) {
-        let disturbed: Vec<usize> =
-            (0..self.measured.len()).filter(|index| self.measured[*index].0.is_disturbed()).collect();
+        let all = (0..plan.rounds as usize).flat_map(|round| (0..plan.points.len()).map(move |index| (index, round)));
+        let disturbed: Vec<(usize, usize)> =
+            all.filter(|(index, round)| self.measured[*index][*round].point.is_disturbed()).collect();
         let mut repeated = Vec::new();
-        for (done, index) in disturbed.iter().copied().enumerate() {
+        for (done, (index, round)) in disturbed.iter().copied().enumerate() {
             let point = plan.points[index];
             watcher.tell(Event::PointRepeats { place: done + 1, of: disturbed.len(), point, plan });
-            match self.point(target, plan, index, 2, adapter, watcher) {
+            match self.point(target, plan, index, round as u32 + 1, adapter, watcher) {
                 Ok(_) if self.ended.is_some() => break,
-                Ok(again) if again.0.is_disturbed() => break,
+                Ok(again) if again.point.is_disturbed() => break,
                 Ok(again) => {
-                    self.measured[index] = again;
+                    self.measured[index][round] = again;
                     repeated.push(point);
                 }
                 Err(error) => {
@@ -295,7 +331,7 @@ impl Points {
         self.summary.caveats.extend(caveats::measured_again(&repeated));
     }
 
-    /// Measures a load point of the plan, for the first or the second time.
+    /// Measures a load point of the plan in a round.
     fn point<W: Workload>(
         &mut self,
         target: &mut OpenTarget,
@@ -304,8 +340,9 @@ impl Points {
         round: u32,
         adapter: &WorkloadAdapter<W>,
         watcher: &mut dyn Watcher,
-    ) -> Result<(Point, Vec<PointCaveat>), LabError> {
+    ) -> Result<MeasuredRound, LabError> {
         let point = plan.points[index];
+        let plan = &RunPlan { seed: seed(plan, round), ..plan.clone() };
         let circumstances = Circumstances { ceiling: self.ceiling, ..Circumstances::default() };
         self.event(Happening::Point { point: point.label() })?;
         self.trials += 1;
@@ -355,7 +392,7 @@ impl Points {
     }
 
     /// Counts what was sent, and decides what is kept of a load point.
-    fn add(&mut self, outcome: load_point::Outcome, watcher: &mut dyn Watcher) -> (Point, Vec<PointCaveat>) {
+    fn add(&mut self, outcome: load_point::Outcome, watcher: &mut dyn Watcher) -> MeasuredRound {
         let load_point::Outcome { mut point, sent, counted: _, caveats, answer: _, ended } = outcome;
         point.trial = Some(self.trials);
         self.summary.totals.statements += sent;
@@ -364,8 +401,8 @@ impl Points {
         }
         watcher.tell(Event::PointEnds { point: &point });
         self.ended = ended;
-        let found = caveats::of_point(&point).into_iter().chain(caveats).collect();
-        (point, found)
+        let caveats = caveats::of_point(&point).into_iter().chain(caveats).collect();
+        MeasuredRound { point, caveats }
     }
 
     /// Checks the data's invariants. What was measured stays, whatever the result.
@@ -383,13 +420,16 @@ impl Points {
     /// Closes the recording. If something can no longer be written, the summary still is returned.
     fn finish(mut self) -> FinishedRun {
         let directory = self.recording.directory().to_owned();
-        let (points, found): (Vec<Point>, Vec<Vec<PointCaveat>>) =
-            std::mem::take(&mut self.measured).into_iter().unzip();
-        self.summary.points = points;
+        let mut found = Vec::new();
+        for rounds in std::mem::take(&mut self.measured) {
+            let (points, of_rounds) = rounds.into_iter().map(|round| (round.point, round.caveats)).unzip();
+            self.summary.points.extend(rounds::pooled(points));
+            found.extend(caveats::of_rounds(of_rounds));
+        }
         self.summary.recording = Some(directory.display().to_string());
         self.summary.interrupted = self.ended.is_some();
         self.summary.scaling = scaling::of(&self.summary.points);
-        self.summary.caveats.extend(caveats::together(found.into_iter().flatten().collect()));
+        self.summary.caveats.extend(caveats::together(found));
         if let Err(error) = self.close() {
             self.summary.interrupted = true;
             self.ended.get_or_insert(EarlyEnd::Failed(error.to_string()));
@@ -412,6 +452,11 @@ impl Points {
         self.recording.summary(&self.summary)?;
         Ok(self.recording.finish(EarlyEnd::status(self.ended.as_ref()), Timestamp::now())?)
     }
+}
+
+/// The load of the first round is that of the seed itself, so that a run of one round is repeated with it.
+fn seed(plan: &RunPlan, round: u32) -> u64 {
+    if round == 1 { plan.seed } else { seed_of_round(plan.seed, round) }
 }
 
 fn spec(target: &OpenTarget, plan: &RunPlan, point: &LoadPoint) -> RunSpec {

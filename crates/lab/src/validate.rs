@@ -239,6 +239,7 @@ impl Server {
             arrivals: ArrivalSpread::Poisson,
             warmup_seconds,
             measure: Measure::Seconds(SECONDS),
+            rounds: 1,
             seed: SEED,
             loops: 1,
             protocol: "prepared".to_owned(),

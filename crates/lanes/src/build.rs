@@ -18,6 +18,11 @@ const USUAL_BYTES: u64 = 4 << 30;
 /// The mount source of file systems without a device: a word that shows whose they are.
 pub(super) const SOURCE: &str = "plimsoll";
 
+/// Whether this user may build a lane: root may mount and set limits, others have only the lane `root`.
+pub fn is_allowed(spec: &Spec) -> bool {
+    geteuid().is_root() || (spec.kind == FileSystem::Root && !spec.is_throttled())
+}
+
 /// Checks that a lane is possible before anything is created. Returns its size in bytes, 0 if it has none.
 ///
 /// # Errors
@@ -28,7 +33,7 @@ pub fn ready(site: &Site, spec: &Spec, asked: Option<u64>, home: &Path) -> Resul
         let (packages, line) = (missing.join(", "), tool::install_line(&missing));
         return Err(LaneError::Environment(format!("{} needs {packages}; install: {line}", spec.name())));
     }
-    if !geteuid().is_root() && (spec.kind != FileSystem::Root || spec.is_throttled()) {
+    if !is_allowed(spec) {
         return Err(LaneError::Environment(format!(
             "{} needs root, to mount and to set limits; only the lane `root` works without",
             spec.name()

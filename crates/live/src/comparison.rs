@@ -1,15 +1,21 @@
-//! `/compare`: compares two recordings, or two variants; and the form to pick them.
+//! `/compare`: compares two recordings, or two variants, and the form to pick them; more are shown side by side.
 
+use crate::api;
 use crate::catalogue::{RecordingCatalogue, RecordingTopic, moment};
-use crate::documents::generated;
+use crate::documents::{Documents, generated};
 use crate::page::{Page, Refused};
 use axum::http::StatusCode;
+use axum::response::Response;
 use plimsoll_analysis::compare::{Compared, compare};
 use plimsoll_record::manifest::is_name;
 use plimsoll_record::read::Entry;
+use plimsoll_render::fragment;
 use plimsoll_report::document::Document;
 use plimsoll_report::text::escape;
-use plimsoll_report::{comparison, io, render};
+use plimsoll_report::{comparison, io};
+
+/// The most recordings on one page: more lines cannot be told apart.
+const BESIDE_EACH_OTHER: usize = 8;
 
 /// One side: a recording and, of a lab, perhaps a variant.
 struct Side {
@@ -17,15 +23,23 @@ struct Side {
     variant: Option<String>,
 }
 
-/// The page for `a=ID[:VARIANT]&b=ID[:VARIANT]`, or for `pick=ID` twice as the list of recordings sends it.
+/// The page for `a=ID[:VARIANT]&b=ID[:VARIANT]`, or for `pick=ID` twice or more as the list of recordings sends it.
 ///
 /// # Errors
 /// If there are not two, or they are unknown. If they cannot be compared, the page says so and has the form to choose
 /// again.
-pub fn page(catalogue: &RecordingCatalogue, asked: &[(String, String)]) -> Result<Page, Refused> {
+pub fn page(
+    catalogue: &RecordingCatalogue,
+    documents: &Documents,
+    asked: &[(String, String)],
+) -> Result<Page, Refused> {
+    let picked: Vec<&String> = asked.iter().filter(|(name, _)| name == "pick").map(|(_, id)| id).collect();
+    if picked.len() > 2 {
+        return side_by_side(catalogue, documents, &picked);
+    }
     let (a, b) = sides(catalogue, asked)?;
     let body = match compare(catalogue.directory(), &a.text(), &b.text(), None) {
-        Ok(compared) => format!("{}{}", form(&a, &b), render::fragment(&document(&compared))),
+        Ok(compared) => format!("{}{}", form(&a, &b), fragment(&document(&compared))),
         Err(error) => format!(
             "<main>\n<h1>These cannot be compared</h1>\n<p class=\"refused\">{}</p>\n{}</main>\n",
             escape(&error.to_string()),
@@ -33,6 +47,30 @@ pub fn page(catalogue: &RecordingCatalogue, asked: &[(String, String)]) -> Resul
         ),
     };
     Ok(Page { title: "Comparison".to_owned(), body, ..Page::default() })
+}
+
+/// More than two, each as a system: what is paired, two have alone.
+fn side_by_side(catalogue: &RecordingCatalogue, documents: &Documents, picked: &[&String]) -> Result<Page, Refused> {
+    if picked.len() > BESIDE_EACH_OTHER {
+        let why = format!("{} were picked; {BESIDE_EACH_OTHER} can be shown side by side.", picked.len());
+        return Err(Refused::new(StatusCode::BAD_REQUEST, &why));
+    }
+    let entries = picked.iter().map(|id| catalogue.entry(id)).collect::<Result<Vec<Entry>, Refused>>()?;
+    let document = documents.side_by_side(&entries)?;
+    Ok(Page { title: document.title.clone(), body: fragment(&document), ..Page::default() })
+}
+
+/// The same as `compare --json` prints it.
+///
+/// # Errors
+/// As [`page`]; what cannot be compared is refused.
+pub fn data(catalogue: &RecordingCatalogue, asked: &[(String, String)]) -> Result<Response, Refused> {
+    let (a, b) = sides(catalogue, asked)?;
+    match compare(catalogue.directory(), &a.text(), &b.text(), None) {
+        Ok(Compared::Runs(found)) => api::json(&found),
+        Ok(Compared::Storage(found)) => api::json(&found),
+        Err(error) => Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string())),
+    }
 }
 
 fn document(compared: &Compared) -> Document {

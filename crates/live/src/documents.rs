@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use plimsoll_analysis::{AnalysisError, ParametersOf, recorded};
 use plimsoll_record::read::{self, Entry};
 use plimsoll_report::document::Document;
+use plimsoll_report::subject::Recorded;
 use std::collections::VecDeque;
 use std::fs;
 use std::sync::Arc;
@@ -65,6 +66,21 @@ impl Documents {
             Ok(document)
         })
         .await
+    }
+}
+
+impl Documents {
+    /// Several recordings on one page.
+    ///
+    /// # Errors
+    /// Why one of them cannot be reported.
+    pub fn side_by_side(&self, entries: &[Entry]) -> Result<Document, Refused> {
+        let of = |entry: &Entry| -> Result<Recorded, AnalysisError> {
+            recorded(&read::open(&entry.directory)?, &generated(), self.parameters_of)
+        };
+        let all = entries.iter().map(of).collect::<Result<Vec<Recorded>, AnalysisError>>();
+        let all = all.map_err(|error| Refused::failed(&error.to_string()))?;
+        Ok(plimsoll_report::systems::document(&all))
     }
 }
 

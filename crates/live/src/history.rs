@@ -6,6 +6,7 @@ use plimsoll_model::io::IoSummary;
 use plimsoll_model::lab::LabSummary;
 use plimsoll_model::number::counted;
 use plimsoll_model::summary::Summary;
+use plimsoll_record::Labels;
 use plimsoll_record::lines::read_json;
 use plimsoll_record::read::{Entry, Listing, State};
 use plimsoll_report::subject::Recorded;
@@ -68,10 +69,11 @@ impl Row<'_> {
             entry.ended_early().map(|why| format!("<p class=\"found why\">Ended early: {}</p>", escape_tied(&why)));
         let (id, title, word) = (escape(id), escape(&what.title), state.word());
         let found = found(&entry.directory).map(|found| format!("<p class=\"found\">{}</p>", escape_tied(&found)));
+        let labels = labels(entry);
         format!(
             "<tr><td class=\"pick\"><input type=\"checkbox\" name=\"pick\" value=\"{id}\" \
              aria-label=\"Compare {title} of {when}\"></td>\
-             <td><a class=\"title\" href=\"/recording/{id}\">{title}</a>{}{}</td>\
+             <td><a class=\"title\" href=\"/recording/{id}\">{title}</a>{labels}{}{}</td>\
              <td class=\"when\"><time datetime=\"{}\">{when}</time></td><td>{}<span class=\"on\">{}</span></td>\
              <td><span class=\"state {word}\">{word}</span></td></tr>\n",
             early.unwrap_or_default(),
@@ -82,6 +84,15 @@ impl Row<'_> {
             when = moment(entry.manifest.started),
         )
     }
+}
+
+/// What somebody has said of it: `kept`, its tags, its note; nothing where nobody has.
+pub fn labels(entry: &Entry) -> String {
+    let Labels { kept, tags, note } = Labels::of(&entry.directory).unwrap_or_default();
+    let words = kept.then(|| "kept".to_owned()).into_iter().chain(tags);
+    let words: String = words.map(|word| format!(" <span class=\"label\">{}</span>", escape(&word))).collect();
+    let note = note.map(|note| format!("<p class=\"found note\">{}</p>", escape_tied(&note)));
+    format!("{words}{}", note.unwrap_or_default())
 }
 
 fn now_running(running: &[&Row<'_>]) -> String {
@@ -134,7 +145,7 @@ fn table<'a>(rows: impl Iterator<Item = &'a Row<'a>>) -> String {
          aria-label=\"Recordings\"><table>\n<thead><tr><th scope=\"col\"><span class=\"unseen\">Compare</span></th>\
          <th scope=\"col\">Recording and what it found</th><th scope=\"col\">Began, UTC</th>\
          <th scope=\"col\">What was measured</th><th scope=\"col\">Status</th></tr></thead>\n<tbody>\n{rows}</tbody>\n\
-         </table></div>\n<p class=\"picking\"><button>Compare the two picked</button> \
+         </table></div>\n<p class=\"picking\"><button>Compare those picked</button> \
          <span class=\"picked\" role=\"status\"></span></p>\n</form>\n"
     )
 }

@@ -2,11 +2,12 @@
 //! channel to the processes that write them; it writes nothing.
 //!
 //! Begin with [`server`], which lists the pages; [`connections`] and [`guard`] say who may ask for them. [`history`],
-//! [`recording`] and [`comparison`] are pages that are made on request, [`apart`] from the thread that answers
-//! requests. [`follow`] tails a growing recording; [`followers`] shares one follower among all viewers, and [`live`]
+//! [`recording`], [`comparison`] and [`trends`] are pages that are made on request, [`apart`] from the thread that answers
+//! requests; [`api`] gives the same as data. [`follow`] tails a growing recording; [`followers`] shares one follower among all viewers, and [`live`]
 //! shows its findings.
 
 mod apart;
+mod api;
 mod catalogue;
 mod chart;
 mod comparison;
@@ -18,10 +19,12 @@ mod guard;
 mod history;
 mod live;
 mod page;
+mod plan;
 mod recording;
 mod script;
 mod server;
 mod shown;
 mod token;
+mod trends;
 
 pub use server::{Dashboard, ServeError};

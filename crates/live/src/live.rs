@@ -2,13 +2,13 @@
 //! its parts are replaced as they are pushed.
 
 use crate::chart::{LiveLine, LivePanel};
-use crate::follow::{AgendaTrial, Follower, MeasuredTrial, PhaseNow};
+use crate::follow::{AgendaTrial, Follower, MeasuredTrial, PhaseNow, Points};
 use crate::page::Page;
-use crate::shown::{ShownState, Watched};
+use crate::plan::{self, load};
+use crate::shown::{LiveSample, ShownState, Watched};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
-use plimsoll_model::LoadPoint;
 use plimsoll_model::number::{NOTHING, counted, duration, number, short};
 use plimsoll_report::text::escape;
 use serde_json::{Map, Value};
@@ -19,6 +19,8 @@ use tokio_stream::wrappers::WatchStream;
 
 /// Seconds between two reloads of a page without a script.
 const REFRESH: u32 = 5;
+/// Seconds: a collector is told no older numbers.
+const LATEST: f64 = 5.0;
 /// How many of the next trials are named.
 const NAMED: usize = 5;
 
@@ -52,12 +54,44 @@ pub fn events(watched: Watched, place: OwnedSemaphorePermit) -> Response {
 pub fn shown(follower: &Follower, now: Timestamp) -> ShownState {
     let parts = vec![
         ("state", state(follower, now)),
+        ("plan", plan::whole(follower)),
         ("charts", charts(follower)),
         ("results", results(follower)),
         ("next", next(follower)),
         ("troubles", troubles(follower)),
     ];
-    ShownState { title: follower.what.title.clone(), parts, over: follower.is_over() }
+    let samples = samples(follower, now);
+    ShownState { title: follower.what.title.clone(), parts, samples, over: follower.is_over() }
+}
+
+/// What is known of the last second, and where the recording is.
+fn samples(follower: &Follower, now: Timestamp) -> Vec<LiveSample> {
+    let Some((turn, place)) = follower.under_way() else { return Vec::new() };
+    let labels = [
+        ("recording", follower.id()),
+        ("variant", turn.variant),
+        ("point", turn.point),
+        ("round", turn.round.to_string()),
+    ];
+    let sample = |family, more: Option<(&'static str, &str)>, value| LiveSample {
+        family,
+        labels: labels.iter().cloned().chain(more.map(|(name, value)| (name, value.to_owned()))).collect(),
+        value,
+    };
+    let series = &follower.series;
+    // What is older than a few seconds is not what happens now.
+    let last = |points: &Points| points.back().filter(|(at, _)| series.until - at < LATEST).map(|(_, value)| *value);
+    let mut all = vec![sample("plimsoll_trials_begun", None, place as f64)];
+    all.extend(follower.trials().map(|trials| sample("plimsoll_trials_planned", None, trials as f64)));
+    all.extend(follower.phase(now).map(|of| sample("plimsoll_phase", Some(("phase", of.phase.words())), 1.0)));
+    all.extend(last(&series.throughput).map(|rate| sample("plimsoll_transactions_per_second", None, rate)));
+    for (quantile, points) in [("0.5", &series.median), ("0.99", &series.p99)] {
+        all.extend(last(points).map(|ms| sample("plimsoll_latency_seconds", Some(("quantile", quantile)), ms / 1e3)));
+    }
+    for (of, points) in [("machine", &series.host), ("server", &series.server), ("load_generator", &series.client)] {
+        all.extend(last(points).map(|cpus| sample("plimsoll_cpus_busy", Some(("of", of)), cpus)));
+    }
+    all
 }
 
 /// Phase, trial and time left.
@@ -216,11 +250,6 @@ fn words(turn: &AgendaTrial) -> String {
     format!("{}, {}, round {}", turn.variant, load(&turn.point), turn.round)
 }
 
-/// A load such as `c64-rate500` in words; for storage, the name of the measurement itself.
-fn load(point: &str) -> String {
-    LoadPoint::of_label(point).map_or(point.to_owned(), |point| point.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,12 +274,5 @@ mod tests {
         let shown = shown(&follower, Timestamp::now());
         let (_, state) = &shown.parts[0];
         assert!(shown.over && state.contains("removed") && !state.contains("href"), "{state}");
-    }
-
-    #[test]
-    fn load_points_are_told_in_words() {
-        assert_eq!(load("c1"), "1 connection");
-        assert_eq!(load("c64-rate500"), "64 connections at 500 arrivals per second");
-        assert_eq!(load("commit-1"), "commit-1");
     }
 }

@@ -1,13 +1,13 @@
 //! `/recording/ID`: its report, also for download in every format.
 
 use crate::catalogue::{RecordingTopic, moment};
+use crate::history::labels;
 use crate::page::{Page, Refused};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use plimsoll_record::read::{Entry, State};
+use plimsoll_render::{Format, fragment, render, script};
 use plimsoll_report::document::Document;
-use plimsoll_report::render::{self, Format};
-use plimsoll_report::script;
 use plimsoll_report::text::escape;
 
 /// The formats for download: the ending of the file, the format and the media type.
@@ -20,7 +20,7 @@ const FORMATS: [(&str, Format<'static>, &str); 4] = [
 
 /// The report within the dashboard.
 pub fn page(entry: &Entry, document: &Document) -> Page {
-    let body = format!("{}{}", strip(entry), render::fragment(document));
+    let body = format!("{}{}", strip(entry), fragment(document));
     let scripts = script::BUNDLE.map(|_| "/report.js").into_iter().collect();
     Page { title: document.title.clone(), body, scripts, ..Page::default() }
 }
@@ -38,12 +38,26 @@ fn strip(entry: &Entry) -> String {
         0 | 1 => String::new(),
         _ => format!(" <a href=\"/compare?pick={id}&amp;pick={id}\">Compare its variants</a>"),
     };
+    let name = escape(&entry.manifest.name);
     format!(
         "<nav class=\"strip\" aria-label=\"This recording\"><span>{} · {} UTC</span>{live}{compare} \
-         <span class=\"formats\">Report as {}</span></nav>\n",
+         <a href=\"/trend/{name}\">Over time</a> <span class=\"formats\">Report as {}</span></nav>\n{}",
         escape(&what.work),
         moment(entry.manifest.started),
-        formats.join(" ")
+        formats.join(" "),
+        labelled(entry)
+    )
+}
+
+/// What was said of the recording, and how to say more: the dashboard only reads.
+fn labelled(entry: &Entry) -> String {
+    let id = escape(&entry.id());
+    format!(
+        "<div class=\"strip labels\"><span>{}</span><details><summary>Tag it, or write a note</summary>\
+         <pre>plimsoll recordings tag {id} TAG\nplimsoll recordings note {id} \"TEXT\"\nplimsoll recordings keep {}</pre>\
+         </details></div>\n",
+        labels(entry),
+        escape(&entry.manifest.name)
     )
 }
 
@@ -57,7 +71,7 @@ pub fn file(entry: &Entry, document: &Document, name: &str) -> Result<Response, 
         let known = FORMATS.map(|(ending, _, _)| format!("report.{ending}")).join(", ");
         return Err(Refused::new(StatusCode::NOT_FOUND, &format!("There is no `{name}`; there are {known}.")));
     };
-    let text = render::render(document, format).map_err(|error| Refused::failed(&error.to_string()))?;
+    let text = render(document, format).map_err(|error| Refused::failed(&error.to_string()))?;
     let disposition = format!("attachment; filename=\"{}.{ending}\"", entry.id());
     Ok(([(header::CONTENT_TYPE, media_type.to_owned()), (header::CONTENT_DISPOSITION, disposition)], text)
         .into_response())

@@ -10,7 +10,7 @@ use crate::guard::{self, Guard};
 use crate::history;
 use crate::page::{self, Page, Refused};
 use crate::token::Token;
-use crate::{live, recording, script};
+use crate::{api, live, recording, script, trends};
 use axum::Router;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
@@ -20,8 +20,9 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use plimsoll_analysis::ParametersOf;
 use plimsoll_record::read::{Entry, State as Standing};
+use plimsoll_render::{STYLE, script as report_script};
 use plimsoll_report::document::Document;
-use plimsoll_report::{render, script as report_script, svg};
+use plimsoll_report::svg;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -130,12 +131,18 @@ async fn until(ended: impl Fn() -> bool) {
 
 /// All pages, behind the guard.
 fn pages(sources: Sources, guard: Guard) -> Router {
-    let style = [svg::STYLE, render::STYLE, page::STYLE].concat();
+    let style = [svg::STYLE, STYLE, page::STYLE].concat();
     Router::new()
         .route("/", get(all))
         .route("/recording/{id}", get(one))
         .route("/recording/{id}/{file}", get(file))
         .route("/compare", get(compare))
+        .route("/trend/{name}", get(trend))
+        .route("/api/recordings", get(api_recordings))
+        .route("/api/recording/{id}", get(api_recording))
+        .route("/api/compare", get(api_compare))
+        .route("/api/trend/{name}", get(api_trend))
+        .route("/metrics", get(metrics))
         .route("/live/{id}", get(watch))
         .route("/live/{id}/events", get(events))
         .route("/style.css", get(|| async { typed("text/css; charset=utf-8", style) }))
@@ -170,7 +177,44 @@ async fn file(State(sources): State<Sources>, named: Named<(String, String)>) ->
 
 async fn compare(State(sources): State<Sources>, asked: Asked<Vec<(String, String)>>) -> Result<Page, Refused> {
     let Query(asked) = asked?;
-    apart(move || comparison::page(&sources.catalogue, &asked)).await
+    apart(move || comparison::page(&sources.catalogue, &sources.documents, &asked)).await
+}
+
+async fn trend(State(sources): State<Sources>, name: Named<String>) -> Result<Page, Refused> {
+    let Path(name) = name?;
+    apart(move || trends::page(&sources.catalogue, &name)).await
+}
+
+async fn api_recordings(State(sources): State<Sources>) -> Result<Response, Refused> {
+    apart(move || api::recordings(&sources.catalogue)).await
+}
+
+async fn api_recording(State(sources): State<Sources>, id: Named<String>) -> Result<Response, Refused> {
+    let (_, document) = sources.report(id?.0).await?;
+    apart(move || api::document(&document)).await
+}
+
+async fn api_compare(State(sources): State<Sources>, asked: Asked<Vec<(String, String)>>) -> Result<Response, Refused> {
+    let Query(asked) = asked?;
+    apart(move || comparison::data(&sources.catalogue, &asked)).await
+}
+
+async fn api_trend(State(sources): State<Sources>, name: Named<String>) -> Result<Response, Refused> {
+    let Path(name) = name?;
+    apart(move || api::document(&trends::document(&sources.catalogue, &name)?)).await
+}
+
+/// A collector is no viewer: a recording that cannot be followed, since too many are, is left out.
+async fn metrics(State(sources): State<Sources>) -> Result<Response, Refused> {
+    let catalogue = sources.catalogue.clone();
+    let listing = apart(move || catalogue.list()).await?;
+    let mut running = Vec::new();
+    for entry in listing.recordings.into_iter().filter(|entry| entry.state() == Standing::Running) {
+        if let Ok(watched) = sources.followers.watch(entry).await {
+            running.push(watched.borrow().clone());
+        }
+    }
+    apart(move || api::metrics(&sources.catalogue, &running)).await
 }
 
 async fn watch(State(sources): State<Sources>, id: Named<String>) -> Result<Response, Refused> {

@@ -9,8 +9,18 @@ pub struct ShownState {
     pub title: String,
     /// Parts of the page, by the ids of their elements.
     pub parts: Vec<(&'static str, String)>,
+    /// The same in numbers.
+    pub samples: Vec<LiveSample>,
     /// Nothing will change any more.
     pub over: bool,
+}
+
+/// A number of a running recording, for collectors of metrics.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveSample {
+    pub family: &'static str,
+    pub labels: Vec<(&'static str, String)>,
+    pub value: f64,
 }
 
 /// A channel for the latest state.

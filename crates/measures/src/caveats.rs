@@ -5,11 +5,13 @@ use hdrhistogram::Histogram;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::number::counted;
 use plimsoll_model::summary::{InvariantFinding, Point, TargetFacts};
+use plimsoll_model::text::each_once;
 use plimsoll_model::{Caveat, total};
 use plimsoll_stats::change_points::{ChangePoint, change_points};
 use plimsoll_stats::latency::at_the_ends;
 use plimsoll_stats::stalls::StallStretch;
 use plimsoll_stats::steady::{Steadiness, steadiness, truncation};
+use std::collections::BTreeSet;
 
 /// A loop busier than this measures itself.
 const CLIENT_BUSY: f64 = 0.9;
@@ -52,13 +54,14 @@ pub fn of_network_lane(name: &str) -> Caveat {
 
 /// Load points of which a second measurement counts, because others had disturbed the first.
 pub fn measured_again(points: &[LoadPoint]) -> Option<Caveat> {
-    let points: Vec<String> = points.iter().map(LoadPoint::to_string).collect();
+    let is_empty = points.is_empty();
+    let points = points.iter().map(LoadPoint::to_string);
     let message = format!(
-        "the numbers at {} are of a second measurement at the end of the run, since other processes had disturbed the \
-         first; the recording has both",
-        points.join(", ")
+        "at {} a second measurement at the end of the run counts, since other processes had disturbed the first; the \
+         recording has both",
+        each_once(points).join(", ")
     );
-    (!points.is_empty()).then(|| Caveat::new("measured_again", message))
+    (!is_empty).then(|| Caveat::new("measured_again", message))
 }
 
 /// Invariants of the data that were broken after the load.
@@ -126,6 +129,35 @@ fn of_kind(mut kind: Vec<PointCaveat>) -> Caveat {
     });
     let others: String = others.collect();
     Caveat::new(worst.code, format!("{} at {}{others}: {}", worst.what, worst.at, worst.advice))
+}
+
+/// Those of the rounds of one load point: of each kind the worst, and in how many rounds it is.
+pub fn of_rounds(rounds: Vec<Vec<PointCaveat>>) -> Vec<PointCaveat> {
+    let of = rounds.len();
+    if of == 1 {
+        return rounds.into_iter().flatten().collect();
+    }
+    let mut kinds: Vec<(PointCaveat, BTreeSet<usize>)> = Vec::new();
+    for (round, caveat) in
+        rounds.into_iter().enumerate().flat_map(|(round, all)| all.into_iter().map(move |of| (round, of)))
+    {
+        match kinds.iter_mut().find(|(worst, _)| worst.code == caveat.code) {
+            Some((worst, rounds)) => {
+                rounds.insert(round);
+                if caveat.weight > worst.weight {
+                    *worst = caveat;
+                }
+            }
+            None => kinds.push((caveat, BTreeSet::from([round]))),
+        }
+    }
+    let told = |(mut worst, rounds): (PointCaveat, BTreeSet<usize>)| {
+        let share = format!(" in {} of {of} rounds", rounds.len());
+        worst.what += &share;
+        worst.again += &share;
+        worst
+    };
+    kinds.into_iter().map(told).collect()
 }
 
 /// How bad a point is by what its own numbers say of one kind; 0 where they say nothing.

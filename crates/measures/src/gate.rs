@@ -3,15 +3,14 @@
 mod of_lab;
 
 use crate::lab::change_with_interval;
+use crate::rounds::over;
 pub use of_lab::{gate_places, is_gateable, slower_variants};
 use plimsoll_model::Estimate;
-use plimsoll_model::Metric;
 use plimsoll_model::comparison::{Difference, Row, unlike_in_words};
 use plimsoll_model::gate::{Decision, GateFinding, GateLimit, Limited};
 use plimsoll_model::number::{counted, percent, short, tick};
 use plimsoll_model::summary::Point;
 use plimsoll_model::total;
-use plimsoll_schedule::quantity::over_rounds;
 
 const NOTHING_MEASURED: &str = "nothing was measured";
 
@@ -78,29 +77,13 @@ fn measured(of: Limited, rounds: &[&Point]) -> Option<Estimate> {
     let sum = |of: fn(&Point) -> u64| total(rounds.iter().map(|point| of(point))) as f64;
     let failed = || sum(|point| point.counts.failed);
     match of {
-        Limited::Metric(metric) => of_metric(metric, rounds),
+        Limited::Metric(metric) => over(metric, rounds.iter().copied()),
         Limited::Errors => Some(exactly(sum(Point::error_count))),
         Limited::Failed => Some(exactly(failed())),
         Limited::FailedShare => {
             Some(sum(|point| point.counts.started)).filter(|started| *started > 0.0).map(|all| exactly(failed() / all))
         }
     }
-}
-
-fn of_metric(metric: Metric, rounds: &[&Point]) -> Option<Estimate> {
-    let values: Vec<f64> = rounds.iter().map(|point| metric.value(point)).collect::<Option<_>>()?;
-    if values.iter().any(|value| !value.is_finite()) {
-        return None;
-    }
-    match (&values[..], rounds) {
-        ([value], [point]) => Some(metric.estimate(point).cloned().unwrap_or_else(|| without_interval(*value))),
-        _ if values.iter().all(|value| *value > 0.0) => over_rounds(&values),
-        _ => Some(without_interval(values.iter().sum::<f64>() / values.len() as f64)),
-    }
-}
-
-fn without_interval(value: f64) -> Estimate {
-    Estimate::bare(value, 0.0, "one number".to_owned(), "it has no interval".to_owned())
 }
 
 /// What was counted, and is not the sample of anything.
@@ -139,6 +122,7 @@ fn remedy(decision: Decision, measured: &Estimate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::Metric;
     use plimsoll_model::comparison::Verdict;
     use plimsoll_model::gate::Beyond;
     use plimsoll_model::metric::Statistic;

@@ -117,6 +117,7 @@ pub fn point(tally: Option<&Tally>, measured: &MeasuredPoint) -> Point {
         estimates: Estimates::default(),
         order_entry: None,
         original_listing: None,
+        rounds: Vec::new(),
     }
 }
 

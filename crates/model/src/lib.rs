@@ -31,6 +31,7 @@ pub mod statements;
 pub mod stopping;
 pub mod summary;
 pub mod text;
+pub mod trend;
 mod value;
 
 pub use build::Build;

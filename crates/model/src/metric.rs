@@ -286,6 +286,11 @@ impl Estimates {
         self.committed_per_second.get(kind)
     }
 
+    /// The kinds of transactions of which it is known how many were committed.
+    pub fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.committed_per_second.keys().map(String::as_str)
+    }
+
     pub fn insert_committed(&mut self, kind: &str, estimate: Estimate) {
         self.committed_per_second.insert(kind.to_owned(), estimate);
     }

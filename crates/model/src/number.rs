@@ -182,6 +182,18 @@ pub fn whole_percent(share: f64) -> String {
     format!("{} %", number(100.0 * share, 0))
 }
 
+/// `64 KiB`, `1 GiB`, `98.5 MiB`: bytes in the largest unit that they fill.
+pub fn binary_size(bytes: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [
+        (1024.0 * 1024.0 * 1024.0 * 1024.0, "TiB"),
+        (1024.0 * 1024.0 * 1024.0, "GiB"),
+        (1024.0 * 1024.0, "MiB"),
+        (1024.0, "KiB"),
+    ];
+    let (unit, name) = UNITS.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1.0, "B"));
+    format!("{} {name}", tick((10.0 * bytes / unit).round() / 10.0))
+}
+
 /// Three significant digits, whole ones too: `21,600`, `438`, `4.38`; a small whole number as it is.
 pub fn three_digits(value: f64) -> String {
     if !value.is_finite() || value == 0.0 {

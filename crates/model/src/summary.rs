@@ -66,6 +66,9 @@ pub struct TargetFacts {
     pub version: String,
     /// The settings that decide what a commit survives, as read from the server.
     pub durability: BTreeMap<String, String>,
+    /// Bytes of the files of the tables, before the load; `null` where the user may not ask.
+    #[serde(default)]
+    pub data_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -148,9 +151,17 @@ pub struct Point {
     /// How far the means and percentiles above can be trusted.
     #[serde(default)]
     pub estimates: Estimates,
+    /// What each round measured, where there were several and the point is all of them together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<Point>,
 }
 
 impl Point {
+    /// What each round measured; itself, if there was one.
+    pub fn each_round(&self) -> &[Point] {
+        if self.rounds.is_empty() { std::slice::from_ref(self) } else { &self.rounds }
+    }
+
     /// CPUs that neither the load generator, the server nor the network lane below its data kept busy; none where the
     /// server's process is not known.
     pub fn cpus_of_others(&self) -> Option<f64> {

@@ -20,6 +20,17 @@ impl Statistic {
         }
     }
 
+    fn of_mut(self, times: &mut LatencyMs) -> &mut Option<f64> {
+        match self {
+            Statistic::Mean => &mut times.mean,
+            Statistic::P50 => &mut times.p50,
+            Statistic::P90 => &mut times.p90,
+            Statistic::P95 => &mut times.p95,
+            Statistic::P99 => &mut times.p99,
+            Statistic::P999 => &mut times.p999,
+        }
+    }
+
     /// Microseconds.
     pub fn of_us(self, times: &LatencyUs) -> Option<f64> {
         match self {
@@ -64,6 +75,49 @@ impl Metric {
             Metric::HostSteal => host(|shares| shares.steal),
             Metric::TransactionsPerConnection => point.fairness.events_mean,
             Metric::SecondsPerConnection => point.fairness.seconds_mean,
+        }
+    }
+
+    /// Sets the number of a point; nothing where a point has no server or host that could have it.
+    pub fn set(self, point: &mut Point, value: f64) {
+        let some = Some(value);
+        let at = self.at(point);
+        let Point { client, server, host, fairness, .. } = point;
+        let mut server = |of: fn(&mut ServerCost) -> &mut Option<f64>| {
+            if let Some(cost) = server.as_mut() {
+                *of(cost) = some;
+            }
+        };
+        let mut host = |of: fn(&mut HostShares) -> &mut f64| {
+            if let Some(shares) = host.as_mut() {
+                *of(shares) = value;
+            }
+        };
+        match at {
+            Metric::TransactionsPerSecond => point.transactions_per_second = some,
+            Metric::QueriesPerSecond => point.queries_per_second = some,
+            Metric::Nopm => point.nopm = some,
+            Metric::Latency(statistic) | Metric::Time(statistic) => *statistic.of_mut(&mut point.latency_ms) = some,
+            Metric::Response(statistic) => *statistic.of_mut(point.response_ms.get_or_insert_default()) = some,
+            Metric::ClientCpuUsPerQuery => client.cpu_us_per_query = some,
+            Metric::ClientCpuUsPerTransaction => client.cpu_us_per_transaction = some,
+            Metric::ClientCpuFraction => client.cpu_fraction = some,
+            Metric::ClientProcessCpuUsPerQuery => client.process_cpu_us_per_query = some,
+            Metric::ClientThreadsWaiting => client.threads_waiting_for_cpu = some,
+            Metric::ServerCpuUsPerQuery => server(|cost| &mut cost.cpu_us_per_query),
+            Metric::ServerCpuUsPerTransaction => server(|cost| &mut cost.cpu_us_per_transaction),
+            Metric::ServerCpusBusy => server(|cost| &mut cost.cpus_busy),
+            Metric::ServerThreadsWaiting => server(|cost| &mut cost.threads_waiting_for_cpu),
+            Metric::ServerContextSwitchesPerQuery => server(|cost| &mut cost.context_switches_per_query),
+            Metric::ServerReadBytesPerQuery => server(|cost| &mut cost.read_bytes_per_query),
+            Metric::ServerWrittenBytesPerQuery => server(|cost| &mut cost.written_bytes_per_query),
+            Metric::HostBusy => host(|shares| &mut shares.busy),
+            Metric::HostUser => host(|shares| &mut shares.user),
+            Metric::HostSystem => host(|shares| &mut shares.system),
+            Metric::HostIowait => host(|shares| &mut shares.iowait),
+            Metric::HostSteal => host(|shares| &mut shares.steal),
+            Metric::TransactionsPerConnection => fairness.events_mean = some,
+            Metric::SecondsPerConnection => fairness.seconds_mean = some,
         }
     }
 
@@ -128,6 +182,20 @@ mod tests {
             let field = path.split('.').try_fold(&json, |at, part| at.get(part));
             assert!(field.is_some(), "{path}");
         }
+    }
+
+    #[test]
+    fn what_is_set_is_the_value() {
+        let mut point = Point { server: Some(ServerCost::default()), ..Point::default() };
+        (point.host, point.response_ms) = (Some(HostShares::default()), Some(LatencyMs::default()));
+        let numbered = || Metric::all().zip(1..).map(|(metric, number)| (metric, f64::from(number)));
+        numbered().for_each(|(metric, number)| metric.set(&mut point, number));
+        for (metric, number) in numbered() {
+            assert_eq!(metric.value(&point), Some(number), "{metric:?}");
+        }
+        let mut bare = Point::default();
+        Metric::ServerCpusBusy.set(&mut bare, 1.0);
+        assert_eq!(bare, Point::default());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The plan of a `run`: one variant, one round, a list of load points.
+//! The plan of a `run`: one variant, a list of load points, one round of them or several.
 
 use crate::error::PlanError;
 use plimsoll_model::LoadPoint;
@@ -36,6 +36,9 @@ pub struct RunPlan {
     pub arrivals: ArrivalSpread,
     pub warmup_seconds: f64,
     pub measure: Measure,
+    /// How often all load points are measured, one pass after the other.
+    #[serde(default = "one_round")]
+    pub rounds: u32,
     pub seed: u64,
     pub loops: usize,
     /// `prepared` or `text`.
@@ -51,12 +54,22 @@ pub struct RunPlan {
     pub repeat_disturbed: bool,
 }
 
+fn one_round() -> u32 {
+    1
+}
+
 impl RunPlan {
+    /// How many trials there are, if none is repeated.
+    pub fn trials(&self) -> usize {
+        self.points.len().saturating_mul(self.rounds as usize)
+    }
+
     /// Refuses combinations that make no sense.
     pub fn check(&self) -> Result<(), PlanError> {
         let open = self.points.iter().any(|point| point.rate.is_some());
         let refuse = |text: &str| Err(PlanError::Combination(text.to_owned()));
         match self.measure {
+            _ if self.rounds == 0 => refuse("--rounds must be 1 at least"),
             _ if self.warmup_seconds > LONGEST_SECONDS => refuse("--warmup may be 720h at most"),
             Measure::Seconds(seconds) if seconds <= 0.0 => refuse("--time must be longer than 0"),
             Measure::Seconds(seconds) if seconds > LONGEST_SECONDS => refuse("--time may be 720h at most"),

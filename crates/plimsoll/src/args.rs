@@ -13,6 +13,7 @@ use std::time::Duration;
 
 mod datasets;
 mod gate;
+pub mod help;
 mod io;
 mod lab;
 mod lane;
@@ -115,9 +116,12 @@ pub struct QuickstartArgs {
     /// Server to start: auto, mariadb, mysql, or the path of a server binary.
     #[arg(long, default_value = "auto", value_name = "SERVER", value_hint = ValueHint::FilePath)]
     pub server: String,
-    /// How long each number of connections is measured.
-    #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
+    /// How long each number of connections is measured in a round.
+    #[arg(long, default_value = "5s", value_parser = duration, value_name = "DURATION")]
     pub time: Duration,
+    /// Passes over all numbers of connections; 3 or more give intervals.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "N")]
+    pub rounds: u32,
     /// Where to write report.html; the recording's directory if not given.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
@@ -138,7 +142,7 @@ pub struct WorkloadsArgs {
 
 #[derive(Debug, Args)]
 pub struct LoadArgs {
-    /// The workload whose data to load: see `plimsoll workloads`.
+    /// The workload whose data to load: see `plimsoll workloads`. Its name and --help show its parameters.
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
     #[command(flatten)]
@@ -155,7 +159,7 @@ pub struct LoadArgs {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The workload to run: see `plimsoll workloads`.
+    /// The workload to run: see `plimsoll workloads`. Its name and --help show its parameters.
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
     #[command(flatten)]
@@ -173,14 +177,18 @@ pub struct RunArgs {
     #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION")]
     pub warmup: Duration,
     /// Measure this long.
-    #[arg(long, default_value = "10s", value_parser = duration, value_name = "DURATION")]
-    pub time: Duration,
+    #[arg(long, value_parser = duration, value_name = "DURATION", help = "Measure this long [default: 10s]")]
+    pub time: Option<Duration>,
     /// Measure this many transactions over all connections instead of a time.
     #[arg(long, value_name = "N", conflicts_with = "events_per_connection")]
     pub events: Option<u64>,
     /// Measure this many transactions on each connection instead of a time.
     #[arg(long, value_name = "N")]
     pub events_per_connection: Option<u64>,
+    /// Measure all load points this often, one pass after the other; 3 or more give intervals that say how far another
+    /// run would differ.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "N")]
+    pub rounds: u32,
     /// Seconds between progress lines; 0 for none. A terminal shows each second in place, and lines only for longer
     /// intervals.
     #[arg(long, default_value_t = 1, value_name = "SECONDS")]
@@ -220,6 +228,13 @@ pub struct RunArgs {
     pub verdict: VerdictArgs,
     #[command(flatten)]
     pub params: Params,
+}
+
+impl RunArgs {
+    /// Whether nothing was said of how long or how often to measure.
+    pub fn leaves_the_length_open(&self) -> bool {
+        self.time.is_none() && self.events.is_none() && self.events_per_connection.is_none() && self.rounds == 1
+    }
 }
 
 #[derive(Debug, Args)]

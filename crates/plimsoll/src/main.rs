@@ -7,15 +7,19 @@ mod args;
 mod cmd;
 mod terminal;
 
-use args::{Cli, Command, sysbench};
-use clap::Parser;
+use args::{Cli, Command, help, sysbench};
+use clap::FromArgMatches;
 use plimsoll_model::text::is_unfit;
 use std::process::ExitCode;
 
 /// The arguments; ends the process if they are wrong or ask for help.
 fn parsed() -> Cli {
-    Cli::try_parse().unwrap_or_else(|error| {
-        let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut command = help::command(&words);
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed =
+        matches.and_then(|matches| Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command)));
+    parsed.unwrap_or_else(|error| {
         if let Some(answer) = sysbench::answer(&words).filter(|_| error.use_stderr()) {
             terminal::note(&answer);
             terminal::settle();

@@ -24,9 +24,6 @@ pub use limits::what_limited;
 pub use progress::Progress;
 pub use words::title;
 
-/// Columns of text where the output is not a terminal.
-const PLAIN_WIDTH: usize = 100;
-
 /// Prints an error with its causes.
 pub fn error(error: &anyhow::Error) {
     // A message may quote a server, or a recording that somebody else made.
@@ -103,12 +100,15 @@ fn unstyled_escaped(text: &str) -> String {
     shown + &escaped_lines(rest)
 }
 
-/// How a result is laid out on standard output: as wide as the terminal, else [`PLAIN_WIDTH`]. NO_COLOR is as defined
+/// How a result is laid out on standard output: as wide as the terminal, else [`TextLook::PLAIN`]. NO_COLOR is as defined
 /// by no-color.org.
 pub fn look() -> TextLook {
     let out = std::io::stdout();
     let colour = out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    TextLook { colour, width: tty::columns(&out).unwrap_or(PLAIN_WIDTH) }
+    match tty::columns(&out) {
+        Some(columns) => TextLook { colour, width: columns, table: columns },
+        None => TextLook { colour, ..TextLook::PLAIN },
+    }
 }
 
 /// A flag that Ctrl-C and `kill` set. A second Ctrl-C ends the process at once.

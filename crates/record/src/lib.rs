@@ -17,6 +17,7 @@ pub mod file;
 pub mod labels;
 pub mod latency;
 pub mod lines;
+pub mod listed;
 pub mod manifest;
 mod memory;
 pub mod read;

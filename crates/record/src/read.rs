@@ -213,9 +213,9 @@ impl Listing {
 /// damage, [`RecordError::TooNew`] and [`RecordError::TooOld`] for a layout of another version.
 pub fn open(directory: &Path) -> Result<RecordingView> {
     let manifest = manifest(directory)?;
-    let summary = optional(&directory.join("summary.json"))?;
+    let summary = summary(directory)?;
     let io = optional(&directory.join("io.json"))?;
-    let lab = optional(&directory.join("lab.json"))?;
+    let lab = lab_summary(directory)?;
     let allowed = Allowance::of_now();
     let events = read_json_lines(&directory.join("events.ndjson"), EVENTS_SCHEMA, &allowed)?;
     let trials = trial_directories(directory)?
@@ -234,6 +234,22 @@ pub fn open(directory: &Path) -> Result<RecordingView> {
         events,
         trials,
     })
+}
+
+/// The summary of a run, alone; none if it left none.
+///
+/// # Errors
+/// If a file that is there cannot be read.
+pub fn summary(directory: &Path) -> Result<Option<Summary>> {
+    optional(&directory.join("summary.json"))
+}
+
+/// The summary of a lab, alone; none if it left none.
+///
+/// # Errors
+/// If a file that is there cannot be read.
+pub fn lab_summary(directory: &Path) -> Result<Option<LabSummary>> {
+    optional(&directory.join("lab.json"))
 }
 
 fn open_trial(directory: &Path, allowed: &Allowance) -> Result<TrialView> {

@@ -1,6 +1,7 @@
 //! Two sides compared: one sentence that can be pasted into a pull request, and the table below it.
 
-use crate::document::{Block, Document, Finding, Item, Section};
+use crate::document::{Block, Document, Figure, Finding, Item, Section};
+use crate::figure::delta::{self, Deltas};
 use crate::interval::Measured;
 use crate::section::caveats;
 use crate::table::{Column, Table};
@@ -60,12 +61,37 @@ fn measured(comparison: &Comparison) -> Option<Section> {
     let rows = Block::table("comparison", table(comparison), several);
     let recordings = |side: &Side| Item::of(format!("{}: {}", side.name, side.recordings.join(", ")));
     let sides = [&comparison.a, &comparison.b].into_iter().filter(|side| !side.recordings.is_empty());
-    let mut blocks = vec![rows];
+    let mut blocks: Vec<Block> = changes(comparison).map(Block::Figure).into_iter().chain([rows]).collect();
     let sides: Vec<Item> = sides.map(recordings).collect();
     if !sides.is_empty() {
         blocks.extend([Block::subheading("Recordings"), Block::List(sides)]);
     }
     Section::of("comparison", "Load points", blocks)
+}
+
+/// How much the second side differs at each load point, in what decides.
+fn changes(comparison: &Comparison) -> Option<Figure> {
+    let deciding = comparison.headline.metric;
+    let rows: Vec<&Row> = comparison.rows.iter().filter(|row| row.metric == deciding && row.load.is_some()).collect();
+    let of = |row: &Row| Measured {
+        value: Some(row.change.value),
+        estimate: Some(row.change.clone()),
+        ..Measured::default()
+    };
+    let deltas = Deltas {
+        what: format!("{} against {}", comparison.b.name, comparison.a.name),
+        of: deciding.unit().to_owned(),
+        systems: rows.iter().filter_map(|row| row.load).map(|load| load.to_string()).collect(),
+        workloads: vec![comparison.workload.clone()],
+        changes: vec![rows.iter().map(|row| of(row)).collect()],
+    };
+    let caption = format!(
+        "How much more or fewer {} {} has than {} at each load point, with the 95 % interval of the change.",
+        deciding.unit(),
+        comparison.b.name,
+        comparison.a.name
+    );
+    delta::draw("changes", &deltas, &caption)
 }
 
 const SEVERAL: &str = "For each metric, the intervals of all load points hold together in 95 % of cases.";
@@ -298,7 +324,7 @@ mod tests {
     use plimsoll_model::LoadPoint;
     use plimsoll_model::comparison::SCHEMA_VERSION;
 
-    const PLAIN: TextLook = TextLook { colour: false, width: 100 };
+    const PLAIN: TextLook = TextLook::PLAIN;
     const COLOURED: TextLook = TextLook { colour: true, ..PLAIN };
 
     fn row(metric: Metric, (a, b): (f64, f64), interval: Option<(f64, f64)>, verdict: Verdict) -> Row {

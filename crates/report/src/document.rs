@@ -1,7 +1,7 @@
 //! What every rendering shows: a title, the answer, and sections of blocks. Texts are raw here; each rendering cleans
 //! and escapes them itself.
 
-use crate::svg::says_beyond;
+use crate::svg::{says_beyond, stamped};
 use crate::table::Table;
 use crate::text::sentence;
 use plimsoll_model::Caveat;
@@ -38,6 +38,15 @@ impl Document {
     /// In their order; the first is the main one.
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         self.blocks().filter_map(|block| if let Block::Figure(figure) = block { Some(figure) } else { None })
+    }
+
+    /// What fits on one page: the answer, the main figure, the table below it, and the caveats.
+    pub fn short(mut self) -> Document {
+        let caveats = self.caveats().cloned();
+        self.sections.truncate(2);
+        let is_in = caveats.as_ref().is_some_and(|of| self.sections.iter().any(|section| section.id == of.id));
+        self.sections.extend(caveats.filter(|_| !is_in));
+        self
     }
 
     /// The section with the caveats.
@@ -213,6 +222,12 @@ impl Figure {
     /// Its name among those of sections and tables: `figure-timeline`.
     pub fn anchor(&self) -> String {
         format!("figure-{}", self.id)
+    }
+
+    /// Says below the drawing where it was measured, so that a copy of it stands alone.
+    pub fn stamp(&mut self, words: &str) {
+        self.svg = stamped(&self.svg, words);
+        self.narrow = self.narrow.as_ref().map(|narrow| stamped(narrow, words));
     }
 
     /// A figure drawn for a page and for a phone: `draw` is given the width, CSS pixels. The caption also explains the

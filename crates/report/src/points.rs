@@ -21,6 +21,11 @@ pub enum TableRoom {
     Page,
 }
 
+/// What gives way in a table of load points where there is little room, the last first.
+const QUERIES: u8 = 1;
+const MEDIAN: u8 = 2;
+const CPU: u8 = 3;
+
 /// The remark below listings of a workload's original.
 pub const ORIGINAL_REMARK: &str = "The listing has the original's form, which has no intervals; those of its means are in \
                                    the table of load points.";
@@ -32,7 +37,7 @@ pub fn load_points(sweep: &Sweep<'_>, room: TableRoom) -> Table {
         |name: &str, unit: &str, most, metric| measured(sweep, name, unit, most, |point| Measured::of(point, metric));
     let latency = |statistic: Statistic| of(statistic.field(), "ms", 3, Metric::Time(statistic));
     let in_share = |name: &str, metric: Metric| {
-        if_roomy(measured(sweep, name, "%", 1, |point| Measured::of(point, metric).scaled(100.0)))
+        if_roomy(measured(sweep, name, "%", 1, |point| Measured::of(point, metric).scaled(100.0))).ranked(CPU)
     };
     let mut columns = load_columns(sweep);
     if sweep.unit == Unit::NewOrders {
@@ -40,11 +45,13 @@ pub fn load_points(sweep: &Sweep<'_>, room: TableRoom) -> Table {
     }
     columns.extend([
         of("transactions", "per s", 2, Metric::TransactionsPerSecond),
-        of("queries", "per s", 2, Metric::QueriesPerSecond),
+        of("queries", "per s", 2, Metric::QueriesPerSecond).ranked(QUERIES),
     ]);
     let p99 = latency(Statistic::P99);
     columns.extend(match sweep.unit {
-        Unit::Transactions => vec![if_roomy(latency(Statistic::P50)), if_roomy(latency(Statistic::P95)), p99],
+        Unit::Transactions => {
+            vec![if_roomy(latency(Statistic::P50)).ranked(MEDIAN), if_roomy(latency(Statistic::P95)), p99]
+        }
         // Over all kinds together, percentiles below the highest reflect the mix rather than how long a transaction
         // took.
         Unit::NewOrders => {

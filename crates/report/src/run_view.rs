@@ -17,7 +17,12 @@ impl<'a> ShownRun<'a> {
         Sweep::new(self.summary)
     }
 
-    /// The trial of a load point; `None` if only the summary was kept.
+    /// How many rounds a load point has at most.
+    pub fn rounds(&self) -> usize {
+        self.summary.points.iter().map(|point| point.each_round().len()).max().unwrap_or(0)
+    }
+
+    /// The trial of a load point, of several rounds that of the one in the middle; `None` if only the summary was kept.
     pub fn trial(&self, point: &Point) -> Option<&'a Trial> {
         let at = self.summary.points.iter().position(|other| std::ptr::eq(other, point))?;
         self.recorded.trials.get(at).filter(|trial| trial.load.connections == point.load.connections)

@@ -126,10 +126,19 @@ pub(crate) fn findings(run: &ShownRun<'_>) -> Vec<Finding> {
 /// `How sure: 95 % interval 960 – 1,002, from one round of 10 s …`.
 fn how_sure(sweep: &Sweep<'_>, point: &Point) -> Option<Finding> {
     let (rate, measured) = (sweep.throughput(point)?, sweep.measured(point));
-    let seconds = tick((10.0 * point.seconds).round() / 10.0);
     let told = capitalised(&measured.told_in_full(decimals_for(rate)));
-    let told = format!("{told}. This was one round of {seconds} s; it does not show how far another would differ.");
-    Some(Finding::labelled("How sure", told))
+    let rounds = match point.each_round().len() {
+        1 => format!("This was one round of {}; it does not show how far another would differ", window(point)),
+        _ => format!("It is the mean of {}", window(point)),
+    };
+    Some(Finding::labelled("How sure", format!("{told}. {rounds}.")))
+}
+
+/// How long a load point was measured: `10 s`, `3 rounds of 5 s`.
+pub(crate) fn window(point: &Point) -> String {
+    let rounds = point.each_round().len();
+    let seconds = format!("{} s", tick((10.0 * point.seconds / rounds as f64).round() / 10.0));
+    if rounds == 1 { seconds } else { format!("{rounds} rounds of {seconds}") }
 }
 
 /// The load that reaches most of the peak. One that rounds to the peak itself adds nothing.

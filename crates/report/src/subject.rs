@@ -30,6 +30,8 @@ pub struct Recorded {
     /// What the load points of each variant of a lab show together.
     pub scaling: Vec<(String, Scaling)>,
     pub environment: Environment,
+    /// When, on which machine, with how much data and how durable, for the first screen: a few words each.
+    pub circumstances: Vec<String>,
     /// What the source printed.
     pub published: Vec<Published>,
     /// What the source did not print, and what the plan chose instead and why.
@@ -60,6 +62,7 @@ impl Recorded {
             corroboration: Vec::new(),
             scaling: Vec::new(),
             environment: Environment::default(),
+            circumstances: Vec::new(),
             published: Vec::new(),
             chosen: Vec::new(),
             missing: Vec::new(),

@@ -13,6 +13,10 @@ const SHAPES: usize = 5;
 /// Room around a figure that is a file of its own.
 const PADDING: f64 = 16.0;
 
+/// Height of the small print below a figure, and the width of one of its characters, roughly.
+const STAMP: f64 = 18.0;
+const STAMP_CHARACTER: f64 = 5.4;
+
 /// Class of the arrowheads of strokes that go on beyond the figure.
 const BEYOND: &str = "beyond";
 
@@ -172,11 +176,36 @@ pub fn says_beyond(figure: &str) -> bool {
     figure.contains(&format!("<polyline class=\"{BEYOND} "))
 }
 
+/// A figure that [`Svg::finish`] made with a line of small print below it, as far as it has room.
+pub fn stamped(figure: &str, words: &str) -> String {
+    let (Some((width, height)), Some(drawing)) = (size(figure), figure.strip_suffix("</svg>\n")) else {
+        return figure.to_owned();
+    };
+    let room = (width / STAMP_CHARACTER) as usize;
+    let words = match words.chars().count() <= room {
+        true => words.to_owned(),
+        false => words.chars().take(room.saturating_sub(1)).chain(['…']).collect(),
+    };
+    let taller = drawing.replacen(&view(width, height), &view(width, height + STAMP), 1);
+    let (y, words) = (c(height + STAMP - 4.0), escape(&words));
+    format!("{taller}<text class=\"stamp\" x=\"0\" y=\"{y}\">{words}</text>\n</svg>\n")
+}
+
+fn view(width: f64, height: f64) -> String {
+    format!("<svg viewBox=\"0 0 {} {}\"", c(width), c(height))
+}
+
+/// Width and height of a figure that [`Svg::finish`] made.
+fn size(figure: &str) -> Option<(f64, f64)> {
+    let (width, height) = figure.split('"').nth(1)?.strip_prefix("0 0 ")?.split_once(' ')?;
+    Some((width.parse().ok()?, height.parse().ok()?))
+}
+
 /// A figure that [`Svg::finish`] made as a file of its own, with its colours in it and room around it.
 pub fn standalone(figure: &str) -> String {
-    let view = figure.split('"').nth(1).and_then(|view| view.strip_prefix("0 0 ")?.split_once(' '));
-    let size = view.and_then(|(width, height)| Some((width.parse::<f64>().ok()?, height.parse::<f64>().ok()?)));
-    let (Some((width, height)), Some((head, body))) = (size, figure.split_once('>')) else { return String::new() };
+    let (Some((width, height)), Some((head, body))) = (size(figure), figure.split_once('>')) else {
+        return String::new();
+    };
     let label = head.split_once("role=").map_or("", |(_, label)| label);
     let (width, height) = (c(width + 2.0 * PADDING), c(height + 2.0 * PADDING));
     let box_of = format!("x=\"-{PADDING}\" y=\"-{PADDING}\" width=\"{width}\" height=\"{height}\"");
@@ -210,6 +239,15 @@ mod tests {
         );
         assert!(file.contains("--paper") && file.ends_with("</svg>\n"));
         assert_eq!(standalone("nothing"), "");
+    }
+
+    #[test]
+    fn small_print_makes_room_for_itself_and_ends_where_the_figure_does() {
+        let figure = Svg::new(100.0, 50.5, "a figure").finish();
+        let stamped = stamped(&figure, "MySQL <8.4>, 2 CPUs, ext4");
+        assert!(stamped.starts_with("<svg viewBox=\"0 0 100 68.5\" "), "{stamped}");
+        assert!(stamped.contains("y=\"64.5\">MySQL &lt;8.4&gt;, 2 CP…</text>\n</svg>\n"), "{stamped}");
+        assert_eq!(super::stamped("nothing", "words"), "nothing");
     }
 
     #[test]

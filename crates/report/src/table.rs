@@ -1,4 +1,4 @@
-//! A table before it is rendered, by [`crate::render`] or by [`crate::terminal`] with the same digits.
+//! A table before it is rendered, by the crate `render` or by [`crate::terminal`] with the same digits.
 
 use crate::interval::{IntervalCell, Measured};
 use plimsoll_model::number::{NOTHING, column, column_decimals, parsed};
@@ -44,6 +44,8 @@ pub struct Column {
     pub spreads: Vec<IntervalCell>,
     /// True if there is no room for the spreads.
     pub is_narrow: bool,
+    /// Where there is no room for all columns, the one of the highest rank gives way first; one of rank 0 stays.
+    pub rank: u8,
 }
 
 impl Column {
@@ -75,6 +77,11 @@ impl Column {
     /// The same column without room for its intervals.
     pub fn narrow(self) -> Column {
         Column { is_narrow: true, ..self }
+    }
+
+    /// The same column, which gives way to all of a lower rank.
+    pub fn ranked(self, rank: u8) -> Column {
+        Column { rank, ..self }
     }
 
     /// What is shown beside the numbers.
@@ -118,6 +125,7 @@ impl Column {
             of: Vec::new(),
             spreads: Vec::new(),
             is_narrow: false,
+            rank: 0,
         }
     }
 }

@@ -29,9 +29,15 @@ pub struct TextLook {
     pub colour: bool,
     /// Long lines of words are broken before this many characters.
     pub width: usize,
+    /// A table has columns for this many characters: those that give way are left out. Whatever reads it that is no
+    /// terminal gets all.
+    pub table: usize,
 }
 
 impl TextLook {
+    /// Of what is no terminal.
+    pub const PLAIN: TextLook = TextLook { colour: false, width: 100, table: usize::MAX };
+
     pub(crate) fn style(self, code: &str, text: String) -> String {
         if self.colour { format!("{code}{text}{RESET}") } else { text }
     }
@@ -139,6 +145,9 @@ fn facts(point: &Point, entry: &OrderEntry) -> Vec<String> {
     facts
 }
 
+/// The head of a column of intervals.
+const INTERVALS: &str = "±";
+
 /// A column as it is printed: one of a table, or the intervals beside one.
 struct Printed {
     name: String,
@@ -147,6 +156,7 @@ struct Printed {
     is_number: bool,
     /// Blanks before it.
     gap: &'static str,
+    rank: u8,
 }
 
 impl Printed {
@@ -171,18 +181,36 @@ fn printed(table: &Table) -> Vec<Printed> {
             cells: (0..table.rows()).map(|row| cell(table, row, at)).collect(),
             is_number: column.is_number,
             gap: if at == 0 { "" } else { "  " },
+            rank: column.rank,
         });
         if !column.shown_spreads().is_empty() {
             all.push(Printed {
-                name: "±".to_owned(),
+                name: INTERVALS.to_owned(),
                 unit: format!("{} %", in_percent(CONFIDENCE)),
                 cells: column.shown_spreads().iter().map(|spread| spread.text.clone()).collect(),
                 is_number: true,
                 gap: " ",
+                rank: column.rank,
             });
         }
     }
     all
+}
+
+/// Leaves out what has no room: columns by their rank, of one rank the last first. Says which.
+fn fitted(mut columns: Vec<Printed>, room: usize) -> (Vec<Printed>, Vec<String>) {
+    let mut left_out = Vec::new();
+    let width = |columns: &[Printed]| columns.iter().map(|of| of.gap.len() + of.width()).sum::<usize>();
+    while width(&columns) > room {
+        let last = columns.iter().enumerate().filter(|(_, of)| of.rank > 0).max_by_key(|(at, of)| (of.rank, *at));
+        let Some((at, _)) = last else { break };
+        let column = columns.remove(at);
+        // Intervals go with their numbers.
+        if column.name != INTERVALS {
+            left_out.insert(0, column.name);
+        }
+    }
+    (columns, left_out)
 }
 
 /// A table alone; ends with a line break. With `colour` its head is dim and a peak bold.
@@ -192,7 +220,7 @@ pub fn table(table: &Table, look: TextLook) -> String {
 
 /// The head of a table and its rows.
 pub(crate) fn rows(table: &Table, look: TextLook) -> Vec<String> {
-    let columns = printed(table);
+    let (columns, left_out) = fitted(printed(table), look.table);
     let line = |text: &dyn Fn(&Printed) -> String| {
         columns.iter().map(|column| column.aligned(&text(column))).collect::<String>().trim_end().to_owned()
     };
@@ -202,6 +230,10 @@ pub(crate) fn rows(table: &Table, look: TextLook) -> Vec<String> {
         let text = line(&|column| column.cells[row].clone());
         if table.mark(row) == Some(Mark::Peak) { look.style(BOLD, text) } else { text }
     }));
+    if !left_out.is_empty() {
+        let told = format!("no room for {}: a wider terminal and the report have them", left_out.join(", "));
+        lines.extend(look.wrapped(&told).into_iter().map(|line| look.style(DIM, line)));
+    }
     lines
 }
 
@@ -211,5 +243,38 @@ fn cell(table: &Table, row: usize, at: usize) -> String {
     match table.mark(row).filter(|_| at == 0).and_then(Mark::tag) {
         Some(tag) => format!("{tag} {text:>6}"),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Column;
+
+    fn cells(text: &str) -> Vec<String> {
+        vec![text.to_owned()]
+    }
+
+    #[test]
+    fn a_table_drops_what_matters_least_and_says_so() {
+        let table = Table::new(vec![
+            Column::numbers("connections", "", cells("16")),
+            Column::numbers("transactions", "per s", cells("1,234")),
+            Column::numbers("p50", "ms", cells("1.2")).ranked(2),
+            Column::numbers("p99", "ms", cells("9.9")),
+            Column::numbers("client CPU", "%", cells("12.5")).ranked(3),
+            Column::numbers("host CPU", "%", cells("99.5")).ranked(3),
+        ]);
+        let shown = |table_width| super::table(&table, TextLook { table: table_width, ..TextLook::PLAIN });
+        let whole = shown(usize::MAX);
+        assert!(whole.contains("client CPU") && !whole.contains("no room"), "{whole}");
+        let widest = whole.lines().map(str::len).max().unwrap_or(0);
+        assert_eq!(shown(widest), whole, "it fits");
+        let less = shown(widest - 1);
+        assert!(less.contains("no room for host CPU: ") && less.contains("client CPU"), "{less}");
+        let narrow = shown(33);
+        assert!(narrow.contains("no room for p50, client CPU, host CPU: ") && narrow.contains("p99"), "{narrow}");
+        assert!(narrow.lines().take(3).all(|line| line.len() <= 33), "{narrow}");
+        assert!(shown(3).contains("connections  transactions  p99"), "what has rank 0 stays");
     }
 }

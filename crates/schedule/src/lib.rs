@@ -21,6 +21,7 @@ pub mod stopping;
 pub mod switchback;
 mod trial;
 
+pub use draw::seed as seed_of_round;
 pub use quantity::Quantity;
 pub use stage::Amount;
 pub use trial::{EndedTrial, Prospect, Prospects};

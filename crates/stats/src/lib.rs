@@ -5,7 +5,7 @@
 //! a [`plimsoll_model::Refusal`] says what is missing.
 //!
 //! - Within a trial: [`batch_means`] and [`percentile`] (a window's means and percentiles), [`steady`] (has it settled,
-//!   when does a warm-up end), [`change_points`], [`stalls`].
+//!   when does a warm-up end), [`change_points`], [`levels`], [`stalls`].
 //! - Across rounds: [`comparison`], [`sequential`] where they end by themselves, and [`sides`] for both labs and
 //!   `compare`; [`explained`] takes away what others did, [`reach`] tells of rounds to come.
 //! - Over loads: [`scaling`] with [`mod@knee`] and [`saturation`], [`search`].
@@ -21,6 +21,7 @@ pub mod explained;
 pub mod fairness;
 pub mod knee;
 pub mod latency;
+pub mod levels;
 pub mod percentile;
 pub mod reach;
 pub mod saturation;

@@ -88,6 +88,7 @@ pub fn run_plan(points: &[LoadPoint]) -> RunPlan {
         arrivals: ArrivalSpread::Poisson,
         warmup_seconds: 0.0,
         measure: Measure::Seconds(10.0),
+        rounds: 1,
         seed: 1,
         loops: 1,
         protocol: "prepared".to_owned(),

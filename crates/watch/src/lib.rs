@@ -98,7 +98,7 @@ pub enum Event<'a> {
         since: Duration,
     },
     Load(LoadProgress<'a>),
-    /// A load point begins: its place (from 1) of how many.
+    /// A load point begins: its place (from 1) among those of all rounds.
     PointBegins {
         place: usize,
         of: usize,

@@ -1,8 +1,9 @@
-// Exactly two recordings are picked for a comparison.
+// Two recordings are picked for a comparison, or more to see them side by side.
 
-const WANTED = 2;
+const LEAST = 2;
+const MOST = 8;
 
-/** Says how many are picked, and allows the form only with two. */
+/** Says how many are picked, and allows the form only with as many as a page can show. */
 export function watchPicks(form: HTMLFormElement): void {
   const boxes = [...form.querySelectorAll<HTMLInputElement>("input[name=pick]")];
   const button = form.querySelector("button");
@@ -12,8 +13,9 @@ export function watchPicks(form: HTMLFormElement): void {
   }
   const look = (): void => {
     const picked = boxes.filter((box) => box.checked).length;
-    button.disabled = picked !== WANTED;
-    told.textContent = picked === 0 ? "Pick two." : picked === WANTED ? "" : `${picked} picked; pick two.`;
+    button.disabled = picked < LEAST || picked > MOST;
+    const advice = picked < LEAST ? `pick two, or up to ${MOST}` : `up to ${MOST} fit`;
+    told.textContent = button.disabled ? `${picked === 0 ? "" : `${picked} picked; `}${advice}.` : "";
   };
   form.addEventListener("change", look);
   // A browser that comes back to the page restores what was picked, after its scripts ran.

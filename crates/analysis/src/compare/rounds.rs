@@ -8,7 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
 use plimsoll_model::samples::{Interval, Phase};
-use plimsoll_record::read::TrialView;
+use plimsoll_model::summary::Point;
+use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_schedule::Quantity;
 use plimsoll_schedule::labels::counted_label;
 use plimsoll_stats::latency::{latency_ms, new_histogram};
@@ -40,7 +41,9 @@ pub fn rounds(chosen: &Chosen) -> Result<Vec<Round>, AnalysisError> {
     for recording in &chosen.recordings {
         let has = |label: &str| recording.trials.iter().any(|trial| trial.facts.variant == label);
         let counted = counted_label(&chosen.variant, has);
-        let of_variant = || recording.trials.iter().filter(|trial| trial.facts.variant == counted);
+        let known = counted_trials(recording);
+        let counts = |trial: &&TrialView| known.is_empty() || known.contains(&trial.facts.index);
+        let of_variant = || recording.trials.iter().filter(|trial| trial.facts.variant == counted).filter(counts);
         let numbers: BTreeSet<u32> = of_variant().map(|trial| trial.facts.round).collect();
         for number in numbers {
             let trials: Vec<&TrialView> = of_variant().filter(|trial| trial.facts.round == number).collect();
@@ -49,6 +52,12 @@ pub fn rounds(chosen: &Chosen) -> Result<Vec<Round>, AnalysisError> {
     }
     rounds.sort_by_key(|round| round.started);
     Ok(rounds)
+}
+
+/// Those of a run that its summary counts: what was measured again counts once. Empty where a summary does not say.
+fn counted_trials(recording: &RecordingView) -> BTreeSet<u32> {
+    let points = recording.summary.iter().flat_map(|summary| &summary.points);
+    points.flat_map(Point::each_round).filter_map(|round| round.trial).collect()
 }
 
 fn round(directory: &Path, number: u32, trials: &[&TrialView]) -> Result<Round, AnalysisError> {

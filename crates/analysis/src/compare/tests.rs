@@ -188,6 +188,7 @@ fn summary(made: &Made) -> Summary {
         flavour: plimsoll_model::Flavour::MariaDb,
         version: "10.11".to_owned(),
         durability: BTreeMap::new(),
+        data_bytes: None,
     };
     Summary {
         schema_version: SCHEMA_VERSION,

@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use plimsoll_load::seed::Rng;
 use plimsoll_record::read;
-use plimsoll_report::render::{Format, render};
+use plimsoll_render::{Format, render};
 use plimsoll_report::terminal::TextLook;
 use roxmltree::{Document, ParsingOptions};
 use std::fs;
@@ -118,7 +118,7 @@ fn shown(recording: &Path) -> Result<bool, String> {
         }
     }
     // What a terminal must not get is taken out where it is written.
-    plimsoll_report::terminal(&recorded, TextLook { colour: false, width: 80 });
+    plimsoll_report::terminal(&recorded, TextLook { width: 80, table: 80, ..TextLook::PLAIN });
     Ok(true)
 }
 

@@ -40,6 +40,7 @@ pub fn crash<W: Workload>(now: &mut UnderWay, crash: Crash<W>) -> Result<(), Lab
     let plan = RunPlan {
         warmup_seconds: 0.0,
         measure: Measure::Seconds(AT_MOST_SECONDS),
+        rounds: 1,
         seed: plan.seed ^ OF_THE_CRASH,
         ..plan.clone()
     };

@@ -4,7 +4,7 @@
 use plimsoll_model::samples::Phase;
 use plimsoll_plan::lab::{PlannedTrial, WarmUp};
 use plimsoll_plan::plan::Measure;
-use plimsoll_plan::{LabPlan, Plan};
+use plimsoll_plan::{LabPlan, Plan, RunPlan};
 
 /// A planned trial, by its name in the recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Agenda {
     pub fn of(plan: &Plan) -> Agenda {
         match plan {
             Plan::Run(plan) | Plan::Quickstart(plan) => Agenda {
-                turns: plan.points.iter().map(|point| turn("run", point.label())).collect(),
+                turns: (1..=plan.rounds).flat_map(|round| of_round(plan, round)).collect(),
                 complete: true,
                 warm_up_seconds: Some(plan.warmup_seconds),
                 measure_seconds: seconds(plan.measure),
@@ -91,6 +91,10 @@ impl Agenda {
     }
 }
 
+fn of_round(plan: &RunPlan, round: u32) -> impl Iterator<Item = AgendaTrial> {
+    plan.points.iter().map(move |point| AgendaTrial { round, ..turn("run", point.label()) })
+}
+
 fn turn(variant: &str, point: String) -> AgendaTrial {
     AgendaTrial { variant: variant.to_owned(), point, round: 1 }
 }
@@ -120,7 +124,6 @@ fn seconds(measure: Measure) -> Option<f64> {
 mod tests {
     use super::*;
     use plimsoll_model::LoadPoint;
-    use plimsoll_plan::RunPlan;
     use plimsoll_testkit::simulated;
 
     #[test]

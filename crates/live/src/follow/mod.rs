@@ -178,9 +178,10 @@ impl Follower {
         Some((turn, facts.index as usize))
     }
 
-    /// About how many trials there are in all.
+    /// About how many trials there are in all; never fewer than have begun, since some are done again.
     pub fn trials(&self) -> Option<usize> {
-        self.agenda.trials()
+        let begun = self.trial.as_ref().map_or(0, |trial| trial.facts.index as usize);
+        self.agenda.trials().map(|trials| trials.max(begun))
     }
 
     /// What each trial has measured so far, the one under way included.

@@ -75,6 +75,7 @@ impl TrialPlan {
             arrivals: load.arrivals,
             warmup_seconds,
             measure: self.measure(rules),
+            rounds: 1,
             seed: self.seed,
             loops: load.loops,
             protocol: load.protocol.clone().unwrap_or_else(|| protocol.to_owned()),

@@ -20,6 +20,12 @@ pub struct ReportArgs {
     /// For html: every section open, as for a printer; else all but the first are folded.
     #[arg(long)]
     pub print_all: bool,
+    /// One page: the answer, the main figure, the table below it, and the caveats.
+    #[arg(long)]
+    pub short: bool,
+    /// Show all recordings of this name over time, and where their level changed: the regression view of a nightly job.
+    #[arg(long, conflicts_with = "print_all")]
+    pub trend: bool,
     /// For svg: the name of the figure; the main one if not given.
     #[arg(long, value_name = "NAME")]
     pub figure: Option<String>,

@@ -9,7 +9,7 @@ use crate::terminal;
 use anyhow::Context;
 use plimsoll_lab::LabError;
 use plimsoll_model::gate::{Decision, GateFinding};
-use plimsoll_report::render::{Format, render};
+use plimsoll_render::{Format, render};
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -21,7 +21,7 @@ use plimsoll_lab::execute::{Finished, execute};
 use plimsoll_lab::options::Options;
 use plimsoll_lab::preflight::Machine;
 use plimsoll_measures::lab::compares;
-use plimsoll_model::number::counted;
+use plimsoll_model::number::{counted, tick};
 use plimsoll_model::text::{escaped, shell_word};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::lab::permission::Given;
@@ -247,7 +247,21 @@ fn said_again(args: &LabArgs) -> String {
     let permission = if args.allow_commands { " --allow-commands" } else { "" };
     let places: String =
         args.password_for.iter().map(|place| format!(" --password-for {}", shell_word(&place.to_string()))).collect();
-    format!("{server}{permission}{places}")
+    format!("{server}{permission}{places}{}", gate_again(args))
+}
+
+/// What the gate was given: a lab that goes on is judged as it would have been.
+fn gate_again(args: &LabArgs) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut option = |name: &str, value: &str| words.push(format!(" --{name} {}", shell_word(value)));
+    args.limits.fail_if.iter().for_each(|limit| option("fail-if", &limit.text));
+    args.limits.baseline.iter().for_each(|name| option("baseline", name));
+    args.fail_if_slower.iter().for_each(|share| option("fail-if-slower", &format!("{}%", tick(100.0 * share))));
+    args.verdict.junit.iter().for_each(|file| option("junit", &file.to_string_lossy()));
+    for (name, is_given) in [("fail-if-unclear", args.verdict.fail_if_unclear), ("github", args.verdict.github)] {
+        words.extend(is_given.then(|| format!(" --{name}")));
+    }
+    words.concat()
 }
 
 /// Says which trials failed and why; a setting that was not in effect is one reason.

@@ -5,6 +5,7 @@ use crate::args::{LaneAction, LaneArgs};
 use crate::terminal;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
+use plimsoll_lanes::build::is_allowed;
 use plimsoll_lanes::check::{LaneFinding, is_sound};
 use plimsoll_lanes::journal::LaneState;
 use plimsoll_lanes::kind::Transport;
@@ -98,8 +99,10 @@ fn list(lanes: &Lanes, json: bool) -> anyhow::Result<u8> {
         terminal::json(&document(&listed, &missing))?;
         return Ok(DONE);
     }
-    for (name, what, packages) in kinds() {
-        let state = if packages.is_empty() { "ready".to_owned() } else { format!("needs {}", packages.join(", ")) };
+    for LaneKind { name, what, packages, is_allowed } in kinds() {
+        let mut needs = packages;
+        needs.extend((!is_allowed).then_some("root"));
+        let state = if needs.is_empty() { "ready".to_owned() } else { format!("needs {}", needs.join(", ")) };
         terminal::result(&format!("{name:13}{state:24}{what}"))?;
     }
     for Listed { name, state } in &listed {
@@ -115,21 +118,42 @@ fn list(lanes: &Lanes, json: bool) -> anyhow::Result<u8> {
     Ok(DONE)
 }
 
-/// Name, description and missing packages of each kind, of the modifiers that put a server in between, and of each
-/// transport.
-fn kinds() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
-    let of = |name: &str| Spec::parse(name).map(|spec| tool::missing_for(&spec)).unwrap_or_default();
-    let mut rows: Vec<_> =
-        FileSystem::ALL.into_iter().map(|kind| (kind.name(), kind.describe(), of(kind.name()))).collect();
-    rows.push(("…,delay=1ms", "also error=, cache= and nbd=", of("ext4,delay=1ms")));
+/// A kind of lane, and what stands in the way of it here.
+struct LaneKind {
+    name: &'static str,
+    what: &'static str,
+    /// Those that are missing.
+    packages: Vec<&'static str>,
+    /// Whether this user may build it.
+    is_allowed: bool,
+}
+
+impl LaneKind {
+    /// `like` is a lane of this kind.
+    fn new(name: &'static str, what: &'static str, like: &str) -> LaneKind {
+        let spec = Spec::parse(like).ok();
+        LaneKind {
+            name,
+            what,
+            packages: spec.as_ref().map(tool::missing_for).unwrap_or_default(),
+            is_allowed: spec.as_ref().is_some_and(is_allowed),
+        }
+    }
+}
+
+/// Each kind, the modifiers that put a server in between, and each transport.
+fn kinds() -> Vec<LaneKind> {
+    let mut all: Vec<LaneKind> =
+        FileSystem::ALL.into_iter().map(|kind| LaneKind::new(kind.name(), kind.describe(), kind.name())).collect();
+    all.push(LaneKind::new("…,delay=1ms", "also error=, cache= and nbd=", "ext4,delay=1ms"));
     let network = Transport::NETWORK.into_iter();
-    rows.extend(network.map(|transport| (transport.name(), transport.describe(), of(transport.name()))));
-    rows
+    all.extend(network.map(|transport| LaneKind::new(transport.name(), transport.describe(), transport.name())));
+    all
 }
 
 /// All missing packages, without repetition.
 fn missing() -> Vec<&'static str> {
-    let mut packages: Vec<_> = kinds().into_iter().flat_map(|(_, _, packages)| packages).collect();
+    let mut packages: Vec<_> = kinds().into_iter().flat_map(|kind| kind.packages).collect();
     packages.sort_unstable();
     packages.dedup();
     packages
@@ -138,7 +162,9 @@ fn missing() -> Vec<&'static str> {
 fn document(listed: &[Listed], missing: &[&str]) -> serde_json::Value {
     let kinds: Vec<_> = kinds()
         .into_iter()
-        .map(|(name, what, packages)| json!({ "name": name, "description": what, "missing": packages }))
+        .map(|LaneKind { name, what, packages, is_allowed }| {
+            json!({ "name": name, "description": what, "missing": packages, "allowed": is_allowed })
+        })
         .collect();
     let lanes: Vec<_> = listed.iter().map(row).collect();
     let install = (!missing.is_empty()).then(|| tool::install_line(missing));

@@ -14,6 +14,7 @@ use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::run::{FinishedRun, Naming, run_chosen};
 use plimsoll_model::LoadPoint;
+use plimsoll_model::number::counted;
 use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use plimsoll_plan::{Plan, RunPlan, Target};
 use plimsoll_record::EarlyEnd;
@@ -27,7 +28,7 @@ const TABLES: u64 = 4;
 const LOAD_THREADS: usize = 2;
 const LOAD_SEED: u64 = 1;
 const WORKLOAD: &str = "oltp_read_write";
-const WARMUP_SECONDS: f64 = 2.0;
+const WARMUP_SECONDS: f64 = 1.0;
 
 pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
     if let Some(out) = &args.out {
@@ -51,10 +52,11 @@ pub fn run(args: QuickstartArgs) -> anyhow::Result<u8> {
     let marker = load_anew(&mut target, &args, &chosen, &mut progress)?;
     let seconds = args.time.as_secs_f64() + WARMUP_SECONDS;
     terminal::note(&format!(
-        "3 of 3: {} over {} numbers of connections, about {:.0} s",
+        "3 of 3: {} over {} numbers of connections, {}, about {:.0} s",
         WORKLOAD,
         plan.points.len(),
-        seconds * plan.points.len() as f64
+        counted(f64::from(plan.rounds), "round"),
+        seconds * plan.trials() as f64
     ));
     let naming = Naming { recording: "quickstart", kind: Plan::Quickstart, tool_version: env!("CARGO_PKG_VERSION") };
     let finished = run_chosen(&mut target, &home, &plan, &chosen, marker.as_ref(), &naming, &mut progress)?;
@@ -78,6 +80,7 @@ fn plan(args: &QuickstartArgs) -> RunPlan {
         arrivals: ArrivalSpread::Poisson,
         warmup_seconds: WARMUP_SECONDS,
         measure: Measure::Seconds(args.time.as_secs_f64()),
+        rounds: args.rounds,
         seed: super::run::random_seed(),
         loops: 1,
         protocol: "prepared".to_owned(),

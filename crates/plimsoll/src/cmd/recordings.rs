@@ -10,12 +10,11 @@ use crate::terminal;
 use plimsoll_analysis::{AnalysisError, find};
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
-use plimsoll_record::Labels;
+use plimsoll_record::listed::ListedRecording;
 use plimsoll_record::read::{self, Entry, Listing, State};
 use plimsoll_report::subject::Subject;
 use plimsoll_report::table::{Column, Table};
 use plimsoll_report::terminal::table;
-use serde_json::{Value, json};
 use std::path::PathBuf;
 
 pub fn run(args: &RecordingsArgs) -> anyhow::Result<u8> {
@@ -37,7 +36,8 @@ pub fn run(args: &RecordingsArgs) -> anyhow::Result<u8> {
 
 fn list(listing: &Listing, json: bool) -> anyhow::Result<u8> {
     if json {
-        let rows: Vec<Value> = listing.recordings.iter().map(row).collect();
+        let row = |entry| ListedRecording::new(entry, labels::of(entry));
+        let rows: Vec<ListedRecording> = listing.recordings.iter().map(row).collect();
         terminal::json(&rows)?;
     } else if listing.recordings.is_empty() {
         terminal::note("no recordings yet; `plimsoll run` creates one");
@@ -71,24 +71,6 @@ fn listing_table(listing: &Listing) -> Table {
     ];
     let has_labels = said.iter().any(|said| !said.is_empty());
     Table::new(columns.into_iter().chain(has_labels.then(|| Column::words("labels", said))).collect())
-}
-
-fn row(entry: &Entry) -> Value {
-    let Labels { kept, tags, note } = labels::of(entry);
-    json!({
-        "kept": kept,
-        "tags": tags,
-        "note": note,
-        "recording": entry.id(),
-        "directory": entry.directory,
-        "name": entry.manifest.name,
-        "status": entry.state().word(),
-        "ended_early": entry.ended_early(),
-        "started": entry.manifest.started,
-        "ended": entry.manifest.ended,
-        "seed": entry.manifest.seed,
-        "tool_version": entry.manifest.tool_version,
-    })
 }
 
 fn show(listing: &Listing, text: &str) -> anyhow::Result<u8> {

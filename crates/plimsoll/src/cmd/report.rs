@@ -11,16 +11,17 @@ use plimsoll_host::Home;
 use plimsoll_host::replace::replace;
 use plimsoll_lab::LabError;
 use plimsoll_record::read;
+use plimsoll_render::{Format, render};
 use plimsoll_report::document::Document;
-use plimsoll_report::render::{Format, render};
 use plimsoll_report::subject::Recorded;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What a page in a recording is called: of that one alone, and of it beside others.
+/// What a page in a recording is called: of that one alone, of it beside others, and of all of its name.
 const REPORT: &str = "report.html";
 const SYSTEMS: &str = "systems.html";
+const TREND: &str = "trend.html";
 /// As part of a file name.
 const STANDARD_OUTPUT: &str = "-";
 
@@ -29,10 +30,31 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<u8> {
     let home = Home::from_env().map_err(LabError::from)?;
     let listing = read::list(&home.recordings()).map_err(LabError::from)?;
     // All are found before any is read.
+    if args.trend {
+        return trend(args, format, &listing);
+    }
     let found = args.recordings.iter().map(|text| find::latest(&listing, text));
     let found = found.collect::<Result<Vec<PathBuf>, AnalysisError>>().map_err(LabError::from)?;
     let recorded = found.iter().map(|directory| recorded(directory)).collect::<anyhow::Result<Vec<Recorded>>>()?;
-    let text = text(&document(&recorded), args, format)?;
+    let name = if found.len() == 1 { REPORT } else { SYSTEMS };
+    give(document(&recorded), args, format, &found[0].join(name))
+}
+
+/// The recordings of a name over time; a page of it lies in the latest.
+fn trend(args: &ReportArgs, format: ReportFormat, listing: &read::Listing) -> anyhow::Result<u8> {
+    let [name] = &args.recordings[..] else {
+        return Err(LabError::Refused("--trend shows the recordings of one name".to_owned()).into());
+    };
+    let latest = find::latest(listing, name).map_err(LabError::from)?;
+    let trend = plimsoll_analysis::trend(listing, name).map_err(LabError::from)?;
+    terminal::note(plimsoll_report::trend::terminal(&trend, terminal::look()).trim_end());
+    give(plimsoll_report::trend::document(&trend, &generated()), args, format, &latest.join(TREND))
+}
+
+/// Writes a document where it was asked for; a page without a place goes to `page`, in a recording.
+fn give(document: Document, args: &ReportArgs, format: ReportFormat, page: &Path) -> anyhow::Result<u8> {
+    let document = if args.short { document.short() } else { document };
+    let text = text(&document, args, format)?;
     match (&args.output, format) {
         (Some(path), _) if path == Path::new(STANDARD_OUTPUT) => terminal::document(&text)?,
         (Some(path), _) => {
@@ -40,8 +62,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<u8> {
             terminal::note(&format!("written: {}", path.display()));
         }
         (None, ReportFormat::Html) => {
-            let name = if found.len() == 1 { REPORT } else { SYSTEMS };
-            let path = into_recording(&found[0], name, &text)?;
+            let path = into_recording(page, &text)?;
             terminal::result(&path.canonicalize().unwrap_or(path).display().to_string())?;
         }
         (None, _) => terminal::document(&text)?,
@@ -87,7 +108,8 @@ fn by_ending(path: &Path) -> Result<ReportFormat, LabError> {
 
 fn text(document: &Document, args: &ReportArgs, format: ReportFormat) -> Result<String, LabError> {
     let format = match format {
-        ReportFormat::Html if args.print_all => Format::HtmlUnfolded,
+        // A page that is short has nothing to fold.
+        ReportFormat::Html if args.print_all || args.short => Format::HtmlUnfolded,
         ReportFormat::Html => Format::Html,
         ReportFormat::Md => Format::Markdown,
         ReportFormat::Json => Format::Json,
@@ -149,13 +171,12 @@ pub fn write_beside(directory: &Path, page: &str) -> anyhow::Result<PathBuf> {
 }
 
 /// Writes a page into a recording, in place of an earlier one: both say what was recorded.
-fn into_recording(recording: &Path, name: &str, page: &str) -> anyhow::Result<PathBuf> {
-    let path = recording.join(name);
-    let written = read::must_be_ours(recording).map_err(LabError::from);
-    let written = written.and_then(|()| replace(&path, page.as_bytes()).map_err(LabError::from));
+fn into_recording(path: &Path, page: &str) -> anyhow::Result<PathBuf> {
+    let written = read::must_be_ours(path.parent().unwrap_or(path)).map_err(LabError::from);
+    let written = written.and_then(|()| replace(path, page.as_bytes()).map_err(LabError::from));
     written
         .with_context(|| format!("the report cannot be written: {}; -o FILE writes it elsewhere", path.display()))?;
-    Ok(path)
+    Ok(path.to_owned())
 }
 
 /// The page of a recording.
@@ -171,7 +192,7 @@ pub fn page(recorded: &Recorded) -> anyhow::Result<String> {
 /// # Errors
 /// If it cannot be written.
 pub fn write_page(recording: &Path, recorded: &Recorded) -> anyhow::Result<PathBuf> {
-    into_recording(recording, REPORT, &page(recorded)?)
+    into_recording(&recording.join(REPORT), &page(recorded)?)
 }
 
 /// The same after a result that is worth more than its page: says where it is, or why there is none.

@@ -15,7 +15,7 @@ use plimsoll_lab::adapter::look_at_tables;
 use plimsoll_lab::run::{FinishedRun, Naming, run_chosen};
 use plimsoll_measures::gate::{GatePlace, judge};
 use plimsoll_model::LoadPoint;
-use plimsoll_model::summary::Summary;
+use plimsoll_model::summary::{Point, Summary};
 use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use plimsoll_plan::{Plan, RunPlan};
 use plimsoll_record::EarlyEnd;
@@ -23,6 +23,10 @@ use plimsoll_record::manifest::name_of;
 use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_workloads::chosen::ChosenWorkload;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+/// Without `--time`.
+const TIME: Duration = Duration::from_secs(10);
 
 pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     gate::check(&args.verdict, gate::LIMITS, !args.limits.fail_if.is_empty() || args.fail_if_slower.is_some())?;
@@ -48,6 +52,9 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     plan.protocol = protocol(&args, &chosen)?;
     look_at_tables(&mut target, &chosen, marker.as_ref())?;
     terminal::note(&format!("{name} on {} {}, seed {}", target.flavour.title(), target.version, plan.seed));
+    if args.leaves_the_length_open() {
+        terminal::note("a first look: --time 30s --rounds 3 would give intervals worth printing");
+    }
     let recording = args.name.clone().unwrap_or_else(|| name_of(name));
     let naming = Naming { recording: &recording, kind: Plan::Run, tool_version: env!("CARGO_PKG_VERSION") };
     let finished = run_chosen(&mut target, &home, &plan, &chosen, marker.as_ref(), &naming, &mut progress);
@@ -70,7 +77,7 @@ fn plan(args: &RunArgs, target: &str, chosen: &ChosenWorkload) -> anyhow::Result
     let measure = match (args.events, args.events_per_connection) {
         (Some(events), _) => Measure::Events(events),
         (None, Some(events)) => Measure::EventsPerConnection(events),
-        (None, None) => Measure::Seconds(args.time.as_secs_f64()),
+        (None, None) => Measure::Seconds(args.time.unwrap_or(TIME).as_secs_f64()),
     };
     let plan = RunPlan {
         workload: args.workload.clone(),
@@ -80,6 +87,7 @@ fn plan(args: &RunArgs, target: &str, chosen: &ChosenWorkload) -> anyhow::Result
         arrivals: if args.arrivals == "constant" { ArrivalSpread::Constant } else { ArrivalSpread::Poisson },
         warmup_seconds: args.warmup.as_secs_f64(),
         measure,
+        rounds: args.rounds,
         seed: args.seed.unwrap_or_else(random_seed),
         loops: usize::from(args.loops),
         protocol: protocol(args, chosen)?,
@@ -142,7 +150,7 @@ fn show(args: &RunArgs, plan: &RunPlan, baseline: Option<&Baseline>, finished: F
 fn gate_places<'a>(plan: &RunPlan, summary: &'a Summary) -> Vec<GatePlace<'a>> {
     let at = |load: &LoadPoint| GatePlace {
         at: load.to_string(),
-        rounds: summary.points.iter().filter(|point| point.load == *load).collect(),
+        rounds: summary.points.iter().filter(|point| point.load == *load).flat_map(Point::each_round).collect(),
     };
     plan.points.iter().map(at).collect()
 }

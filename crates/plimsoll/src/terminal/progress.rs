@@ -220,7 +220,8 @@ impl Watcher for Progress {
             }
             Event::PointRepeats { place, of, point, plan } => {
                 if place == 1 {
-                    note(&format!("{} disturbed; measuring again", counted(of as f64, "load point")));
+                    let were = if of == 1 { "was" } else { "were" };
+                    note(&format!("{} {were} disturbed; measuring again", counted(of as f64, "measurement")));
                 }
                 (self.seconds, self.view.doing) = (0.0, None);
                 self.view.work = Work::Run(Box::new(RunView::new(plan, place, of, point)));

@@ -385,6 +385,11 @@ fn a_lab_is_watched_live_and_stalled_viewers_change_nothing() {
     let events = dashboard.events(&id, 4);
     assert_eq!(events.len(), 4);
     assert!(events.windows(2).all(|pair| pair[0]["state"] != pair[1]["state"]), "each second has its own: {events:#?}");
+    let plan = events[3]["plan"].as_str().expect("the plan");
+    assert!(plan.contains("class=\"trial now\"") && plan.contains("to come"), "{plan}");
+    let metrics = dashboard.page("/metrics");
+    let of_this = format!("plimsoll_trials_begun{{recording=\"{id}\",");
+    assert!(metrics.contains(&of_this) && metrics.ends_with("# EOF\n"), "{metrics}");
     running.end_within(Duration::from_secs(300)).exits(0);
     let grown = dashboard.resident().saturating_sub(before);
     assert!(grown < 64 << 20, "stalled viewers hold {grown} bytes");
@@ -401,6 +406,41 @@ fn a_lab_is_watched_live_and_stalled_viewers_change_nothing() {
         refused.contains("These cannot be compared") && refused.contains(":large\""),
         "the variants to choose: {refused}"
     );
+}
+
+/// What programs get is what the commands print.
+#[test]
+fn programs_get_the_same_as_data() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.up("");
+    lab.does("load oltp_point_select --tables 1 --table-size 1000");
+    for name in ["one", "other"] {
+        lab.does(&format!("run oltp_point_select --events 200 --name {name}"));
+    }
+    lab.does("recordings tag one nightly");
+    let dashboard = Dashboard::over(lab.home(), "127.0.0.1:0");
+    let json = |path: &str| -> Value { serde_json::from_str(&dashboard.page(path)).expect("JSON") };
+    let listed = json("/api/recordings");
+    assert_eq!(listed, lab.does("recordings list --json").json());
+    let id = |place: usize| listed[place]["recording"].as_str().expect("an id").to_owned();
+    let (one, other) = (id(0), id(1));
+    let of_command = lab.does(&format!("report {one} --format json -o -")).json();
+    assert_eq!(json(&format!("/api/recording/{one}"))["data"], of_command["data"]);
+    let compared = json(&format!("/api/compare?a={one}&b={other}"));
+    assert_eq!(compared["headline"], lab.does(&format!("compare {one} {other} --json")).json()["headline"]);
+    assert_eq!(json("/api/trend/one")["data"]["recordings"][0]["tags"], serde_json::json!(["nightly"]));
+    let metrics = dashboard.page("/metrics");
+    assert!(metrics.contains("plimsoll_recordings{state=\"done\"} 2\n") && metrics.ends_with("# EOF\n"), "{metrics}");
+    for (path, status) in [("/api/trend/nothing", 404), ("/trend/nothing", 404), ("/api/compare?a=x", 400)] {
+        assert_eq!(dashboard.get(path).status, status, "{path}");
+    }
+    let history = dashboard.page("/");
+    assert!(history.contains("<span class=\"label\">nightly</span>"), "{history}");
+    let shown = dashboard.page(&format!("/recording/{one}"));
+    assert!(shown.contains("/trend/one") && shown.contains("plimsoll recordings tag"), "{shown}");
+    assert!(dashboard.page("/trend/one").contains("too few to see a change of level"));
+    let three = dashboard.page(&format!("/compare?pick={one}&pick={other}&pick={one}"));
+    assert!(three.contains("one") && three.contains("<svg"), "{three}");
 }
 
 /// The measured seconds of all trials, none of them lost.

@@ -201,12 +201,13 @@ fn what_is_put_back_after_a_trial_is_put_back_after_an_interrupt_too() {
 #[test]
 fn an_interrupted_lab_is_resumed() {
     let Some(lab) = Lab::mariadb() else { return };
-    let mut running = lab.begins_lab("resumed", &format!("{SMALL}{ROUNDS}"));
+    let plan = lab.plan("resumed", &format!("{SMALL}{ROUNDS}"));
+    let mut running = lab.begins(&format!("lab {} --fail-if errors>1000000 --fail-if-unclear", plan.display()));
     lab.wait_until_in_trial(&mut running, 1);
     lab.ends("lab --resume resumed").refuses(2, &["still writing"]);
     lab.wait_until_in_trial(&mut running, 2);
     running.signal(Signal::INT);
-    running.end().exits(130).tells(&["--resume"]);
+    running.end().exits(130).tells(&["--resume", "--fail-if 'errors>1000000' --fail-if-unclear` continues it"]);
     let recording = lab.the_recording();
     assert_eq!(document(&recording.join("manifest.json"))["status"], "interrupted");
     assert_eq!(statuses(&recording), ["done", "interrupted"]);

@@ -54,6 +54,7 @@ mod refusals;
 mod remote;
 mod removers;
 mod reports;
+mod run_rounds;
 mod servers;
 mod smack;
 mod small_disks;

@@ -1,7 +1,7 @@
 //! Pages in a browser: the tests of `web/test`, on pages of real recordings.
 
 use crate::harness::{Lab, begin};
-use plimsoll_report::script;
+use plimsoll_render::script;
 use plimsoll_testkit::servers::skip;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +36,7 @@ fn web() -> PathBuf {
 }
 
 /// Two load points, so that there is a curve as well as a timeline.
-const SMALL: &str = "quickstart --time 1s --connections 1,4 --table-size 2000";
+const SMALL: &str = "quickstart --time 1s --rounds 1 --connections 1,4 --table-size 2000";
 
 #[test]
 fn a_report_works_in_a_browser() {

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SMALL: &str = "quickstart --time 1s --connections 1,2,4 --table-size 2000";
+const SMALL: &str = "quickstart --time 1s --rounds 1 --connections 1,2,4 --table-size 2000";
 
 /// The report, whose path is the last line of the output.
 fn report(done: &Done) -> PathBuf {
@@ -72,8 +72,8 @@ fn makes_a_report(lab: &Lab) {
 fn what_others_disturbed_is_measured_again_until_they_turn_out_to_stay() {
     let Some(lab) = Lab::mariadb_alone() else { return };
     let neighbours = [Neighbour::moves_in(), Neighbour::moves_in()];
-    let done = lab.does("quickstart --time 3s --connections 1,2 --table-size 500");
-    assert!(done.err.contains("2 load points disturbed"), "{done}");
+    let done = lab.does("quickstart --time 3s --rounds 1 --connections 1,2 --table-size 500");
+    assert!(done.err.contains("2 measurements were disturbed"), "{done}");
     let recording = lab.recordings().pop().expect("a recording");
     let trials = fs::read_dir(recording.join("trials")).expect("trials").count();
     assert_eq!(trials, 3, "the third was disturbed as well, and no fourth was tried");
@@ -89,7 +89,7 @@ fn what_others_disturbed_is_measured_again_until_they_turn_out_to_stay() {
 fn a_second_measurement_counts_where_others_have_left() {
     let Some(lab) = Lab::mariadb_alone() else { return };
     let neighbours = [Neighbour::moves_in(), Neighbour::moves_in()];
-    let mut running = lab.begins("quickstart --time 3s --connections 1,2 --table-size 500");
+    let mut running = lab.begins("quickstart --time 3s --rounds 1 --connections 1,2 --table-size 500");
     let home = lab.home().to_owned();
     let trials = move || {
         fs::read_dir(home.join("recordings"))

@@ -24,6 +24,9 @@ fn every_format(lab: &Lab) {
     let html = fs::read_to_string(&page).expect("a page");
     assert!(shown(lab, "report first -o -").starts_with("<!DOCTYPE html>"));
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("id=\"limit\"") && html.contains("<svg"));
+    let short = shown(lab, "report first --short --format md");
+    assert!(short.contains("## Load points") && short.contains("## Caveats"), "{short}");
+    assert!(!short.contains("## Test environment"), "{short}");
     let markdown = shown(lab, "report first --format md");
     assert!(markdown.starts_with("# first\n\n**"), "{markdown}");
     let json: Value = serde_json::from_str(&shown(lab, "report first --format json")).expect("one document");
@@ -101,4 +104,25 @@ fn listed_shown_and_removed(lab: &Lab) {
     let findings = killed["findings"].to_string();
     assert!(findings.contains("summary.json"), "it says what is missing: {findings}");
     assert_eq!(lab.does("recordings list --json").json()[1]["status"], "killed");
+}
+
+#[test]
+fn a_trend_of_few_recordings_says_what_it_takes() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.up("");
+    lab.does("load oltp_point_select --tables 1 --table-size 1000");
+    for _ in 0..2 {
+        lab.does("run oltp_point_select --time 300ms --name nightly");
+    }
+    let done = lab.does("report nightly --trend");
+    assert!(done.err.contains("2 recordings of nightly: too few to see a change of level"), "{done}");
+    let page = PathBuf::from(done.out.trim());
+    let latest = lab.recordings().pop().expect("a recording");
+    assert_eq!(page.canonicalize().expect("a page"), latest.join("trend.html").canonicalize().expect("a page"));
+    let data = lab.does("report nightly --trend --format json").json();
+    assert_eq!(data["data"]["lines"][0]["values"].as_array().map(Vec::len), Some(2), "{data:#}");
+    let svg = lab.does("report nightly --trend --format svg --figure trend-1").out;
+    assert!(svg.starts_with("<svg"), "{svg}");
+    lab.ends("report nightly other --trend").refuses(2, &["--trend shows the recordings of one name"]);
+    lab.ends("report nothing --trend").refuses(2, &["no recording is called `nothing`"]);
 }

@@ -1,4 +1,5 @@
-//! What more CPUs bring, in percent, by system and workload (Bourke's comparison of operating systems).
+//! Changes in percent by row and group: what more CPUs bring by system and workload (Bourke's comparison of operating
+//! systems), or one side against another by load point.
 
 use super::label::{shortened, width_of};
 use super::rows::Rows;
@@ -14,6 +15,8 @@ use plimsoll_model::number::signed_percent;
 pub struct Deltas {
     /// `2 CPUs against 1`
     pub what: String,
+    /// What changes: `throughput`.
+    pub of: String,
     pub systems: Vec<String>,
     pub workloads: Vec<String>,
     /// By workload, then by system; an empty cell is drawn as empty.
@@ -57,8 +60,8 @@ fn drawing(deltas: &Deltas, width: f64) -> String {
     let rows = Rows::new(width, deltas.systems.iter().map(String::as_str), 8.0, 28.0);
     let height = deltas.workloads.len() as f64 * (HEADING + deltas.systems.len() as f64);
     let bottom = rows.bottom(height);
-    let mut svg = Svg::new(width, bottom + 26.0, &format!("Change of throughput, {}", deltas.what));
-    svg.panel_title((6.0, 14.0), &shortened(&deltas.what, width - 150.0), "% change of throughput");
+    let mut svg = Svg::new(width, bottom + 26.0, &format!("Change of {}, {}", deltas.of, deltas.what));
+    svg.panel_title((6.0, 14.0), &shortened(&deltas.what, width - 150.0), &format!("% change of {}", deltas.of));
     let x = scale(deltas, &rows);
     rows.axis(&mut svg, &x, bottom);
     for (workload, name) in deltas.workloads.iter().enumerate() {

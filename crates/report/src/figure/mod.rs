@@ -21,6 +21,7 @@ pub mod requests;
 mod rows;
 pub mod seconds;
 pub mod staircase;
+pub mod trend;
 
 use crate::interval::Measured;
 use crate::scale::Scale;

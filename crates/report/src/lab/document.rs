@@ -2,7 +2,7 @@
 
 use super::places::Group;
 use super::{answer, effects, figures, limits, numbers, places, published, safety, storage, trials};
-use crate::document::{Document, Section};
+use crate::document::{Document, Finding, Section};
 use crate::section::{caveats, cost, environment, latency, memory, repeat, storage_server};
 use crate::subject::{Latency, Recorded};
 use plimsoll_model::lab::LabSummary;
@@ -12,10 +12,16 @@ use serde_json::{Value, json};
 /// The answer, the main figure, the numbers with their intervals, then what they rest on.
 pub fn document(recorded: &Recorded, summary: &LabSummary) -> Document {
     let shown = places::shown(recorded, summary);
-    let first = [figures::section(recorded, summary), numbers::section(summary)];
+    // Whoever repeats a paper asks first whether what it says holds.
+    let claims = published::answer(&recorded.published);
+    let (of_the_paper, published) = match claims {
+        Some(_) => (published::section(recorded), None),
+        None => (None, published::section(recorded)),
+    };
+    let first = [of_the_paper, figures::section(recorded, summary), numbers::section(summary)];
     let then = [
         effects::comparisons(recorded, summary),
-        published::section(recorded),
+        published,
         limits::section(recorded, summary),
         effects::cpu(recorded, summary),
         memory::section(&places::trials(recorded)),
@@ -34,10 +40,15 @@ pub fn document(recorded: &Recorded, summary: &LabSummary) -> Document {
         .chain(storage::matrix(recorded))
         .chain(storage::sections(recorded))
         .chain(then.into_iter().flatten());
+    let measured = storage::answer(recorded).unwrap_or_else(|| answer::answer(summary));
+    let mut findings = answer::findings(recorded, summary);
+    if claims.is_some() {
+        findings.insert(0, Finding::labelled("Measured here", &measured));
+    }
     Document {
         title: recorded.title.clone(),
-        answer: storage::answer(recorded).unwrap_or_else(|| answer::answer(summary)),
-        findings: answer::findings(recorded, summary),
+        answer: claims.unwrap_or(measured),
+        findings,
         facts: facts(recorded, summary),
         sections: sections.collect(),
         generated: recorded.generated.clone(),

@@ -17,8 +17,6 @@ mod safety;
 pub mod storage;
 mod tables;
 mod terminal;
-#[cfg(test)]
-mod tests;
 mod trials;
 
 pub use answer::{answer, whole};

@@ -58,6 +58,7 @@ pub(super) fn figure(recorded: &Recorded, summary: &LabSummary) -> Option<Figure
         |more: &MoreCpus, cpus: &String| if more.cpus == *cpus { more.change.clone() } else { Measured::default() };
     let deltas = Deltas {
         what: "What more CPUs bring".to_owned(),
+        of: "throughput".to_owned(),
         workloads: all.iter().map(|more| more.compared.clone()).collect(),
         changes: all.iter().map(|more| cpus.iter().map(|cpus| change(more, cpus)).collect()).collect(),
         systems: cpus,

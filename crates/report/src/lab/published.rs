@@ -6,7 +6,7 @@ use crate::interval::Measured;
 use crate::subject::{Published, Recorded};
 use crate::table::{Column, Table};
 use plimsoll_model::Estimate;
-use plimsoll_model::number::{NOTHING, short, tick};
+use plimsoll_model::number::{NOTHING, counted, short, tick};
 use plimsoll_model::published::{Printed, PublishedKind};
 use serde_json::{Value, json};
 
@@ -36,6 +36,29 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
         blocks.push(Block::Pairs(recorded.chosen.clone()));
     }
     Section::of("published", "Published and measured here", blocks)
+}
+
+/// `Of 9 claims of the source 5 hold here, 2 do not, and 2 cannot be told.`; none where nothing of it could be told.
+pub fn answer(published: &[Published]) -> Option<String> {
+    let is_claim = |of: &&Published| {
+        of.printed.kind.is_result() && (of.holds.is_some() || (of.unknown.is_some() && is_judged(of)))
+    };
+    let claims: Vec<&Published> = published.iter().filter(is_claim).collect();
+    let with = |holds: Option<bool>| claims.iter().filter(|of| of.holds == holds).count();
+    let (hold, hold_not) = (with(Some(true)), with(Some(false)));
+    if hold + hold_not == 0 {
+        return None;
+    }
+    let told = |count: usize, one: &str, several: &str| {
+        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { several }))
+    };
+    let not = if hold > 0 { ["does not", "do not"] } else { ["does not hold here", "do not hold here"] };
+    let mut parts: Vec<String> =
+        [told(hold, "holds here", "hold here"), told(hold_not, not[0], not[1])].into_iter().flatten().collect();
+    parts.extend((with(None) > 0).then(|| format!("{} cannot be told", with(None))));
+    let last = parts.pop()?;
+    let listed = if parts.is_empty() { last } else { format!("{}, and {last}", parts.join(", ")) };
+    Some(format!("Of {} of the source {listed}.", counted(claims.len() as f64, "claim")))
 }
 
 /// Results grouped by place, the places in the order in which they first occur.
@@ -192,6 +215,29 @@ mod tests {
         let of = Printed { text, unit: Some("%".to_owned()), limit: Some((0.0, 5.0)), ..Printed::default() };
         assert_eq!(said(&of), "slightly better");
         assert_eq!(note(&of), "judged by 0 to 5 %, a limit of this plan, not of the source");
+    }
+
+    #[test]
+    fn claims_are_counted_first() {
+        let claim = |holds: Option<bool>| Published {
+            printed: Printed {
+                kind: PublishedKind::Claim,
+                ordering: Some(vec!["fc".to_owned()]),
+                ..Printed::default()
+            },
+            holds,
+            unknown: holds.is_none().then(|| "chance".to_owned()),
+            ..Published::default()
+        };
+        let told = |claims: &[Option<bool>]| answer(&claims.iter().map(|holds| claim(*holds)).collect::<Vec<_>>());
+        let mixed = [Some(true), Some(true), Some(false), None, None];
+        assert_eq!(
+            told(&mixed).as_deref(),
+            Some("Of 5 claims of the source 2 hold here, 1 does not, and 2 cannot be told.")
+        );
+        assert_eq!(told(&[Some(true)]).as_deref(), Some("Of 1 claim of the source 1 holds here."));
+        assert_eq!(told(&[None]), None, "what was measured says more");
+        assert_eq!(told(&[]), None);
     }
 
     #[test]

@@ -7,17 +7,21 @@ mod sections;
 use crate::document::Document;
 use crate::run_view::ShownRun;
 use crate::section::{caveats, environment, repeat, settings, storage_server};
-use crate::sentence;
+use crate::sentence::{self, window};
 use crate::subject::Recorded;
 use crate::terminal::TextLook;
-use plimsoll_model::number::{counted, tick};
+use plimsoll_model::number::counted;
 use plimsoll_model::summary::Summary;
 use serde_json::{Value, json};
 
 /// What a report of a run shows.
 pub fn document(recorded: &Recorded, summary: &Summary) -> Document {
     let run = ShownRun { summary, recorded };
-    let remark = (!summary.points.is_empty()).then_some(ONE_ROUND);
+    let remark = match run.rounds() {
+        0 => None,
+        1 => Some(ONE_ROUND),
+        _ => Some(SEVERAL_ROUNDS),
+    };
     let sections = [
         sections::figure(&run),
         sections::load_points(&run),
@@ -53,6 +57,10 @@ pub fn terminal(recorded: &Recorded, summary: &Summary, look: TextLook) -> Strin
 const ONE_ROUND: &str = "This was one round. Its intervals say how certain the window's mean is, not how far another run would \
                          differ: to learn that, compare several rounds with plimsoll compare.";
 
+const SEVERAL_ROUNDS: &str = "Numbers of a load point are means over its rounds, and their intervals say how far another round \
+                              would differ. Seconds, distributions of latency, costs and limits are of the round in the \
+                              middle by throughput.";
+
 fn facts(run: &ShownRun<'_>) -> Vec<String> {
     let summary = run.summary;
     let mut facts =
@@ -62,7 +70,7 @@ fn facts(run: &ShownRun<'_>) -> Vec<String> {
             1 => "one load point".to_owned(),
             n => counted(n as f64, "load point"),
         };
-        facts.push(format!("{load} of {} s", tick((10.0 * point.seconds).round() / 10.0)));
+        facts.push(format!("{load} of {}", window(point)));
     }
     facts
 }

@@ -37,7 +37,9 @@ fn main_caption(run: &ShownRun<'_>) -> String {
     let sweep = run.sweep();
     let measured: Vec<Measured> = sweep.points.iter().map(|point| sweep.measured(point)).collect();
     let has_interval = |measured: &Measured| measured.ends() != (None, None);
-    let mut caption = vec!["Dots are means over the measured window."];
+    let several = run.rounds() > 1;
+    let mut caption =
+        vec![if several { "Dots are means over all rounds." } else { "Dots are means over the measured window." }];
     if measured.iter().any(has_interval) {
         caption.push("Thin strokes with caps are their 95 % intervals.");
     }
@@ -46,7 +48,10 @@ fn main_caption(run: &ShownRun<'_>) -> String {
     }
     let has_seconds = run.recorded.trials.iter().any(|trial| trial.series.intervals.len() > 1);
     if has_seconds && sweep.unit == Unit::Transactions {
-        caption.push("Broad pale strokes reach from the slowest to the fastest second.");
+        caption.push(match several {
+            false => "Broad pale strokes reach from the slowest to the fastest second.",
+            true => "Broad pale strokes reach from the slowest to the fastest second of the round in the middle.",
+        });
     }
     if sweep.points.iter().any(Point::is_disturbed) {
         caption.push("A crossed-out load point was disturbed: something else used the machine at the same time.");

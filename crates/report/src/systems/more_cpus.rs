@@ -12,6 +12,7 @@ pub(super) fn section(systems: &[System<'_>]) -> Option<Section> {
     let change = |more: &Option<MoreCpus>| more.as_ref().map(|more| more.change.clone()).unwrap_or_default();
     let deltas = Deltas {
         what: "What more CPUs bring".to_owned(),
+        of: "throughput".to_owned(),
         systems: systems.iter().map(|system| system.name.clone()).collect(),
         workloads: compared,
         changes: rows.iter().map(|row| row.iter().map(change).collect()).collect(),

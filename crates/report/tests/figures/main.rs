@@ -124,7 +124,7 @@ fn a_heat_map_of_noise_is_small() {
 /// What a figure of the paper shows is what the paper prints.
 #[test]
 fn the_papers_numbers_are_drawn() {
-    let papers: serde_json::Value = serde_json::from_str(include_str!("../../examples/papers.json")).expect("JSON");
+    let papers: serde_json::Value = serde_json::from_str(include_str!("papers.json")).expect("JSON");
     let printed_value = |row: &serde_json::Value| row["value"].as_f64().expect("a number");
     let ladder = papers["netapp"]["figure_3"].as_array().expect("rows");
     let steps = ladder.windows(2).map(|pair| StaircaseStep {
@@ -220,6 +220,7 @@ proptest! {
         let changes = values.iter().map(|value| printed(value.log10() - 3.0)).collect();
         let deltas = Deltas {
             what: "2 CPUs against 1".to_owned(),
+            of: "throughput".to_owned(),
             systems: bars.groups,
             workloads: vec!["w".to_owned()],
             changes: vec![changes],

@@ -73,6 +73,7 @@ fn shares() -> HostShares {
 fn deltas(name: &str) -> Deltas {
     Deltas {
         what: name.to_owned(),
+        of: "throughput".to_owned(),
         systems: vec![name.to_owned(), "b".to_owned()],
         workloads: vec![name.to_owned()],
         changes: vec![vec![measured(0.97), Measured::default()]],

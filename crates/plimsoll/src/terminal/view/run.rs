@@ -18,9 +18,11 @@ pub struct RunView {
     warmup_seconds: f64,
     /// None if a number of transactions ends it.
     measure_seconds: Option<f64>,
-    /// From 1.
+    /// From 1, over all rounds.
     place: usize,
     of: usize,
+    /// Load points of a round, where there are several rounds.
+    in_round: Option<usize>,
     point: LoadPoint,
     /// How far the load has come, in seconds, and when that was told.
     reached: Option<(f64, Instant)>,
@@ -29,6 +31,7 @@ pub struct RunView {
 
 impl RunView {
     pub fn new(plan: &RunPlan, place: usize, of: usize, point: LoadPoint) -> RunView {
+        let in_round = Some(plan.points.len()).filter(|points| *points > 0 && of > *points);
         let measure_seconds = match plan.measure {
             Measure::Seconds(seconds) => Some(seconds),
             Measure::Events(_) | Measure::EventsPerConnection(_) => None,
@@ -39,6 +42,7 @@ impl RunView {
             measure_seconds,
             place,
             of,
+            in_round,
             point,
             reached: None,
             pulse: Pulse::default(),
@@ -66,13 +70,21 @@ impl RunView {
         let title = TerminalLine::new()
             .with(Style::Bold, &self.workload)
             .with(Style::Plain, &format!("  {}", self.point))
-            .with(Style::Dim, &format!("  load point {} of {}", self.place, self.of));
+            .with(Style::Dim, &format!("  {}", self.progress()));
         match self.left(now) {
             Some(left) => {
                 title.and_right(TerminalLine::new().with(Style::Dim, &format!("about {} left", duration(left))), room)
             }
             None => title,
         }
+    }
+
+    /// `load point 2 of 7, round 2 of 3`.
+    fn progress(&self) -> String {
+        let Some(points) = self.in_round else { return format!("load point {} of {}", self.place, self.of) };
+        let before = self.place.saturating_sub(1);
+        let (round, rounds) = (before / points + 1, self.of.div_ceil(points));
+        format!("load point {} of {points}, round {round} of {rounds}", before % points + 1)
     }
 
     /// Seconds since the load began.

@@ -1,6 +1,6 @@
 //! The cache map: latency of random reads over the size of their working set.
 
-use super::{logarithmic, names, positive, size};
+use super::{logarithmic, names, positive};
 use crate::document::Figure;
 use crate::document::WIDTH;
 use crate::figure::{LEFT, Panel, thinned};
@@ -9,7 +9,7 @@ use crate::scale::Scale;
 use crate::svg::Svg;
 use plimsoll_model::OpKind;
 use plimsoll_model::io::{LatencyUs, Probe};
-use plimsoll_model::number::short;
+use plimsoll_model::number::{binary_size, short};
 
 const LATENCY: Panel = Panel { left: LEFT, right: 690.0, top: 44.0, bottom: 250.0 };
 
@@ -39,12 +39,17 @@ pub fn draw(probes: &[Probe], caption: &str) -> Option<Figure> {
         let places: Vec<(f64, f64)> = known.iter().map(|&(bytes, us)| (x.at(bytes), y.at(us))).collect();
         svg.polyline(&places, &format!("line {class}"));
         for ((bytes, us), place) in known.iter().zip(&places) {
-            svg.dot(*place, 3.0, &format!("dot {class}"), &format!("{}: {name} {} µs", size(*bytes), short(*us)));
+            svg.dot(
+                *place,
+                3.0,
+                &format!("dot {class}"),
+                &format!("{}: {name} {} µs", binary_size(*bytes), short(*us)),
+            );
         }
         ends.extend(places.last().map(|place| (name.to_owned(), class, *place)));
     }
     names(&mut svg, &ends, (LATENCY.top, LATENCY.bottom));
-    let ticks = sets.iter().map(|&(bytes, _)| (x.at(bytes), size(bytes))).collect();
+    let ticks = sets.iter().map(|&(bytes, _)| (x.at(bytes), binary_size(bytes))).collect();
     LATENCY.horizontal_axis(&mut svg, &thinned(ticks), "size of the working set, logarithmic");
     let behind: Vec<&Probe> = probes.iter().filter(is_read).collect();
     Some(super::figure("cache", svg, caption, tables::probes(&behind, true)))

@@ -32,15 +32,3 @@ fn names(svg: &mut Svg, ends: &[(String, &str, (f64, f64))], range: (f64, f64)) 
         svg.text((place.0 + 10.0, height + 4.0), Anchor::Start, &format!("name {class}"), name);
     }
 }
-
-/// `64 KiB`, `1 GiB`: a size as the label of an axis.
-fn size(bytes: f64) -> String {
-    const UNITS: [(f64, &str); 4] = [
-        (1024.0 * 1024.0 * 1024.0 * 1024.0, "TiB"),
-        (1024.0 * 1024.0 * 1024.0, "GiB"),
-        (1024.0 * 1024.0, "MiB"),
-        (1024.0, "KiB"),
-    ];
-    let (unit, name) = UNITS.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1.0, "B"));
-    format!("{} {name}", plimsoll_model::number::tick((10.0 * bytes / unit).round() / 10.0))
-}

@@ -5,8 +5,8 @@ use crate::formats::records;
 use crate::sample::{self, html};
 use plimsoll_model::Caveat;
 use plimsoll_model::samples::Phase;
-use plimsoll_report::render::{Format, render};
-use plimsoll_report::script;
+use plimsoll_render::script;
+use plimsoll_render::{Format, render};
 use roxmltree::{Document, Node};
 
 fn all_text(node: Node<'_, '_>) -> String {

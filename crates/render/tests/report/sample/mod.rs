@@ -8,7 +8,7 @@ use plimsoll_model::lab::TrialStatus;
 use plimsoll_model::samples::{HostSample, Interval, Phase};
 use plimsoll_model::summary::*;
 use plimsoll_model::{Caveat, Flavour, LoadPoint, Metric};
-use plimsoll_report::render::{Format, render};
+use plimsoll_render::{Format, render};
 use plimsoll_report::subject::{Diagram, Environment, Recorded, Series, Trial};
 use plimsoll_report::terminal::TextLook;
 use plimsoll_report::{SettingRow, document, terminal};
@@ -41,6 +41,9 @@ impl Report {
         Recorded {
             trials: self.trials.clone(),
             environment: Environment { facts: self.facts.clone(), diagram: diagram(), ..Environment::default() },
+            circumstances: ["2026-11-21 19:30 UTC", "2 × a CPU, 7.8 GiB", "98.5 MiB of data, buffer pool 128 MiB"]
+                .map(str::to_owned)
+                .into(),
             how_to_repeat: self.how_to_repeat.clone(),
             generated: self.generated.clone(),
             ..Recorded::of_run(&self.title, self.summary.clone())
@@ -53,7 +56,7 @@ pub fn html(report: &Report) -> String {
 }
 
 pub fn terminal_table(report: &Report, colour: bool) -> String {
-    terminal(&report.recorded(), TextLook { colour, width: 100 })
+    terminal(&report.recorded(), TextLook { colour, ..TextLook::PLAIN })
 }
 
 pub fn report() -> Report {
@@ -100,6 +103,7 @@ pub fn summary(points: Vec<Point>) -> Summary {
             flavour: Flavour::MariaDb,
             version: "10.11.14-MariaDB-0+deb12u2".to_owned(),
             durability: durability.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            data_bytes: Some(103_284_736),
         },
         seed: 8140305719362277,
         points,
@@ -220,6 +224,7 @@ fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) 
         order_entry: None,
         original_listing: None,
         estimates: Default::default(),
+        rounds: Vec::new(),
     };
     estimates::estimate_all(&mut point);
     point

@@ -1,16 +1,20 @@
-//! A [`Document`] in each format. All show the same content, and all treat it as hostile.
+//! A [`Document`] in each format: HTML, Markdown, CSV, JSON, SVG. All show the same content, and all treat it as hostile.
+//!
+//! A page needs neither a network nor JavaScript; where [`script`] was built, it adds a cursor and zoom. Begin with
+//! [`render`].
 
 mod csv;
 mod html;
 mod json;
 mod markdown;
+pub mod script;
 mod svg;
 
 use html::Fold;
 pub use html::{STYLE, fragment};
 
-use crate::document::Document;
-use crate::text::clean;
+use plimsoll_report::document::Document;
+use plimsoll_report::text::clean;
 use std::fmt;
 
 /// The formats of a report.

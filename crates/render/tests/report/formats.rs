@@ -3,10 +3,10 @@
 use crate::sample;
 use plimsoll_model::Caveat;
 use plimsoll_model::text::is_unfit;
+use plimsoll_render::{Format, fragment, render};
 use plimsoll_report::document::{
     Axis, Band, Block, Chart, ChartLine, ChartPanel, Document, Figure, Finding, Item, NamedPlace, Section, TitledTable,
 };
-use plimsoll_report::render::{Format, fragment, render};
 use plimsoll_report::svg::Svg;
 use plimsoll_report::table::{Column, Mark, Table};
 use roxmltree::ParsingOptions;

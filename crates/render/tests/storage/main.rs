@@ -7,14 +7,14 @@ mod sample;
 use checked::checked;
 use plimsoll_model::io::{IoSummary, PrintedFigure};
 use plimsoll_model::{Caveat, Estimate, ProbeMetric, Scalar};
+use plimsoll_render::{Format, render};
 use plimsoll_report::io::answer::answer;
 use plimsoll_report::io::terminal;
-use plimsoll_report::render::{Format, render};
 use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_report::terminal::TextLook;
 use sample::summary;
 
-const PLAIN: TextLook = TextLook { colour: false, width: 100 };
+const PLAIN: TextLook = TextLook::PLAIN;
 const COLOURED: TextLook = TextLook { colour: true, ..PLAIN };
 
 fn rendered(summary: &IoSummary) -> String {

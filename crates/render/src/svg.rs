@@ -1,8 +1,8 @@
 //! One figure as a file of its own.
 
 use super::NoFigure;
-use crate::document::Document;
-use crate::svg::standalone;
+use plimsoll_report::document::Document;
+use plimsoll_report::svg::standalone;
 
 /// The figure of this name, or the first. `staircase` is `staircase-1` if figures of a kind are numbered.
 ///

@@ -1,8 +1,5 @@
-use super::terminal;
-use crate::document::Figure;
-use crate::render::{Format, render};
-use crate::subject::{Environment, MeasuredAt, Published, Recorded, Series, SettingRow, Subject, Trial};
-use crate::terminal::TextLook;
+//! The report of a lab: its sections, its answer, its figures.
+
 use plimsoll_model::LoadPoint;
 use plimsoll_model::Metric;
 use plimsoll_model::comparison::{self, Design, Row};
@@ -15,9 +12,14 @@ use plimsoll_model::lab::{
 use plimsoll_model::published::{Printed, PublishedKind};
 use plimsoll_model::summary::{LatencyMs, Point};
 use plimsoll_model::{Caveat, Estimate};
+use plimsoll_render::{Format, render};
+use plimsoll_report::document::Figure;
+use plimsoll_report::lab::{answer, terminal};
+use plimsoll_report::subject::{Environment, MeasuredAt, Published, Recorded, Series, SettingRow, Subject, Trial};
+use plimsoll_report::terminal::TextLook;
 use std::collections::BTreeSet;
 
-const PLAIN: TextLook = TextLook { colour: false, width: 100 };
+const PLAIN: TextLook = TextLook::PLAIN;
 const COLOURED: TextLook = TextLook { colour: true, ..PLAIN };
 
 fn estimate(value: f64, low: f64, high: f64) -> Estimate {
@@ -254,6 +256,7 @@ fn recorded(summary: LabSummary, trials: Vec<Trial>) -> Recorded {
         trials,
         corroboration: Vec::new(),
         scaling: Vec::new(),
+        circumstances: Vec::new(),
         environment: Environment::default(),
         published: Vec::new(),
         chosen: Vec::new(),
@@ -281,17 +284,19 @@ fn the_report_has_its_sections_in_the_order_in_which_a_reader_asks() {
     let published = Published { printed, holds: Some(false), ..Published::default() };
     let trials = rounds("fc", [CPU; 3]);
     let recorded = Recorded { published: vec![published], ..recorded(summary(), trials) };
-    let document = crate::document(&recorded);
+    let document = plimsoll_report::document(&recorded);
     let ids: Vec<&str> = document.sections.iter().map(|section| section.id.as_str()).collect();
     let expected =
-        ["figure", "numbers", "comparisons", "published", "limit", "cost", "timeline", "settings", "caveats", "repeat"];
+        ["published", "figure", "numbers", "comparisons", "limit", "cost", "timeline", "settings", "caveats", "repeat"];
     assert_eq!(ids, expected);
     let figures: Vec<&str> = document.figures().map(|figure| figure.id.as_str()).collect();
     assert!(figures.starts_with(&["staircase-1", "load-lines"]), "{figures:?}");
-    let drawn = |name| crate::render::render(&document, crate::render::Format::Svg(Some(name)));
+    let drawn = |name| render(&document, Format::Svg(Some(name)));
     assert_eq!(drawn("staircase"), drawn("staircase-1"), "the first of its kind needs no number");
     assert!(drawn("stair").is_err());
-    assert!(format!("{:?}", document.sections[3]).contains("does not hold"));
+    assert!(format!("{:?}", document.sections[0]).contains("does not hold"));
+    assert_eq!(document.answer, "Of 1 claim of the source 1 does not hold here.");
+    assert_eq!(document.findings[0].label.as_deref(), Some("Measured here"));
 }
 
 #[test]
@@ -306,7 +311,7 @@ fn no_two_parts_of_the_page_share_a_name() {
     let number = Published { printed, measured: Some(estimate(90.0, 80.0, 95.0)), ..Published::default() };
     let published = vec![number, said("no change", PublishedKind::Claim), said("2 disks", PublishedKind::Setup)];
     let trials = rounds("fc", [CPU; 3]);
-    let document = crate::document(&Recorded { published, ..recorded(summary(), trials) });
+    let document = plimsoll_report::document(&Recorded { published, ..recorded(summary(), trials) });
     let mut names: Vec<String> = document.sections.iter().map(|section| section.id.clone()).collect();
     assert!(names.contains(&"published".to_owned()) && document.figures().any(|figure| figure.id == "published"));
     names.extend(document.figures().map(Figure::anchor));
@@ -337,7 +342,7 @@ fn what_a_source_says_and_what_it_leaves_open_is_told_in_every_format() {
     ];
     let chosen = vec![("terminals".to_owned(), "64, since it does not say".to_owned())];
     let recorded = Recorded { published, chosen, ..recorded(summary(), rounds("fc", [CPU; 3])) };
-    let document = crate::document(&recorded);
+    let document = plimsoll_report::document(&recorded);
     for format in [Format::Html, Format::Markdown, Format::Csv, Format::Json] {
         let text = render(&document, format).unwrap();
         for told in ["about a seventh", "not asked here", "disks", "a rule of thumb", "since it does not say"] {
@@ -359,7 +364,7 @@ fn what_a_source_says_and_what_it_leaves_open_is_told_in_every_format() {
 fn rounds_that_do_not_agree_are_told_by_most_of_them() {
     let plan = LabSummary { ladders: Vec::new(), ..summary() };
     let of = |verdicts| {
-        let document = crate::document(&recorded(plan.clone(), rounds("fc", verdicts)));
+        let document = plimsoll_report::document(&recorded(plan.clone(), rounds("fc", verdicts)));
         document.findings.iter().map(ToString::to_string).collect::<Vec<String>>()
     };
     assert_eq!(of([CPU; 3])[0], "What limited it: Sentence of round 2.");
@@ -383,7 +388,7 @@ fn what_limited_many_variants_is_one_sentence() {
             }
             trials
         });
-        let document = crate::document(&recorded(plan.clone(), trials.collect()));
+        let document = plimsoll_report::document(&recorded(plan.clone(), trials.collect()));
         document.findings.iter().map(ToString::to_string).collect::<Vec<String>>()
     };
     assert_eq!(told(2)[..2], ["What limited v1: Sentence of 1.", "What limited v2: Sentence of 2."]);
@@ -393,7 +398,7 @@ fn what_limited_many_variants_is_one_sentence() {
 #[test]
 fn of_many_variants_the_best_is_the_answer() {
     let few = LabSummary { ladders: Vec::new(), load_lines: Vec::new(), ..summary() };
-    assert_eq!(super::answer(&few), few.headline);
+    assert_eq!(answer(&few), few.headline);
     let against = |b: &str, change: f64, verdict| {
         let mut compared = VariantComparison { b: b.to_owned(), unlike: None, ..comparison() };
         compared.rows[0].verdict = verdict;
@@ -411,14 +416,14 @@ fn of_many_variants_the_best_is_the_answer() {
         ..few.clone()
     };
     assert_eq!(
-        super::answer(&many(comparison::Verdict::Higher)),
+        answer(&many(comparison::Verdict::Higher)),
         "fast is best: 900 against 1,000 transactions/s at 64 connections, +30.0 % (95 % interval +28.0 to \
          +32.0 %) against fc; of 5 others, better than fc: 1, worse: 1, equal within 2.1 %: 1, too close to tell: 2."
     );
     let trials = TrialCounts { done: 9, failed: 0, disturbed: 2 };
-    let disturbed = super::answer(&LabSummary { trials, ..many(comparison::Verdict::Higher) });
+    let disturbed = answer(&LabSummary { trials, ..many(comparison::Verdict::Higher) });
     assert!(disturbed.ends_with("too close to tell: 2; other processes disturbed 2 of 9 trials."), "{disturbed}");
-    let none = super::answer(&many(comparison::Verdict::Unclear));
+    let none = answer(&many(comparison::Verdict::Unclear));
     assert!(none.starts_with("No variant is shown to be better than fc: of 5 others, better than fc: 0"), "{none}");
 }
 
@@ -433,7 +438,7 @@ fn of_several_variants_each_is_told() {
         compared
     };
     let told = |pairs: [(&str, &str); 3]| {
-        super::answer(&LabSummary { comparisons: pairs.map(|(a, b)| against(a, b)).to_vec(), ..few.clone() })
+        answer(&LabSummary { comparisons: pairs.map(|(a, b)| against(a, b)).to_vec(), ..few.clone() })
     };
     let change = "−10.0 % (95 % interval −12.0 to −8.0 %)";
     assert_eq!(
@@ -454,7 +459,7 @@ fn of_several_variants_each_is_told() {
 fn a_trial_that_failed_is_a_caveat_with_its_reason() {
     let mut trials = rounds("fc", [CPU; 3]);
     trials.push(trial("nfs", 4, TrialStatus::Failed, BottleneckVerdict::NotClear));
-    let document = crate::document(&recorded(summary(), trials));
+    let document = plimsoll_report::document(&recorded(summary(), trials));
     let caveats = document.sections.iter().find(|section| section.id == "caveats").unwrap();
     assert!(format!("{caveats:?}").contains("Trial 4 (nfs, 64 connections, round 4) failed: the server died"));
 }
@@ -466,7 +471,7 @@ fn names_of_a_plan_are_harmless_in_every_format() {
     summary.cells.iter_mut().for_each(|cell| cell.variant = hostile.to_owned());
     let mut trials = rounds(hostile, [CPU; 3]);
     trials.iter_mut().for_each(|trial| trial.why = Some(hostile.to_owned()));
-    let document = crate::document(&recorded(summary, trials));
+    let document = plimsoll_report::document(&recorded(summary, trials));
     for format in [Format::Html, Format::Markdown, Format::Json, Format::Csv, Format::Svg(None)] {
         let text = render(&document, format).unwrap();
         // Cells of a table are no markup.
@@ -497,7 +502,7 @@ fn swept(printed: [f64; 5]) -> Recorded {
 }
 
 /// The cells of the column of what was published in a figure's table.
-fn printed_in(document: &crate::document::Document, id: &str) -> Option<Vec<String>> {
+fn printed_in(document: &plimsoll_report::document::Document, id: &str) -> Option<Vec<String>> {
     let figure = document.figures().find(|figure| figure.id == id).expect("it is drawn");
     let column = figure.table.columns.iter().find(|column| column.name == "fc, published");
     column.map(|column| column.cells.clone())
@@ -505,10 +510,10 @@ fn printed_in(document: &crate::document::Document, id: &str) -> Option<Vec<Stri
 
 #[test]
 fn a_published_line_is_drawn_whole_or_said_to_be_left_out_whole() {
-    let near = crate::document(&swept([90.0, 410.0, 1200.0, 1100.0, 1000.0]));
+    let near = plimsoll_report::document(&swept([90.0, 410.0, 1200.0, 1100.0, 1000.0]));
     let drawn = printed_in(&near, "throughput").expect("a line");
     assert_eq!(drawn, ["90.0", "410.0", "1,200.0", "1,100.0", "1,000.0"], "also where nothing was measured");
-    let far = crate::document(&swept([90.0, 410.0, 5000.0, 1100.0, 1000.0]));
+    let far = plimsoll_report::document(&swept([90.0, 410.0, 5000.0, 1100.0, 1000.0]));
     assert_eq!(printed_in(&far, "throughput"), None, "not in parts");
     let figure = far.figures().find(|figure| figure.id == "throughput").expect("it is drawn");
     assert!(

@@ -1,4 +1,4 @@
-//! Writes a page from sample data: `cargo run -p plimsoll-report --example sample -- sample.html`.
+//! Writes a page from sample data: `cargo run -p plimsoll-render --example sample -- sample.html`.
 //! A second argument picks another case: `single`, `empty`, `interrupted`, `order-entry`, `old` (without intervals).
 
 #[path = "../tests/report/sample/mod.rs"]

@@ -1,13 +1,13 @@
 //! One self-contained page without outside references, well-formed as XML, complete without its script.
 
 use super::json::embedded;
-use crate::document::{Block, Document, Figure, Finding, Item, Section, TitledTable};
-use crate::interval::IntervalCell;
 use crate::script;
-use crate::svg;
-use crate::table::{Column, Mark, Table};
-use crate::text::{escape, escape_lines, escape_tied};
 use plimsoll_model::Caveat;
+use plimsoll_report::document::{Block, Document, Figure, Finding, Item, Section, TitledTable};
+use plimsoll_report::interval::IntervalCell;
+use plimsoll_report::svg;
+use plimsoll_report::table::{Column, Mark, Table};
+use plimsoll_report::text::{escape, escape_lines, escape_tied};
 
 /// The style of a page, except its figures: see [`svg::STYLE`].
 pub const STYLE: &str = include_str!("style.css");
@@ -226,8 +226,14 @@ fn table(name: &str, table: &Table) -> String {
     html + "</tbody>\n</table></div>\n"
 }
 
+/// Numbers are set flush right; what gives way does so on a phone.
 fn class(column: &Column) -> &'static str {
-    if column.is_number { " class=\"n\"" } else { "" }
+    match (column.is_number, column.rank) {
+        (true, 0) => " class=\"n\"",
+        (true, _) => " class=\"n spare\"",
+        (false, 0) => "",
+        (false, _) => " class=\"spare\"",
+    }
 }
 
 fn unit(column: &Column) -> String {

@@ -8,7 +8,7 @@ use plimsoll_model::Metric;
 use plimsoll_model::metric::Statistic;
 use plimsoll_model::scaling::{Knee, Scaling};
 use plimsoll_model::summary::Point;
-use plimsoll_report::render::Format;
+use plimsoll_render::Format;
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Columns of numbers that are no means: loads, counts, extremes and percentiles.
@@ -137,7 +137,7 @@ fn unexplained_in_table(wide: Node<'_, '_>) -> Vec<String> {
             .children()
             .filter(Node::is_element)
             .enumerate()
-            .filter(|(at, _)| heads[*at].attribute("class") == Some("n"));
+            .filter(|(at, _)| matches!(heads[*at].attribute("class"), Some("n" | "n spare")));
         let means = cells.filter(|(at, cell)| !NO_MEANS.contains(&name(*at)) && is_shown(*cell));
         let unexplained = means.filter(|(at, cell)| !has_interval(*cell) && !is_explained(name(*at), &remark));
         found.extend(unexplained.map(|(at, _)| format!("{}: {}", name(at), all_text(row))));
@@ -398,8 +398,8 @@ fn a_load_point_that_says_nothing_is_not_told_in_numbers() {
     );
     assert!(told.starts_with(&expected), "{told}");
     let (terminal, page) = (terminal_table(&report, false), untied(&html(&report)));
-    let markdown = plimsoll_report::render::render(&plimsoll_report::document(&report.recorded()), Format::Markdown)
-        .expect("text");
+    let markdown =
+        plimsoll_render::render(&plimsoll_report::document(&report.recorded()), Format::Markdown).expect("text");
     for text in [&terminal, &page, &markdown] {
         assert!(
             text.to_lowercase().contains("too unsteady to say (transactions): the interval is wider than ± 30 %"),
@@ -407,8 +407,7 @@ fn a_load_point_that_says_nothing_is_not_told_in_numbers() {
         );
         assert!(!text.contains("5,886"), "the end of an interval that says nothing");
     }
-    let data =
-        plimsoll_report::render::render(&plimsoll_report::document(&report.recorded()), Format::Csv).expect("data");
+    let data = plimsoll_render::render(&plimsoll_report::document(&report.recorded()), Format::Csv).expect("data");
     assert!(data.contains("5886"), "data keep the numbers");
     let mut one = sample::first(1);
     let known = one.summary.points[0].estimates.get_mut(Metric::TransactionsPerSecond).expect("an estimate");

@@ -1,18 +1,18 @@
 //! Draws figures of published papers from the numbers that they print: `cargo run -p plimsoll-report --example papers -- DIR` writes
 //! an SVG file for each and a page with all of them.
 
+use plimsoll_render::{Format, render};
 use plimsoll_report::document::{Block, Document, Figure, Section};
 use plimsoll_report::figure::bars::{self, Bars};
 use plimsoll_report::figure::curves::{self, CurvePoint, Curves, Line};
 use plimsoll_report::figure::staircase::{self, Staircase, StaircaseStep};
 use plimsoll_report::interval::Measured;
-use plimsoll_report::render::{Format, render};
 use plimsoll_report::svg;
 use serde::Deserialize;
 use std::path::PathBuf;
 
 /// The numbers, each with its place in its source.
-const NUMBERS: &str = include_str!("papers.json");
+const NUMBERS: &str = include_str!("../../report/tests/figures/papers.json");
 
 #[derive(Deserialize)]
 struct Papers {
