@@ -60,17 +60,14 @@ fn typed(json: String) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], json).into_response()
 }
 
-/// What is running now, and how many recordings there are.
-///
-/// # Errors
-/// If the recordings cannot be listed.
-pub fn metrics(catalogue: &RecordingCatalogue, running: &[Arc<ShownState>]) -> Result<Response, Refused> {
+/// How many recordings there are, by their states, and what is running now.
+pub fn metrics(states: &[State], running: &[Arc<ShownState>]) -> Response {
     let mut by_state: BTreeMap<&str, f64> = BTreeMap::new();
     for state in [State::Running, State::Done, State::Interrupted, State::Failed, State::Killed] {
         by_state.insert(state.word(), 0.0);
     }
-    for entry in &catalogue.list()?.recordings {
-        *by_state.entry(entry.state().word()).or_default() += 1.0;
+    for state in states {
+        *by_state.entry(state.word()).or_default() += 1.0;
     }
     let counted = by_state.into_iter().map(|(state, count)| LiveSample {
         family: "plimsoll_recordings",
@@ -78,7 +75,7 @@ pub fn metrics(catalogue: &RecordingCatalogue, running: &[Arc<ShownState>]) -> R
         value: count,
     });
     let all: Vec<LiveSample> = counted.chain(running.iter().flat_map(|shown| shown.samples.clone())).collect();
-    Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], exposed(&all)).into_response())
+    ([(header::CONTENT_TYPE, OPEN_METRICS)], exposed(&all)).into_response()
 }
 
 /// The families in their order, each with its samples together, as the format wants it.

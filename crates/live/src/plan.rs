@@ -4,6 +4,7 @@ use crate::follow::{AgendaTrial, Follower, MeasuredTrial};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::number::{counted, short};
 use plimsoll_report::svg::{Anchor, Svg};
+use plimsoll_report::text::shortened;
 
 const WIDTH: f64 = 960.0;
 /// Room for the names of rows, beside them.
@@ -15,6 +16,8 @@ const WIDEST: f64 = 110.0;
 const GAP: f64 = 4.0;
 /// A page is not made longer for more.
 const ROWS_MOST: usize = 40;
+/// It is drawn each second, beside what is measured: a plan of more trials is not.
+const TRIALS_MOST: usize = 1_000;
 
 /// A trial as a box.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,10 +35,14 @@ struct PlanRow {
     trials: Vec<TrialBox>,
 }
 
-/// The figure with its legend; nothing before anything is known of the plan.
+/// The figure with its legend; nothing before anything is known of the plan, or if it is too large to be drawn.
 pub fn whole(follower: &Follower) -> String {
     let (to_come, is_all) = follower.next();
-    let rows = rows(&follower.measured(), follower.under_way().is_some() && !follower.is_over(), to_come);
+    let measured = follower.measured();
+    if measured.len() + to_come.len() > TRIALS_MOST {
+        return String::new();
+    }
+    let rows = rows(&measured, follower.under_way().is_some() && !follower.is_over(), to_come);
     if rows.is_empty() {
         return String::new();
     }
@@ -82,7 +89,7 @@ fn drawing(rows: &[PlanRow]) -> String {
     let width = ((WIDTH - NAMES) / longest - GAP).clamp(2.0, WIDEST);
     for (place, row) in rows.iter().enumerate() {
         let top = ROW * place as f64 + 2.0;
-        svg.text((0.0, top + BOX - 2.0), Anchor::Start, "tick", &shortened(&row.name));
+        svg.text((0.0, top + BOX - 2.0), Anchor::Start, "tick", &shortened(&row.name, NAME_LETTERS));
         for (column, trial) in row.trials.iter().enumerate() {
             let left = NAMES + column as f64 * (width + GAP);
             let share = throughput(trial).map_or(0.0, |value| (value / most).clamp(0.0, 1.0));
@@ -101,13 +108,6 @@ fn drawing(rows: &[PlanRow]) -> String {
 /// A load such as `c64-rate500` in words; for storage, the name of the measurement itself.
 pub fn load(point: &str) -> String {
     LoadPoint::of_label(point).map_or(point.to_owned(), |point| point.to_string())
-}
-
-fn shortened(name: &str) -> String {
-    match name.chars().count() > NAME_LETTERS {
-        true => name.chars().take(NAME_LETTERS - 1).chain(['…']).collect(),
-        false => name.to_owned(),
-    }
 }
 
 /// What a pointer that rests on a box is told.

@@ -208,13 +208,14 @@ async fn api_trend(State(sources): State<Sources>, name: Named<String>) -> Resul
 async fn metrics(State(sources): State<Sources>) -> Result<Response, Refused> {
     let catalogue = sources.catalogue.clone();
     let listing = apart(move || catalogue.list()).await?;
+    let states: Vec<Standing> = listing.recordings.iter().map(Entry::state).collect();
     let mut running = Vec::new();
     for entry in listing.recordings.into_iter().filter(|entry| entry.state() == Standing::Running) {
         if let Ok(watched) = sources.followers.watch(entry).await {
             running.push(watched.borrow().clone());
         }
     }
-    apart(move || api::metrics(&sources.catalogue, &running)).await
+    Ok(api::metrics(&states, &running))
 }
 
 async fn watch(State(sources): State<Sources>, id: Named<String>) -> Result<Response, Refused> {

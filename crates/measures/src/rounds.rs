@@ -1,6 +1,6 @@
 //! The rounds of a load point as one.
 
-use plimsoll_model::metric::Metric;
+use plimsoll_model::metric::{Metric, Statistic};
 use plimsoll_model::summary::{Counts, LatencyMs, Operation, Point, ReadWriteOther};
 use plimsoll_model::{Estimate, total};
 use plimsoll_schedule::quantity::over_rounds;
@@ -174,19 +174,11 @@ fn operation(rounds: &[&Operation]) -> Operation {
 }
 
 fn times(rounds: &[&LatencyMs]) -> LatencyMs {
-    let average = |of: fn(&LatencyMs) -> Option<f64>| {
-        let values: Vec<f64> = rounds.iter().filter_map(|round| of(round)).collect();
-        mean(&values).map(|estimate| estimate.value)
-    };
-    let mut times = LatencyMs {
-        mean: average(|of| of.mean),
-        p50: average(|of| of.p50),
-        p90: average(|of| of.p90),
-        p95: average(|of| of.p95),
-        p99: average(|of| of.p99),
-        p999: average(|of| of.p999),
-        ..LatencyMs::default()
-    };
+    let mut times = LatencyMs::default();
+    for statistic in Statistic::ALL {
+        let values: Vec<f64> = rounds.iter().filter_map(|round| statistic.of(round)).collect();
+        *statistic.of_mut(&mut times) = mean(&values).map(|estimate| estimate.value);
+    }
     outermost(&mut times, rounds.iter().copied());
     times
 }
@@ -198,7 +190,6 @@ fn over_means(rounds: &[&LatencyMs]) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::metric::Statistic;
     use plimsoll_model::summary::{HostShares, OperationKind, ServerCost};
 
     fn round(trial: u32, rate: f64, p99: f64) -> Point {

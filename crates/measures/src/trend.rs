@@ -1,10 +1,11 @@
 //! The recordings of a name over time: where their level changed.
 
+use crate::rounds::over;
 use plimsoll_model::lab::{Cell, LabSummary};
-use plimsoll_model::summary::Summary;
+use plimsoll_model::summary::{Point, Summary};
 use plimsoll_model::trend::{LevelChange, SCHEMA_VERSION, Trend, TrendLine, TrendRecording};
 use plimsoll_model::{Estimate, Metric};
-use plimsoll_stats::levels::levels;
+use plimsoll_stats::levels::{fewest, levels};
 
 /// In so many of all trends without a change one is told, whatever the number of lines.
 const FALSE_ALARMS: f64 = 0.02;
@@ -19,17 +20,13 @@ pub struct TrendPoint {
 
 /// What the load points of a run measured.
 pub fn of_run(summary: &Summary) -> Vec<(String, Metric, Estimate)> {
-    let of_point = |point: &plimsoll_model::summary::Point| {
+    let of_point = |point: &Point| {
         let rate = match (point.load.rate, point.nopm) {
             (Some(_), _) => None,
             (None, Some(nopm)) if nopm > 0.0 => Some(Metric::Nopm),
             (None, _) => Some(Metric::TransactionsPerSecond),
         };
-        let told = |metric: Metric| {
-            let bare = |value| Estimate::bare(value, 1.0, "one number".to_owned(), "it has no interval".to_owned());
-            let estimate = metric.estimate(point).cloned().or_else(|| metric.value(point).map(bare))?;
-            Some((point.load.to_string(), metric, estimate))
-        };
+        let told = |metric: Metric| Some((point.load.to_string(), metric, over(metric, [point])?));
         rate.into_iter().chain([Metric::P99]).filter_map(told).collect::<Vec<_>>()
     };
     summary.points.iter().flat_map(of_point).collect()
@@ -70,7 +67,7 @@ pub fn trend(name: &str, points: Vec<TrendPoint>, left_out: Vec<String>) -> Tren
     };
     let lines = places.iter().map(line).collect();
     let recordings = points.into_iter().map(|point| point.recording).collect();
-    Trend { schema_version: SCHEMA_VERSION, name: name.to_owned(), recordings, lines, left_out }
+    Trend { schema_version: SCHEMA_VERSION, name: name.to_owned(), recordings, lines, fewest: fewest(rare), left_out }
 }
 
 fn changes(values: &[Option<Estimate>], rare: f64) -> Vec<LevelChange> {

@@ -14,6 +14,8 @@ pub struct Trend {
     pub name: String,
     pub recordings: Vec<TrendRecording>,
     pub lines: Vec<TrendLine>,
+    /// So many recordings can show a change at the least, with as many lines as there are.
+    pub fewest: usize,
     /// Recordings of the name that are not among them, each with the reason.
     pub left_out: Vec<String>,
 }

@@ -20,7 +20,7 @@ impl Statistic {
         }
     }
 
-    fn of_mut(self, times: &mut LatencyMs) -> &mut Option<f64> {
+    pub fn of_mut(self, times: &mut LatencyMs) -> &mut Option<f64> {
         match self {
             Statistic::Mean => &mut times.mean,
             Statistic::P50 => &mut times.p50,

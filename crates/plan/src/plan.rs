@@ -54,6 +54,9 @@ pub struct RunPlan {
     pub repeat_disturbed: bool,
 }
 
+/// What a run may have at most.
+pub const MOST_ROUNDS: u32 = 1000;
+
 fn one_round() -> u32 {
     1
 }
@@ -69,7 +72,7 @@ impl RunPlan {
         let open = self.points.iter().any(|point| point.rate.is_some());
         let refuse = |text: &str| Err(PlanError::Combination(text.to_owned()));
         match self.measure {
-            _ if self.rounds == 0 => refuse("--rounds must be 1 at least"),
+            _ if !(1..=MOST_ROUNDS).contains(&self.rounds) => refuse("--rounds must be from 1 to 1000"),
             _ if self.warmup_seconds > LONGEST_SECONDS => refuse("--warmup may be 720h at most"),
             Measure::Seconds(seconds) if seconds <= 0.0 => refuse("--time must be longer than 0"),
             Measure::Seconds(seconds) if seconds > LONGEST_SECONDS => refuse("--time may be 720h at most"),

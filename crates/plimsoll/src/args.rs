@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use plimsoll_model::load_point::{Connections, Rates};
+use plimsoll_plan::plan::MOST_ROUNDS;
 use plimsoll_plan::{PlanError, quantity};
 use plimsoll_record::RecordError;
 use plimsoll_record::manifest::is_name;
@@ -120,7 +121,7 @@ pub struct QuickstartArgs {
     #[arg(long, default_value = "5s", value_parser = duration, value_name = "DURATION")]
     pub time: Duration,
     /// Passes over all numbers of connections; 3 or more give intervals.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "N")]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)), value_name = "N")]
     pub rounds: u32,
     /// Where to write report.html; the recording's directory if not given.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -187,7 +188,7 @@ pub struct RunArgs {
     pub events_per_connection: Option<u64>,
     /// Measure all load points this often, one pass after the other; 3 or more give intervals that say how far another
     /// run would differ.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "N")]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)), value_name = "N")]
     pub rounds: u32,
     /// Seconds between progress lines; 0 for none. A terminal shows each second in place, and lines only for longer
     /// intervals.

@@ -73,17 +73,12 @@ fn measured(comparison: &Comparison) -> Option<Section> {
 fn changes(comparison: &Comparison) -> Option<Figure> {
     let deciding = comparison.headline.metric;
     let rows: Vec<&Row> = comparison.rows.iter().filter(|row| row.metric == deciding && row.load.is_some()).collect();
-    let of = |row: &Row| Measured {
-        value: Some(row.change.value),
-        estimate: Some(row.change.clone()),
-        ..Measured::default()
-    };
     let deltas = Deltas {
         what: format!("{} against {}", comparison.b.name, comparison.a.name),
         of: deciding.unit().to_owned(),
         systems: rows.iter().filter_map(|row| row.load).map(|load| load.to_string()).collect(),
         workloads: vec![comparison.workload.clone()],
-        changes: vec![rows.iter().map(|row| of(row)).collect()],
+        changes: vec![rows.iter().map(|row| Measured::from(&row.change)).collect()],
     };
     let caption = format!(
         "How much more or fewer {} {} has than {} at each load point, with the 95 % interval of the change.",

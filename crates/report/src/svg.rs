@@ -1,7 +1,7 @@
 //! The one writer of figures. It knows shapes and classes; `svg.css` says what they look like, so that a figure follows
 //! the page into dark mode and print.
 
-use crate::text::escape;
+use crate::text::{escape, shortened};
 use std::fmt::Write;
 
 /// The style of figures, with the colours of the whole page.
@@ -181,11 +181,7 @@ pub fn stamped(figure: &str, words: &str) -> String {
     let (Some((width, height)), Some(drawing)) = (size(figure), figure.strip_suffix("</svg>\n")) else {
         return figure.to_owned();
     };
-    let room = (width / STAMP_CHARACTER) as usize;
-    let words = match words.chars().count() <= room {
-        true => words.to_owned(),
-        false => words.chars().take(room.saturating_sub(1)).chain(['…']).collect(),
-    };
+    let words = shortened(words, (width / STAMP_CHARACTER) as usize);
     let taller = drawing.replacen(&view(width, height), &view(width, height + STAMP), 1);
     let (y, words) = (c(height + STAMP - 4.0), escape(&words));
     format!("{taller}<text class=\"stamp\" x=\"0\" y=\"{y}\">{words}</text>\n</svg>\n")

@@ -29,6 +29,16 @@ pub fn escape_table(text: &str) -> String {
     escape_lines(&aligned(text))
 }
 
+/// The text without what must not be shown, as at most so many letters: what is cut off is marked. At least one is shown.
+pub fn shortened(text: &str, letters: usize) -> String {
+    let text = clean(text);
+    let fit = letters.max(1);
+    if text.chars().count() <= fit {
+        return text;
+    }
+    text.chars().take(fit - 1).chain(['…']).collect()
+}
+
 /// A text whose lines have tabs, as columns of equal width.
 pub fn aligned(text: &str) -> String {
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();

@@ -81,16 +81,14 @@ fn sentence(trend: &Trend, of: &ShownChange<'_>) -> String {
     ))
 }
 
-/// So many recordings can show a change, at the least.
-const FEWEST: usize = 8;
-
 fn without_change(trend: &Trend) -> String {
     let recordings = counted(trend.recordings.len() as f64, "recording");
-    match trend.recordings.len() < FEWEST {
+    match trend.recordings.len() < trend.fewest {
         true => format!(
-            "{recordings} of {}: too few to see a change of level; {FEWEST} can show a large one, and it takes three after \
+            "{recordings} of {}: too few to see a change of level; {} can show a large one, and it takes at least three after \
              it.",
-            clean(&trend.name)
+            clean(&trend.name),
+            trend.fewest
         ),
         false => format!("No change of level in {recordings} of {}.", clean(&trend.name)),
     }
@@ -132,15 +130,8 @@ fn recordings(trend: &Trend) -> Table {
         Column::words("recording", of(|it| it.id.clone())),
     ];
     columns.extend(trend.lines.iter().map(|line| {
-        let values: Vec<Measured> = line
-            .values
-            .iter()
-            .map(|value| Measured {
-                value: value.as_ref().map(|of| of.value),
-                estimate: value.clone(),
-                ..Measured::default()
-            })
-            .collect();
+        let values: Vec<Measured> =
+            line.values.iter().map(|value| value.as_ref().map(Measured::from).unwrap_or_default()).collect();
         Column::measured(&line.at, line.metric.unit(), 1, &values).narrow()
     }));
     if trend.recordings.iter().any(|it| !it.tags.is_empty()) {
@@ -182,6 +173,7 @@ mod tests {
                 values: (0..of).map(value).collect(),
                 changes,
             }],
+            fewest: 8,
             left_out: Vec::new(),
         }
     }

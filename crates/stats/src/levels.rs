@@ -50,6 +50,14 @@ pub fn levels(values: &[f64], minimum: f64, rare: f64) -> Vec<Level> {
     }
 }
 
+/// So many values can show a change, if it is in the middle and far beyond the noise: of fewer, too large a share of all
+/// orders looks as clear, either way round.
+pub fn fewest(rare: f64) -> usize {
+    // In how many ways half of them can be chosen.
+    let orders = |values: usize| (1..=values / 2).map(|k| (values - values / 2 + k) as f64 / k as f64).product::<f64>();
+    (2 * SHORTEST..).find(|values| 2.0 <= rare * orders(*values)).unwrap_or(usize::MAX)
+}
+
 /// Finds the changes of a part of the series that begins at `start`.
 fn search(values: &[f64], start: usize, rare: f64, rng: &mut Rng, found: &mut Vec<(usize, f64)>) {
     let Some((fit, at)) = best_split(values) else { return };
@@ -144,6 +152,16 @@ mod tests {
         let after = |last: usize| [held(&[(100.0, 20)]), vec![50.0; last]].concat();
         assert_eq!(places(&after(3), 0.05), [20]);
         assert!(places(&after(2), 0.05).iter().all(|at| *at != 20));
+    }
+
+    #[test]
+    fn as_many_values_as_are_needed_show_a_clear_change_and_one_less_does_not() {
+        for rare in [0.02, 0.01, 0.002] {
+            let needed = fewest(rare);
+            let clear = |values: usize| held(&[(100.0, values / 2), (50.0, values - values / 2)]);
+            assert!(!levels(&clear(needed + 1), 0.05, rare).is_empty(), "{needed} at {rare}");
+            assert!(levels(&clear(needed - 1), 0.05, rare).is_empty(), "{needed} at {rare}");
+        }
     }
 
     #[test]

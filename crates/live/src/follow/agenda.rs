@@ -2,8 +2,8 @@
 //! announced when it began.
 
 use plimsoll_model::samples::Phase;
-use plimsoll_plan::lab::{PlannedTrial, WarmUp};
-use plimsoll_plan::plan::Measure;
+use plimsoll_plan::lab::{MOST_TRIALS, PlannedTrial, WarmUp};
+use plimsoll_plan::plan::{MOST_ROUNDS, Measure};
 use plimsoll_plan::{LabPlan, Plan, RunPlan};
 
 /// A planned trial, by its name in the recording.
@@ -34,7 +34,11 @@ impl Agenda {
     pub fn of(plan: &Plan) -> Agenda {
         match plan {
             Plan::Run(plan) | Plan::Quickstart(plan) => Agenda {
-                turns: (1..=plan.rounds).flat_map(|round| of_round(plan, round)).collect(),
+                // The plan may be a stranger's, and claim any number.
+                turns: (1..=plan.rounds.min(MOST_ROUNDS))
+                    .flat_map(|round| of_round(plan, round))
+                    .take(MOST_TRIALS)
+                    .collect(),
                 complete: true,
                 warm_up_seconds: Some(plan.warmup_seconds),
                 measure_seconds: seconds(plan.measure),
@@ -148,5 +152,14 @@ mod tests {
         assert_eq!((agenda.trials(), agenda.after(0).len()), (None, 1));
         agenda.is_one_of(12);
         assert_eq!(agenda.trials(), Some(12));
+    }
+
+    #[test]
+    fn a_plan_that_claims_any_number_of_rounds_takes_no_memory_for_them() {
+        let points: Vec<LoadPoint> = (1..=200).map(LoadPoint::closed).collect();
+        let claims = RunPlan { rounds: u32::MAX, ..simulated::run_plan(&points) };
+        assert_eq!(Agenda::of(&Plan::Run(claims)).turns.len(), MOST_TRIALS);
+        let empty = RunPlan { rounds: u32::MAX, ..simulated::run_plan(&[]) };
+        assert!(Agenda::of(&Plan::Run(empty)).turns.is_empty());
     }
 }

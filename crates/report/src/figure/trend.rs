@@ -46,8 +46,7 @@ impl ShownTrend<'_> {
     }
 
     fn measured(&self, place: usize) -> Measured {
-        let estimate = self.line.values[place].clone();
-        Measured { value: estimate.as_ref().map(|of| of.value), estimate, ..Measured::default() }
+        self.line.values[place].as_ref().map(Measured::from).unwrap_or_default()
     }
 
     /// All values, and their intervals as far as they do not make the values unreadable.
