@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help quickstart build test test-all bench coverage fmt msrv deny
+.PHONY: help quickstart build packages test test-all bench coverage fmt msrv deny
 
 # Where cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -35,6 +35,9 @@ build: ## the release binary, with the scripts of report and dashboard built in
 	@scripts/install-packages $(WEB_PACKAGES) || true
 	@scripts/build-web || [[ $$? == 3 ]]
 	@cargo build --release --locked --package plimsoll
+
+packages: ## what people install, in target/packages: static binary, Debian package, container image, SBOM
+	@exec scripts/packages
 
 test: ## the checks (format, clippy, layers, sizes …) and every test, in minutes
 	@scripts/install-packages $(TEST_PACKAGES)
@@ -71,6 +74,8 @@ test-all: ## also the long tests: whole matrices, kills, mounts, MariaDB of the 
 	cargo xtask test --include-ignored $(addprefix --skip ,$(TIMED) $(LANES)) || status=$$?
 	wait $$! || status=$$?
 	RUST_TEST_THREADS=1 cargo xtask test --include-ignored $(TIMED) || status=$$?
+	# 3: said loudly why it cannot be tried here.
+	{ scripts/packages && scripts/try-packages; } || [[ $$? == 3 ]] || status=1
 	exit $$status
 
 bench: ## Plimsoll against its peers on this machine: medians, spreads, ratios

@@ -44,6 +44,8 @@ pub struct Tools {
     pub go_tpc: Option<PathBuf>,
     /// The directory of its scripts, if it is there.
     pub sysbench_tpcc: Option<PathBuf>,
+    /// The `plimsoll` that `make packages` packs, if it is there.
+    pub packaged: Option<PathBuf>,
     pub interrupted: Arc<AtomicBool>,
 }
 
@@ -71,7 +73,9 @@ impl Tools {
         let go_tpc = GO_TPC.find(|name| std::env::var_os(name))?;
         let sysbench_tpcc = SYSBENCH_TPCC.find(|name| std::env::var_os(name))?;
         let fio = fio::version();
-        Ok(Tools { plimsoll, own, sysbench, fio, go_tpc, sysbench_tpcc, interrupted })
+        let target = format!("{}-unknown-linux-musl/packaged/plimsoll", std::env::consts::ARCH);
+        let packaged = own.ancestors().nth(2).map(|built| built.join(target)).filter(|program| program.is_file());
+        Ok(Tools { plimsoll, own, sysbench, fio, go_tpc, sysbench_tpcc, packaged, interrupted })
     }
 }
 
@@ -232,7 +236,12 @@ impl<'t> Arena<'t> {
 
     /// `plimsoll` with a subcommand that brings servers of its own, in the home of this one.
     pub fn plimsoll_alone(&self, subcommand: &str) -> Command {
-        let mut command = Command::new(&self.tools.plimsoll);
+        self.build_of_plimsoll(&self.tools.plimsoll, subcommand)
+    }
+
+    /// The same with another build of it.
+    pub fn build_of_plimsoll(&self, program: &Path, subcommand: &str) -> Command {
+        let mut command = Command::new(program);
         command.env("PLIMSOLL_HOME", &self.home).env_remove("MYSQL_PWD").arg(subcommand);
         command
     }

@@ -104,6 +104,7 @@ pub enum BenchSuite {
     Connections,
     Load,
     Restore,
+    Packaged,
     Telemetry,
     Lab,
     Verdicts,
@@ -118,12 +119,13 @@ pub enum BenchSuite {
 }
 
 impl BenchSuite {
-    pub const ALL: [BenchSuite; 16] = [
+    pub const ALL: [BenchSuite; 17] = [
         BenchSuite::PointSelect,
         BenchSuite::ReadWrite,
         BenchSuite::Connections,
         BenchSuite::Load,
         BenchSuite::Restore,
+        BenchSuite::Packaged,
         BenchSuite::Telemetry,
         BenchSuite::Lab,
         BenchSuite::Verdicts,
@@ -148,6 +150,7 @@ impl BenchSuite {
             BenchSuite::Lab => "lab",
             BenchSuite::Verdicts => "verdicts",
             BenchSuite::Live => "live",
+            BenchSuite::Packaged => "packaged",
             BenchSuite::TpccLoad => "tpcc-load",
             BenchSuite::TpccSysbench => "tpcc-sysbench",
             BenchSuite::TpccGo => "tpcc-go",
@@ -169,6 +172,7 @@ impl BenchSuite {
             | BenchSuite::Verdicts
             | BenchSuite::Live
             | BenchSuite::Restore
+            | BenchSuite::Packaged
             | BenchSuite::Telemetry
             | BenchSuite::TpccTerminals => false,
             BenchSuite::IoFio | BenchSuite::IoSysbench | BenchSuite::IoNull => false,

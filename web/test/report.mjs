@@ -30,16 +30,22 @@ afterEach(async () => {
   }
 });
 
-/** Opens the report and all of its folds; what it logs and requests is looked at when the test is over. */
-async function report(options) {
+/** Opens the report; what it logs and requests is looked at when the test is over. */
+async function folded(options) {
   const opened = await open(browser, url, options);
   pages.push(opened);
-  const folds = await opened.page.$$("section.folded > details > summary");
+  return opened.page;
+}
+
+/** Opens the report and all of its folds. */
+async function report(options) {
+  const page = await folded(options);
+  const folds = await page.$$("section.folded > details > summary");
   assert.ok(folds.length > 0, "the page has folds");
   for (const fold of folds) {
     await fold.click();
   }
-  return opened.page;
+  return page;
 }
 
 /** Opens it and draws every chart, which otherwise happens when they come near. */
@@ -175,6 +181,15 @@ test("charts follow a change to dark colours and the width of the window", async
     const canvases = [...document.querySelectorAll("div.chart canvas")];
     return canvases.every((canvas) => canvas.getBoundingClientRect().right <= innerWidth);
   });
+});
+
+test("folded, it is short on the screen and has two sheets on paper", async () => {
+  const page = await folded();
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  assert.ok(height <= 2500, `the page is ${height} pixels high`);
+  const paper = Buffer.from(await page.pdf({ format: "A4", preferCSSPageSize: true })).toString("latin1");
+  const sheets = paper.match(/\/Type\s*\/Page\b/g)?.length;
+  assert.ok(sheets <= 2, `it is printed on ${sheets} sheets`);
 });
 
 test("on paper the drawings are there instead of the charts", async () => {

@@ -21,6 +21,7 @@ pub const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-load", Ships(1)),
     ("plimsoll-plan", Ships(1)),
     ("plimsoll-report", Ships(1)),
+    ("plimsoll-picture", Ships(2)),
     ("plimsoll-render", Ships(2)),
     ("plimsoll-schedule", Ships(2)),
     ("plimsoll-watch", Ships(2)),

@@ -6,6 +6,7 @@ pub mod io;
 mod lab;
 mod live;
 mod load;
+mod packaged;
 mod point_select;
 mod read_write;
 mod restore;
@@ -143,6 +144,7 @@ pub fn run(suite: BenchSuite, arena: &Arena, extent: &BenchExtent) -> anyhow::Re
         BenchSuite::Verdicts => verdicts::compare(arena, extent),
         BenchSuite::Live => live::compare(arena, extent),
         BenchSuite::Restore => restore::compare(arena, extent),
+        BenchSuite::Packaged => packaged::compare(arena, extent),
         BenchSuite::TpccLoad => tpcc::load::compare(arena, extent),
         BenchSuite::TpccSysbench => tpcc::sysbench::compare(arena, extent),
         BenchSuite::TpccGo => tpcc::go::compare(arena, extent),
@@ -168,6 +170,7 @@ pub fn expected_seconds(suite: BenchSuite, args: &Args) -> u64 {
         BenchSuite::Verdicts => verdicts::expected_seconds(args.pairs),
         BenchSuite::Live => live::expected_seconds(pairs, seconds),
         BenchSuite::Restore => restore::expected_seconds(args.pairs),
+        BenchSuite::Packaged => (pairs + 1) * 2 * seconds,
         BenchSuite::TpccLoad => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 120 + 20,
         BenchSuite::TpccSysbench => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 80,
         BenchSuite::TpccGo => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 60,

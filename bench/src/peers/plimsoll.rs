@@ -8,6 +8,7 @@ use crate::child::FinishedProcess;
 use anyhow::Context;
 use plimsoll_model::summary::{Point, Summary};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -24,18 +25,29 @@ pub fn prepare(arena: &Arena) -> anyhow::Result<()> {
 }
 
 pub fn run(arena: &Arena, load: &PeerLoad) -> anyhow::Result<PeerMeasurement> {
-    measured(&arena.run(command(arena, load), load.patience())?)
+    run_build(arena, load, &arena.tools().plimsoll)
+}
+
+/// The same with another build of it.
+pub fn run_build(arena: &Arena, load: &PeerLoad, program: &Path) -> anyhow::Result<PeerMeasurement> {
+    measured(&arena.run(command(arena, load, program), load.patience())?)
+}
+
+/// From start to end of a process that has nothing to do.
+pub fn start(arena: &Arena, program: &Path) -> anyhow::Result<Duration> {
+    arena.run(arena.build_of_plimsoll(program, "--version"), LOAD_PATIENCE).map(|finished| finished.wall)
 }
 
 /// The same in front of a terminal, on which it shows its live view.
 pub fn run_on(arena: &Arena, load: &PeerLoad, terminal: OwnedFd) -> anyhow::Result<PeerMeasurement> {
-    let mut command = command(arena, load);
+    let mut command = command(arena, load, &arena.tools().plimsoll);
     command.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
     measured(&arena.run_on(command, Some(terminal), load.patience())?)
 }
 
-fn command(arena: &Arena, load: &PeerLoad) -> Command {
-    let mut command = arena.plimsoll("run", load.workload, &arena.socket_target(DATABASE));
+fn command(arena: &Arena, load: &PeerLoad, program: &Path) -> Command {
+    let mut command = arena.build_of_plimsoll(program, "run");
+    command.arg(load.workload).arg(format!("--target={}", arena.socket_target(DATABASE)));
     command.args(["--json", "--report-interval=0"]);
     command.args([format!("--connections={}", load.connections), format!("--time={}s", load.seconds)]);
     command

@@ -10,10 +10,11 @@ pub const MANY: usize = 16;
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 pub fn do_not_preempt() {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the parameters live through the call, and 0 means the calling thread. Any thread may choose this
-    // policy; where a sandbox forbids it, the loop runs as it would have.
-    let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &parameters) };
+    // What the kernel calls sched_param. The system call itself, for musl has no sched_setscheduler.
+    let priority: libc::c_int = 0;
+    // SAFETY: the priority lives through the call, and 0 means the calling thread. Any thread may choose this policy;
+    // where a sandbox forbids it, the loop runs as it would have.
+    let _ = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_BATCH, &raw const priority) };
 }
 
 #[cfg(not(target_os = "linux"))]

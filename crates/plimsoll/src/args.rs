@@ -110,6 +110,8 @@ pub enum Command {
     Clean(CleanArgs),
     /// Print a tab-completion script for a shell.
     Completions(CompletionsArgs),
+    /// Write a manual page for each command.
+    Man(ManArgs),
 }
 
 #[derive(Debug, Args)]
@@ -364,6 +366,13 @@ pub struct CleanArgs {}
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
     pub shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Where to write them, replacing what is there; made if it is not there.
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub directory: PathBuf,
 }
 
 fn duration(text: &str) -> Result<Duration, PlanError> {

@@ -37,6 +37,7 @@ fn parsed() -> Cli {
 }
 
 fn main() -> ExitCode {
+    cmd::completions::answer();
     let cli = parsed();
     let outcome = match cli.command {
         Command::Quickstart(args) => cmd::quickstart::run(args),
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => cmd::calibrate::run(args),
         Command::Clean(args) => cmd::clean::run(args),
         Command::Completions(args) => cmd::completions::run(args),
+        Command::Man(args) => cmd::man::run(&args),
     };
     let code = outcome.unwrap_or_else(|error| {
         terminal::error(&error);

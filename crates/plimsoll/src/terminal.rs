@@ -106,7 +106,7 @@ pub fn look() -> TextLook {
     let out = std::io::stdout();
     let colour = out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     match tty::columns(&out) {
-        Some(columns) => TextLook { colour, width: columns, table: columns },
+        Some(columns) => TextLook { colour, width: columns, room: columns },
         None => TextLook { colour, ..TextLook::PLAIN },
     }
 }

@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     .flatten()
     .collect();
     for figure in &figures {
-        std::fs::write(directory.join(format!("{}.svg", figure.id)), svg::standalone(&figure.svg))?;
+        std::fs::write(directory.join(format!("{}.svg", figure.id)), svg::standalone(&figure.svg, svg::STYLE))?;
     }
     std::fs::write(
         directory.join("papers.html"),

@@ -7,6 +7,7 @@ mod csv;
 mod html;
 mod json;
 mod markdown;
+mod plain_style;
 pub mod script;
 mod svg;
 

@@ -1,8 +1,8 @@
-//! One figure as a file of its own.
+//! One figure as a file of its own, which drawing programs read too.
 
-use super::NoFigure;
+use super::{NoFigure, plain_style};
 use plimsoll_report::document::Document;
-use plimsoll_report::svg::standalone;
+use plimsoll_report::svg::{STYLE, standalone};
 
 /// The figure of this name, or the first. `staircase` is `staircase-1` if figures of a kind are numbered.
 ///
@@ -13,5 +13,5 @@ pub(super) fn figure(document: &Document, id: Option<&str>) -> Result<String, No
     let found = document.figures().find(|figure| id.is_none_or(|id| is_called(&figure.id, id)));
     let known = || document.figures().map(|figure| figure.id.clone()).collect();
     let figure = found.ok_or_else(|| NoFigure { wanted: id.map(str::to_owned), known: known() })?;
-    Ok(standalone(&figure.svg))
+    Ok(standalone(&figure.svg, &plain_style::plain(STYLE)))
 }

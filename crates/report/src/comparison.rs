@@ -17,18 +17,21 @@ use plimsoll_model::number::{
 /// The sentence, the table, then what else differs and the caveats; ends with a line break. With `colour`, the sentence
 /// is bold and heads are dim; nothing else differs.
 pub fn terminal(comparison: &Comparison, look: TextLook) -> String {
-    let mut lines = vec![look.style(BOLD, sentence(comparison)), String::new()];
+    let mut lines: Vec<String> =
+        look.fact(&sentence(comparison)).into_iter().map(|line| look.style(BOLD, line)).collect();
+    lines.push(String::new());
     lines.extend(rows(&table(comparison), look));
     if comparison.headline.load.is_none() {
         lines.push(SEVERAL.to_owned());
     }
     lines.push(String::new());
-    lines.extend(remarks(comparison).iter().map(|remark| clean(remark)));
+    lines.extend(remarks(comparison).iter().flat_map(|remark| look.fact(&clean(remark))));
     if !comparison.differences.is_empty() {
         lines.push("what else differs:".to_owned());
         lines.extend(differences(comparison).lines().map(str::to_owned));
     }
-    lines.extend(comparison.caveats.iter().map(|caveat| clean(&format!("caveat {}: {}", caveat.code, caveat.message))));
+    let caveats = comparison.caveats.iter().map(|caveat| format!("caveat {}: {}", caveat.code, caveat.message));
+    lines.extend(caveats.flat_map(|caveat| look.fact(&clean(&caveat))));
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }

@@ -228,6 +228,7 @@ impl Figure {
     pub fn stamp(&mut self, words: &str) {
         self.svg = stamped(&self.svg, words);
         self.narrow = self.narrow.as_ref().map(|narrow| stamped(narrow, words));
+        self.chart = self.chart.take().map(|chart| Chart { small_print: words.to_owned(), ..chart });
     }
 
     /// A figure drawn for a page and for a phone: `draw` is given the width, CSS pixels. The caption also explains the
@@ -249,8 +250,10 @@ pub struct Chart {
     pub panels: Vec<ChartPanel>,
     /// Named stretches of the horizontal axis: phases.
     pub bands: Vec<Band>,
-    /// Named places of the first panel: the knee.
+    /// Named places of the first panel.
     pub marks: Vec<NamedPlace>,
+    /// Where it was measured, below it.
+    pub small_print: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -291,9 +294,19 @@ pub struct NamedPlace {
     pub x: f64,
     pub y: f64,
     pub name: String,
-    /// It marks a disturbed load point rather than a place of its own.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub disturbed: bool,
+    pub kind: PlaceKind,
+}
+
+/// What there is at a place with a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlaceKind {
+    #[default]
+    Knee,
+    /// The highest measured value.
+    Peak,
+    /// A load point that was disturbed.
+    Disturbed,
 }
 
 /// A stretch of the horizontal axis.

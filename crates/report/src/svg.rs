@@ -197,8 +197,8 @@ fn size(figure: &str) -> Option<(f64, f64)> {
     Some((width.parse().ok()?, height.parse().ok()?))
 }
 
-/// A figure that [`Svg::finish`] made as a file of its own, with its colours in it and room around it.
-pub fn standalone(figure: &str) -> String {
+/// A figure that [`Svg::finish`] made as a file of its own, with a style in it and room around it.
+pub fn standalone(figure: &str, style: &str) -> String {
     let (Some((width, height)), Some((head, body))) = (size(figure), figure.split_once('>')) else {
         return String::new();
     };
@@ -207,7 +207,7 @@ pub fn standalone(figure: &str) -> String {
     let box_of = format!("x=\"-{PADDING}\" y=\"-{PADDING}\" width=\"{width}\" height=\"{height}\"");
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-{PADDING} -{PADDING} {width} {height}\" role={label}>\n\
-         <style>{STYLE}</style>\n<rect class=\"paper\" {box_of}/>{body}"
+         <style>{style}</style>\n<rect class=\"paper\" {box_of}/>{body}"
     )
 }
 
@@ -228,13 +228,13 @@ mod tests {
 
     #[test]
     fn a_file_of_its_own_has_its_colours_and_room_around_it() {
-        let file = standalone(&Svg::new(100.0, 50.0, "a > b").finish());
+        let file = standalone(&Svg::new(100.0, 50.0, "a > b").finish(), STYLE);
         assert!(
             file.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-16 -16 132 82\" role=\"img\" "),
             "{file}"
         );
         assert!(file.contains("--paper") && file.ends_with("</svg>\n"));
-        assert_eq!(standalone("nothing"), "");
+        assert_eq!(standalone("nothing", STYLE), "");
     }
 
     #[test]

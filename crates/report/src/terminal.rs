@@ -29,14 +29,14 @@ pub struct TextLook {
     pub colour: bool,
     /// Long lines of words are broken before this many characters.
     pub width: usize,
-    /// A table has columns for this many characters: those that give way are left out. Whatever reads it that is no
-    /// terminal gets all.
-    pub table: usize,
+    /// A terminal has this many characters in a line: columns of tables give way, and no word is broken. Whatever reads it
+    /// that is no terminal gets all columns, and each fact in one line.
+    pub room: usize,
 }
 
 impl TextLook {
     /// Of what is no terminal.
-    pub const PLAIN: TextLook = TextLook { colour: false, width: 100, table: usize::MAX };
+    pub const PLAIN: TextLook = TextLook { colour: false, width: 100, room: usize::MAX };
 
     pub(crate) fn style(self, code: &str, text: String) -> String {
         if self.colour { format!("{code}{text}{RESET}") } else { text }
@@ -44,6 +44,11 @@ impl TextLook {
 
     pub(crate) fn wrapped(self, text: &str) -> Vec<String> {
         wrapped(text, self.width)
+    }
+
+    /// A fact that programs look for, too.
+    pub(crate) fn fact(self, text: &str) -> Vec<String> {
+        wrapped(text, self.room)
     }
 }
 
@@ -63,13 +68,15 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Aligned columns with their units, peak and knee marked, what the sweep shows as a whole, then what order entry
-/// reports, the durability, the errors, the caveats and the answer; ends with a line break. With `colour`, heads are
+/// The answer, aligned columns with their units, peak and knee marked, what the sweep shows as a whole, then what order
+/// entry reports, the durability, the errors, the caveats and, for who sees only the end, the answer again; ends with a
+/// line break. With `colour`, heads are
 /// dim and the peak is bold; nothing else differs.
 pub(crate) fn run(run: &ShownRun<'_>, look: TextLook) -> String {
     let sweep = run.sweep();
-    let mut blocks =
-        vec![points(&sweep, look), scaling::lines(&sweep).iter().flat_map(|line| look.wrapped(line)).collect()];
+    let told: Vec<String> = look.fact(&answer(run)).into_iter().map(|line| look.style(BOLD, line)).collect();
+    let mut blocks = vec![told.clone(), points(&sweep, look)];
+    blocks.push(scaling::lines(&sweep).iter().flat_map(|line| look.wrapped(line)).collect());
     if let Some((point, entry)) = order_entry::of(&sweep) {
         let load = sweep.load_text(point);
         let title =
@@ -85,7 +92,7 @@ pub(crate) fn run(run: &ShownRun<'_>, look: TextLook) -> String {
         blocks.push(look.wrapped(ORIGINAL_REMARK));
     }
     blocks.push(remarks(run, &sweep, look));
-    blocks.push(vec![look.style(BOLD, answer(run))]);
+    blocks.push(told);
     blocks.retain(|lines| !lines.is_empty());
     blocks.iter().map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
 }
@@ -114,11 +121,11 @@ fn remarks(run: &ShownRun<'_>, sweep: &Sweep<'_>, look: TextLook) -> Vec<String>
     let durability = &run.summary.target.durability;
     if !durability.is_empty() {
         let settings: Vec<String> = durability.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        lines.push(clean(&format!("durability: {}", settings.join(", "))));
+        lines.extend(look.fact(&clean(&format!("durability: {}", settings.join(", ")))));
     }
     lines.extend(errors_by_code(sweep.points).map(|named| format!("errors by code: {named}")));
     let caveats = run.summary.caveats.iter();
-    lines.extend(caveats.map(|caveat| clean(&format!("caveat {}: {}", caveat.code, caveat.message))));
+    lines.extend(caveats.flat_map(|caveat| look.fact(&clean(&format!("caveat {}: {}", caveat.code, caveat.message)))));
     lines
 }
 
@@ -220,7 +227,7 @@ pub fn table(table: &Table, look: TextLook) -> String {
 
 /// The head of a table and its rows.
 pub(crate) fn rows(table: &Table, look: TextLook) -> Vec<String> {
-    let (columns, left_out) = fitted(printed(table), look.table);
+    let (columns, left_out) = fitted(printed(table), look.room);
     let line = |text: &dyn Fn(&Printed) -> String| {
         columns.iter().map(|column| column.aligned(&text(column))).collect::<String>().trim_end().to_owned()
     };
@@ -265,7 +272,7 @@ mod tests {
             Column::numbers("client CPU", "%", cells("12.5")).ranked(3),
             Column::numbers("host CPU", "%", cells("99.5")).ranked(3),
         ]);
-        let shown = |table_width| super::table(&table, TextLook { table: table_width, ..TextLook::PLAIN });
+        let shown = |table_width| super::table(&table, TextLook { room: table_width, ..TextLook::PLAIN });
         let whole = shown(usize::MAX);
         assert!(whole.contains("client CPU") && !whole.contains("no room"), "{whole}");
         let widest = whole.lines().map(str::len).max().unwrap_or(0);

@@ -1,60 +1,56 @@
 import type uPlot from "uplot";
 import type { Mark } from "./contract";
-import { plain, short } from "./numbers";
 import type { Palette } from "./palette";
 
-/** Labels the highest point of the first line: in a sweep over loads it is the answer. */
-export function peak(palette: Palette): (plot: uPlot) => void {
+type Place = [left: number, top: number];
+
+const DRAWN: Record<Mark["kind"], (plot: uPlot, at: Place, name: string, palette: Palette) => void> = {
+  knee,
+  peak,
+  disturbed: cross,
+};
+
+export function marks(all: Mark[], palette: Palette): (plot: uPlot) => void {
   return (plot) => {
-    const [at = [], values = []] = plot.data;
-    const measured = Array.from(values, (value) => value ?? 0);
-    const highest = Math.max(...measured);
-    const x = at[measured.indexOf(highest)];
-    if (x != null && plot.series[1]?.show && inView(plot, x)) {
-      const [left, top] = place(plot, x, highest);
-      text(plot, `peak: ${short(highest)} at ${plain(x)}`, [left, top - 12 * devicePixelRatio], palette);
+    for (const { x, y, name, kind } of all.filter((mark) => inView(plot, mark.x))) {
+      DRAWN[kind](plot, place(plot, x, y), name, palette);
     }
   };
 }
 
-/**
- * Draws the knee as the load line on a ship's hull: a circle with a line through it, and a guide down to the axis; a
- * load point that was disturbed gets a cross.
- */
-export function marks(all: Mark[], palette: Palette): (plot: uPlot) => void {
-  return (plot) => {
-    const { ctx, bbox } = plot;
-    const ratio = devicePixelRatio;
-    for (const { x, y, name, disturbed } of all.filter((mark) => inView(plot, mark.x))) {
-      const [left, top] = place(plot, x, y);
-      if (disturbed) {
-        cross(plot, [left, top], palette);
-        continue;
-      }
-      const foot = bbox.top + bbox.height;
-      ctx.save();
-      ctx.strokeStyle = palette.named("--ink");
-      ctx.lineWidth = 2 * ratio;
-      ctx.beginPath();
-      ctx.arc(left, top, 7 * ratio, 0, 2 * Math.PI);
-      ctx.moveTo(left - 13 * ratio, top);
-      ctx.lineTo(left + 13 * ratio, top);
-      ctx.stroke();
-      ctx.strokeStyle = palette.named("--soft");
-      ctx.lineWidth = ratio;
-      ctx.setLineDash([2 * ratio, 3 * ratio]);
-      ctx.beginPath();
-      ctx.moveTo(left, top + 7 * ratio);
-      ctx.lineTo(left, foot);
-      ctx.stroke();
-      ctx.restore();
-      text(plot, name, [left, foot - 6 * ratio], palette, 400);
-    }
-  };
+/** Labels the highest point of the first line, unless that is hidden: in a sweep over loads it is the answer. */
+function peak(plot: uPlot, [left, top]: Place, name: string, palette: Palette): void {
+  if (plot.series[1]?.show) {
+    text(plot, name, [left, top - 12 * devicePixelRatio], palette);
+  }
+}
+
+/** Draws the load line on a ship's hull: a circle with a line through it, and a guide down to the axis. */
+function knee(plot: uPlot, [left, top]: Place, name: string, palette: Palette): void {
+  const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio;
+  const foot = bbox.top + bbox.height;
+  ctx.save();
+  ctx.strokeStyle = palette.named("--ink");
+  ctx.lineWidth = 2 * ratio;
+  ctx.beginPath();
+  ctx.arc(left, top, 7 * ratio, 0, 2 * Math.PI);
+  ctx.moveTo(left - 13 * ratio, top);
+  ctx.lineTo(left + 13 * ratio, top);
+  ctx.stroke();
+  ctx.strokeStyle = palette.named("--soft");
+  ctx.lineWidth = ratio;
+  ctx.setLineDash([2 * ratio, 3 * ratio]);
+  ctx.beginPath();
+  ctx.moveTo(left, top + 7 * ratio);
+  ctx.lineTo(left, foot);
+  ctx.stroke();
+  ctx.restore();
+  text(plot, name, [left, foot - 6 * ratio], palette, 400);
 }
 
 /** Strikes out a load point. */
-function cross({ ctx }: uPlot, [left, top]: [number, number], palette: Palette): void {
+function cross({ ctx }: uPlot, [left, top]: Place, _: string, palette: Palette): void {
   const reach = 7 * devicePixelRatio;
   ctx.save();
   ctx.strokeStyle = palette.named("--ink");
@@ -69,7 +65,7 @@ function cross({ ctx }: uPlot, [left, top]: [number, number], palette: Palette):
 }
 
 /** A point of the plot in pixels of the canvas. */
-function place(plot: uPlot, x: number, y: number): [left: number, top: number] {
+function place(plot: uPlot, x: number, y: number): Place {
   return [plot.valToPos(x, "x", true), plot.valToPos(y, "y", true)];
 }
 

@@ -7,6 +7,8 @@ export interface Chart {
   bands: Band[];
   /** Named points of the first panel. */
   marks: Mark[];
+  /** Where it was measured. */
+  small_print: string;
 }
 
 export interface Axis {
@@ -36,13 +38,12 @@ export interface ChartLine {
   dashed: boolean;
 }
 
-/** A named point: the knee. */
+/** A named point; a disturbed load point is marked by a cross. */
 export interface Mark {
   x: number;
   y: number;
   name: string;
-  /** A disturbed load point, marked by a cross. */
-  disturbed?: boolean;
+  kind: "knee" | "peak" | "disturbed";
 }
 
 /** A stretch of the horizontal axis with a name: a phase. */

@@ -1,6 +1,6 @@
 import type { ChartLine, ChartPanel } from "./contract";
 import { element } from "./element";
-import { short } from "./numbers";
+import { scaleOf, short } from "./numbers";
 
 /** The lines of a panel: a button each, which shows or hides it, and its value at the cursor. */
 export class Legend {
@@ -13,7 +13,7 @@ export class Legend {
     toggle: (line: number, shown: boolean) => void,
   ) {
     const title = element("span", "what", panel.y.title);
-    title.append(" ", element("span", "unit", panel.y.unit));
+    title.append(" ", element("span", "unit", scaleOf(panel.y)));
     this.root.append(title);
     this.values = panel.lines.map((line, number) => {
       const value = element("span", "value");

@@ -1,4 +1,5 @@
-// Numbers as the rest of the page writes them; see crates/report/src/format.rs.
+// Numbers as the rest of the page writes them; see crates/model/src/number.rs.
+import type { Axis } from "./contract";
 
 const formats = new Map<number, Intl.NumberFormat>();
 
@@ -22,6 +23,11 @@ export function short(value: number): string {
 /** No more decimals than the number has: for ticks and positions on an axis. */
 export function plain(value: number): string {
   return grouped(value, 6);
+}
+
+/** `ms, logarithmic`: what a number of the axis is, as the figure says it. */
+export function scaleOf(axis: Axis): string {
+  return [axis.unit, axis.logarithmic ? "logarithmic" : ""].filter(Boolean).join(", ");
 }
 
 /** `12.5 s`, or only the number if there is no unit. */

@@ -102,14 +102,11 @@ export class Panel {
   }
 }
 
-/** What is drawn over the lines of a sweep; its peak is labelled if only one line was measured. */
+/** What is drawn over the lines of a sweep. */
 function sweepOnly(chart: Chart, panel: ChartPanel, palette: Palette): ((plot: uPlot) => void)[] {
   const drawn = [strokes(panel, palette)];
   if (panel === chart.panels[0]) {
     drawn.push(annotations.marks(chart.marks, palette));
-    if (panel.lines.filter((line) => !line.dashed).length === 1) {
-      drawn.push(annotations.peak(palette));
-    }
   }
   return drawn;
 }

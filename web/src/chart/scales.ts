@@ -1,6 +1,6 @@
 import uPlot from "uplot";
 import type { Axis, Chart, Stretch } from "./contract";
-import { plain } from "./numbers";
+import { plain, scaleOf } from "./numbers";
 import type { Palette } from "./palette";
 import { isSweep } from "./series";
 
@@ -79,7 +79,7 @@ export function axes(chart: Chart, y: Axis, palette: Palette, isLast: boolean): 
     Object.assign(horizontal, { splits, filter: (_: uPlot, at: number[]) => at });
   }
   if (isLast) {
-    Object.assign(horizontal, { label: [chart.x.title, chart.x.unit].filter(Boolean).join(", "), labelSize: TITLE });
+    Object.assign(horizontal, { label: [chart.x.title, scaleOf(chart.x)].filter(Boolean).join(", "), labelSize: TITLE });
   } else {
     Object.assign(horizontal, { values: (_: uPlot, splits: number[]) => splits.map(() => ""), size: TICKS });
   }

@@ -29,6 +29,9 @@ export class ChartView implements Follower {
     this.palette = new Palette(this.root);
     this.panels = chart.panels.map((panel) => new Panel(chart, panel, this.axis, this.palette));
     this.root.append(this.tools(), ...this.panels.map((panel) => panel.root));
+    if (chart.small_print !== "") {
+      this.root.append(element("p", "small-print", chart.small_print));
+    }
     this.root.tabIndex = 0;
     this.root.setAttribute("role", "group");
     const titles = chart.panels.map((panel) => panel.y.title).join(", ");

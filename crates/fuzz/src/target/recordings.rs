@@ -118,7 +118,7 @@ fn shown(recording: &Path) -> Result<bool, String> {
         }
     }
     // What a terminal must not get is taken out where it is written.
-    plimsoll_report::terminal(&recorded, TextLook { width: 80, table: 80, ..TextLook::PLAIN });
+    plimsoll_report::terminal(&recorded, TextLook { width: 80, room: 80, ..TextLook::PLAIN });
     Ok(true)
 }
 

@@ -11,7 +11,7 @@ pub struct ReportArgs {
     #[arg(value_name = "RECORDING", required = true)]
     pub recordings: Vec<String>,
     /// Where to write it, replacing what is there; `-` is standard output. If not given, html goes into the recording
-    /// (the first, of several), anything else to standard output.
+    /// (the first, of several), anything else but a png to standard output.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
     /// The format; if not given, it follows from the ending of --output, or else is html.
@@ -26,7 +26,7 @@ pub struct ReportArgs {
     /// Show all recordings of this name over time, and where their level changed: the regression view of a nightly job.
     #[arg(long, conflicts_with = "print_all")]
     pub trend: bool,
-    /// For svg: the name of the figure; the main one if not given.
+    /// For svg and png: the name of the figure; the main one if not given.
     #[arg(long, value_name = "NAME")]
     pub figure: Option<String>,
 }
@@ -38,6 +38,7 @@ pub enum ReportFormat {
     Json,
     Csv,
     Svg,
+    Png,
 }
 
 #[derive(Debug, Args)]

@@ -1,32 +1,87 @@
-//! `plimsoll completions`: tab completion.
+//! `plimsoll completions`: tab completion. The shell's script asks Plimsoll itself, which knows its recordings.
 
 use super::DONE;
 use crate::args::{Cli, CompletionsArgs};
 use crate::terminal;
-use clap::builder::PossibleValuesParser;
-use clap::{Command, CommandFactory};
+use anyhow::Context;
+use clap::{Arg, Command, CommandFactory};
+use clap_complete::CompletionCandidate;
+use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, PathCompleter};
+use clap_complete::env::{CompleteEnv, Shells};
+use plimsoll_host::Home;
+use plimsoll_model::text::is_unfit;
+use plimsoll_server::snapshot::store;
 use plimsoll_workloads::summaries;
+use std::collections::BTreeMap;
+use std::env;
 
-/// The argument of all commands that take a workload.
-const WORKLOAD: &str = "workload";
+/// By this the script says for which shell it asks.
+const ASKED: &str = "PLIMSOLL_COMPLETE";
 
 pub fn run(args: CompletionsArgs) -> anyhow::Result<u8> {
+    let shells = Shells::builtins();
+    let shell = shells.completer(&args.shell.to_string()).context("there is no completion for this shell")?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut shown(&Cli::command()), "plimsoll", &mut script);
+    shell.write_registration(ASKED, "plimsoll", "plimsoll", &own_path(), &mut script)?;
     terminal::document(&String::from_utf8_lossy(&script))?;
     Ok(DONE)
 }
 
-/// Without the subcommands that are hidden, which clap_complete would offer, and with the names of workloads, which a
-/// command accepts in other spellings too.
-fn shown(all: &Command) -> Command {
-    let listed = all.get_subcommands().filter(|one| !one.is_hide_set()).cloned().map(with_workloads);
-    let shown = Command::new("plimsoll").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
-    shown.args(all.get_arguments().cloned()).subcommands(listed)
+/// As Plimsoll was called, so that one that is not on the PATH is found from every directory.
+fn own_path() -> String {
+    let called = env::args().next().unwrap_or_default();
+    let path = env::current_dir().ok().filter(|_| called.contains('/')).map(|directory| directory.join(&called));
+    path.map_or("plimsoll".to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
-fn with_workloads(command: Command) -> Command {
-    let takes_one = command.get_arguments().any(|argument| argument.get_id() == WORKLOAD);
-    let names = || PossibleValuesParser::new(summaries().map(|(name, _)| name));
-    if takes_one { command.mut_arg(WORKLOAD, |argument| argument.value_parser(names())) } else { command }
+/// Answers a shell in which somebody pressed the tab key, and ends the process; does nothing if none asks.
+pub fn answer() {
+    CompleteEnv::with_factory(|| offering(Cli::command())).var(ASKED).complete();
+}
+
+/// What the arguments of a command and of those below it accept, as far as it can be listed.
+fn offering(command: Command) -> Command {
+    command.mut_args(offered).mut_subcommands(offering)
+}
+
+fn offered(argument: Arg) -> Arg {
+    let value = argument.get_value_names().and_then(<[_]>::first).map(ToString::to_string).unwrap_or_default();
+    match value.as_str() {
+        "RECORDING" | "A" | "B" => argument.add(ArgValueCandidates::new(recordings)),
+        "ID" => argument.add(ArgValueCandidates::new(datasets)),
+        "WORKLOAD" => argument.add(ArgValueCandidates::new(workloads)),
+        "PLAN.toml" => argument.add(plans()),
+        _ => argument,
+    }
+}
+
+fn candidate(value: String, help: String) -> CompletionCandidate {
+    CompletionCandidate::new(value).help(Some(help.into()))
+}
+
+/// The names of recordings, which mean the latest of that name, then each recording, the latest first.
+fn recordings() -> Vec<CompletionCandidate> {
+    let listing = Home::from_env().ok().and_then(|home| plimsoll_record::read::list(&home.recordings()).ok());
+    let all = listing.map(|listing| listing.recordings).unwrap_or_default();
+    let mut names = BTreeMap::<_, usize>::new();
+    all.iter().for_each(|entry| *names.entry(entry.manifest.name.clone()).or_default() += 1);
+    let names = names.into_iter().map(|(name, count)| candidate(name, format!("the latest of {count}")));
+    let each = all.iter().rev().map(|entry| (entry.id(), entry.state().word().to_owned()));
+    let each = each.filter(|(id, _)| !id.contains(is_unfit)).map(|(id, state)| candidate(id, state));
+    names.chain(each).enumerate().map(|(place, candidate)| candidate.display_order(Some(place))).collect()
+}
+
+fn datasets() -> Vec<CompletionCandidate> {
+    let all = Home::from_env().ok().and_then(|home| store::list(&home).ok()).unwrap_or_default();
+    let described = all.into_iter().map(|stored| stored.description);
+    described.map(|one| candidate(one.id, format!("{} {}", one.build.flavour, one.build.version))).collect()
+}
+
+/// A command accepts them in other spellings too.
+fn workloads() -> Vec<CompletionCandidate> {
+    summaries().map(|(name, summary)| candidate(name.to_owned(), summary.to_owned())).collect()
+}
+
+fn plans() -> ArgValueCompleter {
+    ArgValueCompleter::new(PathCompleter::any().filter(|path| path.extension().is_some_and(|ending| ending == "toml")))
 }

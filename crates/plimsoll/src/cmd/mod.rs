@@ -14,6 +14,7 @@ pub mod lab;
 pub mod lane;
 pub mod lane_part;
 pub mod load;
+pub mod man;
 pub mod quickstart;
 pub mod recordings;
 pub mod report;

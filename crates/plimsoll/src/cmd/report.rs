@@ -58,7 +58,8 @@ fn give(document: Document, args: &ReportArgs, format: ReportFormat, page: &Path
     match (&args.output, format) {
         (Some(path), _) if path == Path::new(STANDARD_OUTPUT) => terminal::document(&text)?,
         (Some(path), _) => {
-            fs::write(path, text).with_context(|| format!("the report cannot be written: {}", path.display()))?;
+            let bytes = if format == ReportFormat::Png { picture(&text)? } else { text.into_bytes() };
+            fs::write(path, bytes).with_context(|| format!("the report cannot be written: {}", path.display()))?;
             terminal::note(&format!("written: {}", path.display()));
         }
         (None, ReportFormat::Html) => {
@@ -68,6 +69,10 @@ fn give(document: Document, args: &ReportArgs, format: ReportFormat, page: &Path
         (None, _) => terminal::document(&text)?,
     }
     Ok(DONE)
+}
+
+fn picture(svg: &str) -> Result<Vec<u8>, LabError> {
+    plimsoll_picture::png(svg).map_err(|error| LabError::Refused(error.to_string()))
 }
 
 /// As asked for, else by the ending of the output file.
@@ -84,8 +89,12 @@ fn format(args: &ReportArgs) -> Result<ReportFormat, LabError> {
         )),
         (Some(_), ReportFormat::Html | ReportFormat::Md | ReportFormat::Json | ReportFormat::Csv) => {
             Err(LabError::Refused(
-                "--figure says which figure --format svg draws; the other formats contain all figures".to_owned(),
+                "--figure says which figure --format svg or png draws; the other formats contain all figures"
+                    .to_owned(),
             ))
+        }
+        (_, ReportFormat::Png) if args.output.as_ref().is_none_or(|path| path == Path::new(STANDARD_OUTPUT)) => {
+            Err(LabError::Refused("a png is written to a file: give -o FILE.png".to_owned()))
         }
         _ => Ok(format),
     }
@@ -99,8 +108,9 @@ fn by_ending(path: &Path) -> Result<ReportFormat, LabError> {
         Some("json") => Ok(ReportFormat::Json),
         Some("csv") => Ok(ReportFormat::Csv),
         Some("svg") => Ok(ReportFormat::Svg),
+        Some("png") => Ok(ReportFormat::Png),
         _ => Err(LabError::Refused(format!(
-            "--output {}: the ending names no format; accepted are .html, .md, .json, .csv and .svg, or give --format",
+            "--output {}: the ending names no format; accepted are .html, .md, .json, .csv, .svg and .png, or give --format",
             path.display()
         ))),
     }
@@ -114,7 +124,7 @@ fn text(document: &Document, args: &ReportArgs, format: ReportFormat) -> Result<
         ReportFormat::Md => Format::Markdown,
         ReportFormat::Json => Format::Json,
         ReportFormat::Csv => Format::Csv,
-        ReportFormat::Svg => Format::Svg(args.figure.as_deref()),
+        ReportFormat::Svg | ReportFormat::Png => Format::Svg(args.figure.as_deref()),
     };
     render(document, format).map_err(|error| LabError::Refused(error.to_string()))
 }

@@ -3,7 +3,7 @@
 use plimsoll_model::io::Probe;
 use plimsoll_model::lab::{TrialOutcome, TrialStatus, VerificationVerdict};
 use plimsoll_model::metric::Statistic;
-use plimsoll_model::number::short;
+use plimsoll_model::number::{decimals_for, short};
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_model::summary::Point;
 use plimsoll_model::{LoadPoint, Metric, ProbeMetric};
@@ -76,12 +76,14 @@ pub fn interval(point: LoadPoint, interval: &Interval) -> String {
     line
 }
 
-/// A finished load point.
+/// A finished load point; the table at the end says why an interval is missing.
 pub fn point(point: &Point) -> String {
-    let throughput = match point.nopm {
-        Some(_) => Measured::of(point, Metric::Nopm).in_words("NOPM"),
-        None => Measured::of(point, Metric::TransactionsPerSecond).in_words("transactions/s"),
+    let (metric, unit) = match point.nopm {
+        Some(_) => (Metric::Nopm, "NOPM"),
+        None => (Metric::TransactionsPerSecond, "transactions/s"),
     };
+    let throughput = Measured::of(point, metric);
+    let throughput = throughput.label_in(unit, throughput.value.map_or(0, decimals_for));
     let p95 = Measured::of(point, Metric::Latency(Statistic::P95)).label_in("ms", 2);
     format!("        connections: {:>4}  {throughput}  p95 {p95}", point.load.connections)
 }

@@ -76,19 +76,3 @@ fn workloads_are_listed_and_described() {
         assert!(read_write.contains(text), "{text}: {read_write}");
     }
 }
-
-#[test]
-fn completion_scripts_are_printed_for_every_shell() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = plimsoll(&format!("completions {shell}")).exits(0);
-        assert!(script.out.contains("quickstart"), "{script}");
-        // Some offer no values of what has no option.
-        let offers = !matches!(shell, "elvish" | "powershell" | "fish");
-        assert!(!offers || script.out.contains("oltp_read_write"), "{shell} knows no workloads");
-        assert!(script.err.is_empty() && !script.out.contains("lane-part"), "{script}");
-    }
-    let script = plimsoll("completions bash").out;
-    let mut bash = std::process::Command::new("bash");
-    bash.args(["-n", "-c", &script]);
-    run(bash).exits(0);
-}

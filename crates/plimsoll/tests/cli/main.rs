@@ -6,6 +6,7 @@
 mod bottlenecks;
 mod bottlenecks_storage;
 mod compare;
+mod completions;
 mod conditions;
 mod contract;
 mod cut_short;

@@ -42,11 +42,27 @@ fn every_format(lab: &Lab) {
     let value: f64 = cell.split(',').next().and_then(|value| value.parse().ok()).expect("a raw number");
     assert!((value - rate).abs() < 1e-6 * rate, "{cell}");
     let svg = shown(lab, "report first --format svg");
-    assert!(svg.starts_with("<svg ") && svg.contains("xmlns"), "{svg}");
+    assert!(svg.starts_with("<svg ") && svg.contains("xmlns") && !svg.contains("var("), "{svg}");
+    is_a_picture_of(lab, &svg);
     // The answer is the same in all of them.
     let answer = json["answer"].as_str().expect("a sentence");
     assert!(csv.contains(answer.split(" (").next().expect("its beginning")), "{answer}");
     assert!(markdown.contains(answer.split(" (").next().expect("its beginning")), "{answer}");
+}
+
+/// The PNG has two pixels for each unit of the SVG, and not all of one colour.
+fn is_a_picture_of(lab: &Lab, svg: &str) {
+    let file = lab.home().join("figure.png");
+    lab.does(&format!("report first -o {}", file.display()));
+    let png = fs::read(&file).expect("a picture");
+    assert!(png.starts_with(b"\x89PNG\r\n"), "{:?}", &png[..8]);
+    let size = [16, 20].map(|at| u32::from_be_bytes(png[at..at + 4].try_into().expect("a number")));
+    let of_svg = svg.split("viewBox=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a size");
+    let of_svg: Vec<f64> = of_svg.split(' ').map(|number| number.parse().expect("a number")).collect();
+    for (pixels, units) in size.into_iter().zip(&of_svg[2..]) {
+        assert!((f64::from(pixels) - 2.0 * units).abs() < 3.0, "{size:?} for {of_svg:?}");
+    }
+    assert!(png.len() > 10_000, "{} bytes are an empty picture", png.len());
 }
 
 #[test]
@@ -69,7 +85,8 @@ fn refusals(lab: &Lab) {
     refused("report nothing", &["no recording is called `nothing`", "first"]);
     refused("report first --format svg --figure nothing", &["no figure `nothing`", "throughput"]);
     refused("report first --figure throughput", &["--figure", "svg"]);
-    refused("report first -o report.docx", &["report.docx", ".html", ".svg"]);
+    refused("report first -o report.docx", &["report.docx", ".html", ".svg", ".png"]);
+    refused("report first --format png", &["png", "-o FILE.png"]);
     let hostile: Done = lab.ends("report \u{1b}[2J\u{202e}evil").refuses(2, &["no recording is called"]);
     assert!(!hostile.err.contains(['\u{1b}', '\u{202e}']), "{hostile}");
     let directory = lab.home().join("no-such-directory/report.md");

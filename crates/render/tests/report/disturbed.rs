@@ -3,6 +3,7 @@
 use crate::sample::{self, Report, terminal_table};
 use crate::{answer, sample::html};
 use plimsoll_report::document;
+use plimsoll_report::document::PlaceKind;
 
 /// Others kept so many CPUs busy at one of the load points.
 fn disturbed(place: usize, cpus: f64) -> Report {
@@ -37,7 +38,10 @@ fn a_disturbed_load_point_is_marked_in_table_and_chart_and_the_headline_is_hedge
     );
     let figure = document(&report.recorded()).figures().next().expect("the sweep").clone();
     let marks = figure.chart.expect("for the script").marks;
-    assert_eq!(marks.iter().filter(|mark| mark.disturbed).map(|mark| mark.x).collect::<Vec<_>>(), [16.0]);
+    assert_eq!(
+        marks.iter().filter(|mark| mark.kind == PlaceKind::Disturbed).map(|mark| mark.x).collect::<Vec<_>>(),
+        [16.0]
+    );
     let peak = answer(&disturbed(5, 1.0));
     assert!(peak.contains("at 1 of 7 load points, including this one, so this may not be what it carries"), "{peak}");
 }

@@ -5,7 +5,8 @@ use plimsoll_model::Caveat;
 use plimsoll_model::text::is_unfit;
 use plimsoll_render::{Format, fragment, render};
 use plimsoll_report::document::{
-    Axis, Band, Block, Chart, ChartLine, ChartPanel, Document, Figure, Finding, Item, NamedPlace, Section, TitledTable,
+    Axis, Band, Block, Chart, ChartLine, ChartPanel, Document, Figure, Finding, Item, NamedPlace, PlaceKind, Section,
+    TitledTable,
 };
 use plimsoll_report::svg::Svg;
 use plimsoll_report::table::{Column, Mark, Table};
@@ -41,7 +42,8 @@ fn hostile() -> Document {
         at: vec![1.0],
         panels: vec![ChartPanel { y: axis(), lines: vec![line] }],
         bands: vec![Band { from: 0.0, to: 1.0, name: evil(), measured: true }],
-        marks: vec![NamedPlace { x: 1.0, y: 1.0, name: evil(), disturbed: false }],
+        marks: vec![NamedPlace { x: 1.0, y: 1.0, name: evil(), kind: PlaceKind::Knee }],
+        small_print: evil(),
     };
     let figure = Figure {
         id: "evil".to_owned(),

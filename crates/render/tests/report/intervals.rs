@@ -160,7 +160,8 @@ fn unexplained_in_figure(svg: Node<'_, '_>) -> Vec<String> {
 fn unexplained_in_terminal(text: &str) -> Vec<String> {
     let joined = text.replace("\n  ", " ");
     let mut found: Vec<String> = joined.lines().flat_map(unexplained_in_text).collect();
-    let (table, _) = text.split_once("\n\n").unwrap_or_default();
+    // Below the answer.
+    let table = text.split("\n\n").nth(1).unwrap_or_default();
     let rows = table.lines().filter(|line| line.contains(|c: char| c.is_ascii_digit()));
     let has_gaps = rows.into_iter().any(|row| row.contains(" –"));
     let elsewhere = joined.lines().find_map(|line| line.strip_prefix("intervals of ")?.split_once(": "));

@@ -13,6 +13,8 @@ fn columns_are_aligned_and_peak_and_knee_are_marked() {
     let mut report = sample::report();
     report.summary.caveats.clear();
     let expected = "\
+981 transactions per second at most (95 % interval 960 – 1,002) at 32 connections; limited by the server’s CPU.
+
 connections  transactions    ±  queries     ±    p50     p95     p99             ±  errors  client CPU  host CPU
                     per s 95 %    per s  95 %     ms      ms      ms          95 %                   %         %
           1           318  ± 7    6,360 ± 134   3.02    4.13    5.80     5.27–6.55       0         2.1      46.0
@@ -107,7 +109,8 @@ fn the_answer_fits_what_was_found() {
 #[test]
 fn order_entry_fits_into_a_hundred_and_ten_columns() {
     let table = terminal_table(&sample::order_entry::report(), false);
-    let (points, rest) = table.split_once("\n\n").unwrap();
+    let (_, rest) = table.split_once("\n\n").unwrap();
+    let (points, rest) = rest.split_once("\n\n").unwrap();
     let (_, rest) = rest.split_once("\n\n").unwrap();
     let (told, _) = rest.split_once("\n\n").unwrap();
     assert!(points.lines().all(|line| line.chars().count() <= 110), "{table}");

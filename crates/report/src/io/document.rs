@@ -43,14 +43,26 @@ fn warnings(summary: &IoSummary) -> impl Iterator<Item = String> {
 }
 
 fn facts(summary: &IoSummary) -> Vec<String> {
-    let device = &summary.device;
-    let below: Vec<&str> = [device.filesystem.as_deref(), device.name.as_deref()].into_iter().flatten().collect();
+    let below = below(summary);
     let seconds: f64 = summary.probes.iter().map(|probe| probe.seconds).sum();
     let measured = counted(summary.probes.len() as f64, "measurement");
     let mut facts = vec![summary.suite.clone()];
     facts.extend((!below.is_empty()).then(|| below.join(" on ")));
     facts.push(format!("{measured}, {} s in all", tick(seconds.round())));
     facts
+}
+
+/// The file system and its device, as far as they are known.
+fn below(summary: &IoSummary) -> Vec<&str> {
+    let device = &summary.device;
+    [device.filesystem.as_deref(), device.name.as_deref()].into_iter().flatten().collect()
+}
+
+/// The first statement of the sheet that rests on one of these probes.
+fn stated(summary: &IoSummary, numbers: &[u8]) -> String {
+    let is_of = |id: &String| summary.probes.iter().any(|probe| probe.id == *id && numbers.contains(&probe.probe));
+    let first = summary.sheet.iter().find(|line| line.probes.iter().any(is_of));
+    first.map(|line| line.statement.clone()).unwrap_or_default()
 }
 
 /// What a DBA reads, by topic.
@@ -62,7 +74,10 @@ fn sheet(summary: &IoSummary) -> Option<Section> {
         let remarks: Vec<String> = [SHEET_REMARK.to_owned()].into_iter().chain(without).collect();
         blocks.push(Block::remark(remarks.join(" ")));
     }
-    Section::of("sheet", "The sheet", blocks)
+    let statements = counted(summary.sheet.len() as f64, "statement");
+    let marked = warnings(summary).count();
+    let found = if marked > 0 { format!("{statements}, {marked} of them marked") } else { statements };
+    Some(Section::of("sheet", "The sheet", blocks)?.found(found))
 }
 
 const SHEET_REMARK: &str = "Each statement names the probes that it rests on; ± is half of a 95 % interval. Statements that must \
@@ -83,28 +98,28 @@ fn depths(summary: &IoSummary) -> Option<Section> {
                    measured window; thin strokes with caps are their 95 % intervals. Below: the median and the 99th percentile \
                    of one read or write.";
     let figure = figure::depth::draw(&summary.probes, caption)?;
-    Section::of("depth", "Latency over depth", vec![Block::Figure(figure)])
+    Some(Section::of("depth", "Latency over depth", vec![Block::Figure(figure)])?.found(stated(summary, &[6, 7])))
 }
 
 fn commits(summary: &IoSummary) -> Option<Section> {
     let caption = "How long a session waits until its commit is synced, by how many sessions commit at once (probes 1 and 2): \
                    the percentage of commits that took so long. The number at the peak of a line is its number of sessions.";
-    let figures = figure::commits::draw(&summary.probes, caption);
-    Section::of("commits", "Commit latency", figures.into_iter().map(Block::Figure).collect())
+    let figures = figure::commits::draw(&summary.probes, caption).into_iter().map(Block::Figure);
+    Some(Section::of("commits", "Commit latency", figures.collect())?.found(stated(summary, &[1, 2])))
 }
 
 fn cache(summary: &IoSummary) -> Option<Section> {
     let caption = "Latency of random reads over the size of the set that they are drawn from (probe 13). A cache ends where the \
                    line steps up; a level line means that one tier answers everything.";
     let figure = figure::cache::draw(&summary.probes, caption)?;
-    Section::of("cache", "Cache map", vec![Block::Figure(figure)])
+    Some(Section::of("cache", "Cache map", vec![Block::Figure(figure)])?.found(stated(summary, &[13])))
 }
 
 fn burst(summary: &IoSummary) -> Option<Section> {
     let caption = "Page writes second by second (probes 13 and 14). Where the rate falls for good, a cache is full or credits \
                    are used up.";
-    let figures = figure::burst::draw(&summary.probes, caption);
-    Section::of("burst", "Write burst", figures.into_iter().map(Block::Figure).collect())
+    let figures = figure::burst::draw(&summary.probes, caption).into_iter().map(Block::Figure);
+    Some(Section::of("burst", "Write burst", figures.collect())?.found(stated(summary, &[13, 14])))
 }
 
 fn validation(summary: &IoSummary) -> Option<Section> {
@@ -133,7 +148,7 @@ fn probes(summary: &IoSummary) -> Option<Section> {
     if !failures.is_empty() {
         blocks.extend([Block::subheading("Not measured, or not completely"), Block::List(failures)]);
     }
-    Section::of("probes", "Probes", blocks)
+    Some(Section::of("probes", "Probes", blocks)?.found(counted(all.len() as f64, "measurement")))
 }
 
 fn environment(summary: &IoSummary) -> Option<Section> {
@@ -144,7 +159,8 @@ fn environment(summary: &IoSummary) -> Option<Section> {
     ];
     let pairs = of_run.into_iter().chain(tables::device(&summary.device));
     let pairs = pairs.map(|(name, value)| (name.to_owned(), value)).collect();
-    Section::of("environment", "Test environment", vec![Block::Pairs(pairs)])
+    let found = below(summary).join(" on ");
+    Some(Section::of("environment", "Test environment", vec![Block::Pairs(pairs)])?.found(found))
 }
 
 /// The caveats of the whole, then those of each measurement.

@@ -25,14 +25,15 @@ const MOST_LIMITS: usize = 5;
 type Compared<'a> = (&'a VariantComparison, &'a Row);
 
 /// The answer in one sentence: the lab's own; for several variants the verdict on each; for many the best one; for
-/// sweeps whose variants are not shown to differ, their shapes.
+/// sweeps whose variants are not shown to differ, their shapes first.
 pub fn answer(summary: &LabSummary) -> String {
     let compared: Vec<Compared<'_>> =
         summary.comparisons.iter().filter_map(|of| Some((of, of.rows.first()?))).collect();
     let is_grid = summary.ladders.is_empty() && summary.load_lines.is_empty();
     let is_sure = compared.is_empty() || compared.iter().any(|(_, row)| row.verdict != Verdict::Unclear);
     if let Some(peaks) = peaks::sentence(summary).filter(|_| is_grid && !is_sure) {
-        return whole(summary, peaks);
+        let differ = (compared.len() <= MOST_EACH).then(|| differences(&compared)).filter(|told| !told.is_empty());
+        return whole(summary, [Some(peaks), differ].into_iter().flatten().collect::<Vec<_>>().join("; "));
     }
     if !is_grid || compared.len() <= MOST_TOLD {
         return summary.headline.clone();
@@ -41,9 +42,13 @@ pub fn answer(summary: &LabSummary) -> String {
     let text = match compared.as_slice() {
         all if of_one && all.len() > MOST_EACH => best_of(all),
         [first, ..] if of_one => format!("Against {}: {}", measured(first), listed(&compared, |of| of.b.as_str())),
-        all => of_members(all).unwrap_or_else(|| all.iter().map(change).collect::<Vec<_>>().join("; ")),
+        all => differences(all),
     };
     whole(summary, text)
+}
+
+fn differences(compared: &[Compared<'_>]) -> String {
+    of_members(compared).unwrap_or_else(|| compared.iter().map(change).collect::<Vec<_>>().join("; "))
 }
 
 /// `fast against slow: +12.0 % (+10.1 % to +14.0 %)`, with what a reader has to know before believing it.

@@ -5,8 +5,9 @@ use super::{answer, effects, figures, limits, numbers, places, published, safety
 use crate::document::{Document, Finding, Section};
 use crate::section::{caveats, cost, environment, latency, memory, repeat, storage_server};
 use crate::subject::{Latency, Recorded};
+use crate::sweep::shown_latency;
 use plimsoll_model::lab::LabSummary;
-use plimsoll_model::number::counted;
+use plimsoll_model::number::{counted, short};
 use serde_json::{Value, json};
 
 /// The answer, the main figure, the numbers with their intervals, then what they rest on.
@@ -67,7 +68,19 @@ fn latency(shown: &[Group<'_>]) -> Option<Section> {
     let known: Vec<(f64, String, Latency)> = shown.iter().filter_map(of).collect();
     let lines: Vec<(String, &Latency)> = known.iter().map(|(_, label, latency)| (label.clone(), latency)).collect();
     let most = known.iter().max_by(|a, b| a.0.total_cmp(&b.0));
-    latency::of(&lines, most.map(|(_, label, latency)| (label.clone(), latency)))
+    let section = latency::of(&lines, most.map(|(_, label, latency)| (label.clone(), latency)))?;
+    Some(section.found(slowest(shown)))
+}
+
+/// `99 % within 3.1 to 8.2 ms`, over all trials that are shown.
+fn slowest(shown: &[Group<'_>]) -> String {
+    let points = || shown.iter().flat_map(|group| &group.trials).filter_map(|trial| trial.point.as_ref());
+    let p99 = || points().filter_map(|point| shown_latency(point).p99);
+    match (p99().reduce(f64::min).map(short), p99().reduce(f64::max).map(short)) {
+        (Some(low), Some(high)) if low == high => format!("99 % within {low} ms"),
+        (Some(low), Some(high)) => format!("99 % within {low} to {high} ms"),
+        _ => String::new(),
+    }
 }
 
 /// What was measured, in a few words each.

@@ -7,7 +7,7 @@ use crate::document::{Block, Figure, Item, Section};
 use crate::figure::{cpu_split, looks};
 use crate::section::left_out;
 use crate::subject::{Recorded, Trial};
-use plimsoll_model::comparison::{Design, unlike_in_words};
+use plimsoll_model::comparison::{Design, Verdict, unlike_in_words};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{LabSummary, VariantComparison};
 use plimsoll_model::number::percent;
@@ -30,7 +30,21 @@ pub fn comparisons(recorded: &Recorded, summary: &LabSummary) -> Option<Section>
         blocks.push(Block::subheading("What the cost of a transaction shows"));
         blocks.push(Block::List(items));
     }
-    Section::of("comparisons", "Comparisons", blocks)
+    Some(Section::of("comparisons", "Comparisons", blocks)?.found(found(summary)))
+}
+
+/// `1 faster, 2 slower, 1 without a difference, 3 open`: of the variants, by the first row of each comparison.
+fn found(summary: &LabSummary) -> String {
+    let verdicts = || summary.comparisons.iter().filter_map(|of| Some(of.rows.first()?.verdict));
+    let words = [
+        (Verdict::Higher, "faster"),
+        (Verdict::Lower, "slower"),
+        (Verdict::Equivalent, "without a difference"),
+        (Verdict::Unclear, "open"),
+    ];
+    let counts = words.map(|(wanted, words)| (verdicts().filter(|verdict| *verdict == wanted).count(), words));
+    let told = counts.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
+    told.collect::<Vec<_>>().join(", ")
 }
 
 fn compared(place: usize, comparison: &VariantComparison) -> Vec<Block> {

@@ -7,6 +7,7 @@ use crate::section::limit::{EVIDENCE_REMARK, evidence, shares, words};
 use crate::subject::Recorded;
 use crate::table::{Column, Table};
 use plimsoll_model::lab::LabSummary;
+use plimsoll_model::number::counted;
 
 /// At most this many lines of evidence are shown for each.
 const MOST_EVIDENCE: usize = 3;
@@ -23,7 +24,27 @@ pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
     blocks.extend(left_out(shown.len(), places::all(recorded).len()).map(Block::remark));
     blocks.extend(next(&judged));
     blocks.extend(overview(recorded));
-    Section::of("limit", "What limited it", blocks)
+    Some(Section::of("limit", "What limited it", blocks)?.found(found(recorded)))
+}
+
+/// `server CPU at 5 of 8 load points, commits at 3`: what limits most of them first.
+fn found(recorded: &Recorded) -> String {
+    let groups = places::all(recorded);
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for limited_by in groups.iter().filter_map(|group| Some(words(agreed(group)?.diagnosis))) {
+        match counts.iter_mut().find(|(known, _)| *known == limited_by) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((limited_by, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let all: usize = counts.iter().map(|(_, count)| count).sum();
+    let mut places = (1..)
+        .map(|place| if place == 1 { format!(" of {}", counted(all as f64, "load point")) } else { String::new() });
+    let parts = counts
+        .iter()
+        .map(|(limited_by, count)| format!("{limited_by} at {count}{}", places.next().unwrap_or_default()));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// The verdict, and what decided it in the middle round.

@@ -35,7 +35,10 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
         blocks.push(Block::subheading("What the source does not print, and what was chosen instead"));
         blocks.push(Block::Pairs(recorded.chosen.clone()));
     }
-    Section::of("published", "Published and measured here", blocks)
+    Some(
+        Section::of("published", "Published and measured here", blocks)?
+            .found(answer(&recorded.published).unwrap_or_default()),
+    )
 }
 
 /// `Of 9 claims of the source 5 hold here, 2 do not, and 2 cannot be told.`; none where nothing of it could be told.

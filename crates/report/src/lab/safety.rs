@@ -35,7 +35,9 @@ pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
         blocks.extend((!risks.is_empty()).then_some(Block::List(risks)));
         blocks.extend(fingerprint);
     }
-    Section::of("settings", "Settings in effect", blocks)
+    let differing = verified.iter().filter(|of| differs(of)).count();
+    let found = if verified.is_empty() { String::new() } else { settings::told(verified.len(), differing) };
+    Some(Section::of("settings", "Settings in effect", blocks)?.found(found))
 }
 
 /// The verifications of all trials, each different one once.
@@ -53,6 +55,10 @@ fn verified(recorded: &Recorded) -> Vec<Verified<'_>> {
     }
     all.sort_by_key(|of| of.verification.name.as_str());
     all
+}
+
+fn differs(of: &Verified<'_>) -> bool {
+    of.verification.verdict != VerificationVerdict::InEffect
 }
 
 fn is_alike(a: &Verification, b: &Verification) -> bool {
@@ -85,8 +91,7 @@ fn table(recorded: &Recorded, verified: &[Verified<'_>]) -> Table {
         columns.push(Column::words("what it does", words(&|of| remark(of.verification))));
     }
     columns.push(Column::words("origin", words(&|of| of.verification.origin.clone())));
-    let marks =
-        verified.iter().map(|of| (of.verification.verdict != VerificationVerdict::InEffect).then_some(Mark::Differs));
+    let marks = verified.iter().map(|of| differs(of).then_some(Mark::Differs));
     Table { marks: marks.collect(), columns }
 }
 

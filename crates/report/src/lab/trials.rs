@@ -7,7 +7,7 @@ use crate::section::limit;
 use crate::subject::{Recorded, Trial};
 use crate::table::{Column, Mark, Table};
 use plimsoll_model::lab::TrialStatus;
-use plimsoll_model::number::{NOTHING, short};
+use plimsoll_model::number::{NOTHING, counted, short};
 use serde_json::{Value, json};
 
 const CAPTION: &str = "One value per second, trial after trial. Shaded parts were not measured: warm-up and drain.";
@@ -22,7 +22,10 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
         blocks.push(Block::subheading("Trial by trial"));
         blocks.push(Block::table("trials", table(&recorded.trials), []));
     }
-    Section::of("timeline", "Timeline", blocks)
+    let failed = recorded.trials.iter().filter(|trial| trial.status == TrialStatus::Failed).count();
+    let trials = counted(recorded.trials.len() as f64, "trial");
+    let found = if failed > 0 { format!("{trials}, of which {failed} failed") } else { trials };
+    Some(Section::of("timeline", "Timeline", blocks)?.found(found))
 }
 
 /// All trials, or the first of each variant and load point, or as many of those as have room.

@@ -6,7 +6,7 @@ use crate::figure::costs;
 use crate::subject::Recorded;
 use crate::table::{Column, Table};
 use plimsoll_model::diagnosis::Cost;
-use plimsoll_model::number::{NOTHING, column};
+use plimsoll_model::number::{NOTHING, column, short};
 
 const REMARK: &str = "\
 All within the measured window. Client CPU is that of its loop threads; server CPU and context switches are those of \
@@ -32,7 +32,18 @@ pub fn of(drawn: &[(String, Cost)], costs: &[(String, Cost)]) -> Option<Section>
         Some(figure) => vec![Block::Figure(Figure { table, ..figure }), Block::remark(REMARK)],
         None => vec![Block::table("costs", table, [REMARK.to_owned()])],
     };
-    Section::of("cost", "Cost per transaction", blocks)
+    Some(Section::of("cost", "Cost per transaction", blocks)?.found(found(costs)))
+}
+
+/// `412 to 530 µs of server CPU`.
+fn found(costs: &[(String, Cost)]) -> String {
+    let known = || costs.iter().filter_map(|(_, cost)| cost.server_cpu_us);
+    let (low, high) = (known().reduce(f64::min).map(short), known().reduce(f64::max).map(short));
+    match (low, high) {
+        (Some(low), Some(high)) if low == high => format!("{low} µs of server CPU"),
+        (Some(low), Some(high)) => format!("{low} to {high} µs of server CPU"),
+        _ => String::new(),
+    }
 }
 
 /// `None` if nothing is known.

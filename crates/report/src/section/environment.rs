@@ -17,5 +17,6 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
     for (variant, facts) in environment.variants.iter().filter(|(_, facts)| !facts.is_empty()) {
         blocks.extend([Block::subheading(format!("Variant {variant}")), Block::Pairs(facts.clone())]);
     }
-    Section::of("environment", "Test environment", blocks)
+    let server = environment.facts.iter().find(|(name, _)| name == "Server").map(|(_, value)| value.clone());
+    Some(Section::of("environment", "Test environment", blocks)?.found(server.unwrap_or_default()))
 }

@@ -20,12 +20,17 @@ pub fn section(recorded: &Recorded) -> Option<Section> {
         blocks.push(Block::table("settings", table(requested), []));
     }
     let differing = requested.iter().filter(|row| row.differs).count();
-    let found = match (requested.len(), differing) {
-        (0, _) => String::new(),
-        (all, 0) => format!("{}, all as requested", counted(all as f64, "setting")),
-        (all, some) => format!("{some} of {} not as requested", counted(all as f64, "setting")),
-    };
+    let found = if requested.is_empty() { String::new() } else { told(requested.len(), differing) };
     Some(Section::of("settings", "Settings in effect", blocks)?.found(found))
+}
+
+/// How many of all settings differ from what was requested.
+pub fn told(all: usize, differing: usize) -> String {
+    let all = counted(all as f64, "setting");
+    match differing {
+        0 => format!("{all}, all as requested"),
+        some => format!("{some} of {all} not as requested"),
+    }
 }
 
 /// The settings as requested and as the server had them; a row says so if the two differ.

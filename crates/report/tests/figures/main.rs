@@ -16,7 +16,11 @@ use sample::{HOSTILE, all, measured, printed, trial};
 
 /// Both drawings of a figure.
 fn drawings(figure: &Figure) -> Vec<String> {
-    [Some(&figure.svg), figure.narrow.as_ref()].into_iter().flatten().map(|drawing| svg::standalone(drawing)).collect()
+    [Some(&figure.svg), figure.narrow.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(|drawing| svg::standalone(drawing, svg::STYLE))
+        .collect()
 }
 
 /// Parses a drawing strictly and checks what each has to keep to.

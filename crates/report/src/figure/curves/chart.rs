@@ -1,8 +1,8 @@
 //! The curves as a chart for the script.
 
 use super::{CurvePoint, Curves, Drawn, Line, Pick, knee, known, latency_range, latency_title, loads, percentiles};
-use super::{is_logarithmic, throughputs};
-use crate::document::{Axis, Band, Chart, ChartLine, ChartPanel, NamedPlace};
+use super::{highest_place, is_logarithmic, knee_label, peak_label, throughputs};
+use crate::document::{Axis, Band, Chart, ChartLine, ChartPanel, NamedPlace, PlaceKind};
 use crate::interval::Measured;
 use crate::text::capitalised;
 
@@ -23,6 +23,7 @@ pub(super) fn chart(curves: &Curves, lines: &[Drawn<'_>]) -> Chart {
     marks.extend(lines.iter().flat_map(|drawn| disturbed(drawn.line)));
     if let [only] = lines {
         bands.extend(knee_band(only.line, &at));
+        marks.extend(peak_mark(only.line));
     }
     let mut panels = vec![ChartPanel { y: axis(&capitalised(&curves.what), &curves.unit, false), lines: throughputs }];
     let latencies = latencies(lines, &at);
@@ -31,7 +32,7 @@ pub(super) fn chart(curves: &Curves, lines: &[Drawn<'_>]) -> Chart {
         let y = axis(latency_title(curves), "ms", is_logarithmic(lowest, highest));
         panels.push(ChartPanel { y, lines: latencies });
     }
-    Chart { x: axis(&curves.axis, "", true), at, panels, bands, marks }
+    Chart { x: axis(&curves.axis, "", true), at, panels, bands, marks, ..Chart::default() }
 }
 
 fn axis(title: &str, unit: &str, logarithmic: bool) -> Axis {
@@ -89,13 +90,17 @@ fn knee_band(line: &Line, at: &[f64]) -> Option<Band> {
 /// The load points that were disturbed.
 fn disturbed(line: &Line) -> impl Iterator<Item = NamedPlace> {
     let of_them = super::throughputs(line).filter(|(place, _)| place.disturbed);
-    of_them.map(|(place, y)| NamedPlace { x: place.x, y, name: "disturbed".to_owned(), disturbed: true })
+    of_them.map(|(place, y)| NamedPlace { x: place.x, y, name: "disturbed".to_owned(), kind: PlaceKind::Disturbed })
 }
 
 /// Its name would lie on those of other lines.
 fn knee_mark(drawn: &Drawn<'_>, is_named: bool) -> Option<NamedPlace> {
     let knee = knee(drawn.line)?;
-    let told = || format!("knee: about {}", Measured::from(&knee.load).label_with_ends(0));
-    let name = if is_named { told() } else { String::new() };
-    Some(NamedPlace { x: knee.load.value, y: knee.throughput, name, disturbed: false })
+    let name = if is_named { knee_label(knee) } else { String::new() };
+    Some(NamedPlace { x: knee.load.value, y: knee.throughput, name, kind: PlaceKind::Knee })
+}
+
+fn peak_mark(line: &Line) -> Option<NamedPlace> {
+    let (place, y) = highest_place(line)?;
+    Some(NamedPlace { x: place.x, y, name: peak_label(place, y), kind: PlaceKind::Peak })
 }

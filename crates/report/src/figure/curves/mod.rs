@@ -317,14 +317,17 @@ fn guides(svg: &mut Svg, frame: &Frame, panel: &Panel, bottom: f64, y: &Scale, l
     let (at, height) = (frame.x.at(knee.load.value), y.at(knee.throughput));
     svg.line((at, height), (at, bottom), "guide");
     svg.line((at, height), (frame.x.at(knee.peak_load), height), "guide");
-    let told = Measured::from(&knee.load).label_with_ends(0);
     let label = match frame.width < WIDTH {
-        true => format!("knee: about {told}"),
-        false => format!("knee: 95 % of the peak at about {told}"),
+        true => format!("knee: about {}", Measured::from(&knee.load).label_with_ends(0)),
+        false => knee_label(knee),
     };
     let fits = at + 9.0 + width_of(&label) < frame.right;
     let (offset, anchor) = if fits { (9.0, Anchor::Start) } else { (-9.0, Anchor::End) };
     svg.text((at + offset, panel.bottom - 12.0), anchor, "note", &label);
+}
+
+fn knee_label(knee: &Knee) -> String {
+    format!("knee: 95 % of the peak at about {}", Measured::from(&knee.load).label_with_ends(0))
 }
 
 /// The fitted curve as far as it lies within the panel; for a single line, with its name at its end.
@@ -348,9 +351,9 @@ fn model(svg: &mut Svg, frame: &Frame, panel: &Panel, y: &Scale, drawn: &Drawn<'
 
 /// The highest value with its number.
 fn peak(svg: &mut Svg, frame: &Frame, panel: &Panel, y: &Scale, line: &Line) {
-    let Some((place, rate)) = throughputs(line).max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+    let Some((place, rate)) = highest_place(line) else { return };
     let at = frame.x.at(place.x);
-    let label = format!("peak: {} at {}", place.throughput.label(decimals_for(rate)), number(place.x, 0));
+    let label = peak_label(place, rate);
     let half = 0.55 * width_of(&label);
     let anchor = match at {
         at if at - half < panel.left => Anchor::Start,
@@ -360,6 +363,14 @@ fn peak(svg: &mut Svg, frame: &Frame, panel: &Panel, y: &Scale, line: &Line) {
     let above = [Some(rate), place.throughput.ends().1, place.seconds.map(|seconds| seconds.1)];
     let top = y.at(above.into_iter().flatten().fold(rate, f64::max));
     svg.text((at, (top - 10.0).max(panel.top + 2.0)), anchor, "peak", &label);
+}
+
+fn highest_place(line: &Line) -> Option<(&CurvePoint, f64)> {
+    throughputs(line).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn peak_label(place: &CurvePoint, rate: f64) -> String {
+    format!("peak: {} at {}", place.throughput.label(decimals_for(rate)), number(place.x, 0))
 }
 
 /// The least and the most of all that is shown; ends of intervals far beyond all values are cut off instead.
