@@ -367,6 +367,7 @@ fn retries_are_counted_like_the_server_counts_them_on_mariadb() {
 }
 
 #[test]
+#[ignore = "prepared on MariaDB; make test-all"]
 fn retries_are_counted_like_the_server_counts_them_on_mysql_in_text() {
     let Some(lab) = Lab::mysql() else { return };
     counts_retries_like_the_server(&lab, "text");
