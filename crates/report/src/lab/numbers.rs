@@ -4,7 +4,7 @@ use super::tables;
 use crate::comparison::interval_in_full;
 use crate::document::{Block, Item, Section};
 use plimsoll_model::lab::{LabSummary, Ladder, LoadLine};
-use plimsoll_model::number::{percent, signed_percent};
+use plimsoll_model::number::{counted, percent, signed_percent};
 
 /// Variants and load points, then ladders and load lines.
 pub fn section(summary: &LabSummary) -> Option<Section> {
@@ -20,7 +20,9 @@ pub fn section(summary: &LabSummary) -> Option<Section> {
         blocks.push(Block::table("load-lines", tables::load_lines(&summary.load_lines), []));
         blocks.extend(items(summary.load_lines.iter().filter_map(without_line)));
     }
-    Section::of("numbers", "In numbers", blocks)
+    let measured = summary.cells.len();
+    let found = if measured > 0 { counted(measured as f64, "load point") } else { String::new() };
+    Some(Section::of("numbers", "In numbers", blocks)?.found(found))
 }
 
 /// The table of a ladder, a sentence for each rung, and what all kept rungs bring together.
