@@ -37,6 +37,9 @@ build: ## the release binary, with the scripts of report and dashboard built in
 	@cargo build --release --locked --package plimsoll
 
 packages: ## what people install, in target/packages: static binary, Debian package, container image, SBOM
+	@scripts/install-packages $(BUILD_PACKAGES)
+	@scripts/install-packages $(WEB_PACKAGES) || true
+	@scripts/build-web || [[ $$? == 3 ]]
 	@exec scripts/packages
 
 test: ## the checks (format, clippy, layers, sizes …) and every test, in minutes
