@@ -250,7 +250,7 @@ pub(crate) fn metric(metric: Metric) -> &'static str {
 }
 
 /// The verdict on b.
-fn verdict(row: &Row) -> &'static str {
+pub(crate) fn verdict(row: &Row) -> &'static str {
     match (row.verdict, row.metric) {
         (Verdict::Equivalent, _) => "no difference",
         (Verdict::Unclear, _) => "unclear",

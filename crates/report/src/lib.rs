@@ -14,6 +14,7 @@
 pub mod comparison;
 pub mod document;
 pub mod figure;
+mod found;
 pub mod interval;
 pub mod io;
 pub mod lab;

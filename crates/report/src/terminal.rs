@@ -70,8 +70,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 /// The answer, aligned columns with their units, peak and knee marked, what the sweep shows as a whole, then what order
 /// entry reports, the durability, the errors, the caveats and, for who sees only the end, the answer again; ends with a
-/// line break. With `colour`, heads are
-/// dim and the peak is bold; nothing else differs.
+/// line break. With `colour`, heads are dim and the peak and the answer are bold; nothing else differs.
 pub(crate) fn run(run: &ShownRun<'_>, look: TextLook) -> String {
     let sweep = run.sweep();
     let told: Vec<String> = look.fact(&answer(run)).into_iter().map(|line| look.style(BOLD, line)).collect();

@@ -3,11 +3,12 @@
 use super::places::Group;
 use super::{answer, effects, figures, limits, numbers, places, published, safety, storage, trials};
 use crate::document::{Document, Finding, Section};
+use crate::found::span;
 use crate::section::{caveats, cost, environment, latency, memory, repeat, storage_server};
 use crate::subject::{Latency, Recorded};
 use crate::sweep::shown_latency;
 use plimsoll_model::lab::LabSummary;
-use plimsoll_model::number::{counted, short};
+use plimsoll_model::number::counted;
 use serde_json::{Value, json};
 
 /// The answer, the main figure, the numbers with their intervals, then what they rest on.
@@ -74,13 +75,9 @@ fn latency(shown: &[Group<'_>]) -> Option<Section> {
 
 /// `99 % within 3.1 to 8.2 ms`, over all trials that are shown.
 fn slowest(shown: &[Group<'_>]) -> String {
-    let points = || shown.iter().flat_map(|group| &group.trials).filter_map(|trial| trial.point.as_ref());
-    let p99 = || points().filter_map(|point| shown_latency(point).p99);
-    match (p99().reduce(f64::min).map(short), p99().reduce(f64::max).map(short)) {
-        (Some(low), Some(high)) if low == high => format!("99 % within {low} ms"),
-        (Some(low), Some(high)) => format!("99 % within {low} to {high} ms"),
-        _ => String::new(),
-    }
+    let points = shown.iter().flat_map(|group| &group.trials).filter_map(|trial| trial.point.as_ref());
+    let p99 = span(points.filter_map(|point| shown_latency(point).p99));
+    p99.map_or(String::new(), |p99| format!("99 % within {p99} ms"))
 }
 
 /// What was measured, in a few words each.

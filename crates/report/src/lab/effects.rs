@@ -3,11 +3,13 @@
 use super::more_cpus;
 use super::places::{self, Group};
 use super::tables;
+use crate::comparison::verdict;
 use crate::document::{Block, Figure, Item, Section};
 use crate::figure::{cpu_split, looks};
+use crate::found::tallied;
 use crate::section::left_out;
 use crate::subject::{Recorded, Trial};
-use plimsoll_model::comparison::{Design, Verdict, unlike_in_words};
+use plimsoll_model::comparison::{Design, unlike_in_words};
 use plimsoll_model::estimate::CONFIDENCE;
 use plimsoll_model::lab::{LabSummary, VariantComparison};
 use plimsoll_model::number::percent;
@@ -33,18 +35,10 @@ pub fn comparisons(recorded: &Recorded, summary: &LabSummary) -> Option<Section>
     Some(Section::of("comparisons", "Comparisons", blocks)?.found(found(summary)))
 }
 
-/// `1 faster, 2 slower, 1 without a difference, 3 open`: of the variants, by the first row of each comparison.
+/// `2 slower, 1 faster, 1 unclear`: of the variants, by the first row of each comparison.
 fn found(summary: &LabSummary) -> String {
-    let verdicts = || summary.comparisons.iter().filter_map(|of| Some(of.rows.first()?.verdict));
-    let words = [
-        (Verdict::Higher, "faster"),
-        (Verdict::Lower, "slower"),
-        (Verdict::Equivalent, "without a difference"),
-        (Verdict::Unclear, "open"),
-    ];
-    let counts = words.map(|(wanted, words)| (verdicts().filter(|verdict| *verdict == wanted).count(), words));
-    let told = counts.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
-    told.collect::<Vec<_>>().join(", ")
+    let verdicts = summary.comparisons.iter().filter_map(|of| Some(verdict(of.rows.first()?)));
+    tallied(verdicts).iter().map(|(verdict, count)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", ")
 }
 
 fn compared(place: usize, comparison: &VariantComparison) -> Vec<Block> {

@@ -2,6 +2,7 @@
 
 use super::places::{self, Agreed, Group, agreed};
 use crate::document::{Block, Item, Section};
+use crate::found::tallied;
 use crate::section::left_out;
 use crate::section::limit::{EVIDENCE_REMARK, evidence, shares, words};
 use crate::subject::Recorded;
@@ -30,21 +31,13 @@ pub fn section(recorded: &Recorded, summary: &LabSummary) -> Option<Section> {
 /// `server CPU at 5 of 8 load points, commits at 3`: what limits most of them first.
 fn found(recorded: &Recorded) -> String {
     let groups = places::all(recorded);
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    for limited_by in groups.iter().filter_map(|group| Some(words(agreed(group)?.diagnosis))) {
-        match counts.iter_mut().find(|(known, _)| *known == limited_by) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((limited_by, 1)),
-        }
-    }
-    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let counts = tallied(groups.iter().filter_map(|group| Some(words(agreed(group)?.diagnosis))));
     let all: usize = counts.iter().map(|(_, count)| count).sum();
-    let mut places = (1..)
-        .map(|place| if place == 1 { format!(" of {}", counted(all as f64, "load point")) } else { String::new() });
-    let parts = counts
-        .iter()
-        .map(|(limited_by, count)| format!("{limited_by} at {count}{}", places.next().unwrap_or_default()));
-    parts.collect::<Vec<_>>().join(", ")
+    let mut parts: Vec<String> = counts.iter().map(|(limited_by, count)| format!("{limited_by} at {count}")).collect();
+    if let Some(first) = parts.first_mut() {
+        *first += &format!(" of {}", counted(all as f64, "load point"));
+    }
+    parts.join(", ")
 }
 
 /// The verdict, and what decided it in the middle round.

@@ -3,10 +3,11 @@
 use super::{label, left_out};
 use crate::document::{Block, Figure, Section};
 use crate::figure::costs;
+use crate::found::span;
 use crate::subject::Recorded;
 use crate::table::{Column, Table};
 use plimsoll_model::diagnosis::Cost;
-use plimsoll_model::number::{NOTHING, column, short};
+use plimsoll_model::number::{NOTHING, column};
 
 const REMARK: &str = "\
 All within the measured window. Client CPU is that of its loop threads; server CPU and context switches are those of \
@@ -37,13 +38,8 @@ pub fn of(drawn: &[(String, Cost)], costs: &[(String, Cost)]) -> Option<Section>
 
 /// `412 to 530 µs of server CPU`.
 fn found(costs: &[(String, Cost)]) -> String {
-    let known = || costs.iter().filter_map(|(_, cost)| cost.server_cpu_us);
-    let (low, high) = (known().reduce(f64::min).map(short), known().reduce(f64::max).map(short));
-    match (low, high) {
-        (Some(low), Some(high)) if low == high => format!("{low} µs of server CPU"),
-        (Some(low), Some(high)) => format!("{low} to {high} µs of server CPU"),
-        _ => String::new(),
-    }
+    let known = span(costs.iter().filter_map(|(_, cost)| cost.server_cpu_us));
+    known.map_or(String::new(), |known| format!("{known} µs of server CPU"))
 }
 
 /// `None` if nothing is known.
