@@ -9,22 +9,19 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A server closes its connections at most this long before it ends.
 const GONE_WITHIN: Duration = Duration::from_secs(2);
 
-/// What failed, what a private server that is gone complained of, and what has died below its data. Its connections
-/// close a little before it ends.
+/// What failed, what has died below the data of a private server, and what the server complained of, if that has ended it
+/// or its storage is gone. Its connections close a little before it ends.
 pub fn with_epitaph(target: &OpenTarget, text: String) -> String {
     let until = Instant::now() + GONE_WITHIN;
-    loop {
-        match target.epitaph() {
-            Some(words) => return format!("{}; the private server is gone; {words}", below(target, text)),
-            None if !target.is_private() || Instant::now() > until => return below(target, text),
-            None => thread::sleep(LOOK),
-        }
+    while target.is_private() && target.epitaph().is_none() && Instant::now() < until {
+        thread::sleep(LOOK);
     }
-}
-
-fn below(target: &OpenTarget, text: String) -> String {
-    match target.broken_lane() {
-        Some(broken) => format!("{text}; {broken}"),
-        None => text,
-    }
+    let broken = target.broken_lane();
+    let server = match target.epitaph() {
+        Some(words) => Some(format!("the private server is gone; {words}")),
+        // It may live on for a while and answer with errors.
+        None if broken.is_some() => target.complaint(),
+        None => None,
+    };
+    [Some(text), broken, server].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

@@ -179,13 +179,19 @@ impl OpenTarget {
     /// The server's last words, if it is ours and gone: its first complaint, or else its last lines.
     pub fn epitaph(&self) -> Option<String> {
         let server = self.server.as_ref()?;
-        (!server.is_alive()).then(|| match server.first_complaint() {
-            Some(line) => format!("the first error in its error log: {line}"),
+        (!server.is_alive()).then(|| match self.complaint() {
+            Some(words) => words,
             None => match server.error_log_tail(12) {
                 tail if tail.is_empty() => "its error log is empty, or cannot be read".to_owned(),
                 tail => format!("its error log has no error and ends with:\n{tail}"),
             },
         })
+    }
+
+    /// The first error that a private server has written to its log since it was ready, in words.
+    pub fn complaint(&self) -> Option<String> {
+        let line = self.server.as_ref()?.first_complaint()?;
+        Some(format!("the first error in its error log: {line}"))
     }
 
     /// Which parts of the data's lane have died, in words; none if all are alive.
