@@ -35,6 +35,7 @@ pub const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-archive", Ships(4)),
     ("plimsoll-follow", Ships(4)),
     ("plimsoll-lanes", Ships(4)),
+    ("plimsoll-script", Ships(4)),
     ("plimsoll-analysis", Ships(5)),
     ("plimsoll-data", Ships(5)),
     ("plimsoll-evaluate", Ships(5)),

@@ -5,7 +5,7 @@ use crate::args::TerminalsArgs;
 use anyhow::{Context, bail};
 use plimsoll_data::target::private_endpoint;
 use plimsoll_engine::workload::Input;
-use plimsoll_engine::{Failure, LoopEvent, Protocol, Run, RunSpec, Session, Statement, Workload};
+use plimsoll_engine::{DeclaredWorkload, Failure, LoopEvent, Protocol, Run, RunSpec, Session, Statement};
 use plimsoll_lab::null_server::{NullAnswer, NullServer};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::End;
@@ -113,7 +113,7 @@ impl Paced {
     }
 }
 
-impl Workload for Paced {
+impl DeclaredWorkload for Paced {
     type State = ();
 
     fn statements(&self) -> Vec<Statement> {

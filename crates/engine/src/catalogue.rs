@@ -2,11 +2,16 @@
 
 use crate::statement::Statement;
 use plimsoll_load::tally::Names;
+use plimsoll_model::StatementKind;
 use plimsoll_wire::text::Template;
+
+/// What a statement is called that has no kind: SET, DDL and the like.
+const OTHER: &str = "other";
 
 /// The statements of a workload as all connections of a loop share them.
 pub struct Catalogue {
     pub(crate) statements: Vec<(Statement, Template)>,
+    changes_data: bool,
     /// Statement number to number of its name.
     pub(crate) operations: Vec<usize>,
     pub names: Names,
@@ -37,9 +42,33 @@ impl Catalogue {
             let template = Template::new(&statement.sql);
             (statement, template)
         });
-        let statements = statements.collect();
+        let statements: Vec<(Statement, Template)> = statements.collect();
+        let changes_data = statements.iter().any(|(statement, _)| statement.kind.changes_data());
         let names = Names { transactions, statements: names, counters };
-        Catalogue { statements, operations, names, rollback, session_setup }
+        Catalogue { statements, changes_data, operations, names, rollback, session_setup }
+    }
+
+    /// Of a workload that makes its statements as it goes, whatever they will be: they are named by their kinds.
+    pub fn undeclared(transactions: &'static [&'static str], counters: &'static [&'static str]) -> Catalogue {
+        let names = StatementKind::ALL.map(StatementKind::name).into_iter().chain([OTHER]).collect();
+        Catalogue {
+            statements: Vec::new(),
+            changes_data: true,
+            operations: Vec::new(),
+            rollback: StatementKind::Rollback as usize,
+            names: Names { transactions, statements: names, counters },
+            session_setup: Vec::new(),
+        }
+    }
+
+    /// The number of the name that an undeclared statement of this kind has.
+    pub fn operation_of(kind: Option<StatementKind>) -> usize {
+        kind.map_or(StatementKind::ALL.len(), |kind| kind as usize)
+    }
+
+    /// Whether one of them changes data, or may.
+    pub fn changes_data(&self) -> bool {
+        self.changes_data
     }
 
     pub fn prepared(&self) -> usize {

@@ -255,6 +255,16 @@ impl Connection {
         }
     }
 
+    /// Lets the server forget a prepared statement, to which it answers nothing.
+    ///
+    /// # Errors
+    /// Those of sending.
+    pub async fn close_statement(&mut self, statement: u32) -> Result<(), Failure> {
+        self.output.clear();
+        command::put(&mut self.output, command::STMT_CLOSE, &statement.to_le_bytes());
+        self.stream.send(&self.output).await
+    }
+
     /// Says good-bye; the server's end of the socket is closed by it.
     pub async fn quit(mut self) {
         self.output.clear();

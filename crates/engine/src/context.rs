@@ -1,11 +1,10 @@
 //! What the tasks of one loop share, and how they end it.
 
-use crate::catalogue::Catalogue;
+use crate::client::{Connector, LoadClient};
 use crate::due::{Due, Turn};
 use crate::error::{Failure, Reason};
 use crate::executor::Reactor;
 use crate::meter::Meter;
-use crate::session::Session;
 use crate::spec::RunSpec;
 use crate::workload::Workload;
 use std::cell::{Cell, RefCell};
@@ -14,10 +13,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// What the tasks of one loop share.
-pub struct Context<W> {
+pub struct Context<W: Workload> {
     pub workload: Arc<W>,
+    pub shared: W::Shared,
     pub spec: Arc<RunSpec>,
-    pub catalogue: Rc<Catalogue>,
+    pub connector: Rc<Connector>,
     pub meter: Rc<Meter>,
     pub reactor: Rc<Reactor>,
     /// Where transactions come from, unless connections send as fast as they are answered.
@@ -30,7 +30,6 @@ pub struct Context<W> {
     pub idle: RefCell<VecDeque<usize>>,
     /// Connections, and the pacer, that have not finished.
     pub driving: Cell<usize>,
-    pub in_flight: Cell<usize>,
     /// Set when no connection may begin another transaction.
     pub stopping: Cell<bool>,
     pub reason: RefCell<Option<Reason>>,
@@ -45,28 +44,16 @@ impl<W: Workload> Context<W> {
     }
 
     /// Ends the run because an exchange failed.
-    pub fn give_up_for(&self, session: &Session, failure: &Failure) {
+    pub fn give_up_for(&self, client: &W::Client, failure: &Failure) {
         match failure {
             // Not an end in itself: the run is over, or another connection has told why.
             Failure::Cancelled => {}
-            Failure::Server(message) => self.give_up(Reason::Statement {
-                statement: session.last_statement().to_owned(),
-                message: message.to_string(),
-            }),
+            Failure::Server(message) => {
+                self.give_up(Reason::Statement { statement: client.last_statement(), message: message.to_string() })
+            }
+            Failure::Script(text) => self.give_up(Reason::Script(text.clone())),
             other => self.give_up(Reason::Lost(other.to_string())),
         }
-    }
-
-    /// From here to [`Context::end_exchange`] a server that keeps silent is noticed.
-    pub fn begin_exchange(&self, now_ns: u64) {
-        self.in_flight.set(self.in_flight.get() + 1);
-        if self.in_flight.get() == 1 {
-            self.reactor.begin_waiting(now_ns);
-        }
-    }
-
-    pub fn end_exchange(&self) {
-        self.in_flight.set(self.in_flight.get() - 1);
     }
 
     /// Lets idle connections look again.

@@ -1,7 +1,7 @@
 //! Transactions that are due: a connection's own, an arrival's, a terminal's.
 
 use crate::spec::RunSpec;
-use crate::workload::{Input, Workload};
+use crate::workload::{Input, Who, Workload};
 use plimsoll_load::arrivals::{Arrival, ArrivalSchedule};
 use plimsoll_load::seed::Rng;
 use plimsoll_load::terminals::Terminals;
@@ -32,11 +32,11 @@ impl Turn {
     }
 
     /// What the transaction is made from.
-    pub fn input(&self, seed: u64, connection: usize, connections: usize) -> Input {
+    pub fn input(&self, seed: u64, who: Who) -> Input {
         Input {
             rng: Rng::new(seed, self.random_stream(), self.number),
-            connection,
-            connections,
+            connection: who.connection,
+            connections: who.connections,
             stream: self.stream,
             number: self.number,
             queued: self.queued,

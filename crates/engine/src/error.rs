@@ -27,6 +27,12 @@ pub enum Failure {
     /// The machine or the request cannot do this.
     #[error("{0}")]
     Setup(String),
+    /// A transaction asks to be tried again, for a reason of its own.
+    #[error("the transaction asked to be tried again")]
+    Again,
+    /// A script failed, by no error of the server's: its file, its line and what it says.
+    #[error("{0}")]
+    Script(String),
 }
 
 impl Failure {
@@ -47,4 +53,6 @@ pub enum Reason {
     Lost(String),
     #[error("{0}")]
     Setup(String),
+    #[error("{0}")]
+    Script(String),
 }

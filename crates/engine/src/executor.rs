@@ -1,10 +1,11 @@
 //! How one thread drives thousands of connections: tasks polled over readiness, without wakers.
 //!
-//! Every task owns one slot, and a slot has at most one socket. A task that has to wait returns `Pending`
-//! after noting in its slot what it waits for; the loop polls it again when that has come. Readiness is
-//! edge-triggered and remembered in the slot, so a statement costs one send, one receive and its share of
+//! Every task owns one slot, and as many more as it has further sockets; a slot has at most one. A task that has to
+//! wait returns `Pending` after noting in a slot what it waits for; the loop polls it again when that has come. Readiness
+//! is edge-triggered and remembered in the slot, so a statement costs one send, one receive and its share of
 //! a wait.
 
+use crate::alarm::Alarm;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -20,12 +21,13 @@ use std::time::{Duration, Instant};
 const EVENTS: usize = 1024;
 const MILLISECOND_NS: u64 = 1_000_000;
 const WAKE: Token = Token(usize::MAX);
-const ALARM: Token = Token(usize::MAX - 1);
 
 /// What a task waits for, and what has come.
 #[derive(Debug, Default)]
 pub struct Slot {
     id: usize,
+    /// The slot whose task is polled when something comes here: its own, unless it is one more of that task.
+    owner: usize,
     readable: Cell<bool>,
     writable: Cell<bool>,
     /// The other side has hung up: what it sent before can be read, then the end.
@@ -43,10 +45,14 @@ pub struct Reactor {
     registry: Registry,
     epoch: Instant,
     slots: RefCell<Vec<Rc<Slot>>>,
+    /// Slots beside those of tasks that nobody has at present.
+    released: RefCell<Vec<usize>>,
     queue: RefCell<VecDeque<usize>>,
     timers: RefCell<BinaryHeap<Reverse<(u64, usize)>>>,
     /// When tasks give up what they are at, unlike timers taken back when that is done.
     deadlines: RefCell<BTreeSet<(u64, usize)>>,
+    /// Transactions under way that wait for the server.
+    in_flight: Cell<usize>,
     last_arrival_ns: Cell<u64>,
     last_answer_ns: Cell<u64>,
     lag_ns: Cell<u64>,
@@ -103,9 +109,23 @@ impl Reactor {
         let mut slots = self.slots.borrow_mut();
         while slots.len() <= id {
             let id = slots.len();
-            slots.push(Rc::new(Slot { id, ..Slot::default() }));
+            slots.push(Rc::new(Slot { id, owner: id, ..Slot::default() }));
         }
         slots[id].clone()
+    }
+
+    /// A slot for one more socket of the task that owns `slot`.
+    pub fn slot_beside(self: &Rc<Reactor>, slot: &Slot) -> SlotBeside {
+        let mut slots = self.slots.borrow_mut();
+        let free = self.released.borrow_mut().pop();
+        let id = free.unwrap_or(slots.len());
+        let beside = Slot { id, owner: slot.owner, cancelled: slot.cancelled.clone(), ..Slot::default() };
+        let beside = Rc::new(beside);
+        match free {
+            Some(id) => slots[id] = beside.clone(),
+            None => slots.push(beside.clone()),
+        }
+        SlotBeside { slot: beside, reactor: self.clone() }
     }
 
     pub fn register(&self, socket: &mut impl mio::event::Source, slot: &Slot) -> io::Result<()> {
@@ -155,6 +175,23 @@ impl Reactor {
         wait(|| std::mem::replace(&mut given, true)).await;
     }
 
+    /// From here to [`Reactor::end_exchange`] a server that keeps silent is noticed.
+    pub fn begin_exchange(&self, now_ns: u64) {
+        self.in_flight.set(self.in_flight.get() + 1);
+        if self.in_flight.get() == 1 {
+            self.begin_waiting(now_ns);
+        }
+    }
+
+    pub fn end_exchange(&self) {
+        self.in_flight.set(self.in_flight.get() - 1);
+    }
+
+    /// Whether the server is asked anything at present.
+    pub fn is_asking(&self) -> bool {
+        self.in_flight.get() > 0
+    }
+
     /// Remembers that something is waited for from now on.
     pub fn begin_waiting(&self, now_ns: u64) {
         self.last_arrival_ns.set(now_ns);
@@ -193,6 +230,18 @@ impl Reactor {
     pub async fn doze_until(&self, slot: &Slot, at_ns: u64) {
         self.set_timer(slot, at_ns);
         wait(|| slot.nudged.replace(false) || slot.cancelled.get() || self.now_ns() >= at_ns).await;
+    }
+}
+
+/// A slot of a task that has several. Another socket may have it once this is dropped, which is after its own is closed.
+pub struct SlotBeside {
+    pub slot: Rc<Slot>,
+    reactor: Rc<Reactor>,
+}
+
+impl Drop for SlotBeside {
+    fn drop(&mut self) {
+        self.reactor.released.borrow_mut().push(self.slot.id);
     }
 }
 
@@ -278,9 +327,11 @@ impl<'t> Executor<'t> {
             registry,
             epoch,
             slots: RefCell::default(),
+            released: RefCell::default(),
             queue: RefCell::default(),
             timers: RefCell::default(),
             deadlines: RefCell::default(),
+            in_flight: Cell::default(),
             last_arrival_ns: Cell::new(epoch.elapsed().as_nanos() as u64),
             last_answer_ns: Cell::new(epoch.elapsed().as_nanos() as u64),
             lag_ns: Cell::new(0),
@@ -301,7 +352,9 @@ impl<'t> Executor<'t> {
 
     /// Starts a task that owns the slot with the next free number, which `make` is given.
     pub fn spawn<F: Future<Output = ()> + 't>(&mut self, make: impl FnOnce(Rc<Slot>) -> F) {
-        let slot = self.reactor.slot(self.tasks.len());
+        let next = self.reactor.slots.borrow().len();
+        let slot = self.reactor.slot(next);
+        self.tasks.resize_with(slot.id, || None);
         self.tasks.push(Some(Box::pin(make(slot.clone()))));
         self.live += 1;
         self.reactor.enqueue(&slot);
@@ -355,10 +408,14 @@ impl<'t> Executor<'t> {
         let mut context = Context::from_waker(task::Waker::noop());
         loop {
             let Some(id) = self.reactor.queue.borrow_mut().pop_front() else { return };
-            self.reactor.slots.borrow()[id].queued.set(false);
-            let Some(task) = &mut self.tasks[id] else { continue };
+            let owner = {
+                let slots = self.reactor.slots.borrow();
+                slots[id].queued.set(false);
+                slots[id].owner
+            };
+            let Some(task) = &mut self.tasks[owner] else { continue };
             if task.as_mut().poll(&mut context).is_ready() {
-                self.tasks[id] = None;
+                self.tasks[owner] = None;
                 self.live -= 1;
             }
         }
@@ -422,53 +479,5 @@ impl<'t> Executor<'t> {
             self.alarm.set(until_ns, left)?;
         }
         Ok(Some(Duration::from_nanos(left)))
-    }
-}
-
-/// A timer that ends a wait to the microsecond.
-#[cfg(target_os = "linux")]
-struct Alarm {
-    descriptor: std::os::fd::OwnedFd,
-    set_for_ns: u64,
-}
-
-#[cfg(target_os = "linux")]
-impl Alarm {
-    fn new(registry: &Registry) -> io::Result<Alarm> {
-        use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
-        use std::os::fd::AsRawFd;
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let descriptor = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        registry.register(&mut mio::unix::SourceFd(&descriptor.as_raw_fd()), ALARM, Interest::READABLE)?;
-        Ok(Alarm { descriptor, set_for_ns: 0 })
-    }
-
-    fn set(&mut self, at_ns: u64, left_ns: u64) -> io::Result<()> {
-        use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
-        if self.set_for_ns == at_ns {
-            return Ok(());
-        }
-        self.set_for_ns = at_ns;
-        let once = Itimerspec {
-            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
-            it_value: Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as i64 },
-        };
-        timerfd_settime(&self.descriptor, TimerfdTimerFlags::empty(), &once)?;
-        Ok(())
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-struct Alarm;
-
-#[cfg(not(target_os = "linux"))]
-impl Alarm {
-    fn new(_registry: &Registry) -> io::Result<Alarm> {
-        let _ = ALARM;
-        Ok(Alarm)
-    }
-
-    fn set(&mut self, _at_ns: u64, _left_ns: u64) -> io::Result<()> {
-        Ok(())
     }
 }

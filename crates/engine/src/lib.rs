@@ -8,7 +8,9 @@
 //! has something to do), [`session`] (what a workload sees), [`connection`] (the
 //! protocol on a stream), [`executor`] (how one thread drives thousands of them) and [`run`] (loops as threads).
 
+mod alarm;
 pub mod catalogue;
+pub mod client;
 pub mod connection;
 pub mod context;
 pub mod control;
@@ -16,6 +18,7 @@ pub mod due;
 pub mod endpoint;
 pub mod error;
 pub mod event;
+pub mod exchanges;
 pub mod executor;
 pub mod measure;
 pub mod meter;
@@ -31,6 +34,7 @@ pub mod trust;
 pub mod turns;
 pub mod workload;
 
+pub use client::{Connector, LoadClient};
 pub use endpoint::{Address, Endpoint};
 pub use error::{Failure, Reason};
 pub use event::LoopEvent;
@@ -38,4 +42,4 @@ pub use run::Run;
 pub use session::Session;
 pub use spec::RunSpec;
 pub use statement::{Protocol, Statement};
-pub use workload::Workload;
+pub use workload::{DeclaredWorkload, Workload};

@@ -3,20 +3,20 @@
 //! Each connection runs [`drive`]: wait for a turn, run the transaction, retry it if the server asks for that,
 //! count what came of it.
 
+use crate::client::LoadClient;
 use crate::context::Context;
 use crate::due::{Begun, Turn};
 use crate::error::{Failure, Reason};
 use crate::executor::Slot;
-use crate::session::Session;
-use crate::workload::{Input, Workload};
+use crate::workload::{Input, Who, Workload};
 use plimsoll_load::recorder::{Done, End};
 use plimsoll_load::seed::Rng;
 use std::rc::Rc;
 
 /// Deadlock, lock wait timeout, record changed since read, refused by group certification.
-const RETRYABLE: [u16; 4] = [1213, 1205, 1020, 3101];
+pub const RETRYABLE: [u16; 4] = [1213, 1205, 1020, 3101];
 /// Shutdown in progress, connection killed (MariaDB, MySQL), idle for too long.
-const FAREWELLS: [u16; 4] = [1053, 1927, 3169, 4031];
+pub const FAREWELLS: [u16; 4] = [1053, 1927, 3169, 4031];
 /// Too many connections: of all users, of this one, of this one per hour.
 const FULL: [u16; 3] = [1040, 1203, 1226];
 /// A server that is not silent and comes to no end all the same is given up after so many outage limits.
@@ -27,73 +27,79 @@ const RECONNECT_NS: u64 = 100_000_000;
 /// The stream of back-off, apart from those of the transactions.
 const BACKOFF_STREAM: u64 = 1 << 62;
 
-/// Runs transactions on one connection until there is none left to begin. `local` is its place in this loop.
-pub async fn drive<W: Workload>(context: &Context<W>, slot: &Rc<Slot>, session: &mut Session, who: Who) {
-    let mut state = context.workload.state(who.connection, context.spec.connections);
+/// A connection that is ready for transactions.
+pub struct ReadyConnection<W: Workload> {
+    pub client: W::Client,
+    pub state: W::State,
+    pub who: Who,
+}
+
+/// Runs transactions on one connection until there is none left to begin; returns it to be closed.
+pub async fn drive<W: Workload>(context: &Context<W>, slot: &Rc<Slot>, mut ready: ReadyConnection<W>) -> W::Client {
     let mut begun = Begun::default();
-    while let Some(turn) = context.turn(slot, session, who.connection, &mut begun).await {
-        context.begin_exchange(turn.sent_ns);
-        let outcome = transact(context, slot, session, &mut state, who, &turn).await;
-        context.end_exchange();
-        if outcome.is_err() {
-            return;
+    while let Some(turn) = context.turn(slot, &mut ready.client, ready.who, &mut begun).await {
+        context.reactor.begin_exchange(turn.sent_ns);
+        let outcome = transact(context, slot, &mut ready, &turn).await;
+        context.reactor.end_exchange();
+        match outcome {
+            Ok(()) => context.answered(&turn),
+            Err(Ended::Stopped) => break,
+            Err(Ended::Failed) => return ready.client,
         }
-        context.answered(&turn);
     }
-    context.begin_exchange(session.now_ns());
-    let finished = context.workload.finish(state, session).await;
-    context.end_exchange();
+    let ReadyConnection { mut client, state, .. } = ready;
+    context.reactor.begin_exchange(client.now_ns());
+    let finished = context.workload.finish(state, &mut client).await;
+    context.reactor.end_exchange();
     if let Err(failure) = finished {
-        context.give_up_for(session, &failure);
+        context.give_up_for(&client, &failure);
     }
+    client
 }
 
-/// Which connection: its number in the run and its place in the loop.
-#[derive(Clone, Copy, Debug)]
-pub struct Who {
-    pub connection: usize,
-    pub local: usize,
+/// Why a connection runs no more transactions.
+enum Ended {
+    /// The reason stands in the context.
+    Failed,
+    /// Its workload has nothing more for it to do.
+    Stopped,
 }
-
-/// This connection runs no more transactions; why stands in the context.
-struct Ended;
 
 async fn transact<W: Workload>(
     context: &Context<W>,
     slot: &Rc<Slot>,
-    session: &mut Session,
-    state: &mut W::State,
-    who: Who,
+    ready: &mut ReadyConnection<W>,
     turn: &Turn,
 ) -> Result<(), Ended> {
     let sent_ns = turn.sent_ns;
     context.meter.at(sent_ns).started(turn.due_ns, sent_ns);
     let (mut tries, mut begun_ns) = (0, sent_ns);
     loop {
-        let mut input = turn.input(context.spec.seed, who.connection, context.spec.connections);
-        let mut failure = match context.workload.transaction(state, session, &mut input).await {
+        let ReadyConnection { client, state, who } = ready;
+        let mut input = turn.input(context.spec.seed, *who);
+        let mut failure = match context.workload.transaction(state, client, &mut input).await {
             Ok(end) => {
-                finished(context, session, who, turn, input.transaction, end);
-                return Ok(());
+                finished(context, client, *who, turn, input.transaction, end);
+                return if end == End::Stopped { Err(Ended::Stopped) } else { Ok(()) };
             }
             Err(failure) => failure,
         };
         tries += 1;
-        count_failure(context, session, &failure, begun_ns);
+        count_failure(context, client, &failure, begun_ns);
         let again = after_failure(context, &failure, tries);
         let code = code(&failure);
-        let rolls_back = again == Next::Retry || again == Next::Skip && session.needs_rollback();
-        if rolls_back && let Err(second) = session.rollback().await {
-            count_failure(context, session, &second, session.answered_ns());
+        let rolls_back = again == Next::Retry || again == Next::Skip && client.needs_rollback();
+        if rolls_back && let Err(second) = client.rollback().await {
+            count_failure(context, client, &second, client.answered_ns());
             failure = second;
         }
         match after_failure(context, &failure, tries) {
-            Next::Reconnect => reconnect(context, slot, session, tries > 1).await?,
-            Next::GiveUp => return give_up(context, session, turn, &input, &failure),
+            Next::Reconnect => reconnect(context, slot, ready, tries > 1).await?,
+            Next::GiveUp => return give_up(context, client, turn, &input, &failure),
             _ if again == Next::Retry => {
                 context.meter.at(context.meter.now_ns()).retried(input.transaction, code);
                 back_off(context, slot, turn, tries).await?;
-                session.waited();
+                client.waited();
             }
             Next::Skip | Next::Retry => {
                 context.meter.at(context.meter.now_ns()).failed(input.transaction, turn.due_ns);
@@ -105,7 +111,7 @@ async fn transact<W: Workload>(
 }
 
 /// What an attempt at a transaction that began at `begun_ns` has come to.
-fn count_failure<W>(context: &Context<W>, session: &Session, failure: &Failure, begun_ns: u64) {
+fn count_failure<W: Workload>(context: &Context<W>, client: &W::Client, failure: &Failure, begun_ns: u64) {
     let now_ns = context.meter.now_ns();
     let mut recorder = context.meter.at(now_ns);
     match failure {
@@ -113,15 +119,22 @@ fn count_failure<W>(context: &Context<W>, session: &Session, failure: &Failure, 
         Failure::Lost(_) => recorder.connection_lost(),
         _ => {}
     }
-    if session.is_committing() {
+    if client.is_committing() {
         recorder.commit_unknown();
     }
 }
 
-fn finished<W: Workload>(context: &Context<W>, session: &Session, who: Who, turn: &Turn, transaction: usize, end: End) {
+fn finished<W: Workload>(
+    context: &Context<W>,
+    client: &W::Client,
+    who: Who,
+    turn: &Turn,
+    transaction: usize,
+    end: End,
+) {
     let Turn { due_ns, sent_ns, .. } = *turn;
     // A transaction may have sent nothing.
-    let now_ns = session.answered_ns().max(sent_ns);
+    let now_ns = client.answered_ns().max(sent_ns);
     let done = Done { connection: who.local, transaction, end, due_ns, sent_ns, now_ns };
     context.meter.at(now_ns).finished(done);
     if end == End::Queued {
@@ -154,11 +167,19 @@ fn lost(failure: &Failure) -> bool {
     }
 }
 
-fn after_failure<W>(context: &Context<W>, failure: &Failure, tries: u32) -> Next {
+fn retryable(failure: &Failure) -> bool {
+    match failure {
+        Failure::Server(message) => RETRYABLE.contains(&message.code),
+        Failure::Again => true,
+        _ => false,
+    }
+}
+
+fn after_failure<W: Workload>(context: &Context<W>, failure: &Failure, tries: u32) -> Next {
     match failure {
         _ if lost(failure) && !context.spec.private => Next::Reconnect,
-        Failure::Server(message) if RETRYABLE.contains(&message.code) && tries < TRIES => Next::Retry,
-        Failure::Server(message) if RETRYABLE.contains(&message.code) => Next::Skip,
+        _ if retryable(failure) && tries < TRIES => Next::Retry,
+        _ if retryable(failure) => Next::Skip,
         Failure::Server(message) if context.spec.ignore_errors.contains(&message.code) => Next::Skip,
         _ => Next::GiveUp,
     }
@@ -166,7 +187,7 @@ fn after_failure<W>(context: &Context<W>, failure: &Failure, tries: u32) -> Next
 
 fn give_up<W: Workload>(
     context: &Context<W>,
-    session: &Session,
+    client: &W::Client,
     turn: &Turn,
     input: &Input,
     failure: &Failure,
@@ -174,8 +195,8 @@ fn give_up<W: Workload>(
     if matches!(failure, Failure::Server(_)) {
         context.meter.at(context.meter.now_ns()).failed(input.transaction, turn.due_ns);
     }
-    context.give_up_for(session, failure);
-    Err(Ended)
+    context.give_up_for(client, failure);
+    Err(Ended::Failed)
 }
 
 /// 0, 1, 2, 4 … 100 ms, each with jitter from a stream of its own.
@@ -189,7 +210,7 @@ async fn back_off<W: Workload>(context: &Context<W>, slot: &Slot, turn: &Turn, t
     let wait_ns = (ms as f64 * 1e6 * (0.5 + rng.unit() / 2.0)) as u64;
     match context.reactor.sleep_until(slot, context.meter.now_ns() + wait_ns).await {
         true => Ok(()),
-        false => Err(Ended),
+        false => Err(Ended::Failed),
     }
 }
 
@@ -198,22 +219,22 @@ async fn back_off<W: Workload>(context: &Context<W>, slot: &Slot, turn: &Turn, t
 async fn reconnect<W: Workload>(
     context: &Context<W>,
     slot: &Rc<Slot>,
-    session: &mut Session,
+    ready: &mut ReadyConnection<W>,
     again: bool,
 ) -> Result<(), Ended> {
     let since = context.meter.now_ns();
     let mut next_ns = if again { since + RECONNECT_NS } else { since };
     loop {
         if context.stopping.get() || !context.reactor.sleep_until(slot, next_ns).await {
-            return Err(Ended);
+            return Err(Ended::Failed);
         }
-        let last = match open_session(context, slot).await {
+        let last = match connect(context, slot, &mut ready.state).await {
             Ok(fresh) => {
-                *session = fresh;
+                ready.client = fresh;
                 context.meter.at(context.meter.now_ns()).reconnected();
                 return Ok(());
             }
-            Err(Failure::Cancelled) => return Err(Ended),
+            Err(Failure::Cancelled) => return Err(Ended::Failed),
             Err(failure) => failure,
         };
         let now = context.meter.now_ns();
@@ -221,7 +242,7 @@ async fn reconnect<W: Workload>(
         context.reactor.begin_waiting(now);
         if now - since > context.spec.outage_limit_ns {
             context.give_up(Reason::Lost(away(context.spec.outage_limit_ns, &last)));
-            return Err(Ended);
+            return Err(Ended::Failed);
         }
         next_ns = now + RECONNECT_NS;
     }
@@ -240,20 +261,17 @@ fn away(limit_ns: u64, last: &Failure) -> String {
 }
 
 /// Connects, logs in and prepares, which has to come to its end within [`ENDLESS`] outage limits.
-pub async fn open_session<W: Workload>(context: &Context<W>, slot: &Rc<Slot>) -> Result<Session, Failure> {
+pub async fn connect<W: Workload>(
+    context: &Context<W>,
+    slot: &Rc<Slot>,
+    state: &mut W::State,
+) -> Result<W::Client, Failure> {
     let limit_ns = context.spec.outage_limit_ns.saturating_mul(ENDLESS);
     let until_ns = context.meter.now_ns().saturating_add(limit_ns);
-    let opening = Session::open(
-        &context.spec.endpoint,
-        context.catalogue.clone(),
-        context.spec.protocol,
-        context.meter.clone(),
-        context.reactor.clone(),
-        slot.clone(),
-    );
+    let connecting = context.workload.connect(state, &context.connector, slot);
     let endless = || {
         let what = "the login and of preparing the statements";
         Err(Failure::Endless { what, seconds: limit_ns as f64 / 1e9 })
     };
-    context.reactor.within(slot, until_ns, opening).await.unwrap_or_else(endless)
+    context.reactor.within(slot, until_ns, connecting).await.unwrap_or_else(endless)
 }

@@ -5,17 +5,18 @@
 //! connections stay open, so that the server can be asked what it counted. Who follows a load takes it as a
 //! [`LoadSource`].
 
+use crate::client::{Connector, LoadClient};
 use crate::context::Context;
 use crate::due::Due;
 use crate::error::{Failure, Reason};
 use crate::event::LoopEvent;
 use crate::executor::{Executor, Slot};
-use crate::measure::{self, ENDLESS, Who};
+use crate::measure::{self, ENDLESS, ReadyConnection};
 use crate::meter::{Meter, thread_cpu_ns};
 use crate::scheduling;
 use crate::spec::RunSpec;
 use crate::turns;
-use crate::workload::Workload;
+use crate::workload::{Who, Workload};
 use mio::Waker;
 use plimsoll_host::sample::{cpu_wait, process_cpu};
 use plimsoll_load::recorder::Recorder;
@@ -85,11 +86,8 @@ impl Run {
             let recycled = Arc::clone(&recycled);
             let name = format!("loop-{index}");
             let body = move || {
-                let failed = match EventLoop::new(spec, workload, index, epoch, shared, sender.clone(), recycled) {
-                    Ok(event_loop) => event_loop.run(),
-                    Err(error) => Err(Reason::Setup(format!("an event loop cannot be made: {error}"))),
-                };
-                if let Err(reason) = failed {
+                let made = EventLoop::new(spec, workload, index, epoch, shared, sender.clone(), recycled);
+                if let Err(reason) = made.and_then(EventLoop::run) {
                     let _ = sender.send(LoopEvent::Failed(reason));
                 }
             };
@@ -217,8 +215,9 @@ impl<W: Workload> EventLoop<W> {
         shared: Arc<Shared>,
         outbox: Sender<LoopEvent>,
         recycled: Arc<Mutex<Vec<Tally>>>,
-    ) -> std::io::Result<EventLoop<W>> {
-        let executor = Executor::new(epoch)?;
+    ) -> Result<EventLoop<W>, Reason> {
+        let unmade = |error| Reason::Setup(format!("an event loop cannot be made: {error}"));
+        let executor = Executor::new(epoch).map_err(unmade)?;
         if let Ok(mut wakers) = shared.wakers.lock() {
             wakers.push(executor.waker());
         }
@@ -232,10 +231,19 @@ impl<W: Workload> EventLoop<W> {
         let open_loop = spec.is_open_loop(&*workload);
         let recorder = Recorder::new(numbers.len(), catalogue.names.shape(), by_start, open_loop);
         let meter = Rc::new(Meter::new(recorder, reactor.clone(), outbox.clone(), recycled));
+        let connector = Rc::new(Connector {
+            endpoint: spec.endpoint.clone(),
+            catalogue,
+            protocol: spec.protocol,
+            seed: spec.seed,
+            meter: meter.clone(),
+            reactor: reactor.clone(),
+        });
         let context = Rc::new(Context {
+            shared: workload.shared().map_err(setup_reason)?,
             workload,
             spec,
-            catalogue,
+            connector,
             meter,
             reactor,
             due: RefCell::default(),
@@ -243,14 +251,14 @@ impl<W: Workload> EventLoop<W> {
             queued: RefCell::default(),
             idle: RefCell::default(),
             driving: Cell::new(numbers.len()),
-            in_flight: Cell::new(0),
             stopping: Cell::new(false),
             reason: RefCell::default(),
         });
         let gate = Rc::new(Gate::default());
         let mut event_loop = EventLoop { executor, context, gate, shared, index, outbox, slots: Vec::new() };
         for (local, connection) in numbers.into_iter().enumerate() {
-            event_loop.spawn_connection(Who { connection, local });
+            let connections = event_loop.context.spec.connections;
+            event_loop.spawn_connection(Who { connection, connections, local });
         }
         Ok(event_loop)
     }
@@ -379,10 +387,10 @@ impl<W: Workload> EventLoop<W> {
             if now >= ends {
                 self.context.release_idle();
             }
-            if self.context.in_flight.get() > 0 && self.is_silent() && self.context.reason.borrow().is_none() {
+            if self.context.reactor.is_asking() && self.is_silent() && self.context.reason.borrow().is_none() {
                 self.context.give_up(Reason::Lost(self.silence()));
             }
-            if self.context.in_flight.get() > 0 && self.is_endless() && self.context.reason.borrow().is_none() {
+            if self.context.reactor.is_asking() && self.is_endless() && self.context.reason.borrow().is_none() {
                 self.context.give_up(Reason::Lost(self.endlessness()));
             }
             let waited = now.saturating_sub(ends) > DRAIN_NS;
@@ -425,18 +433,18 @@ async fn connect_and_drive<W: Workload>(context: &Rc<Context<W>>, gate: &Gate, s
         slot.nudged().await;
     }
     gate.connecting.set(gate.connecting.get() + 1);
-    let opened = measure::open_session(context, &slot).await;
+    let ready = make_ready(context, &slot, who).await;
     gate.connecting.set(gate.connecting.get() - 1);
     if let Some(id) = gate.waiting.borrow_mut().pop_front() {
         context.reactor.nudge(id);
     }
-    let mut session = match opened {
-        Ok(session) => session,
+    let mut ready = match ready {
+        Ok(ready) => ready,
         Err(failure) => return context.give_up(setup_reason(failure)),
     };
-    gate.server_pid.set(gate.server_pid.get().or_else(|| session.peer_pid()));
+    gate.server_pid.set(gate.server_pid.get().or_else(|| ready.client.peer_pid()));
     if let (0, Some(question)) = (who.local, context.spec.ask) {
-        match session.ask(question).await {
+        match ready.client.ask(question).await {
             Ok(answer) => gate.answer.replace(answer),
             Err(failure) => return context.give_up(setup_reason(failure)),
         };
@@ -445,18 +453,29 @@ async fn connect_and_drive<W: Workload>(context: &Rc<Context<W>>, gate: &Gate, s
     while !gate.go.get() && !slot.is_cancelled() {
         slot.nudged().await;
     }
-    measure::drive(context, &slot, &mut session, who).await;
+    let client = measure::drive(context, &slot, ready).await;
     context.driving.set(context.driving.get() - 1);
     while !gate.leave.get() && !slot.is_cancelled() {
         slot.nudged().await;
     }
-    session.quit().await;
+    client.quit().await;
+}
+
+async fn make_ready<W: Workload>(
+    context: &Context<W>,
+    slot: &Rc<Slot>,
+    who: Who,
+) -> Result<ReadyConnection<W>, Failure> {
+    let mut state = context.workload.state(&context.shared, who)?;
+    let client = measure::connect(context, slot, &mut state).await?;
+    Ok(ReadyConnection { client, state, who })
 }
 
 fn setup_reason(failure: Failure) -> Reason {
     match failure {
         Failure::Lost(text) => Reason::Lost(text),
         endless @ Failure::Endless { .. } => Reason::Lost(endless.to_string()),
+        Failure::Script(text) => Reason::Script(text),
         other => Reason::Setup(other.to_string()),
     }
 }

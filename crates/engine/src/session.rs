@@ -1,13 +1,12 @@
 //! What a workload sees of a connection: its statements, by number, and what came of them.
 
 use crate::catalogue::Catalogue;
+use crate::client::{Connector, LoadClient};
 use crate::connection::Connection;
-use crate::endpoint::Endpoint;
 use crate::error::Failure;
-use crate::executor::{Reactor, Slot};
-use crate::meter::Meter;
+use crate::exchanges::Exchanges;
+use crate::executor::Slot;
 use crate::statement::Protocol;
-use plimsoll_load::recorder::Effect;
 use plimsoll_model::StatementKind;
 use plimsoll_wire::cells::{Cells, ColumnDefinition, ReceivedRow};
 use plimsoll_wire::response::{Discard, ResponseTotals};
@@ -47,56 +46,36 @@ pub struct Session {
     catalogue: Rc<Catalogue>,
     handles: Vec<Handle>,
     protocol: Protocol,
-    meter: Rc<Meter>,
+    exchanges: Exchanges,
     /// The rows that [`Session::select`] asked for last.
     cells: Cells,
     /// The statement sent last, for messages.
     last: Option<usize>,
-    answered_ns: u64,
-    /// Nothing has been waited for since the last answer, so its time is the time.
-    fresh: bool,
     open: bool,
 }
 
 impl Session {
-    pub async fn open(
-        endpoint: &Endpoint,
-        catalogue: Rc<Catalogue>,
-        protocol: Protocol,
-        meter: Rc<Meter>,
-        reactor: Rc<Reactor>,
-        slot: Rc<Slot>,
-    ) -> Result<Session, Failure> {
-        let connection = Connection::open(endpoint, reactor, slot).await?;
+    /// Connects, logs in and prepares what is declared.
+    pub async fn open(connector: &Connector, slot: &Rc<Slot>) -> Result<Session, Failure> {
+        let connection = Connection::open(&connector.endpoint, connector.reactor.clone(), slot.clone()).await?;
+        let catalogue = connector.catalogue.clone();
         let handles = vec![Handle::default(); catalogue.statements.len()];
         let mut session = Session {
             connection,
             catalogue,
             handles,
-            protocol,
-            meter,
+            protocol: connector.protocol,
+            exchanges: Exchanges::new(connector.meter.clone()),
             cells: Cells::default(),
             last: None,
-            answered_ns: 0,
-            fresh: false,
             open: false,
         };
         session.set_up().await?;
-        if protocol == Protocol::Prepared {
+        if session.protocol == Protocol::Prepared {
             session.prepare_all().await?;
         }
         session.last = None;
         Ok(session)
-    }
-
-    /// Asks something that is not load: the first two columns of each row of the answer.
-    pub(crate) async fn ask(&mut self, sql: &str) -> Result<Vec<(String, String)>, Failure> {
-        let mut rows = TextRows::default();
-        self.connection
-            .query(sql.as_bytes(), &mut rows)
-            .await
-            .map_err(|failure| refused(sql, "is refused", failure))?;
-        Ok(rows.pairs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
     async fn set_up(&mut self) -> Result<(), Failure> {
@@ -135,7 +114,7 @@ impl Session {
         } else {
             self.connection.execute_text(template, values, &mut Discard).await
         };
-        self.received(self.catalogue.operations[number], sent_ns, &result);
+        self.exchanges.answered(self.catalogue.operations[number], sent_ns, &result);
         result
     }
 
@@ -157,7 +136,7 @@ impl Session {
         } else {
             self.connection.execute_text(template, values, &mut self.cells).await
         };
-        self.received(self.catalogue.operations[number], sent_ns, &result);
+        self.exchanges.answered(self.catalogue.operations[number], sent_ns, &result);
         result
     }
 
@@ -172,11 +151,11 @@ impl Session {
         self.cells.len()
     }
 
-    /// Counts something of the workload's own, by its place in [`Workload::counters`]. To be called after the last
+    /// Counts something of the workload's own, by its place in [`DeclaredWorkload::counters`](crate::DeclaredWorkload::counters). To be called after the last
     /// statement of a transaction, so that only what was done is counted, once.
     #[inline]
     pub fn count(&mut self, counter: usize, by: u64) {
-        self.meter.at(self.answered_ns).counted(counter, by);
+        self.exchanges.meter.at(self.exchanges.answered_ns()).counted(counter, by);
     }
 
     /// Sends text that the workload made itself as statement `number` of the catalogue, whose name and kind it has.
@@ -184,7 +163,7 @@ impl Session {
         let kind = self.catalogue.statements[number].0.kind;
         let sent_ns = self.sending(kind, Some(number));
         let result = self.connection.query(sql, &mut Discard).await;
-        self.received(self.catalogue.operations[number], sent_ns, &result);
+        self.exchanges.answered(self.catalogue.operations[number], sent_ns, &result);
         result
     }
 
@@ -192,57 +171,8 @@ impl Session {
     pub async fn rollback(&mut self) -> Result<ResponseTotals, Failure> {
         let sent_ns = self.sending(StatementKind::Rollback, None);
         let result = self.connection.query(b"ROLLBACK", &mut Discard).await;
-        self.received(self.catalogue.rollback, sent_ns, &result);
+        self.exchanges.answered(self.catalogue.rollback, sent_ns, &result);
         result
-    }
-
-    /// The time. Between an answer and the next statement of the same task next to none passes, so the clock
-    /// is looked at once per exchange.
-    #[inline]
-    pub fn now_ns(&self) -> u64 {
-        if self.fresh { self.answered_ns } else { self.meter.now_ns() }
-    }
-
-    /// Says that something was waited for since the last answer.
-    pub fn waited(&mut self) {
-        self.fresh = false;
-    }
-
-    /// When the last answer came, which is when a transaction that needed it ended.
-    pub fn answered_ns(&self) -> u64 {
-        self.answered_ns
-    }
-
-    /// Whether a transaction is open that a failed attempt would leave behind.
-    pub fn needs_rollback(&self) -> bool {
-        self.open || self.connection.in_transaction()
-    }
-
-    /// Whether the statement sent last commits: a COMMIT, or a write in no transaction.
-    pub fn is_committing(&self) -> bool {
-        let Some(number) = self.last else { return false };
-        match self.catalogue.statements[number].0.kind {
-            StatementKind::Commit => true,
-            StatementKind::Insert | StatementKind::Update | StatementKind::Delete | StatementKind::Call => {
-                !self.needs_rollback()
-            }
-            StatementKind::Begin | StatementKind::Rollback | StatementKind::Select => false,
-        }
-    }
-
-    /// The text of the statement sent last.
-    pub fn last_statement(&self) -> &str {
-        self.last.map_or("ROLLBACK", |number| self.catalogue.statements[number].0.sql.as_str())
-    }
-
-    /// Says good-bye.
-    pub async fn quit(self) {
-        self.connection.quit().await;
-    }
-
-    /// The local process that serves this session.
-    pub fn peer_pid(&self) -> Option<u32> {
-        self.connection.peer_pid()
     }
 
     #[inline]
@@ -253,33 +183,56 @@ impl Session {
             StatementKind::Commit | StatementKind::Rollback => self.open = false,
             _ => {}
         }
-        let now = self.now_ns();
-        self.fresh = false;
-        self.meter.at(now).sent(kind);
-        now
+        self.exchanges.sent(Some(kind))
+    }
+}
+
+impl LoadClient for Session {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        self.exchanges.now_ns()
     }
 
-    #[inline]
-    fn received(&mut self, operation: usize, sent_ns: u64, result: &Result<ResponseTotals, Failure>) {
-        let now = self.meter.now_ns();
-        self.answered_ns = now;
-        self.fresh = true;
-        if !matches!(result, Err(Failure::Cancelled | Failure::Lost(_))) {
-            self.meter.answered(now);
-        }
-        match result {
-            Ok(outcome) => {
-                let effect = if outcome.result_sets > 0 {
-                    Effect::Read
-                } else if outcome.affected_rows > 0 {
-                    Effect::Write
-                } else {
-                    Effect::Other
-                };
-                self.meter.at(now).answered(operation, effect, now - sent_ns);
-            }
-            Err(Failure::Server(message)) => self.meter.at(now).error(operation, message.code),
-            Err(_) => {}
-        }
+    fn waited(&mut self) {
+        self.exchanges.waited();
+    }
+
+    fn answered_ns(&self) -> u64 {
+        self.exchanges.answered_ns()
+    }
+
+    fn needs_rollback(&self) -> bool {
+        self.open || self.connection.in_transaction()
+    }
+
+    async fn rollback(&mut self) -> Result<(), Failure> {
+        Session::rollback(self).await.map(drop)
+    }
+
+    fn is_committing(&self) -> bool {
+        let Some(number) = self.last else { return false };
+        let kind = self.catalogue.statements[number].0.kind;
+        kind == StatementKind::Commit || kind.changes_data() && !self.needs_rollback()
+    }
+
+    fn last_statement(&self) -> String {
+        self.last.map_or("ROLLBACK", |number| self.catalogue.statements[number].0.sql.as_str()).to_owned()
+    }
+
+    fn peer_pid(&self) -> Option<u32> {
+        self.connection.peer_pid()
+    }
+
+    async fn ask(&mut self, sql: &str) -> Result<Vec<(String, String)>, Failure> {
+        let mut rows = TextRows::default();
+        self.connection
+            .query(sql.as_bytes(), &mut rows)
+            .await
+            .map_err(|failure| refused(sql, "is refused", failure))?;
+        Ok(rows.pairs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+    }
+
+    async fn quit(self) {
+        self.connection.quit().await;
     }
 }

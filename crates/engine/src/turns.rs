@@ -1,11 +1,11 @@
 //! When a connection has something to do: at once after an answer, when an arrival or a terminal is due, or when a
 //! transaction has queued work.
 
+use crate::client::LoadClient;
 use crate::context::Context;
 use crate::due::{Begun, Due, Turn, pause_ns};
 use crate::executor::Slot;
-use crate::session::Session;
-use crate::workload::Workload;
+use crate::workload::{Who, Workload};
 use plimsoll_load::arrivals::Arrival;
 use std::rc::Rc;
 
@@ -16,12 +16,12 @@ impl<W: Workload> Context<W> {
     }
 
     /// The next transaction of a connection; `None` when there is none left to begin.
-    pub async fn turn(&self, slot: &Slot, session: &mut Session, connection: usize, begun: &mut Begun) -> Option<Turn> {
+    pub async fn turn(&self, slot: &Slot, client: &mut W::Client, who: Who, begun: &mut Begun) -> Option<Turn> {
         if self.due.borrow().is_some() {
-            session.waited();
+            client.waited();
             return self.due(slot).await;
         }
-        let now = session.now_ns();
+        let now = client.now_ns();
         if slot.is_cancelled() || self.over(now) {
             return None;
         }
@@ -30,12 +30,12 @@ impl<W: Workload> Context<W> {
         }
         let warmup = now < self.meter.at(now).window().w0_ns;
         let count = if warmup { &mut begun.warmup } else { &mut begun.measured };
-        let quota = self.spec.limit.quota(connection, self.spec.connections);
+        let quota = self.spec.limit.quota(who.connection, who.connections);
         if !warmup && quota.is_some_and(|quota| *count >= quota) {
             return None;
         }
         *count += 1;
-        let (stream, number) = (connection as u64, *count - 1);
+        let (stream, number) = (who.connection as u64, *count - 1);
         Some(Turn { due_ns: now, sent_ns: now, stream, number, warmup, queued: false })
     }
 

@@ -12,7 +12,7 @@ mod scripts;
 mod steps;
 
 use conduct::{conduct, spec};
-use plimsoll_engine::workload::{Input, Workload};
+use plimsoll_engine::workload::{DeclaredWorkload, Input};
 use plimsoll_engine::{Failure, RunSpec, Session, Statement};
 use plimsoll_load::recorder::End;
 use plimsoll_model::StatementKind::Select;
@@ -34,7 +34,7 @@ struct Reads {
     keeps: bool,
 }
 
-impl Workload for Reads {
+impl DeclaredWorkload for Reads {
     type State = ();
 
     fn statements(&self) -> Vec<Statement> {

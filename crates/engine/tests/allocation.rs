@@ -5,7 +5,7 @@
 mod conduct;
 
 use conduct::{at, conduct, spec};
-use plimsoll_engine::workload::{Input, Workload};
+use plimsoll_engine::workload::{DeclaredWorkload, Input};
 use plimsoll_engine::{Failure, RunSpec, Session, Statement};
 use plimsoll_load::recorder::End;
 use plimsoll_load::window::Limit;
@@ -73,7 +73,7 @@ struct Seen {
     requests: u64,
 }
 
-impl Workload for PointSelect {
+impl DeclaredWorkload for PointSelect {
     type State = ();
 
     fn statements(&self) -> Vec<Statement> {

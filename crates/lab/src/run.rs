@@ -78,6 +78,21 @@ pub fn run_chosen(
     Ok(points.finish())
 }
 
+/// Runs every load point of `plan` with a workload that has no data of ours.
+///
+/// # Errors
+/// As [`run_chosen`].
+pub fn run_adapted<W: Workload>(
+    target: &mut OpenTarget,
+    home: &Home,
+    plan: &RunPlan,
+    adapter: &WorkloadAdapter<W>,
+    naming: &Naming,
+    watcher: &mut dyn Watcher,
+) -> Result<FinishedRun, LabError> {
+    Ok(run(target, home, plan, adapter, naming, watcher)?.finish())
+}
+
 struct AllPoints<'a> {
     home: &'a Home,
     plan: &'a RunPlan,
@@ -159,7 +174,7 @@ pub(crate) fn make_ready<W: Workload>(
     plan.check()?;
     limits::open_files(plan)?;
     let workload = (adapter.make)(target)?;
-    let changes_data = workload.statements().iter().any(|statement| writes(statement.kind));
+    let changes_data = workload.catalogue().changes_data();
     server_limits(target, plan, &workload, variables)?;
     if changes_data {
         mark_driven(target, adapter.family)?;
@@ -189,11 +204,6 @@ pub(crate) fn one_point<W: Workload>(
         outcome.ended.get_or_insert(EarlyEnd::Failed(error.to_string()));
     }
     Ok(outcome)
-}
-
-fn writes(kind: plimsoll_model::StatementKind) -> bool {
-    use plimsoll_model::StatementKind as Kind;
-    matches!(kind, Kind::Insert | Kind::Update | Kind::Delete | Kind::Call)
 }
 
 fn mark_driven(target: &mut OpenTarget, family: &str) -> Result<(), LabError> {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use plimsoll_data::target::{OpenTarget, TargetSpec, private_endpoint};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_engine::workload::Input;
-use plimsoll_engine::{Failure, Protocol, Run, RunSpec, Session, Statement, Workload};
+use plimsoll_engine::{DeclaredWorkload, Failure, Protocol, Run, RunSpec, Session, Statement, Workload};
 use plimsoll_host::Home;
 use plimsoll_host::facts::HostFacts;
 use plimsoll_lab::LabError;
@@ -61,7 +61,7 @@ impl Watcher for Quiet {
 /// A SELECT, of which every third stands in a transaction, and some of those are rolled back.
 struct Mixed;
 
-impl Workload for Mixed {
+impl DeclaredWorkload for Mixed {
     type State = ();
 
     fn statements(&self) -> Vec<Statement> {

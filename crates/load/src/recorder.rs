@@ -30,6 +30,8 @@ pub enum End {
     Autocommit(u64),
     /// Accepted and answered; its work is done later, as a transaction of its own.
     Queued,
+    /// It was none: its connection has nothing more to do.
+    Stopped,
 }
 
 /// What one connection got done inside the window.
@@ -272,6 +274,9 @@ impl Recorder {
     pub fn finished(&mut self, done: Done) {
         let Done { connection, transaction, end, due_ns, sent_ns, now_ns } = done;
         self.count(due_ns, |counts| counts.finished += 1);
+        if end == End::Stopped {
+            return;
+        }
         self.current.counters.completed(now_ns);
         if end == End::Committed {
             self.totals.committed[transaction] += 1;
@@ -284,7 +289,7 @@ impl Recorder {
             End::Committed => (1, 0),
             End::RolledBack => (0, 1),
             End::Autocommit(statements) => (statements, 0),
-            End::Queued => (0, 0),
+            End::Queued | End::Stopped => (0, 0),
         };
         kind.committed += committed;
         kind.rollbacks += rollbacks;

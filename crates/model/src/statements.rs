@@ -41,6 +41,11 @@ impl StatementKind {
         }
     }
 
+    /// Whether it changes data, or may.
+    pub fn changes_data(self) -> bool {
+        matches!(self, StatementKind::Insert | StatementKind::Update | StatementKind::Delete | StatementKind::Call)
+    }
+
     /// The server's status variable that counts this kind (`SHOW GLOBAL STATUS LIKE 'Com\_%'`).
     pub fn status_variable(self) -> &'static str {
         match self {

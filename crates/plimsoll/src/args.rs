@@ -162,7 +162,8 @@ pub struct LoadArgs {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The workload to run: see `plimsoll workloads`. Its name and --help show its parameters.
+    /// The workload to run: see `plimsoll workloads`. Its name and --help show its parameters. `lua:FILE` runs a script
+    /// of your own, written for sysbench: see docs/scripts.md.
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
     #[command(flatten)]
@@ -229,11 +230,30 @@ pub struct RunArgs {
     pub fail_if_slower: Option<f64>,
     #[command(flatten)]
     pub verdict: VerdictArgs,
+    /// An option of a script (`lua:FILE`), by the name that the script gives it.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = script_option)]
+    pub set: Vec<(String, String)>,
     #[command(flatten)]
     pub params: Params,
 }
 
+/// The name has underscores in Lua, however it is typed.
+fn script_option(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("NAME=VALUE is accepted")?;
+    Ok((name.replace('-', "_"), value.to_owned()))
+}
+
 impl RunArgs {
+    /// The path of the script that is to be run, if the workload is one.
+    pub fn script(&self) -> Option<&str> {
+        self.workload.strip_prefix("lua:")
+    }
+
+    /// Whether there is a limit to judge.
+    pub fn has_gate(&self) -> bool {
+        !self.limits.fail_if.is_empty() || self.fail_if_slower.is_some()
+    }
+
     /// Whether nothing was said of how long or how often to measure.
     pub fn leaves_the_length_open(&self) -> bool {
         self.time.is_none() && self.events.is_none() && self.events_per_connection.is_none() && self.rounds == 1

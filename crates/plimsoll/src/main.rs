@@ -43,7 +43,10 @@ fn main() -> ExitCode {
         Command::Quickstart(args) => cmd::quickstart::run(args),
         Command::Workloads(args) => cmd::workloads::run(args),
         Command::Load(args) => cmd::load::run(args),
-        Command::Run(args) => cmd::run::run(*args),
+        Command::Run(args) => match args.script() {
+            Some(path) => cmd::script::run(&args, path),
+            None => cmd::run::run(*args),
+        },
         Command::Check(args) => cmd::check::run(args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Drop(args) => cmd::drop::run(args),

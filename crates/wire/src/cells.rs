@@ -154,6 +154,12 @@ impl<'a> ReceivedRow<'a> {
         if is_null(column) { Ok(ReceivedValue::Null) } else { binary(&mut fields, self.columns[column]) }
     }
 
+    /// The values of a row of the text protocol, from the first on; `None` is NULL.
+    pub fn texts(&self) -> impl Iterator<Item = Result<Option<&'a [u8]>, WireError>> {
+        let mut fields = Fields::new(self.payload, "row");
+        self.columns.iter().map(move |_| fields.counted_or_null())
+    }
+
     pub fn is_null(&self, column: usize) -> Result<bool, WireError> {
         Ok(self.cell(column)? == ReceivedValue::Null)
     }

@@ -38,6 +38,19 @@ impl DistributionName {
         }
     }
 
+    /// The distribution with sysbench's own parameters.
+    pub const fn with_defaults(self) -> Distribution {
+        match self {
+            DistributionName::Uniform => Distribution::Uniform,
+            DistributionName::Gaussian => Distribution::Gaussian { iterations: 12 },
+            DistributionName::Special => {
+                Distribution::Special { iterations: 12, window_percent: 1.0, reserved_percent: 75.0 }
+            }
+            DistributionName::Pareto => Distribution::Pareto { h: 0.2 },
+            DistributionName::Zipfian => Distribution::Zipfian { exponent: 0.8 },
+        }
+    }
+
     pub fn from_name(name: &str) -> Option<DistributionName> {
         DistributionName::ALL.into_iter().find(|shape| shape.name() == name)
     }

@@ -4,7 +4,7 @@
 //! servers count it as a SELECT.
 
 use plimsoll_engine::workload::Input;
-use plimsoll_engine::{Failure, Session, Statement, Workload};
+use plimsoll_engine::{DeclaredWorkload, Failure, Session, Statement};
 use plimsoll_load::recorder::End;
 use plimsoll_model::StatementKind;
 
@@ -15,7 +15,7 @@ const SQL: &str = "SELECT 1";
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Null;
 
-impl Workload for Null {
+impl DeclaredWorkload for Null {
     type State = ();
 
     fn statements(&self) -> Vec<Statement> {

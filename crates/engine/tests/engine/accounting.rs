@@ -3,7 +3,7 @@
 use crate::conduct::{Conducted, conduct, conduct_with, spec};
 use crate::real::{Real, on_each_server};
 use crate::steps::{Steps, text};
-use plimsoll_engine::workload::{Input, Workload};
+use plimsoll_engine::workload::{DeclaredWorkload, Input, Workload};
 use plimsoll_engine::{Failure, Protocol, Reason, RunSpec, Session, Statement};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::End;
@@ -15,7 +15,7 @@ use plimsoll_wire::Value;
 /// Two of four rows, in the order that chance gives: with many connections, deadlocks.
 struct Quarrel;
 
-impl Workload for Quarrel {
+impl DeclaredWorkload for Quarrel {
     type State = ();
 
     fn statements(&self) -> Vec<Statement> {

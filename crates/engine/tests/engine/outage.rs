@@ -3,7 +3,7 @@
 use crate::conduct::{at, conduct, conduct_with, impatient, spec};
 use crate::real::Real;
 use crate::steps::Steps;
-use plimsoll_engine::workload::{Input, Workload};
+use plimsoll_engine::workload::{DeclaredWorkload, Input};
 use plimsoll_engine::{Failure, LoopEvent, Reason, Run, RunSpec, Session, Statement};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::End;
@@ -185,7 +185,7 @@ struct Stopping {
     meet: Arc<Barrier>,
 }
 
-impl Workload for Stopping {
+impl DeclaredWorkload for Stopping {
     type State = ();
 
     fn statements(&self) -> Vec<Statement> {

@@ -5,7 +5,7 @@ use crate::conduct::{conduct, spec};
 use crate::real::{Real, on_each_server, with_tls};
 use plimsoll_engine::control::Control;
 use plimsoll_engine::tls::Mode;
-use plimsoll_engine::workload::{Input, Workload};
+use plimsoll_engine::workload::{DeclaredWorkload, Input};
 use plimsoll_engine::{Endpoint, Failure, Protocol, RunSpec, Session, Statement};
 use plimsoll_load::recorder::End;
 use plimsoll_load::window::Limit;
@@ -140,7 +140,7 @@ struct Once<F> {
     body: F,
 }
 
-impl<F> Workload for Once<F>
+impl<F> DeclaredWorkload for Once<F>
 where
     F: AsyncFn(&mut Session) -> Result<(), Failure> + Send + Sync + 'static,
 {

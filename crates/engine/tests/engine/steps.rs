@@ -1,6 +1,6 @@
 //! A workload of given statements, one after the other.
 
-use plimsoll_engine::workload::{Input, Workload};
+use plimsoll_engine::workload::{DeclaredWorkload, Input};
 use plimsoll_engine::{Failure, Session, Statement};
 use plimsoll_load::recorder::End;
 use plimsoll_model::StatementKind;
@@ -42,7 +42,7 @@ fn prepared(statements: &[(StatementKind, &str)]) -> Vec<Statement> {
     statements.iter().map(statement).collect()
 }
 
-impl Workload for Steps {
+impl DeclaredWorkload for Steps {
     type State = Vec<usize>;
 
     fn statements(&self) -> Vec<Statement> {

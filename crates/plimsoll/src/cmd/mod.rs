@@ -19,6 +19,7 @@ pub mod quickstart;
 pub mod recordings;
 pub mod report;
 pub mod run;
+pub mod script;
 pub mod serve;
 pub mod server;
 pub mod target;

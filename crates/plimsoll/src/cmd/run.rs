@@ -22,6 +22,7 @@ use plimsoll_record::EarlyEnd;
 use plimsoll_record::manifest::name_of;
 use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_workloads::chosen::ChosenWorkload;
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
@@ -29,12 +30,17 @@ use std::time::Duration;
 const TIME: Duration = Duration::from_secs(10);
 
 pub fn run(args: RunArgs) -> anyhow::Result<u8> {
-    gate::check(&args.verdict, gate::LIMITS, !args.limits.fail_if.is_empty() || args.fail_if_slower.is_some())?;
+    gate::check(&args.verdict, gate::LIMITS, args.has_gate())?;
     // What is wrong in any case is refused before anything is started.
+    if let Some((name, _)) = args.set.first() {
+        let found = format!("--set {name} with {}: it is for scripts (lua:FILE)", args.workload);
+        return Err(LabError::Refused(found).into());
+    }
     let typed = ChosenWorkload::before_data(&args.workload, &args.params.0)?;
     let name = typed.name();
     let spec = target::spec(&args.target, &format!("plimsoll run {name}"))?;
-    let mut plan = plan(&args, &spec.target.describe(), &typed)?;
+    let params = args.params.0.iter().cloned().collect();
+    let mut plan = plan(&args, &spec.target.describe(), params, protocol(&args, &typed)?)?;
     let mut progress = Progress::new(args.report_interval)?;
     let home = Home::from_env().map_err(LabError::from)?;
     let baseline = Baseline::find(&home, args.limits.baseline.as_deref())?;
@@ -72,7 +78,13 @@ fn protocol(args: &RunArgs, chosen: &ChosenWorkload) -> anyhow::Result<String> {
     Ok(protocol)
 }
 
-fn plan(args: &RunArgs, target: &str, chosen: &ChosenWorkload) -> anyhow::Result<RunPlan> {
+/// What was asked for, of the workload with these parameters.
+pub fn plan(
+    args: &RunArgs,
+    target: &str,
+    params: BTreeMap<String, String>,
+    protocol: String,
+) -> anyhow::Result<RunPlan> {
     let rates = args.rate.as_ref().map_or(&[][..], |rates| &rates.0);
     let measure = match (args.events, args.events_per_connection) {
         (Some(events), _) => Measure::Events(events),
@@ -81,7 +93,7 @@ fn plan(args: &RunArgs, target: &str, chosen: &ChosenWorkload) -> anyhow::Result
     };
     let plan = RunPlan {
         workload: args.workload.clone(),
-        params: args.params.0.iter().cloned().collect(),
+        params,
         target: target.to_owned(),
         points: LoadPoint::cross(&args.connections.0, rates),
         arrivals: if args.arrivals == "constant" { ArrivalSpread::Constant } else { ArrivalSpread::Poisson },
@@ -90,7 +102,7 @@ fn plan(args: &RunArgs, target: &str, chosen: &ChosenWorkload) -> anyhow::Result
         rounds: args.rounds,
         seed: args.seed.unwrap_or_else(random_seed),
         loops: usize::from(args.loops),
-        protocol: protocol(args, chosen)?,
+        protocol,
         outage_limit_seconds: args.outage_limit.as_secs_f64(),
         ignore_errors: args.ignore_errors.clone(),
         report_interval_seconds: args.report_interval,
@@ -107,7 +119,7 @@ pub fn random_seed() -> u64 {
 }
 
 /// Prints the result; the exit code says how it ended.
-fn show(args: &RunArgs, plan: &RunPlan, baseline: Option<&Baseline>, finished: FinishedRun) -> anyhow::Result<u8> {
+pub fn show(args: &RunArgs, plan: &RunPlan, baseline: Option<&Baseline>, finished: FinishedRun) -> anyhow::Result<u8> {
     let broken = finished.summary.checks.iter().flatten().any(|finding| !finding.holds);
     let code = match &finished.ended {
         None if broken => CHECK_FAILED,

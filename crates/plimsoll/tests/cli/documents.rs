@@ -78,8 +78,8 @@ fn no_entry_of_the_table_is_stale() {
             table.before(&document, Some(&typed.text), &mut used);
         }
     }
-    for (_, plan) in find::plans_shown() {
-        table.shortened(&plan, &mut used);
+    for (_, shown) in find::files_shown() {
+        table.shortened(&shown, &mut used);
     }
     for plan in documents().iter().filter(|document| document.ends_with(".toml")) {
         table.mapped(&fs::read_to_string(root().join(plan)).expect("a plan"), &mut used);

@@ -56,6 +56,7 @@ mod remote;
 mod removers;
 mod reports;
 mod run_rounds;
+mod scripts;
 mod servers;
 mod smack;
 mod small_disks;

@@ -11,7 +11,7 @@ use crate::digits::{C_BYTES, PAD_BYTES, append_c, append_integer, append_pad};
 use crate::distribution::RangeSampler;
 use crate::unique::Unique;
 use plimsoll_engine::workload::Input;
-use plimsoll_engine::{Failure, Session, Statement, Workload};
+use plimsoll_engine::{DeclaredWorkload, Failure, Session, Statement};
 use plimsoll_load::recorder::End;
 use plimsoll_load::seed::Rng;
 use plimsoll_model::StatementKind;
@@ -257,7 +257,7 @@ impl Oltp {
     }
 }
 
-impl Workload for Oltp {
+impl DeclaredWorkload for Oltp {
     type State = OltpState;
 
     fn statements(&self) -> Vec<Statement> {

@@ -6,7 +6,7 @@ use super::parameters::SmackParameters;
 use super::statements::{SmackRole, round, statements};
 use crate::error::Error;
 use plimsoll_engine::workload::Input;
-use plimsoll_engine::{Failure, Session, Statement, Workload};
+use plimsoll_engine::{DeclaredWorkload, Failure, Session, Statement};
 use plimsoll_load::recorder::End;
 use plimsoll_load::seed::Rng;
 use plimsoll_wire::Value;
@@ -62,7 +62,7 @@ impl Smack {
     }
 }
 
-impl Workload for Smack {
+impl DeclaredWorkload for Smack {
     type State = SmackState;
 
     fn statements(&self) -> Vec<Statement> {

@@ -68,11 +68,11 @@ impl Desk {
         desk
     }
 
-    /// The plans of the repository, and those that documents show.
+    /// The plans of the repository, and the plans and scripts that documents show.
     fn lay_out_plans(&self, table: &Table) {
         let used = &mut Used::default();
         symlink(root().join("plans"), self.directory.join("plans")).expect("a link can be made");
-        for (name, text) in find::plans_shown() {
+        for (name, text) in find::files_shown() {
             fs::write(self.directory.join(name), self.known_in(&table.shortened(&text, used))).expect("written");
         }
     }

@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 /// A code span that begins with one of these is a command.
 const PROGRAMS: [&str; 4] = ["plimsoll", "plimsoll-bench", "make", "cargo"];
 /// Languages of fenced blocks in which nobody types commands. All others, and none at all, have commands in each line.
-const OTHER_LANGUAGES: [&str; 4] = ["toml", "json", "sql", "text"];
+const OTHER_LANGUAGES: [&str; 5] = ["toml", "json", "sql", "text", "lua"];
+/// Languages of blocks that are whole files if their first line is a comment that begins with the file's name.
+const OF_FILES: [(&str, &str); 2] = [("toml", "# "), ("lua", "-- ")];
 
 /// What somebody who reads a document may type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,14 +61,21 @@ pub fn commands_in(document: &str, text: &str) -> Vec<Typed> {
     found
 }
 
-/// Plans that documents show: fenced TOML whose first line is `# NAME.toml: …`; name and text.
-pub fn plans_shown() -> Vec<(String, String)> {
+/// Plans and scripts that documents show: a fenced block whose first line is `# NAME.toml: …` or `-- NAME.lua: …`; name and
+/// text.
+pub fn files_shown() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for document in documents().iter().filter(|document| document.ends_with(".md")) {
         let text = fs::read_to_string(root().join(document)).expect("a document of the repository");
-        let blocks = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("\n```").next());
-        let named = |block: &str| Some((block.strip_prefix("# ")?.split(':').next()?.to_owned(), format!("{block}\n")));
-        found.extend(blocks.filter_map(named).filter(|(name, _)| name.ends_with(".toml")));
+        for (language, comment) in OF_FILES {
+            let fence = format!("```{language}\n");
+            let blocks = text.split(fence.as_str()).skip(1).filter_map(|rest| rest.split("\n```").next());
+            let named = |block: &str| {
+                let name = block.strip_prefix(comment)?.split(':').next()?.to_owned();
+                name.ends_with(language).then(|| (name, format!("{block}\n")))
+            };
+            found.extend(blocks.filter_map(named));
+        }
     }
     found
 }

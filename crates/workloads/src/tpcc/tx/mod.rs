@@ -18,7 +18,7 @@ use super::random::{Constants, Hotness, NAME_BYTES, append_last_name};
 use super::statements::{TpccStatements, TransactionKind};
 use super::texts::session_setup;
 use plimsoll_engine::workload::Input;
-use plimsoll_engine::{Failure, Session, Statement, Workload};
+use plimsoll_engine::{DeclaredWorkload, Failure, Session, Statement};
 use plimsoll_load::recorder::End;
 use plimsoll_load::seed::Rng;
 use statement_sender::StatementSender;
@@ -137,7 +137,7 @@ impl Tpcc {
     }
 }
 
-impl Workload for Tpcc {
+impl DeclaredWorkload for Tpcc {
     type State = TpccState;
 
     fn statements(&self) -> Vec<Statement> {

@@ -2,7 +2,7 @@
 
 use super::super::roles::{Pick, Role};
 use super::super::statements::TpccStatements;
-use plimsoll_engine::{Failure, Session};
+use plimsoll_engine::{Failure, LoadClient, Session};
 use plimsoll_load::recorder::End;
 use plimsoll_wire::Value;
 use plimsoll_wire::cells::ReceivedRow;

@@ -1,0 +1,80 @@
+//! `plimsoll run lua:FILE`: runs a script of one's own and measures it.
+
+use super::baseline::Baseline;
+use super::gate;
+use super::run::{plan, show};
+use super::target;
+use crate::args::RunArgs;
+use crate::terminal::{self, Progress};
+use plimsoll_data::instance::put_back;
+use plimsoll_data::target::OpenTarget;
+use plimsoll_host::Home;
+use plimsoll_lab::LabError;
+use plimsoll_lab::adapter::WorkloadAdapter;
+use plimsoll_lab::load_point::Outcome;
+use plimsoll_lab::run::{Naming, run_adapted};
+use plimsoll_plan::Plan;
+use plimsoll_record::manifest::name_of;
+use plimsoll_script::vm::look_at;
+use plimsoll_script::{Script, Scripted};
+use plimsoll_workloads::oltp::{OltpKind, OltpParameters};
+use std::path::Path;
+
+pub fn run(args: &RunArgs, path: &str) -> anyhow::Result<u8> {
+    gate::check(&args.verdict, gate::LIMITS, args.has_gate())?;
+    let script = read(args, Path::new(path))?;
+    let spec = target::spec(&args.target, &format!("plimsoll run {}", args.workload))?;
+    let params = script.options.iter().cloned().collect();
+    let protocol = args.protocol.clone().unwrap_or_else(|| "prepared".to_owned());
+    let plan = plan(args, &spec.target.describe(), params, protocol)?;
+    let mut progress = Progress::new(args.report_interval)?;
+    let home = Home::from_env().map_err(LabError::from)?;
+    let baseline = Baseline::find(&home, args.limits.baseline.as_deref())?;
+    let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
+    put_back(&mut target)?;
+    if !target.enter_database()? {
+        let missing = format!(
+            "there is no database `{}`, which the script is to run in; --database names another, `plimsoll load WORKLOAD` makes one",
+            target.database
+        );
+        return Err(LabError::Refused(missing).into());
+    }
+    terminal::note(&format!("{path} on {} {}, seed {}", target.flavour.title(), target.version, plan.seed));
+    let recording = args.name.clone().unwrap_or_else(|| name_of(&stem(path)));
+    let naming = Naming { recording: &recording, kind: Plan::Run, tool_version: env!("CARGO_PKG_VERSION") };
+    let params = script.options.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
+    let scripted = Scripted::new(script);
+    let adapter = WorkloadAdapter {
+        make: &|_: &mut OpenTarget| Ok(scripted.clone()),
+        before: &|_: &mut OpenTarget| Ok(()),
+        after: &|_: &mut OpenTarget, _: &mut Outcome| Ok(()),
+        params,
+        family: "",
+    };
+    let finished = run_adapted(&mut target, &home, &plan, &adapter, &naming, &mut progress);
+    progress.clear();
+    let finished = finished?;
+    drop(target);
+    show(args, &plan, baseline.as_ref(), finished)
+}
+
+/// The script with its options, looked at before anything is started.
+fn read(args: &RunArgs, path: &Path) -> anyhow::Result<Script> {
+    let refused = |why: String| LabError::Refused(format!("the script {}: {why}", path.display()));
+    if args.check {
+        return Err(refused("--check is for workloads whose data Plimsoll has loaded".to_owned()).into());
+    }
+    let typed = args.params.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let (random, others): (Vec<_>, Vec<_>) = typed.partition(|(name, _)| name.starts_with("rand-"));
+    // What --rand-type and its like mean is what they mean for sysbench's own workloads.
+    let distribution = OltpParameters::on(OltpKind::ReadWrite, random, None)?.distribution();
+    let others = others.into_iter().map(|(name, value)| (name.replace('-', "_"), value.to_owned()));
+    let options = others.chain(args.set.iter().cloned()).collect();
+    let script = Script::read(path, options, distribution).map_err(|error| refused(error.to_string()))?;
+    look_at(&script).map_err(refused)?;
+    Ok(script)
+}
+
+fn stem(path: &str) -> String {
+    Path::new(path).file_stem().map_or_else(|| "script".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}

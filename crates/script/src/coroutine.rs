@@ -1,0 +1,179 @@
+//! The coroutine of a connection: it calls the script's functions, one after the other, and what they ask is answered
+//! here.
+
+use crate::asked::{AnswerCode, MARK, QuestionKind};
+use crate::lua_value::{number, told};
+use crate::script::Script;
+use crate::thread::{RefusedExchange, ScriptThread, Size};
+use crate::vm::Vm;
+use mlua::{IntoLuaMulti, MultiValue, Thread, Value};
+use plimsoll_engine::Failure;
+use std::rc::Rc;
+
+/// What came of calling a function of the script.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Returned {
+    /// It is not defined.
+    Nothing,
+    Value(Value),
+}
+
+/// A question with its values, of which it may have fewer.
+struct Question {
+    kind: QuestionKind,
+    values: [Value; 3],
+}
+
+impl Question {
+    /// A value that is the number of something; none of them has the largest number there is.
+    fn place(&self, value: usize) -> usize {
+        number(&self.values[value]).map_or(usize::MAX, |number| number as usize)
+    }
+}
+
+pub struct ScriptCoroutine {
+    vm: Rc<Vm>,
+    coroutine: Thread,
+    thread: Rc<ScriptThread>,
+}
+
+impl ScriptCoroutine {
+    /// An environment with a coroutine, in which nothing has run yet.
+    ///
+    /// # Errors
+    /// Those of memory alone.
+    pub fn new(
+        vm: &Rc<Vm>,
+        script: &Script,
+        thread: &Rc<ScriptThread>,
+        threads: usize,
+    ) -> Result<ScriptCoroutine, Failure> {
+        let made = vm.environment(script, thread.tid, threads).and_then(|body| vm.lua.create_thread(body));
+        let coroutine = made.map_err(|error| Failure::Script(told(&error)))?;
+        Ok(ScriptCoroutine { vm: vm.clone(), coroutine, thread: thread.clone() })
+    }
+
+    /// Runs the coroutine up to its next question, on behalf of this thread.
+    fn resume(&self, answer: impl IntoLuaMulti) -> Result<Question, Failure> {
+        self.vm.current.replace(Some(self.thread.clone()));
+        let resumed = self.vm.watch.slice(|| self.coroutine.resume::<(Value, Value, Value, Value, Value)>(answer));
+        self.vm.current.replace(None);
+        self.thread.waited();
+        let (mark, number, a, b, c) = resumed.map_err(|error| Failure::Script(told(&error)))?;
+        let kind = number.as_i64().filter(|_| mark == Value::LightUserData(MARK)).and_then(QuestionKind::of);
+        let kind = kind.ok_or_else(|| malformed("coroutine.yield outside of a coroutine of its own"))?;
+        Ok(Question { kind, values: [a, b, c] })
+    }
+
+    /// Calls a function of the script by its name, with the thread's number, and sees it through.
+    ///
+    /// # Errors
+    /// [`Failure::Script`] if it raised an error of its own, the server's failure if that is what it raised.
+    pub async fn call(&self, function: &str) -> Result<Returned, Failure> {
+        self.answer(self.resume((function, self.thread.tid))?).await
+    }
+
+    async fn answer(&self, mut question: Question) -> Result<Returned, Failure> {
+        loop {
+            let (a, b) = (question.place(0), question.place(1));
+            let next = match question.kind {
+                QuestionKind::Done => return Ok(returned(question)),
+                QuestionKind::Failed => return Err(self.failure(&question)),
+                QuestionKind::Connect => match self.thread.connect().await {
+                    Ok(connection) => self.resume((AnswerCode::Well as i64, connection)),
+                    Err(refusal) => self.resume(self.refused(refusal)?),
+                },
+                QuestionKind::Disconnect => self.resume(self.thread.disconnect(a).await),
+                QuestionKind::Reconnect => {
+                    let ended = self.thread.reconnect(a).await.map(|()| None);
+                    self.resume(self.ended(ended)?)
+                }
+                QuestionKind::Query => {
+                    let Value::String(sql) = &question.values[1] else {
+                        return Err(malformed("a query that is no text"));
+                    };
+                    let ended = self.thread.query(a, &sql.as_bytes()).await;
+                    self.resume(self.ended(ended)?)
+                }
+                QuestionKind::Prepare => {
+                    let Value::String(sql) = &question.values[1] else {
+                        return Err(malformed("a statement that is no text"));
+                    };
+                    let sql = sql.to_string_lossy();
+                    match self.thread.prepare(a, &sql).await {
+                        Ok(statement) => self.resume((AnswerCode::Well as i64, statement)),
+                        Err(refusal) => self.resume(self.refused(refusal)?),
+                    }
+                }
+                QuestionKind::Execute => {
+                    let ended = self.thread.execute(a, b).await;
+                    self.resume(self.ended(ended)?)
+                }
+                QuestionKind::Close => {
+                    self.thread.close(a, b).await;
+                    self.resume(())
+                }
+                QuestionKind::Flush => {
+                    let ended = self.thread.flush_bulk(a).await;
+                    self.resume(self.ended(ended)?)
+                }
+                QuestionKind::Sleep => match self.thread.sleep(number(&question.values[0]).unwrap_or(0.0)).await {
+                    true => self.resume(()),
+                    false => return Err(Failure::Cancelled),
+                },
+            };
+            question = next?;
+        }
+    }
+
+    /// How an exchange ended, as the prelude reads it: how, then rows and columns of a result, or the error's number,
+    /// state and text.
+    ///
+    /// # Errors
+    /// [`Failure::Cancelled`] where the run is over.
+    fn ended(&self, ended: Result<Option<Size>, RefusedExchange>) -> Result<MultiValue, Failure> {
+        match ended {
+            Ok(Some((rows, columns))) => self.packed((AnswerCode::Well as i64, rows, columns)),
+            Ok(None) => self.packed(AnswerCode::Well as i64),
+            Err(refusal) => self.refused(refusal),
+        }
+    }
+
+    fn packed(&self, values: impl IntoLuaMulti) -> Result<MultiValue, Failure> {
+        values.into_lua_multi(&self.vm.lua).map_err(|error| Failure::Script(told(&error)))
+    }
+
+    fn refused(&self, refusal: RefusedExchange) -> Result<MultiValue, Failure> {
+        match refusal {
+            RefusedExchange::Over => Err(Failure::Cancelled),
+            RefusedExchange::Closed => self.packed(AnswerCode::Closed as i64),
+            RefusedExchange::Error(message, again) => {
+                let ended = if again { AnswerCode::Again } else { AnswerCode::Fatal };
+                let state = String::from_utf8_lossy(&message.state).into_owned();
+                self.packed((ended as i64, message.code, state, message.text))
+            }
+        }
+    }
+
+    /// Why a function of the script did not return: the server's failure, if that is what it has raised.
+    fn failure(&self, question: &Question) -> Failure {
+        let [again, of_server, text] = &question.values;
+        let failure = self.thread.take_failure();
+        match (failure, of_server.as_boolean(), again.as_boolean()) {
+            (Some(failure), Some(true), _) => failure,
+            (_, _, Some(true)) => Failure::Again,
+            _ => Failure::Script(text.to_string().unwrap_or_else(|_| "(not a string)".to_owned())),
+        }
+    }
+}
+
+fn malformed(what: &str) -> Failure {
+    Failure::Script(format!("the script asks for {what}"))
+}
+
+fn returned(question: Question) -> Returned {
+    match question.values {
+        [Value::Boolean(false), ..] => Returned::Nothing,
+        [_, value, _] => Returned::Value(value),
+    }
+}

@@ -1,0 +1,167 @@
+-- Lua's own libraries as a script sees them: what waits is asked, what is global belongs to one environment, and what
+-- cannot work says so.
+local host, interface = ...
+
+-- Compiled code does not see that it is to stop.
+jit.off()
+
+local yield, resume, create, running = coroutine.yield, coroutine.resume, coroutine.create, coroutine.running
+local status = coroutine.status
+local MARK = host.MARK
+
+-- Asks something that takes time. A coroutine of the script's passes the question on.
+local function ask(...)
+  return yield(MARK, ...)
+end
+interface.ask = ask
+
+local function passed_on(routine, ok, first, ...)
+  if ok and first == MARK and status(routine) == "suspended" then
+    return passed_on(routine, resume(routine, yield(MARK, ...)))
+  end
+  return ok, first, ...
+end
+
+local function resume_all(routine, ...)
+  return passed_on(routine, resume(routine, ...))
+end
+
+local function results_of(ok, ...)
+  if not ok then
+    error((...), 0)
+  end
+  return ...
+end
+
+local routines = {}
+for name, value in pairs(coroutine) do
+  routines[name] = value
+end
+routines.resume = resume_all
+function routines.wrap(body)
+  local routine = create(body)
+  return function(...)
+    return results_of(resume_all(routine, ...))
+  end
+end
+
+-- The seconds of a shell's sleep, if that is all that a command does.
+local function slept(command)
+  local number, unit = string.match(command, "^%s*sleep%s+([%d.]+)([smh]?)%s*$")
+  local seconds = tonumber(number)
+  return seconds and seconds * ((unit == "m" and 60) or (unit == "h" and 3600) or 1)
+end
+
+local function copy(library)
+  local copied = {}
+  for name, value in pairs(library) do
+    copied[name] = value
+  end
+  return copied
+end
+
+-- Searches for a module as Lua does, by the paths of this environment.
+local function find(name, paths)
+  local file_name = string.gsub(name, "%.", "/")
+  local tried = {}
+  for template in string.gmatch(paths, "[^;]+") do
+    local path = string.gsub(template, "%?", file_name)
+    local file = io.open(path, "r")
+    if file then
+      local text = file:read("*a")
+      file:close()
+      return path, text
+    end
+    tried[#tried + 1] = "\n\tno file '" .. path .. "'"
+  end
+  return nil, table.concat(tried)
+end
+
+local function loaded(text, path, environment)
+  local chunk, message = loadstring((string.gsub(text, "^#[^\n]*", "")), "@" .. path)
+  if not chunk then
+    error(message, 0)
+  end
+  return setfenv(chunk, environment)
+end
+
+-- Gives an environment its libraries. `directory` is where its script lies.
+function interface.add_libraries(environment, directory)
+  for name, value in pairs(_G) do
+    if type(value) == "table" and value ~= _G then
+      environment[name] = copy(value)
+    else
+      environment[name] = value
+    end
+  end
+  environment._G = environment
+  environment.ffi = environment.ffi or require("ffi")
+  environment.bit = environment.bit or require("bit")
+  environment.coroutine = copy(routines)
+  environment.math.random = host.math_random
+  environment.math.randomseed = host.math_randomseed
+
+  local here = directory == "" and "." or directory
+  local package = environment.package
+  package.path = "./?.lua;./?/init.lua;" .. here .. "/?.lua;" .. package.path
+  package.loaded = { _G = environment, package = package }
+  package.preload = copy(package.preload)
+  for _, name in ipairs({ "string", "table", "math", "os", "io", "debug", "bit", "jit", "coroutine", "ffi" }) do
+    package.loaded[name] = environment[name]
+  end
+
+  function environment.require(name)
+    local found = package.loaded[name]
+    if found ~= nil then
+      return found
+    end
+    local chunk = package.preload[name]
+    if not chunk then
+      local own = interface.modules[name]
+      if own then
+        chunk = loaded(own, "plimsoll." .. name, environment)
+      else
+        local path, text = find(name, package.path)
+        if not path then
+          error("module '" .. name .. "' not found:" .. text, 2)
+        end
+        chunk = loaded(text, path, environment)
+      end
+    end
+    local result = chunk(name)
+    if result ~= nil then
+      package.loaded[name] = result
+    elseif package.loaded[name] == nil then
+      package.loaded[name] = true
+    end
+    return package.loaded[name]
+  end
+
+  function environment.dofile(path)
+    local file, message = io.open(path, "r")
+    if not file then
+      error("cannot open " .. message, 2)
+    end
+    local text = file:read("*a")
+    file:close()
+    return loaded(text, path, environment)()
+  end
+
+  function environment.io.popen()
+    error("io.popen would stop all connections of the loop; it is not there", 2)
+  end
+
+  function environment.os.execute(command)
+    if command == nil then
+      return 1
+    end
+    local seconds = slept(command)
+    if not seconds then
+      error("os.execute can only sleep here; found '" .. command .. "'", 2)
+    end
+    ask(host.SLEEP, seconds)
+    return 0
+  end
+end
+
+interface.modules = {}

@@ -1,0 +1,106 @@
+//! A virtual machine: LuaJIT with its libraries, our interface, and the script's text, shared by the environments of some
+//! connections. One for about a hundred of them: each of its own would cost five times the CPU, and one for all pauses
+//! for tens of milliseconds to collect garbage.
+
+use crate::asked::QuestionKind;
+use crate::host;
+use crate::lua_value::told;
+use crate::script::Script;
+use crate::thread::Current;
+use crate::watch::SliceWatch;
+use mlua::{Function, Lua, LuaOptions, StdLib, Value};
+
+/// Environments of one machine.
+pub const ENVIRONMENTS: usize = 100;
+
+const PRELUDE: [(&str, &str); 4] = [
+    ("libraries", include_str!("prelude/libraries.lua")),
+    ("random", include_str!("prelude/random.lua")),
+    ("sql", include_str!("prelude/sql.lua")),
+    ("environment", include_str!("prelude/environment.lua")),
+];
+
+pub struct Vm {
+    /// Ends before the machine does.
+    pub watch: SliceWatch,
+    pub lua: Lua,
+    pub current: Current,
+    /// Makes an environment and the function that its coroutine runs.
+    environment: Function,
+    /// The script's text as a function, made anew for each environment.
+    script: Function,
+}
+
+impl Vm {
+    /// A machine that has read the script and run nothing of it.
+    ///
+    /// # Errors
+    /// The script is not Lua.
+    pub fn new(script: &Script) -> mlua::Result<Vm> {
+        let lua = unrestricted();
+        let current = Current::default();
+        let host = host::table(&lua, &current)?;
+        for (name, asked) in QuestionKind::ALL {
+            host.set(name, asked as i64)?;
+        }
+        let interface = lua.create_table()?;
+        for (name, text) in PRELUDE {
+            let chunk = lua.load(text).set_name(format!("=plimsoll.{name}"));
+            chunk.call::<()>((host.clone(), interface.clone()))?;
+        }
+        let environment = interface.get("new_environment")?;
+        let script = compiled(&lua, script)?;
+        Ok(Vm { watch: SliceWatch::begin(&lua), lua, current, environment, script })
+    }
+
+    /// An environment of its own for a thread, in which nothing has run yet: the function that its coroutine runs.
+    ///
+    /// # Errors
+    /// Those of memory alone.
+    pub fn environment(&self, script: &Script, tid: usize, threads: usize) -> mlua::Result<Function> {
+        let facts = self.lua.create_table()?;
+        facts.set("tid", tid)?;
+        facts.set("threads", threads)?;
+        facts.set("path", script.name.as_str())?;
+        facts.set("directory", script.directory.display().to_string())?;
+        facts.set("options", self.lua.create_table_from(script.options.iter().cloned())?)?;
+        self.environment.call((facts, self.script.clone()))
+    }
+}
+
+/// Runs the top level of a script for once, where nothing can be asked, so that what is wrong with it or with its options
+/// is known before anything is started. What it asks at its top level is not known until then.
+///
+/// # Errors
+/// What is wrong: file, line and what it says.
+pub fn look_at(script: &Script) -> Result<(), String> {
+    let failed = (|| {
+        let vm = Vm::new(script)?;
+        let coroutine = vm.lua.create_thread(vm.environment(script, 0, 1)?)?;
+        let (_, asked, _, _, text): (Value, Value, Value, Value, Value) =
+            vm.watch.slice(|| coroutine.resume(("load", 0)))?;
+        let failed = asked.as_i64() == Some(QuestionKind::Failed as i64);
+        failed.then(|| text.to_string()).transpose()
+    })();
+    match failed.map_err(|error| told(&error))? {
+        Some(text) if !text.contains(host::ONLY_WHILE_RUN) => Err(text),
+        _ => Ok(()),
+    }
+}
+
+/// A script may do what its user may: it has all libraries, the foreign function interface too.
+#[allow(unsafe_code)]
+fn unrestricted() -> Lua {
+    // SAFETY: what a script does to its process with `ffi` or `debug` is the affair of whoever runs it.
+    unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::new()) }
+}
+
+/// A function that returns the script as a function. What that defines has the environment that it is given then, while
+/// its code is there once. The text stays on its lines.
+fn compiled(lua: &Lua, script: &Script) -> mlua::Result<Function> {
+    let name = format!("@{}", script.name);
+    // Compiled alone first, so that an error is the script's own.
+    lua.load(script.text.as_slice()).set_name(name.as_str()).into_function()?;
+    let text = [b"return function(...) ".as_slice(), &script.text, b"\nend"].concat();
+    lua.load(text).set_name(name).into_function()
+}

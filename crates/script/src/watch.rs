@@ -1,0 +1,144 @@
+//! Watches whether a script computes for long without asking anything: it holds up all connections of its loop, and one
+//! that never ends would hold up the end of the run too.
+//!
+//! A thread looks at every machine ten times a second. Where the same slice has run for longer than [`LONGEST`], it sets a
+//! hook, which raises an error at the line that runs then. That is the one function of Lua's interface which another thread
+//! may call; compiled code does not look at hooks, so the compiler is off (LuaJIT, *Extensions*; `lua_sethook`).
+
+use mlua::{Lua, ffi};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a script may compute without asking anything.
+pub const LONGEST: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Counts the slices of a machine: odd while one runs.
+#[derive(Debug, Default)]
+pub struct Slices(AtomicU64);
+
+impl Slices {
+    /// A slice begins, or ends.
+    #[inline]
+    fn turn(&self) {
+        // Its machine's thread alone writes.
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    fn running(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|count| count % 2 == 1)
+    }
+}
+
+/// A machine that is watched until this is dropped, which is before the machine is.
+pub struct SliceWatch {
+    slices: Arc<Slices>,
+}
+
+impl SliceWatch {
+    pub fn begin(lua: &Lua) -> SliceWatch {
+        static THREAD: OnceLock<()> = OnceLock::new();
+        let slices = Arc::<Slices>::default();
+        let watched = Watched { state: state_of(lua), slices: slices.clone(), seen: None };
+        machines(|all| all.push(watched));
+        THREAD.get_or_init(|| {
+            // Without it nothing is watched, which is no reason not to run.
+            let _ = thread::Builder::new().name("script-watch".to_owned()).spawn(look_again_and_again);
+        });
+        SliceWatch { slices }
+    }
+
+    /// Runs a slice of the script.
+    #[inline]
+    pub fn slice<T>(&self, run: impl FnOnce() -> T) -> T {
+        self.slices.turn();
+        let done = run();
+        self.slices.turn();
+        done
+    }
+}
+
+impl Drop for SliceWatch {
+    fn drop(&mut self) {
+        machines(|all| all.retain(|watched| !Arc::ptr_eq(&watched.slices, &self.slices)));
+    }
+}
+
+struct Watched {
+    state: State,
+    slices: Arc<Slices>,
+    /// The slice that ran at the last look, and since when.
+    seen: Option<(u64, Instant)>,
+}
+
+impl Watched {
+    fn look(&mut self) {
+        let running = self.slices.running();
+        match (running, self.seen) {
+            (Some(now), Some((before, since))) if now == before => {
+                if since.elapsed() > LONGEST {
+                    self.state.interrupt();
+                }
+            }
+            (Some(now), _) => self.seen = Some((now, Instant::now())),
+            (None, _) => self.seen = None,
+        }
+    }
+}
+
+/// Does something with all machines that are watched.
+fn machines<T>(task: impl FnOnce(&mut Vec<Watched>) -> T) -> T {
+    static MACHINES: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
+    task(&mut MACHINES.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+fn look_again_and_again() {
+    loop {
+        thread::sleep(LOOK);
+        machines(|all| all.iter_mut().for_each(Watched::look));
+    }
+}
+
+/// A machine's state, for the one call that another thread may make.
+struct State(*mut ffi::lua_State);
+
+// SAFETY: nothing is done with it but `lua_sethook`, which is made for being called while the machine runs.
+#[allow(unsafe_code)]
+unsafe impl Send for State {}
+
+#[allow(unsafe_code)]
+fn state_of(lua: &Lua) -> State {
+    // SAFETY: the state is only looked at; its stack is as it was.
+    let found =
+        unsafe { lua.exec_raw::<mlua::LightUserData>((), |state| ffi::lua_pushlightuserdata(state, state.cast())) };
+    State(found.map_or(std::ptr::null_mut(), |found| found.0.cast()))
+}
+
+impl State {
+    #[allow(unsafe_code)]
+    fn interrupt(&self) {
+        if !self.0.is_null() {
+            // SAFETY: a machine is taken off the list, under the same lock, before its state is closed.
+            unsafe { ffi::lua_sethook(self.0, Some(raise), ffi::LUA_MASKCOUNT, 1) };
+        }
+    }
+}
+
+/// Raises an error at the line that runs, once.
+#[allow(unsafe_code)]
+unsafe extern "C-unwind" fn raise(state: *mut ffi::lua_State, debug: *mut ffi::lua_Debug) {
+    // SAFETY: called by Lua, with its own state and record; nothing here has to be dropped when the error is raised.
+    unsafe {
+        ffi::lua_sethook(state, None, 0, 0);
+        ffi::lua_getinfo(state, c"Sl".as_ptr(), debug);
+        let (file, line) = ((*debug).short_src.as_ptr(), (*debug).currentline);
+        ffi::luaL_error(
+            state,
+            c"%s:%d: it computes for longer than a second without asking anything".as_ptr(),
+            file,
+            line,
+        );
+    }
+}

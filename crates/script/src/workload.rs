@@ -1,0 +1,170 @@
+//! A script as a workload: each connection of the run is a thread of the script's.
+
+use crate::coroutine::{Returned, ScriptCoroutine};
+use crate::lua_value::told;
+use crate::script::Script;
+use crate::thread::ScriptThread;
+use crate::vm::{ENVIRONMENTS, Vm};
+use mlua::Value;
+use plimsoll_engine::catalogue::Catalogue;
+use plimsoll_engine::executor::Slot;
+use plimsoll_engine::workload::{Input, Who};
+use plimsoll_engine::{Connector, Failure, LoadClient, Workload};
+use plimsoll_load::recorder::End;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// A script to be run. Numbers that do not repeat do not repeat among clones either.
+#[derive(Clone)]
+pub struct Scripted {
+    script: Arc<Script>,
+    drawn: Arc<AtomicU64>,
+}
+
+impl Scripted {
+    pub fn new(script: Script) -> Scripted {
+        Scripted { script: Arc::new(script), drawn: Arc::default() }
+    }
+}
+
+/// The machines of a loop; one is added when all that there are have their environments.
+#[derive(Default)]
+pub struct Machines {
+    all: RefCell<Vec<Rc<Vm>>>,
+}
+
+impl Machines {
+    fn of(&self, local: usize, script: &Script) -> mlua::Result<Rc<Vm>> {
+        let mut all = self.all.borrow_mut();
+        while all.len() <= local / ENVIRONMENTS {
+            all.push(Rc::new(Vm::new(script)?));
+        }
+        Ok(all[local / ENVIRONMENTS].clone())
+    }
+}
+
+/// What a connection of the run keeps.
+pub struct ScriptState {
+    vm: Rc<Vm>,
+    who: Who,
+    routine: Option<ScriptCoroutine>,
+}
+
+/// A thread of the script's as the loop knows it.
+pub struct ScriptClient {
+    thread: Rc<ScriptThread>,
+}
+
+impl Workload for Scripted {
+    type Client = ScriptClient;
+    type Shared = Machines;
+    type State = ScriptState;
+
+    fn catalogue(&self) -> Catalogue {
+        Catalogue::undeclared(&["event"], &[])
+    }
+
+    fn shared(&self) -> Result<Machines, Failure> {
+        Ok(Machines::default())
+    }
+
+    fn state(&self, machines: &Machines, who: Who) -> Result<ScriptState, Failure> {
+        let vm = machines.of(who.local, &self.script).map_err(|error| Failure::Script(told(&error)))?;
+        Ok(ScriptState { vm, who, routine: None })
+    }
+
+    /// The script's top level, then its `thread_init`, which connects. After a lost connection in a new environment:
+    /// nobody knows what the old one still refers to.
+    async fn connect(
+        &self,
+        state: &mut ScriptState,
+        connector: &Rc<Connector>,
+        slot: &Rc<Slot>,
+    ) -> Result<ScriptClient, Failure> {
+        let (tid, distribution) = (state.who.connection, self.script.distribution);
+        let thread = Rc::new(ScriptThread::new(tid, distribution, &self.drawn, connector, slot));
+        let routine = ScriptCoroutine::new(&state.vm, &self.script, &thread, state.who.connections)?;
+        for function in ["load", "thread_init"] {
+            routine.call(function).await.map_err(|failure| match failure {
+                Failure::Server(message) => {
+                    Failure::Setup(format!("the statement `{}` failed: {message}", thread.last_statement()))
+                }
+                other => other,
+            })?;
+        }
+        state.routine = Some(routine);
+        Ok(ScriptClient { thread })
+    }
+
+    async fn transaction(
+        &self,
+        state: &mut ScriptState,
+        client: &mut ScriptClient,
+        input: &mut Input,
+    ) -> Result<End, Failure> {
+        client.thread.rng.replace(input.rng.clone());
+        let Some(routine) = &state.routine else { return Err(Failure::Script("no script is loaded".to_owned())) };
+        client.thread.in_event.set(true);
+        let returned = routine.call("event").await;
+        client.thread.in_event.set(false);
+        match returned? {
+            Returned::Nothing => {
+                Err(Failure::Script(format!("cannot find the event() function in {}", self.script.name)))
+            }
+            Returned::Value(Value::Nil | Value::Boolean(false)) => Ok(End::Committed),
+            Returned::Value(_) => Ok(End::Stopped),
+        }
+    }
+
+    async fn finish(&self, state: ScriptState, _client: &mut ScriptClient) -> Result<(), Failure> {
+        match state.routine {
+            Some(routine) => routine.call("thread_done").await.map(drop),
+            None => Ok(()),
+        }
+    }
+}
+
+impl LoadClient for ScriptClient {
+    fn now_ns(&self) -> u64 {
+        self.thread.exchanges().now_ns()
+    }
+
+    fn waited(&mut self) {
+        self.thread.waited();
+    }
+
+    /// What an event computes or waits for after its last answer is part of it.
+    fn answered_ns(&self) -> u64 {
+        self.thread.exchanges().now_ns()
+    }
+
+    fn needs_rollback(&self) -> bool {
+        self.thread.needs_rollback()
+    }
+
+    async fn rollback(&mut self) -> Result<(), Failure> {
+        self.thread.rollback().await
+    }
+
+    fn is_committing(&self) -> bool {
+        self.thread.is_committing()
+    }
+
+    fn last_statement(&self) -> String {
+        self.thread.last_statement()
+    }
+
+    fn peer_pid(&self) -> Option<u32> {
+        self.thread.peer_pid()
+    }
+
+    async fn ask(&mut self, sql: &str) -> Result<Vec<(String, String)>, Failure> {
+        self.thread.ask(sql).await
+    }
+
+    async fn quit(self) {
+        self.thread.quit().await;
+    }
+}
