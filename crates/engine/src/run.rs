@@ -86,8 +86,11 @@ impl Run {
             let recycled = Arc::clone(&recycled);
             let name = format!("loop-{index}");
             let body = move || {
-                let made = EventLoop::new(spec, workload, index, epoch, shared, sender.clone(), recycled);
-                if let Err(reason) = made.and_then(EventLoop::run) {
+                let failed = match EventLoop::new(spec, workload, index, epoch, shared, sender.clone(), recycled) {
+                    Ok(event_loop) => event_loop.run(),
+                    Err(error) => Err(Reason::Setup(format!("an event loop cannot be made: {error}"))),
+                };
+                if let Err(reason) = failed {
                     let _ = sender.send(LoopEvent::Failed(reason));
                 }
             };
@@ -215,9 +218,8 @@ impl<W: Workload> EventLoop<W> {
         shared: Arc<Shared>,
         outbox: Sender<LoopEvent>,
         recycled: Arc<Mutex<Vec<Tally>>>,
-    ) -> Result<EventLoop<W>, Reason> {
-        let unmade = |error| Reason::Setup(format!("an event loop cannot be made: {error}"));
-        let executor = Executor::new(epoch).map_err(unmade)?;
+    ) -> std::io::Result<EventLoop<W>> {
+        let executor = Executor::new(epoch)?;
         if let Ok(mut wakers) = shared.wakers.lock() {
             wakers.push(executor.waker());
         }
@@ -240,7 +242,7 @@ impl<W: Workload> EventLoop<W> {
             reactor: reactor.clone(),
         });
         let context = Rc::new(Context {
-            shared: workload.shared().map_err(setup_reason)?,
+            shared: workload.shared(),
             workload,
             spec,
             connector,

@@ -6,31 +6,20 @@ use crate::connection::Connection;
 use crate::error::Failure;
 use crate::exchanges::Exchanges;
 use crate::executor::Slot;
-use crate::statement::Protocol;
+use crate::statement::{PreparedHandle, Protocol};
 use plimsoll_model::StatementKind;
+use plimsoll_wire::Value;
 use plimsoll_wire::cells::{Cells, ColumnDefinition, ReceivedRow};
 use plimsoll_wire::response::{Discard, ResponseTotals};
 use plimsoll_wire::rows::TextRows;
-use plimsoll_wire::{Value, command};
 use std::rc::Rc;
 
 /// A statement as the server knows it on one connection.
 #[derive(Clone, Default)]
 struct Handle {
-    id: u32,
-    /// Types of the parameters last sent; 0 before the first execution.
-    signature: u64,
+    prepared: PreparedHandle,
     /// Of its result, as the server told last.
     columns: Vec<ColumnDefinition>,
-}
-
-impl Handle {
-    /// The statement's id, and whether the server has to be told the types of these values.
-    #[inline]
-    fn bind(&mut self, values: &[Value<'_>]) -> (u32, bool) {
-        let signature = command::signature(values);
-        (self.id, std::mem::replace(&mut self.signature, signature) != signature)
-    }
 }
 
 /// What a server's refusal of `sql` means: the run cannot begin.
@@ -96,7 +85,7 @@ impl Session {
                 self.cells.clear();
                 let prepared = self.connection.prepare(&statement.sql, &mut self.cells).await;
                 let prepared = prepared.map_err(|failure| refused(&statement.sql, "cannot be prepared", failure))?;
-                self.handles[number].id = prepared.statement;
+                self.handles[number].prepared = PreparedHandle::new(prepared.statement);
                 self.handles[number].columns.clone_from(&self.cells.columns);
             }
         }
@@ -109,7 +98,7 @@ impl Session {
         let sent_ns = self.sending(self.catalogue.statements[number].0.kind, Some(number));
         let (statement, template) = &self.catalogue.statements[number];
         let result = if statement.prepared && self.protocol == Protocol::Prepared {
-            let (id, types) = self.handles[number].bind(values);
+            let (id, types) = self.handles[number].prepared.bind(values);
             self.connection.execute(id, values, types, &mut Discard).await
         } else {
             self.connection.execute_text(template, values, &mut Discard).await
@@ -126,7 +115,7 @@ impl Session {
         self.cells.binary = statement.prepared && self.protocol == Protocol::Prepared;
         let result = if self.cells.binary {
             let handle = &mut self.handles[number];
-            let (id, types) = handle.bind(values);
+            let (id, types) = handle.prepared.bind(values);
             self.cells.columns.clone_from(&handle.columns);
             let result = self.connection.execute(id, values, types, &mut self.cells).await;
             if self.cells.columns != handle.columns {
@@ -151,8 +140,8 @@ impl Session {
         self.cells.len()
     }
 
-    /// Counts something of the workload's own, by its place in [`DeclaredWorkload::counters`](crate::DeclaredWorkload::counters). To be called after the last
-    /// statement of a transaction, so that only what was done is counted, once.
+    /// Counts something of the workload's own, by its place in [`crate::DeclaredWorkload::counters`]. To be called after
+    /// the last statement of a transaction, so that only what was done is counted, once.
     #[inline]
     pub fn count(&mut self, counter: usize, by: u64) {
         self.exchanges.meter.at(self.exchanges.answered_ns()).counted(counter, by);
@@ -164,14 +153,6 @@ impl Session {
         let sent_ns = self.sending(kind, Some(number));
         let result = self.connection.query(sql, &mut Discard).await;
         self.exchanges.answered(self.catalogue.operations[number], sent_ns, &result);
-        result
-    }
-
-    /// Ends the transaction without its effects.
-    pub async fn rollback(&mut self) -> Result<ResponseTotals, Failure> {
-        let sent_ns = self.sending(StatementKind::Rollback, None);
-        let result = self.connection.query(b"ROLLBACK", &mut Discard).await;
-        self.exchanges.answered(self.catalogue.rollback, sent_ns, &result);
         result
     }
 
@@ -206,7 +187,10 @@ impl LoadClient for Session {
     }
 
     async fn rollback(&mut self) -> Result<(), Failure> {
-        Session::rollback(self).await.map(drop)
+        let sent_ns = self.sending(StatementKind::Rollback, None);
+        let result = self.connection.query(b"ROLLBACK", &mut Discard).await;
+        self.exchanges.answered(self.catalogue.rollback, sent_ns, &result);
+        result.map(drop)
     }
 
     fn is_committing(&self) -> bool {

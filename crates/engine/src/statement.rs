@@ -1,6 +1,7 @@
 //! What a workload sends, and how.
 
 use plimsoll_model::StatementKind;
+use plimsoll_wire::{Value, command};
 
 /// A statement that every connection prepares. Its place in the catalogue is its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,4 +23,29 @@ pub enum Protocol {
     Prepared,
     /// COM_QUERY with the parameters written into the text.
     Text,
+}
+
+/// A prepared statement as the server knows it on one connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PreparedHandle {
+    id: u32,
+    /// Types of the parameters last sent; 0 before the first execution.
+    signature: u64,
+}
+
+impl PreparedHandle {
+    pub fn new(id: u32) -> PreparedHandle {
+        PreparedHandle { id, signature: 0 }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// The statement's id, and whether the server has to be told the types of these values.
+    #[inline]
+    pub fn bind(&mut self, values: &[Value<'_>]) -> (u32, bool) {
+        let signature = command::signature(values);
+        (self.id, std::mem::replace(&mut self.signature, signature) != signature)
+    }
 }

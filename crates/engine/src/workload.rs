@@ -63,10 +63,7 @@ pub trait Workload: Send + Sync + 'static {
     }
 
     /// Made once in the thread of each loop.
-    ///
-    /// # Errors
-    /// Why no connection can be made ready.
-    fn shared(&self) -> Result<Self::Shared, Failure>;
+    fn shared(&self) -> Self::Shared;
 
     /// What this connection keeps.
     ///
@@ -164,9 +161,7 @@ impl<D: DeclaredWorkload> Workload for D {
         DeclaredWorkload::pause_ns(self, done, next, rng)
     }
 
-    fn shared(&self) -> Result<(), Failure> {
-        Ok(())
-    }
+    fn shared(&self) {}
 
     fn state(&self, (): &(), who: Who) -> Result<D::State, Failure> {
         Ok(DeclaredWorkload::state(self, who.connection, who.connections))

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use plimsoll_data::target::{OpenTarget, TargetSpec, private_endpoint};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_engine::workload::Input;
-use plimsoll_engine::{DeclaredWorkload, Failure, Protocol, Run, RunSpec, Session, Statement, Workload};
+use plimsoll_engine::{DeclaredWorkload, Failure, LoadClient, Protocol, Run, RunSpec, Session, Statement, Workload};
 use plimsoll_host::Home;
 use plimsoll_host::facts::HostFacts;
 use plimsoll_lab::LabError;

@@ -274,9 +274,13 @@ impl Recorder {
     pub fn finished(&mut self, done: Done) {
         let Done { connection, transaction, end, due_ns, sent_ns, now_ns } = done;
         self.count(due_ns, |counts| counts.finished += 1);
-        if end == End::Stopped {
-            return;
-        }
+        let (committed, rollbacks) = match end {
+            End::Committed => (1, 0),
+            End::RolledBack => (0, 1),
+            End::Autocommit(statements) => (statements, 0),
+            End::Queued => (0, 0),
+            End::Stopped => return,
+        };
         self.current.counters.completed(now_ns);
         if end == End::Committed {
             self.totals.committed[transaction] += 1;
@@ -285,12 +289,6 @@ impl Recorder {
             return;
         }
         let kind = &mut self.current.transactions[transaction];
-        let (committed, rollbacks) = match end {
-            End::Committed => (1, 0),
-            End::RolledBack => (0, 1),
-            End::Autocommit(statements) => (statements, 0),
-            End::Queued | End::Stopped => (0, 0),
-        };
         kind.committed += committed;
         kind.rollbacks += rollbacks;
         self.current.counters.transactions += committed;

@@ -5,32 +5,31 @@ use mlua::LightUserData;
 /// The first value of what is yielded to us, and not to a coroutine of the script's.
 pub const MARK: LightUserData = LightUserData(std::ptr::without_provenance_mut(1));
 
-/// The questions by their numbers; the prelude has them under the same names.
+/// The questions. A question's number is its place among [`QuestionKind::ALL`], by whose names the prelude knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i64)]
 pub enum QuestionKind {
     /// The function that was called has returned: its value.
-    Done = 1,
+    Done,
     /// It has raised an error: whether it wants to be tried again, and its text.
-    Failed = 2,
+    Failed,
     /// A further connection: its number.
-    Connect = 3,
+    Connect,
     /// Closes a connection.
-    Disconnect = 4,
+    Disconnect,
     /// Closes it and connects again.
-    Reconnect = 5,
+    Reconnect,
     /// A statement as text, whose rows are kept.
-    Query = 6,
+    Query,
     /// Prepares a statement: its number on its connection.
-    Prepare = 7,
+    Prepare,
     /// Executes it with the values that its parameters have.
-    Execute = 8,
+    Execute,
     /// Closes a statement.
-    Close = 9,
+    Close,
     /// Waits for so many seconds.
-    Sleep = 10,
+    Sleep,
     /// What a bulk insert has collected.
-    Flush = 11,
+    Flush,
 }
 
 impl QuestionKind {
@@ -49,19 +48,42 @@ impl QuestionKind {
     ];
 
     pub fn of(number: i64) -> Option<QuestionKind> {
-        QuestionKind::ALL.into_iter().map(|(_, asked)| asked).find(|asked| *asked as i64 == number)
+        let (_, kind) = QuestionKind::ALL.get(usize::try_from(number).ok()?)?;
+        Some(*kind)
     }
 }
 
 /// How an exchange with the server ended, as the first value of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i64)]
 pub enum AnswerCode {
-    Well = 0,
+    Well,
     /// The event begins again.
-    Again = 1,
+    Again,
     /// The script decides, and by default the run ends.
-    Fatal = 2,
+    Fatal,
     /// The connection was closed before.
-    Closed = 3,
+    Closed,
+}
+
+impl AnswerCode {
+    /// With the names that the prelude knows them by.
+    pub const ALL: [(&str, AnswerCode); 4] = [
+        ("WELL", AnswerCode::Well),
+        ("AGAIN", AnswerCode::Again),
+        ("FATAL", AnswerCode::Fatal),
+        ("CLOSED", AnswerCode::Closed),
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_means_the_question_that_it_is_given_for() {
+        for (_, kind) in QuestionKind::ALL {
+            assert_eq!(QuestionKind::of(kind as i64), Some(kind));
+        }
+        assert_eq!((QuestionKind::of(-1), QuestionKind::of(99)), (None, None));
+    }
 }

@@ -10,14 +10,6 @@ use mlua::{IntoLuaMulti, MultiValue, Thread, Value};
 use plimsoll_engine::Failure;
 use std::rc::Rc;
 
-/// What came of calling a function of the script.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Returned {
-    /// It is not defined.
-    Nothing,
-    Value(Value),
-}
-
 /// A question with its values, of which it may have fewer.
 struct Question {
     kind: QuestionKind,
@@ -65,15 +57,16 @@ impl ScriptCoroutine {
         Ok(Question { kind, values: [a, b, c] })
     }
 
-    /// Calls a function of the script by its name, with the thread's number, and sees it through.
+    /// Calls a function of the script by its name, with the thread's number, and sees it through: what it has returned, or
+    /// `None` if it is not defined.
     ///
     /// # Errors
     /// [`Failure::Script`] if it raised an error of its own, the server's failure if that is what it raised.
-    pub async fn call(&self, function: &str) -> Result<Returned, Failure> {
+    pub async fn call(&self, function: &str) -> Result<Option<Value>, Failure> {
         self.answer(self.resume((function, self.thread.tid))?).await
     }
 
-    async fn answer(&self, mut question: Question) -> Result<Returned, Failure> {
+    async fn answer(&self, mut question: Question) -> Result<Option<Value>, Failure> {
         loop {
             let (a, b) = (question.place(0), question.place(1));
             let next = match question.kind {
@@ -171,9 +164,8 @@ fn malformed(what: &str) -> Failure {
     Failure::Script(format!("the script asks for {what}"))
 }
 
-fn returned(question: Question) -> Returned {
-    match question.values {
-        [Value::Boolean(false), ..] => Returned::Nothing,
-        [_, value, _] => Returned::Value(value),
-    }
+/// What a function of the script has returned; `None` if it is not defined.
+fn returned(question: Question) -> Option<Value> {
+    let [is_defined, value, _] = question.values;
+    is_defined.as_boolean().unwrap_or_default().then_some(value)
 }

@@ -3,7 +3,7 @@
 mod random;
 mod sql;
 
-use crate::asked::MARK;
+use crate::asked::{AnswerCode, MARK, QuestionKind};
 use crate::thread::{Current, ScriptThread};
 use mlua::{FromLuaMulti, IntoLuaMulti, Lua, Table, Value};
 use std::rc::Rc;
@@ -15,10 +15,15 @@ use std::rc::Rc;
 pub fn table(lua: &Lua, current: &Current) -> mlua::Result<Table> {
     let host = lua.create_table()?;
     host.set("MARK", Value::LightUserData(MARK))?;
+    for (name, kind) in QuestionKind::ALL {
+        host.set(name, kind as i64)?;
+    }
+    for (name, code) in AnswerCode::ALL {
+        host.set(name, code as i64)?;
+    }
     let functions = Functions { lua, host: &host, current };
     random::add(&functions)?;
     sql::add(&functions)?;
-    functions.add("now", |_, thread, ()| Ok(thread.exchanges().meter.now_ns() as f64 / 1e9))?;
     Ok(host)
 }
 

@@ -59,7 +59,6 @@ impl Sink for Results {
             self.sets.push(Cells::default());
         }
         self.sets[self.count - 1].clear();
-        self.sets[self.count - 1].result();
     }
 
     fn column(&mut self, definition: &[u8]) -> Result<(), WireError> {

@@ -1,5 +1,6 @@
 //! Statements that scripts make as they go, and the values of their parameters.
 
+use plimsoll_engine::statement::PreparedHandle;
 use plimsoll_model::StatementKind;
 use plimsoll_wire::Value;
 use plimsoll_wire::response::PreparedStatement;
@@ -90,14 +91,12 @@ impl Parameter {
 
 /// A statement that a script has prepared.
 pub struct ScriptStatement {
-    /// Its number with the server; `None` where it is sent as text.
-    pub id: Option<u32>,
+    /// As the server knows it; `None` where it is sent as text.
+    pub handle: Option<PreparedHandle>,
     pub template: Template,
     pub kind: Option<StatementKind>,
     /// Its parameters by their numbers with the script's thread.
     pub parameters: Vec<usize>,
-    /// Types that the server was told last.
-    pub signature: u64,
     /// Columns of its result, as far as the server told.
     pub columns: usize,
 }
@@ -106,11 +105,10 @@ impl ScriptStatement {
     /// The statement as the server has prepared it, or else to be sent as text.
     pub fn new(sql: &str, kind: Option<StatementKind>, answer: Option<PreparedStatement>) -> ScriptStatement {
         ScriptStatement {
-            id: answer.map(|answer| answer.statement),
+            handle: answer.map(|answer| PreparedHandle::new(answer.statement)),
             template: Template::new(sql),
             kind,
             parameters: Vec::new(),
-            signature: 0,
             columns: answer.map_or(0, |answer| usize::from(answer.columns)),
         }
     }

@@ -14,7 +14,7 @@ use plimsoll_load::seed::Rng;
 use plimsoll_model::StatementKind;
 use plimsoll_wire::response::{Discard, ResponseTotals};
 use plimsoll_wire::rows::TextRows;
-use plimsoll_wire::{ServerMessage, Value, command};
+use plimsoll_wire::{ServerMessage, Value};
 use plimsoll_workloads::distribution::Distribution;
 use plimsoll_workloads::unique::Unique;
 use std::cell::{Cell, RefCell};
@@ -122,8 +122,8 @@ impl ScriptThread {
         self.unique.at(self.drawn.fetch_add(1, Ordering::Relaxed))
     }
 
-    pub fn exchanges(&self) -> std::cell::Ref<'_, Exchanges> {
-        self.exchanges.borrow()
+    pub fn now_ns(&self) -> u64 {
+        self.exchanges.borrow().now_ns()
     }
 
     /// The script has computed, or waited: the time is no longer that of the last answer.
@@ -181,8 +181,8 @@ impl ScriptThread {
         self.disconnect(number).await;
         let held = self.open().await.map_err(|failure| self.refused(failure))?;
         self.put(number, held);
-        let now = self.exchanges.borrow().meter.now_ns();
-        self.exchanges.borrow().meter.at(now).reconnected();
+        let meter = &self.connector.meter;
+        meter.at(meter.now_ns()).reconnected();
         Ok(())
     }
 
@@ -255,17 +255,17 @@ impl ScriptThread {
     /// Says which parameters, by their numbers with this thread, the placeholders of a statement are; false if there is
     /// no such statement.
     pub fn bind(&self, number: usize, statement: usize, parameters: Vec<usize>) -> bool {
-        self.with_statement(number, statement, |prepared| prepared.parameters = parameters).is_some()
+        let bound = self.with_held(number, |held| {
+            let statement = held.statements.get_mut(statement)?.as_mut()?;
+            statement.parameters = parameters;
+            Some(())
+        });
+        bound.flatten().is_some()
     }
 
-    fn with_statement<T>(
-        &self,
-        number: usize,
-        statement: usize,
-        task: impl FnOnce(&mut ScriptStatement) -> T,
-    ) -> Option<T> {
-        let mut connections = self.connections.borrow_mut();
-        connections.get_mut(number)?.as_mut()?.statements.get_mut(statement)?.as_mut().map(task)
+    /// Does something with a connection that is at rest; `None` if it is closed.
+    fn with_held<T>(&self, number: usize, task: impl FnOnce(&mut Held) -> T) -> Option<T> {
+        self.connections.borrow_mut().get_mut(number)?.as_mut().map(|held| task(held))
     }
 
     /// Executes a prepared statement with the values that its parameters have. Its rows are counted, not kept, as in
@@ -285,10 +285,9 @@ impl ScriptThread {
         let values: Vec<Value<'_>> = prepared.parameters.iter().map(value).collect();
         let sent_ns = self.sent(prepared.kind, PREPARED);
         results.clear();
-        let result = match prepared.id {
-            Some(id) => {
-                let signature = command::signature(&values);
-                let types = std::mem::replace(&mut prepared.signature, signature) != signature;
+        let result = match &mut prepared.handle {
+            Some(handle) => {
+                let (id, types) = handle.bind(&values);
                 connection.execute(id, &values, types, &mut Discard).await
             }
             None => connection.execute_text(&prepared.template, &values, &mut Discard).await,
@@ -302,21 +301,18 @@ impl ScriptThread {
 
     /// Closes a statement, with the server too.
     pub async fn close(&self, number: usize, statement: usize) {
-        let closed = self.with_place(number, statement);
-        let (Some(ScriptStatement { id: Some(id), .. }), Some(mut held)) = (closed, self.take(number)) else { return };
-        // Nothing is answered to it; what is wrong with the connection shows at the next exchange.
-        let _ = held.connection.close_statement(id).await;
+        let Some(mut held) = self.take(number) else { return };
+        let closed = held.statements.get_mut(statement).and_then(Option::take);
+        if let Some(handle) = closed.and_then(|closed| closed.handle) {
+            // Nothing is answered to it; what is wrong with the connection shows at the next exchange.
+            let _ = held.connection.close_statement(handle.id()).await;
+        }
         self.put(number, held);
-    }
-
-    fn with_place(&self, number: usize, statement: usize) -> Option<ScriptStatement> {
-        let mut connections = self.connections.borrow_mut();
-        connections.get_mut(number)?.as_mut()?.statements.get_mut(statement)?.take()
     }
 
     /// Does something with what a bulk insert has collected on a connection; `None` if that is closed.
     pub fn with_bulk<T>(&self, number: usize, task: impl FnOnce(&mut BulkInsert) -> T) -> Option<T> {
-        self.connections.borrow_mut().get_mut(number)?.as_mut().map(|held| task(&mut held.bulk))
+        self.with_held(number, |held| task(&mut held.bulk))
     }
 
     /// Sends what a bulk insert has collected, if anything.
@@ -335,7 +331,7 @@ impl ScriptThread {
 
     /// Does something with the results of the last statement of a connection.
     pub fn with_results<T>(&self, number: usize, task: impl FnOnce(&mut Results) -> T) -> Option<T> {
-        self.connections.borrow_mut().get_mut(number)?.as_mut().map(|held| task(&mut held.results))
+        self.with_held(number, |held| task(&mut held.results))
     }
 
     /// Puts a connection back after an exchange, unless it is lost.
@@ -400,18 +396,14 @@ impl ScriptThread {
         String::from_utf8_lossy(&self.last.borrow().text).into_owned()
     }
 
-    fn any_in_transaction(&self) -> bool {
-        self.connections.borrow().iter().flatten().any(|held| held.connection.in_transaction())
-    }
-
     /// Whether a transaction is open on one of its connections.
     pub fn needs_rollback(&self) -> bool {
-        self.any_in_transaction()
+        self.connections.borrow().iter().flatten().any(|held| held.connection.in_transaction())
     }
 
     pub fn is_committing(&self) -> bool {
         let Some(kind) = self.last.borrow().kind else { return false };
-        kind == StatementKind::Commit || kind.changes_data() && !self.any_in_transaction()
+        kind == StatementKind::Commit || kind.changes_data() && !self.needs_rollback()
     }
 
     /// Rolls back wherever a transaction is open.
@@ -421,13 +413,8 @@ impl ScriptThread {
     pub async fn rollback(&self) -> Result<(), Failure> {
         let count = self.connections.borrow().len();
         for number in 0..count {
-            let Some(held) = self.take(number) else { continue };
-            if !held.connection.in_transaction() {
-                self.put(number, held);
-                continue;
-            }
-            self.put(number, held);
-            if self.query(number, b"ROLLBACK").await.is_err() {
+            let open = self.with_held(number, |held| held.connection.in_transaction());
+            if open == Some(true) && self.query(number, b"ROLLBACK").await.is_err() {
                 return self.take_failure().map_or(Ok(()), Err);
             }
         }

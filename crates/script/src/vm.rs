@@ -40,9 +40,6 @@ impl Vm {
         let lua = unrestricted();
         let current = Current::default();
         let host = host::table(&lua, &current)?;
-        for (name, asked) in QuestionKind::ALL {
-            host.set(name, asked as i64)?;
-        }
         let interface = lua.create_table()?;
         for (name, text) in PRELUDE {
             let chunk = lua.load(text).set_name(format!("=plimsoll.{name}"));

@@ -1,6 +1,6 @@
 //! A script as a workload: each connection of the run is a thread of the script's.
 
-use crate::coroutine::{Returned, ScriptCoroutine};
+use crate::coroutine::ScriptCoroutine;
 use crate::lua_value::told;
 use crate::script::Script;
 use crate::thread::ScriptThread;
@@ -66,8 +66,8 @@ impl Workload for Scripted {
         Catalogue::undeclared(&["event"], &[])
     }
 
-    fn shared(&self) -> Result<Machines, Failure> {
-        Ok(Machines::default())
+    fn shared(&self) -> Machines {
+        Machines::default()
     }
 
     fn state(&self, machines: &Machines, who: Who) -> Result<ScriptState, Failure> {
@@ -110,11 +110,9 @@ impl Workload for Scripted {
         let returned = routine.call("event").await;
         client.thread.in_event.set(false);
         match returned? {
-            Returned::Nothing => {
-                Err(Failure::Script(format!("cannot find the event() function in {}", self.script.name)))
-            }
-            Returned::Value(Value::Nil | Value::Boolean(false)) => Ok(End::Committed),
-            Returned::Value(_) => Ok(End::Stopped),
+            None => Err(Failure::Script(format!("cannot find the event() function in {}", self.script.name))),
+            Some(Value::Nil | Value::Boolean(false)) => Ok(End::Committed),
+            Some(_) => Ok(End::Stopped),
         }
     }
 
@@ -128,7 +126,7 @@ impl Workload for Scripted {
 
 impl LoadClient for ScriptClient {
     fn now_ns(&self) -> u64 {
-        self.thread.exchanges().now_ns()
+        self.thread.now_ns()
     }
 
     fn waited(&mut self) {
@@ -137,7 +135,7 @@ impl LoadClient for ScriptClient {
 
     /// What an event computes or waits for after its last answer is part of it.
     fn answered_ns(&self) -> u64 {
-        self.thread.exchanges().now_ns()
+        self.thread.now_ns()
     }
 
     fn needs_rollback(&self) -> bool {

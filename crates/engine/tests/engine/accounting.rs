@@ -4,7 +4,7 @@ use crate::conduct::{Conducted, conduct, conduct_with, spec};
 use crate::real::{Real, on_each_server};
 use crate::steps::{Steps, text};
 use plimsoll_engine::workload::{DeclaredWorkload, Input, Workload};
-use plimsoll_engine::{Failure, Protocol, Reason, RunSpec, Session, Statement};
+use plimsoll_engine::{Failure, LoadClient, Protocol, Reason, RunSpec, Session, Statement};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::End;
 use plimsoll_load::window::Limit;

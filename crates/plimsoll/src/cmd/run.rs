@@ -8,7 +8,7 @@ use crate::args::RunArgs;
 use crate::terminal::{self, Progress};
 use plimsoll_data::dataset;
 use plimsoll_data::instance::put_back;
-use plimsoll_data::target::OpenTarget;
+use plimsoll_data::target::{OpenTarget, TargetSpec};
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::adapter::look_at_tables;
@@ -44,15 +44,7 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     let mut progress = Progress::new(args.report_interval)?;
     let home = Home::from_env().map_err(LabError::from)?;
     let baseline = Baseline::find(&home, args.limits.baseline.as_deref())?;
-    let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
-    put_back(&mut target)?;
-    if !target.enter_database()? {
-        return Err(LabError::Refused(format!(
-            "there is no database `{}`; `plimsoll load {name}` creates it",
-            target.database
-        ))
-        .into());
-    }
+    let mut target = open(&spec, &home, &format!("; `plimsoll load {name}` creates it"), &mut progress)?;
     let marker = dataset::marker(&mut target.control, typed.family())?;
     let chosen = chosen(name, &args.params.0, marker.as_ref())?;
     plan.protocol = protocol(&args, &chosen)?;
@@ -69,6 +61,16 @@ pub fn run(args: RunArgs) -> anyhow::Result<u8> {
     // A result waits until somebody has read it; the server does not.
     drop(target);
     show(&args, &plan, baseline.as_ref(), finished)
+}
+
+/// The target, in its database; `remedy` is what to do where there is none.
+pub fn open(spec: &TargetSpec, home: &Home, remedy: &str, progress: &mut Progress) -> anyhow::Result<OpenTarget> {
+    let mut target = OpenTarget::open(spec, home, progress)?;
+    put_back(&mut target)?;
+    if !target.enter_database()? {
+        return Err(LabError::Refused(format!("there is no database `{}`{remedy}", target.database)).into());
+    }
+    Ok(target)
 }
 
 /// How statements are sent: as asked for, else as in the workload's original.

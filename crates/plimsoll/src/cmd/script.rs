@@ -2,11 +2,10 @@
 
 use super::baseline::Baseline;
 use super::gate;
-use super::run::{plan, show};
+use super::run::{open, plan, show};
 use super::target;
 use crate::args::RunArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_data::instance::put_back;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
@@ -30,15 +29,8 @@ pub fn run(args: &RunArgs, path: &str) -> anyhow::Result<u8> {
     let mut progress = Progress::new(args.report_interval)?;
     let home = Home::from_env().map_err(LabError::from)?;
     let baseline = Baseline::find(&home, args.limits.baseline.as_deref())?;
-    let mut target = OpenTarget::open(&spec, &home, &mut progress)?;
-    put_back(&mut target)?;
-    if !target.enter_database()? {
-        let missing = format!(
-            "there is no database `{}`, which the script is to run in; --database names another, `plimsoll load WORKLOAD` makes one",
-            target.database
-        );
-        return Err(LabError::Refused(missing).into());
-    }
+    let remedy = ", which the script is to run in; --database names another, `plimsoll load WORKLOAD` makes one";
+    let mut target = open(&spec, &home, remedy, &mut progress)?;
     terminal::note(&format!("{path} on {} {}, seed {}", target.flavour.title(), target.version, plan.seed));
     let recording = args.name.clone().unwrap_or_else(|| name_of(&stem(path)));
     let naming = Naming { recording: &recording, kind: Plan::Run, tool_version: env!("CARGO_PKG_VERSION") };

@@ -2,7 +2,7 @@
 local host, interface = ...
 local ask = interface.ask
 
-local WELL, AGAIN, CLOSED = 0, 1, 3
+local WELL, AGAIN, FATAL, CLOSED = host.WELL, host.AGAIN, host.FATAL, host.CLOSED
 
 local types = {
   NONE = 0, TINYINT = 1, SMALLINT = 2, INT = 3, BIGINT = 4, FLOAT = 5, DOUBLE = 6,
@@ -66,13 +66,18 @@ local function raise(self, query, how, errno, state, message)
   error(interface.raised[environment], 0)
 end
 
-local function succeeded(self)
+-- Asks something of the server, for a statement that messages name: the two values of a good answer.
+local function exchange(self, sql, ...)
+  local how, a, b, c = ask(...)
+  if how ~= WELL then
+    raise(self, sql, how, a, b, c)
+  end
   self.error, self.sql_errno = errors.NONE, 0
+  return a, b
 end
 
 -- A result as the script reads it; none for a statement without rows.
 local function result_of(self, rows, columns)
-  succeeded(self)
   self.serial = self.serial + 1
   if rows == nil then
     return nil
@@ -85,11 +90,7 @@ function driver:connect()
     driver = self, environment = self.environment, serial = 0,
     error = 0, sql_errno = 0, sql_state = "", sql_errmsg = "",
   }, connection)
-  local how, a, b, c = ask(host.CONNECT)
-  if how ~= WELL then
-    raise(connected, "connect", how, a, b, c)
-  end
-  connected.number = a
+  connected.number = exchange(connected, "connect", host.CONNECT)
   return connected
 end
 
@@ -102,18 +103,11 @@ function connection:disconnect()
 end
 
 function connection:reconnect()
-  local how, a, b, c = ask(host.RECONNECT, self.number)
-  if how ~= WELL then
-    raise(self, "connect", how, a, b, c)
-  end
+  exchange(self, "connect", host.RECONNECT, self.number)
 end
 
 function connection:query(sql)
-  local how, a, b, c = ask(host.QUERY, self.number, sql)
-  if how ~= WELL then
-    raise(self, sql, how, a, b, c)
-  end
-  return result_of(self, a, b)
+  return result_of(self, exchange(self, sql, host.QUERY, self.number, sql))
 end
 
 function connection:query_row(sql)
@@ -124,7 +118,7 @@ end
 
 function connection:check_error(rows, sql)
   if rows == nil and self.error ~= errors.NONE then
-    raise(self, sql, self.error == errors.IGNORABLE and AGAIN or 2, self.sql_errno, self.sql_state, self.sql_errmsg)
+    raise(self, sql, self.error == errors.IGNORABLE and AGAIN or FATAL, self.sql_errno, self.sql_state, self.sql_errmsg)
   end
   return rows
 end
@@ -148,10 +142,7 @@ function connection:bulk_insert_init(sql)
 end
 
 local function flush(self)
-  local how, a, b, c = ask(host.FLUSH, self.number)
-  if how ~= WELL then
-    raise(self, self.bulk, how, a, b, c)
-  end
+  exchange(self, self.bulk, host.FLUSH, self.number)
 end
 
 function connection:bulk_insert_next(row)
@@ -168,11 +159,8 @@ function connection:bulk_insert_done()
 end
 
 function connection:prepare(sql)
-  local how, a, b, c = ask(host.PREPARE, self.number, sql)
-  if how ~= WELL then
-    raise(self, sql, how, a, b, c)
-  end
-  return setmetatable({ connection = self, number = a, sql = sql }, statement)
+  local number = exchange(self, sql, host.PREPARE, self.number, sql)
+  return setmetatable({ connection = self, number = number }, statement)
 end
 
 function statement:bind_create(type_, length)
@@ -193,11 +181,7 @@ end
 
 function statement:execute()
   local owner = self.connection
-  local how, a, b, c = ask(host.EXECUTE, owner.number, self.number)
-  if how ~= WELL then
-    raise(owner, "<prepared statement>", how, a, b, c)
-  end
-  return result_of(owner, a, b)
+  return result_of(owner, exchange(owner, "<prepared statement>", host.EXECUTE, owner.number, self.number))
 end
 
 function statement:next_result()
