@@ -4,7 +4,7 @@
 use crate::asked::{AnswerCode, MARK, QuestionKind};
 use crate::lua_value::{number, told};
 use crate::script::Script;
-use crate::thread::{RefusedExchange, ScriptThread, Size};
+use crate::thread::{RefusedExchange, ScriptThread, Size, begins_again};
 use crate::vm::Vm;
 use mlua::{IntoLuaMulti, MultiValue, Thread, Value};
 use plimsoll_engine::Failure;
@@ -148,14 +148,16 @@ impl ScriptCoroutine {
         }
     }
 
-    /// Why a function of the script did not return: the server's failure, if that is what it has raised.
+    /// Why a function of the script did not return: the server's failure, if that is what it has raised, unless the script
+    /// has decided that such an event begins again.
     fn failure(&self, question: &Question) -> Failure {
         let [again, of_server, text] = &question.values;
-        let failure = self.thread.take_failure();
-        match (failure, of_server.as_boolean(), again.as_boolean()) {
-            (Some(failure), Some(true), _) => failure,
-            (_, _, Some(true)) => Failure::Again,
-            _ => Failure::Script(text.to_string().unwrap_or_else(|_| "(not a string)".to_owned())),
+        let (again, of_server) = (again.as_boolean() == Some(true), of_server.as_boolean() == Some(true));
+        match self.thread.take_failure().filter(|_| of_server) {
+            Some(Failure::Server(message)) if again && !begins_again(&message) => Failure::Again,
+            Some(failure) => failure,
+            None if again => Failure::Again,
+            None => Failure::Script(text.to_string().unwrap_or_else(|_| "(not a string)".to_owned())),
         }
     }
 }

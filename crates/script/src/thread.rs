@@ -89,6 +89,11 @@ pub enum RefusedExchange {
     Error(ServerMessage, bool),
 }
 
+/// Whether an event that meets this error begins again, unless its script says otherwise.
+pub fn begins_again(message: &ServerMessage) -> bool {
+    [&RETRYABLE, &FAREWELLS].iter().any(|codes| codes.contains(&message.code))
+}
+
 impl ScriptThread {
     pub fn new(
         tid: usize,
@@ -355,10 +360,7 @@ impl ScriptThread {
     /// What the script is told of a failure, which is kept.
     fn refused(&self, failure: Failure) -> RefusedExchange {
         let refusal = match &failure {
-            Failure::Server(message) => {
-                let again = [&RETRYABLE, &FAREWELLS].iter().any(|codes| codes.contains(&message.code));
-                RefusedExchange::Error(message.clone(), again)
-            }
+            Failure::Server(message) => RefusedExchange::Error(message.clone(), begins_again(message)),
             Failure::Cancelled => RefusedExchange::Over,
             other => {
                 RefusedExchange::Error(ServerMessage { code: GONE, state: *b"HY000", text: other.to_string() }, true)

@@ -117,6 +117,13 @@ fn what_the_server_refuses_is_tried_again_or_ends_the_run() {
     // A new environment counts from 0 again: events 3 and 5 are hit.
     assert_eq!((&measured["transactions"], &measured["reconnects"]), (&6.into(), &2.into()), "{measured:#}");
 
+    let ignored = format!(
+        "{head}sysbench.hooks.sql_error_ignorable = function(e) return e.sql_errno == 1146 end\n\
+         function event() n = n + 1 if n % 2 == 1 then con:query('SELECT nothing FROM nowhere') end con:query('SELECT 1') end"
+    );
+    let measured = point(&lab.does(&format!("run {} --events 4 --json", script(&lab, "ignored", &ignored))));
+    assert_eq!((&measured["transactions"], &measured["retries"]), (&4.into(), &4.into()), "{measured:#}");
+
     let wrong = format!("{head}\nfunction event()\n  con:query('SELECT nothing FROM nowhere')\nend");
     let done = lab.ends(&format!("run {} --events 4", script(&lab, "wrong", &wrong))).exits(3);
     assert!(done.err.contains("SELECT nothing FROM nowhere") && done.err.contains("1146"), "{done}");

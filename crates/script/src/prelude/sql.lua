@@ -38,7 +38,7 @@ local function placed(message)
   return message
 end
 
--- What the server refused last, and what was raised for it, by environment.
+-- Raises what the server refused: a table for an event that begins again, else a text. The script's hooks are asked.
 local function raise(self, query, how, errno, state, message)
   local environment = self.environment
   if how == CLOSED then
