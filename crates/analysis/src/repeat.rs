@@ -1,7 +1,7 @@
 //! The command line that does the same again.
 
 use plimsoll_model::text::{each_once, shell_word};
-use plimsoll_plan::plan::{ArrivalSpread, Measure};
+use plimsoll_plan::plan::{ArrivalSpread, Measure, script_of};
 use plimsoll_plan::{LabPlan, RunPlan, StoragePlan};
 
 /// What `--outage-limit` is where it is not given.
@@ -57,7 +57,11 @@ pub fn run(plan: &RunPlan, is_quickstart: bool, parameters_of: ParametersOf) -> 
             option("ignore-errors", listed(plan.ignore_errors.iter()));
         }
         option("seed", plan.seed.to_string());
-        params(plan, &known).for_each(|(name, value)| option(&name, value.clone()));
+        if script_of(&plan.workload).is_some() {
+            script_params(plan, parameters_of).for_each(|(name, value)| option(&name, value));
+        } else {
+            params(plan, &known).for_each(|(name, value)| option(&name, value.clone()));
+        }
     }
     if plan.check {
         words.push("--check".to_owned());
@@ -72,6 +76,15 @@ pub fn run(plan: &RunPlan, is_quickstart: bool, parameters_of: ParametersOf) -> 
 fn params<'a>(plan: &'a RunPlan, known: &'a [&'static str]) -> impl Iterator<Item = (String, &'a String)> {
     let named = plan.params.iter().map(|(name, value)| (name.replace('_', "-"), value));
     named.filter(move |(name, _)| known.contains(&name.as_str()))
+}
+
+/// Those of a script: what sysbench's workloads have too is an option, the others are set by their names.
+fn script_params(plan: &RunPlan, parameters_of: ParametersOf) -> impl Iterator<Item = (String, String)> {
+    let known = parameters_of("oltp_read_write");
+    plan.params.iter().map(move |(name, value)| match known.contains(&name.as_str()) {
+        true => (name.clone(), value.clone()),
+        false => ("set".to_owned(), format!("{name}={value}")),
+    })
 }
 
 /// An option with its value; in one word, if the value could be taken for another option.
@@ -155,6 +168,19 @@ mod tests {
             check: false,
             repeat_disturbed: false,
         }
+    }
+
+    #[test]
+    fn options_of_a_script_are_set_by_their_names() {
+        let params = [("rows", "5"), ("tables", "4"), ("words", "a b")];
+        let plan = RunPlan {
+            workload: "lua:my script.lua".to_owned(),
+            params: params.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            ..plan("private")
+        };
+        let line = of(&plan, false);
+        assert!(line.starts_with("plimsoll run 'lua:my script.lua' --target private"), "{line}");
+        assert!(line.ends_with("--set rows=5 --tables 4 --set 'words=a b'"), "{line}");
     }
 
     #[test]

@@ -61,6 +61,11 @@ fn one_round() -> u32 {
     1
 }
 
+/// The path of the script that a workload of this name is, if it is one.
+pub fn script_of(workload: &str) -> Option<&str> {
+    workload.strip_prefix("lua:")
+}
+
 impl RunPlan {
     /// How many trials there are, if none is repeated.
     pub fn trials(&self) -> usize {

@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use plimsoll_model::load_point::{Connections, Rates};
-use plimsoll_plan::plan::MOST_ROUNDS;
+use plimsoll_plan::plan::{MOST_ROUNDS, script_of};
 use plimsoll_plan::{PlanError, quantity};
 use plimsoll_record::RecordError;
 use plimsoll_record::manifest::is_name;
@@ -246,7 +246,7 @@ fn script_option(text: &str) -> Result<(String, String), String> {
 impl RunArgs {
     /// The path of the script that is to be run, if the workload is one.
     pub fn script(&self) -> Option<&str> {
-        self.workload.strip_prefix("lua:")
+        script_of(&self.workload)
     }
 
     /// Whether there is a limit to judge.

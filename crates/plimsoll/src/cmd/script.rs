@@ -19,11 +19,15 @@ use plimsoll_script::{Script, Scripted};
 use plimsoll_workloads::oltp::{OltpKind, OltpParameters};
 use std::path::Path;
 
+/// Options that say what is drawn, and are none of the script's.
+const RANDOM: &str = "rand-";
+
 pub fn run(args: &RunArgs, path: &str) -> anyhow::Result<u8> {
     gate::check(&args.verdict, gate::LIMITS, args.has_gate())?;
     let script = read(args, Path::new(path))?;
     let spec = target::spec(&args.target, &format!("plimsoll run {}", args.workload))?;
-    let params = script.options.iter().cloned().collect();
+    let random = args.params.0.iter().filter(|(name, _)| name.starts_with(RANDOM));
+    let params = script.options.iter().chain(random).cloned().collect();
     let protocol = args.protocol.clone().unwrap_or_else(|| "prepared".to_owned());
     let plan = plan(args, &spec.target.describe(), params, protocol)?;
     let mut progress = Progress::new(args.report_interval)?;
@@ -57,7 +61,7 @@ fn read(args: &RunArgs, path: &Path) -> anyhow::Result<Script> {
         return Err(refused("--check is for workloads whose data Plimsoll has loaded".to_owned()).into());
     }
     let typed = args.params.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let (random, others): (Vec<_>, Vec<_>) = typed.partition(|(name, _)| name.starts_with("rand-"));
+    let (random, others): (Vec<_>, Vec<_>) = typed.partition(|(name, _)| name.starts_with(RANDOM));
     // What --rand-type and its like mean is what they mean for sysbench's own workloads.
     let distribution = OltpParameters::on(OltpKind::ReadWrite, random, None)?.distribution();
     let others = others.into_iter().map(|(name, value)| (name.replace('-', "_"), value.to_owned()));

@@ -72,9 +72,14 @@ fn a_script_is_run_and_counted(lab: &Lab) {
     let names: Vec<&str> =
         measured["operations"].as_array().expect("operations").iter().filter_map(|of| of["name"].as_str()).collect();
     assert_eq!(names, ["transaction", "begin", "commit", "select", "update"], "{measured:#}");
-    let text = point(&lab.does(&format!("run {mixed} --events 10 --set with-update=off --protocol text --json")));
+    let text = point(
+        &lab.does(&format!("run {mixed} --events 10 --set with-update=off --rand-type uniform --protocol text --json")),
+    );
     assert_eq!(text["statements"], serde_json::json!({"read": 30, "write": 0, "other": 20}), "{text:#}");
     let page = lab.does("report mixed --format md -o -").out;
+    for part in ["--set with_update=off", "--rand-type uniform"] {
+        assert!(page.contains(part), "how to repeat it: {part}: {page}");
+    }
     assert!(page.contains("lua:") && page.contains("events"), "{page}");
 }
 
