@@ -36,6 +36,7 @@ pub const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-follow", Ships(4)),
     ("plimsoll-lanes", Ships(4)),
     ("plimsoll-script", Ships(4)),
+    ("plimsoll-sysbench", Ships(5)),
     ("plimsoll-analysis", Ships(5)),
     ("plimsoll-data", Ships(5)),
     ("plimsoll-evaluate", Ships(5)),

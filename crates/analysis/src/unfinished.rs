@@ -184,6 +184,7 @@ fn tally(interval: &Interval, names: &Names) -> Tally {
         counts: interval.counts,
         loop_cpu_ns: (interval.loop_cpu_us * 1e3) as u64,
         lag_ns_max: (interval.scheduling_lag_ms_max * 1e6) as u64,
+        waiting: 0,
     };
     for all in &mut tally.transactions {
         (all.committed, all.rollbacks) = (interval.transactions, interval.rollbacks);

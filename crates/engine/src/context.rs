@@ -3,7 +3,7 @@
 use crate::client::{Connector, LoadClient};
 use crate::due::{Due, Turn};
 use crate::error::{Failure, Reason};
-use crate::executor::Reactor;
+use crate::executor::{Reactor, Slot};
 use crate::meter::Meter;
 use crate::spec::RunSpec;
 use crate::workload::Workload;
@@ -53,6 +53,14 @@ impl<W: Workload> Context<W> {
             }
             Failure::Script(text) => self.give_up(Reason::Script(text.clone())),
             other => self.give_up(Reason::Lost(other.to_string())),
+        }
+    }
+
+    /// Counts a connection, or the pacer, as done; after the last the loop ends its window at once.
+    pub fn done_driving(&self, slot: &Slot) {
+        self.driving.set(self.driving.get() - 1);
+        if self.driving.get() == 0 {
+            self.reactor.look_soon(slot);
         }
     }
 

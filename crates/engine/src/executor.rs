@@ -69,6 +69,11 @@ impl Reactor {
         self.epoch.elapsed().as_nanos() as u64
     }
 
+    /// When the loop last looked at its sockets.
+    pub fn looked_ns(&self) -> u64 {
+        self.looked_ns.get()
+    }
+
     /// When a socket last became ready, on any connection of this loop, or something was first waited for.
     pub fn last_arrival_ns(&self) -> u64 {
         self.last_arrival_ns.get()
@@ -166,6 +171,11 @@ impl Reactor {
 
     fn set_timer(&self, slot: &Slot, at_ns: u64) {
         self.timers.borrow_mut().push(Reverse((at_ns, slot.id)));
+    }
+
+    /// Lets the loop look after itself as soon as what is queued has run.
+    pub fn look_soon(&self, slot: &Slot) {
+        self.set_timer(slot, self.now_ns());
     }
 
     /// Lets everybody else run once, and the loop look after itself.

@@ -456,7 +456,7 @@ async fn connect_and_drive<W: Workload>(context: &Rc<Context<W>>, gate: &Gate, s
         slot.nudged().await;
     }
     let client = measure::drive(context, &slot, ready).await;
-    context.driving.set(context.driving.get() - 1);
+    context.done_driving(&slot);
     while !gate.leave.get() && !slot.is_cancelled() {
         slot.nudged().await;
     }

@@ -73,6 +73,7 @@ impl<W: Workload> Context<W> {
         if let Some(due) = self.due.borrow_mut().as_mut() {
             let mut recorder = self.meter.at(now_ns);
             due.advance(now_ns, |arrival| recorder.dropped(arrival.due_ns));
+            recorder.waits(due.waiting() as u64);
         }
     }
 
@@ -143,6 +144,6 @@ pub async fn pace<W: Workload>(context: Rc<Context<W>>, slot: Rc<Slot>) {
     while let Some(arrival) = context.take() {
         context.meter.at(now).dropped(arrival.due_ns);
     }
-    context.driving.set(context.driving.get() - 1);
+    context.done_driving(&slot);
     context.release_idle();
 }

@@ -192,6 +192,17 @@ impl Recorder {
         record(&mut self.current.statements[statement].latency, ns);
     }
 
+    /// A workload counts so many statements itself.
+    pub fn counted_as(&mut self, effect: Effect, by: u64) {
+        let statements = &mut self.current.counters.statements;
+        match effect {
+            Effect::Read => statements.read += by,
+            Effect::Write => statements.write += by,
+            Effect::Other => statements.other += by,
+        }
+        self.current.counters.queries += by;
+    }
+
     /// A statement was answered with an error.
     pub fn error(&mut self, statement: usize, code: u16) {
         *self.current.counters.errors.entry(code).or_default() += 1;
@@ -230,6 +241,12 @@ impl Recorder {
 
     pub fn reconnected(&mut self) {
         self.current.counters.reconnects += 1;
+    }
+
+    /// So many transactions are due and wait for a connection.
+    #[inline]
+    pub fn waits(&mut self, transactions: u64) {
+        self.current.counters.waiting = transactions;
     }
 
     pub fn lagged(&mut self, ns: u64) {

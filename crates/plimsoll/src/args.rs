@@ -62,6 +62,14 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// Everything behind it is sysbench's affair.
+#[derive(Debug, Args)]
+pub struct SysbenchArgs {
+    /// As sysbench takes them: options, a script or a test, a command.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+    pub words: Vec<String>,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// From nothing to a measured report: a private server, data, a sweep over connections.
@@ -74,6 +82,9 @@ pub enum Command {
     /// Run a workload and measure it.
     #[command(after_help = RUN_HELP.as_str())]
     Run(Box<RunArgs>),
+    /// Be sysbench 1.0: its options, its tests and scripts, its output and exit codes.
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Sysbench(SysbenchArgs),
     /// Check the invariants of a workload's data; exits 1 if any is broken.
     Check(CheckArgs),
     /// Compare two sides, each the rounds of one or several recordings: how much slower is B than A, and how certain is

@@ -38,6 +38,9 @@ fn parsed() -> Cli {
 
 fn main() -> ExitCode {
     cmd::completions::answer();
+    if let Some(words) = cmd::sysbench::asked() {
+        return ExitCode::from(cmd::sysbench::run(&words));
+    }
     let cli = parsed();
     let outcome = match cli.command {
         Command::Quickstart(args) => cmd::quickstart::run(args),
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
             Some(path) => cmd::script::run(&args, path),
             None => cmd::run::run(*args),
         },
+        Command::Sysbench(args) => Ok(cmd::sysbench::run(&args.words)),
         Command::Check(args) => cmd::check::run(args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Drop(args) => cmd::drop::run(args),

@@ -30,10 +30,14 @@ pub enum QuestionKind {
     Sleep,
     /// What a bulk insert has collected.
     Flush,
+    /// Of a script that runs its events itself: whether there is another.
+    More,
+    /// Of the same: an event has ended.
+    Ended,
 }
 
 impl QuestionKind {
-    pub const ALL: [(&str, QuestionKind); 11] = [
+    pub const ALL: [(&str, QuestionKind); 13] = [
         ("DONE", QuestionKind::Done),
         ("FAILED", QuestionKind::Failed),
         ("CONNECT", QuestionKind::Connect),
@@ -45,6 +49,8 @@ impl QuestionKind {
         ("CLOSE", QuestionKind::Close),
         ("SLEEP", QuestionKind::Sleep),
         ("FLUSH", QuestionKind::Flush),
+        ("MORE", QuestionKind::More),
+        ("ENDED", QuestionKind::Ended),
     ];
 
     pub fn of(number: i64) -> Option<QuestionKind> {

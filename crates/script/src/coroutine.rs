@@ -3,11 +3,13 @@
 
 use crate::asked::{AnswerCode, MARK, QuestionKind};
 use crate::lua_value::{number, told};
+use crate::refusal::{RefusedExchange, begins_again};
 use crate::script::Script;
-use crate::thread::{RefusedExchange, ScriptThread, Size, begins_again};
+use crate::thread::{ScriptThread, Size};
 use crate::vm::Vm;
 use mlua::{IntoLuaMulti, MultiValue, Thread, Value};
 use plimsoll_engine::Failure;
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// A question with its values, of which it may have fewer.
@@ -23,8 +25,17 @@ impl Question {
     }
 }
 
+/// Where a coroutine has stopped that wants nothing.
+enum Paused {
+    /// The function has returned this, or was not defined.
+    Returned(Option<Value>),
+    EventEnded,
+}
+
 pub struct ScriptCoroutine {
     vm: Rc<Vm>,
+    /// It stands behind an event of a script that runs them itself.
+    is_paused: Cell<bool>,
     coroutine: Thread,
     thread: Rc<ScriptThread>,
 }
@@ -42,13 +53,13 @@ impl ScriptCoroutine {
     ) -> Result<ScriptCoroutine, Failure> {
         let made = vm.environment(script, thread.tid, threads).and_then(|body| vm.lua.create_thread(body));
         let coroutine = made.map_err(|error| Failure::Script(told(&error)))?;
-        Ok(ScriptCoroutine { vm: vm.clone(), coroutine, thread: thread.clone() })
+        Ok(ScriptCoroutine { vm: vm.clone(), is_paused: Cell::default(), coroutine, thread: thread.clone() })
     }
 
     /// Runs the coroutine up to its next question, on behalf of this thread.
     fn resume(&self, answer: impl IntoLuaMulti) -> Result<Question, Failure> {
         self.vm.current.replace(Some(self.thread.clone()));
-        let resumed = self.vm.watch.slice(|| self.coroutine.resume::<(Value, Value, Value, Value, Value)>(answer));
+        let resumed = self.vm.slice(|| self.coroutine.resume::<(Value, Value, Value, Value, Value)>(answer));
         self.vm.current.replace(None);
         self.thread.waited();
         let (mark, number, a, b, c) = resumed.map_err(|error| Failure::Script(told(&error)))?;
@@ -63,14 +74,45 @@ impl ScriptCoroutine {
     /// # Errors
     /// [`Failure::Script`] if it raised an error of its own, the server's failure if that is what it raised.
     pub async fn call(&self, function: &str) -> Result<Option<Value>, Failure> {
-        self.answer(self.resume((function, self.thread.tid))?).await
+        self.call_with(function, self.thread.tid).await
     }
 
-    async fn answer(&self, mut question: Question) -> Result<Option<Value>, Failure> {
+    /// The same with another argument than the thread's number.
+    ///
+    /// # Errors
+    /// As [`ScriptCoroutine::call`].
+    pub async fn call_with(&self, function: &str, arguments: impl IntoLuaMulti) -> Result<Option<Value>, Failure> {
+        match self.answer(self.resume((function, arguments))?).await? {
+            Paused::Returned(value) => Ok(value),
+            Paused::EventEnded => Err(malformed("the end of an event outside of thread_run()")),
+        }
+    }
+
+    /// Begins a function of the script that runs its events itself, or goes on with it: up to the end of its next event,
+    /// which is true, or of the function.
+    ///
+    /// # Errors
+    /// As [`ScriptCoroutine::call`].
+    pub async fn next_event(&self, function: &str) -> Result<bool, Failure> {
+        let question = match self.is_paused.replace(false) {
+            true => self.resume(())?,
+            false => self.resume((function, self.thread.tid))?,
+        };
+        let paused = self.answer(question).await?;
+        self.is_paused.set(matches!(paused, Paused::EventEnded));
+        Ok(self.is_paused.get())
+    }
+
+    async fn answer(&self, mut question: Question) -> Result<Paused, Failure> {
         loop {
             let (a, b) = (question.place(0), question.place(1));
             let next = match question.kind {
-                QuestionKind::Done => return Ok(returned(question)),
+                QuestionKind::Done => return Ok(Paused::Returned(returned(question))),
+                QuestionKind::Ended => return Ok(Paused::EventEnded),
+                QuestionKind::More => {
+                    self.thread.give_way().await;
+                    self.resume(self.thread.has_more_events())
+                }
                 QuestionKind::Failed => return Err(self.failure(&question)),
                 QuestionKind::Connect => match self.thread.connect().await {
                     Ok(connection) => self.resume((AnswerCode::Well as i64, connection)),
@@ -153,7 +195,8 @@ impl ScriptCoroutine {
     fn failure(&self, question: &Question) -> Failure {
         let [again, of_server, text] = &question.values;
         let (again, of_server) = (again.as_boolean() == Some(true), of_server.as_boolean() == Some(true));
-        match self.thread.take_failure().filter(|_| of_server) {
+        let failure = self.thread.take_failure().filter(|_| of_server && self.thread.dialect().is_none());
+        match failure {
             Some(Failure::Server(message)) if again && !begins_again(&message) => Failure::Again,
             Some(failure) => failure,
             None if again => Failure::Again,

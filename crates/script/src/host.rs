@@ -2,6 +2,7 @@
 
 mod random;
 mod sql;
+mod sysbench;
 
 use crate::asked::{AnswerCode, MARK, QuestionKind};
 use crate::thread::{Current, ScriptThread};
@@ -24,6 +25,7 @@ pub fn table(lua: &Lua, current: &Current) -> mlua::Result<Table> {
     let functions = Functions { lua, host: &host, current };
     random::add(&functions)?;
     sql::add(&functions)?;
+    sysbench::add(&functions)?;
     Ok(host)
 }
 

@@ -8,11 +8,16 @@
 //!
 //! Names, options and the order of calls are those of sysbench 1.0 and 1.1, as scripts know them; all code is our own.
 
+pub mod aside;
 pub mod asked;
 pub mod bulk;
+pub mod bundled;
 pub mod coroutine;
+pub mod dialect;
+mod held;
 pub mod host;
 pub mod lua_value;
+pub mod refusal;
 pub mod results;
 pub mod script;
 pub mod statement;

@@ -91,6 +91,7 @@ impl Parameter {
 
 /// A statement that a script has prepared.
 pub struct ScriptStatement {
+    pub sql: String,
     /// As the server knows it; `None` where it is sent as text.
     pub handle: Option<PreparedHandle>,
     pub template: Template,
@@ -105,6 +106,7 @@ impl ScriptStatement {
     /// The statement as the server has prepared it, or else to be sent as text.
     pub fn new(sql: &str, kind: Option<StatementKind>, answer: Option<PreparedStatement>) -> ScriptStatement {
         ScriptStatement {
+            sql: sql.to_owned(),
             handle: answer.map(|answer| PreparedHandle::new(answer.statement)),
             template: Template::new(sql),
             kind,

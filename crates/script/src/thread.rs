@@ -2,20 +2,22 @@
 //! time on the event loop.
 
 use crate::bulk::BulkInsert;
+use crate::dialect::Dialect;
+use crate::held::Held;
+use crate::refusal::{self, Exchange, RefusedExchange};
 use crate::results::Results;
-use crate::statement::{self, Parameter, ScriptStatement};
+use crate::script::Script;
+use crate::statement::{self, Parameter};
 use plimsoll_engine::catalogue::Catalogue;
-use plimsoll_engine::connection::Connection;
 use plimsoll_engine::exchanges::Exchanges;
-use plimsoll_engine::executor::{Slot, SlotBeside};
-use plimsoll_engine::measure::{FAREWELLS, RETRYABLE};
-use plimsoll_engine::{Connector, Failure, Protocol};
+use plimsoll_engine::executor::Slot;
+use plimsoll_engine::measure::FAREWELLS;
+use plimsoll_engine::{Connector, Failure};
+use plimsoll_load::recorder::Recorder;
 use plimsoll_load::seed::Rng;
+use plimsoll_load::window::Window;
 use plimsoll_model::StatementKind;
-use plimsoll_wire::response::{Discard, ResponseTotals};
-use plimsoll_wire::rows::TextRows;
-use plimsoll_wire::{ServerMessage, Value};
-use plimsoll_workloads::distribution::Distribution;
+use plimsoll_wire::response::ResponseTotals;
 use plimsoll_workloads::unique::Unique;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -25,15 +27,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A script that asks in vain again and again lets others have their turn for so long.
 const VAIN_NS: u64 = 1_000_000;
 
-/// A connection of a script, with what belongs to it.
-struct Held {
-    /// Closed before its slot is given back.
-    connection: Connection,
-    beside: SlotBeside,
-    statements: Vec<Option<ScriptStatement>>,
-    results: Results,
-    bulk: BulkInsert,
-}
+/// A script that has asked nothing for so long lets others have their turn.
+const BUSY_NS: u64 = 1_000_000;
 
 /// How much of a statement is kept for messages, bytes.
 const SHOWN_BYTES: usize = 1024;
@@ -50,8 +45,7 @@ pub struct ScriptThread {
     pub parameters: RefCell<Vec<Parameter>>,
     /// An event is under way.
     pub in_event: Cell<bool>,
-    /// What `sysbench.rand.default` draws from.
-    pub distribution: Distribution,
+    pub script: Arc<Script>,
     unique: Unique,
     /// How many numbers all threads have drawn of those that do not repeat.
     drawn: Arc<AtomicU64>,
@@ -63,6 +57,7 @@ pub struct ScriptThread {
     /// Why the last exchange failed, until it is asked.
     failure: RefCell<Option<Failure>>,
     peer_pid: Cell<Option<u32>>,
+    has_asked: Cell<bool>,
 }
 
 /// The statement that was sent last.
@@ -78,26 +73,10 @@ pub type Current = Rc<RefCell<Option<Rc<ScriptThread>>>>;
 /// Rows and columns of a result.
 pub type Size = (usize, usize);
 
-/// Why an exchange did not succeed, as the script is told.
-#[derive(Debug)]
-pub enum RefusedExchange {
-    /// The connection was closed by the script, or never there.
-    Closed,
-    /// The run is over.
-    Over,
-    /// The server's error, or one of the client's with sysbench's number for it. True if the event is to begin again.
-    Error(ServerMessage, bool),
-}
-
-/// Whether an event that meets this error begins again, unless its script says otherwise.
-pub fn begins_again(message: &ServerMessage) -> bool {
-    [&RETRYABLE, &FAREWELLS].iter().any(|codes| codes.contains(&message.code))
-}
-
 impl ScriptThread {
     pub fn new(
         tid: usize,
-        distribution: Distribution,
+        script: &Arc<Script>,
         drawn: &Arc<AtomicU64>,
         connector: &Rc<Connector>,
         slot: &Rc<Slot>,
@@ -109,7 +88,7 @@ impl ScriptThread {
             own_rng: RefCell::new(Rng::new(seed, stream, 1)),
             parameters: RefCell::default(),
             in_event: Cell::default(),
-            distribution,
+            script: script.clone(),
             unique: Unique::new(seed),
             drawn: drawn.clone(),
             exchanges: RefCell::new(Exchanges::new(connector.meter.clone())),
@@ -119,6 +98,7 @@ impl ScriptThread {
             last: RefCell::default(),
             failure: RefCell::default(),
             peer_pid: Cell::default(),
+            has_asked: Cell::default(),
         }
     }
 
@@ -145,13 +125,38 @@ impl ScriptThread {
         self.failure.take()
     }
 
-    async fn open(&self) -> Result<Box<Held>, Failure> {
-        let Connector { endpoint, reactor, .. } = &*self.connector;
-        let beside = reactor.slot_beside(&self.slot);
-        let connection = Connection::open(endpoint, reactor.clone(), beside.slot.clone()).await?;
-        self.peer_pid.set(self.peer_pid.get().or_else(|| connection.peer_pid()));
-        let (statements, results, bulk) = (Vec::new(), Results::default(), BulkInsert::default());
-        Ok(Box::new(Held { connection, beside, statements, results, bulk }))
+    /// What sysbench would do otherwise, if the script is run as sysbench runs it.
+    pub fn dialect(&self) -> Option<&Dialect> {
+        self.script.dialect.as_deref()
+    }
+
+    /// A failure of one of the script's functions, which sysbench tells on its standard output when it comes.
+    pub fn told(&self, function: &str, failure: Failure) -> Failure {
+        if let (Some(dialect), Failure::Script(text)) = (self.dialect(), &failure) {
+            match function {
+                // The script's own text: nothing was called.
+                "load" => dialect.fatal(text),
+                function => dialect.fatal(&format!("`{function}' function failed: {text}")),
+            }
+        }
+        failure
+    }
+
+    /// Whether something was asked of a server since this was called last.
+    pub fn take_has_asked(&self) -> bool {
+        self.has_asked.take()
+    }
+
+    /// Whether a script that is run as sysbench runs it may begin another event.
+    pub fn has_more_events(&self) -> bool {
+        let now_ns = self.now_ns();
+        self.dialect().is_none_or(|dialect| dialect.budget.take(now_ns, self.window()))
+    }
+
+    async fn open(&self, server: usize) -> Result<Box<Held>, Failure> {
+        let held = Held::open(&self.connector, &self.slot, self.dialect(), server).await?;
+        self.peer_pid.set(self.peer_pid.get().or_else(|| held.peer_pid()));
+        Ok(held)
     }
 
     /// A further connection: its number.
@@ -159,22 +164,21 @@ impl ScriptThread {
     /// # Errors
     /// As [`ScriptThread::query`].
     pub async fn connect(&self) -> Result<usize, RefusedExchange> {
-        match self.open().await {
+        let server = self.dialect().map_or(0, |dialect| dialect.servers.next());
+        match self.open(server).await {
             Ok(held) => {
                 let mut connections = self.connections.borrow_mut();
                 connections.push(Some(held));
                 Ok(connections.len() - 1)
             }
-            Err(failure) => Err(self.refused(failure)),
+            Err(failure) => Err(self.refused(failure, Exchange::Connect(server))),
         }
     }
 
     /// Closes a connection; false if it was closed before.
     pub async fn disconnect(&self, number: usize) -> bool {
         let Some(held) = self.take(number) else { return false };
-        let Held { connection, beside, .. } = *held;
-        connection.quit().await;
-        drop(beside);
+        held.quit().await;
         true
     }
 
@@ -183,11 +187,11 @@ impl ScriptThread {
     /// # Errors
     /// As [`ScriptThread::query`].
     pub async fn reconnect(&self, number: usize) -> Result<(), RefusedExchange> {
+        let server = self.with_held(number, |held| held.server).unwrap_or_default();
         self.disconnect(number).await;
-        let held = self.open().await.map_err(|failure| self.refused(failure))?;
+        let held = self.open(server).await.map_err(|failure| self.refused(failure, Exchange::Connect(server)))?;
         self.put(number, held);
-        let meter = &self.connector.meter;
-        meter.at(meter.now_ns()).reconnected();
+        self.count(|recorder| recorder.reconnected());
         Ok(())
     }
 
@@ -210,6 +214,7 @@ impl ScriptThread {
 
     fn sent(&self, kind: Option<StatementKind>, text: &[u8]) -> u64 {
         self.note(kind, text);
+        self.has_asked.set(true);
         self.exchanges.borrow_mut().sent(kind)
     }
 
@@ -225,12 +230,12 @@ impl ScriptThread {
     /// What the script is told; the failure itself waits in [`ScriptThread::take_failure`].
     pub async fn query(&self, number: usize, sql: &[u8]) -> Result<Option<Size>, RefusedExchange> {
         let Some(mut held) = self.take(number) else { return Err(self.closed().await) };
-        held.results.clear();
         let sent_ns = self.sent(statement::kind(sql), sql);
-        let result = held.connection.query(sql, &mut held.results).await;
+        let result = held.query(sql).await;
         self.answered(sent_ns, &result);
-        let size = held.results.size();
-        self.settle(number, held, result).map(|_| size)
+        // A dry run pretends that there is a result, without rows.
+        let size = if held.is_dry() { Some((0, 0)) } else { held.results.size() };
+        self.settle(number, held, result, Exchange::Query).await.map(|_| size)
     }
 
     /// Prepares a statement: its number on the connection. What the server cannot prepare is sent as text.
@@ -240,31 +245,22 @@ impl ScriptThread {
     pub async fn prepare(&self, number: usize, sql: &str) -> Result<usize, RefusedExchange> {
         let Some(mut held) = self.take(number) else { return Err(self.closed().await) };
         let kind = statement::kind(sql.as_bytes());
-        let answer = match self.connector.protocol {
-            Protocol::Text => None,
-            Protocol::Prepared => match held.connection.prepare(sql, &mut Discard).await {
-                Ok(answer) => Some(answer),
-                Err(Failure::Server(message)) if message.code == NOT_PREPARABLE => None,
-                Err(failure) => {
-                    self.note(kind, sql.as_bytes());
-                    return self.settle(number, held, Err(failure)).map(|_| 0);
-                }
-            },
-        };
-        held.statements.push(Some(ScriptStatement::new(sql, kind, answer)));
-        let statement = held.statements.len() - 1;
-        self.put(number, held);
-        Ok(statement)
+        match held.prepare(sql, kind, self.connector.protocol).await {
+            Ok(statement) => {
+                self.put(number, held);
+                Ok(statement)
+            }
+            Err(failure) => {
+                self.note(kind, sql.as_bytes());
+                self.settle(number, held, Err(failure), Exchange::Prepare).await.map(|_| 0)
+            }
+        }
     }
 
     /// Says which parameters, by their numbers with this thread, the placeholders of a statement are; false if there is
     /// no such statement.
     pub fn bind(&self, number: usize, statement: usize, parameters: Vec<usize>) -> bool {
-        let bound = self.with_held(number, |held| {
-            let statement = held.statements.get_mut(statement)?.as_mut()?;
-            statement.parameters = parameters;
-            Some(())
-        });
+        let bound = self.with_held(number, |held| held.statement(statement).map(|found| found.parameters = parameters));
         bound.flatten().is_some()
     }
 
@@ -280,38 +276,28 @@ impl ScriptThread {
     /// As [`ScriptThread::query`].
     pub async fn execute(&self, number: usize, statement: usize) -> Result<Option<Size>, RefusedExchange> {
         let Some(mut held) = self.take(number) else { return Err(self.closed().await) };
-        let Held { connection, statements, results, .. } = &mut *held;
-        let Some(Some(prepared)) = statements.get_mut(statement) else {
+        let Some((kind, columns)) = held.statement(statement).map(|found| (found.kind, found.columns)) else {
             self.put(number, held);
             return Err(RefusedExchange::Closed);
         };
         let parameters = self.parameters.take();
-        let value = |place: &usize| parameters.get(*place).map_or(Value::Null, |parameter| parameter.value.as_value());
-        let values: Vec<Value<'_>> = prepared.parameters.iter().map(value).collect();
-        let sent_ns = self.sent(prepared.kind, PREPARED);
-        results.clear();
-        let result = match &mut prepared.handle {
-            Some(handle) => {
-                let (id, types) = handle.bind(&values);
-                connection.execute(id, &values, types, &mut Discard).await
-            }
-            None => connection.execute_text(&prepared.template, &values, &mut Discard).await,
-        };
-        let columns = prepared.columns;
+        let sent_ns = self.sent(kind, PREPARED);
+        let result = held.execute(statement, &parameters).await;
         self.parameters.replace(parameters);
         self.answered(sent_ns, &result);
-        let totals = self.settle(number, held, result)?;
-        Ok((totals.result_sets > 0).then_some((totals.rows as usize, columns)))
+        if result.is_err() && self.dialect().is_some() {
+            let sql = held.statement(statement).map(|found| found.sql.clone());
+            self.note(kind, sql.unwrap_or_default().as_bytes());
+        }
+        let is_dry = held.is_dry();
+        let totals = self.settle(number, held, result, Exchange::Execute).await?;
+        Ok((is_dry || totals.result_sets > 0).then_some((totals.rows as usize, columns)))
     }
 
     /// Closes a statement, with the server too.
     pub async fn close(&self, number: usize, statement: usize) {
         let Some(mut held) = self.take(number) else { return };
-        let closed = held.statements.get_mut(statement).and_then(Option::take);
-        if let Some(handle) = closed.and_then(|closed| closed.handle) {
-            // Nothing is answered to it; what is wrong with the connection shows at the next exchange.
-            let _ = held.connection.close_statement(handle.id()).await;
-        }
+        held.close(statement).await;
         self.put(number, held);
     }
 
@@ -339,35 +325,84 @@ impl ScriptThread {
         self.with_held(number, |held| task(&mut held.results))
     }
 
-    /// Puts a connection back after an exchange, unless it is lost.
-    fn settle(
+    /// Puts a connection back after an exchange, unless it is lost. sysbench connects anew at once where such an error is
+    /// one of those that it ignores.
+    async fn settle(
         &self,
         number: usize,
         held: Box<Held>,
         result: Result<ResponseTotals, Failure>,
+        exchange: Exchange,
     ) -> Result<ResponseTotals, RefusedExchange> {
         let is_good = match &result {
             Ok(_) => true,
-            Err(Failure::Server(message)) => !FAREWELLS.contains(&message.code),
+            Err(Failure::Server(message)) => self.dialect().is_some() || !FAREWELLS.contains(&message.code),
             Err(_) => false,
         };
+        let server = held.server;
         if is_good {
             self.put(number, held);
+        } else {
+            drop(held);
         }
-        result.map_err(|failure| self.refused(failure))
+        let refusal = match result {
+            Ok(totals) => return Ok(totals),
+            Err(failure) => self.refused(failure, exchange),
+        };
+        if !is_good && matches!(refusal, RefusedExchange::Error(_, true)) && self.dialect().is_some() {
+            self.connect_again(number, server).await?;
+        }
+        Err(refusal)
+    }
+
+    /// Connects anew until that succeeds, as sysbench does: to the same server, every millisecond.
+    async fn connect_again(&self, number: usize, server: usize) -> Result<(), RefusedExchange> {
+        loop {
+            let reactor = &self.connector.reactor;
+            match self.open(server).await {
+                Ok(held) => {
+                    self.put(number, held);
+                    self.count(|recorder| recorder.reconnected());
+                    return Ok(());
+                }
+                Err(Failure::Cancelled) => return Err(RefusedExchange::Over),
+                Err(_) => {}
+            }
+            if !reactor.sleep_until(&self.slot, reactor.now_ns() + VAIN_NS).await {
+                return Err(RefusedExchange::Over);
+            }
+        }
+    }
+
+    /// Counts something.
+    pub fn count(&self, count: impl FnOnce(&mut Recorder)) {
+        let meter = &self.connector.meter;
+        count(&mut meter.at(meter.now_ns()));
+    }
+
+    /// The window that is measured.
+    pub fn window(&self) -> Window {
+        let meter = &self.connector.meter;
+        meter.at(meter.now_ns()).window()
     }
 
     /// What the script is told of a failure, which is kept.
-    fn refused(&self, failure: Failure) -> RefusedExchange {
-        let refusal = match &failure {
-            Failure::Server(message) => RefusedExchange::Error(message.clone(), begins_again(message)),
-            Failure::Cancelled => RefusedExchange::Over,
-            other => {
-                RefusedExchange::Error(ServerMessage { code: GONE, state: *b"HY000", text: other.to_string() }, true)
-            }
-        };
+    fn refused(&self, failure: Failure, exchange: Exchange) -> RefusedExchange {
+        let refusal = refusal::of(&failure, self.dialect());
+        if let (RefusedExchange::Error(message, false), Some(dialect)) = (&refusal, self.dialect()) {
+            refusal::tell(dialect, message, exchange, &self.last_statement());
+        }
         self.failure.replace(Some(failure));
         refusal
+    }
+
+    /// Lets other connections of the loop run, if this one has kept it long without asking anything.
+    pub async fn give_way(&self) {
+        let reactor = &self.connector.reactor;
+        if reactor.now_ns().saturating_sub(reactor.looked_ns()) > BUSY_NS {
+            reactor.give_way(&self.slot).await;
+            self.waited();
+        }
     }
 
     /// A connection that is not there; a script that goes on asking must not keep the loop to itself.
@@ -400,7 +435,7 @@ impl ScriptThread {
 
     /// Whether a transaction is open on one of its connections.
     pub fn needs_rollback(&self) -> bool {
-        self.connections.borrow().iter().flatten().any(|held| held.connection.in_transaction())
+        self.connections.borrow().iter().flatten().any(|held| held.in_transaction())
     }
 
     pub fn is_committing(&self) -> bool {
@@ -415,7 +450,7 @@ impl ScriptThread {
     pub async fn rollback(&self) -> Result<(), Failure> {
         let count = self.connections.borrow().len();
         for number in 0..count {
-            let open = self.with_held(number, |held| held.connection.in_transaction());
+            let open = self.with_held(number, |held| held.in_transaction());
             if open == Some(true) && self.query(number, b"ROLLBACK").await.is_err() {
                 return self.take_failure().map_or(Ok(()), Err);
             }
@@ -428,13 +463,10 @@ impl ScriptThread {
     /// # Errors
     /// Those of connecting and of the exchange.
     pub async fn ask(&self, sql: &str) -> Result<Vec<(String, String)>, Failure> {
-        let Held { mut connection, beside, .. } = *self.open().await?;
-        let mut rows = TextRows::default();
-        let asked = connection.query(sql.as_bytes(), &mut rows).await;
-        connection.quit().await;
-        drop(beside);
-        asked?;
-        Ok(rows.pairs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+        let mut held = self.open(0).await?;
+        let asked = held.ask(sql).await;
+        held.quit().await;
+        Ok(asked?.pairs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
     /// Says good-bye on every connection.
@@ -446,9 +478,5 @@ impl ScriptThread {
     }
 }
 
-/// The server does not support the statement in the protocol of prepared statements.
-const NOT_PREPARABLE: u16 = 1295;
-/// The client's own number for a server that has gone away.
-const GONE: u16 = 2006;
 /// What scripts read as the text of a prepared statement.
 const PREPARED: &[u8] = b"<prepared statement>";

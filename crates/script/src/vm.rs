@@ -3,6 +3,7 @@
 //! for tens of milliseconds to collect garbage.
 
 use crate::asked::QuestionKind;
+use crate::bundled;
 use crate::host;
 use crate::lua_value::told;
 use crate::script::Script;
@@ -13,16 +14,20 @@ use mlua::{Function, Lua, LuaOptions, StdLib, Value};
 /// Environments of one machine.
 pub const ENVIRONMENTS: usize = 100;
 
-const PRELUDE: [(&str, &str); 4] = [
+const PRELUDE: [(&str, &str); 8] = [
     ("libraries", include_str!("prelude/libraries.lua")),
     ("random", include_str!("prelude/random.lua")),
     ("sql", include_str!("prelude/sql.lua")),
+    ("legacy", include_str!("prelude/legacy.lua")),
+    ("foreign", include_str!("prelude/foreign.lua")),
+    ("reports", include_str!("prelude/reports.lua")),
+    ("cmdline", include_str!("prelude/cmdline.lua")),
     ("environment", include_str!("prelude/environment.lua")),
 ];
 
 pub struct Vm {
-    /// Ends before the machine does.
-    pub watch: SliceWatch,
+    /// Ends before the machine does. None where a script may compute for as long as it likes.
+    watch: Option<SliceWatch>,
     pub lua: Lua,
     pub current: Current,
     /// Makes an environment and the function that its coroutine runs.
@@ -32,22 +37,44 @@ pub struct Vm {
 }
 
 impl Vm {
-    /// A machine that has read the script and run nothing of it.
+    /// A machine that has read the script and run nothing of it. What runs in it is watched.
     ///
     /// # Errors
     /// The script is not Lua.
     pub fn new(script: &Script) -> mlua::Result<Vm> {
+        let vm = Vm::unwatched(script, false)?;
+        Ok(Vm { watch: Some(SliceWatch::begin(&vm.lua)), ..vm })
+    }
+
+    /// A machine in which the script may compute for as long as it likes, as it does when it prepares data: compiled,
+    /// unless it is going to be watched.
+    ///
+    /// # Errors
+    /// As [`Vm::new`].
+    pub fn unwatched(script: &Script, is_compiled: bool) -> mlua::Result<Vm> {
         let lua = unrestricted();
         let current = Current::default();
         let host = host::table(&lua, &current)?;
+        host.set("IS_COMPILED", is_compiled)?;
+        host.set("IS_SYSBENCH", script.dialect.is_some())?;
         let interface = lua.create_table()?;
+        interface.set("modules", lua.create_table_from(bundled::MODULES)?)?;
         for (name, text) in PRELUDE {
             let chunk = lua.load(text).set_name(format!("=plimsoll.{name}"));
             chunk.call::<()>((host.clone(), interface.clone()))?;
         }
         let environment = interface.get("new_environment")?;
         let script = compiled(&lua, script)?;
-        Ok(Vm { watch: SliceWatch::begin(&lua), lua, current, environment, script })
+        Ok(Vm { watch: None, lua, current, environment, script })
+    }
+
+    /// Runs a slice of the script.
+    #[inline]
+    pub fn slice<T>(&self, run: impl FnOnce() -> T) -> T {
+        match &self.watch {
+            Some(watch) => watch.slice(run),
+            None => run(),
+        }
     }
 
     /// An environment of its own for a thread, in which nothing has run yet: the function that its coroutine runs.
@@ -61,6 +88,10 @@ impl Vm {
         facts.set("path", script.name.as_str())?;
         facts.set("directory", script.directory.display().to_string())?;
         facts.set("options", self.lua.create_table_from(script.options.iter().cloned())?)?;
+        if let Some(dialect) = &script.dialect {
+            facts.set("command", dialect.command.as_deref())?;
+            facts.set("path", dialect.path.as_deref())?;
+        }
         self.environment.call((facts, self.script.clone()))
     }
 }
@@ -74,8 +105,7 @@ pub fn look_at(script: &Script) -> Result<(), String> {
     let failed = (|| {
         let vm = Vm::new(script)?;
         let coroutine = vm.lua.create_thread(vm.environment(script, 0, 1)?)?;
-        let (_, asked, _, _, text): (Value, Value, Value, Value, Value) =
-            vm.watch.slice(|| coroutine.resume(("load", 0)))?;
+        let (_, asked, _, _, text): (Value, Value, Value, Value, Value) = vm.slice(|| coroutine.resume(("load", 0)))?;
         let failed = asked.as_i64() == Some(QuestionKind::Failed as i64);
         failed.then(|| text.to_string()).transpose()
     })();
@@ -83,6 +113,12 @@ pub fn look_at(script: &Script) -> Result<(), String> {
         Some(text) if !text.contains(host::ONLY_WHILE_RUN) => Err(text),
         _ => Ok(()),
     }
+}
+
+/// What runs the scripts, with its version.
+pub fn lua_version() -> String {
+    let told = Lua::new().load("return jit.version").eval::<String>();
+    told.unwrap_or_else(|_| "LuaJIT".to_owned())
 }
 
 /// A script may do what its user may: it has all libraries, the foreign function interface too.

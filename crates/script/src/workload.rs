@@ -25,7 +25,12 @@ pub struct Scripted {
 
 impl Scripted {
     pub fn new(script: Script) -> Scripted {
-        Scripted { script: Arc::new(script), drawn: Arc::default() }
+        Scripted::of(Arc::new(script), Arc::default())
+    }
+
+    /// The same of a script that others draw numbers for too.
+    pub fn of(script: Arc<Script>, drawn: Arc<AtomicU64>) -> Scripted {
+        Scripted { script, drawn }
     }
 }
 
@@ -50,6 +55,8 @@ pub struct ScriptState {
     vm: Rc<Vm>,
     who: Who,
     routine: Option<ScriptCoroutine>,
+    /// The script has a `thread_run` of its own.
+    runs_itself: bool,
 }
 
 /// A thread of the script's as the loop knows it.
@@ -72,7 +79,7 @@ impl Workload for Scripted {
 
     fn state(&self, machines: &Machines, who: Who) -> Result<ScriptState, Failure> {
         let vm = machines.of(who.local, &self.script).map_err(|error| Failure::Script(told(&error)))?;
-        Ok(ScriptState { vm, who, routine: None })
+        Ok(ScriptState { vm, who, routine: None, runs_itself: false })
     }
 
     /// The script's top level, then its `thread_init`, which connects. After a lost connection in a new environment:
@@ -83,17 +90,20 @@ impl Workload for Scripted {
         connector: &Rc<Connector>,
         slot: &Rc<Slot>,
     ) -> Result<ScriptClient, Failure> {
-        let (tid, distribution) = (state.who.connection, self.script.distribution);
-        let thread = Rc::new(ScriptThread::new(tid, distribution, &self.drawn, connector, slot));
+        let thread = Rc::new(ScriptThread::new(state.who.connection, &self.script, &self.drawn, connector, slot));
         let routine = ScriptCoroutine::new(&state.vm, &self.script, &thread, state.who.connections)?;
         for function in ["load", "thread_init"] {
             routine.call(function).await.map_err(|failure| match failure {
                 Failure::Server(message) => {
                     Failure::Setup(format!("the statement `{}` failed: {message}", thread.last_statement()))
                 }
-                other => other,
+                other => thread.told(function, other),
             })?;
         }
+        state.runs_itself = match &self.script.dialect {
+            Some(_) => routine.call("runs_itself").await? == Some(Value::Boolean(true)),
+            None => false,
+        };
         state.routine = Some(routine);
         Ok(ScriptClient { thread })
     }
@@ -104,24 +114,59 @@ impl Workload for Scripted {
         client: &mut ScriptClient,
         input: &mut Input,
     ) -> Result<End, Failure> {
-        client.thread.rng.replace(input.rng.clone());
+        let ScriptClient { thread } = client;
+        thread.rng.replace(input.rng.clone());
         let Some(routine) = &state.routine else { return Err(Failure::Script("no script is loaded".to_owned())) };
-        client.thread.in_event.set(true);
-        let returned = routine.call("event").await;
-        client.thread.in_event.set(false);
-        match returned? {
-            None => Err(Failure::Script(format!("cannot find the event() function in {}", self.script.name))),
-            Some(Value::Nil | Value::Boolean(false)) => Ok(End::Committed),
-            Some(_) => Ok(End::Stopped),
+        thread.in_event.set(true);
+        let ended = match &self.script.dialect {
+            None => event(routine, &self.script).await,
+            Some(_) if state.runs_itself => own_event(routine).await,
+            Some(_) => event_of_sysbench(routine, thread).await,
+        };
+        thread.in_event.set(false);
+        if !thread.take_has_asked() {
+            thread.give_way().await;
         }
+        ended.map_err(|failure| thread.told("thread_run", failure))
     }
 
-    async fn finish(&self, state: ScriptState, _client: &mut ScriptClient) -> Result<(), Failure> {
+    async fn finish(&self, state: ScriptState, client: &mut ScriptClient) -> Result<(), Failure> {
         match state.routine {
-            Some(routine) => routine.call("thread_done").await.map(drop),
+            Some(routine) => {
+                let done = routine.call("thread_done").await;
+                done.map(drop).map_err(|failure| client.thread.told("thread_done", failure))
+            }
             None => Ok(()),
         }
     }
+}
+
+/// One event: what it returns decides whether the thread goes on.
+async fn event(routine: &ScriptCoroutine, script: &Script) -> Result<End, Failure> {
+    match routine.call("event").await? {
+        None => Err(Failure::Script(format!("cannot find the event() function in {}", script.name))),
+        Some(Value::Nil | Value::Boolean(false)) => Ok(End::Committed),
+        Some(_) => Ok(End::Stopped),
+    }
+}
+
+/// An event as sysbench has it: as long as there are any, and again from its beginning whenever it is to be, at once and
+/// without an end.
+async fn event_of_sysbench(routine: &ScriptCoroutine, thread: &ScriptThread) -> Result<End, Failure> {
+    if !thread.has_more_events() {
+        return Ok(End::Stopped);
+    }
+    loop {
+        match event(routine, &thread.script).await {
+            Err(Failure::Again) => thread.give_way().await,
+            ended => return ended,
+        }
+    }
+}
+
+/// An event of a script that runs them itself.
+async fn own_event(routine: &ScriptCoroutine) -> Result<End, Failure> {
+    Ok(if routine.next_event("thread_run").await? { End::Committed } else { End::Stopped })
 }
 
 impl LoadClient for ScriptClient {

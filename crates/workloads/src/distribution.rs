@@ -80,6 +80,17 @@ pub enum Distribution {
 }
 
 impl Distribution {
+    /// Its shape, without parameters.
+    pub const fn shape(self) -> DistributionName {
+        match self {
+            Distribution::Uniform => DistributionName::Uniform,
+            Distribution::Gaussian { .. } => DistributionName::Gaussian,
+            Distribution::Special { .. } => DistributionName::Special,
+            Distribution::Pareto { .. } => DistributionName::Pareto,
+            Distribution::Zipfian { .. } => DistributionName::Zipfian,
+        }
+    }
+
     /// Fixes the range `low..=high`; a reversed range is read as one key, `low`.
     pub fn over(&self, low: u64, high: u64) -> RangeSampler {
         let high = high.max(low);

@@ -22,6 +22,7 @@ pub mod run;
 pub mod script;
 pub mod serve;
 pub mod server;
+pub mod sysbench;
 pub mod target;
 pub mod workloads;
 

@@ -14,6 +14,7 @@ mod dashboard;
 mod data;
 mod datasets;
 mod documents;
+mod drop_in;
 mod drops;
 mod every_plan;
 mod faces;

@@ -13,10 +13,11 @@ const VARIED: (u8, u8) = (b'0', b'z');
 
 pub(super) fn add(functions: &Functions) -> mlua::Result<()> {
     for shape in DistributionName::ALL {
-        let distribution = shape.with_defaults();
-        functions.add(shape.name(), move |_, thread, (low, high)| Ok(draw(thread, distribution, low, high)))?;
+        functions.add(shape.name(), move |_, thread, (low, high)| {
+            Ok(draw(thread, thread.script.shaped(shape), low, high))
+        })?;
     }
-    functions.add("default", |_, thread, (low, high)| Ok(draw(thread, thread.distribution, low, high)))?;
+    functions.add("default", |_, thread, (low, high)| Ok(draw(thread, thread.script.distribution, low, high)))?;
     functions.add("unique", |_, thread, ()| Ok(thread.unique()))?;
     functions.add("uniform_double", |_, thread, ()| Ok(thread.rng.borrow_mut().unit()))?;
     functions.add("halves", |_, thread, ()| {

@@ -17,17 +17,17 @@ local function text_of(raised)
   return raised
 end
 
-local function add_sysbench(environment, facts)
-  environment.sysbench = {
+local function new_sysbench(environment, facts)
+  return {
     tid = facts.tid,
     version = "1.0.20",
     version_string = "sysbench 1.0.20",
     error = { NONE = 0, RESTART_EVENT = RESTART_EVENT },
-    opt = { threads = facts.threads, db_driver = "mysql" },
     hooks = {},
     rand = interface.rand,
     sql = interface.new_sql(environment),
-    cmdline = { argv = { [0] = "sysbench" }, command = "run", script_path = facts.path, PARALLEL_COMMAND = true },
+    cmdline = interface.new_cmdline(environment, facts),
+    histogram = interface.histogram,
   }
 end
 
@@ -88,20 +88,110 @@ local function add_options(environment, typed)
   end
 end
 
-function interface.new_environment(facts, factory)
-  local environment = {}
-  interface.add_libraries(environment, facts.directory)
-  add_sysbench(environment, facts)
+-- The options of a script that is run as sysbench runs it: all that are known, and as globals what it does not declare.
+local function read_options(environment)
+  environment.sysbench.opt = host.options()
+  for name, text in pairs(host.globals()) do
+    environment[name] = text
+  end
+end
 
+-- sysbench's own thread_run, for scripts that call it from theirs.
+local function default_thread_run(environment, own)
+  return function(tid)
+    while own.sb_more_events(tid) do
+      own.sb_event_start(tid)
+      local stops = environment.event(tid)
+      own.sb_event_stop(tid)
+      if stops then
+        return
+      end
+    end
+  end
+end
+
+-- What is called in an environment beside the functions that its script defines.
+local function new_functions(environment, facts, factory)
   local functions = {}
+  local sysbench = environment.sysbench
+  local own = interface.add_foreign(environment)
+  local end_reports = interface.add_reports(environment, sysbench)
+  local thread_run
+  if host.IS_SYSBENCH then
+    interface.add_legacy(environment, sysbench, facts.tid)
+    environment.test = facts.path
+    thread_run = default_thread_run(environment, own)
+    environment.thread_run = thread_run
+  else
+    sysbench.opt = { threads = facts.threads, db_driver = "mysql" }
+  end
+
   -- The script itself: it defines the others.
   function functions.load()
     setfenv(0, environment)
     local chunk = factory()
     setfenv(chunk, environment)
     chunk()
-    add_options(environment, facts.options)
+    if host.IS_SYSBENCH then
+      read_options(environment)
+    else
+      add_options(environment, facts.options)
+    end
   end
+  function functions.read_options()
+    read_options(environment)
+  end
+  function functions.declared_options()
+    return interface.declared_options(sysbench.cmdline)
+  end
+  function functions.runs_itself()
+    return environment.thread_run ~= nil and environment.thread_run ~= thread_run
+  end
+  function functions.is_defined(name)
+    return type(environment[name]) == "function"
+  end
+  function functions.has_command(name)
+    return sysbench.cmdline.command_defined(name)
+  end
+  function functions.is_parallel(name)
+    return sysbench.cmdline.command_parallel(name)
+  end
+  function functions.command(name)
+    return sysbench.cmdline.call_command(name)
+  end
+  function functions.has_hook(name)
+    return type(sysbench.hooks[name]) == "function"
+  end
+  function functions.report_intermediate(stat)
+    sysbench.hooks.report_intermediate(stat)
+  end
+  function functions.report_cumulative(stat)
+    sysbench.hooks.report_cumulative(stat)
+  end
+  functions.end_reports = end_reports
+  return functions
+end
+
+-- Whether what an event has raised wants it to begin again; the script's hook is asked before it does.
+local function begins_again(environment, name, raised)
+  if type(raised) ~= "table" or raised.errcode ~= RESTART_EVENT then
+    return false, raised
+  end
+  local hook = environment.sysbench.hooks.before_restart_event
+  if hook and name == "event" then
+    local ok, value = pcall(hook, raised)
+    if not ok then
+      return begins_again(environment, "", value)
+    end
+  end
+  return true, raised
+end
+
+function interface.new_environment(facts, factory)
+  local environment = {}
+  interface.add_libraries(environment, facts.directory)
+  environment.sysbench = new_sysbench(environment, facts)
+  local functions = new_functions(environment, facts, factory)
 
   return function(name, argument)
     while true do
@@ -113,9 +203,9 @@ function interface.new_environment(facts, factory)
         if ok then
           name, argument = ask(host.DONE, true, value)
         else
-          local again = type(value) == "table" and value.errcode == RESTART_EVENT
-          local of_server = value == interface.raised[environment]
-          name, argument = ask(host.FAILED, again, of_server, text_of(value))
+          local again, raised = begins_again(environment, name, value)
+          local of_server = raised == interface.raised[environment]
+          name, argument = ask(host.FAILED, again, of_server, text_of(raised))
         end
       end
     end

@@ -2,8 +2,13 @@
 -- cannot work says so.
 local host, interface = ...
 
--- Compiled code does not see that it is to stop.
-jit.off()
+if host.IS_COMPILED then
+  -- What a script prints and what we print is to come in the order in which it was printed.
+  io.stdout:setvbuf("no")
+else
+  -- Compiled code does not see that it is to stop.
+  jit.off()
+end
 
 local yield, resume, create, running = coroutine.yield, coroutine.resume, coroutine.create, coroutine.running
 local status = coroutine.status
@@ -95,7 +100,6 @@ function interface.add_libraries(environment, directory)
     end
   end
   environment._G = environment
-  environment.ffi = environment.ffi or require("ffi")
   environment.bit = environment.bit or require("bit")
   environment.coroutine = copy(routines)
   environment.math.random = host.math_random
@@ -106,7 +110,7 @@ function interface.add_libraries(environment, directory)
   package.path = "./?.lua;./?/init.lua;" .. here .. "/?.lua;" .. package.path
   package.loaded = { _G = environment, package = package }
   package.preload = copy(package.preload)
-  for _, name in ipairs({ "string", "table", "math", "os", "io", "debug", "bit", "jit", "coroutine", "ffi" }) do
+  for _, name in ipairs({ "string", "table", "math", "os", "io", "debug", "bit", "jit", "coroutine" }) do
     package.loaded[name] = environment[name]
   end
 
@@ -163,5 +167,3 @@ function interface.add_libraries(environment, directory)
     return 0
   end
 end
-
-interface.modules = {}

@@ -55,9 +55,6 @@ local function raise(self, query, how, errno, state, message)
   self.error = how == AGAIN and errors.IGNORABLE or errors.FATAL
   if how == AGAIN then
     told.errcode = RESTART_EVENT
-    if hooks.before_restart_event then
-      hooks.before_restart_event(told)
-    end
     interface.raised[environment] = told
     error(told, 0)
   end
@@ -90,7 +87,13 @@ function driver:connect()
     driver = self, environment = self.environment, serial = 0,
     error = 0, sql_errno = 0, sql_state = "", sql_errmsg = "",
   }, connection)
-  connected.number = exchange(connected, "connect", host.CONNECT)
+  local how, number, state, message = ask(host.CONNECT)
+  if how ~= WELL and host.IS_SYSBENCH then
+    error(placed("connection creation failed"), 0)
+  elseif how ~= WELL then
+    raise(connected, "connect", how, number, state, message)
+  end
+  connected.number = number
   return connected
 end
 
@@ -159,7 +162,12 @@ function connection:bulk_insert_done()
 end
 
 function connection:prepare(sql)
-  local number = exchange(self, sql, host.PREPARE, self.number, sql)
+  local how, number, state, message = ask(host.PREPARE, self.number, sql)
+  if how ~= WELL and host.IS_SYSBENCH then
+    error(placed("SQL API error"), 0)
+  elseif how ~= WELL then
+    raise(self, sql, how, number, state, message)
+  end
   return setmetatable({ connection = self, number = number }, statement)
 end
 
@@ -213,7 +221,10 @@ interface.raised = setmetatable({}, { __mode = "k" })
 -- sysbench.sql of an environment.
 function interface.new_sql(environment)
   local sql = { type = types, error = errors }
-  function sql.driver()
+  function sql.driver(name)
+    if not host.has_driver(name) then
+      error(placed("failed to initialize the DB driver"), 0)
+    end
     return setmetatable({ environment = environment }, driver)
   end
   return sql

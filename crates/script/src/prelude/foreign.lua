@@ -1,0 +1,77 @@
+-- ffi as a script sees it: what waits is asked, sysbench's own symbols are functions of ours, everything else is C's.
+local host, interface = ...
+local ask = interface.ask
+local foreign = require("ffi")
+
+-- A declaration that several environments of a machine make is made once.
+local declared = {}
+local function declare(text)
+  if not declared[text] then
+    foreign.cdef(text)
+    declared[text] = true
+  end
+end
+
+local function own_symbols()
+  local rand = interface.rand
+  local own = {
+    SB_CNT_OTHER = 0, SB_CNT_READ = 1, SB_CNT_WRITE = 2, SB_CNT_TRX = 3, SB_CNT_EVENT = 3, SB_CNT_ERROR = 4,
+    SB_CNT_RECONNECT = 5,
+    sb_rand_default = rand.default, sb_rand_uniform = rand.uniform, sb_rand_gaussian = rand.gaussian,
+    sb_rand_special = rand.special, sb_rand_pareto = rand.pareto, sb_rand_zipfian = rand.zipfian,
+    sb_rand_unique = rand.unique, sb_rand_uniform_double = rand.uniform_double,
+    sb_rand_uniform_uint64 = rand.uniform_uint64,
+  }
+  function own.usleep(microseconds)
+    ask(host.SLEEP, tonumber(microseconds) / 1e6)
+    return 0
+  end
+  function own.sleep(seconds)
+    ask(host.SLEEP, tonumber(seconds))
+    return 0
+  end
+  function own.sb_more_events()
+    return ask(host.MORE)
+  end
+  function own.sb_event_start() end
+  function own.sb_event_stop()
+    ask(host.ENDED)
+  end
+  function own.sb_counter_inc(_, kind)
+    host.count(tonumber(kind), 1)
+  end
+  function own.sb_counter_add(_, kind, by)
+    host.count(tonumber(kind), tonumber(by))
+  end
+  return own
+end
+
+local function missing(name)
+  error("ffi.C." .. name .. " is none of the symbols of sysbench that are there; docs/sysbench.md lists them", 3)
+end
+
+-- Gives an environment its ffi.
+function interface.add_foreign(environment)
+  local own = own_symbols()
+  local proxied = {}
+  for name, value in pairs(foreign) do
+    proxied[name] = value
+  end
+  proxied.cdef = declare
+  proxied.C = setmetatable({}, {
+    __index = function(_, name)
+      if own[name] ~= nil then
+        return own[name]
+      elseif string.find(name, "^sb_") or string.find(name, "^db_") then
+        missing(name)
+      end
+      return foreign.C[name]
+    end,
+    __newindex = function(_, name, value)
+      foreign.C[name] = value
+    end,
+  })
+  environment.ffi = proxied
+  environment.package.loaded.ffi = proxied
+  return own
+end

@@ -1,0 +1,115 @@
+//! What is done of what was typed: from the words to the exit code.
+
+use crate::builtin;
+use crate::console;
+use crate::general::General;
+use crate::grammar::{CommandLine, TypedOption, options_of_file};
+use crate::halt::Halt;
+use crate::options::{OptionSet, OptionSpec, listed};
+use crate::request::{Caller, TestRequest, VERSION};
+use crate::scripts;
+use crate::tables;
+use plimsoll_script::vm::lua_version;
+use std::fs;
+
+/// Does what the words after the program's name ask for; the exit code.
+pub fn run(words: &[String], around: &Caller) -> u8 {
+    match request(words).and_then(|request| request.map_or(Ok(0), |request| test(request, around))) {
+        Ok(code) => code,
+        Err(halt) => told(&halt),
+    }
+}
+
+fn told(halt: &Halt) -> u8 {
+    match halt {
+        Halt::Usage(text) => console::complain(text),
+        Halt::Fatal(text) => console::say(&format!("FATAL: {text}")),
+        Halt::Plain(text) => console::say(text),
+        Halt::Quiet(code) => return *code,
+    }
+    Halt::FAILED
+}
+
+/// Takes the words apart; nothing if all they ask for is told.
+fn request(words: &[String]) -> Result<Option<TestRequest>, Halt> {
+    let mut line = CommandLine::parse(words)?;
+    if line.take_old_test() {
+        console::complain(
+            "WARNING: the --test option is deprecated. You can pass a script name or path on the command line without \
+             any options.",
+        );
+    }
+    let mut options = OptionSet::new(renamed(with_file(std::mem::take(&mut line.options))?));
+    for specs in all_tables() {
+        options.know(specs)?;
+    }
+    if options.is_on("help") {
+        console::print(&help());
+        return Ok(None);
+    }
+    if options.is_on("version") {
+        console::print(&format!("sysbench {VERSION}\n"));
+        return Ok(None);
+    }
+    let general = General::read(&options)?;
+    Ok(Some(TestRequest { line, options, general }))
+}
+
+fn all_tables() -> [&'static [OptionSpec]; 6] {
+    [tables::GENERAL, tables::RANDOM, tables::LOG, tables::DATABASE, tables::MYSQL, tables::PGSQL]
+}
+
+/// The options of `--config-file` come before those that were typed.
+fn with_file(typed: Vec<TypedOption>) -> Result<Vec<TypedOption>, Halt> {
+    let path = typed.iter().rev().find(|option| option.name == "config_file").and_then(|option| option.value.clone());
+    let Some(path) = path.filter(|path| !path.is_empty()) else { return Ok(typed) };
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(options_of_file(&text).into_iter().chain(typed).collect()),
+        Err(error) => Err(Halt::Usage(format!("{path}: {error}"))),
+    }
+}
+
+/// Options by their names of today; those of yesterday are told.
+fn renamed(typed: Vec<TypedOption>) -> Vec<TypedOption> {
+    let today = |mut option: TypedOption| {
+        if let Some((old, new, is_told)) = tables::RENAMED.into_iter().find(|(old, ..)| *old == option.name) {
+            if is_told {
+                let dashed = old.replace('_', "-");
+                console::say(&format!("WARNING: --{dashed} is deprecated, use --{new} instead"));
+            }
+            option.name = new.to_owned();
+        }
+        option
+    };
+    typed.into_iter().map(today).collect()
+}
+
+fn help() -> String {
+    format!(
+        "Usage:\n  sysbench [options]... [testname] [command]\n\n\
+         Commands implemented by most tests: prepare run cleanup help\n\n\
+         General options:\n{}\n\
+         Pseudo-Random Numbers Generator options:\n{}\n\
+         Log options:\n{}\n\
+         General database options:\n\n{}\n\n\
+         Compiled-in database drivers:\n  mysql - MySQL driver\n\n\
+         mysql options:\n{}\n\
+         Compiled-in tests:\n{}\n\
+         See 'sysbench <testname> help' for a list of options for each test.\n\n",
+        listed(tables::GENERAL),
+        listed(tables::RANDOM),
+        listed(tables::LOG),
+        listed(tables::DATABASE),
+        listed(tables::MYSQL),
+        builtin::ALL.iter().map(|test| format!("  {} - {}\n", test.name, test.title)).collect::<String>()
+    )
+}
+
+/// Runs the test that was named.
+fn test(request: TestRequest, around: &Caller) -> Result<u8, Halt> {
+    console::say(&format!("sysbench {VERSION} (using bundled {})\n", lua_version()));
+    match request.line.test.as_deref().and_then(builtin::find) {
+        Some(test) => builtin::run(test, request, around),
+        None => scripts::run(request, around),
+    }
+}

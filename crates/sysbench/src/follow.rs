@@ -1,0 +1,293 @@
+//! A run from its first connection to its last report.
+
+use crate::console;
+use crate::general::General;
+use crate::halt::Halt;
+use crate::text::{self, Closing, QueueState};
+use crate::totals::{RunTotals, ThreadsFairness};
+use plimsoll_load::recorder::LoopTotals;
+use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource};
+use plimsoll_load::tally::Tally;
+use plimsoll_measures::summarise::Assembly;
+use plimsoll_model::samples::Phase;
+use std::time::{Duration, Instant};
+
+const LOOK: Duration = Duration::from_millis(20);
+/// What a stopped loop has to say takes no longer.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// After an interrupt running events are waited for this long.
+const ENDS_WITHIN: Duration = Duration::from_secs(6);
+
+/// How a kind of test differs in what is printed of it.
+pub trait Reporter {
+    /// Whether its events are statements.
+    fn is_sql(&self) -> bool;
+
+    /// An intermediate report.
+    ///
+    /// # Errors
+    /// What the script's hook for it raised.
+    fn interval(
+        &mut self,
+        general: &General,
+        at: u64,
+        totals: &RunTotals,
+        backlog: Option<QueueState>,
+    ) -> Result<String, Halt> {
+        Ok(text::interval(general, at, totals, self.is_sql(), backlog))
+    }
+
+    /// The report of a run, or since a checkpoint.
+    ///
+    /// # Errors
+    /// As [`Reporter::interval`].
+    fn report(&mut self, general: &General, ended: &Closing, totals: &RunTotals) -> Result<String, Halt> {
+        Ok(text::report(general, ended, totals, self.is_sql()))
+    }
+}
+
+/// Follows a run whose loops have begun to connect, prints what comes of it, and returns the exit code.
+///
+/// # Errors
+/// Why there is no final report.
+pub fn follow<S: LoadSource>(
+    mut source: S,
+    general: &General,
+    reporter: &mut dyn Reporter,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<u8, Halt> {
+    let facts = source.facts().clone();
+    if let Err(halt) = ready(&mut source, &facts, general, is_interrupted) {
+        source.finish();
+        return Err(halt);
+    }
+    console::say("Threads started!\n");
+    let mut follower = Follower {
+        general,
+        reporter,
+        assembly: Assembly::new(facts.loops),
+        served: LoopTotals::new(facts.names.shape()),
+        loops: facts.loops,
+        open_loop: facts.open_loop,
+        drained: 0,
+        second: 0,
+        elapsed: 0.0,
+        interval: RunTotals::default(),
+        since: RunTotals::default(),
+        reset: false,
+        running: (0, 0),
+        failed: false,
+    };
+    let ended = follower.until_over(&mut source, is_interrupted);
+    match ended {
+        Ok(Ended::Drained) => source.finish(),
+        // Their loops are given up.
+        Ok(Ended::Forced) => {}
+        Ok(Ended::Interrupted) | Err(_) => source.finish(),
+    }
+    let ended = ended?;
+    if ended == Ended::Drained {
+        let out_of_time = general.time > 0 && follower.elapsed >= general.time as f64;
+        console::inform(&format!("{} limit exceeded, exiting...", if out_of_time { "Time" } else { "Event" }));
+        console::inform("Done.\n");
+    }
+    follower.last()?;
+    Ok(match ended {
+        Ended::Drained => 0,
+        Ended::Forced => Halt::FORCED,
+        Ended::Interrupted => Halt::INTERRUPTED,
+    })
+}
+
+/// Waits until all threads are ready.
+fn ready(
+    source: &mut dyn LoadSource,
+    facts: &LoadFacts,
+    general: &General,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<(), Halt> {
+    let begun = Instant::now();
+    let within = Duration::from_secs(general.ready_within);
+    let each = |done: &str| {
+        for thread in 0..general.threads {
+            console::say(&format!("DEBUG: Worker thread (#{thread}) {done}"));
+        }
+    };
+    each("started");
+    let mut ready = 0;
+    while ready < facts.loops {
+        match source.next(LOOK) {
+            Some(LoadEvent::Ready(_)) => ready += 1,
+            // Why was said when it came.
+            Some(LoadEvent::Failed(_)) => return Err(Halt::Fatal("Thread initialization failed!".to_owned())),
+            _ if is_interrupted() => return Err(Halt::Quiet(Halt::INTERRUPTED)),
+            _ if begun.elapsed() > within => {
+                let seconds = general.ready_within;
+                console::say(&format!("FATAL: Worker threads failed to initialize within {seconds} seconds!"));
+                return Err(Halt::Quiet(Halt::FORCED));
+            }
+            _ => {}
+        }
+    }
+    each("initialized");
+    Ok(())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Drained,
+    Forced,
+    Interrupted,
+}
+
+struct Follower<'a> {
+    general: &'a General,
+    reporter: &'a mut dyn Reporter,
+    assembly: Assembly,
+    served: LoopTotals,
+    loops: usize,
+    open_loop: bool,
+    drained: usize,
+    /// Whole seconds that are over.
+    second: u64,
+    /// Seconds from the first event to the last.
+    elapsed: f64,
+    interval: RunTotals,
+    /// Since the last checkpoint.
+    since: RunTotals,
+    /// There was one.
+    reset: bool,
+    /// Events that have begun, and those that have ended.
+    running: (u64, u64),
+    failed: bool,
+}
+
+impl Follower<'_> {
+    fn until_over<S: LoadSource>(&mut self, source: &mut S, is_interrupted: &dyn Fn() -> bool) -> Result<Ended, Halt> {
+        let begun = Instant::now() + source.start();
+        let after = |seconds: u64| begun + Duration::from_secs(self.general.warmup + seconds);
+        let limit = Some(self.general.time).filter(|time| *time > 0);
+        let forced = self.general.forced.zip(limit).map(|(more, time)| after(time + more));
+        // Threads that wait for an event to be due do not look at the time.
+        let over = limit.filter(|_| self.open_loop).map(after);
+        let mut interrupted: Option<Instant> = None;
+        while self.drained < self.loops {
+            let event = source.next(LOOK);
+            self.take(source, event)?;
+            let now = Instant::now();
+            if over.is_some_and(|over| now >= over) {
+                source.stop();
+            }
+            if forced.is_some_and(|forced| now >= forced) {
+                return self.give_up(source);
+            }
+            if interrupted.is_none() && is_interrupted() {
+                source.stop();
+                interrupted = Some(now);
+            }
+            if interrupted.is_some_and(|since| since.elapsed() > ENDS_WITHIN) {
+                break;
+            }
+        }
+        for tally in self.assembly.rest() {
+            self.count(&tally)?;
+        }
+        if self.failed {
+            return Err(Halt::Quiet(Halt::FAILED));
+        }
+        Ok(if interrupted.is_some() { Ended::Interrupted } else { Ended::Drained })
+    }
+
+    fn take<S: LoadSource>(&mut self, source: &mut S, event: Option<LoadEvent>) -> Result<(), Halt> {
+        match event {
+            Some(LoadEvent::Interval(tally)) => {
+                let (whole, spent) = self.assembly.add(*tally);
+                if let Some(spent) = spent {
+                    source.recycle(spent);
+                }
+                if let Some(whole) = whole {
+                    self.count(&whole)?;
+                    source.recycle(whole);
+                }
+            }
+            Some(LoadEvent::Drained(totals)) => {
+                self.drained += 1;
+                self.served.add(totals);
+            }
+            // Why was said when it came; what is under way ends first.
+            Some(LoadEvent::Failed(_)) => {
+                self.failed = true;
+                source.stop();
+            }
+            Some(LoadEvent::Ready(_)) | None => {}
+        }
+        Ok(())
+    }
+
+    /// Counts an interval, and reports where one or a checkpoint ends.
+    fn count(&mut self, tally: &Tally) -> Result<(), Halt> {
+        let counts = &tally.counters.counts;
+        self.running.0 += counts.started;
+        self.running.1 += counts.finished + counts.failed;
+        if tally.phase == Phase::WarmUp {
+            return Ok(());
+        }
+        if tally.phase == Phase::Measure {
+            let warmup_ns = self.general.warmup * 1_000_000_000;
+            self.elapsed = self.elapsed.max(tally.end_ns.saturating_sub(warmup_ns) as f64 / 1e9);
+        }
+        self.interval.add(tally, self.open_loop);
+        self.since.add(tally, self.open_loop);
+        let whole = tally.end_ns.saturating_sub(tally.start_ns) >= 1_000_000_000;
+        if tally.phase != Phase::Measure || !whole {
+            return Ok(());
+        }
+        self.second += 1;
+        let General { interval, checkpoints, .. } = self.general;
+        if *interval > 0 && self.second.is_multiple_of(*interval) {
+            let totals = std::mem::take(&mut self.interval);
+            let running = self.running.0.saturating_sub(self.running.1);
+            let backlog = self.open_loop.then_some(QueueState { waiting: tally.counters.waiting, running });
+            console::report(&self.reporter.interval(self.general, self.second, &totals, backlog)?);
+        }
+        if checkpoints.contains(&self.second) {
+            console::report(&format!("[ {}s ] Checkpoint report:\n", self.second));
+            let totals = std::mem::take(&mut self.since);
+            self.reset = true;
+            let ending = Closing { elapsed: self.elapsed, fairness: ThreadsFairness::default() };
+            console::report(&self.reporter.report(self.general, &ending, &totals)?);
+        }
+        Ok(())
+    }
+
+    /// Gives up what is still running, long after the time limit.
+    fn give_up<S: LoadSource>(&mut self, source: &mut S) -> Result<Ended, Halt> {
+        console::say("FATAL: The --max-time limit has expired, forcing shutdown...");
+        source.stop();
+        let since = Instant::now();
+        while self.drained < self.loops && since.elapsed() < LAST_WORDS {
+            let event = source.next(LOOK);
+            self.take(source, event)?;
+        }
+        for tally in self.assembly.rest() {
+            self.count(&tally)?;
+        }
+        if !self.reporter.is_sql() {
+            let unfinished = self.running.0.saturating_sub(self.running.1);
+            console::say(&format!("\nNumber of unfinished transactions on forced shutdown: {unfinished}"));
+        }
+        Ok(Ended::Forced)
+    }
+
+    /// The report at the end.
+    fn last(&mut self) -> Result<(), Halt> {
+        if !self.reset && !self.open_loop {
+            // Exact, where histograms are not.
+            let busy_ns: u64 = self.served.served.iter().map(|served| served.busy_ns).sum();
+            self.since.sum = busy_ns as f64 / 1e6;
+        }
+        let ending = Closing { elapsed: self.elapsed, fairness: ThreadsFairness::of(&self.served.served) };
+        console::report(&self.reporter.report(self.general, &ending, &self.since)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! Tests that are scripts: found, read, and their commands carried out.
+
+mod prepare;
+mod reports;
+mod state;
+
+use crate::console;
+use crate::follow::follow;
+use crate::general::General;
+use crate::halt::Halt;
+use crate::options::{OptionSpec, listed};
+use crate::request::{Caller, TestRequest};
+use crate::text;
+use plimsoll_engine::{Endpoint, Protocol, Run, RunSpec};
+use plimsoll_load::arrivals::Arrivals;
+use plimsoll_load::window::Limit;
+use plimsoll_script::aside::AsidePlace;
+use plimsoll_script::{Script, Scripted};
+use prepare::{FoundTest, find};
+use reports::ScriptReporter;
+use state::MainState;
+use std::sync::Arc;
+use std::thread;
+
+/// A script that was read, and all that its states are made from.
+#[derive(Clone)]
+pub struct PreparedTest {
+    pub name: Option<String>,
+    pub script: Arc<Script>,
+    pub endpoint: Endpoint,
+    pub protocol: Protocol,
+    pub general: General,
+    pub place: AsidePlace,
+}
+
+impl PreparedTest {
+    fn dialect(&self) -> &plimsoll_script::dialect::Dialect {
+        self.script.dialect.as_deref().expect("every script of this crate has one")
+    }
+}
+
+/// Loads a script and does what its command says; the exit code.
+///
+/// # Errors
+/// Why it cannot be done.
+pub fn run(request: TestRequest, around: &Caller) -> Result<u8, Halt> {
+    let TestRequest { line, mut options, general } = request;
+    let FoundTest { name, text } = find(line.test.as_deref())?;
+    let prepared = prepare::prepared(name, text, &line, &options, general, around)?;
+    let mut main = MainState::load(&prepared, prepared.place.clone())?;
+    let declared = main.declared_options()?;
+    if let Some(specs) = &declared {
+        options.know(specs)?;
+        if let Some(unknown) = options.unknown().first() {
+            return Err(Halt::Usage(format!("invalid option: {}", unknown.word)));
+        }
+    }
+    let dialect = prepared.dialect();
+    let _ = dialect.options.set(options.all());
+    let _ = dialect.globals.set(if declared.is_none() { options.globals() } else { Vec::new() });
+    let specs = declared.unwrap_or_default();
+    let _ = dialect.test_options.set(described(&prepared, &specs));
+    let (Some(name), Some(command)) = (&prepared.name, &line.command) else { return Ok(0) };
+    main.call("read_options", ())?;
+    if main.is("has_command", command.as_str())? {
+        return custom(&prepared, &mut main, command);
+    }
+    let missing = || Halt::Usage(format!("'{name}' test does not implement the '{command}' command."));
+    match command.as_str() {
+        "help" if main.is("is_defined", "help")? => main.call_function("help").map(|()| 0),
+        "help" if !specs.is_empty() => {
+            console::print(&format!("{}\n", described(&prepared, &specs)));
+            Ok(0)
+        }
+        "prepare" | "cleanup" if main.is("is_defined", command.as_str())? => main.call_function(command).map(|()| 0),
+        "help" | "prepare" | "cleanup" => Err(missing()),
+        "run" => measure(&prepared, main, around),
+        other => Err(Halt::Usage(format!("Unknown command: {other}"))),
+    }
+}
+
+fn described(prepared: &PreparedTest, specs: &[OptionSpec]) -> String {
+    format!("{} options:\n{}", prepared.name.as_deref().unwrap_or_default(), listed(specs))
+}
+
+/// A command of the script's own, by as many threads as there are, if it is to be.
+fn custom(prepared: &PreparedTest, main: &mut MainState, command: &str) -> Result<u8, Halt> {
+    let threads = prepared.general.threads;
+    if threads == 1 || !main.is("is_parallel", command)? {
+        return main.command(command);
+    }
+    console::say("Initializing worker threads...\n");
+    let of_thread = |tid: usize| {
+        let place = AsidePlace { tid, ..prepared.place.clone() };
+        MainState::load(prepared, place).and_then(|mut state| {
+            state.call("read_options", ())?;
+            state.command(command)
+        })
+    };
+    let codes: Vec<u8> = thread::scope(|scope| {
+        let begun: Vec<_> =
+            (0..threads).map(|tid| scope.spawn(move || of_thread(tid).map_err(|halt| said(&halt)))).collect();
+        // A panic has been printed by its thread.
+        begun
+            .into_iter()
+            .map(|thread| thread.join().map_or(Halt::FAILED, |code| code.unwrap_or_else(|code| code)))
+            .collect()
+    });
+    Ok(codes.into_iter().max().unwrap_or_default())
+}
+
+/// Tells why a thread of a command has ended; its exit code.
+fn said(halt: &Halt) -> u8 {
+    match halt {
+        Halt::Fatal(text) => console::say(&format!("FATAL: {text}")),
+        Halt::Usage(text) | Halt::Plain(text) => console::say(text),
+        Halt::Quiet(code) => return *code,
+    }
+    Halt::FAILED
+}
+
+/// `run`: the events of all threads, measured.
+fn measure(prepared: &PreparedTest, mut main: MainState, around: &Caller) -> Result<u8, Halt> {
+    let general = &prepared.general;
+    if main.is("is_defined", "init")? {
+        main.call_function("init")?;
+    }
+    if !main.is("is_defined", "event")? && !main.is("runs_itself", ())? {
+        let name = prepared.name.as_deref().unwrap_or_default();
+        return Err(Halt::Fatal(format!("cannot find the event() function in {name}")));
+    }
+    console::report(&text::preamble(general));
+    console::say("Initializing worker threads...\n");
+    let mut reporter = ScriptReporter::new(prepared, main)?;
+    let begun =
+        Run::begin(spec(prepared), Arc::new(Scripted::of(prepared.script.clone(), prepared.place.drawn.clone())));
+    let code = follow(begun, general, &mut reporter, around.is_interrupted)?;
+    reporter.done()?;
+    Ok(code)
+}
+
+fn spec(prepared: &PreparedTest) -> RunSpec {
+    let PreparedTest { general, .. } = prepared;
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    RunSpec {
+        endpoint: prepared.endpoint.clone(),
+        connections: general.threads,
+        // With nothing to wait for, one thread would be all that works.
+        loops: if prepared.dialect().is_dry { cpus } else { 1 },
+        arrivals: match general.rate {
+            0 => Arrivals::Closed,
+            rate => Arrivals::Poisson { rate: rate as f64 },
+        },
+        // The script's own budget ends it, between events.
+        limit: Limit::Events(u64::MAX),
+        warmup_ns: general.warmup * 1_000_000_000,
+        seed: prepared.place.seed,
+        protocol: prepared.protocol,
+        // sysbench waits for a server for as long as it takes.
+        outage_limit_ns: u64::MAX / 8,
+        ignore_errors: Vec::new(),
+        private: false,
+        ask: None,
+    }
+}
