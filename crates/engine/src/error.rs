@@ -35,7 +35,15 @@ pub enum Failure {
     Script(String),
 }
 
+/// What was done when a connection was found to be gone before anything could be sent on it.
+pub const SENDING: &str = "sending to the server";
+
 impl Failure {
+    /// Whether the connection was gone before the request was sent.
+    pub fn is_unsent(&self) -> bool {
+        matches!(self, Failure::Lost(text) if text.starts_with(SENDING))
+    }
+
     pub fn from_io(error: &io::Error, what: &str) -> Failure {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Failure::Lost(format!("{what}: the server closed the connection")),

@@ -20,6 +20,7 @@ pub mod error;
 pub mod event;
 pub mod exchanges;
 pub mod executor;
+pub mod helper;
 pub mod measure;
 pub mod meter;
 pub mod password_key;

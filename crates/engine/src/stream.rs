@@ -1,7 +1,7 @@
 //! Bytes to and from a server: a Unix or TCP socket, with or without TLS, on an event loop.
 
 use crate::endpoint::Resolved;
-use crate::error::Failure;
+use crate::error::{Failure, SENDING};
 use crate::executor::{Reactor, Slot};
 use crate::trust::Channel;
 use mio::net::{TcpStream, UnixStream};
@@ -272,7 +272,7 @@ impl Stream {
         while sent.is_ok() && (!rest.is_empty() || tls.wants_write()) {
             match tls.writer().write(rest) {
                 Ok(taken) => rest = &rest[taken..],
-                Err(error) => sent = Err(Failure::from_io(&error, "sending to the server")),
+                Err(error) => sent = Err(Failure::from_io(&error, SENDING)),
             }
             while sent.is_ok() && tls.wants_write() {
                 sent = self.write_tls(&mut tls).await;
@@ -287,11 +287,11 @@ impl Stream {
         match error.kind() {
             io::ErrorKind::Interrupted => return Ok(()),
             io::ErrorKind::WouldBlock => {}
-            _ => return Err(Failure::from_io(&error, "sending to the server")),
+            _ => return Err(Failure::from_io(&error, SENDING)),
         }
         let watch = |stream: &mut Stream, on| {
             on_socket!(&mut stream.socket, socket => stream.reactor.watch_writing(socket, &stream.slot, on))
-                .map_err(|error| Failure::from_io(&error, "sending to the server"))
+                .map_err(|error| Failure::from_io(&error, SENDING))
         };
         watch(self, true)?;
         let room = self.slot.writable().await;

@@ -28,6 +28,8 @@ pub enum QuestionKind {
     Close,
     /// Waits for so many seconds.
     Sleep,
+    /// Runs a command by the shell: its status as wait(2) gives it, and what it has printed, if that is wanted.
+    Shell,
     /// What a bulk insert has collected.
     Flush,
     /// Of a script that runs its events itself: whether there is another.
@@ -37,7 +39,7 @@ pub enum QuestionKind {
 }
 
 impl QuestionKind {
-    pub const ALL: [(&str, QuestionKind); 13] = [
+    pub const ALL: [(&str, QuestionKind); 14] = [
         ("DONE", QuestionKind::Done),
         ("FAILED", QuestionKind::Failed),
         ("CONNECT", QuestionKind::Connect),
@@ -48,6 +50,7 @@ impl QuestionKind {
         ("EXECUTE", QuestionKind::Execute),
         ("CLOSE", QuestionKind::Close),
         ("SLEEP", QuestionKind::Sleep),
+        ("SHELL", QuestionKind::Shell),
         ("FLUSH", QuestionKind::Flush),
         ("MORE", QuestionKind::More),
         ("ENDED", QuestionKind::Ended),

@@ -2,7 +2,8 @@
 //! scripts `require` them and replace parts.
 
 /// Modules by name, as `require` finds them before any file.
-pub const MODULES: [(&str, &str); 12] = [
+pub const MODULES: [(&str, &str); 13] = [
+    ("oltp", include_str!("bundled/oltp.lua")),
     ("oltp_common", include_str!("bundled/oltp_common.lua")),
     ("oltp_read_write", include_str!("bundled/oltp_read_write.lua")),
     ("oltp_read_only", include_str!("bundled/oltp_read_only.lua")),

@@ -5,6 +5,7 @@ use crate::asked::{AnswerCode, MARK, QuestionKind};
 use crate::lua_value::{number, told};
 use crate::refusal::{RefusedExchange, begins_again};
 use crate::script::Script;
+use crate::shell::ShellCommand;
 use crate::thread::{ScriptThread, Size};
 use crate::vm::Vm;
 use mlua::{IntoLuaMulti, MultiValue, Thread, Value};
@@ -152,6 +153,7 @@ impl ScriptCoroutine {
                     let ended = self.thread.flush_bulk(a).await;
                     self.resume(self.ended(ended)?)
                 }
+                QuestionKind::Shell => self.shell(&question).await,
                 QuestionKind::Sleep => match self.thread.sleep(number(&question.values[0]).unwrap_or(0.0)).await {
                     true => self.resume(()),
                     false => return Err(Failure::Cancelled),
@@ -159,6 +161,21 @@ impl ScriptCoroutine {
             };
             question = next?;
         }
+    }
+
+    /// Runs a command of the script's, whose status and output are the answer.
+    async fn shell(&self, question: &Question) -> Result<Question, Failure> {
+        let [Value::String(command), is_read, input] = &question.values else {
+            return Err(malformed("a command that is no text"));
+        };
+        let command = ShellCommand {
+            text: command.as_bytes().to_vec(),
+            input: input.as_string().map(|input| input.as_bytes().to_vec()).unwrap_or_default(),
+            is_read: is_read.as_boolean() == Some(true),
+        };
+        let (status, printed) = self.thread.shell(command).await?.ok_or(Failure::Cancelled)?;
+        let printed = self.vm.lua.create_string(printed).map_err(|error| Failure::Script(told(&error)))?;
+        self.resume((status, printed))
     }
 
     /// How an exchange ended, as the prelude reads it: how, then rows and columns of a result, or the error's number,

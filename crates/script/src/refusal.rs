@@ -37,7 +37,8 @@ pub fn begins_again(message: &ServerMessage) -> bool {
 }
 
 /// What a failure is to a script.
-pub fn of(failure: &Failure, dialect: Option<&Dialect>) -> RefusedExchange {
+pub fn of(failure: &Failure, exchange: Exchange, dialect: Option<&Dialect>) -> RefusedExchange {
+    let is_connecting = matches!(exchange, Exchange::Connect(_));
     let own = |code, text: String| ServerMessage { code, state: *b"HY000", text };
     match (failure, dialect) {
         (Failure::Cancelled, _) => RefusedExchange::Over,
@@ -47,8 +48,13 @@ pub fn of(failure: &Failure, dialect: Option<&Dialect>) -> RefusedExchange {
         }
         (other, None) => RefusedExchange::Error(own(GONE, other.to_string()), true),
         (other, Some(dialect)) => {
-            let ignored = [LOST, GONE].into_iter().find(|code| dialect.ignored.has(*code));
-            RefusedExchange::Error(own(ignored.unwrap_or(LOST), other.to_string()), ignored.is_some())
+            let message = match other {
+                unsent if unsent.is_unsent() => own(GONE, "Server has gone away".to_owned()),
+                Failure::Lost(_) if !is_connecting => own(LOST, "Lost connection to server during query".to_owned()),
+                other => own(LOST, other.to_string()),
+            };
+            let is_ignored = dialect.ignored.has(message.code);
+            RefusedExchange::Error(message, is_ignored)
         }
     }
 }

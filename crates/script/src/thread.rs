@@ -2,15 +2,19 @@
 //! time on the event loop.
 
 use crate::bulk::BulkInsert;
+use crate::connections::HeldConnections;
 use crate::dialect::Dialect;
 use crate::held::Held;
 use crate::refusal::{self, Exchange, RefusedExchange};
 use crate::results::Results;
 use crate::script::Script;
+use crate::shell::ShellCommand;
 use crate::statement::{self, Parameter};
 use plimsoll_engine::catalogue::Catalogue;
+use plimsoll_engine::error::SENDING;
 use plimsoll_engine::exchanges::Exchanges;
 use plimsoll_engine::executor::Slot;
+use plimsoll_engine::helper::on_a_thread;
 use plimsoll_engine::measure::FAREWELLS;
 use plimsoll_engine::{Connector, Failure};
 use plimsoll_load::recorder::Recorder;
@@ -52,7 +56,7 @@ pub struct ScriptThread {
     exchanges: RefCell<Exchanges>,
     connector: Rc<Connector>,
     slot: Rc<Slot>,
-    connections: RefCell<Vec<Option<Box<Held>>>>,
+    connections: HeldConnections,
     last: RefCell<Last>,
     /// Why the last exchange failed, until it is asked.
     failure: RefCell<Option<Failure>>,
@@ -94,7 +98,7 @@ impl ScriptThread {
             exchanges: RefCell::new(Exchanges::new(connector.meter.clone())),
             connector: connector.clone(),
             slot: slot.clone(),
-            connections: RefCell::default(),
+            connections: HeldConnections::default(),
             last: RefCell::default(),
             failure: RefCell::default(),
             peer_pid: Cell::default(),
@@ -166,18 +170,14 @@ impl ScriptThread {
     pub async fn connect(&self) -> Result<usize, RefusedExchange> {
         let server = self.dialect().map_or(0, |dialect| dialect.servers.next());
         match self.open(server).await {
-            Ok(held) => {
-                let mut connections = self.connections.borrow_mut();
-                connections.push(Some(held));
-                Ok(connections.len() - 1)
-            }
+            Ok(held) => Ok(self.connections.add(held)),
             Err(failure) => Err(self.refused(failure, Exchange::Connect(server))),
         }
     }
 
     /// Closes a connection; false if it was closed before.
     pub async fn disconnect(&self, number: usize) -> bool {
-        let Some(held) = self.take(number) else { return false };
+        let Some(held) = self.connections.take(number) else { return false };
         held.quit().await;
         true
     }
@@ -187,22 +187,12 @@ impl ScriptThread {
     /// # Errors
     /// As [`ScriptThread::query`].
     pub async fn reconnect(&self, number: usize) -> Result<(), RefusedExchange> {
-        let server = self.with_held(number, |held| held.server).unwrap_or_default();
+        let server = self.connections.with(number, |held| held.server).unwrap_or_default();
         self.disconnect(number).await;
         let held = self.open(server).await.map_err(|failure| self.refused(failure, Exchange::Connect(server)))?;
-        self.put(number, held);
+        self.connections.put(number, held);
         self.count(|recorder| recorder.reconnected());
         Ok(())
-    }
-
-    fn take(&self, number: usize) -> Option<Box<Held>> {
-        self.connections.borrow_mut().get_mut(number)?.take()
-    }
-
-    fn put(&self, number: usize, held: Box<Held>) {
-        if let Some(place) = self.connections.borrow_mut().get_mut(number) {
-            *place = Some(held);
-        }
     }
 
     fn note(&self, kind: Option<StatementKind>, text: &[u8]) {
@@ -229,7 +219,7 @@ impl ScriptThread {
     /// # Errors
     /// What the script is told; the failure itself waits in [`ScriptThread::take_failure`].
     pub async fn query(&self, number: usize, sql: &[u8]) -> Result<Option<Size>, RefusedExchange> {
-        let Some(mut held) = self.take(number) else { return Err(self.closed().await) };
+        let Some(mut held) = self.connections.take(number) else { return Err(self.closed(number).await) };
         let sent_ns = self.sent(statement::kind(sql), sql);
         let result = held.query(sql).await;
         self.answered(sent_ns, &result);
@@ -243,11 +233,11 @@ impl ScriptThread {
     /// # Errors
     /// As [`ScriptThread::query`].
     pub async fn prepare(&self, number: usize, sql: &str) -> Result<usize, RefusedExchange> {
-        let Some(mut held) = self.take(number) else { return Err(self.closed().await) };
+        let Some(mut held) = self.connections.take(number) else { return Err(self.closed(number).await) };
         let kind = statement::kind(sql.as_bytes());
         match held.prepare(sql, kind, self.connector.protocol).await {
             Ok(statement) => {
-                self.put(number, held);
+                self.connections.put(number, held);
                 Ok(statement)
             }
             Err(failure) => {
@@ -260,13 +250,9 @@ impl ScriptThread {
     /// Says which parameters, by their numbers with this thread, the placeholders of a statement are; false if there is
     /// no such statement.
     pub fn bind(&self, number: usize, statement: usize, parameters: Vec<usize>) -> bool {
-        let bound = self.with_held(number, |held| held.statement(statement).map(|found| found.parameters = parameters));
+        let bound =
+            self.connections.with(number, |held| held.statement(statement).map(|found| found.parameters = parameters));
         bound.flatten().is_some()
-    }
-
-    /// Does something with a connection that is at rest; `None` if it is closed.
-    fn with_held<T>(&self, number: usize, task: impl FnOnce(&mut Held) -> T) -> Option<T> {
-        self.connections.borrow_mut().get_mut(number)?.as_mut().map(|held| task(held))
     }
 
     /// Executes a prepared statement with the values that its parameters have. Its rows are counted, not kept, as in
@@ -275,9 +261,9 @@ impl ScriptThread {
     /// # Errors
     /// As [`ScriptThread::query`].
     pub async fn execute(&self, number: usize, statement: usize) -> Result<Option<Size>, RefusedExchange> {
-        let Some(mut held) = self.take(number) else { return Err(self.closed().await) };
+        let Some(mut held) = self.connections.take(number) else { return Err(self.closed(number).await) };
         let Some((kind, columns)) = held.statement(statement).map(|found| (found.kind, found.columns)) else {
-            self.put(number, held);
+            self.connections.put(number, held);
             return Err(RefusedExchange::Closed);
         };
         let parameters = self.parameters.take();
@@ -296,14 +282,14 @@ impl ScriptThread {
 
     /// Closes a statement, with the server too.
     pub async fn close(&self, number: usize, statement: usize) {
-        let Some(mut held) = self.take(number) else { return };
+        let Some(mut held) = self.connections.take(number) else { return };
         held.close(statement).await;
-        self.put(number, held);
+        self.connections.put(number, held);
     }
 
     /// Does something with what a bulk insert has collected on a connection; `None` if that is closed.
     pub fn with_bulk<T>(&self, number: usize, task: impl FnOnce(&mut BulkInsert) -> T) -> Option<T> {
-        self.with_held(number, |held| task(&mut held.bulk))
+        self.connections.with(number, |held| task(&mut held.bulk))
     }
 
     /// Sends what a bulk insert has collected, if anything.
@@ -322,7 +308,7 @@ impl ScriptThread {
 
     /// Does something with the results of the last statement of a connection.
     pub fn with_results<T>(&self, number: usize, task: impl FnOnce(&mut Results) -> T) -> Option<T> {
-        self.with_held(number, |held| task(&mut held.results))
+        self.connections.with(number, |held| task(&mut held.results))
     }
 
     /// Puts a connection back after an exchange, unless it is lost. sysbench connects anew at once where such an error is
@@ -341,9 +327,10 @@ impl ScriptThread {
         };
         let server = held.server;
         if is_good {
-            self.put(number, held);
+            self.connections.put(number, held);
         } else {
             drop(held);
+            self.connections.lose(number);
         }
         let refusal = match result {
             Ok(totals) => return Ok(totals),
@@ -361,7 +348,7 @@ impl ScriptThread {
             let reactor = &self.connector.reactor;
             match self.open(server).await {
                 Ok(held) => {
-                    self.put(number, held);
+                    self.connections.put(number, held);
                     self.count(|recorder| recorder.reconnected());
                     return Ok(());
                 }
@@ -388,7 +375,7 @@ impl ScriptThread {
 
     /// What the script is told of a failure, which is kept.
     fn refused(&self, failure: Failure, exchange: Exchange) -> RefusedExchange {
-        let refusal = refusal::of(&failure, self.dialect());
+        let refusal = refusal::of(&failure, exchange, self.dialect());
         if let (RefusedExchange::Error(message, false), Some(dialect)) = (&refusal, self.dialect()) {
             refusal::tell(dialect, message, exchange, &self.last_statement());
         }
@@ -406,26 +393,53 @@ impl ScriptThread {
     }
 
     /// A connection that is not there; a script that goes on asking must not keep the loop to itself.
-    async fn closed(&self) -> RefusedExchange {
+    async fn closed(&self, number: usize) -> RefusedExchange {
         let reactor = &self.connector.reactor;
-        let slept = reactor.sleep_until(&self.slot, reactor.now_ns() + VAIN_NS).await;
-        if slept { RefusedExchange::Closed } else { RefusedExchange::Over }
+        if !reactor.sleep_until(&self.slot, reactor.now_ns() + VAIN_NS).await {
+            return RefusedExchange::Over;
+        }
+        match self.dialect() {
+            Some(_) if self.connections.is_lost(number) => {
+                self.refused(Failure::Lost(SENDING.to_owned()), Exchange::Query)
+            }
+            Some(dialect) => {
+                (dialect.say)("ALERT: attempt to use an already closed connection");
+                RefusedExchange::Closed
+            }
+            None => RefusedExchange::Closed,
+        }
     }
 
     /// Waits for so long; false if the run ends meanwhile.
     pub async fn sleep(&self, seconds: f64) -> bool {
         let reactor = &self.connector.reactor;
         let wait_ns = (seconds.max(0.0) * 1e9).min(1e18) as u64;
-        // Nothing is asked of the server meanwhile.
+        self.apart(reactor.sleep_until(&self.slot, reactor.now_ns() + wait_ns)).await
+    }
+
+    /// Runs a command on a thread of its own; nothing if the run ends meanwhile.
+    ///
+    /// # Errors
+    /// [`Failure::Script`] if it cannot be run.
+    pub async fn shell(&self, command: ShellCommand) -> Result<Option<(i32, Vec<u8>)>, Failure> {
+        let shown = String::from_utf8_lossy(&command.text).into_owned();
+        let running = on_a_thread(&self.connector.reactor, &self.slot, move || command.run());
+        let failed = |error| Failure::Script(format!("cannot run '{shown}': {error}"));
+        self.apart(running).await.map_err(failed)?.transpose().map_err(failed)
+    }
+
+    /// Waits for something else than the server, of which nothing is asked meanwhile.
+    async fn apart<T>(&self, waiting: impl Future<Output = T>) -> T {
+        let reactor = &self.connector.reactor;
         if self.in_event.get() {
             reactor.end_exchange();
         }
-        let slept = reactor.sleep_until(&self.slot, reactor.now_ns() + wait_ns).await;
+        let done = waiting.await;
         if self.in_event.get() {
             reactor.begin_exchange(reactor.now_ns());
         }
         self.waited();
-        slept
+        done
     }
 
     /// The text of the statement that was sent last, for messages.
@@ -435,7 +449,7 @@ impl ScriptThread {
 
     /// Whether a transaction is open on one of its connections.
     pub fn needs_rollback(&self) -> bool {
-        self.connections.borrow().iter().flatten().any(|held| held.in_transaction())
+        self.connections.in_transaction()
     }
 
     pub fn is_committing(&self) -> bool {
@@ -448,9 +462,9 @@ impl ScriptThread {
     /// # Errors
     /// Those of the exchange.
     pub async fn rollback(&self) -> Result<(), Failure> {
-        let count = self.connections.borrow().len();
+        let count = self.connections.count();
         for number in 0..count {
-            let open = self.with_held(number, |held| held.in_transaction());
+            let open = self.connections.with(number, |held| held.in_transaction());
             if open == Some(true) && self.query(number, b"ROLLBACK").await.is_err() {
                 return self.take_failure().map_or(Ok(()), Err);
             }
@@ -471,7 +485,7 @@ impl ScriptThread {
 
     /// Says good-bye on every connection.
     pub async fn quit(&self) {
-        let count = self.connections.borrow().len();
+        let count = self.connections.count();
         for number in 0..count {
             self.disconnect(number).await;
         }

@@ -1,6 +1,7 @@
 //! The tests that need no server: each thread of them is a thread of the machine.
 
 mod cpu;
+mod fileio;
 mod memory;
 mod mutex;
 mod task;
@@ -15,6 +16,7 @@ use crate::request::{Caller, TestRequest};
 use crate::text::{self, Closing, QueueState};
 use crate::totals::RunTotals;
 use plimsoll_engine::Run;
+use plimsoll_load::source::LoadSource;
 use plimsoll_script::dialect::Budget;
 use std::sync::Arc;
 use task::{Alone, BuiltinTask, spec};
@@ -24,24 +26,48 @@ pub struct BuiltinTest {
     pub name: &'static str,
     pub title: &'static str,
     options: &'static [OptionSpec],
+    /// What comes before the test and after it, if anything does.
+    prepare: Option<Command>,
+    cleanup: Option<Command>,
     begin: fn(&TestRequest, &OptionSet) -> Result<Begun, Halt>,
 }
 
-pub static ALL: [BuiltinTest; 4] = [
-    BuiltinTest { name: "cpu", title: "CPU performance test", options: &cpu::OPTIONS, begin: cpu::begin },
+type Command = fn(&OptionSet) -> Result<(), Halt>;
+
+const ALONE: BuiltinTest =
+    BuiltinTest { name: "", title: "", options: &[], prepare: None, cleanup: None, begin: cpu::begin };
+
+pub static ALL: [BuiltinTest; 5] = [
+    BuiltinTest {
+        name: "fileio",
+        title: "File I/O test",
+        options: &fileio::OPTIONS,
+        prepare: Some(fileio::prepare),
+        cleanup: Some(fileio::cleanup),
+        begin: fileio::begin,
+    },
+    BuiltinTest { name: "cpu", title: "CPU performance test", options: &cpu::OPTIONS, begin: cpu::begin, ..ALONE },
     BuiltinTest {
         name: "memory",
         title: "Memory functions speed test",
         options: &memory::OPTIONS,
         begin: memory::begin,
+        ..ALONE
     },
     BuiltinTest {
         name: "threads",
         title: "Threads subsystem performance test",
         options: &threads::OPTIONS,
         begin: threads::begin,
+        ..ALONE
     },
-    BuiltinTest { name: "mutex", title: "Mutex performance test", options: &mutex::OPTIONS, begin: mutex::begin },
+    BuiltinTest {
+        name: "mutex",
+        title: "Mutex performance test",
+        options: &mutex::OPTIONS,
+        begin: mutex::begin,
+        ..ALONE
+    },
 ];
 
 /// The test of this name.
@@ -54,8 +80,11 @@ struct Begun {
     /// What is told before its threads begin.
     preamble: String,
     headline: Headline,
-    run: Box<dyn FnOnce() -> Run>,
+    follow: Box<Following>,
 }
+
+/// Begins the load of a test and follows it to its end; the exit code.
+type Following = dyn FnOnce(&General, &mut dyn Reporter, &dyn Fn() -> bool) -> Result<u8, Halt>;
 
 type OfTotals = Box<dyn Fn(&RunTotals) -> String>;
 
@@ -65,11 +94,13 @@ struct Headline {
     interval: Option<OfTotals>,
     /// Before the last.
     report: OfTotals,
+    /// What is done once the test is over is no event of it.
+    leaves_out_the_end: bool,
 }
 
 impl Headline {
     fn none() -> Headline {
-        Headline { interval: None, report: Box::new(|_| String::new()) }
+        Headline { interval: None, report: Box::new(|_| String::new()), leaves_out_the_end: false }
     }
 }
 
@@ -78,7 +109,20 @@ impl Begun {
         let General { events, time, .. } = request.general;
         let events = if T::HAS_ITS_OWN_END { 0 } else { events };
         let (spec, budget) = (spec(&request.general), Budget::new(events, time * 1_000_000_000));
-        Begun { preamble, headline, run: Box::new(move || Run::begin(spec, Arc::new(Alone { task, budget }))) }
+        Begun::of(preamble, headline, move || Ok(Run::begin(spec, Arc::new(Alone { task, budget }))))
+    }
+
+    fn of<S: LoadSource>(
+        preamble: String,
+        headline: Headline,
+        source: impl FnOnce() -> Result<S, Halt> + 'static,
+    ) -> Begun {
+        let follow = move |general: &General, reporter: &mut dyn Reporter, is_interrupted: &dyn Fn() -> bool| {
+            let source = source()?;
+            console::say("Initializing worker threads...\n");
+            follow(source, general, reporter, is_interrupted)
+        };
+        Begun { preamble, headline, follow: Box::new(follow) }
     }
 }
 
@@ -100,7 +144,9 @@ pub fn run(test: &BuiltinTest, mut request: TestRequest, around: &Caller) -> Res
             Ok(0)
         }
         Some(command @ ("prepare" | "cleanup")) => {
-            Err(Halt::Usage(format!("'{name}' test does not implement the '{command}' command.")))
+            let work = if command == "prepare" { test.prepare } else { test.cleanup };
+            let missing = || Halt::Usage(format!("'{name}' test does not implement the '{command}' command."));
+            work.ok_or_else(missing)?(&options).map(|()| 0)
         }
         Some("run") => measure(test, &request, &options, around),
         Some(other) => Err(Halt::Usage(format!("Unknown command: {other}"))),
@@ -108,11 +154,10 @@ pub fn run(test: &BuiltinTest, mut request: TestRequest, around: &Caller) -> Res
 }
 
 fn measure(test: &BuiltinTest, request: &TestRequest, options: &OptionSet, around: &Caller) -> Result<u8, Halt> {
-    let Begun { preamble, headline, run } = (test.begin)(request, options)?;
+    let Begun { preamble, headline, follow } = (test.begin)(request, options)?;
     console::report(&text::preamble(&request.general));
     console::report(&preamble);
-    console::say("Initializing worker threads...\n");
-    follow(run(), &request.general, &mut Headed(headline), around.is_interrupted)
+    follow(&request.general, &mut Headed(headline), around.is_interrupted)
 }
 
 /// A report with a headline of the test's.
@@ -121,6 +166,14 @@ struct Headed(Headline);
 impl Reporter for Headed {
     fn is_sql(&self) -> bool {
         false
+    }
+
+    fn leaves_out_the_end(&self) -> bool {
+        self.0.leaves_out_the_end
+    }
+
+    fn failed(&mut self, why: &str) {
+        console::say(&format!("FATAL: {why}"));
     }
 
     fn interval(

@@ -5,6 +5,7 @@ use crate::console;
 use crate::general::General;
 use crate::grammar::{CommandLine, TypedOption, options_of_file};
 use crate::halt::Halt;
+use crate::old;
 use crate::options::{OptionSet, OptionSpec, listed};
 use crate::request::{Caller, TestRequest, VERSION};
 use crate::scripts;
@@ -39,6 +40,7 @@ fn request(words: &[String]) -> Result<Option<TestRequest>, Halt> {
              any options.",
         );
     }
+    old::translate(&mut line);
     let mut options = OptionSet::new(renamed(with_file(std::mem::take(&mut line.options))?));
     for specs in all_tables() {
         options.know(specs)?;

@@ -8,6 +8,7 @@ use crate::totals::{RunTotals, ThreadsFairness};
 use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource};
 use plimsoll_load::tally::Tally;
+use plimsoll_load::window::Limit;
 use plimsoll_measures::summarise::Assembly;
 use plimsoll_model::samples::Phase;
 use std::time::{Duration, Instant};
@@ -22,6 +23,14 @@ const ENDS_WITHIN: Duration = Duration::from_secs(6);
 pub trait Reporter {
     /// Whether its events are statements.
     fn is_sql(&self) -> bool;
+
+    /// Whether what is done after the last event, such as syncs, is no event itself.
+    fn leaves_out_the_end(&self) -> bool {
+        false
+    }
+
+    /// The load has failed. A script has told why by then.
+    fn failed(&mut self, _why: &str) {}
 
     /// An intermediate report.
     ///
@@ -69,6 +78,7 @@ pub fn follow<S: LoadSource>(
         served: LoopTotals::new(facts.names.shape()),
         loops: facts.loops,
         open_loop: facts.open_loop,
+        is_timed: facts.open_loop || matches!(facts.limit, Limit::Events(events) if events < u64::MAX),
         drained: 0,
         second: 0,
         elapsed: 0.0,
@@ -147,6 +157,8 @@ struct Follower<'a> {
     served: LoopTotals,
     loops: usize,
     open_loop: bool,
+    /// Nobody but the follower looks at the time.
+    is_timed: bool,
     drained: usize,
     /// Whole seconds that are over.
     second: u64,
@@ -169,7 +181,7 @@ impl Follower<'_> {
         let limit = Some(self.general.time).filter(|time| *time > 0);
         let forced = self.general.forced.zip(limit).map(|(more, time)| after(time + more));
         // Threads that wait for an event to be due do not look at the time.
-        let over = limit.filter(|_| self.open_loop).map(after);
+        let over = limit.filter(|_| self.is_timed).map(after);
         let mut interrupted: Option<Instant> = None;
         while self.drained < self.loops {
             let event = source.next(LOOK);
@@ -214,8 +226,9 @@ impl Follower<'_> {
                 self.drained += 1;
                 self.served.add(totals);
             }
-            // Why was said when it came; what is under way ends first.
-            Some(LoadEvent::Failed(_)) => {
+            // What is under way ends first.
+            Some(LoadEvent::Failed(why)) => {
+                self.reporter.failed(&why);
                 self.failed = true;
                 source.stop();
             }
@@ -236,8 +249,9 @@ impl Follower<'_> {
             let warmup_ns = self.general.warmup * 1_000_000_000;
             self.elapsed = self.elapsed.max(tally.end_ns.saturating_sub(warmup_ns) as f64 / 1e9);
         }
-        self.interval.add(tally, self.open_loop);
-        self.since.add(tally, self.open_loop);
+        let are_events = tally.phase == Phase::Measure || !self.reporter.leaves_out_the_end();
+        self.interval.add(tally, self.open_loop, are_events);
+        self.since.add(tally, self.open_loop, are_events);
         let whole = tally.end_ns.saturating_sub(tally.start_ns) >= 1_000_000_000;
         if tally.phase != Phase::Measure || !whole {
             return Ok(());

@@ -14,6 +14,7 @@ pub mod grammar;
 pub mod halt;
 pub mod lattice;
 pub mod mysql;
+pub mod old;
 pub mod options;
 pub mod request;
 pub mod scripts;

@@ -13,6 +13,8 @@ pub struct RunTotals {
     /// From when to when, nanoseconds after the start.
     span_ns: Option<(u64, u64)>,
     pub events: u64,
+    /// Of each kind, with what is no event.
+    pub kinds: Vec<u64>,
     pub reads: u64,
     pub writes: u64,
     pub other: u64,
@@ -27,19 +29,21 @@ pub struct RunTotals {
 
 impl RunTotals {
     /// Adds what the loops counted in an interval. With a rate, latencies count from when events were due.
-    pub fn add(&mut self, tally: &Tally, is_open_loop: bool) {
+    pub fn add(&mut self, tally: &Tally, is_open_loop: bool, are_events: bool) {
         let latencies = if is_open_loop { tally.response() } else { tally.service() };
         if tally.phase == Phase::Measure {
             let (start, end) = self.span_ns.unwrap_or((tally.start_ns, tally.end_ns));
             self.span_ns = Some((start.min(tally.start_ns), end.max(tally.end_ns)));
         }
+        self.kinds.resize(tally.transactions.len(), 0);
+        self.kinds.iter_mut().zip(&tally.transactions).for_each(|(kind, all)| *kind += all.committed);
         self.reads += tally.counters.statements.read;
         self.writes += tally.counters.statements.write;
         self.other += tally.counters.statements.other;
         let errors = tally.counters.errors.iter().filter(|(code, _)| !LOST.contains(code));
         self.errors += errors.map(|(_, count)| count).sum::<u64>();
         self.reconnects += tally.counters.reconnects;
-        if latencies.is_empty() {
+        if latencies.is_empty() || !are_events {
             return;
         }
         let (least, most) = (latencies.min() as f64 / 1e6, latencies.max() as f64 / 1e6);

@@ -10,11 +10,17 @@ local function text_of(raised)
   elseif type(raised) ~= "string" then
     return "(not a string)"
   end
-  if string.find(raised, "attempt to yield across C%-call boundary", 1, false) then
-    return raised .. ": nothing can be asked of the server within string.gsub, table.sort, tostring or a callback; "
-      .. "collect first, then ask"
-  end
   return raised
+end
+
+-- Says where the script has asked something that cannot be asked there, while its place is still known.
+local function explained(raised)
+  local what = type(raised) == "string" and string.match(raised, "attempt to yield across C%-call boundary.*")
+  if not what then
+    return raised
+  end
+  return interface.placed(what .. ": nothing can be asked of the server within string.gsub, table.sort, tostring or a "
+    .. "callback; collect first, then ask")
 end
 
 local function new_sysbench(environment, facts)
@@ -199,7 +205,7 @@ function interface.new_environment(facts, factory)
       if called == nil then
         name, argument = ask(host.DONE, false)
       else
-        local ok, value = pcall(called, argument)
+        local ok, value = xpcall(called, explained, argument)
         if ok then
           name, argument = ask(host.DONE, true, value)
         else

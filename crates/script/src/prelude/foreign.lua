@@ -47,7 +47,15 @@ local function own_symbols()
 end
 
 local function missing(name)
-  error("ffi.C." .. name .. " is none of the symbols of sysbench that are there; docs/sysbench.md lists them", 3)
+  local why = " is none of the symbols of sysbench that are there; docs/sysbench.md lists them"
+  if string.find(name, "^SB_CNT_%d$") then
+    why = " is a counter of a patched sysbench; it is not there"
+  end
+  error("ffi.C." .. name .. why, 3)
+end
+
+local function symbol_of_c(name)
+  return foreign.C[name]
 end
 
 -- Gives an environment its ffi.
@@ -62,10 +70,14 @@ function interface.add_foreign(environment)
     __index = function(_, name)
       if own[name] ~= nil then
         return own[name]
-      elseif string.find(name, "^sb_") or string.find(name, "^db_") then
+      elseif string.find(name, "^sb_") or string.find(name, "^db_") or string.find(name, "^SB_") then
         missing(name)
       end
-      return foreign.C[name]
+      local is_there, symbol = pcall(symbol_of_c, name)
+      if not is_there then
+        error((string.gsub(symbol, "^plimsoll%.[^:]+:%d+: ", "")), 2)
+      end
+      return symbol
     end,
     __newindex = function(_, name, value)
       foreign.C[name] = value

@@ -57,6 +57,32 @@ local function slept(command)
   return seconds and seconds * ((unit == "m" and 60) or (unit == "h" and 3600) or 1)
 end
 
+-- What is written for a command, which begins when it is closed.
+local written = {}
+written.__index = written
+function written:write(...)
+  for _, value in ipairs({ ... }) do
+    self.parts[#self.parts + 1] = tostring(value)
+  end
+  return self
+end
+function written:flush() end
+function written:close()
+  return ask(host.SHELL, self.command, false, table.concat(self.parts)) == 0
+end
+
+-- A command that runs to its end: then what it has printed is a file that can be read.
+local function opened(command, mode)
+  if mode and string.find(mode, "w") then
+    return setmetatable({ command = command, parts = {} }, written)
+  end
+  local _, printed = ask(host.SHELL, command, true)
+  local file = io.tmpfile()
+  file:write(printed)
+  file:seek("set")
+  return file
+end
+
 local function copy(library)
   local copied = {}
   for name, value in pairs(library) do
@@ -151,17 +177,14 @@ function interface.add_libraries(environment, directory)
     return loaded(text, path, environment)()
   end
 
-  function environment.io.popen()
-    error("io.popen would stop all connections of the loop; it is not there", 2)
-  end
-
+  environment.io.popen = opened
   function environment.os.execute(command)
     if command == nil then
       return 1
     end
     local seconds = slept(command)
     if not seconds then
-      error("os.execute can only sleep here; found '" .. command .. "'", 2)
+      return (ask(host.SHELL, command, false))
     end
     ask(host.SLEEP, seconds)
     return 0

@@ -37,11 +37,14 @@ local function placed(message)
   end
   return message
 end
+interface.placed = placed
 
 -- Raises what the server refused: a table for an event that begins again, else a text. The script's hooks are asked.
 local function raise(self, query, how, errno, state, message)
   local environment = self.environment
-  if how == CLOSED then
+  if how == CLOSED and host.IS_SYSBENCH then
+    error(placed("SQL API error"), 0)
+  elseif how == CLOSED then
     error(placed("the connection is closed; connect() or reconnect() opens one"), 0)
   end
   self.sql_errno, self.sql_state, self.sql_errmsg = errno, state, message

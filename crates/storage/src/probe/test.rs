@@ -64,11 +64,12 @@ impl TestMode {
         }
     }
 
-    fn is_sequential(self) -> bool {
+    pub fn is_sequential(self) -> bool {
         matches!(self, TestMode::SequentialWrite | TestMode::SequentialRewrite | TestMode::SequentialRead)
     }
 
-    fn mix(self, ratio: f64) -> Mix {
+    /// Reads and writes, of which only [`TestMode::RandomMixed`] has both.
+    pub fn mix(self, ratio: f64) -> Mix {
         match self {
             TestMode::SequentialRead | TestMode::RandomRead => Mix::Reads,
             TestMode::SequentialWrite | TestMode::SequentialRewrite | TestMode::RandomWrite => Mix::Writes,

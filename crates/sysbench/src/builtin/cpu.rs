@@ -47,7 +47,7 @@ pub fn begin(request: &TestRequest, options: &OptionSet) -> Result<Begun, Halt> 
     Ok(Begun::new(
         request,
         preamble,
-        Headline { interval: None, report: Box::new(headline) },
+        Headline { report: Box::new(headline), ..Headline::none() },
         Primes { most: most as u64 },
     ))
 }

@@ -124,6 +124,7 @@ pub fn begin(request: &TestRequest, options: &OptionSet) -> Result<Begun, Halt> 
     let headline = Headline {
         interval: Some(Box::new(move |totals| format!("{:4.2} MiB/sec", mib(totals, size).1))),
         report: Box::new(move |totals| report(totals, size)),
+        ..Headline::none()
     };
     Ok(Begun::new(request, preamble, headline, task))
 }
