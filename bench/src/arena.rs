@@ -248,7 +248,15 @@ impl<'t> Arena<'t> {
 
     /// `sysbench` with its connection options for `database` of this server.
     pub fn sysbench(&self, script: impl AsRef<OsStr>, database: &str) -> Command {
-        let mut command = Command::new("sysbench");
+        self.reaching(Command::new("sysbench"), script, database)
+    }
+
+    /// The same command line with `plimsoll sysbench`.
+    pub fn drop_in(&self, script: impl AsRef<OsStr>, database: &str) -> Command {
+        self.reaching(self.plimsoll_alone("sysbench"), script, database)
+    }
+
+    fn reaching(&self, mut command: Command, script: impl AsRef<OsStr>, database: &str) -> Command {
         command.arg(script).args(["--mysql-user=root", "--mysql-password="]);
         command.arg(format!("--mysql-socket={}", self.socket().display())).arg(format!("--mysql-db={database}"));
         command

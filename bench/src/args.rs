@@ -105,6 +105,7 @@ pub enum BenchSuite {
     Load,
     Restore,
     Packaged,
+    Sysbench,
     Telemetry,
     Lab,
     Verdicts,
@@ -119,13 +120,14 @@ pub enum BenchSuite {
 }
 
 impl BenchSuite {
-    pub const ALL: [BenchSuite; 17] = [
+    pub const ALL: [BenchSuite; 18] = [
         BenchSuite::PointSelect,
         BenchSuite::ReadWrite,
         BenchSuite::Connections,
         BenchSuite::Load,
         BenchSuite::Restore,
         BenchSuite::Packaged,
+        BenchSuite::Sysbench,
         BenchSuite::Telemetry,
         BenchSuite::Lab,
         BenchSuite::Verdicts,
@@ -151,6 +153,7 @@ impl BenchSuite {
             BenchSuite::Verdicts => "verdicts",
             BenchSuite::Live => "live",
             BenchSuite::Packaged => "packaged",
+            BenchSuite::Sysbench => "sysbench",
             BenchSuite::TpccLoad => "tpcc-load",
             BenchSuite::TpccSysbench => "tpcc-sysbench",
             BenchSuite::TpccGo => "tpcc-go",
@@ -173,6 +176,7 @@ impl BenchSuite {
             | BenchSuite::Live
             | BenchSuite::Restore
             | BenchSuite::Packaged
+            | BenchSuite::Sysbench
             | BenchSuite::Telemetry
             | BenchSuite::TpccTerminals => false,
             BenchSuite::IoFio | BenchSuite::IoSysbench | BenchSuite::IoNull => false,
@@ -186,7 +190,14 @@ impl BenchSuite {
 
     /// Whether its ratio depends on the flavour of the server.
     pub fn depends_on_server(self) -> bool {
-        matches!(self, BenchSuite::PointSelect | BenchSuite::ReadWrite | BenchSuite::Load | BenchSuite::Telemetry)
+        matches!(
+            self,
+            BenchSuite::PointSelect
+                | BenchSuite::ReadWrite
+                | BenchSuite::Load
+                | BenchSuite::Sysbench
+                | BenchSuite::Telemetry
+        )
     }
 
     pub fn needs_fio(self) -> bool {

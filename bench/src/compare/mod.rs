@@ -2,6 +2,7 @@
 //! the ratios pair by pair; the findings, each with its target.
 
 mod connections;
+mod drop_in;
 pub mod io;
 mod lab;
 mod live;
@@ -145,6 +146,7 @@ pub fn run(suite: BenchSuite, arena: &Arena, extent: &BenchExtent) -> anyhow::Re
         BenchSuite::Live => live::compare(arena, extent),
         BenchSuite::Restore => restore::compare(arena, extent),
         BenchSuite::Packaged => packaged::compare(arena, extent),
+        BenchSuite::Sysbench => drop_in::compare(arena, extent),
         BenchSuite::TpccLoad => tpcc::load::compare(arena, extent),
         BenchSuite::TpccSysbench => tpcc::sysbench::compare(arena, extent),
         BenchSuite::TpccGo => tpcc::go::compare(arena, extent),
@@ -171,6 +173,7 @@ pub fn expected_seconds(suite: BenchSuite, args: &Args) -> u64 {
         BenchSuite::Live => live::expected_seconds(pairs, seconds),
         BenchSuite::Restore => restore::expected_seconds(args.pairs),
         BenchSuite::Packaged => (pairs + 1) * 2 * seconds,
+        BenchSuite::Sysbench => drop_in::expected_seconds(args.pairs, seconds),
         BenchSuite::TpccLoad => u64::from(args.load_pairs.unwrap_or(args.pairs)) * 120 + 20,
         BenchSuite::TpccSysbench => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 80,
         BenchSuite::TpccGo => (pairs + 1) * 2 * (u64::from(tpcc::seconds(args.seconds)) + 1) + 60,

@@ -3,13 +3,23 @@
 use super::{DATABASE, LOAD_PATIENCE, PeerLoad, PeerMeasurement, TABLE_SIZE, TABLES};
 use crate::arena::Arena;
 use anyhow::Context;
+use std::process::Command;
 use std::time::Duration;
 
 pub fn run(arena: &Arena, load: &PeerLoad) -> anyhow::Result<PeerMeasurement> {
-    let mut command = arena.sysbench(load.workload, DATABASE);
+    run_by(arena, arena.sysbench(load.workload, DATABASE), load, &[])
+}
+
+/// The same with whoever takes sysbench's command line, and more options.
+pub fn run_by(
+    arena: &Arena,
+    mut command: Command,
+    load: &PeerLoad,
+    options: &[&str],
+) -> anyhow::Result<PeerMeasurement> {
     command.args([format!("--tables={TABLES}"), format!("--table-size={TABLE_SIZE}")]);
     command.args([format!("--threads={}", load.connections), format!("--time={}", load.seconds)]);
-    command.args(["--db-ps-mode=auto", "--rand-type=special", "--report-interval=0", "run"]);
+    command.args(["--db-ps-mode=auto", "--rand-type=special", "--report-interval=0"]).args(options).arg("run");
     let finished = arena.run(command, load.patience())?;
     let said =
         SysbenchReport::read(&finished.stdout).with_context(|| format!("sysbench printed:\n{}", finished.stdout))?;

@@ -57,7 +57,7 @@ fn of_lab(plan: &LabPlan) -> Vec<(String, String)> {
     let TrialRules { restore, warmup, measure, pause_seconds, order, recovery, .. } = &plan.trials;
     let each = |of: fn(&Variant) -> String| each_once(plan.variants.iter().map(of)).join("; ");
     let mut all = vec![
-        fact("Workload", each(|variant| variant.workload.kind.clone())),
+        fact("Workload", each(|variant| variant.workload.name())),
         fact("Load points", each(|variant| list_in_words(&variant.load.points))),
         fact("Data before each trial", restored(restore)),
         fact("Warm-up", warm_up(*warmup)),

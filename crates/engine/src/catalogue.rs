@@ -71,6 +71,12 @@ impl Catalogue {
         self.changes_data
     }
 
+    /// The same where every statement is prepared; what a server cannot prepare is sent as text all the same.
+    pub fn preparing_all(mut self) -> Catalogue {
+        self.statements.iter_mut().for_each(|(statement, _)| statement.prepared = true);
+        self
+    }
+
     pub fn prepared(&self) -> usize {
         self.statements.iter().filter(|(statement, _)| statement.prepared).count()
     }

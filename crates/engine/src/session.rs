@@ -20,7 +20,12 @@ struct Handle {
     prepared: PreparedHandle,
     /// Of its result, as the server told last.
     columns: Vec<ColumnDefinition>,
+    /// The server cannot prepare it.
+    is_text: bool,
 }
+
+/// The server's code for a statement that it can execute and not prepare (ER_UNSUPPORTED_PS).
+pub const NOT_PREPARABLE: u16 = 1295;
 
 /// What a server's refusal of `sql` means: the run cannot begin.
 fn refused(sql: &str, how: &str, failure: Failure) -> Failure {
@@ -84,6 +89,10 @@ impl Session {
                 self.last = Some(number);
                 self.cells.clear();
                 let prepared = self.connection.prepare(&statement.sql, &mut self.cells).await;
+                if matches!(&prepared, Err(Failure::Server(message)) if message.code == NOT_PREPARABLE) {
+                    self.handles[number].is_text = true;
+                    continue;
+                }
                 let prepared = prepared.map_err(|failure| refused(&statement.sql, "cannot be prepared", failure))?;
                 self.handles[number].prepared = PreparedHandle::new(prepared.statement);
                 self.handles[number].columns.clone_from(&self.cells.columns);
@@ -97,7 +106,8 @@ impl Session {
     pub async fn execute(&mut self, number: usize, values: &[Value<'_>]) -> Result<ResponseTotals, Failure> {
         let sent_ns = self.sending(self.catalogue.statements[number].0.kind, Some(number));
         let (statement, template) = &self.catalogue.statements[number];
-        let result = if statement.prepared && self.protocol == Protocol::Prepared {
+        let is_prepared = statement.prepared && self.protocol == Protocol::Prepared;
+        let result = if is_prepared && !self.handles[number].is_text {
             let (id, types) = self.handles[number].prepared.bind(values);
             self.connection.execute(id, values, types, &mut Discard).await
         } else {
@@ -112,7 +122,7 @@ impl Session {
         let sent_ns = self.sending(self.catalogue.statements[number].0.kind, Some(number));
         let (statement, template) = &self.catalogue.statements[number];
         self.cells.clear();
-        self.cells.binary = statement.prepared && self.protocol == Protocol::Prepared;
+        self.cells.binary = statement.prepared && self.protocol == Protocol::Prepared && !self.handles[number].is_text;
         let result = if self.cells.binary {
             let handle = &mut self.handles[number];
             let (id, types) = handle.prepared.bind(values);

@@ -17,6 +17,7 @@ pub mod null_server;
 pub mod options;
 mod order_entry;
 pub mod own_lanes;
+pub mod planned_script;
 pub mod preflight;
 pub mod quiet;
 pub mod run;

@@ -16,7 +16,6 @@ impl BulkInsert {
     pub fn begin(&mut self, head: &[u8]) {
         self.head.clear();
         self.head.extend_from_slice(head);
-        self.head.push(b' ');
         self.text.clear();
     }
 
@@ -59,9 +58,9 @@ mod tests {
         bulk.add(b"(2)");
         assert!(!bulk.is_full(b"(3)") && bulk.is_full(&vec![b'x'; MOST_BYTES]));
         let text = bulk.take();
-        assert_eq!(text, b"INSERT INTO t VALUES (1),(2)");
+        assert_eq!(text, b"INSERT INTO t VALUES(1),(2)");
         bulk.put_back(text);
         bulk.add(b"(3)");
-        assert_eq!(bulk.take(), b"INSERT INTO t VALUES (3)");
+        assert_eq!(bulk.take(), b"INSERT INTO t VALUES(3)");
     }
 }

@@ -1,7 +1,7 @@
 //! Scripts that come with Plimsoll under the names of sysbench's own, written anew: people run them by name, and their own
 //! scripts `require` them and replace parts.
 
-/// Modules by name, as `require` finds them before any file.
+/// Modules by name, as `require` finds them where there is no file of that name.
 pub const MODULES: [(&str, &str); 13] = [
     ("oltp", include_str!("bundled/oltp.lua")),
     ("oltp_common", include_str!("bundled/oltp_common.lua")),

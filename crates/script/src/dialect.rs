@@ -103,6 +103,8 @@ pub struct Dialect {
     pub ignored: IgnoredErrors,
     /// Nothing is sent, and everything succeeds.
     pub is_dry: bool,
+    /// Each thread has a virtual machine of its own.
+    pub is_isolated: bool,
     /// What `--db-driver` names.
     pub driver: String,
     pub servers: ServerList,

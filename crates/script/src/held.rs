@@ -6,14 +6,12 @@ use crate::results::Results;
 use crate::statement::{Parameter, ScriptStatement};
 use plimsoll_engine::connection::Connection;
 use plimsoll_engine::executor::{Slot, SlotBeside};
+use plimsoll_engine::session::NOT_PREPARABLE;
 use plimsoll_engine::{Connector, Failure, Protocol};
 use plimsoll_model::StatementKind;
 use plimsoll_wire::Value;
 use plimsoll_wire::response::{Discard, ResponseTotals};
 use plimsoll_wire::rows::TextRows;
-
-/// The server does not support the statement in the protocol of prepared statements.
-const NOT_PREPARABLE: u16 = 1295;
 
 pub struct Held {
     /// Closed before its slot is given back; none in a dry run.

@@ -8,7 +8,7 @@ use crate::host;
 use crate::lua_value::told;
 use crate::script::Script;
 use crate::thread::Current;
-use crate::watch::SliceWatch;
+use crate::watch::{Overdue, SliceWatch};
 use mlua::{Function, Lua, LuaOptions, StdLib, Value};
 
 /// Environments of one machine.
@@ -43,7 +43,9 @@ impl Vm {
     /// The script is not Lua.
     pub fn new(script: &Script) -> mlua::Result<Vm> {
         let vm = Vm::unwatched(script, false)?;
-        Ok(Vm { watch: Some(SliceWatch::begin(&vm.lua)), ..vm })
+        // sysbench lets a script compute for as long as it likes.
+        let overdue = if script.dialect.is_some() { Overdue::IsNamed } else { Overdue::Ends };
+        Ok(Vm { watch: Some(SliceWatch::begin(&vm.lua, overdue)), ..vm })
     }
 
     /// A machine in which the script may compute for as long as it likes, as it does when it prepares data: compiled,
@@ -57,6 +59,7 @@ impl Vm {
         let host = host::table(&lua, &current)?;
         host.set("IS_COMPILED", is_compiled)?;
         host.set("IS_SYSBENCH", script.dialect.is_some())?;
+        host.set("IS_DRY", script.dialect.as_ref().is_some_and(|dialect| dialect.is_dry))?;
         let interface = lua.create_table()?;
         interface.set("modules", lua.create_table_from(bundled::MODULES)?)?;
         for (name, text) in PRELUDE {

@@ -2,10 +2,12 @@
 //! that never ends would hold up the end of the run too.
 //!
 //! A thread looks at every machine ten times a second. Where the same slice has run for longer than [`LONGEST`], it sets a
-//! hook, which raises an error at the line that runs then. That is the one function of Lua's interface which another thread
+//! hook, which raises an error at the line that runs then, or names it. That is the one function of Lua's interface which another thread
 //! may call; compiled code does not look at hooks, so the compiler is off (LuaJIT, *Extensions*; `lua_sethook`).
 
 use mlua::{Lua, ffi};
+use std::ffi::CStr;
+use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
@@ -37,11 +39,20 @@ pub struct SliceWatch {
     slices: Arc<Slices>,
 }
 
+/// What becomes of a slice that takes too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overdue {
+    /// It ends with an error.
+    Ends,
+    /// It goes on, and its line is told on standard error.
+    IsNamed,
+}
+
 impl SliceWatch {
-    pub fn begin(lua: &Lua) -> SliceWatch {
+    pub fn begin(lua: &Lua, overdue: Overdue) -> SliceWatch {
         static THREAD: OnceLock<()> = OnceLock::new();
         let slices = Arc::<Slices>::default();
-        let watched = Watched { state: state_of(lua), slices: slices.clone(), seen: None };
+        let watched = Watched { state: state_of(lua), overdue, slices: slices.clone(), seen: None, named: None };
         machines(|all| all.push(watched));
         THREAD.get_or_init(|| {
             // Without it nothing is watched, which is no reason not to run.
@@ -68,9 +79,12 @@ impl Drop for SliceWatch {
 
 struct Watched {
     state: State,
+    overdue: Overdue,
     slices: Arc<Slices>,
     /// The slice that ran at the last look, and since when.
     seen: Option<(u64, Instant)>,
+    /// The slice that was named last.
+    named: Option<u64>,
 }
 
 impl Watched {
@@ -78,8 +92,9 @@ impl Watched {
         let running = self.slices.running();
         match (running, self.seen) {
             (Some(now), Some((before, since))) if now == before => {
-                if since.elapsed() > LONGEST {
-                    self.state.interrupt();
+                if since.elapsed() > LONGEST && self.named != running {
+                    self.named = running.filter(|_| self.overdue == Overdue::IsNamed);
+                    self.state.interrupt(self.overdue);
                 }
             }
             (Some(now), _) => self.seen = Some((now, Instant::now())),
@@ -118,10 +133,14 @@ fn state_of(lua: &Lua) -> State {
 
 impl State {
     #[allow(unsafe_code)]
-    fn interrupt(&self) {
+    fn interrupt(&self, overdue: Overdue) {
+        let hook = match overdue {
+            Overdue::Ends => raise,
+            Overdue::IsNamed => name,
+        };
         if !self.0.is_null() {
             // SAFETY: a machine is taken off the list, under the same lock, before its state is closed.
-            unsafe { ffi::lua_sethook(self.0, Some(raise), ffi::LUA_MASKCOUNT, 1) };
+            unsafe { ffi::lua_sethook(self.0, Some(hook), ffi::LUA_MASKCOUNT, 1) };
         }
     }
 }
@@ -141,4 +160,21 @@ unsafe extern "C-unwind" fn raise(state: *mut ffi::lua_State, debug: *mut ffi::l
             line,
         );
     }
+}
+
+/// Tells the line that runs, once.
+#[allow(unsafe_code)]
+unsafe extern "C-unwind" fn name(state: *mut ffi::lua_State, debug: *mut ffi::lua_Debug) {
+    // SAFETY: called by Lua, with its own state and record, whose text ends with a zero.
+    let (file, line) = unsafe {
+        ffi::lua_sethook(state, None, 0, 0);
+        ffi::lua_getinfo(state, c"Sl".as_ptr(), debug);
+        (CStr::from_ptr((*debug).short_src.as_ptr()), (*debug).currentline)
+    };
+    let file = file.to_string_lossy();
+    // Where nobody reads it, the script goes on all the same.
+    let _ = writeln!(
+        std::io::stderr(),
+        "WARNING: {file}:{line}: it computes for longer than a second without asking anything; no other thread goes on"
+    );
 }

@@ -89,11 +89,9 @@ pub fn follow<S: LoadSource>(
         failed: false,
     };
     let ended = follower.until_over(&mut source, is_interrupted);
-    match ended {
-        Ok(Ended::Drained) => source.finish(),
-        // Their loops are given up.
-        Ok(Ended::Forced) => {}
-        Ok(Ended::Interrupted) | Err(_) => source.finish(),
+    // Loops that have not come to their end are given up.
+    if follower.drained == follower.loops {
+        source.finish();
     }
     let ended = ended?;
     if ended == Ended::Drained {
@@ -287,7 +285,8 @@ impl Follower<'_> {
             self.count(&tally)?;
         }
         if !self.reporter.is_sql() {
-            let unfinished = self.running.0.saturating_sub(self.running.1);
+            // A loop that computes has told of nothing since.
+            let unfinished = self.running.0.saturating_sub(self.running.1).max((self.loops - self.drained) as u64);
             console::say(&format!("\nNumber of unfinished transactions on forced shutdown: {unfinished}"));
         }
         Ok(Ended::Forced)

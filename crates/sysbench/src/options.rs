@@ -129,6 +129,11 @@ impl OptionSet {
         self.values.insert(name.to_owned(), value);
     }
 
+    /// An option's value as it was typed, or would be; `None` if there is no such option.
+    pub fn as_typed(&self, name: &str) -> Option<&str> {
+        self.texts.get(name).map(String::as_str)
+    }
+
     pub fn number(&self, name: &str) -> f64 {
         match self.values.get(name) {
             Some(OptionValue::Number(number)) => *number,

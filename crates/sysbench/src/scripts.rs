@@ -1,5 +1,6 @@
 //! Tests that are scripts: found, read, and their commands carried out.
 
+mod native;
 mod prepare;
 mod reports;
 mod state;
@@ -11,6 +12,7 @@ use crate::halt::Halt;
 use crate::options::{OptionSpec, listed};
 use crate::request::{Caller, TestRequest};
 use crate::text;
+use native::NativeOltp;
 use plimsoll_engine::{Endpoint, Protocol, Run, RunSpec};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
@@ -20,6 +22,7 @@ use prepare::{FoundTest, find};
 use reports::ScriptReporter;
 use state::MainState;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 /// A script that was read, and all that its states are made from.
@@ -45,7 +48,7 @@ impl PreparedTest {
 /// Why it cannot be done.
 pub fn run(request: TestRequest, around: &Caller) -> Result<u8, Halt> {
     let TestRequest { line, mut options, general } = request;
-    let FoundTest { name, text } = find(line.test.as_deref())?;
+    let FoundTest { name, text, is_bundled } = find(line.test.as_deref())?;
     let prepared = prepare::prepared(name, text, &line, &options, general, around)?;
     let mut main = MainState::load(&prepared, prepared.place.clone())?;
     let declared = main.declared_options()?;
@@ -74,7 +77,11 @@ pub fn run(request: TestRequest, around: &Caller) -> Result<u8, Halt> {
         }
         "prepare" | "cleanup" if main.is("is_defined", command.as_str())? => main.call_function(command).map(|()| 0),
         "help" | "prepare" | "cleanup" => Err(missing()),
-        "run" => measure(&prepared, main, around),
+        "run" => {
+            let native = if is_bundled { native::of(&prepared, &options) } else { None };
+            measure(&prepared, main, native, around)
+        }
+
         other => Err(Halt::Usage(format!("Unknown command: {other}"))),
     }
 }
@@ -120,7 +127,12 @@ fn said(halt: &Halt) -> u8 {
 }
 
 /// `run`: the events of all threads, measured.
-fn measure(prepared: &PreparedTest, mut main: MainState, around: &Caller) -> Result<u8, Halt> {
+fn measure(
+    prepared: &PreparedTest,
+    mut main: MainState,
+    native: Option<(NativeOltp, Endpoint)>,
+    around: &Caller,
+) -> Result<u8, Halt> {
     let general = &prepared.general;
     if main.is("is_defined", "init")? {
         main.call_function("init")?;
@@ -132,8 +144,16 @@ fn measure(prepared: &PreparedTest, mut main: MainState, around: &Caller) -> Res
     console::report(&text::preamble(general));
     console::say("Initializing worker threads...\n");
     let mut reporter = ScriptReporter::new(prepared, main)?;
-    let begun =
-        Run::begin(spec(prepared), Arc::new(Scripted::of(prepared.script.clone(), prepared.place.drawn.clone())));
+    let begun = match native {
+        Some((workload, endpoint)) => {
+            prepared.dialect().uses_sql.store(true, Ordering::Relaxed);
+            Run::begin(RunSpec { endpoint, ..spec(prepared) }, Arc::new(workload))
+        }
+        None => {
+            let scripted = Scripted::of(prepared.script.clone(), prepared.place.drawn.clone());
+            Run::begin(spec(prepared), Arc::new(scripted))
+        }
+    };
     let code = follow(begun, general, &mut reporter, around.is_interrupted)?;
     reporter.done()?;
     Ok(code)

@@ -29,6 +29,7 @@ pub static GENERAL: &[OptionSpec] = &[
     option("validate", Bool, Some("off"), "check what can be checked"),
     option("help", Bool, Some("off"), "print this help"),
     option("version", Bool, Some("off"), "print the version"),
+    option("lua-isolation", Text, Some("environment"), "what threads have of Lua for themselves {environment,state}"),
     option("config-file", File, None, "a file with options, one in each line"),
     option("tx-rate", Int, Some("0"), "an old name of --rate"),
     option("max-requests", Int, Some("0"), "an old name of --events"),

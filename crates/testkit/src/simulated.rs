@@ -28,7 +28,13 @@ pub fn variant(name: &str, points: &[LoadPoint]) -> Variant {
         client_cpus: None,
         memory: None,
         env: BTreeMap::new(),
-        workload: PlannedWorkload { kind: "tpcc".to_owned(), params: BTreeMap::new(), seed: 1, dataset: None },
+        workload: PlannedWorkload {
+            kind: "tpcc".to_owned(),
+            params: BTreeMap::new(),
+            seed: 1,
+            dataset: None,
+            script: None,
+        },
         load: Load {
             points: points.to_vec(),
             find: None,

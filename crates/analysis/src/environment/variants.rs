@@ -44,7 +44,7 @@ fn values(variant: &Variant) -> BTreeMap<String, String> {
     if let Some(memory) = variant.memory {
         add("memory", format!("{} MiB", memory / MIB));
     }
-    add("workload", variant.workload.kind.clone());
+    add("workload", variant.workload.name());
     variant.workload.params.iter().for_each(|(name, value)| add(&format!("parameter {name}"), value.clone()));
     add("load points", list_in_words(&variant.load.points));
     for (name, actions) in [("before", &variant.before), ("after", &variant.after)] {

@@ -15,6 +15,7 @@ mod work;
 
 use crate::error::{LabError, refused};
 use crate::own_lanes::OwnLanes;
+use crate::planned_script;
 use builds::Builds;
 use plimsoll_data::starting_data::{self, TrialDirectories, layout_settings};
 use plimsoll_host::{Home, facts};
@@ -46,16 +47,18 @@ pub struct Machine<'a> {
     home: &'a Home,
     builds: Builds,
     lanes: RefCell<OwnLanes>,
+    /// Nothing is run that the plan names.
+    is_dry: bool,
 }
 
 impl<'a> Machine<'a> {
     pub fn new(home: &'a Home) -> Machine<'a> {
-        Machine { home, builds: Builds::default(), lanes: RefCell::new(OwnLanes::of(home.path())) }
+        Machine { home, builds: Builds::default(), lanes: RefCell::new(OwnLanes::of(home.path())), is_dry: false }
     }
 
     /// The same for a plan that is only inspected: nothing is run that the plan names and `given` does not.
     pub fn dry(home: &'a Home, given: &Given) -> Machine<'a> {
-        Machine { builds: Builds::dry(given), ..Machine::new(home) }
+        Machine { builds: Builds::dry(given), is_dry: true, ..Machine::new(home) }
     }
 
     /// Refuses, with file and line, what is impossible: unknown variables, a pool larger than the memory, paths that
@@ -113,6 +116,10 @@ impl<'a> Machine<'a> {
 
     fn check_variant(&mut self, plan: &LabPlan, variant: &Variant) -> Result<(), LabError> {
         work::check(self.home, variant)?;
+        match self.is_dry {
+            true => planned_script::of(variant).map(drop)?,
+            false => planned_script::check(variant)?,
+        }
         let prepared = self.prepare(variant)?;
         places::check(self.home, plan, &prepared, variant)?;
         self.builds.has_places_for(&prepared, variant)?;

@@ -60,6 +60,7 @@ pub fn words(what: &Ask) -> (&'static str, &str) {
     match what {
         Ask::Command(text) => ("runs with `sh -c`", text),
         Ask::Prompt(text) => ("waits for a person", text),
+        Ask::Script(path) => ("runs this Lua script, which may do whatever you may", path),
         Ask::Program(path) => ("runs as a server this program, which --server does not name", path),
         Ask::Variable(text) => ("sets in the environment of a server", text),
         Ask::Setting(text) => ("gets a setting that may load code or name a path", text),

@@ -34,6 +34,8 @@ const SHORT_SECONDS: f64 = 0.5;
 pub struct Drive<'d, 'a> {
     pub now: &'d mut UnderWay<'a>,
     pub chosen: &'d ChosenWorkload,
+    /// How statements are sent, unless the plan says it.
+    pub protocol: &'d str,
     pub variables: &'d BTreeMap<String, String>,
     /// What a private server is restarted on after a crash.
     pub setup: Option<&'d ServerSetup<'d>>,
@@ -50,7 +52,7 @@ impl WithWorkload for Drive<'_, '_> {
             WarmUp::Seconds(seconds) => seconds,
             WarmUp::Auto => 0.0,
         };
-        let plan = now.trial.run_plan(rules, warmup_seconds, self.chosen.default_protocol());
+        let plan = now.trial.run_plan(rules, warmup_seconds, self.protocol);
         make_ready(target, &plan, adapter, self.variables)?;
         let _pinned = now.trial.variant.client_cpus.as_deref().map(Pinned::to).transpose()?;
         if warmup == WarmUp::Auto {

@@ -411,9 +411,9 @@ fn is_interrupt(error: &LabError) -> bool {
 fn facts(trial: &TrialPlan, surroundings: Surroundings) -> TrialFacts {
     let workload = &trial.variant.workload;
     let params = match ChosenWorkload::new(&workload.kind, &workload.typed(), None) {
-        Ok(chosen) => chosen.printable(),
-        // Storage has no parameters of that kind.
-        Err(_) => workload.params.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect(),
+        Ok(chosen) if workload.script.is_none() => chosen.printable(),
+        // A script has options of its own, and storage no parameters of that kind.
+        _ => workload.all_params().into_iter().map(|(name, value)| (name, value.into())).collect(),
     };
     TrialFacts {
         index: trial.index,
@@ -422,7 +422,7 @@ fn facts(trial: &TrialPlan, surroundings: Surroundings) -> TrialFacts {
         round: trial.round,
         started: Timestamp::now(),
         parameters: Parameters::Load(Box::new(LoadParameters {
-            workload: workload.kind.clone(),
+            workload: workload.name(),
             params,
             point: trial.point,
             seed: trial.seed,

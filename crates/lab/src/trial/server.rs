@@ -5,9 +5,10 @@ use super::drive::Drive;
 use super::limits;
 use super::watch::Watch;
 use super::watchdog::Victim;
-use crate::adapter::{look_at_tables, with_chosen};
+use crate::adapter::{WithWorkload, look_at_tables, with_chosen};
 use crate::error::LabError;
 use crate::options::Options;
+use crate::planned_script;
 use crate::telemetry::Collectors;
 use crate::{settings, verification};
 use plimsoll_data::dataset;
@@ -133,8 +134,13 @@ impl UnderWay<'_> {
         }
         let seed = self.trial.seed;
         let collectors = Collectors::start(&self.plan.collectors, &self.writer, self.watch.begun)?;
-        let drive = Drive { now: self, chosen: &chosen, variables: &variables, setup };
-        let driven = with_chosen(target, &chosen, marker.as_ref(), seed, drive);
+        let script = planned_script::of(&self.trial.variant)?;
+        let protocol = if script.is_some() { planned_script::PROTOCOL } else { chosen.default_protocol() };
+        let drive = Drive { now: self, chosen: &chosen, protocol, variables: &variables, setup };
+        let driven = match script {
+            Some(script) => planned_script::with_adapter(script, |adapter| drive.with(target, adapter)),
+            None => with_chosen(target, &chosen, marker.as_ref(), seed, drive),
+        };
         let collected = collectors.stop();
         driven?;
         self.watch.enter(Phase::Collect);

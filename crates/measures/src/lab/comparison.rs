@@ -156,12 +156,15 @@ impl Judged<'_> {
 /// In what the work and the data of two are not the same; a parameter that only one names has its default on the other
 /// side.
 fn unlike_work_of(a: &PlannedWorkload, b: &PlannedWorkload) -> Vec<Difference> {
-    let names: BTreeSet<&String> = a.params.keys().chain(b.params.keys()).collect();
-    let of = |workload: &PlannedWorkload| -> BTreeMap<String, String> {
-        let value = |name: &str| workload.params.get(name).cloned().unwrap_or_else(|| "its default".to_owned());
+    let (params_of_a, params_of_b) = (a.all_params(), b.all_params());
+    let names: BTreeSet<&String> = params_of_a.keys().chain(params_of_b.keys()).collect();
+    let of = |workload: &PlannedWorkload, all: &BTreeMap<String, String>| -> BTreeMap<String, String> {
+        let value = |name: &str| all.get(name).cloned().unwrap_or_else(|| "its default".to_owned());
         let params = names.iter().map(|name| (name.replace('-', "_"), value(name)));
         let dataset = workload.dataset.clone().unwrap_or_else(|| "its own".to_owned());
-        params.chain([("seed".to_owned(), workload.seed.to_string()), ("dataset".to_owned(), dataset)]).collect()
+        let script = workload.script.as_ref().map_or("none".to_owned(), |script| script.path.display().to_string());
+        let kept = [("seed", workload.seed.to_string()), ("dataset", dataset), ("script", script)];
+        params.chain(kept.map(|(name, value)| (name.to_owned(), value))).collect()
     };
-    unlike_work(&of(a), &of(b))
+    unlike_work(&of(a, &params_of_a), &of(b, &params_of_b))
 }

@@ -292,9 +292,34 @@ pub struct PlannedWorkload {
     pub seed: u64,
     /// The name of a saved dataset to use instead of loading one.
     pub dataset: Option<String>,
+    /// What drives the data of `kind`, if that is not what usually does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<PlannedScript>,
+}
+
+/// A Lua script, with the options that it is given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedScript {
+    pub path: PathBuf,
+    /// As typed, by their names with underscores.
+    pub options: BTreeMap<String, String>,
 }
 
 impl PlannedWorkload {
+    /// As a run names it.
+    pub fn name(&self) -> String {
+        match &self.script {
+            Some(script) => format!("lua:{}", script.path.display()),
+            None => self.kind.clone(),
+        }
+    }
+
+    /// What a report shows of its parameters: those of the data, and a script's options.
+    pub fn all_params(&self) -> BTreeMap<String, String> {
+        let options = self.script.iter().flat_map(|script| script.options.clone());
+        self.params.clone().into_iter().chain(options).collect()
+    }
+
     /// Whether its trials measure storage, without a server.
     pub fn is_storage(&self) -> bool {
         self.kind == file::IO

@@ -4,7 +4,7 @@
 //! servers that discovery finds or that the command line names, settings of [`crate::knowledge::allowed`], a few
 //! environment variables. Everything else that it names needs permission, line by line.
 
-use super::{Action, LabPlan, Restore, Setting, Where};
+use super::{Action, LabPlan, PlannedScript, Restore, Setting, Where};
 use crate::knowledge::is_allowed;
 use crate::target::Target;
 use plimsoll_model::secrets::is_secret;
@@ -63,6 +63,8 @@ pub enum Ask {
     Command(String),
     /// To ask a person, who says when it is done.
     Prompt(String),
+    /// To run this script.
+    Script(String),
     /// To run this program as a server.
     Program(String),
     /// To give this, `NAME=value`, to a server's environment.
@@ -101,6 +103,7 @@ impl LabPlan {
                 env: &variant.env,
                 config: &variant.config,
                 actions: [("before", &variant.before), ("after", &variant.after)],
+                script: variant.workload.script.as_ref(),
             });
         }
         for rung in &self.rungs {
@@ -116,6 +119,7 @@ impl LabPlan {
                     ("before", change.before.as_deref().unwrap_or_default()),
                     ("after", change.after.as_deref().unwrap_or_default()),
                 ],
+                script: change.workload.as_ref().and_then(|workload| workload.script.as_ref()),
             });
         }
         asking.all
@@ -131,6 +135,7 @@ struct Part<'p> {
     env: &'p BTreeMap<String, String>,
     config: &'p [Setting],
     actions: [(&'p str, &'p [Action]); 2],
+    script: Option<&'p PlannedScript>,
 }
 
 struct Asking<'g> {
@@ -142,7 +147,7 @@ struct Asking<'g> {
 
 impl Asking<'_> {
     fn of(&mut self, part: &Part<'_>) {
-        let Part { of, at, build, target, env, config, actions } = part;
+        let Part { of, at, build, target, env, config, actions, script } = part;
         if let Some(build) = build.filter(|build| !self.given.may_run(build)) {
             self.add(&at("build"), &format!("`build` of {of}"), Ask::Program(build.to_owned()));
         }
@@ -159,6 +164,10 @@ impl Asking<'_> {
             if reaches && !is_allowed(name, value) {
                 self.add(at, "the server", Ask::Setting(format!("{name} = {value}")));
             }
+        }
+        if let Some(script) = script {
+            let path = script.path.display().to_string();
+            self.add(&at("workload.script"), &format!("`workload` of {of}"), Ask::Script(path));
         }
         for (key, actions) in actions {
             for action in *actions {

@@ -68,8 +68,8 @@ impl TrialPlan {
     pub fn run_plan(&self, rules: &TrialRules, warmup_seconds: f64, protocol: &str) -> RunPlan {
         let Variant { workload, load, .. } = &self.variant;
         RunPlan {
-            workload: workload.kind.clone(),
-            params: workload.params.clone(),
+            workload: workload.name(),
+            params: workload.all_params(),
             target: self.variant.target.clone().unwrap_or_else(|| format!("private:{}", self.variant.build)),
             points: vec![self.point],
             arrivals: load.arrivals,

@@ -6,16 +6,14 @@ use super::run::{open, plan, show};
 use super::target;
 use crate::args::RunArgs;
 use crate::terminal::{self, Progress};
-use plimsoll_data::target::OpenTarget;
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
-use plimsoll_lab::adapter::WorkloadAdapter;
-use plimsoll_lab::load_point::Outcome;
+use plimsoll_lab::planned_script::with_adapter;
 use plimsoll_lab::run::{Naming, run_adapted};
 use plimsoll_plan::Plan;
 use plimsoll_record::manifest::name_of;
+use plimsoll_script::Script;
 use plimsoll_script::vm::look_at;
-use plimsoll_script::{Script, Scripted};
 use plimsoll_workloads::oltp::{OltpKind, OltpParameters};
 use std::path::Path;
 
@@ -38,16 +36,8 @@ pub fn run(args: &RunArgs, path: &str) -> anyhow::Result<u8> {
     terminal::note(&format!("{path} on {} {}, seed {}", target.flavour.title(), target.version, plan.seed));
     let recording = args.name.clone().unwrap_or_else(|| name_of(&stem(path)));
     let naming = Naming { recording: &recording, kind: Plan::Run, tool_version: env!("CARGO_PKG_VERSION") };
-    let params = script.options.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
-    let scripted = Scripted::new(script);
-    let adapter = WorkloadAdapter {
-        make: &|_: &mut OpenTarget| Ok(scripted.clone()),
-        before: &|_: &mut OpenTarget| Ok(()),
-        after: &|_: &mut OpenTarget, _: &mut Outcome| Ok(()),
-        params,
-        family: "",
-    };
-    let finished = run_adapted(&mut target, &home, &plan, &adapter, &naming, &mut progress);
+    let finished =
+        with_adapter(script, |adapter| run_adapted(&mut target, &home, &plan, adapter, &naming, &mut progress));
     progress.clear();
     let finished = finished?;
     drop(target);

@@ -198,6 +198,37 @@ fn what_is_put_back_after_a_trial_is_put_back_after_an_interrupt_too() {
     assert_eq!(fs::read_to_string(trials(&recording)[0].join("after-1.txt")).expect("kept"), "back\n");
 }
 
+/// A script of one's own in two variants, which needs permission: a verdict, and a report that names it.
+#[test]
+fn a_lab_with_a_script_has_a_verdict() {
+    let Some(lab) = Lab::mariadb() else { return };
+    let text = "sysbench.cmdline.options = { rows = { 'Rows', 10 } }\n\
+                function thread_init() con = sysbench.sql.driver():connect() end\n\
+                function event() con:query('SELECT c FROM sbtest1 WHERE id = ' .. sysbench.rand.uniform(1, sysbench.opt.rows)) end";
+    let plan = lab.plan(
+        "scripted",
+        "[workload]\nkind = \"lua\"\nscript = \"own.lua\"\ndata = \"oltp_read_write\"\n\
+         tables = 1\ntable_size = 200\n[load]\nconnections = 2\n\
+         [trials]\nwarmup = \"0s\"\nmeasure = { events = 50 }\nrounds = 3\n\
+         [[variant]]\nname = \"few\"\n[[variant]]\nname = \"many\"\nworkload.set.rows = 100\n",
+    );
+    let own = plan.parent().expect("a directory").join("own.lua");
+    lab.ends(&format!("lab {}", plan.display())).refuses(2, &["own.lua"]);
+    // What runs only when it is run: a dry run does not.
+    fs::write(&own, format!("io.open('{}.ran', 'w'):close()\n{text}", own.display())).expect("a script is written");
+    let ran = own.with_extension("lua.ran");
+    let listed = lab.ends(&format!("lab {} --dry-run", plan.display())).exits(0);
+    assert!(listed.out.contains("runs this Lua script, which may do whatever you may"), "{listed}");
+    lab.ends(&format!("lab {}", plan.display())).refuses(2, &["runs this Lua script", "--allow-commands"]);
+    assert!(!ran.exists(), "nothing of a script is run without permission");
+    lab.begins(&format!("lab {} --allow-commands", plan.display())).end_within(PATIENCE).exits(0);
+    assert!(ran.exists());
+    let recording = lab.the_recording();
+    assert_eq!(statuses(&recording), ["done"; 6]);
+    let report = fs::read_to_string(recording.join("report.html")).expect("a report");
+    assert!(report.contains("own.lua") && report.contains("many against few"), "the report names the script");
+}
+
 #[test]
 fn an_interrupted_lab_is_resumed() {
     let Some(lab) = Lab::mariadb() else { return };

@@ -3,6 +3,17 @@ local host, interface = ...
 local ask = interface.ask
 local foreign = require("ffi")
 
+-- The types of sysbench's that declarations of scripts name.
+foreign.cdef([[
+typedef enum {
+  SB_CNT_OTHER, SB_CNT_READ, SB_CNT_WRITE, SB_CNT_TRX, SB_CNT_EVENT = SB_CNT_TRX, SB_CNT_ERROR, SB_CNT_RECONNECT
+} sb_counter_type;
+typedef struct plimsoll_sql_driver sql_driver;
+typedef struct plimsoll_sql_connection sql_connection;
+typedef struct plimsoll_sql_statement sql_statement;
+typedef struct plimsoll_sql_result sql_result;
+]])
+
 -- A declaration that several environments of a machine make is made once.
 local declared = {}
 local function declare(text)

@@ -147,15 +147,14 @@ function interface.add_libraries(environment, directory)
     end
     local chunk = package.preload[name]
     if not chunk then
+      local path, text = find(name, package.path)
       local own = interface.modules[name]
-      if own then
+      if path then
+        chunk = loaded(text, path, environment)
+      elseif own then
         chunk = loaded(own, "plimsoll." .. name, environment)
       else
-        local path, text = find(name, package.path)
-        if not path then
-          error("module '" .. name .. "' not found:" .. text, 2)
-        end
-        chunk = loaded(text, path, environment)
+        error("module '" .. name .. "' not found:" .. text, 2)
       end
     end
     local result = chunk(name)

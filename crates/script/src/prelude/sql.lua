@@ -10,6 +10,8 @@ local types = {
 }
 local errors = { NONE = 0, IGNORABLE = 1, FATAL = 2 }
 local RESTART_EVENT = 1
+-- sysbench's SB_CNT_OTHER.
+local OTHER = 0
 
 -- A kind of object, which tostring() shows as `name`.
 local function kind(name)
@@ -116,6 +118,16 @@ function connection:query(sql)
   return result_of(self, exchange(self, sql, host.QUERY, self.number, sql))
 end
 
+-- What stands for a statement where nothing is sent: an empty result, at once.
+local function nothing_of(self)
+  host.count(OTHER, 1)
+  return result_of(self, 0, 0)
+end
+
+if host.IS_DRY then
+  connection.query = nothing_of
+end
+
 function connection:query_row(sql)
   if self:query(sql) then
     return host.row_values(self.number)
@@ -161,7 +173,10 @@ function connection:bulk_insert_next(row)
 end
 
 function connection:bulk_insert_done()
-  flush(self)
+  local well, raised = pcall(flush, self)
+  if not well then
+    error(host.IS_SYSBENCH and "db_bulk_insert_done() failed" or raised, 0)
+  end
 end
 
 function connection:prepare(sql)
@@ -193,6 +208,12 @@ end
 function statement:execute()
   local owner = self.connection
   return result_of(owner, exchange(owner, "<prepared statement>", host.EXECUTE, owner.number, self.number))
+end
+
+if host.IS_DRY then
+  function statement:execute()
+    return nothing_of(self.connection)
+  end
 end
 
 function statement:next_result()

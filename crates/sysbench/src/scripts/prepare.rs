@@ -22,6 +22,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct FoundTest {
     pub name: Option<String>,
     pub text: Vec<u8>,
+    /// It comes with Plimsoll.
+    pub is_bundled: bool,
 }
 
 /// Finds a script: on standard input, as a file, or as a module that comes with Plimsoll.
@@ -33,9 +35,10 @@ pub fn find(name: Option<&str>) -> Result<FoundTest, Halt> {
     let Some(name) = name.filter(|name| *name != "-") else {
         let mut text = Vec::new();
         std::io::stdin().read_to_end(&mut text).map_err(|error| unreadable("standard input", error))?;
-        return Ok(FoundTest { name: None, text });
+        return Ok(FoundTest { name: None, text, is_bundled: false });
     };
-    let text = match bundled::text(name) {
+    let own = bundled::text(name).filter(|_| !Path::new(name).is_file());
+    let text = match own {
         _ if Path::new(name).is_file() => fs::read(name).map_err(|error| unreadable(name, error))?,
         Some(text) => text.as_bytes().to_vec(),
         None => match in_path(name) {
@@ -46,7 +49,7 @@ pub fn find(name: Option<&str>) -> Result<FoundTest, Halt> {
             }
         },
     };
-    Ok(FoundTest { name: Some(name.to_owned()), text })
+    Ok(FoundTest { name: Some(name.to_owned()), text, is_bundled: own.is_some() })
 }
 
 /// A module of the current directory, or where LUA_PATH says.
@@ -72,6 +75,7 @@ pub fn prepared(
     let dialect = Dialect {
         ignored: mysql::ignored(options)?,
         is_dry: options.is_on("mysql_dry_run"),
+        is_isolated: is_isolated(options)?,
         driver: options.text("db_driver").to_owned(),
         servers: mysql::servers(options, around.password.clone())?,
         budget: Budget::new(general.events, general.time * 1_000_000_000),
@@ -96,6 +100,14 @@ pub fn prepared(
         place: AsidePlace { tid: 0, threads: general.threads, seed: seed(&general), drawn: Arc::default() },
         general,
     })
+}
+
+fn is_isolated(options: &OptionSet) -> Result<bool, Halt> {
+    match options.text("lua_isolation") {
+        "environment" => Ok(false),
+        "state" => Ok(true),
+        other => Err(Halt::Fatal(format!("Invalid value for --lua-isolation: '{other}'; it is environment or state"))),
+    }
 }
 
 /// Of a run whose script says what it connects to, if to anything.

@@ -2,6 +2,7 @@
 
 use super::PreparedTest;
 use super::state::MainState;
+use crate::console;
 use crate::follow::Reporter;
 use crate::general::General;
 use crate::halt::Halt;
@@ -53,7 +54,7 @@ impl<'a> ScriptReporter<'a> {
         }
         self.main.call("end_reports", ())?;
         if self.main.is("is_defined", "done")? {
-            self.main.call_function("done")?;
+            told("done", self.main.call("done", ()));
         }
         Ok(())
     }
@@ -81,7 +82,7 @@ impl Reporter for ScriptReporter<'_> {
                         Ok(stat)
                     })
                     .map_err(unmade)?;
-                state.call("report_intermediate", stat)?;
+                told("report_intermediate", state.call("report_intermediate", stat));
                 Ok(String::new())
             }
             _ => Ok(text::interval(general, at, totals, self.is_sql(), backlog)),
@@ -99,8 +100,15 @@ impl Reporter for ScriptReporter<'_> {
             }
             Ok(stat)
         });
-        self.main.call("report_cumulative", stat.map_err(unmade)?)?;
+        told("report_cumulative", self.main.call("report_cumulative", stat.map_err(unmade)?));
         Ok(String::new())
+    }
+}
+
+/// What is called at the end, or for a report, may fail: that is told, and ends nothing.
+fn told<T>(hook: &str, called: Result<T, Halt>) {
+    if let Err(Halt::Fatal(text)) = called {
+        console::say(&format!("FATAL: `{hook}' function failed: {text}"));
     }
 }
 
