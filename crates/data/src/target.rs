@@ -84,7 +84,7 @@ impl OpenTarget {
                 OpenTarget::connect(spec, endpoint, Some(server), settings)
             }
             Target::External(url) => {
-                let endpoint = external_endpoint(url, spec)?;
+                let endpoint = external_endpoint(url, &spec.default_user, spec.password.clone())?;
                 OpenTarget::connect(spec, endpoint, None, Settings::default())
             }
         }
@@ -238,7 +238,11 @@ pub fn private_endpoint(socket: &Path) -> Endpoint {
     }
 }
 
-fn external_endpoint(url: &Url, spec: &TargetSpec) -> Result<Endpoint, DataError> {
+/// How to log in to an external server; `default_user` where its URL names none.
+///
+/// # Errors
+/// [`DataError::Environment`] for a name that cannot be resolved, certificates and keys that cannot be read.
+pub fn external_endpoint(url: &Url, default_user: &str, password: Password) -> Result<Endpoint, DataError> {
     let address = match &url.socket {
         Some(socket) => Address::Unix(socket.clone()),
         None => Address::Tcp { host: url.host.clone(), port: url.port },
@@ -248,8 +252,8 @@ fn external_endpoint(url: &Url, spec: &TargetSpec) -> Result<Endpoint, DataError
     Ok(Endpoint {
         resolved: address.resolve().map_err(setup)?,
         address,
-        user: url.user.clone().unwrap_or_else(|| spec.default_user.clone()),
-        password: spec.password.clone(),
+        user: url.user.clone().unwrap_or_else(|| default_user.to_owned()),
+        password,
         database: None,
         tls: Arc::new(
             Tls::new(mode, url.ssl_ca.as_deref()).map_err(setup)?.with_key(password_key(url).map_err(setup)?),

@@ -9,6 +9,7 @@ use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::Workload;
 use plimsoll_model::NamedScalars;
 use plimsoll_model::summary::Point;
+use plimsoll_script::Scripted;
 use plimsoll_workloads::chosen::ChosenWorkload;
 use plimsoll_workloads::oltp::Oltp;
 use plimsoll_workloads::smack::Smack;
@@ -28,6 +29,8 @@ pub struct WorkloadAdapter<'a, W> {
     pub params: NamedScalars,
     /// The dataset that a writing workload leaves changed.
     pub family: &'a str,
+    /// The script whose load is made in a process of its own.
+    pub apart: Option<&'a Scripted>,
 }
 
 /// Checks that the tables exist and have the right columns, before a run starts.
@@ -77,8 +80,14 @@ pub fn with_chosen<E: WithWorkload>(
     match chosen {
         ChosenWorkload::Oltp(kind, parameters) => {
             let make = |target: &mut OpenTarget| make_oltp(target, *kind, parameters);
-            let adapter =
-                WorkloadAdapter { make: &make, before: &nothing_before, after: &nothing_after, params, family };
+            let adapter = WorkloadAdapter {
+                make: &make,
+                before: &nothing_before,
+                after: &nothing_after,
+                params,
+                family,
+                apart: None,
+            };
             purpose.with(target, &adapter)
         }
         ChosenWorkload::Smack(kind, parameters) => {
@@ -87,7 +96,8 @@ pub fn with_chosen<E: WithWorkload>(
                 outcome.point.original_listing = Some(smack_listing(*kind, &outcome.point));
                 Ok(())
             };
-            let adapter = WorkloadAdapter { make: &make, before: &nothing_before, after: &after, params, family };
+            let adapter =
+                WorkloadAdapter { make: &make, before: &nothing_before, after: &after, params, family, apart: None };
             purpose.with(target, &adapter)
         }
         ChosenWorkload::OrderEntry(parameters) => {
@@ -98,6 +108,7 @@ pub fn with_chosen<E: WithWorkload>(
                 after: &|target, outcome| orders.after(target, outcome),
                 params,
                 family,
+                apart: None,
             };
             purpose.with(target, &adapter)
         }

@@ -5,6 +5,7 @@
 //! plan.
 
 pub mod adapter;
+pub mod apart;
 pub mod calibrate;
 mod command;
 pub mod error;
@@ -12,6 +13,7 @@ pub mod execute;
 pub mod journal;
 mod limits;
 pub mod load_point;
+mod load_spec;
 pub mod login;
 pub mod null_server;
 pub mod options;

@@ -1,11 +1,11 @@
 //! A variant whose load is a script of somebody's own, on the data of a workload.
 
 use crate::adapter::WorkloadAdapter;
+use crate::apart::look_at;
 use crate::error::{LabError, refused};
 use crate::load_point::Outcome;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_plan::lab::{PlannedScript, Variant};
-use plimsoll_script::vm::look_at;
 use plimsoll_script::{Script, Scripted};
 use plimsoll_workloads::oltp::OltpParameters;
 
@@ -44,5 +44,6 @@ pub fn with_adapter<T>(script: Script, task: impl FnOnce(&WorkloadAdapter<Script
         after: &|_: &mut OpenTarget, _: &mut Outcome| Ok(()),
         params,
         family: "",
+        apart: Some(&scripted),
     })
 }

@@ -1,10 +1,12 @@
 //! A `run`: its load points one after the other, round by round, in one recording.
 
 use crate::adapter::{WithWorkload, WorkloadAdapter, with_chosen};
+use crate::apart::{Apart, Assignment};
 use crate::calibrate;
 use crate::error::LabError;
 use crate::limits;
 use crate::load_point::{self, Circumstances};
+use crate::load_spec::spec;
 use crate::settings;
 use jiff::Timestamp;
 use plimsoll_data::DataError;
@@ -12,18 +14,15 @@ use plimsoll_data::check::{self, CONNECTIONS};
 use plimsoll_data::dataset::{self, DatasetState, Marker};
 use plimsoll_data::size::data_bytes;
 use plimsoll_data::target::OpenTarget;
-use plimsoll_engine::{Protocol, Run, RunSpec, Workload};
+use plimsoll_engine::{Run, RunSpec, Workload};
 use plimsoll_host::Home;
 use plimsoll_host::facts::{HostFacts, host_facts};
-use plimsoll_load::arrivals::Arrivals;
-use plimsoll_load::window::Limit;
 use plimsoll_measures::caveats::PointCaveat;
 use plimsoll_measures::{caveats, rounds, scaling};
 use plimsoll_model::Caveat;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
 use plimsoll_plan::knowledge::durability::durability;
-use plimsoll_plan::plan::{ArrivalSpread, Measure};
 use plimsoll_plan::{Plan, RunPlan};
 use plimsoll_record::surroundings::Surroundings;
 use plimsoll_record::{
@@ -198,8 +197,18 @@ pub(crate) fn one_point<W: Workload>(
     let spec = spec(target, plan, &point);
     let workload = Arc::new((adapter.make)(target)?);
     (adapter.before)(target)?;
-    let begin = |ask| Ok(Run::begin(RunSpec { ask, ..spec }, workload));
-    let mut outcome = load_point::trial(target, begin, point, circumstances, writer, watcher)?;
+    let mut outcome = match adapter.apart {
+        Some(scripted) => {
+            let assignment = Assignment::new(scripted, plan, point, target);
+            let facts = Apart::facts_of(&spec);
+            let begin = |ask| Apart::begin(assignment, ask, facts, scripted.drawn.clone());
+            load_point::trial(target, begin, point, circumstances, writer, watcher)?
+        }
+        None => {
+            let begin = |ask| Ok(Run::begin(RunSpec { ask, ..spec }, workload));
+            load_point::trial(target, begin, point, circumstances, writer, watcher)?
+        }
+    };
     if let Err(error) = (adapter.after)(target, &mut outcome) {
         outcome.ended.get_or_insert(EarlyEnd::Failed(error.to_string()));
     }
@@ -467,30 +476,4 @@ impl Points {
 /// The load of the first round is that of the seed itself, so that a run of one round is repeated with it.
 fn seed(plan: &RunPlan, round: u32) -> u64 {
     if round == 1 { plan.seed } else { seed_of_round(plan.seed, round) }
-}
-
-fn spec(target: &OpenTarget, plan: &RunPlan, point: &LoadPoint) -> RunSpec {
-    let ns = |seconds: f64| (seconds * 1e9) as u64;
-    RunSpec {
-        endpoint: target.load_endpoint(),
-        connections: point.connections,
-        loops: plan.loops,
-        arrivals: match (point.rate, plan.arrivals) {
-            (None, _) => Arrivals::Closed,
-            (Some(rate), ArrivalSpread::Poisson) => Arrivals::Poisson { rate },
-            (Some(rate), ArrivalSpread::Constant) => Arrivals::Constant { rate },
-        },
-        limit: match plan.measure {
-            Measure::Seconds(seconds) => Limit::Time(ns(seconds)),
-            Measure::Events(events) => Limit::Events(events),
-            Measure::EventsPerConnection(events) => Limit::EventsPerConnection(events),
-        },
-        warmup_ns: ns(plan.warmup_seconds),
-        seed: plan.seed,
-        protocol: if plan.protocol == "text" { Protocol::Text } else { Protocol::Prepared },
-        outage_limit_ns: ns(plan.outage_limit_seconds),
-        ignore_errors: plan.ignore_errors.clone(),
-        private: target.is_private(),
-        ask: None,
-    }
 }

@@ -105,6 +105,9 @@ pub enum Command {
     /// A part of a network lane, as `plimsoll lane up` starts it.
     #[command(hide = true)]
     LanePart(Box<LanePartArgs>),
+    /// The load of a script, as `run` and `lab` start it.
+    #[command(hide = true)]
+    ScriptPart,
     /// Starting data of trials: list, save from a running private server, copy, remove.
     Datasets(DatasetsArgs),
     /// Show a recording as a page, as text or as data; several go side by side.

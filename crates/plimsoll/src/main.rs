@@ -58,6 +58,7 @@ fn main() -> ExitCode {
         Command::Lab(args) => cmd::lab::run(&args),
         Command::Lane(args) => cmd::lane::run(&args),
         Command::LanePart(args) => cmd::lane_part::run(*args),
+        Command::ScriptPart => plimsoll_lab::apart::serve().map(|()| cmd::DONE).map_err(Into::into),
         Command::Datasets(args) => cmd::datasets::run(args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Recordings(args) => cmd::recordings::run(&args),

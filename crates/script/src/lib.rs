@@ -17,6 +17,7 @@ pub mod coroutine;
 pub mod dialect;
 mod held;
 pub mod host;
+pub mod last_event;
 pub mod lua_value;
 pub mod refusal;
 pub mod results;

@@ -1,6 +1,7 @@
 //! A script as a workload: each connection of the run is a thread of the script's.
 
 use crate::coroutine::ScriptCoroutine;
+use crate::last_event::LastEvent;
 use crate::lua_value::told;
 use crate::script::Script;
 use crate::thread::ScriptThread;
@@ -19,8 +20,11 @@ use std::sync::atomic::AtomicU64;
 /// A script to be run. Numbers that do not repeat do not repeat among clones either.
 #[derive(Clone)]
 pub struct Scripted {
-    script: Arc<Script>,
-    drawn: Arc<AtomicU64>,
+    pub script: Arc<Script>,
+    /// How many numbers all threads have drawn of those that do not repeat.
+    pub drawn: Arc<AtomicU64>,
+    /// Where the events that begin are counted for another process.
+    pub last_event: Option<Arc<LastEvent>>,
 }
 
 impl Scripted {
@@ -30,7 +34,12 @@ impl Scripted {
 
     /// The same of a script that others draw numbers for too.
     pub fn of(script: Arc<Script>, drawn: Arc<AtomicU64>) -> Scripted {
-        Scripted { script, drawn }
+        Scripted { script, drawn, last_event: None }
+    }
+
+    /// What is counted of any script.
+    pub fn counts() -> Catalogue {
+        Catalogue::undeclared(&["event"], &[])
     }
 }
 
@@ -72,7 +81,7 @@ impl Workload for Scripted {
     type State = ScriptState;
 
     fn catalogue(&self) -> Catalogue {
-        Catalogue::undeclared(&["event"], &[])
+        Scripted::counts()
     }
 
     fn shared(&self) -> Machines {
@@ -119,6 +128,9 @@ impl Workload for Scripted {
         let ScriptClient { thread } = client;
         thread.rng.replace(input.rng.clone());
         let Some(routine) = &state.routine else { return Err(Failure::Script("no script is loaded".to_owned())) };
+        if let Some(page) = &self.last_event {
+            page.begin();
+        }
         thread.in_event.set(true);
         let ended = match &self.script.dialect {
             None => event(routine, &self.script).await,

@@ -8,12 +8,12 @@ use crate::args::RunArgs;
 use crate::terminal::{self, Progress};
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
+use plimsoll_lab::apart::look_at;
 use plimsoll_lab::planned_script::with_adapter;
 use plimsoll_lab::run::{Naming, run_adapted};
 use plimsoll_plan::Plan;
 use plimsoll_record::manifest::name_of;
 use plimsoll_script::Script;
-use plimsoll_script::vm::look_at;
 use plimsoll_workloads::oltp::{OltpKind, OltpParameters};
 use std::path::Path;
 

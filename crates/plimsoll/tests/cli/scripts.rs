@@ -241,3 +241,50 @@ fn what_is_wrong_with_a_script_is_said_before_anything_is_started() {
     refused("run oltp_point_select --set rows=2".to_owned(), "--set rows with oltp_point_select");
     assert!(!lab.home().join("servers").exists(), "no server was started");
 }
+
+/// What a script does to its process, it does not do to the recording.
+#[test]
+fn a_script_that_ends_its_process_is_named_and_what_was_measured_stays() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.up("");
+    lab.sql(&["CREATE DATABASE sbtest"]);
+    let ends = "n = 0 function event() n = n + 1 os.execute('sleep 0.01') if n > 120 then ENDS end end";
+    let cases = [
+        ("null", "local p = ffi.cast('int *', 0) p[0] = 1", "ended its process by signal 11"),
+        ("exits", "ffi.cdef('void exit(int);') ffi.C.exit(3)", "ended its process with exit code 3"),
+        ("recursion", "local function f(i) return 1 + f(i + 1) end f(1)", "stack overflow"),
+    ];
+    for (name, end, expected) in cases {
+        let script = lab.home().join(format!("{name}.lua"));
+        fs::write(&script, ends.replace("ENDS", end)).expect("a script is written");
+        let done = lab.ends(&format!("run lua:{} --connections 1 --time 60s --name {name}", script.display())).exits(3);
+        assert!(done.err.contains(expected) && done.err.contains(&format!("{name}.lua")), "{done}");
+        assert!(done.err.contains("in or after event 121"), "{done}");
+        let recordings = lab.recordings();
+        let own = recordings.iter().find(|path| path.display().to_string().contains(&format!("-{name}-")));
+        let series = own.expect("a recording").join("trials/0001-run-c1-r1/intervals.ndjson");
+        let intervals = fs::read_to_string(series).expect("the seconds before are there");
+        assert!(intervals.lines().count() > 0 && intervals.contains("transactions"), "{intervals}");
+    }
+    let script = lab.home().join("top.lua");
+    fs::write(&script, "local p = ffi.cast('int *', 0) p[0] = 1").expect("a script is written");
+    let line = format!("run lua:{} --connections 1 --time 1s", script.display());
+    lab.ends(&line).refuses(2, &["top.lua", "its top level ended its process by signal 11"]);
+}
+
+/// Memory without end: the script's process is aborted, and nobody else's.
+#[test]
+#[ignore = "takes 2 GiB of memory; make test-all"]
+fn a_script_that_takes_all_memory_ends_alone() {
+    let Some(lab) = Lab::mariadb() else { return };
+    lab.up("");
+    lab.sql(&["CREATE DATABASE sbtest"]);
+    let script = lab.home().join("hoards.lua");
+    let text = "t, n = {}, 0 function event() for _ = 1, 100 do n = n + 1 t[n] = string.rep('x', 1000000) .. n end \
+                os.execute('sleep 0.001') end";
+    fs::write(&script, text).expect("a script is written");
+    let line = format!("run lua:{} --connections 1 --time 60s", script.display());
+    let done = lab.ends(&line).exits(3);
+    assert!(done.err.contains("hoards.lua") && done.err.contains("event"), "{done}");
+    assert_eq!(lab.recordings().len(), 1, "what was measured is there");
+}

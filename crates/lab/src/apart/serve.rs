@@ -1,0 +1,145 @@
+//! The other side: makes the load that it is given, and tells what comes of it.
+
+use super::{Assignment, Question, ScriptText};
+use crate::error::LabError;
+use crate::load_spec::spec_of;
+use plimsoll_data::target::{external_endpoint, private_endpoint};
+use plimsoll_engine::endpoint::Password;
+use plimsoll_engine::{Endpoint, Run, RunSpec};
+use plimsoll_load::lines;
+use plimsoll_load::source::LoadSource;
+use plimsoll_plan::Target;
+use plimsoll_script::last_event::LastEvent;
+use plimsoll_script::vm::look_at;
+use plimsoll_script::{Script, Scripted};
+use plimsoll_workloads::distribution::Distribution;
+use plimsoll_workloads::oltp::{OltpKind, OltpParameters};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::thread;
+use std::time::Duration;
+
+const LOOK: Duration = Duration::from_millis(5);
+/// Options that say what is drawn, and are none of the script's.
+const RANDOM: &str = "rand-";
+
+/// Serves the load that is asked for on the socket that is standard input, until it is told to finish.
+///
+/// # Errors
+/// Nothing that can be served is asked for.
+pub fn serve() -> Result<(), LabError> {
+    let refused = |error: io::Error| LabError::Refused(format!("this command is for Plimsoll itself: {error}"));
+    let mut outside = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().map_err(refused)?);
+    // A script that reads its standard input is not to read our orders.
+    let nothing = File::open("/dev/null").map_err(refused)?;
+    rustix::stdio::dup2_stdin(&nothing).map_err(|error| refused(error.into()))?;
+    let mut orders = BufReader::new(outside.try_clone().map_err(refused)?);
+    let mut line = String::new();
+    orders.read_line(&mut line).map_err(refused)?;
+    let assignment = match serde_json::from_str(&line).map_err(|error| refused(error.into()))? {
+        Question::Load(assignment) => *assignment,
+        Question::Look(text) => return look(text, &mut outside).map_err(refused),
+    };
+    let Served { mut run, page, drawn } = begin(assignment)?;
+    let orders = orders_of(orders);
+    writeln!(outside, "{}", lines::head(LoadSource::facts(&run))).map_err(refused)?;
+    loop {
+        match orders.try_recv().as_deref() {
+            Ok("start") => drop(LoadSource::start(&mut run)),
+            Ok("stop") => LoadSource::stop(&mut run),
+            Ok(_) | Err(TryRecvError::Disconnected) => break,
+            Err(TryRecvError::Empty) => {}
+        }
+        let event = LoadSource::next(&mut run, LOOK);
+        page.has_drawn(drawn.load(Ordering::Relaxed));
+        if let Some(event) = event {
+            // Where nobody listens any more, the next order does not come either.
+            let _ = writeln!(outside, "{}", lines::write(&event));
+        }
+    }
+    LoadSource::finish(run);
+    Ok(())
+}
+
+fn orders_of(mut reader: BufReader<UnixStream>) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut line = String::new();
+        while reader.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
+            if sender.send(line.trim_end().to_owned()).is_err() {
+                break;
+            }
+            line.clear();
+        }
+    });
+    receiver
+}
+
+/// A load, and where it counts what outlives it.
+struct Served {
+    run: Run,
+    page: Arc<LastEvent>,
+    drawn: Arc<AtomicU64>,
+}
+
+fn begin(assignment: Assignment) -> Result<Served, LabError> {
+    limit_memory(assignment.script.memory);
+    let page = LastEvent::of(inherited(assignment.last_event)?)
+        .map_err(|error| LabError::Environment(format!("the page of the last event: {error}")))?;
+    let endpoint = endpoint(&assignment)?;
+    let page = Arc::new(page);
+    let Assignment { script, drawn, plan, point, ask, socket, .. } = assignment;
+    let random = plan.params.iter().filter(|(name, _)| name.starts_with(RANDOM));
+    let random = random.map(|(name, value)| (name.as_str(), value.as_str()));
+    let distribution = OltpParameters::parse(OltpKind::ReadWrite, random)?.distribution();
+    let script = read(script, distribution);
+    let drawn = Arc::new(AtomicU64::new(drawn));
+    let scripted = Scripted { last_event: Some(page.clone()), ..Scripted::of(Arc::new(script), drawn.clone()) };
+    let spec = spec_of(endpoint, socket.is_some(), &plan, &point);
+    // It lasts as long as this process, which has one load.
+    let ask = ask.map(|ask| &*Box::leak(ask.into_boxed_str()));
+    Ok(Served { run: Run::begin(RunSpec { ask, ..spec }, Arc::new(scripted)), page, drawn })
+}
+
+/// Answers what is wrong with a script.
+fn look(text: ScriptText, outside: &mut UnixStream) -> io::Result<()> {
+    limit_memory(text.memory);
+    let told = look_at(&read(text, Distribution::Uniform));
+    writeln!(outside, "{}", serde_json::to_string(&told)?)
+}
+
+fn read(text: ScriptText, distribution: Distribution) -> Script {
+    let ScriptText { name, text, directory, options, .. } = text;
+    Script { directory, options, ..Script::from_text(&name, text, distribution) }
+}
+
+fn limit_memory(bytes: u64) {
+    // Without it a script has the machine's memory, as it would have elsewhere.
+    let _ = setrlimit(Resource::Data, Rlimit { current: Some(bytes), maximum: Some(bytes) });
+}
+
+#[allow(unsafe_code)]
+fn inherited(descriptor: i32) -> Result<OwnedFd, LabError> {
+    if descriptor <= 2 {
+        return Err(LabError::Refused("no descriptor of a page was given".to_owned()));
+    }
+    // SAFETY: whoever started this process left it open for us alone; if it is not open, using it fails.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+fn endpoint(assignment: &Assignment) -> Result<Endpoint, LabError> {
+    let reached = match (&assignment.socket, Target::parse(&assignment.plan.target)) {
+        (Some(socket), _) => private_endpoint(socket),
+        (None, Ok(Target::External(url))) => {
+            external_endpoint(&url, &assignment.user, Password(assignment.password.clone()))?
+        }
+        (None, _) => return Err(LabError::Refused(format!("{} is no target", assignment.plan.target))),
+    };
+    Ok(Endpoint { database: Some(assignment.database.clone()), ..reached })
+}

@@ -1,0 +1,41 @@
+//! What a plan asks of the engine, as the engine takes it.
+
+use plimsoll_data::target::OpenTarget;
+use plimsoll_engine::{Endpoint, Protocol, RunSpec};
+use plimsoll_load::arrivals::Arrivals;
+use plimsoll_load::window::Limit;
+use plimsoll_model::LoadPoint;
+use plimsoll_plan::RunPlan;
+use plimsoll_plan::plan::{ArrivalSpread, Measure};
+
+/// The same on an open target.
+pub(crate) fn spec(target: &OpenTarget, plan: &RunPlan, point: &LoadPoint) -> RunSpec {
+    spec_of(target.load_endpoint(), target.is_private(), plan, point)
+}
+
+/// What a plan asks of the engine at a load point, on a server that is reached so and may be one of ours.
+pub(crate) fn spec_of(endpoint: Endpoint, private: bool, plan: &RunPlan, point: &LoadPoint) -> RunSpec {
+    let ns = |seconds: f64| (seconds * 1e9) as u64;
+    RunSpec {
+        endpoint,
+        connections: point.connections,
+        loops: plan.loops,
+        arrivals: match (point.rate, plan.arrivals) {
+            (None, _) => Arrivals::Closed,
+            (Some(rate), ArrivalSpread::Poisson) => Arrivals::Poisson { rate },
+            (Some(rate), ArrivalSpread::Constant) => Arrivals::Constant { rate },
+        },
+        limit: match plan.measure {
+            Measure::Seconds(seconds) => Limit::Time(ns(seconds)),
+            Measure::Events(events) => Limit::Events(events),
+            Measure::EventsPerConnection(events) => Limit::EventsPerConnection(events),
+        },
+        warmup_ns: ns(plan.warmup_seconds),
+        seed: plan.seed,
+        protocol: if plan.protocol == "text" { Protocol::Text } else { Protocol::Prepared },
+        outage_limit_ns: ns(plan.outage_limit_seconds),
+        ignore_errors: plan.ignore_errors.clone(),
+        private,
+        ask: None,
+    }
+}
