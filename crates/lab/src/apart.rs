@@ -7,7 +7,7 @@ use crate::error::LabError;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::RunSpec;
 use plimsoll_host::process::{Lifetime, kill_family, spawn};
-use plimsoll_host::sample::process;
+use plimsoll_host::sample::{LoadProcess, process};
 use plimsoll_load::lines;
 use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Spent};
 use plimsoll_load::tally::Tally;
@@ -111,6 +111,8 @@ pub struct Apart {
     orders: UnixStream,
     told: Receiver<io::Result<String>>,
     child: Child,
+    /// What it uses is the load generator's.
+    _counts: LoadProcess,
     last_event: LastEvent,
     /// For the loads that follow.
     drawn: Arc<AtomicU64>,
@@ -139,8 +141,18 @@ impl Apart {
         let (child, orders) = ask_child(&Question::Load(Box::new(assignment))).map_err(started)?;
         drop(inherited);
         let told = lines_of(orders.try_clone().map_err(started)?);
-        let mut apart =
-            Apart { facts, name: name.clone(), orders, told, child, last_event, drawn, drained: 0, is_gone: false };
+        let mut apart = Apart {
+            facts,
+            name: name.clone(),
+            orders,
+            told,
+            _counts: LoadProcess::new(child.id()),
+            child,
+            last_event,
+            drawn,
+            drained: 0,
+            is_gone: false,
+        };
         let head = match apart.told.recv_timeout(PATIENCE) {
             Ok(Ok(head)) => head,
             _ => return Err(failed("its process does not begin", apart.epitaph())),

@@ -224,7 +224,8 @@ pub struct NfsOperations {
     pub total_ms: f64,
 }
 
-/// Plimsoll's own process: counters since it started; the switches are those of the threads that it has at the moment.
+/// Plimsoll's own process, and those that make load for it: counters since it started; the switches are those of the threads that it has
+/// itself at the moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientSample {
     pub cpu_user_us: u64,

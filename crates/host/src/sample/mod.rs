@@ -4,6 +4,7 @@
 mod cpu;
 pub(crate) mod devices;
 pub(crate) mod group;
+mod load_process;
 mod memory;
 mod neighbours;
 mod network;
@@ -14,6 +15,7 @@ mod process;
 use cpu::Stat;
 use devices::Devices;
 use group::Groups;
+pub use load_process::LoadProcess;
 use memory::Memory;
 pub use neighbours::{Busy, Neighbours};
 use plimsoll_model::samples::{ClientSample, HostSample, NetworkSample, Pressure, ServerSample, Stalls};
@@ -115,7 +117,8 @@ impl Sampler {
             tcp_retransmits: now.retransmits.zip(before.retransmits).map(|(now, before)| now.saturating_sub(before)),
             nfs: nfs::since(&now.nfs, &before.nfs),
             server_cpus: self.server.map(|pid| process::allowed_cpus(Some(pid))).unwrap_or_default(),
-            client: process::own().map(|own| ClientSample { group: self.own_groups.sample(), ..own }),
+            client: process::own()
+                .map(|own| load_process::add_to(ClientSample { group: self.own_groups.sample(), ..own })),
         })
     }
 }
