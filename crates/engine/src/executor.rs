@@ -296,6 +296,12 @@ impl Slot {
         !self.cancelled.get()
     }
 
+    /// The same on a slot beside that of a task, whose own may be cancelled alone.
+    pub async fn readable_beside(&self, own: &Slot) -> bool {
+        wait(|| self.readable.get() || self.cancelled.get() || own.cancelled.get()).await;
+        !(self.cancelled.get() || own.cancelled.get())
+    }
+
     /// Waits for room to write; false if the loop is being cancelled.
     pub async fn writable(&self) -> bool {
         wait(|| self.writable.replace(false) || self.cancelled.get()).await;

@@ -249,11 +249,7 @@ mod tests {
     #[test]
     fn a_list_of_options_is_aligned() {
         let text = listed(&SPECS[..2]);
-        assert_eq!(
-            text,
-            "  --threads=N       connections [1]\n  --flag[=on|off]   a switch [off]\n"
-                .replace("  conn", " conn")
-                .replace("  a sw", " a sw")
-        );
+        // As sysbench lists them.
+        assert_eq!(text, "  --threads=N     connections [1]\n  --flag[=on|off] a switch [off]\n");
     }
 }
