@@ -223,19 +223,20 @@ fn a_restart_of_the_server_is_survived(lab: &Lab) {
     running.signal(rustix::process::Signal::INT);
     let done = running.end_within(Duration::from_secs(30));
     let printed = Printed { out: done.out.clone(), err: done.err.clone(), code: done.status.code() };
-    assert_eq!(count(&printed, "reconnects"), 4, "{printed:#?}");
+    // Each thread once, and again where a server that was going down had let it in.
+    assert!(count(&printed, "reconnects") >= 4, "{printed:#?}");
     assert_eq!(printed.code, Some(130), "{printed:#?}");
 }
 
 #[test]
 fn a_restart_of_the_server_is_survived_on_mariadb() {
-    let Some(lab) = Lab::mariadb_alone() else { return };
+    let Some(lab) = Lab::mariadb() else { return };
     a_restart_of_the_server_is_survived(&lab);
 }
 
 #[test]
 #[ignore = "the same on the other server; make test-all"]
 fn a_restart_of_the_server_is_survived_on_mysql() {
-    let Some(lab) = Lab::mysql_alone() else { return };
+    let Some(lab) = Lab::mysql() else { return };
     a_restart_of_the_server_is_survived(&lab);
 }
