@@ -34,7 +34,8 @@ pub struct Slot {
     ended: Cell<bool>,
     /// Set to let the task run although nothing came: it looks for itself.
     nudged: Cell<bool>,
-    cancelled: Cell<bool>,
+    /// One for all slots of a task: what it waits for fails on whichever it waits.
+    cancelled: Rc<Cell<bool>>,
     queued: Cell<bool>,
     /// Since when the rest of an answer is waited for.
     answering_since_ns: Cell<Option<u64>>,
@@ -294,12 +295,6 @@ impl Slot {
     pub async fn readable(&self) -> bool {
         wait(|| self.readable.get() || self.cancelled.get()).await;
         !self.cancelled.get()
-    }
-
-    /// The same on a slot beside that of a task, whose own may be cancelled alone.
-    pub async fn readable_beside(&self, own: &Slot) -> bool {
-        wait(|| self.readable.get() || self.cancelled.get() || own.cancelled.get()).await;
-        !(self.cancelled.get() || own.cancelled.get())
     }
 
     /// Waits for room to write; false if the loop is being cancelled.

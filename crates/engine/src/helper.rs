@@ -26,7 +26,7 @@ pub async fn on_a_thread<T: Send + 'static>(
         done
     };
     let thread = thread::Builder::new().name("helper".to_owned()).spawn(body)?;
-    if !beside.slot.readable_beside(slot).await {
+    if !beside.slot.readable().await {
         return Ok(None);
     }
     // A panic closes the socket, which is an end like any other.

@@ -2,13 +2,13 @@
 //! is this program again; it is given the load to make on a socket, takes orders there and tells what comes of it.
 
 mod serve;
+pub mod told;
 
 use crate::error::LabError;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::RunSpec;
 use plimsoll_host::process::{Lifetime, kill_family, spawn};
 use plimsoll_host::sample::{LoadProcess, process};
-use plimsoll_load::lines;
 use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_model::LoadPoint;
@@ -25,9 +25,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
+use told::ToldLoad;
 
 /// The command of this program that serves such a load.
 pub const COMMAND: &str = "script-part";
@@ -37,6 +37,8 @@ const MEMORY: u64 = 2 << 30;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// One that was told to finish does.
 const FAREWELL: Duration = Duration::from_secs(10);
+/// One that has closed its socket is gone within this time, or lives on.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// What the child is asked for. It never stands in a command line, since a password is among it.
 #[derive(Serialize, Deserialize)]
@@ -106,19 +108,16 @@ impl Assignment {
 
 /// The load of a script, seen from outside.
 pub struct Apart {
-    facts: LoadFacts,
+    told: ToldLoad,
     name: String,
-    orders: UnixStream,
-    told: Receiver<io::Result<String>>,
     child: Child,
     /// What it uses is the load generator's.
     _counts: LoadProcess,
     last_event: LastEvent,
     /// For the loads that follow.
     drawn: Arc<AtomicU64>,
-    drained: usize,
-    /// There is nothing more to be told.
-    is_gone: bool,
+    /// How the child ended was said.
+    is_end_told: bool,
 }
 
 impl Apart {
@@ -138,30 +137,17 @@ impl Apart {
         let (last_event, inherited) = LastEvent::create().map_err(started)?;
         assignment.ask = ask.map(str::to_owned);
         assignment.last_event = inherited.as_raw_fd();
-        let (child, orders) = ask_child(&Question::Load(Box::new(assignment))).map_err(started)?;
+        let (mut child, orders) = ask_child(&Question::Load(Box::new(assignment))).map_err(started)?;
         drop(inherited);
-        let told = lines_of(orders.try_clone().map_err(started)?);
-        let mut apart = Apart {
-            facts,
-            name: name.clone(),
-            orders,
-            told,
-            _counts: LoadProcess::new(child.id()),
-            child,
-            last_event,
-            drawn,
-            drained: 0,
-            is_gone: false,
-        };
-        let head = match apart.told.recv_timeout(PATIENCE) {
-            Ok(Ok(head)) => head,
-            _ => return Err(failed("its process does not begin", apart.epitaph())),
-        };
-        match lines::read_head(&head, &apart.facts.names) {
-            Ok(loops) => apart.facts.loops = loops,
-            Err(error) => return Err(failed("its process", error.to_string())),
+        let counts = LoadProcess::new(child.id());
+        match ToldLoad::begin(orders, facts, PATIENCE) {
+            Ok(told) => Ok(Apart { told, name, child, _counts: counts, last_event, drawn, is_end_told: false }),
+            Err(why) => {
+                let end = epitaph(&mut child, &last_event);
+                kill_family(&mut child);
+                Err(failed("its process does not begin", format!("{why}; it {end}")))
+            }
         }
-        Ok(apart)
     }
 
     /// What is known of a script's load before it begins.
@@ -175,31 +161,25 @@ impl Apart {
         }
     }
 
-    fn order(&mut self, word: &str) {
-        // One that is gone needs no orders.
-        let _ = writeln!(self.orders, "{word}");
-    }
-
     /// A reason with the script's name and its last event.
     fn named(&self, why: &str) -> String {
         let name = if why.contains(&self.name) { String::new() } else { format!("{}: ", self.name) };
-        format!("{name}{why}, {}", self.place())
+        format!("{name}{why}, {}", place(&self.last_event))
     }
+}
 
-    /// Which event it began last.
-    fn place(&self) -> String {
-        match self.last_event.number() {
-            0 => "before its first event".to_owned(),
-            number => format!("in or after event {number}"),
-        }
+/// Which event was begun last.
+fn place(last_event: &LastEvent) -> String {
+    match last_event.number() {
+        0 => "before its first event".to_owned(),
+        number => format!("in or after event {number}"),
     }
+}
 
-    /// How the child came to its end, in words.
-    fn epitaph(&mut self) -> String {
-        let status = wait_within(&mut self.child, Duration::from_secs(2));
-        let how = status.map_or("has closed its connection to Plimsoll".to_owned(), how_it_ended);
-        format!("{how} {}", self.place())
-    }
+/// How the child came to its end, in words.
+fn epitaph(child: &mut Child, last_event: &LastEvent) -> String {
+    let how = wait_within(child, LAST_WORDS).map_or("has closed its connection to Plimsoll".to_owned(), how_it_ended);
+    format!("{how} {}", place(last_event))
 }
 
 /// Runs the top level of a script in a process of its own, where nothing can be asked, so that what is wrong with it or
@@ -261,51 +241,30 @@ fn wait_within(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     })
 }
 
-fn lines_of(stream: UnixStream) -> Receiver<io::Result<String>> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(stream).lines() {
-            if sender.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
-}
-
 impl LoadSource for Apart {
     fn facts(&self) -> &LoadFacts {
-        &self.facts
+        &self.told.facts
     }
 
     fn start(&mut self) -> Duration {
-        self.order("start");
+        self.told.order("start");
         Duration::ZERO
     }
 
     fn next(&mut self, wait: Duration) -> Option<LoadEvent> {
-        match self.told.recv_timeout(wait) {
-            Ok(Ok(line)) => {
-                let event = lines::read(&line, self.facts.names.shape());
-                let event = event.unwrap_or_else(|error| LoadEvent::Failed(error.to_string()));
-                self.drained += usize::from(matches!(event, LoadEvent::Drained(_)));
-                Some(match event {
-                    LoadEvent::Failed(why) => LoadEvent::Failed(self.named(&why)),
-                    other => other,
-                })
+        match self.told.next(wait) {
+            Some(LoadEvent::Failed(why)) => Some(LoadEvent::Failed(self.named(&why))),
+            None if self.told.is_gone() && !self.is_end_told => {
+                self.is_end_told = true;
+                let end = epitaph(&mut self.child, &self.last_event);
+                Some(LoadEvent::Failed(format!("the script {} {end}", self.name)))
             }
-            Err(RecvTimeoutError::Timeout) => None,
-            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) if !self.is_gone => {
-                self.is_gone = true;
-                let why = self.epitaph();
-                Some(LoadEvent::Failed(format!("the script {} {why}", self.name)))
-            }
-            _ => None,
+            other => other,
         }
     }
 
     fn ended(&self) -> usize {
-        if self.is_gone { self.facts.loops - self.drained } else { 0 }
+        self.told.ended()
     }
 
     fn spent(&self) -> Option<Spent> {
@@ -317,11 +276,11 @@ impl LoadSource for Apart {
     fn recycle(&mut self, _: Tally) {}
 
     fn stop(&mut self) {
-        self.order("stop");
+        self.told.order("stop");
     }
 
     fn finish(mut self) {
-        self.order("finish");
+        self.told.order("finish");
         wait_within(&mut self.child, FAREWELL);
     }
 }

@@ -13,7 +13,7 @@ pub mod execute;
 pub mod journal;
 mod limits;
 pub mod load_point;
-mod load_spec;
+pub mod load_spec;
 pub mod login;
 pub mod null_server;
 pub mod options;

@@ -1,5 +1,6 @@
 //! What a plan asks of the engine, as the engine takes it.
 
+use crate::error::LabError;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::{Endpoint, Protocol, RunSpec};
 use plimsoll_load::arrivals::Arrivals;
@@ -7,6 +8,8 @@ use plimsoll_load::window::Limit;
 use plimsoll_model::LoadPoint;
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::plan::{ArrivalSpread, Measure};
+use plimsoll_workloads::distribution::Distribution;
+use plimsoll_workloads::oltp::{OltpKind, OltpParameters};
 
 /// The same on an open target.
 pub(crate) fn spec(target: &OpenTarget, plan: &RunPlan, point: &LoadPoint) -> RunSpec {
@@ -38,4 +41,16 @@ pub(crate) fn spec_of(endpoint: Endpoint, private: bool, plan: &RunPlan, point: 
         private,
         ask: None,
     }
+}
+
+/// Parameters that begin like this say what is drawn; they are none of a script's options.
+pub const RANDOM: &str = "rand-";
+
+/// What `sysbench.rand.default` draws from in a script: what `--rand-type` and its like mean for sysbench's own workloads.
+///
+/// # Errors
+/// [`LabError`] for a value that is none of what is accepted.
+pub fn drawn_from<'p>(params: impl Iterator<Item = (&'p String, &'p String)>) -> Result<Distribution, LabError> {
+    let random = params.filter(|(name, _)| name.starts_with(RANDOM));
+    Ok(OltpParameters::parse(OltpKind::ReadWrite, random)?.distribution())
 }

@@ -4,10 +4,10 @@ use crate::adapter::WorkloadAdapter;
 use crate::apart::look_at;
 use crate::error::{LabError, refused};
 use crate::load_point::Outcome;
+use crate::load_spec::drawn_from;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_plan::lab::{PlannedScript, Variant};
 use plimsoll_script::{Script, Scripted};
-use plimsoll_workloads::oltp::OltpParameters;
 
 /// How statements are sent that a script prepares, if the plan does not say it.
 pub const PROTOCOL: &str = "prepared";
@@ -19,8 +19,7 @@ pub const PROTOCOL: &str = "prepared";
 pub fn of(variant: &Variant) -> Result<Option<Script>, LabError> {
     let Some(PlannedScript { path, options }) = &variant.workload.script else { return Ok(None) };
     let options = options.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    // What sysbench.rand.default draws, unless the script says otherwise.
-    let read = Script::read(path, options, OltpParameters::default().distribution());
+    let read = Script::read(path, options, drawn_from(variant.workload.params.iter())?);
     let told = |error| refused(variant.at("workload.script"), format!("the script {}: {error}", path.display()));
     read.map(Some).map_err(told)
 }

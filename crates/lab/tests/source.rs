@@ -9,9 +9,9 @@ use plimsoll_engine::{DeclaredWorkload, Failure, LoadClient, Protocol, Run, RunS
 use plimsoll_host::Home;
 use plimsoll_host::facts::HostFacts;
 use plimsoll_lab::LabError;
+use plimsoll_lab::apart::told::{ToldLoad, lines_of, tell};
 use plimsoll_lab::load_point::{Circumstances, Outcome, trial};
 use plimsoll_load::arrivals::Arrivals;
-use plimsoll_load::lines;
 use plimsoll_load::recorder::{End, LoopTotals};
 use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Spent};
 use plimsoll_load::tally::Tally;
@@ -29,14 +29,12 @@ use serde_json::{Value, json};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::BufReader;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -125,33 +123,26 @@ fn this_test_serves_a_load_if_it_is_asked_to() {
     let limit = if dies { Limit::Time(3_600_000_000_000) } else { Limit::Events(EVENTS) };
     let mut run = Run::begin(spec(&place.join("server"), limit, Some(ASK)), Arc::new(Mixed));
     let mut outside = UnixStream::connect(place.join("source")).unwrap();
-    let orders = lines_of(outside.try_clone().unwrap());
-    writeln!(outside, "{}", lines::head(&run.facts)).unwrap();
+    let orders = lines_of(BufReader::new(outside.try_clone().unwrap()));
+    let loops = run.facts.loops;
     let (mut window, mut totals) = (Tally::new(run.facts.names.shape()), LoopTotals::new(run.facts.names.shape()));
     let mut seconds: BTreeMap<u64, usize> = BTreeMap::new();
-    loop {
-        match orders.try_recv().as_deref() {
-            Ok("start") => drop(run.start()),
-            Ok("stop") => run.stop(),
-            Ok(_) | Err(mpsc::TryRecvError::Disconnected) => break,
-            Err(mpsc::TryRecvError::Empty) => {}
+    // Summed up before it is serialised.
+    let each = |event: Option<&LoadEvent>| {
+        // A second that all loops have told of.
+        if dies && seconds.values().any(|told| *told == loops) {
+            std::process::exit(7);
         }
-        let Some(event) = LoadSource::next(&mut run, Duration::from_millis(5)) else { continue };
-        // Summed up before it is serialised.
-        match &event {
-            LoadEvent::Interval(tally) if tally.phase == Phase::Measure => {
+        match event {
+            Some(LoadEvent::Interval(tally)) if tally.phase == Phase::Measure => {
                 window.add(tally);
                 *seconds.entry(tally.start_ns).or_default() += 1;
             }
-            LoadEvent::Drained(drained) => totals.add(drained.clone()),
+            Some(LoadEvent::Drained(drained)) => totals.add(drained.clone()),
             _ => {}
         }
-        writeln!(outside, "{}", lines::write(&event)).unwrap();
-        // A second that all loops have told of.
-        if dies && seconds.values().any(|told| *told == run.facts.loops) {
-            std::process::exit(7);
-        }
-    }
+    };
+    tell(&mut run, &orders, &mut outside, each).unwrap();
     fs::write(place.join("counted.json"), counted(&window, &totals, &run.facts).to_string()).unwrap();
     run.finish();
 }
@@ -184,23 +175,10 @@ fn buckets(values: &hdrhistogram::Histogram<u64>) -> Vec<(u64, u64)> {
     values.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value())).collect()
 }
 
-fn lines_of(stream: UnixStream) -> Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let lines = BufReader::new(stream).lines().map_while(Result::ok);
-        lines.for_each(|line| drop(sender.send(line)));
-    });
-    receiver
-}
-
 /// A load in another process.
 struct Elsewhere {
-    facts: LoadFacts,
-    orders: UnixStream,
-    told: Receiver<String>,
+    told: ToldLoad,
     child: Child,
-    drained: usize,
-    is_gone: bool,
 }
 
 impl Elsewhere {
@@ -214,48 +192,28 @@ impl Elsewhere {
         }
         let child = command.spawn().unwrap();
         let (orders, _) = listener.accept().unwrap();
-        let told = lines_of(orders.try_clone().unwrap());
-        let names = Mixed.catalogue().names;
-        let head = told.recv_timeout(Duration::from_secs(60)).unwrap();
-        let loops = lines::read_head(&head, &names).unwrap();
-        let facts = LoadFacts { names, loops, open_loop: false, warmup_ns: 0, limit };
-        Elsewhere { facts, orders, told, child, drained: 0, is_gone: false }
-    }
-
-    fn order(&mut self, word: &str) {
-        // One that is gone needs no orders.
-        let _ = writeln!(self.orders, "{word}");
+        let facts = LoadFacts { names: Mixed.catalogue().names, loops: 0, open_loop: false, warmup_ns: 0, limit };
+        let told = ToldLoad::begin(orders, facts, Duration::from_secs(60)).unwrap();
+        Elsewhere { told, child }
     }
 }
 
 impl LoadSource for Elsewhere {
     fn facts(&self) -> &LoadFacts {
-        &self.facts
+        &self.told.facts
     }
 
     fn start(&mut self) -> Duration {
-        self.order("start");
+        self.told.order("start");
         Duration::ZERO
     }
 
     fn next(&mut self, wait: Duration) -> Option<LoadEvent> {
-        match self.told.recv_timeout(wait) {
-            Ok(line) => {
-                let event = lines::read(&line, self.facts.names.shape());
-                let event = event.unwrap_or_else(|error| LoadEvent::Failed(error.to_string()));
-                self.drained += usize::from(matches!(event, LoadEvent::Drained(_)));
-                Some(event)
-            }
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => {
-                self.is_gone = true;
-                None
-            }
-        }
+        self.told.next(wait)
     }
 
     fn ended(&self) -> usize {
-        if self.is_gone { self.facts.loops - self.drained } else { 0 }
+        self.told.ended()
     }
 
     fn spent(&self) -> Option<Spent> {
@@ -265,11 +223,11 @@ impl LoadSource for Elsewhere {
     fn recycle(&mut self, _: Tally) {}
 
     fn stop(&mut self) {
-        self.order("stop");
+        self.told.order("stop");
     }
 
     fn finish(mut self) {
-        self.order("finish");
+        self.told.order("finish");
         self.child.wait().unwrap();
     }
 }

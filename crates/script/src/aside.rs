@@ -6,8 +6,8 @@ use crate::lua_value::told;
 use crate::script::Script;
 use crate::thread::ScriptThread;
 use crate::vm::Vm;
+use crate::workload::Scripted;
 use mlua::{IntoLuaMulti, Lua, Value};
-use plimsoll_engine::catalogue::Catalogue;
 use plimsoll_engine::executor::{Executor, Slot};
 use plimsoll_engine::meter::Meter;
 use plimsoll_engine::{Connector, Endpoint, Failure, Protocol};
@@ -23,7 +23,6 @@ pub struct Aside {
     executor: Executor<'static>,
     slot: Rc<Slot>,
     vm: Rc<Vm>,
-    thread: Rc<ScriptThread>,
     routine: ScriptCoroutine,
 }
 
@@ -50,7 +49,7 @@ impl Aside {
         let executor = Executor::new(Instant::now())
             .map_err(|error| Failure::Setup(format!("an event loop cannot be made: {error}")))?;
         let (reactor, slot) = (executor.reactor(), executor.reactor().slot(0));
-        let catalogue = Rc::new(Catalogue::undeclared(&["event"], &[]));
+        let catalogue = Rc::new(Scripted::counts());
         let recorder = Recorder::new(1, catalogue.names.shape(), false, false);
         // Nobody asks what was sent aside.
         let (outbox, _) = channel();
@@ -60,16 +59,12 @@ impl Aside {
         let vm = Vm::unwatched(script, true).map_err(|error| Failure::Script(told(&error)))?;
         let vm = Rc::new(vm);
         let routine = ScriptCoroutine::new(&vm, script, &thread, place.threads)?;
-        Ok(Aside { executor, slot, vm, thread, routine })
+        Ok(Aside { executor, slot, vm, routine })
     }
 
     /// The machine, to make arguments for [`Aside::call`].
     pub fn lua(&self) -> &Lua {
         &self.vm.lua
-    }
-
-    pub fn thread(&self) -> &ScriptThread {
-        &self.thread
     }
 
     /// Calls a function of the script and waits until it has returned; `None` if it is not defined.

@@ -1,19 +1,18 @@
 //! The other side: makes the load that it is given, and tells what comes of it.
 
+use super::told::{lines_of, tell};
 use super::{Assignment, Question, ScriptText};
 use crate::error::LabError;
-use crate::load_spec::spec_of;
+use crate::load_spec::{drawn_from, spec_of};
 use plimsoll_data::target::{external_endpoint, private_endpoint};
 use plimsoll_engine::endpoint::Password;
 use plimsoll_engine::{Endpoint, Run, RunSpec};
-use plimsoll_load::lines;
 use plimsoll_load::source::LoadSource;
 use plimsoll_plan::Target;
 use plimsoll_script::last_event::LastEvent;
 use plimsoll_script::vm::look_at;
 use plimsoll_script::{Script, Scripted};
 use plimsoll_workloads::distribution::Distribution;
-use plimsoll_workloads::oltp::{OltpKind, OltpParameters};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -21,13 +20,6 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, TryRecvError};
-use std::thread;
-use std::time::Duration;
-
-const LOOK: Duration = Duration::from_millis(5);
-/// Options that say what is drawn, and are none of the script's.
-const RANDOM: &str = "rand-";
 
 /// Serves the load that is asked for on the socket that is standard input, until it is told to finish.
 ///
@@ -47,38 +39,10 @@ pub fn serve() -> Result<(), LabError> {
         Question::Look(text) => return look(text, &mut outside).map_err(refused),
     };
     let Served { mut run, page, drawn } = begin(assignment)?;
-    let orders = orders_of(orders);
-    writeln!(outside, "{}", lines::head(LoadSource::facts(&run))).map_err(refused)?;
-    loop {
-        match orders.try_recv().as_deref() {
-            Ok("start") => drop(LoadSource::start(&mut run)),
-            Ok("stop") => LoadSource::stop(&mut run),
-            Ok(_) | Err(TryRecvError::Disconnected) => break,
-            Err(TryRecvError::Empty) => {}
-        }
-        let event = LoadSource::next(&mut run, LOOK);
-        page.has_drawn(drawn.load(Ordering::Relaxed));
-        if let Some(event) = event {
-            // Where nobody listens any more, the next order does not come either.
-            let _ = writeln!(outside, "{}", lines::write(&event));
-        }
-    }
+    let orders = lines_of(orders);
+    tell(&mut run, &orders, &mut outside, |_| page.has_drawn(drawn.load(Ordering::Relaxed))).map_err(refused)?;
     LoadSource::finish(run);
     Ok(())
-}
-
-fn orders_of(mut reader: BufReader<UnixStream>) -> Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let mut line = String::new();
-        while reader.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-            if sender.send(line.trim_end().to_owned()).is_err() {
-                break;
-            }
-            line.clear();
-        }
-    });
-    receiver
 }
 
 /// A load, and where it counts what outlives it.
@@ -95,10 +59,7 @@ fn begin(assignment: Assignment) -> Result<Served, LabError> {
     let endpoint = endpoint(&assignment)?;
     let page = Arc::new(page);
     let Assignment { script, drawn, plan, point, ask, socket, .. } = assignment;
-    let random = plan.params.iter().filter(|(name, _)| name.starts_with(RANDOM));
-    let random = random.map(|(name, value)| (name.as_str(), value.as_str()));
-    let distribution = OltpParameters::parse(OltpKind::ReadWrite, random)?.distribution();
-    let script = read(script, distribution);
+    let script = read(script, drawn_from(plan.params.iter())?);
     let drawn = Arc::new(AtomicU64::new(drawn));
     let scripted = Scripted { last_event: Some(page.clone()), ..Scripted::of(Arc::new(script), drawn.clone()) };
     let spec = spec_of(endpoint, socket.is_some(), &plan, &point);

@@ -9,16 +9,13 @@ use crate::terminal::{self, Progress};
 use plimsoll_host::Home;
 use plimsoll_lab::LabError;
 use plimsoll_lab::apart::look_at;
+use plimsoll_lab::load_spec::{RANDOM, drawn_from};
 use plimsoll_lab::planned_script::with_adapter;
 use plimsoll_lab::run::{Naming, run_adapted};
 use plimsoll_plan::Plan;
 use plimsoll_record::manifest::name_of;
 use plimsoll_script::Script;
-use plimsoll_workloads::oltp::{OltpKind, OltpParameters};
 use std::path::Path;
-
-/// Options that say what is drawn, and are none of the script's.
-const RANDOM: &str = "rand-";
 
 pub fn run(args: &RunArgs, path: &str) -> anyhow::Result<u8> {
     gate::check(&args.verdict, gate::LIMITS, args.has_gate())?;
@@ -50,11 +47,10 @@ fn read(args: &RunArgs, path: &Path) -> anyhow::Result<Script> {
     if args.check {
         return Err(refused("--check is for workloads whose data Plimsoll has loaded".to_owned()).into());
     }
-    let typed = args.params.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let (random, others): (Vec<_>, Vec<_>) = typed.partition(|(name, _)| name.starts_with(RANDOM));
-    // What --rand-type and its like mean is what they mean for sysbench's own workloads.
-    let distribution = OltpParameters::on(OltpKind::ReadWrite, random, None)?.distribution();
-    let others = others.into_iter().map(|(name, value)| (name.replace('-', "_"), value.to_owned()));
+    let typed = args.params.0.iter().map(|(name, value)| (name, value));
+    let distribution = drawn_from(typed.clone())?;
+    let others = typed.filter(|(name, _)| !name.starts_with(RANDOM));
+    let others = others.map(|(name, value)| (name.replace('-', "_"), value.clone()));
     let options = others.chain(args.set.iter().cloned()).collect();
     let script = Script::read(path, options, distribution).map_err(|error| refused(error.to_string()))?;
     look_at(&script).map_err(refused)?;
