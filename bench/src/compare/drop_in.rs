@@ -4,6 +4,8 @@
 use super::{BenchExtent, BenchFinding, BenchRow, BenchTarget, PeerComparison, in_turn};
 use crate::arena::Arena;
 use crate::peers::{DATABASE, PeerLoad, PeerMeasurement, plimsoll, sysbench};
+use anyhow::Context;
+use plimsoll_plan::Plan;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -21,6 +23,8 @@ const CPU: BenchTarget = BenchTarget::AtMost(0.75);
 const THROUGHPUT: BenchTarget = BenchTarget::AtLeast(1.0);
 const DRY_CPU: BenchTarget = BenchTarget::AtMost(3.0);
 const DRY_CPU_OF_MANY: BenchTarget = BenchTarget::AtMost(0.7);
+/// By the clock: a slice that is not preempted takes no longer than its CPU time.
+const SLICE_MS: BenchTarget = BenchTarget::AtMost(3.0);
 const MEMORY_MB: BenchTarget = BenchTarget::AtMost(350.0);
 /// sysbench's own counting of its events is no query: without a server all are.
 const DRY: [&str; 1] = ["--mysql-dry-run"];
@@ -159,9 +163,28 @@ fn many_without_a_server(
     let resident = memory("plimsoll", &ours).with_target(MEMORY_MB);
     let cost =
         BenchRow::ratio(format!("{what}: CPU, plimsoll ÷ sysbench"), &cpus[0], &cpus[1]).with_target(DRY_CPU_OF_MANY);
-    let findings: [BenchFinding; 2] =
-        [cost.finding("dry-run-of-2000-cpu", arena), resident.finding("dry-run-of-2000-memory", arena)];
+    let slices = longest_slices(arena, rounds as usize)?;
+    let slice = BenchRow::new(format!("{what}, plimsoll: longest slice of Lua, ms of the clock"), 2, slices)
+        .with_target(SLICE_MS);
+    let findings: [BenchFinding; 3] = [
+        cost.finding("dry-run-of-2000-cpu", arena),
+        resident.finding("dry-run-of-2000-memory", arena),
+        slice.finding("dry-run-of-2000-slice", arena),
+    ];
     all.findings.extend(findings);
-    all.rows.extend(cpus.into_iter().chain([cost, resident, memory("sysbench", &theirs)]));
+    all.rows.extend(cpus.into_iter().chain([cost, resident, memory("sysbench", &theirs), slice]));
     Ok(())
+}
+
+/// For how long the script computed at the longest in each of the last runs, as they were recorded.
+fn longest_slices(arena: &Arena, runs: usize) -> anyhow::Result<Vec<f64>> {
+    let all = plimsoll_record::read::list(&arena.home()?.recordings())?.recordings;
+    let ours = all.iter().filter(|entry| matches!(entry.manifest.plan, Plan::Sysbench(_))).rev().take(runs);
+    let longest = ours.map(|entry| {
+        let summary = plimsoll_record::read::summary(&entry.directory)?;
+        summary
+            .and_then(|summary| summary.points.first()?.client.script_ms_max)
+            .context("a run without its script's time")
+    });
+    longest.collect()
 }

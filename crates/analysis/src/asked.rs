@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn asked(view: &RecordingView) -> Vec<(String, String)> {
     let mut all = match &view.manifest.plan {
         Plan::Lab(plan) => of_lab(plan),
-        Plan::Run(plan) | Plan::Quickstart(plan) => of_run(plan),
+        Plan::Run(plan) | Plan::Quickstart(plan) | Plan::Sysbench(plan) => of_run(plan),
         Plan::Storage(plan) => of_storage(plan),
     };
     let at = all.len().min(1);
@@ -97,6 +97,7 @@ fn warm_up(warm_up: WarmUp) -> String {
 fn measured(measure: Measure) -> String {
     match measure {
         Measure::Seconds(seconds) => duration(seconds),
+        Measure::Events(u64::MAX) => "until it was ended".to_owned(),
         Measure::Events(events) => format!("{events} transactions"),
         Measure::EventsPerConnection(events) => format!("{events} transactions of each connection"),
     }

@@ -43,10 +43,10 @@ fn servers(view: &RecordingView, subject: &Subject) -> Vec<String> {
         let told = trial.settings.get("version").and_then(|setting| setting.effective.clone());
         let build = || trial.facts.load()?.surroundings.build.as_ref();
         let version = told.or_else(|| build().map(|build| build.version.clone()));
-        found.extend(version.map(|version| named(Flavour::from_version_text(&version), &version)));
+        found.extend(version.map(|version| format!("{} {version}", Flavour::from_version_text(&version).title())));
     }
     if let Subject::Run(summary) = subject {
-        found.push(named(summary.target.flavour, &summary.target.version));
+        found.push(summary.target.title());
     }
     let mut once: Vec<String> = Vec::new();
     found.into_iter().for_each(|server| {
@@ -55,15 +55,6 @@ fn servers(view: &RecordingView, subject: &Subject) -> Vec<String> {
         }
     });
     once
-}
-
-/// `MariaDB 10.11.19-MariaDB-0+deb12u1`.
-fn named(flavour: Flavour, version: &str) -> String {
-    let name = match flavour {
-        Flavour::MariaDb => "MariaDB",
-        Flavour::MySql => "MySQL",
-    };
-    format!("{name} {version}")
 }
 
 fn machine(host: &HostFacts) -> Vec<(String, String)> {

@@ -26,6 +26,7 @@ pub fn recorded(view: &RecordingView, generated: &str, parameters_of: Parameters
         Plan::Storage(plan) => (storage::found(view, plan), Vec::new()),
         Plan::Run(plan) => run::found(view, plan, repeat::run(plan, false, parameters_of)),
         Plan::Quickstart(plan) => run::found(view, plan, repeat::run(plan, true, parameters_of)),
+        Plan::Sysbench(plan) => run::found(view, plan, repeat::sysbench(plan)),
     };
     // Where it is now: it may have been copied.
     let recording = Some(view.directory.display().to_string());

@@ -72,6 +72,17 @@ pub fn run(plan: &RunPlan, is_quickstart: bool, parameters_of: ParametersOf) -> 
     words.join(" ")
 }
 
+/// Of a run as sysbench takes it. A password that was typed is not recorded.
+pub fn sysbench(plan: &RunPlan) -> String {
+    let typed = plan.params.iter().map(|(name, value)| (name.replace('_', "-"), value.clone()));
+    let mut options: Vec<(String, String)> = typed.filter(|(name, _)| name != "rand-seed").collect();
+    options.push(("rand-seed".to_owned(), plan.seed.to_string()));
+    let mut words = vec!["plimsoll sysbench".to_owned(), operand(&plan.workload)];
+    words.extend(options.iter().map(|(name, value)| shell_word(&format!("--{name}={value}"))));
+    words.push("run".to_owned());
+    words.join(" ")
+}
+
 /// Those of its parameters that the workload has, as options are called: the recording may be of anybody.
 fn params<'a>(plan: &'a RunPlan, known: &'a [&'static str]) -> impl Iterator<Item = (String, &'a String)> {
     let named = plan.params.iter().map(|(name, value)| (name.replace('_', "-"), value));

@@ -109,7 +109,7 @@ fn end(view: &RecordingView, place: usize) -> trial::TrialEnd {
 /// The summary of a run that left none.
 fn summed_up(view: &RecordingView, points: Vec<Point>) -> Summary {
     let variables = view.trials.last().map(trial::effective).unwrap_or_default();
-    let version = variables.get("version").cloned().unwrap_or_default();
+    let version = variables.get("version").cloned();
     let load = view.trials.first().and_then(|trial| trial.facts.load());
     let mut totals = Totals::default();
     for interval in view.trials.iter().flat_map(|trial| &trial.intervals) {
@@ -121,8 +121,8 @@ fn summed_up(view: &RecordingView, points: Vec<Point>) -> Summary {
         workload: load.map(|load| load.workload.clone()).unwrap_or_default(),
         params: load.map(|load| load.params.clone()).unwrap_or_default(),
         target: TargetFacts {
-            flavour: Flavour::from_version_text(&version),
-            version,
+            flavour: version.as_deref().map(Flavour::from_version_text),
+            version: version.unwrap_or_default(),
             durability: durability(&variables),
             data_bytes: None,
         },
@@ -181,8 +181,10 @@ fn missing(view: &RecordingView, plan: &RunPlan) -> Vec<String> {
 
 /// In which second the last load point ended.
 fn cut(trial: &TrialView, plan: &RunPlan) -> Option<String> {
-    let Measure::Seconds(wanted) = plan.measure else {
-        return Some(format!("{} ended before all its transactions", unfinished::asked(trial)));
-    };
-    unfinished::ended_in(trial, wanted)
+    match plan.measure {
+        Measure::Seconds(wanted) => unfinished::ended_in(trial, wanted),
+        // It was meant to go on until somebody ends it.
+        Measure::Events(u64::MAX) => None,
+        _ => Some(format!("{} ended before all its transactions", unfinished::asked(trial))),
+    }
 }

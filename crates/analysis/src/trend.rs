@@ -38,7 +38,7 @@ fn point(entry: &Entry) -> Result<Result<TrendPoint, String>, AnalysisError> {
         return Ok(Err(format!("it is {}", entry.state().word())));
     }
     let measured = match &entry.manifest.plan {
-        Plan::Run(_) | Plan::Quickstart(_) => summary(&entry.directory)?.as_ref().map(of_run),
+        Plan::Run(_) | Plan::Quickstart(_) | Plan::Sysbench(_) => summary(&entry.directory)?.as_ref().map(of_run),
         Plan::Lab(_) => lab_summary(&entry.directory)?.as_ref().map(of_lab),
         Plan::Storage(_) => return Ok(Err("it is a storage evaluation".to_owned())),
     };

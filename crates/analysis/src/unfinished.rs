@@ -183,6 +183,8 @@ fn tally(interval: &Interval, names: &Names) -> Tally {
         }),
         counts: interval.counts,
         loop_cpu_ns: (interval.loop_cpu_us * 1e3) as u64,
+        script_ns: interval.script_us.map_or(0, |us| (us * 1e3) as u64),
+        script_ns_max: 0,
         lag_ns_max: (interval.scheduling_lag_ms_max * 1e6) as u64,
         waiting: 0,
     };

@@ -67,6 +67,7 @@ fn interval(trial: &TrialPlan, second: u64) -> Interval {
         loop_cpu_us: 2.0e5,
         scheduling_lag_ms_max: 0.1,
         completed: None,
+        script_us: None,
     }
 }
 

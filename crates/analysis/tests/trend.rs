@@ -23,7 +23,7 @@ fn night(home: &Path, number: i64, tps: f64, status: Status) -> PathBuf {
         workload: "oltp_read_write".to_owned(),
         params: Default::default(),
         target: TargetFacts {
-            flavour: Flavour::MariaDb,
+            flavour: Some(Flavour::MariaDb),
             version: "11.8.2".to_owned(),
             durability: Default::default(),
             data_bytes: None,

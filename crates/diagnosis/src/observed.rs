@@ -111,6 +111,7 @@ pub(crate) mod tests {
             loop_cpu_us: 0.0,
             scheduling_lag_ms_max: 0.0,
             completed: None,
+            script_us: None,
         }
     }
 

@@ -94,6 +94,7 @@ fn interval(number: u64, transactions: u64) -> Interval {
         loop_cpu_us: 0.0,
         scheduling_lag_ms_max: 0.0,
         completed: None,
+        script_us: None,
     }
 }
 

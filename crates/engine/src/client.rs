@@ -6,6 +6,7 @@ use crate::error::Failure;
 use crate::executor::Reactor;
 use crate::meter::Meter;
 use crate::statement::Protocol;
+use plimsoll_load::source::Peer;
 use std::future::Future;
 use std::rc::Rc;
 
@@ -43,8 +44,8 @@ pub trait LoadClient: Sized + 'static {
     /// The text of the statement sent last.
     fn last_statement(&self) -> String;
 
-    /// The local process that serves it.
-    fn peer_pid(&self) -> Option<u32>;
+    /// What serves it.
+    fn peer(&self) -> Peer;
 
     /// Asks something that is not load: the first two columns of each row of the answer.
     fn ask(&mut self, sql: &str) -> impl Future<Output = Result<Vec<(String, String)>, Failure>>;

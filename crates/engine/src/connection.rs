@@ -4,6 +4,7 @@ use crate::endpoint::Endpoint;
 use crate::error::Failure;
 use crate::executor::{Reactor, Slot};
 use crate::stream::{RECEIVES, ReceivedBytes, Stream};
+use plimsoll_load::source::Peer;
 use plimsoll_wire::auth::{AuthStep, Authentication};
 use plimsoll_wire::handshake::{self, AgreedHandshake, Greeting, HandshakeOptions};
 use plimsoll_wire::response::{self, Answer, Discard, PreparedStatement, ResponseReader, ResponseTotals, Sink};
@@ -88,6 +89,10 @@ impl Connection {
 
     pub fn greeting(&self) -> &Greeting {
         &self.greeting
+    }
+
+    pub fn peer(&self) -> Peer {
+        Peer { pid: self.peer_pid(), version: Some(self.greeting.version.clone()) }
     }
 
     /// The local process that serves this connection, if it came over a Unix socket.

@@ -11,25 +11,30 @@ use std::rc::Rc;
 pub struct Exchanges {
     pub meter: Rc<Meter>,
     answered_ns: u64,
-    /// Nothing has been waited for since the last answer, so its time is the time.
-    fresh: bool,
+    /// The time, as it was looked at last; none once something has been waited for since.
+    known_ns: Option<u64>,
 }
 
 impl Exchanges {
     pub fn new(meter: Rc<Meter>) -> Exchanges {
-        Exchanges { meter, answered_ns: 0, fresh: false }
+        Exchanges { meter, answered_ns: 0, known_ns: None }
     }
 
     /// The time. Between an answer and the next statement of the same task next to none passes, so the clock
     /// is looked at once per exchange.
     #[inline]
     pub fn now_ns(&self) -> u64 {
-        if self.fresh { self.answered_ns } else { self.meter.now_ns() }
+        self.known_ns.unwrap_or_else(|| self.meter.now_ns())
     }
 
     /// Something was waited for since the last answer.
     pub fn waited(&mut self) {
-        self.fresh = false;
+        self.known_ns = None;
+    }
+
+    /// Looks at the clock, whose time is the time until something is waited for.
+    pub fn look(&mut self) -> u64 {
+        *self.known_ns.insert(self.meter.now_ns())
     }
 
     /// When the last answer came.
@@ -41,7 +46,7 @@ impl Exchanges {
     #[inline]
     pub fn sent(&mut self, kind: Option<StatementKind>) -> u64 {
         let now = self.now_ns();
-        self.fresh = false;
+        self.known_ns = None;
         if let Some(kind) = kind {
             self.meter.at(now).sent(kind);
         }
@@ -51,9 +56,8 @@ impl Exchanges {
     /// What came of the statement that was sent at `sent_ns`; `operation` is the number of its name.
     #[inline]
     pub fn answered(&mut self, operation: usize, sent_ns: u64, result: &Result<ResponseTotals, Failure>) {
-        let now = self.meter.now_ns();
+        let now = self.look();
         self.answered_ns = now;
-        self.fresh = true;
         if !matches!(result, Err(Failure::Cancelled | Failure::Lost(_))) {
             self.meter.answered(now);
         }

@@ -20,7 +20,7 @@ use crate::workload::{Who, Workload};
 use mio::Waker;
 use plimsoll_host::sample::{cpu_wait, process_cpu};
 use plimsoll_load::recorder::Recorder;
-use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Readiness, Spent};
+use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Peer, Readiness, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::{Limit, Window};
 use std::cell::{Cell, RefCell};
@@ -203,7 +203,7 @@ struct Gate {
     connecting: Cell<usize>,
     waiting: RefCell<VecDeque<usize>>,
     ready: Cell<usize>,
-    server_pid: Cell<Option<u32>>,
+    server: RefCell<Peer>,
     answer: RefCell<Vec<(String, String)>>,
     go: Cell<bool>,
     leave: Cell<bool>,
@@ -275,8 +275,8 @@ impl<W: Workload> EventLoop<W> {
 
     fn run(mut self) -> Result<(), Reason> {
         self.until(|this| this.gate.ready.get() == this.slots.len())?;
-        let (server_pid, answer) = (self.gate.server_pid.get(), self.gate.answer.take());
-        let _ = self.outbox.send(LoopEvent::Ready(Readiness { server_pid, answer }));
+        let (server, answer) = (self.gate.server.take(), self.gate.answer.take());
+        let _ = self.outbox.send(LoopEvent::Ready(Readiness { server, answer }));
         self.until(|this| this.shared.start_ns.load(Ordering::Acquire) != NOT_STARTED)?;
         self.start();
         self.measure();
@@ -444,7 +444,9 @@ async fn connect_and_drive<W: Workload>(context: &Rc<Context<W>>, gate: &Gate, s
         Ok(ready) => ready,
         Err(failure) => return context.give_up(setup_reason(failure)),
     };
-    gate.server_pid.set(gate.server_pid.get().or_else(|| ready.client.peer_pid()));
+    if gate.server.borrow().is_nobody() {
+        gate.server.replace(ready.client.peer());
+    }
     if let (0, Some(question)) = (who.local, context.spec.ask) {
         match ready.client.ask(question).await {
             Ok(answer) => gate.answer.replace(answer),

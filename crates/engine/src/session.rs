@@ -7,6 +7,7 @@ use crate::error::Failure;
 use crate::exchanges::Exchanges;
 use crate::executor::Slot;
 use crate::statement::{PreparedHandle, Protocol};
+use plimsoll_load::source::Peer;
 use plimsoll_model::StatementKind;
 use plimsoll_wire::Value;
 use plimsoll_wire::cells::{Cells, ColumnDefinition, ReceivedRow};
@@ -213,8 +214,8 @@ impl LoadClient for Session {
         self.last.map_or("ROLLBACK", |number| self.catalogue.statements[number].0.sql.as_str()).to_owned()
     }
 
-    fn peer_pid(&self) -> Option<u32> {
-        self.connection.peer_pid()
+    fn peer(&self) -> Peer {
+        self.connection.peer()
     }
 
     async fn ask(&mut self, sql: &str) -> Result<Vec<(String, String)>, Failure> {

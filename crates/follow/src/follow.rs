@@ -1,6 +1,6 @@
 //! From the start of a load to its last answer.
 
-use crate::{Account, FollowedSecond, SeriesWriter};
+use crate::{Account, SeriesWriter};
 use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource};
 use plimsoll_load::tally::Tally;
@@ -62,7 +62,6 @@ pub fn follow(
         totals: LoopTotals::new(facts.names.shape()),
         facts,
         drained: 0,
-        unrecorded: false,
         ended: None,
     };
     follower.until_over();
@@ -85,8 +84,6 @@ struct Follower<'a> {
     assembly: Assembly,
     totals: LoopTotals,
     drained: usize,
-    /// The recording cannot be written any more.
-    unrecorded: bool,
     ended: Option<Ended>,
 }
 
@@ -149,21 +146,10 @@ impl Follower<'_> {
         }
     }
 
-    /// Has a second counted and shown, and records it with what else was seen.
+    /// A recording that cannot be written ends the load, with the first reason.
     fn second(&mut self, tally: &Tally) {
-        let interval = self.series.interval(tally, &self.facts);
-        let second = FollowedSecond {
-            tally,
-            names: &self.facts.names,
-            interval: &interval,
-            end_ns: self.series.on_series(tally.end_ns),
-            spent: self.source.spent(),
-        };
-        let seen = self.account.second(&second, self.watcher);
-        if !self.unrecorded
-            && let Err(error) = self.series.record(tally, &interval, &seen, &self.facts)
-        {
-            self.unrecorded = true;
+        let spent = self.source.spent();
+        if let Err(error) = self.series.second(tally, &self.facts, spent, self.account, self.watcher) {
             self.ended.get_or_insert(Ended::Unrecorded(error));
         }
     }

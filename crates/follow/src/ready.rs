@@ -24,8 +24,7 @@ pub fn until_ready(source: &mut dyn LoadSource, watcher: &dyn Watcher) -> Result
         match source.next(LOOK) {
             Some(LoadEvent::Ready(readiness)) => {
                 ready += 1;
-                all.server_pid = all.server_pid.or(readiness.server_pid);
-                all.answer.extend(readiness.answer);
+                all.add(readiness);
             }
             Some(LoadEvent::Failed(why)) => return Err(NotReady::Failed(why)),
             _ if watcher.interrupted() => return Err(NotReady::Interrupted),

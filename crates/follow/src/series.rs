@@ -1,11 +1,12 @@
 //! The series of a trial, which a load adds its seconds to.
 
-use crate::Seen;
-use plimsoll_load::source::LoadFacts;
+use crate::{Account, FollowedSecond, Seen};
+use plimsoll_load::source::{LoadFacts, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_measures::summarise;
 use plimsoll_model::samples::{Interval, Phase};
 use plimsoll_record::{RecordError, TrialWriter};
+use plimsoll_watch::Watcher;
 
 /// Where the seconds of a load are recorded.
 pub struct SeriesWriter<'a> {
@@ -17,17 +18,37 @@ pub struct SeriesWriter<'a> {
 }
 
 impl SeriesWriter<'_> {
-    pub(crate) fn interval(&self, tally: &Tally, facts: &LoadFacts) -> Interval {
+    /// Has a second of a load counted by `account` and shown, and records it with what else was seen. The load's own
+    /// processes have used `spent` by now.
+    ///
+    /// # Errors
+    /// The recording cannot be written; the second is counted and shown all the same.
+    pub fn second(
+        &mut self,
+        tally: &Tally,
+        facts: &LoadFacts,
+        spent: Option<Spent>,
+        account: &mut dyn Account,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), RecordError> {
+        let interval = self.interval(tally, facts);
+        let end_ns = self.on_series(tally.end_ns);
+        let second = FollowedSecond { tally, names: &facts.names, interval: &interval, end_ns, spent };
+        let seen = account.second(&second, watcher);
+        self.record(tally, &interval, &seen, facts)
+    }
+
+    fn interval(&self, tally: &Tally, facts: &LoadFacts) -> Interval {
         let interval = summarise::interval(tally, &facts.names, facts.open_loop);
         Interval { t_ns: self.on_series(interval.t_ns), phase: self.phase.unwrap_or(interval.phase), ..interval }
     }
 
     /// A time that counts from the start of the load, counted from that of the series.
-    pub(crate) fn on_series(&self, ns: u64) -> u64 {
+    fn on_series(&self, ns: u64) -> u64 {
         self.before_ns.saturating_add(ns)
     }
 
-    pub(crate) fn record(
+    fn record(
         &mut self,
         tally: &Tally,
         interval: &Interval,

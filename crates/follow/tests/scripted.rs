@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use plimsoll_follow::{Account, Ended, Followed, FollowedSecond, NotReady, Seen, SeriesWriter, follow, until_ready};
 use plimsoll_host::facts::HostFacts;
 use plimsoll_load::recorder::LoopTotals;
-use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Readiness, Spent};
+use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource, Peer, Readiness, Spent};
 use plimsoll_load::tally::{Names, Tally};
 use plimsoll_load::window::{Limit, SECOND_NS};
 use plimsoll_model::samples::{Interval, Phase};
@@ -196,14 +196,17 @@ fn an_interrupt_stops_the_load_once_and_waits_for_the_drain() {
 
 #[test]
 fn a_load_is_ready_when_all_its_loops_are() {
-    let ready = |server_pid| Some(LoadEvent::Ready(Readiness { server_pid, answer: vec![("a".into(), "1".into())] }));
+    let ready = |pid| {
+        let server = Peer { pid, version: None };
+        Some(LoadEvent::Ready(Readiness { server, answer: vec![("a".into(), "1".into())] }))
+    };
     let until = |events: Vec<Option<LoadEvent>>, gone| {
         let mut script = script(events);
         script.gone = gone;
         until_ready(&mut script, &Impatient(None))
     };
     let all = until(vec![ready(None), None, ready(Some(7))], 0).unwrap();
-    assert_eq!((all.server_pid, all.answer.len()), (Some(7), 2));
+    assert_eq!((all.server.pid, all.answer.len()), (Some(7), 2));
     assert_eq!(until(vec![ready(None), failed("full")], 0), Err(NotReady::Failed("full".to_owned())));
     assert_eq!(until(vec![ready(None), None, failed("full")], 1), Err(NotReady::Failed("full".to_owned())));
     assert_eq!(until(vec![ready(None)], 1), Err(NotReady::Ended));

@@ -23,11 +23,13 @@ pub mod planned_script;
 pub mod preflight;
 pub mod quiet;
 pub mod run;
+pub mod run_record;
 pub mod settings;
 mod storage_plan;
 pub mod telemetry;
 pub mod trial;
 pub mod validate;
 pub mod verification;
+pub mod witnessed;
 
 pub use error::LabError;

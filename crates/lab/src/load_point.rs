@@ -5,7 +5,8 @@ mod observed;
 mod round_trip;
 
 use crate::error::LabError;
-use observed::{Beside, ObservedLoad};
+use observed::Beside;
+pub(crate) use observed::ObservedLoad;
 use plimsoll_data::epitaph::with_epitaph;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_follow::{Followed, NotReady, SeriesWriter, follow, until_ready};
@@ -99,18 +100,18 @@ pub fn trial<S: LoadSource>(
     let driven = drive(&mut source, target, point, circumstances, writer, watcher);
     let facts = source.facts().clone();
     source.finish();
-    Ok(driven?.outcome(&facts, circumstances.ceiling, round_trip))
+    Ok(driven?.outcome(&facts, circumstances.ceiling, Some(round_trip)))
 }
 
 /// A load that has come to its end, whichever.
-struct Driven {
-    totals: LoopTotals,
-    observed: ObservedLoad,
+pub(crate) struct Driven {
+    pub totals: LoopTotals,
+    pub observed: ObservedLoad,
     /// To what was asked before the load.
-    answer: BTreeMap<String, String>,
+    pub answer: BTreeMap<String, String>,
     /// The server's own count of statements between the first and the last of ours.
-    counted: Option<StatementCounts>,
-    ended: Option<EarlyEnd>,
+    pub counted: Option<StatementCounts>,
+    pub ended: Option<EarlyEnd>,
 }
 
 /// From the first connection to the last answer.
@@ -128,7 +129,7 @@ fn drive(
     let begun = circumstances.since.unwrap_or_else(Instant::now);
     let before_ns = circumstances.since.map_or(0, |since| (since.elapsed() + begins_in).as_nanos() as u64);
     let series = SeriesWriter { writer, before_ns, phase: circumstances.phase };
-    let mut observed = ObservedLoad::begin(target, &ready, source.facts(), point, before_ns, begun);
+    let mut observed = ObservedLoad::begin(Some(target), &ready, source.facts(), point, before_ns, begun);
     observed.look_before(source.spent());
     let followed = follow(source, &mut Beside { target, observed: &mut observed }, series, watcher);
     let Followed { totals, is_drained, ended } = followed;
@@ -165,7 +166,8 @@ fn ready(source: &mut dyn LoadSource, target: &OpenTarget, watcher: &mut dyn Wat
 }
 
 impl Driven {
-    fn outcome(self, facts: &LoadFacts, ceiling: Option<f64>, round_trip: Duration) -> Outcome {
+    /// The sum of what was counted and seen. `ceiling` as in [`Circumstances`].
+    pub fn outcome(self, facts: &LoadFacts, ceiling: Option<f64>, round_trip: Option<Duration>) -> Outcome {
         let Driven { totals, observed, answer, counted, ended } = self;
         let names = &facts.names;
         let mut point = summarise::point(
@@ -180,7 +182,7 @@ impl Driven {
                 edges: observed.edges(),
                 host: &observed.host,
                 ceiling,
-                round_trip: Some(round_trip),
+                round_trip,
             },
         );
         if let Some(server) = &mut point.server {

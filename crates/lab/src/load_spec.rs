@@ -18,7 +18,6 @@ pub(crate) fn spec(target: &OpenTarget, plan: &RunPlan, point: &LoadPoint) -> Ru
 
 /// What a plan asks of the engine at a load point, on a server that is reached so and may be one of ours.
 pub(crate) fn spec_of(endpoint: Endpoint, private: bool, plan: &RunPlan, point: &LoadPoint) -> RunSpec {
-    let ns = |seconds: f64| (seconds * 1e9) as u64;
     RunSpec {
         endpoint,
         connections: point.connections,
@@ -28,11 +27,7 @@ pub(crate) fn spec_of(endpoint: Endpoint, private: bool, plan: &RunPlan, point: 
             (Some(rate), ArrivalSpread::Poisson) => Arrivals::Poisson { rate },
             (Some(rate), ArrivalSpread::Constant) => Arrivals::Constant { rate },
         },
-        limit: match plan.measure {
-            Measure::Seconds(seconds) => Limit::Time(ns(seconds)),
-            Measure::Events(events) => Limit::Events(events),
-            Measure::EventsPerConnection(events) => Limit::EventsPerConnection(events),
-        },
+        limit: limit(plan.measure),
         warmup_ns: ns(plan.warmup_seconds),
         seed: plan.seed,
         protocol: if plan.protocol == "text" { Protocol::Text } else { Protocol::Prepared },
@@ -41,6 +36,19 @@ pub(crate) fn spec_of(endpoint: Endpoint, private: bool, plan: &RunPlan, point: 
         private,
         ask: None,
     }
+}
+
+/// What ends the measured phase, as the engine takes it.
+pub fn limit(measure: Measure) -> Limit {
+    match measure {
+        Measure::Seconds(seconds) => Limit::Time(ns(seconds)),
+        Measure::Events(events) => Limit::Events(events),
+        Measure::EventsPerConnection(events) => Limit::EventsPerConnection(events),
+    }
+}
+
+fn ns(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
 }
 
 /// Parameters that begin like this say what is drawn; they are none of a script's options.

@@ -7,8 +7,8 @@ use crate::error::LabError;
 use crate::limits;
 use crate::load_point::{self, Circumstances};
 use crate::load_spec::spec;
+use crate::run_record::{FinishedRun, MeasuredRound, Naming, RunFacts, RunRecord};
 use crate::settings;
-use jiff::Timestamp;
 use plimsoll_data::DataError;
 use plimsoll_data::check::{self, CONNECTIONS};
 use plimsoll_data::dataset::{self, DatasetState, Marker};
@@ -16,50 +16,22 @@ use plimsoll_data::size::data_bytes;
 use plimsoll_data::target::OpenTarget;
 use plimsoll_engine::{Run, RunSpec, Workload};
 use plimsoll_host::Home;
-use plimsoll_host::facts::{HostFacts, host_facts};
-use plimsoll_measures::caveats::PointCaveat;
-use plimsoll_measures::{caveats, rounds, scaling};
-use plimsoll_model::Caveat;
-use plimsoll_model::LoadPoint;
-use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
+use plimsoll_measures::caveats;
+use plimsoll_model::summary::TargetFacts;
+use plimsoll_model::{Caveat, LoadPoint};
+use plimsoll_plan::RunPlan;
 use plimsoll_plan::knowledge::durability::durability;
-use plimsoll_plan::{Plan, RunPlan};
-use plimsoll_record::surroundings::Surroundings;
-use plimsoll_record::{
-    EarlyEnd, Happening, LoadParameters, Manifest, Parameters, RecordedSetting, Recording, Status, TrialFacts,
-    TrialWriter,
-};
+use plimsoll_record::{EarlyEnd, TrialWriter};
 use plimsoll_schedule::seed_of_round;
 use plimsoll_watch::{Event, Watcher};
 use plimsoll_workloads::chosen::ChosenWorkload;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
-
-/// The name of a run in its recording.
-#[derive(Clone, Debug)]
-pub struct Naming<'a> {
-    pub recording: &'a str,
-    /// The command that it is a run of: [`Plan::Run`] or [`Plan::Quickstart`].
-    pub kind: fn(RunPlan) -> Plan,
-    pub tool_version: &'a str,
-}
-
-/// A run that came to an end of any kind.
-pub struct FinishedRun {
-    pub summary: Summary,
-    pub recording: PathBuf,
-    pub settings: BTreeMap<String, RecordedSetting>,
-    pub host: HostFacts,
-    /// Why it ended early, if it did.
-    pub ended: Option<EarlyEnd>,
-}
 
 /// Runs every load point of `plan` with the chosen workload; `marker` is that of its data.
 ///
 /// # Errors
-/// If nothing was measured. [`Finished`] has what was measured before a failure is in [`FinishedRun`], with the reason.
+/// If nothing was measured. What was measured before a failure is in [`FinishedRun`], with the reason.
 pub fn run_chosen(
     target: &mut OpenTarget,
     home: &Home,
@@ -71,10 +43,10 @@ pub fn run_chosen(
 ) -> Result<FinishedRun, LabError> {
     let all = AllPoints { home, plan, naming, watcher: &mut *watcher };
     let mut points = with_chosen(target, chosen, marker, plan.seed, all)?;
-    if plan.check && points.ended.is_none() {
+    if plan.check && points.record.ended.is_none() {
         points.check(target, chosen, watcher);
     }
-    Ok(points.finish())
+    Ok(points.record.finish())
 }
 
 /// Runs every load point of `plan` with a workload that has no data of ours.
@@ -89,7 +61,7 @@ pub fn run_adapted<W: Workload>(
     naming: &Naming,
     watcher: &mut dyn Watcher,
 ) -> Result<FinishedRun, LabError> {
-    Ok(run(target, home, plan, adapter, naming, watcher)?.finish())
+    Ok(run(target, home, plan, adapter, naming, watcher)?.record.finish())
 }
 
 struct AllPoints<'a> {
@@ -120,41 +92,18 @@ fn run<W: Workload>(
     let mut caveats: Vec<Caveat> =
         effective.iter().filter_map(|(name, setting)| settings::unmet(name, setting)).collect();
     make_ready(target, plan, adapter, &variables)?;
-    let host = host_facts(home.path());
-    let asked = (naming.kind)(plan.clone());
-    let manifest = Manifest::new(naming.recording, naming.tool_version, Timestamp::now(), asked, host.clone());
-    let recording = Recording::create(&home.recordings(), manifest)?;
     let facts = TargetFacts {
-        flavour: target.flavour,
+        flavour: Some(target.flavour),
         version: target.version.clone(),
         durability: durability(&variables),
         data_bytes: data_bytes(target),
     };
     caveats.extend(caveats::standing(target.control.peer_pid().is_some(), &facts));
+    let params = adapter.params.clone();
+    let facts = RunFacts { params, target: facts, settings: effective, caveats };
     let mut points = Points {
-        recording,
-        begun: Instant::now(),
-        trials: 0,
-        summary: Summary {
-            schema_version: SCHEMA_VERSION,
-            workload: plan.workload.clone(),
-            params: adapter.params.clone(),
-            target: facts,
-            seed: plan.seed,
-            points: Vec::new(),
-            scaling: None,
-            totals: Totals::default(),
-            server: ServerTotals::default(),
-            caveats,
-            checks: None,
-            recording: None,
-            interrupted: false,
-        },
-        measured: vec![Vec::new(); plan.points.len()],
+        record: RunRecord::create(home, plan, naming, facts)?,
         ceiling: calibrate::read(home).map(|found| found.queries_per_second),
-        ended: None,
-        settings: effective,
-        host,
     };
     points.all(target, plan, adapter, watcher)?;
     Ok(points)
@@ -242,28 +191,11 @@ fn server_limits<W: Workload>(
     limits::of_server(plan, prepared, variables, &status)
 }
 
-/// A load point in one round.
-#[derive(Clone)]
-struct MeasuredRound {
-    point: Point,
-    caveats: Vec<PointCaveat>,
-}
-
 /// The load points of a run under way.
 struct Points {
-    recording: Recording,
-    begun: Instant,
-    /// How many trials have begun.
-    trials: u32,
-    /// Without the load points, which may still be measured again.
-    summary: Summary,
-    /// The rounds so far of each load point.
-    measured: Vec<Vec<MeasuredRound>>,
+    record: RunRecord,
     /// Queries per second that the load generator itself reaches on this machine, where that was measured.
     ceiling: Option<f64>,
-    ended: Option<EarlyEnd>,
-    settings: BTreeMap<String, RecordedSetting>,
-    host: HostFacts,
 }
 
 impl Points {
@@ -276,7 +208,7 @@ impl Points {
     ) -> Result<(), LabError> {
         for round in 1..=plan.rounds {
             self.round(target, plan, round, adapter, watcher)?;
-            if self.ended.is_some() {
+            if self.record.ended.is_some() {
                 return Ok(());
             }
         }
@@ -296,22 +228,21 @@ impl Points {
         watcher: &mut dyn Watcher,
     ) -> Result<(), LabError> {
         for (index, point) in plan.points.iter().enumerate() {
-            let is_first = self.trials == 0;
-            let place = self.trials as usize + 1;
+            let is_first = self.record.trials == 0;
+            let place = self.record.trials as usize + 1;
             watcher.tell(Event::PointBegins { place, of: plan.trials(), point: *point, plan });
             match self.point(target, plan, index, round, adapter, watcher) {
                 // A part of a round is no match for whole ones.
-                Ok(_) if self.ended.is_some() && round > 1 => {}
-                Ok(measured) => self.measured[index].push(measured),
+                Ok(_) if self.record.ended.is_some() && round > 1 => {}
+                Ok(measured) => self.record.measured[index].push(measured),
                 // What earlier points measured is kept.
-                Err(error) if !is_first => self.ended = Some(EarlyEnd::from(&error)),
+                Err(error) if !is_first => self.record.ended = Some(EarlyEnd::from(&error)),
                 Err(error) => {
-                    self.recording.fails(&error.to_string());
-                    self.recording.finish(Status::Failed, Timestamp::now())?;
+                    self.record.fails(&error)?;
                     return Err(error);
                 }
             }
-            if self.ended.is_some() {
+            if self.record.ended.is_some() {
                 return Ok(());
             }
         }
@@ -329,25 +260,25 @@ impl Points {
     ) {
         let all = (0..plan.rounds as usize).flat_map(|round| (0..plan.points.len()).map(move |index| (index, round)));
         let disturbed: Vec<(usize, usize)> =
-            all.filter(|(index, round)| self.measured[*index][*round].point.is_disturbed()).collect();
+            all.filter(|(index, round)| self.record.measured[*index][*round].point.is_disturbed()).collect();
         let mut repeated = Vec::new();
         for (done, (index, round)) in disturbed.iter().copied().enumerate() {
             let point = plan.points[index];
             watcher.tell(Event::PointRepeats { place: done + 1, of: disturbed.len(), point, plan });
             match self.point(target, plan, index, round as u32 + 1, adapter, watcher) {
-                Ok(_) if self.ended.is_some() => break,
+                Ok(_) if self.record.ended.is_some() => break,
                 Ok(again) if again.point.is_disturbed() => break,
                 Ok(again) => {
-                    self.measured[index][round] = again;
+                    self.record.measured[index][round] = again;
                     repeated.push(point);
                 }
                 Err(error) => {
-                    self.ended = Some(EarlyEnd::from(&error));
+                    self.record.ended = Some(EarlyEnd::from(&error));
                     break;
                 }
             }
         }
-        self.summary.caveats.extend(caveats::measured_again(&repeated));
+        self.record.summary.caveats.extend(caveats::measured_again(&repeated));
     }
 
     /// Measures a load point of the plan in a round.
@@ -363,113 +294,31 @@ impl Points {
         let point = plan.points[index];
         let plan = &RunPlan { seed: seed(plan, round), ..plan.clone() };
         let circumstances = Circumstances { ceiling: self.ceiling, ..Circumstances::default() };
-        self.event(Happening::Point { point: point.label() })?;
-        self.trials += 1;
-        let mut writer = self.writer(plan, &point, round, target)?;
+        let mut writer = self.record.trial(plan, point, round)?;
+        if target.is_private() {
+            writer.my_cnf(&target.settings.rendered(&[]))?;
+        }
         let mut outcome = one_point(target, plan, point, adapter, circumstances, &mut writer, watcher)?;
         if let Some(server) = &target.server
             && let Err(error) = writer.error_log(&server.error_log_tail(200))
         {
             outcome.ended.get_or_insert(EarlyEnd::Failed(error.to_string()));
         }
-        Ok(self.add(outcome, watcher))
-    }
-
-    fn event(&mut self, what: Happening) -> Result<(), LabError> {
-        let t_ns = self.begun.elapsed().as_nanos() as u64;
-        Ok(self.recording.event(t_ns, what)?)
-    }
-
-    fn writer(
-        &mut self,
-        plan: &RunPlan,
-        point: &LoadPoint,
-        round: u32,
-        target: &OpenTarget,
-    ) -> Result<TrialWriter, LabError> {
-        let facts = TrialFacts {
-            index: self.trials,
-            variant: "run".to_owned(),
-            point: point.label(),
-            round,
-            started: Timestamp::now(),
-            parameters: Parameters::Load(Box::new(LoadParameters {
-                workload: plan.workload.clone(),
-                params: self.summary.params.clone(),
-                point: *point,
-                seed: plan.seed,
-                trial: None,
-                surroundings: Surroundings::default(),
-            })),
-        };
-        let writer = self.recording.trial(&facts)?;
-        writer.settings(&self.settings)?;
-        if target.is_private() {
-            writer.my_cnf(&target.settings.rendered(&[]))?;
-        }
-        Ok(writer)
-    }
-
-    /// Counts what was sent, and decides what is kept of a load point.
-    fn add(&mut self, outcome: load_point::Outcome, watcher: &mut dyn Watcher) -> MeasuredRound {
-        let load_point::Outcome { mut point, sent, counted: _, caveats, answer: _, ended } = outcome;
-        point.trial = Some(self.trials);
-        self.summary.totals.statements += sent;
-        if let Some(counted) = point.server.as_ref().and_then(|server| server.statements) {
-            *self.summary.server.statements.get_or_insert_default() += counted;
-        }
-        watcher.tell(Event::PointEnds { point: &point });
-        self.ended = ended;
-        let caveats = caveats::of_point(&point).into_iter().chain(caveats).collect();
-        MeasuredRound { point, caveats }
+        let measured = self.record.add(outcome);
+        watcher.tell(Event::PointEnds { point: &measured.point });
+        Ok(measured)
     }
 
     /// Checks the data's invariants. What was measured stays, whatever the result.
     fn check(&mut self, target: &mut OpenTarget, chosen: &ChosenWorkload, watcher: &mut dyn Watcher) {
         match check::findings(target, chosen, CONNECTIONS, watcher) {
             Ok(findings) => {
-                self.summary.caveats.extend(caveats::of_checks(&findings));
-                self.summary.checks = Some(findings);
+                self.record.summary.caveats.extend(caveats::of_checks(&findings));
+                self.record.summary.checks = Some(findings);
             }
-            Err(DataError::Interrupted) => self.ended = Some(EarlyEnd::Interrupted),
-            Err(error) => self.ended = Some(EarlyEnd::Failed(format!("the data could not be checked: {error}"))),
+            Err(DataError::Interrupted) => self.record.ended = Some(EarlyEnd::Interrupted),
+            Err(error) => self.record.ended = Some(EarlyEnd::Failed(format!("the data could not be checked: {error}"))),
         }
-    }
-
-    /// Closes the recording. If something can no longer be written, the summary still is returned.
-    fn finish(mut self) -> FinishedRun {
-        let directory = self.recording.directory().to_owned();
-        let mut found = Vec::new();
-        for rounds in std::mem::take(&mut self.measured) {
-            let (points, of_rounds) = rounds.into_iter().map(|round| (round.point, round.caveats)).unzip();
-            self.summary.points.extend(rounds::pooled(points));
-            found.extend(caveats::of_rounds(of_rounds));
-        }
-        self.summary.recording = Some(directory.display().to_string());
-        self.summary.interrupted = self.ended.is_some();
-        self.summary.scaling = scaling::of(&self.summary.points);
-        self.summary.caveats.extend(caveats::together(found));
-        if let Err(error) = self.close() {
-            self.summary.interrupted = true;
-            self.ended.get_or_insert(EarlyEnd::Failed(error.to_string()));
-        }
-        FinishedRun {
-            summary: self.summary,
-            recording: directory,
-            settings: self.settings,
-            host: self.host,
-            ended: self.ended,
-        }
-    }
-
-    fn close(&mut self) -> Result<(), LabError> {
-        if let Some(EarlyEnd::Failed(why)) = self.ended.clone() {
-            self.recording.fails(&why);
-            self.event(Happening::Failed { id: None, why })?;
-        }
-        self.event(Happening::Caveats(self.summary.caveats.clone()))?;
-        self.recording.summary(&self.summary)?;
-        Ok(self.recording.finish(EarlyEnd::status(self.ended.as_ref()), Timestamp::now())?)
     }
 }
 

@@ -2,7 +2,8 @@
 //! predict.
 
 use crate::error::LabError;
-use crate::run::{Naming, run_chosen};
+use crate::run::run_chosen;
+use crate::run_record::Naming;
 use plimsoll_data::dataset;
 use plimsoll_data::drop::drop as drop_data;
 use plimsoll_data::load::load;

@@ -24,7 +24,7 @@ use plimsoll_plan::{Target, Url};
 use plimsoll_record::{EarlyEnd, Manifest, Parameters, Recording, TrialFacts, read};
 use plimsoll_testkit::fake::{Fake, FakePlace, Talk};
 use plimsoll_testkit::servers;
-use plimsoll_watch::{Event, Watcher};
+use plimsoll_watch::Unwatched;
 use serde_json::{Value, json};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -45,16 +45,6 @@ const DIES: &str = "PLIMSOLL_TEST_SOURCE_DIES";
 const CONNECTIONS: usize = 4;
 const EVENTS: u64 = 1001;
 const ASK: &str = "SHOW VARIABLES LIKE 'autocommit'";
-
-struct Quiet;
-
-impl Watcher for Quiet {
-    fn tell(&mut self, _: Event<'_>) {}
-
-    fn interrupted(&self) -> bool {
-        false
-    }
-}
 
 /// A SELECT, of which every third stands in a transaction, and some of those are rolled back.
 struct Mixed;
@@ -271,7 +261,7 @@ impl Stage {
             database: None,
             holder: "a test".to_owned(),
         };
-        let target = OpenTarget::open(&spec, &home.unwrap(), &mut Quiet).unwrap();
+        let target = OpenTarget::open(&spec, &home.unwrap(), &mut Unwatched).unwrap();
         Stage { target, socket, place: servers::home(), _below: below }
     }
 
@@ -302,7 +292,7 @@ impl Stage {
         let mut writer = recording.trial(&facts).unwrap();
         let point = LoadPoint { connections: CONNECTIONS, rate: None };
         let circumstances = Circumstances { ask: Some(ASK), ..Circumstances::default() };
-        let outcome = trial(&mut self.target, begin, point, circumstances, &mut writer, &mut Quiet).unwrap();
+        let outcome = trial(&mut self.target, begin, point, circumstances, &mut writer, &mut Unwatched).unwrap();
         let recorded = read::open(recording.directory()).unwrap();
         let histograms = recorded.trials[0].latency(0..u64::MAX).unwrap();
         (outcome, histograms.iter().map(|(tag, values)| (tag.clone(), buckets(values))).collect())

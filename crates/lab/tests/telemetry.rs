@@ -15,23 +15,13 @@ use plimsoll_record::Parameters;
 use plimsoll_record::{Manifest, Recording, TrialFacts, TrialWriter, read};
 use plimsoll_testkit::servers;
 use plimsoll_testkit::simulated::run_plan;
-use plimsoll_watch::{Event, Watcher};
+use plimsoll_watch::Unwatched;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-struct Quiet;
-
-impl Watcher for Quiet {
-    fn tell(&mut self, _: Event<'_>) {}
-
-    fn interrupted(&self) -> bool {
-        false
-    }
-}
 
 /// A little work, then what the server says it was, and whether it was counted as ours.
 fn a_server_tells(server: Option<PathBuf>) {
@@ -46,7 +36,7 @@ fn a_server_tells(server: Option<PathBuf>) {
         database: None,
         holder: "a test".to_owned(),
     };
-    let mut target = OpenTarget::open(&spec, &Home::resolve(variable).unwrap(), &mut Quiet).unwrap();
+    let mut target = OpenTarget::open(&spec, &Home::resolve(variable).unwrap(), &mut Unwatched).unwrap();
     let mut reader = StatusReader::open(&target.endpoint).unwrap();
     let selects = |target: &mut OpenTarget| {
         let rows = target.control.rows("SHOW GLOBAL STATUS LIKE 'Com_select'").unwrap();

@@ -74,7 +74,7 @@ impl RecordingTopic {
         let title = manifest.plan.lab().and_then(|plan| plan.title.as_ref()).unwrap_or(&manifest.name).clone();
         let (work, on) = match &manifest.plan {
             Plan::Lab(plan) => of_lab(plan),
-            Plan::Run(plan) | Plan::Quickstart(plan) => {
+            Plan::Run(plan) | Plan::Quickstart(plan) | Plan::Sysbench(plan) => {
                 (format!("{}, {}", plan.workload, counted(plan.points.len() as f64, "load point")), plan.target.clone())
             }
             Plan::Storage(plan) => ("storage".to_owned(), plan.directory.display().to_string()),

@@ -137,7 +137,7 @@ fn json(value: &impl Serialize) -> String {
 mod tests {
     use super::*;
     use crate::recorder::{LoopTotals, Served};
-    use crate::source::Readiness;
+    use crate::source::{Peer, Readiness};
     use crate::tally::record;
     use crate::window::Limit;
     use proptest::prelude::*;
@@ -164,6 +164,7 @@ mod tests {
         counters.failed_attempts_ns.insert(1205, number);
         (counters.completed_ns, counters.lag_ns_max) = (Some((7, 1_000_000_000)), number);
         (counters.counts.offered, counters.loop_cpu_ns) = (number, 12_345);
+        (counters.script_ns, counters.script_ns_max) = (number, 7);
         for latency in ns {
             record(&mut tally.transactions[0].service, *latency);
             record(&mut tally.transactions[1].response, latency / 2);
@@ -185,7 +186,10 @@ mod tests {
             unknown: 4,
             ..LoopTotals::new(SHAPE)
         };
-        let readiness = Readiness { server_pid: Some(7), answer: vec![("a\n".to_owned(), "\u{1b}".to_owned())] };
+        let readiness = Readiness {
+            server: Peer { pid: Some(7), version: None },
+            answer: vec![("a\n".to_owned(), "\u{1b}".to_owned())],
+        };
         for event in [
             LoadEvent::Ready(readiness),
             LoadEvent::Interval(Box::new(tally(u64::MAX, &[]))),

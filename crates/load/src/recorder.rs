@@ -249,6 +249,13 @@ impl Recorder {
         self.current.counters.waiting = transactions;
     }
 
+    /// A script has computed for so long, at most for `longest_ns` without asking anything.
+    pub fn computed(&mut self, ns: u64, longest_ns: u64) {
+        let counters = &mut self.current.counters;
+        counters.script_ns += ns;
+        counters.script_ns_max = counters.script_ns_max.max(longest_ns);
+    }
+
     pub fn lagged(&mut self, ns: u64) {
         let lag = &mut self.current.counters.lag_ns_max;
         *lag = (*lag).max(ns);

@@ -22,14 +22,41 @@ pub struct LoadFacts {
     pub limit: Limit,
 }
 
+/// Who is at the other end of a connection, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peer {
+    /// Its process, if it is one of the machine that follows the load.
+    pub pid: Option<u32>,
+    /// What it says of itself in its greeting.
+    pub version: Option<String>,
+}
+
+impl Peer {
+    /// Whether there is none.
+    pub fn is_nobody(&self) -> bool {
+        *self == Peer::default()
+    }
+}
+
 /// What a loop says once it has all its connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readiness {
-    /// The process that serves them, if it is one of the machine that follows the load.
-    pub server_pid: Option<u32>,
+    /// What serves them.
+    pub server: Peer,
     /// The first two columns of what one of its connections was asked.
     pub answer: Vec<(String, String)>,
+}
+
+impl Readiness {
+    /// Adds what another loop says.
+    pub fn add(&mut self, other: Readiness) {
+        if self.server.is_nobody() {
+            self.server = other.server;
+        }
+        self.answer.extend(other.answer);
+    }
 }
 
 /// What a loop tells.

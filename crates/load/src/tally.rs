@@ -123,6 +123,9 @@ pub struct Counters {
     pub counts: Counts,
     pub loop_cpu_ns: u64,
     pub lag_ns_max: u64,
+    /// Time in the code of a workload's script, and the longest stretch of it without a question.
+    pub script_ns: u64,
+    pub script_ns_max: u64,
     /// Transactions that are due and wait for a connection at the end of the interval: of one, not of several.
     pub waiting: u64,
 }
@@ -160,6 +163,8 @@ impl Counters {
         add_counts(&mut self.counts, &other.counts);
         add(&mut self.loop_cpu_ns, other.loop_cpu_ns);
         self.lag_ns_max = self.lag_ns_max.max(other.lag_ns_max);
+        add(&mut self.script_ns, other.script_ns);
+        self.script_ns_max = self.script_ns_max.max(other.script_ns_max);
         add(&mut self.waiting, other.waiting);
     }
 }

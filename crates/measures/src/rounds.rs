@@ -119,6 +119,8 @@ fn extremes(point: &mut Point, rounds: &[Point]) {
     point.client.ceiling_fraction = average(|of| of.client.ceiling_fraction);
     point.client.scheduling_lag_ms_max = all(|of| of.client.scheduling_lag_ms_max).into_iter().reduce(f64::max);
     point.client.round_trip_us = all(|of| of.client.round_trip_us).into_iter().reduce(f64::min);
+    point.client.script_us_per_query = average(|of| of.client.script_us_per_query);
+    point.client.script_ms_max = all(|of| of.client.script_ms_max).into_iter().reduce(f64::max);
     point.storage_cpus = average(|of| of.storage_cpus);
     point.program_cpus = average(|of| of.program_cpus);
 }

@@ -35,6 +35,7 @@ pub fn interval(tally: &Tally, names: &Names, open_loop: bool) -> Interval {
         loop_cpu_us: counters.loop_cpu_ns as f64 / 1e3,
         scheduling_lag_ms_max: counters.lag_ns_max as f64 / 1e6,
         completed: completed(tally),
+        script_us: (counters.script_ns > 0).then(|| counters.script_ns as f64 / 1e3),
     }
 }
 
@@ -217,6 +218,8 @@ fn client(tally: &Tally, measured: &MeasuredPoint) -> ClientCost {
         scheduling_lag_ms_max: (seconds > 0.0).then_some(counters.lag_ns_max as f64 / 1e6),
         threads_waiting_for_cpu: spent.and_then(|(w0, w1)| waiting(w0.waited, w1.waited, seconds)),
         round_trip_us: measured.round_trip.map(|time| time.as_nanos() as f64 / 1e3),
+        script_us_per_query: per_query(counters.script_ns as f64 / 1e3).filter(|_| counters.script_ns > 0),
+        script_ms_max: (counters.script_ns_max > 0).then(|| counters.script_ns_max as f64 / 1e6),
     }
 }
 

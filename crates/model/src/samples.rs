@@ -77,6 +77,9 @@ pub struct Interval {
     /// `null` if no transaction ended.
     #[serde(default)]
     pub completed: Option<Completed>,
+    /// Time that a workload's script took, microseconds, all connections together; none of a workload without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script_us: Option<f64>,
 }
 
 /// When the first and the last transaction of an interval ended, seconds from its start.

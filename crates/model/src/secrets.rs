@@ -1,6 +1,6 @@
 //! Which names stand for secrets. Recordings are shown around, so no value of such a name stands in one.
 
-const WORDS: [&str; 5] = ["password", "auth", "secret", "key", "token"];
+const WORDS: [&str; 6] = ["passw", "pwd", "auth", "secret", "key", "token"];
 /// Parts of settings that have one of these words and are no secrets, so that a plan may set them.
 const HARMLESS: [&str; 11] = [
     "key_buffer",
@@ -34,7 +34,9 @@ mod tests {
 
     #[test]
     fn secrets_are_known_by_name() {
-        for name in ["password", "MASTER_PASSWORD", "authentication_string", "ssl_key", "secret_file", "api-token"] {
+        for name in
+            ["password", "MASTER_PASSWORD", "authentication_string", "ssl_key", "secret_file", "api-token", "DbPasswd"]
+        {
             assert!(is_secret(name) && may_be_secret(name), "{name}");
         }
         for name in ["innodb_buffer_pool_size", "max_connections"] {

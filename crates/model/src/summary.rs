@@ -62,13 +62,21 @@ pub struct InvariantFinding {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetFacts {
-    pub flavour: Flavour,
+    /// `null` if no server was asked anything.
+    pub flavour: Option<Flavour>,
     pub version: String,
     /// The settings that decide what a commit survives, as read from the server.
     pub durability: BTreeMap<String, String>,
     /// Bytes of the files of the tables, before the load; `null` where the user may not ask.
     #[serde(default)]
     pub data_bytes: Option<u64>,
+}
+
+impl TargetFacts {
+    /// `MariaDB 10.11.6-MariaDB-0+deb12u1`; without a server `no server`.
+    pub fn title(&self) -> String {
+        self.flavour.map_or_else(|| "no server".to_owned(), |flavour| format!("{} {}", flavour.title(), self.version))
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -306,6 +314,13 @@ pub struct ClientCost {
     /// and back takes at least.
     #[serde(default)]
     pub round_trip_us: Option<f64>,
+    /// Time in the window that the workload's script took per query, a part of what the loop threads took; none of a
+    /// workload without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script_us_per_query: Option<f64>,
+    /// The longest time that it computed without asking anything, while all connections of its loop waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script_ms_max: Option<f64>,
 }
 
 /// What the window cost a server on this machine.

@@ -22,6 +22,7 @@ pub enum ArrivalSpread {
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     Seconds(f64),
+    /// `u64::MAX` goes on until somebody ends it.
     Events(u64),
     EventsPerConnection(u64),
 }

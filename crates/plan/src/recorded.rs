@@ -13,6 +13,8 @@ pub enum Plan {
     Run(RunPlan),
     /// Of `plimsoll quickstart`, which is a run with data of its own.
     Quickstart(RunPlan),
+    /// Of `plimsoll sysbench`: its parameters are the options that were typed.
+    Sysbench(RunPlan),
     Lab(Box<LabPlan>),
     /// Of `plimsoll io`.
     Storage(StoragePlan),
@@ -22,7 +24,7 @@ impl Plan {
     /// That of a run, however it was begun.
     pub fn run(&self) -> Option<&RunPlan> {
         match self {
-            Plan::Run(plan) | Plan::Quickstart(plan) => Some(plan),
+            Plan::Run(plan) | Plan::Quickstart(plan) | Plan::Sysbench(plan) => Some(plan),
             Plan::Lab(_) | Plan::Storage(_) => None,
         }
     }
@@ -44,7 +46,7 @@ impl Plan {
     /// From it follow all random choices.
     pub fn seed(&self) -> u64 {
         match self {
-            Plan::Run(plan) | Plan::Quickstart(plan) => plan.seed,
+            Plan::Run(plan) | Plan::Quickstart(plan) | Plan::Sysbench(plan) => plan.seed,
             Plan::Lab(plan) => plan.seed,
             Plan::Storage(plan) => plan.seed,
         }

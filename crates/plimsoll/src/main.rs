@@ -39,7 +39,9 @@ fn parsed() -> Cli {
 fn main() -> ExitCode {
     cmd::completions::answer();
     if let Some(words) = cmd::sysbench::asked() {
-        return ExitCode::from(cmd::sysbench::run(&words));
+        let code = cmd::sysbench::run(&words);
+        terminal::settle();
+        return ExitCode::from(code);
     }
     let cli = parsed();
     let outcome = match cli.command {

@@ -64,6 +64,7 @@ fn interval(second: u64) -> Interval {
         loop_cpu_us: 250_000.0,
         scheduling_lag_ms_max: 0.125,
         completed: None,
+        script_us: None,
     }
 }
 

@@ -56,6 +56,11 @@ impl QuestionKind {
         ("ENDED", QuestionKind::Ended),
     ];
 
+    /// Whether its answer comes with the time, since it is an exchange that is measured.
+    pub fn is_timed(self) -> bool {
+        matches!(self, QuestionKind::Query | QuestionKind::Execute | QuestionKind::Flush)
+    }
+
     pub fn of(number: i64) -> Option<QuestionKind> {
         let (_, kind) = QuestionKind::ALL.get(usize::try_from(number).ok()?)?;
         Some(*kind)

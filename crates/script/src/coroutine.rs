@@ -59,13 +59,17 @@ impl ScriptCoroutine {
 
     /// Runs the coroutine up to its next question, on behalf of this thread.
     fn resume(&self, answer: impl IntoLuaMulti) -> Result<Question, Failure> {
+        let begun_ns = self.thread.now_ns();
         self.vm.current.replace(Some(self.thread.clone()));
         let resumed = self.vm.slice(|| self.coroutine.resume::<(Value, Value, Value, Value, Value)>(answer));
         self.vm.current.replace(None);
-        self.thread.waited();
+        self.thread.computed_since(begun_ns);
         let (mark, number, a, b, c) = resumed.map_err(|error| Failure::Script(told(&error)))?;
         let kind = number.as_i64().filter(|_| mark == Value::LightUserData(MARK)).and_then(QuestionKind::of);
         let kind = kind.ok_or_else(|| malformed("coroutine.yield outside of a coroutine of its own"))?;
+        if !kind.is_timed() {
+            self.thread.waited();
+        }
         Ok(Question { kind, values: [a, b, c] })
     }
 
@@ -212,7 +216,7 @@ impl ScriptCoroutine {
     fn failure(&self, question: &Question) -> Failure {
         let [again, of_server, text] = &question.values;
         let (again, of_server) = (again.as_boolean() == Some(true), of_server.as_boolean() == Some(true));
-        let failure = self.thread.take_failure().filter(|_| of_server && self.thread.dialect().is_none());
+        let failure = self.thread.take_failure().filter(|_| of_server && self.thread.compatible().is_none());
         match failure {
             Some(Failure::Server(message)) if again && !begins_again(&message) => Failure::Again,
             Some(failure) => failure,

@@ -93,7 +93,20 @@ impl Budget {
             return true;
         }
         let in_time = self.time_ns == 0 || now_ns - window.w0_ns < self.time_ns;
-        in_time && (self.events == 0 || self.begun.fetch_add(1, Ordering::Relaxed) < self.events)
+        in_time && (self.events == 0 || self.begins())
+    }
+
+    fn begins(&self) -> bool {
+        let next = |begun: u64| (begun < self.events).then_some(begun + 1);
+        self.begun.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
+    }
+
+    /// Puts an event back that has failed and may be taken again.
+    pub fn put_back(&self, now_ns: u64, window: Window) {
+        if now_ns >= window.w0_ns && self.events > 0 {
+            let less = |begun: u64| begun.checked_sub(1);
+            let _ = self.begun.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        }
     }
 }
 
@@ -101,6 +114,8 @@ impl Budget {
 #[derive(Debug)]
 pub struct Dialect {
     pub ignored: IgnoredErrors,
+    /// Errors are treated and told as sysbench does, and not as Plimsoll does.
+    pub is_compatible: bool,
     /// Nothing is sent, and everything succeeds.
     pub is_dry: bool,
     /// Each thread has a virtual machine of its own.
@@ -141,6 +156,8 @@ mod tests {
         let budget = Budget::new(2, 0);
         assert!(budget.take(50, window) && budget.take(100, window) && budget.take(900, window));
         assert!(!budget.take(900, window));
+        budget.put_back(900, window);
+        assert!(budget.take(900, window) && !budget.take(900, window), "one was put back");
         let budget = Budget::new(0, 10);
         assert!(budget.take(109, window) && !budget.take(110, window));
         assert!(Budget::default().take(u64::MAX, window));

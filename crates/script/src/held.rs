@@ -8,6 +8,7 @@ use plimsoll_engine::connection::Connection;
 use plimsoll_engine::executor::{Slot, SlotBeside};
 use plimsoll_engine::session::NOT_PREPARABLE;
 use plimsoll_engine::{Connector, Failure, Protocol};
+use plimsoll_load::source::Peer;
 use plimsoll_model::StatementKind;
 use plimsoll_wire::Value;
 use plimsoll_wire::response::{Discard, ResponseTotals};
@@ -47,8 +48,9 @@ impl Held {
         Ok(Box::new(Held { connection, beside, server, statements, results, bulk }))
     }
 
-    pub fn peer_pid(&self) -> Option<u32> {
-        self.connection.as_ref().and_then(Connection::peer_pid)
+    /// What serves it; of a dry run nobody.
+    pub fn peer(&self) -> Peer {
+        self.connection.as_ref().map(Connection::peer).unwrap_or_default()
     }
 
     pub fn is_dry(&self) -> bool {

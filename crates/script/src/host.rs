@@ -1,5 +1,7 @@
 //! What a script calls that takes no time: functions of ours, by their names in the table that the prelude is given.
 
+mod c_functions;
+mod compiled;
 mod random;
 mod sql;
 mod sysbench;
@@ -8,6 +10,8 @@ use crate::asked::{AnswerCode, MARK, QuestionKind};
 use crate::thread::{Current, ScriptThread};
 use mlua::{FromLuaMulti, IntoLuaMulti, Lua, Table, Value};
 use std::rc::Rc;
+
+pub use compiled::shapes;
 
 /// The table, for the machine whose running thread is `current`.
 ///
@@ -23,6 +27,8 @@ pub fn table(lua: &Lua, current: &Current) -> mlua::Result<Table> {
         host.set(name, code as i64)?;
     }
     let functions = Functions { lua, host: &host, current };
+    compiled::add(&host, current)?;
+    c_functions::add(lua, &host)?;
     random::add(&functions)?;
     sql::add(&functions)?;
     sysbench::add(&functions)?;

@@ -1,6 +1,8 @@
 //! What a script's thread has: its connections, their statements, its parameters and its generator. It answers what takes
 //! time on the event loop.
 
+mod time;
+
 use crate::bulk::BulkInsert;
 use crate::connections::HeldConnections;
 use crate::dialect::Dialect;
@@ -8,17 +10,16 @@ use crate::held::Held;
 use crate::refusal::{self, Exchange, RefusedExchange};
 use crate::results::Results;
 use crate::script::Script;
-use crate::shell::ShellCommand;
 use crate::statement::{self, Parameter};
 use plimsoll_engine::catalogue::Catalogue;
 use plimsoll_engine::error::SENDING;
 use plimsoll_engine::exchanges::Exchanges;
 use plimsoll_engine::executor::Slot;
-use plimsoll_engine::helper::on_a_thread;
 use plimsoll_engine::measure::FAREWELLS;
 use plimsoll_engine::{Connector, Failure};
 use plimsoll_load::recorder::Recorder;
 use plimsoll_load::seed::Rng;
+use plimsoll_load::source::Peer;
 use plimsoll_load::window::Window;
 use plimsoll_model::StatementKind;
 use plimsoll_wire::response::ResponseTotals;
@@ -30,9 +31,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A script that asks in vain again and again lets others have their turn for so long.
 const VAIN_NS: u64 = 1_000_000;
-
-/// A script that has asked nothing for so long lets others have their turn.
-const BUSY_NS: u64 = 1_000_000;
 
 /// How much of a statement is kept for messages, bytes.
 const SHOWN_BYTES: usize = 1024;
@@ -60,8 +58,13 @@ pub struct ScriptThread {
     last: RefCell<Last>,
     /// Why the last exchange failed, until it is asked.
     failure: RefCell<Option<Failure>>,
-    peer_pid: Cell<Option<u32>>,
+    /// Of the first of its connections.
+    peer: RefCell<Peer>,
     has_asked: Cell<bool>,
+    /// How long it has computed since that was counted, and the longest time without a question.
+    computed_ns: Cell<(u64, u64)>,
+    /// Statements of a dry run that are still to be counted.
+    nothing: Cell<u64>,
 }
 
 /// The statement that was sent last.
@@ -101,8 +104,10 @@ impl ScriptThread {
             connections: HeldConnections::default(),
             last: RefCell::default(),
             failure: RefCell::default(),
-            peer_pid: Cell::default(),
+            peer: RefCell::default(),
             has_asked: Cell::default(),
+            computed_ns: Cell::default(),
+            nothing: Cell::default(),
         }
     }
 
@@ -115,13 +120,8 @@ impl ScriptThread {
         self.exchanges.borrow().now_ns()
     }
 
-    /// The script has computed, or waited: the time is no longer that of the last answer.
-    pub fn waited(&self) {
-        self.exchanges.borrow_mut().waited();
-    }
-
-    pub fn peer_pid(&self) -> Option<u32> {
-        self.peer_pid.get()
+    pub fn peer(&self) -> Peer {
+        self.peer.borrow().clone()
     }
 
     /// Why the last exchange failed, if it did.
@@ -134,9 +134,14 @@ impl ScriptThread {
         self.script.dialect.as_deref()
     }
 
+    /// The same where its errors are sysbench's too.
+    pub fn compatible(&self) -> Option<&Dialect> {
+        self.dialect().filter(|dialect| dialect.is_compatible)
+    }
+
     /// A failure of one of the script's functions, which sysbench tells on its standard output when it comes.
     pub fn told(&self, function: &str, failure: Failure) -> Failure {
-        if let (Some(dialect), Failure::Script(text)) = (self.dialect(), &failure) {
+        if let (Some(dialect), Failure::Script(text)) = (self.compatible(), &failure) {
             match function {
                 // The script's own text: nothing was called.
                 "load" => dialect.fatal(text),
@@ -157,9 +162,18 @@ impl ScriptThread {
         self.dialect().is_none_or(|dialect| dialect.budget.take(now_ns, self.window()))
     }
 
+    /// Lets an event that has failed be taken again.
+    pub fn put_event_back(&self) {
+        if let Some(dialect) = self.dialect() {
+            dialect.budget.put_back(self.now_ns(), self.window());
+        }
+    }
+
     async fn open(&self, server: usize) -> Result<Box<Held>, Failure> {
         let held = Held::open(&self.connector, &self.slot, self.dialect(), server).await?;
-        self.peer_pid.set(self.peer_pid.get().or_else(|| held.peer_pid()));
+        if self.peer.borrow().is_nobody() {
+            self.peer.replace(held.peer());
+        }
         Ok(held)
     }
 
@@ -271,7 +285,7 @@ impl ScriptThread {
         let result = held.execute(statement, &parameters).await;
         self.parameters.replace(parameters);
         self.answered(sent_ns, &result);
-        if result.is_err() && self.dialect().is_some() {
+        if result.is_err() && self.compatible().is_some() {
             let sql = held.statement(statement).map(|found| found.sql.clone());
             self.note(kind, sql.unwrap_or_default().as_bytes());
         }
@@ -322,7 +336,7 @@ impl ScriptThread {
     ) -> Result<ResponseTotals, RefusedExchange> {
         let is_good = match &result {
             Ok(_) => true,
-            Err(Failure::Server(message)) => self.dialect().is_some() || !FAREWELLS.contains(&message.code),
+            Err(Failure::Server(message)) => self.compatible().is_some() || !FAREWELLS.contains(&message.code),
             Err(_) => false,
         };
         let server = held.server;
@@ -336,7 +350,7 @@ impl ScriptThread {
             Ok(totals) => return Ok(totals),
             Err(failure) => self.refused(failure, exchange),
         };
-        if !is_good && matches!(refusal, RefusedExchange::Error(_, true)) && self.dialect().is_some() {
+        if !is_good && matches!(refusal, RefusedExchange::Error(_, true)) && self.compatible().is_some() {
             self.connect_again(number, server).await?;
         }
         Err(refusal)
@@ -349,6 +363,7 @@ impl ScriptThread {
             match self.open(server).await {
                 Ok(held) => {
                     self.connections.put(number, held);
+                    self.waited();
                     self.count(|recorder| recorder.reconnected());
                     return Ok(());
                 }
@@ -375,21 +390,12 @@ impl ScriptThread {
 
     /// What the script is told of a failure, which is kept.
     fn refused(&self, failure: Failure, exchange: Exchange) -> RefusedExchange {
-        let refusal = refusal::of(&failure, exchange, self.dialect());
-        if let (RefusedExchange::Error(message, false), Some(dialect)) = (&refusal, self.dialect()) {
+        let refusal = refusal::of(&failure, exchange, self.compatible());
+        if let (RefusedExchange::Error(message, false), Some(dialect)) = (&refusal, self.compatible()) {
             refusal::tell(dialect, message, exchange, &self.last_statement());
         }
         self.failure.replace(Some(failure));
         refusal
-    }
-
-    /// Lets other connections of the loop run, if this one has kept it long without asking anything.
-    pub async fn give_way(&self) {
-        let reactor = &self.connector.reactor;
-        if reactor.now_ns().saturating_sub(reactor.looked_ns()) > BUSY_NS {
-            reactor.give_way(&self.slot).await;
-            self.waited();
-        }
     }
 
     /// A connection that is not there; a script that goes on asking must not keep the loop to itself.
@@ -398,7 +404,8 @@ impl ScriptThread {
         if !reactor.sleep_until(&self.slot, reactor.now_ns() + VAIN_NS).await {
             return RefusedExchange::Over;
         }
-        match self.dialect() {
+        self.waited();
+        match self.compatible() {
             Some(_) if self.connections.is_lost(number) => {
                 self.refused(Failure::Lost(SENDING.to_owned()), Exchange::Query)
             }
@@ -408,38 +415,6 @@ impl ScriptThread {
             }
             None => RefusedExchange::Closed,
         }
-    }
-
-    /// Waits for so long; false if the run ends meanwhile.
-    pub async fn sleep(&self, seconds: f64) -> bool {
-        let reactor = &self.connector.reactor;
-        let wait_ns = (seconds.max(0.0) * 1e9).min(1e18) as u64;
-        self.apart(reactor.sleep_until(&self.slot, reactor.now_ns() + wait_ns)).await
-    }
-
-    /// Runs a command on a thread of its own; nothing if the run ends meanwhile.
-    ///
-    /// # Errors
-    /// [`Failure::Script`] if it cannot be run.
-    pub async fn shell(&self, command: ShellCommand) -> Result<Option<(i32, Vec<u8>)>, Failure> {
-        let shown = String::from_utf8_lossy(&command.text).into_owned();
-        let running = on_a_thread(&self.connector.reactor, &self.slot, move || command.run());
-        let failed = |error| Failure::Script(format!("cannot run '{shown}': {error}"));
-        self.apart(running).await.map_err(failed)?.transpose().map_err(failed)
-    }
-
-    /// Waits for something else than the server, of which nothing is asked meanwhile.
-    async fn apart<T>(&self, waiting: impl Future<Output = T>) -> T {
-        let reactor = &self.connector.reactor;
-        if self.in_event.get() {
-            reactor.end_exchange();
-        }
-        let done = waiting.await;
-        if self.in_event.get() {
-            reactor.begin_exchange(reactor.now_ns());
-        }
-        self.waited();
-        done
     }
 
     /// The text of the statement that was sent last, for messages.

@@ -42,9 +42,15 @@ impl Vm {
     /// # Errors
     /// The script is not Lua.
     pub fn new(script: &Script) -> mlua::Result<Vm> {
-        let vm = Vm::unwatched(script, false)?;
+        let is_dry = script.dialect.as_ref().is_some_and(|dialect| dialect.is_dry);
+        // A dry run only computes, so it is compiled; compiled code does not say which line it is at.
+        let vm = Vm::unwatched(script, is_dry)?;
         // sysbench lets a script compute for as long as it likes.
-        let overdue = if script.dialect.is_some() { Overdue::IsNamed } else { Overdue::Ends };
+        let overdue = match &script.dialect {
+            None => Overdue::Ends,
+            Some(_) if is_dry => Overdue::IsNamedAlone(script.name.clone()),
+            Some(_) => Overdue::IsNamed,
+        };
         Ok(Vm { watch: Some(SliceWatch::begin(&vm.lua, overdue)), ..vm })
     }
 
@@ -58,6 +64,7 @@ impl Vm {
         let current = Current::default();
         let host = host::table(&lua, &current)?;
         host.set("IS_COMPILED", is_compiled)?;
+        host.set("SHAPES", lua.create_table_from(host::shapes())?)?;
         host.set("IS_SYSBENCH", script.dialect.is_some())?;
         host.set("IS_DRY", script.dialect.as_ref().is_some_and(|dialect| dialect.is_dry))?;
         let interface = lua.create_table()?;

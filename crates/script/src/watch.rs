@@ -3,7 +3,8 @@
 //!
 //! A thread looks at every machine ten times a second. Where the same slice has run for longer than [`LONGEST`], it sets a
 //! hook, which raises an error at the line that runs then, or names it. That is the one function of Lua's interface which another thread
-//! may call; compiled code does not look at hooks, so the compiler is off (LuaJIT, *Extensions*; `lua_sethook`).
+//! may call; compiled code does not look at hooks, so the compiler is off (LuaJIT, *Extensions*; `lua_sethook`) but where
+//! the script is named without its line.
 
 use mlua::{Lua, ffi};
 use std::ffi::CStr;
@@ -40,12 +41,14 @@ pub struct SliceWatch {
 }
 
 /// What becomes of a slice that takes too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Overdue {
     /// It ends with an error.
     Ends,
     /// It goes on, and its line is told on standard error.
     IsNamed,
+    /// The same without its line, which is not known of compiled code: the script of this name.
+    IsNamedAlone(String),
 }
 
 impl SliceWatch {
@@ -88,18 +91,24 @@ struct Watched {
 }
 
 impl Watched {
-    fn look(&mut self) {
+    /// Interrupts a slice that takes too long, or returns what is to be told of it.
+    fn look(&mut self) -> Option<String> {
         let running = self.slices.running();
         match (running, self.seen) {
             (Some(now), Some((before, since))) if now == before => {
                 if since.elapsed() > LONGEST && self.named != running {
-                    self.named = running.filter(|_| self.overdue == Overdue::IsNamed);
-                    self.state.interrupt(self.overdue);
+                    self.named = running.filter(|_| self.overdue != Overdue::Ends);
+                    match &self.overdue {
+                        Overdue::Ends => self.state.interrupt(raise),
+                        Overdue::IsNamed => self.state.interrupt(name),
+                        Overdue::IsNamedAlone(script) => return Some(script.clone()),
+                    }
                 }
             }
             (Some(now), _) => self.seen = Some((now, Instant::now())),
             (None, _) => self.seen = None,
         }
+        None
     }
 }
 
@@ -112,9 +121,12 @@ fn machines<T>(task: impl FnOnce(&mut Vec<Watched>) -> T) -> T {
 fn look_again_and_again() {
     loop {
         thread::sleep(LOOK);
-        machines(|all| all.iter_mut().for_each(Watched::look));
+        let overdue: Vec<String> = machines(|all| all.iter_mut().filter_map(Watched::look).collect());
+        overdue.iter().for_each(|script| warn(script));
     }
 }
+
+type Hook = unsafe extern "C-unwind" fn(*mut ffi::lua_State, *mut ffi::lua_Debug);
 
 /// A machine's state, for the one call that another thread may make.
 struct State(*mut ffi::lua_State);
@@ -133,11 +145,7 @@ fn state_of(lua: &Lua) -> State {
 
 impl State {
     #[allow(unsafe_code)]
-    fn interrupt(&self, overdue: Overdue) {
-        let hook = match overdue {
-            Overdue::Ends => raise,
-            Overdue::IsNamed => name,
-        };
+    fn interrupt(&self, hook: Hook) {
         if !self.0.is_null() {
             // SAFETY: a machine is taken off the list, under the same lock, before its state is closed.
             unsafe { ffi::lua_sethook(self.0, Some(hook), ffi::LUA_MASKCOUNT, 1) };
@@ -171,10 +179,13 @@ unsafe extern "C-unwind" fn name(state: *mut ffi::lua_State, debug: *mut ffi::lu
         ffi::lua_getinfo(state, c"Sl".as_ptr(), debug);
         (CStr::from_ptr((*debug).short_src.as_ptr()), (*debug).currentline)
     };
-    let file = file.to_string_lossy();
+    warn(&format!("{}:{line}", file.to_string_lossy()));
+}
+
+fn warn(place: &str) {
     // Where nobody reads it, the script goes on all the same.
     let _ = writeln!(
         std::io::stderr(),
-        "WARNING: {file}:{line}: it computes for longer than a second without asking anything; no other thread goes on"
+        "WARNING: {place}: it computes for longer than a second without asking anything; no other thread goes on"
     );
 }

@@ -12,6 +12,7 @@ use plimsoll_engine::executor::Slot;
 use plimsoll_engine::workload::{Input, Who};
 use plimsoll_engine::{Connector, Failure, LoadClient, Workload};
 use plimsoll_load::recorder::End;
+use plimsoll_load::source::Peer;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -116,6 +117,7 @@ impl Workload for Scripted {
             None => false,
         };
         state.routine = Some(routine);
+        thread.count_setup();
         Ok(ScriptClient { thread })
     }
 
@@ -138,6 +140,10 @@ impl Workload for Scripted {
             Some(_) => event_of_sysbench(routine, thread).await,
         };
         thread.in_event.set(false);
+        thread.count_event();
+        if ended.is_err() && thread.compatible().is_none() {
+            thread.put_event_back();
+        }
         if !thread.take_has_asked() {
             thread.give_way().await;
         }
@@ -149,8 +155,9 @@ impl Workload for Scripted {
             Some(routine) => {
                 let done = routine.call("thread_done").await.map(drop);
                 let done = done.map_err(|failure| client.thread.told("thread_done", failure));
+                client.thread.count_event();
                 // sysbench tells it, and ends well.
-                if self.script.dialect.is_some() { Ok(()) } else { done }
+                if client.thread.compatible().is_some() { Ok(()) } else { done }
             }
             None => Ok(()),
         }
@@ -215,12 +222,17 @@ impl LoadClient for ScriptClient {
         self.thread.last_statement()
     }
 
-    fn peer_pid(&self) -> Option<u32> {
-        self.thread.peer_pid()
+    fn peer(&self) -> Peer {
+        self.thread.peer()
     }
 
     async fn ask(&mut self, sql: &str) -> Result<Vec<(String, String)>, Failure> {
-        self.thread.ask(sql).await
+        match self.thread.dialect() {
+            // Neither a script without a server nor one whose server answers nothing ends by that.
+            Some(_) if self.thread.peer().is_nobody() => Ok(Vec::new()),
+            Some(_) => Ok(self.thread.ask(sql).await.unwrap_or_default()),
+            None => self.thread.ask(sql).await,
+        }
     }
 
     async fn quit(self) {

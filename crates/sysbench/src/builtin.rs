@@ -12,14 +12,17 @@ use crate::follow::{Reporter, follow};
 use crate::general::General;
 use crate::halt::Halt;
 use crate::options::{OptionSet, OptionSpec, listed};
-use crate::request::{Caller, TestRequest};
+use crate::planned;
+use crate::request::{AskedRun, Caller, TestRequest};
 use crate::text::{self, Closing, QueueState};
 use crate::totals::RunTotals;
 use plimsoll_engine::Run;
 use plimsoll_load::source::LoadSource;
 use plimsoll_script::dialect::Budget;
 use std::sync::Arc;
-use task::{Alone, BuiltinTask, spec};
+use task::{Alone, BuiltinTask};
+
+pub use task::spec;
 
 /// A test that comes with the program.
 pub struct BuiltinTest {
@@ -84,7 +87,7 @@ struct Begun {
 }
 
 /// Begins the load of a test and follows it to its end; the exit code.
-type Following = dyn FnOnce(&General, &mut dyn Reporter, &dyn Fn() -> bool) -> Result<u8, Halt>;
+type Following = dyn FnOnce(AskedRun<'_>, &mut dyn Reporter, &mut Caller<'_>) -> Result<u8, Halt>;
 
 type OfTotals = Box<dyn Fn(&RunTotals) -> String>;
 
@@ -117,10 +120,10 @@ impl Begun {
         headline: Headline,
         source: impl FnOnce() -> Result<S, Halt> + 'static,
     ) -> Begun {
-        let follow = move |general: &General, reporter: &mut dyn Reporter, is_interrupted: &dyn Fn() -> bool| {
+        let follow = move |run: AskedRun<'_>, reporter: &mut dyn Reporter, around: &mut Caller<'_>| {
             let source = source()?;
             console::say("Initializing worker threads...\n");
-            follow(source, general, reporter, is_interrupted)
+            follow(source, run, reporter, around)
         };
         Begun { preamble, headline, follow: Box::new(follow) }
     }
@@ -130,9 +133,9 @@ impl Begun {
 ///
 /// # Errors
 /// Why it cannot be done.
-pub fn run(test: &BuiltinTest, mut request: TestRequest, around: &Caller) -> Result<u8, Halt> {
-    let mut options = std::mem::take(&mut request.options);
-    options.know(test.options)?;
+pub fn run(test: &BuiltinTest, mut request: TestRequest, around: &mut Caller) -> Result<u8, Halt> {
+    request.options.know(test.options)?;
+    let options = &request.options;
     if let Some(unknown) = options.unknown().first() {
         return Err(Halt::Usage(format!("invalid option: {}", unknown.word)));
     }
@@ -146,18 +149,20 @@ pub fn run(test: &BuiltinTest, mut request: TestRequest, around: &Caller) -> Res
         Some(command @ ("prepare" | "cleanup")) => {
             let work = if command == "prepare" { test.prepare } else { test.cleanup };
             let missing = || Halt::Usage(format!("'{name}' test does not implement the '{command}' command."));
-            work.ok_or_else(missing)?(&options).map(|()| 0)
+            work.ok_or_else(missing)?(options).map(|()| 0)
         }
-        Some("run") => measure(test, &request, &options, around),
+        Some("run") => measure(test, &request, around),
         Some(other) => Err(Halt::Usage(format!("Unknown command: {other}"))),
     }
 }
 
-fn measure(test: &BuiltinTest, request: &TestRequest, options: &OptionSet, around: &Caller) -> Result<u8, Halt> {
+fn measure(test: &BuiltinTest, request: &TestRequest, around: &mut Caller) -> Result<u8, Halt> {
+    let TestRequest { options, general, .. } = request;
     let Begun { preamble, headline, follow } = (test.begin)(request, options)?;
-    console::report(&text::preamble(&request.general));
+    console::report(&text::preamble(general));
     console::report(&preamble);
-    follow(&request.general, &mut Headed(headline), around.is_interrupted)
+    let plan = planned::plan(request, &spec(general), planned::NO_SERVER.to_owned());
+    follow(AskedRun { general, plan: &plan }, &mut Headed(headline), around)
 }
 
 /// A report with a headline of the test's.

@@ -14,11 +14,18 @@ use plimsoll_script::vm::lua_version;
 use std::fs;
 
 /// Does what the words after the program's name ask for; the exit code.
-pub fn run(words: &[String], around: &Caller) -> u8 {
-    match request(words).and_then(|request| request.map_or(Ok(0), |request| test(request, around))) {
-        Ok(code) => code,
-        Err(halt) => told(&halt),
+pub fn run(words: &[String], around: &mut Caller) -> u8 {
+    let request = match request(words) {
+        Ok(None) => return 0,
+        Ok(Some(request)) => request,
+        Err(halt) => return told(&halt),
+    };
+    let asks_for_verdict = request.general.asks_for_verdict && request.line.command.as_deref() == Some("run");
+    let code = test(request, around).unwrap_or_else(|halt| told(&halt));
+    if let Some(recorder) = around.recorder().filter(|_| asks_for_verdict) {
+        recorder.verdict();
     }
+    code
 }
 
 fn told(halt: &Halt) -> u8 {
@@ -32,7 +39,7 @@ fn told(halt: &Halt) -> u8 {
 }
 
 /// Takes the words apart; nothing if all they ask for is told.
-fn request(words: &[String]) -> Result<Option<TestRequest>, Halt> {
+pub(crate) fn request(words: &[String]) -> Result<Option<TestRequest>, Halt> {
     let mut line = CommandLine::parse(words)?;
     if line.take_old_test() {
         console::complain(
@@ -41,7 +48,9 @@ fn request(words: &[String]) -> Result<Option<TestRequest>, Halt> {
         );
     }
     old::translate(&mut line);
-    let mut options = OptionSet::new(renamed(with_file(std::mem::take(&mut line.options))?));
+    let mut own = OptionSet::new(renamed(with_file(std::mem::take(&mut line.options))?));
+    own.know(tables::OWN)?;
+    let mut options = OptionSet::new(own.take_unknown());
     for specs in all_tables() {
         options.know(specs)?;
     }
@@ -53,8 +62,8 @@ fn request(words: &[String]) -> Result<Option<TestRequest>, Halt> {
         console::print(&format!("sysbench {VERSION}\n"));
         return Ok(None);
     }
-    let general = General::read(&options)?;
-    Ok(Some(TestRequest { line, options, general }))
+    let general = General::read(&options, &own)?;
+    Ok(Some(TestRequest { line, options, own, general }))
 }
 
 fn all_tables() -> [&'static [OptionSpec]; 6] {
@@ -91,6 +100,7 @@ fn help() -> String {
         "Usage:\n  sysbench [options]... [testname] [command]\n\n\
          Commands implemented by most tests: prepare run cleanup help\n\n\
          General options:\n{}\n\
+         Options of Plimsoll's own:\n{}\n\
          Pseudo-Random Numbers Generator options:\n{}\n\
          Log options:\n{}\n\
          General database options:\n\n{}\n\n\
@@ -99,6 +109,7 @@ fn help() -> String {
          Compiled-in tests:\n{}\n\
          See 'sysbench <testname> help' for a list of options for each test.\n\n",
         listed(tables::GENERAL),
+        listed(tables::OWN),
         listed(tables::RANDOM),
         listed(tables::LOG),
         listed(tables::DATABASE),
@@ -108,7 +119,10 @@ fn help() -> String {
 }
 
 /// Runs the test that was named.
-fn test(request: TestRequest, around: &Caller) -> Result<u8, Halt> {
+fn test(request: TestRequest, around: &mut Caller) -> Result<u8, Halt> {
+    if !request.general.is_recorded {
+        around.recorder = None;
+    }
     console::say(&format!("sysbench {VERSION} (using bundled {})\n", lua_version()));
     match request.line.test.as_deref().and_then(builtin::find) {
         Some(test) => builtin::run(test, request, around),

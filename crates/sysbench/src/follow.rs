@@ -3,10 +3,12 @@
 use crate::console;
 use crate::general::General;
 use crate::halt::Halt;
+use crate::recorder::{ReadyRun, RunEnd, RunRecorder};
+use crate::request::{AskedRun, Caller};
 use crate::text::{self, Closing, QueueState};
 use crate::totals::{RunTotals, ThreadsFairness};
 use plimsoll_load::recorder::LoopTotals;
-use plimsoll_load::source::{LoadEvent, LoadFacts, LoadSource};
+use plimsoll_load::source::{LoadEvent, LoadSource, Readiness, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::Limit;
 use plimsoll_measures::summarise::Assembly;
@@ -61,19 +63,30 @@ pub trait Reporter {
 /// Why there is no final report.
 pub fn follow<S: LoadSource>(
     mut source: S,
-    general: &General,
+    run: AskedRun<'_>,
     reporter: &mut dyn Reporter,
-    is_interrupted: &dyn Fn() -> bool,
+    around: &mut Caller<'_>,
 ) -> Result<u8, Halt> {
+    let AskedRun { general, plan } = run;
+    let is_interrupted = around.is_interrupted;
     let facts = source.facts().clone();
-    if let Err(halt) = ready(&mut source, &facts, general, is_interrupted) {
-        source.finish();
-        return Err(halt);
-    }
+    let ready = match ready(&mut source, general, reporter, is_interrupted) {
+        Ok(ready) => ready,
+        Err(halt) => {
+            source.finish();
+            return Err(halt);
+        }
+    };
     console::say("Threads started!\n");
+    let mut recorder = around.recorder();
+    if let Some(recorder) = &mut recorder {
+        recorder.begin(ReadyRun { plan, facts: &facts, ready, spent: source.spent() });
+    }
+    let begun = Instant::now() + source.start();
     let mut follower = Follower {
         general,
         reporter,
+        recorder,
         assembly: Assembly::new(facts.loops),
         served: LoopTotals::new(facts.names.shape()),
         loops: facts.loops,
@@ -86,9 +99,10 @@ pub fn follow<S: LoadSource>(
         since: RunTotals::default(),
         reset: false,
         running: (0, 0),
-        failed: false,
+        failed: None,
     };
-    let ended = follower.until_over(&mut source, is_interrupted);
+    let ended = follower.until_over(&mut source, begun, is_interrupted);
+    follower.recorded(&ended);
     // Loops that have not come to their end are given up.
     if follower.drained == follower.loops {
         source.finish();
@@ -110,10 +124,10 @@ pub fn follow<S: LoadSource>(
 /// Waits until all threads are ready.
 fn ready(
     source: &mut dyn LoadSource,
-    facts: &LoadFacts,
     general: &General,
+    reporter: &mut dyn Reporter,
     is_interrupted: &dyn Fn() -> bool,
-) -> Result<(), Halt> {
+) -> Result<Readiness, Halt> {
     let begun = Instant::now();
     let within = Duration::from_secs(general.ready_within);
     let each = |done: &str| {
@@ -122,12 +136,17 @@ fn ready(
         }
     };
     each("started");
-    let mut ready = 0;
-    while ready < facts.loops {
+    let (mut ready, mut all) = (0, Readiness::default());
+    while ready < source.facts().loops {
         match source.next(LOOK) {
-            Some(LoadEvent::Ready(_)) => ready += 1,
-            // Why was said when it came.
-            Some(LoadEvent::Failed(_)) => return Err(Halt::Fatal("Thread initialization failed!".to_owned())),
+            Some(LoadEvent::Ready(readiness)) => {
+                ready += 1;
+                all.add(readiness);
+            }
+            Some(LoadEvent::Failed(why)) => {
+                reporter.failed(&why);
+                return Err(Halt::Fatal("Thread initialization failed!".to_owned()));
+            }
             _ if is_interrupted() => return Err(Halt::Quiet(Halt::INTERRUPTED)),
             _ if begun.elapsed() > within => {
                 let seconds = general.ready_within;
@@ -138,7 +157,7 @@ fn ready(
         }
     }
     each("initialized");
-    Ok(())
+    Ok(all)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +170,7 @@ enum Ended {
 struct Follower<'a> {
     general: &'a General,
     reporter: &'a mut dyn Reporter,
+    recorder: Option<&'a mut dyn RunRecorder>,
     assembly: Assembly,
     served: LoopTotals,
     loops: usize,
@@ -169,12 +189,17 @@ struct Follower<'a> {
     reset: bool,
     /// Events that have begun, and those that have ended.
     running: (u64, u64),
-    failed: bool,
+    /// Why the load cannot go on.
+    failed: Option<String>,
 }
 
 impl Follower<'_> {
-    fn until_over<S: LoadSource>(&mut self, source: &mut S, is_interrupted: &dyn Fn() -> bool) -> Result<Ended, Halt> {
-        let begun = Instant::now() + source.start();
+    fn until_over<S: LoadSource>(
+        &mut self,
+        source: &mut S,
+        begun: Instant,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<Ended, Halt> {
         let after = |seconds: u64| begun + Duration::from_secs(self.general.warmup + seconds);
         let limit = Some(self.general.time).filter(|time| *time > 0);
         let forced = self.general.forced.zip(limit).map(|(more, time)| after(time + more));
@@ -200,9 +225,9 @@ impl Follower<'_> {
             }
         }
         for tally in self.assembly.rest() {
-            self.count(&tally)?;
+            self.count(&tally, source.spent())?;
         }
-        if self.failed {
+        if self.failed.is_some() {
             return Err(Halt::Quiet(Halt::FAILED));
         }
         Ok(if interrupted.is_some() { Ended::Interrupted } else { Ended::Drained })
@@ -216,7 +241,7 @@ impl Follower<'_> {
                     source.recycle(spent);
                 }
                 if let Some(whole) = whole {
-                    self.count(&whole)?;
+                    self.count(&whole, source.spent())?;
                     source.recycle(whole);
                 }
             }
@@ -227,7 +252,7 @@ impl Follower<'_> {
             // What is under way ends first.
             Some(LoadEvent::Failed(why)) => {
                 self.reporter.failed(&why);
-                self.failed = true;
+                self.failed.get_or_insert(why);
                 source.stop();
             }
             Some(LoadEvent::Ready(_)) | None => {}
@@ -236,7 +261,10 @@ impl Follower<'_> {
     }
 
     /// Counts an interval, and reports where one or a checkpoint ends.
-    fn count(&mut self, tally: &Tally) -> Result<(), Halt> {
+    fn count(&mut self, tally: &Tally, spent: Option<Spent>) -> Result<(), Halt> {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.second(tally, spent);
+        }
         let counts = &tally.counters.counts;
         self.running.0 += counts.started;
         self.running.1 += counts.finished + counts.failed;
@@ -282,7 +310,7 @@ impl Follower<'_> {
             self.take(source, event)?;
         }
         for tally in self.assembly.rest() {
-            self.count(&tally)?;
+            self.count(&tally, source.spent())?;
         }
         if !self.reporter.is_sql() {
             // A loop that computes has told of nothing since.
@@ -290,6 +318,18 @@ impl Follower<'_> {
             console::say(&format!("\nNumber of unfinished transactions on forced shutdown: {unfinished}"));
         }
         Ok(Ended::Forced)
+    }
+
+    /// Has the recorder know how the run ended.
+    fn recorded(&mut self, ended: &Result<Ended, Halt>) {
+        let Some(recorder) = &mut self.recorder else { return };
+        let how = match ended {
+            Ok(Ended::Drained) => RunEnd::Whole,
+            Ok(Ended::Interrupted) => RunEnd::Interrupted,
+            Ok(Ended::Forced) => RunEnd::Failed("events went on after --time and --forced-shutdown".to_owned()),
+            Err(halt) => RunEnd::Failed(self.failed.clone().unwrap_or_else(|| halt.to_string())),
+        };
+        recorder.end(&self.served, how);
     }
 
     /// The report at the end.

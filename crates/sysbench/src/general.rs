@@ -31,14 +31,24 @@ pub struct General {
     /// 0 for the time.
     pub seed: u64,
     pub distribution: Distribution,
+    /// Errors are treated and told as sysbench does.
+    pub is_compatible: bool,
+    pub is_recorded: bool,
+    /// What Plimsoll makes of the run is wanted at its end.
+    pub asks_for_verdict: bool,
+    /// Each thread has a Lua state of its own.
+    pub is_isolated: bool,
 }
 
 impl General {
-    /// Reads them, and says what is doubtful.
+    /// Reads them, with Plimsoll's own, and says what is doubtful.
     ///
     /// # Errors
     /// What is wrong with one of them.
-    pub fn read(options: &OptionSet) -> Result<General, Halt> {
+    pub fn read(options: &OptionSet, own: &OptionSet) -> Result<General, Halt> {
+        if own.is_on("verdict") && !own.is_on("recording") {
+            return Err(Halt::Usage("--verdict needs the recording that --recording=off does without".to_owned()));
+        }
         let fatal = |text: String| Err(Halt::Fatal(text));
         let verbosity = options.number("verbosity");
         if !(0.0..=5.0).contains(&verbosity) {
@@ -77,7 +87,20 @@ impl General {
             histogram: options.is_on("histogram"),
             seed: options.count("rand_seed"),
             distribution: distribution(options)?,
+            is_compatible: own.is_on("compat"),
+            is_recorded: own.is_on("recording"),
+            asks_for_verdict: own.is_on("verdict"),
+            is_isolated: isolation(own)?,
         })
+    }
+}
+
+/// Whether each thread has a Lua state of its own.
+fn isolation(own: &OptionSet) -> Result<bool, Halt> {
+    match own.text("lua_isolation") {
+        "environment" => Ok(false),
+        "state" => Ok(true),
+        other => Err(Halt::Fatal(format!("Invalid value for --lua-isolation: '{other}'; it is environment or state"))),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Why nothing more is done, and where that is said.
 
+use std::fmt;
+
 /// What ends the program before its test has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
@@ -11,6 +13,15 @@ pub enum Halt {
     Plain(String),
     /// Everything was said.
     Quiet(u8),
+}
+
+impl fmt::Display for Halt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Halt::Usage(text) | Halt::Fatal(text) | Halt::Plain(text) => f.write_str(text),
+            Halt::Quiet(code) => write!(f, "it ended with exit code {code}"),
+        }
+    }
 }
 
 impl Halt {

@@ -2,7 +2,8 @@
 //!
 //! Begin with [`grammar`] (what was typed), [`options`] (what it means) and [`dispatch`] (what is done). A test is a
 //! workload of the engine: a script ([`scripts`]), or one of those that need no server ([`builtin`]). [`follow`] takes what
-//! its loops count, and [`text`] is what is printed of it. Names, defaults and layouts are those of sysbench 1.0.20 as it
+//! its loops count, and [`text`] is what is printed of it. Whoever keeps it is a [`recorder`] of the
+//! caller's. Names, defaults and layouts are those of sysbench 1.0.20 as it
 //! behaves; words that explain are our own.
 
 pub mod builtin;
@@ -16,6 +17,8 @@ pub mod lattice;
 pub mod mysql;
 pub mod old;
 pub mod options;
+pub mod planned;
+pub mod recorder;
 pub mod request;
 pub mod scripts;
 pub mod tables;

@@ -4,7 +4,7 @@ use crate::grammar::TypedOption;
 use crate::halt::Halt;
 use plimsoll_script::dialect::OptionValue;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What an option accepts, by sysbench's numbers for `sysbench.cmdline.ARG_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub const fn option(
 pub struct OptionSet {
     values: BTreeMap<String, OptionValue>,
     texts: BTreeMap<String, String>,
+    /// The names of those that are known and were typed.
+    given: BTreeSet<String>,
     typed: Vec<TypedOption>,
 }
 
@@ -92,6 +94,7 @@ impl OptionSet {
                     (value, _) => value.as_deref().unwrap_or_default(),
                 };
                 self.set(&name, spec.kind, text, Some(&typed))?;
+                self.given.insert(name.clone());
             }
         }
         Ok(())
@@ -112,6 +115,11 @@ impl OptionSet {
         &self.typed
     }
 
+    /// The same, and forgets it.
+    pub fn take_unknown(&mut self) -> Vec<TypedOption> {
+        std::mem::take(&mut self.typed)
+    }
+
     /// All values, by their names with underscores.
     pub fn all(&self) -> Vec<(String, OptionValue)> {
         self.values.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -119,9 +127,18 @@ impl OptionSet {
 
     /// All of them as texts, and what nobody knows.
     pub fn globals(&self) -> Vec<(String, String)> {
-        let unknown = self.typed.iter().map(|typed| (typed.name.clone(), typed.value.clone().unwrap_or_default()));
         let known = self.texts.iter().filter(|(_, text)| !text.is_empty());
-        known.map(|(name, text)| (name.clone(), text.clone())).chain(unknown).collect()
+        known.map(|(name, text)| (name.clone(), text.clone())).chain(self.unknown_texts()).collect()
+    }
+
+    /// What was typed, whether it is known or not.
+    pub fn typed(&self) -> impl Iterator<Item = (String, String)> {
+        let known = self.texts.iter().filter(|(name, _)| self.given.contains(*name));
+        known.map(|(name, text)| (name.clone(), text.clone())).chain(self.unknown_texts())
+    }
+
+    fn unknown_texts(&self) -> impl Iterator<Item = (String, String)> {
+        self.typed.iter().map(|typed| (typed.name.clone(), typed.value.clone().unwrap_or_default()))
     }
 
     /// Gives an option that is known another value.

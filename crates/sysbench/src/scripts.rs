@@ -10,13 +10,16 @@ use crate::follow::follow;
 use crate::general::General;
 use crate::halt::Halt;
 use crate::options::{OptionSpec, listed};
-use crate::request::{Caller, TestRequest};
+use crate::planned;
+use crate::request::{AskedRun, Caller, TestRequest};
 use crate::text;
 use native::NativeOltp;
 use plimsoll_engine::{Endpoint, Protocol, Run, RunSpec};
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::window::Limit;
+use plimsoll_plan::RunPlan;
 use plimsoll_script::aside::AsidePlace;
+use plimsoll_script::dialect::Dialect;
 use plimsoll_script::{Script, Scripted};
 use prepare::{FoundTest, find};
 use reports::ScriptReporter;
@@ -24,6 +27,9 @@ use state::MainState;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
+
+/// How long a server that went away is waited for where errors are Plimsoll's, as `plimsoll run` does.
+const OUTAGE_LIMIT_NS: u64 = 30_000_000_000;
 
 /// A script that was read, and all that its states are made from.
 #[derive(Clone)]
@@ -37,7 +43,7 @@ pub struct PreparedTest {
 }
 
 impl PreparedTest {
-    fn dialect(&self) -> &plimsoll_script::dialect::Dialect {
+    fn dialect(&self) -> &Dialect {
         self.script.dialect.as_deref().expect("every script of this crate has one")
     }
 }
@@ -46,19 +52,18 @@ impl PreparedTest {
 ///
 /// # Errors
 /// Why it cannot be done.
-pub fn run(request: TestRequest, around: &Caller) -> Result<u8, Halt> {
-    let TestRequest { line, mut options, general } = request;
-    let FoundTest { name, text, is_bundled } = find(line.test.as_deref())?;
-    let prepared = prepare::prepared(name, text, &line, &options, general, around)?;
+pub fn run(mut request: TestRequest, around: &mut Caller) -> Result<u8, Halt> {
+    let FoundTest { name, text, is_bundled } = find(request.line.test.as_deref())?;
+    let prepared = prepare::prepared(name, text, &request, around)?;
     let mut main = MainState::load(&prepared, prepared.place.clone())?;
     let declared = main.declared_options()?;
     if let Some(specs) = &declared {
-        options.know(specs)?;
-        if let Some(unknown) = options.unknown().first() {
+        request.options.know(specs)?;
+        if let Some(unknown) = request.options.unknown().first() {
             return Err(Halt::Usage(format!("invalid option: {}", unknown.word)));
         }
     }
-    let dialect = prepared.dialect();
+    let (TestRequest { line, options, .. }, dialect) = (&request, prepared.dialect());
     let _ = dialect.options.set(options.all());
     let _ = dialect.globals.set(if declared.is_none() { options.globals() } else { Vec::new() });
     let specs = declared.unwrap_or_default();
@@ -78,10 +83,11 @@ pub fn run(request: TestRequest, around: &Caller) -> Result<u8, Halt> {
         "prepare" | "cleanup" if main.is("is_defined", command.as_str())? => main.call_function(command).map(|()| 0),
         "help" | "prepare" | "cleanup" => Err(missing()),
         "run" => {
-            let native = if is_bundled { native::of(&prepared, &options) } else { None };
-            measure(&prepared, main, native, around)
+            let native = if is_bundled { native::of(&prepared, options) } else { None };
+            let spec = spec(&prepared);
+            let plan = planned::plan(&request, &spec, servers(dialect));
+            measure(&prepared, main, Measured { spec, plan, native }, around)
         }
-
         other => Err(Halt::Usage(format!("Unknown command: {other}"))),
     }
 }
@@ -126,13 +132,22 @@ fn said(halt: &Halt) -> u8 {
     Halt::FAILED
 }
 
-/// `run`: the events of all threads, measured.
-fn measure(
-    prepared: &PreparedTest,
-    mut main: MainState,
+/// The servers that connections are made to, as a recording names them.
+fn servers(dialect: &Dialect) -> String {
+    if dialect.is_dry { planned::NO_SERVER.to_owned() } else { dialect.servers.shown.join("; ") }
+}
+
+/// What is measured.
+struct Measured {
+    spec: RunSpec,
+    plan: RunPlan,
+    /// In place of the script.
     native: Option<(NativeOltp, Endpoint)>,
-    around: &Caller,
-) -> Result<u8, Halt> {
+}
+
+/// `run`: the events of all threads, measured.
+fn measure(prepared: &PreparedTest, mut main: MainState, measured: Measured, around: &mut Caller) -> Result<u8, Halt> {
+    let Measured { spec, plan, native } = measured;
     let general = &prepared.general;
     if main.is("is_defined", "init")? {
         main.call_function("init")?;
@@ -147,26 +162,27 @@ fn measure(
     let begun = match native {
         Some((workload, endpoint)) => {
             prepared.dialect().uses_sql.store(true, Ordering::Relaxed);
-            Run::begin(RunSpec { endpoint, ..spec(prepared) }, Arc::new(workload))
+            Run::begin(RunSpec { endpoint, ..spec }, Arc::new(workload))
         }
         None => {
             let scripted = Scripted::of(prepared.script.clone(), prepared.place.drawn.clone());
-            Run::begin(spec(prepared), Arc::new(scripted))
+            Run::begin(spec, Arc::new(scripted))
         }
     };
-    let code = follow(begun, general, &mut reporter, around.is_interrupted)?;
+    let code = follow(begun, AskedRun { general, plan: &plan }, &mut reporter, around)?;
     reporter.done()?;
     Ok(code)
 }
 
 fn spec(prepared: &PreparedTest) -> RunSpec {
     let PreparedTest { general, .. } = prepared;
+    let Dialect { is_dry, is_compatible, .. } = *prepared.dialect();
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     RunSpec {
         endpoint: prepared.endpoint.clone(),
         connections: general.threads,
         // With nothing to wait for, one thread would be all that works.
-        loops: if prepared.dialect().is_dry { cpus } else { 1 },
+        loops: if is_dry { cpus } else { 1 },
         arrivals: match general.rate {
             0 => Arrivals::Closed,
             rate => Arrivals::Poisson { rate: rate as f64 },
@@ -177,9 +193,9 @@ fn spec(prepared: &PreparedTest) -> RunSpec {
         seed: prepared.place.seed,
         protocol: prepared.protocol,
         // sysbench waits for a server for as long as it takes.
-        outage_limit_ns: u64::MAX / 8,
+        outage_limit_ns: if is_compatible { u64::MAX / 8 } else { OUTAGE_LIMIT_NS },
         ignore_errors: Vec::new(),
         private: false,
-        ask: None,
+        ask: (general.asks_for_verdict && !is_dry).then_some("SHOW GLOBAL VARIABLES"),
     }
 }

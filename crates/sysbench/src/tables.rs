@@ -29,12 +29,19 @@ pub static GENERAL: &[OptionSpec] = &[
     option("validate", Bool, Some("off"), "check what can be checked"),
     option("help", Bool, Some("off"), "print this help"),
     option("version", Bool, Some("off"), "print the version"),
-    option("lua-isolation", Text, Some("environment"), "what threads have of Lua for themselves {environment,state}"),
     option("config-file", File, None, "a file with options, one in each line"),
     option("tx-rate", Int, Some("0"), "an old name of --rate"),
     option("max-requests", Int, Some("0"), "an old name of --events"),
     option("max-time", Int, Some("0"), "an old name of --time"),
     option("num-threads", Int, Some("1"), "an old name of --threads"),
+];
+
+/// Plimsoll's own, of which scripts hear nothing.
+pub static OWN: &[OptionSpec] = &[
+    option("compat", Bool, Some("on"), "treat errors as sysbench does; 'off' retries and ends as 'plimsoll run' does"),
+    option("recording", Bool, Some("on"), "keep what was measured, for 'plimsoll report'"),
+    option("verdict", Bool, Some("off"), "say at the end what limited the run, and how sure that is"),
+    option("lua-isolation", Text, Some("environment"), "what threads have of Lua for themselves {environment,state}"),
 ];
 
 pub static RANDOM: &[OptionSpec] = &[

@@ -141,3 +141,15 @@ pub trait Watcher {
         false
     }
 }
+
+/// Nobody: shows nothing, and ends nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwatched;
+
+impl Watcher for Unwatched {
+    fn tell(&mut self, _: Event<'_>) {}
+
+    fn interrupted(&self) -> bool {
+        false
+    }
+}

@@ -146,7 +146,7 @@ fn joined(values: &BTreeSet<String>) -> String {
 /// What decides how a load reaches the server, by name; nothing of a storage evaluation, which has none.
 fn of_plan(plan: &Plan) -> Vec<(&'static str, String)> {
     match plan {
-        Plan::Run(plan) | Plan::Quickstart(plan) => vec![
+        Plan::Run(plan) | Plan::Quickstart(plan) | Plan::Sysbench(plan) => vec![
             ("target", plan.target.clone()),
             ("arrivals", shown(&plan.arrivals)),
             ("warmup_seconds", shown(&plan.warmup_seconds)),

@@ -180,12 +180,13 @@ fn interval(made: &Made, second: u64, phase: Phase, transactions: u64) -> Interv
         loop_cpu_us: 0.0,
         scheduling_lag_ms_max: 0.0,
         completed: None,
+        script_us: None,
     }
 }
 
 fn summary(made: &Made) -> Summary {
     let target = TargetFacts {
-        flavour: plimsoll_model::Flavour::MariaDb,
+        flavour: Some(plimsoll_model::Flavour::MariaDb),
         version: "10.11".to_owned(),
         durability: BTreeMap::new(),
         data_bytes: None,

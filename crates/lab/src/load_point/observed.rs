@@ -46,7 +46,7 @@ impl Ends {
 }
 
 /// What was counted and seen so far.
-pub(super) struct ObservedLoad {
+pub(crate) struct ObservedLoad {
     /// From the start of the series to the start of the load.
     before_ns: u64,
     sampler: Sampler,
@@ -73,21 +73,24 @@ pub(super) struct ObservedLoad {
 }
 
 impl ObservedLoad {
-    /// Begins to look. The series began at `begun`, the load begins `before_ns` later.
+    /// Begins to look. The series began at `begun`, the load begins `before_ns` later. Without a target only the server's
+    /// process is looked at, if there is one of this machine.
     pub fn begin(
-        target: &OpenTarget,
+        target: Option<&OpenTarget>,
         ready: &Readiness,
         facts: &LoadFacts,
         point: LoadPoint,
         before_ns: u64,
         begun: Instant,
     ) -> ObservedLoad {
-        let pid = target.server.as_ref().map(|server| server.pid()).or(ready.server_pid);
+        let pid = target.and_then(|target| target.server.as_ref()).map(|server| server.pid()).or(ready.server.pid);
         ObservedLoad {
             before_ns,
             sampler: sampler(target, pid),
-            status: target.is_private().then(|| StatusThread::start(&target.endpoint, begun)),
-            storage: target.lane.as_ref().and_then(|lane| StorageThread::start(lane, begun)),
+            status: target
+                .filter(|target| target.is_private())
+                .map(|target| StatusThread::start(&target.endpoint, begun)),
+            storage: target.and_then(|target| target.lane.as_ref()).and_then(|lane| StorageThread::start(lane, begun)),
             pid,
             loops: facts.loops,
             ends: Ends::of(facts),
@@ -137,29 +140,6 @@ impl ObservedLoad {
         Some(after.programs_since(before, &own)).filter(|cpus| cpus.is_finite())
     }
 
-    fn second(&mut self, second: &FollowedSecond<'_>, watcher: &mut dyn Watcher) -> Seen {
-        let &FollowedSecond { tally, interval, .. } = second;
-        let sample = self.sampler.sample(second.end_ns);
-        let at_edge = self.ends.has_edge(tally.phase, tally.end_ns);
-        if tally.phase == Phase::WarmUp {
-            self.edges.0 = Some(self.edge(second.spent, sample.server, at_edge));
-            self.neighbours.0 = at_edge.then(Neighbours::look).or(self.neighbours.0.take());
-        }
-        if tally.phase == Phase::Measure {
-            let (before, after) = (self.edges.1.or(self.edges.0), self.edge(second.spent, sample.server, at_edge));
-            self.edges.1 = Some(after);
-            self.neighbours.1 = at_edge.then(Neighbours::look).or(self.neighbours.1.take());
-            let edges = before.map(|before| (before, after));
-            self.measured(tally, second.names, &Around { loops: self.loops, edges, host: sample.host.as_ref() });
-        }
-        let storage: Vec<StorageSample> = self.storage.iter().flat_map(StorageThread::told).collect();
-        self.storage_samples.extend(storage.iter().cloned());
-        let (host, server) = (sample.host.as_ref(), sample.server.as_ref());
-        watcher.tell(Event::Interval { point: self.point, interval, host, server });
-        let status = self.status.iter().flat_map(StatusThread::told).collect();
-        Seen { host: sample.host, server: sample.server, device: None, status, storage }
-    }
-
     /// Adds a second of the measured window.
     fn measured(&mut self, tally: &Tally, names: &Names, around: &Around) {
         self.seconds.add(tally, names, around);
@@ -182,10 +162,35 @@ impl ObservedLoad {
     }
 }
 
+impl Account for ObservedLoad {
+    fn second(&mut self, second: &FollowedSecond<'_>, watcher: &mut dyn Watcher) -> Seen {
+        let &FollowedSecond { tally, interval, .. } = second;
+        let sample = self.sampler.sample(second.end_ns);
+        let at_edge = self.ends.has_edge(tally.phase, tally.end_ns);
+        if tally.phase == Phase::WarmUp {
+            self.edges.0 = Some(self.edge(second.spent, sample.server, at_edge));
+            self.neighbours.0 = at_edge.then(Neighbours::look).or(self.neighbours.0.take());
+        }
+        if tally.phase == Phase::Measure {
+            let (before, after) = (self.edges.1.or(self.edges.0), self.edge(second.spent, sample.server, at_edge));
+            self.edges.1 = Some(after);
+            self.neighbours.1 = at_edge.then(Neighbours::look).or(self.neighbours.1.take());
+            let edges = before.map(|before| (before, after));
+            self.measured(tally, second.names, &Around { loops: self.loops, edges, host: sample.host.as_ref() });
+        }
+        let storage: Vec<StorageSample> = self.storage.iter().flat_map(StorageThread::told).collect();
+        self.storage_samples.extend(storage.iter().cloned());
+        let (host, server) = (sample.host.as_ref(), sample.server.as_ref());
+        watcher.tell(Event::Interval { point: self.point, interval, host, server });
+        let status = self.status.iter().flat_map(StatusThread::told).collect();
+        Seen { host: sample.host, server: sample.server, device: None, status, storage }
+    }
+}
+
 /// Looks at the host, at a local server, and at the device below the data of one that is ours.
-fn sampler(target: &OpenTarget, pid: Option<u32>) -> Sampler {
+fn sampler(target: Option<&OpenTarget>, pid: Option<u32>) -> Sampler {
     let sampler = Sampler::new(pid);
-    match &target.server {
+    match target.and_then(|target| target.server.as_ref()) {
         Some(server) => sampler.holding(&server.directory().data()),
         None => sampler,
     }

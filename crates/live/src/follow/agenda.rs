@@ -33,7 +33,7 @@ impl Agenda {
     /// What the plan in a manifest tells; it does not include a lab's trials.
     pub fn of(plan: &Plan) -> Agenda {
         match plan {
-            Plan::Run(plan) | Plan::Quickstart(plan) => Agenda {
+            Plan::Run(plan) | Plan::Quickstart(plan) | Plan::Sysbench(plan) => Agenda {
                 // The plan may be a stranger's, and claim any number.
                 turns: (1..=plan.rounds.min(MOST_ROUNDS))
                     .flat_map(|round| of_round(plan, round))

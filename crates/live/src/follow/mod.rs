@@ -161,7 +161,7 @@ impl Follower {
         let storage = match &self.entry.manifest.plan {
             Plan::Storage(_) => true,
             Plan::Lab(plan) => plan.variants.first().is_some_and(|variant| variant.workload.kind == "io"),
-            Plan::Run(_) | Plan::Quickstart(_) => false,
+            Plan::Run(_) | Plan::Quickstart(_) | Plan::Sysbench(_) => false,
         };
         if storage { "operations per second" } else { "transactions per second" }
     }

@@ -1,13 +1,28 @@
 //! `plimsoll sysbench`, and Plimsoll where it is called by sysbench's name.
 
+use super::report::tell_page;
+use super::run::recorded;
 use crate::terminal;
+use plimsoll_host::Home;
+use plimsoll_lab::LabError;
+use plimsoll_lab::run_record::{FinishedRun, Naming};
+use plimsoll_lab::witnessed::WitnessedRun;
+use plimsoll_load::recorder::LoopTotals;
+use plimsoll_load::source::Spent;
+use plimsoll_load::tally::Tally;
+use plimsoll_plan::Plan;
+use plimsoll_record::EarlyEnd;
+use plimsoll_record::manifest::{is_name, name_of};
 use plimsoll_sysbench::dispatch;
+use plimsoll_sysbench::recorder::{ReadyRun, RunEnd, RunRecorder};
 use plimsoll_sysbench::request::Caller;
 use std::env;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 const NAME: &str = "sysbench";
+const INCOMPLETE: &str = "the recording is incomplete";
 
 /// The words that are sysbench's affair, if it was called by that name: as the program, through a link, or as the command.
 pub fn asked() -> Option<Vec<String>> {
@@ -24,5 +39,77 @@ pub fn run(words: &[String]) -> u8 {
     // Without it Ctrl-C ends the program at once.
     let flag = terminal::interrupt_flag().ok();
     let is_interrupted = || flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
-    dispatch::run(words, &Caller { is_interrupted: &is_interrupted, password: env::var("MYSQL_PWD").ok() })
+    let mut recorder = HomeRecorder::default();
+    let password = env::var("MYSQL_PWD").ok();
+    dispatch::run(words, &mut Caller { is_interrupted: &is_interrupted, password, recorder: Some(&mut recorder) })
+}
+
+/// Records a run among the others of this user. Where it cannot, that is told, and the run goes on.
+#[derive(Default)]
+struct HomeRecorder {
+    run: Option<WitnessedRun>,
+    finished: Option<FinishedRun>,
+    /// Something could not be written, and that was told.
+    is_broken: bool,
+}
+
+impl HomeRecorder {
+    fn tell(&mut self, what: &str, error: &dyn Display) {
+        if !std::mem::replace(&mut self.is_broken, true) {
+            terminal::note(&format!("plimsoll: {what}: {error} (--recording=off turns recording off)"));
+        }
+    }
+}
+
+impl RunRecorder for HomeRecorder {
+    fn begin(&mut self, run: ReadyRun<'_>) {
+        let ReadyRun { plan, facts, ready, spent } = run;
+        let name = name_of_test(&plan.workload);
+        let naming = Naming { recording: &name, kind: Plan::Sysbench, tool_version: env!("CARGO_PKG_VERSION") };
+        let begun = Home::from_env()
+            .map_err(LabError::from)
+            .and_then(|home| WitnessedRun::begin(&home, plan, &naming, facts, &ready, spent));
+        match begun {
+            Ok(run) => self.run = Some(run),
+            Err(error) => self.tell("cannot record the run", &error),
+        }
+    }
+
+    fn second(&mut self, tally: &Tally, spent: Option<Spent>) {
+        if let Some(Err(error)) = self.run.as_mut().map(|run| run.second(tally, spent)) {
+            self.tell(INCOMPLETE, &error);
+        }
+    }
+
+    fn end(&mut self, totals: &LoopTotals, how: RunEnd) {
+        let ended = match how {
+            RunEnd::Whole if self.is_broken => Some(EarlyEnd::Failed(INCOMPLETE.to_owned())),
+            RunEnd::Whole => None,
+            RunEnd::Interrupted => Some(EarlyEnd::Interrupted),
+            RunEnd::Failed(why) => Some(EarlyEnd::Failed(why)),
+        };
+        let was_ended = ended.is_some();
+        self.finished = self.run.take().map(|run| run.end(totals.clone(), ended));
+        let unclosed = self.finished.as_ref().and_then(|finished| finished.ended.clone()).filter(|_| !was_ended);
+        if let Some(why) = unclosed {
+            self.tell(INCOMPLETE, &why.why());
+        }
+    }
+
+    fn verdict(&mut self) {
+        let shown = self.finished.as_ref().and_then(|finished| Some((finished, recorded(finished)?)));
+        let Some((finished, shown)) = shown else {
+            return terminal::note("plimsoll: no verdict: there is no recording of the run");
+        };
+        // Nobody reads on where it cannot be written.
+        let _ = terminal::styled(&plimsoll_report::terminal(&shown, terminal::look()));
+        terminal::note(&format!("recording: {}", finished.recording.display()));
+        tell_page(&finished.recording, &shown);
+    }
+}
+
+/// What the recording of a test is called: a script by its file.
+fn name_of_test(test: &str) -> String {
+    let stem = Path::new(test).file_stem().map(|stem| name_of(&stem.to_string_lossy()));
+    stem.filter(|name| is_name(name)).unwrap_or_else(|| NAME.to_owned())
 }

@@ -2,6 +2,7 @@
 
 use crate::parity::sysbench_is_here;
 use plimsoll_testkit::servers;
+use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -105,7 +106,9 @@ impl Bench {
         }
         let directory = tempfile::tempdir().expect("a directory");
         let ours = directory.path().join("sysbench");
-        symlink(env!("CARGO_BIN_EXE_plimsoll"), &ours).expect("a link is made");
+        // The same tests try what people install.
+        let program = env::var_os("PLIMSOLL_TEST_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_plimsoll").into());
+        symlink(program, &ours).expect("a link is made");
         let bench = Bench { directory, ours };
         SIDES.into_iter().for_each(|side| fs::create_dir(bench.directory.path().join(side)).expect("a directory"));
         SCRIPTS.into_iter().for_each(|(name, text)| bench.write(name, text));
@@ -126,8 +129,13 @@ impl Bench {
     fn command(&self, program: &Path, side: &str, line: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.directory.path().join(side)).args(line.split_whitespace()).env_remove("LUA_PATH");
-        command.stdin(Stdio::null());
+        command.stdin(Stdio::null()).env("PLIMSOLL_HOME", self.home());
         command
+    }
+
+    /// Where ours keeps its recordings.
+    pub fn home(&self) -> PathBuf {
+        self.directory.path().join("home")
     }
 
     fn printed(&self, program: &Path, side: &str, line: &str) -> Printed {

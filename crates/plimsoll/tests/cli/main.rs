@@ -16,6 +16,7 @@ mod datasets;
 mod documents;
 mod drop_in;
 mod drop_in_parsers;
+mod drop_in_recordings;
 mod drop_in_scripts;
 mod drop_in_server;
 mod drops;

@@ -66,6 +66,7 @@ fn second(t_ns: u64, seconds: f64, count: u64) -> String {
         loop_cpu_us: 1e3,
         scheduling_lag_ms_max: 0.1,
         completed: None,
+        script_us: None,
     };
     serde_json::to_string(&second).expect("JSON")
 }

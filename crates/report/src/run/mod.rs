@@ -63,8 +63,7 @@ const SEVERAL_ROUNDS: &str = "Numbers of a load point are means over its rounds,
 
 fn facts(run: &ShownRun<'_>) -> Vec<String> {
     let summary = run.summary;
-    let mut facts =
-        vec![summary.workload.clone(), format!("{} {}", summary.target.flavour.title(), summary.target.version)];
+    let mut facts = vec![summary.workload.clone(), summary.target.title()];
     if let Some(point) = summary.points.first() {
         let load = match summary.points.len() {
             1 => "one load point".to_owned(),

@@ -8,7 +8,7 @@ use crate::run_view::ShownRun;
 use crate::scaling;
 use crate::section::limit::words;
 use crate::section::{cost as shared_cost, latency as shared_latency, limit as shared_limit, timeline};
-use crate::sweep::{Unit, errors_by_code, shown_latency};
+use crate::sweep::{Sweep, Unit, errors_by_code, shown_latency};
 use crate::table::{Column, Mark};
 use crate::text::aligned;
 use plimsoll_model::Metric;
@@ -159,7 +159,7 @@ pub(super) fn environment(run: &ShownRun<'_>, shared: Option<Section>) -> Option
     let workload = [Block::subheading("Workload"), Block::Pairs(fixed.chain(parameters).collect())];
     let shared = shared.map_or_else(Vec::new, |section| section.blocks);
     let section = Section::of("environment", "Test environment", shared.into_iter().chain(workload).collect());
-    Some(section?.found(format!("{} {}", summary.target.flavour.title(), summary.target.version)))
+    Some(section?.found(summary.target.title()))
 }
 
 pub(super) fn cost(run: &ShownRun<'_>) -> Option<Section> {
@@ -173,7 +173,8 @@ pub(super) fn cost(run: &ShownRun<'_>) -> Option<Section> {
     ];
     for (per, name, heading) in tables.into_iter().take(1 + usize::from(has_queries)) {
         if let Some(costs) = points::costs(&sweep, per) {
-            blocks.extend([Block::subheading(heading), Block::table(name, costs, [PROCESS_REMARK.to_owned()])]);
+            let remarks = [PROCESS_REMARK.to_owned()].into_iter().chain(of_script(&sweep));
+            blocks.extend([Block::subheading(heading), Block::table(name, costs, remarks)]);
         }
     }
     let cpu = sweep.detailed().and_then(|point| {
@@ -185,6 +186,18 @@ pub(super) fn cost(run: &ShownRun<'_>) -> Option<Section> {
 
 const PROCESS_REMARK: &str = "All within the measured window. Client CPU is that of its loop threads; the server's CPU, context \
                               switches and I/O are those of its whole process.";
+
+/// What the script of a workload has taken of its loops.
+fn of_script(sweep: &Sweep<'_>) -> Option<String> {
+    let point = sweep.detailed()?;
+    let (us, longest_ms) = (point.client.script_us_per_query?, point.client.script_ms_max?);
+    Some(format!(
+        "At {} the script computed for {} µs per query, and for {} ms at the longest without asking anything.",
+        sweep.load_text(point),
+        short(us),
+        short(longest_ms)
+    ))
+}
 
 pub(super) fn latency(run: &ShownRun<'_>) -> Option<Section> {
     let sweep = run.sweep();

@@ -195,6 +195,7 @@ fn interval(second: u64, rate: f64) -> Interval {
         loop_cpu_us: 0.0,
         scheduling_lag_ms_max: 0.0,
         completed: None,
+        script_us: None,
     }
 }
 

@@ -67,7 +67,7 @@ fn whole(number: f64) -> u64 {
     number as u64
 }
 
-fn draw(thread: &Rc<ScriptThread>, distribution: Distribution, low: f64, high: f64) -> f64 {
+pub(super) fn draw(thread: &Rc<ScriptThread>, distribution: Distribution, low: f64, high: f64) -> f64 {
     distribution.draw(&mut thread.rng.borrow_mut(), whole(low), whole(high)) as f64
 }
 

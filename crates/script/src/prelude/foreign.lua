@@ -16,10 +16,13 @@ typedef struct plimsoll_sql_result sql_result;
 
 -- A declaration that several environments of a machine make is made once.
 local declared = {}
+-- Functions of C's by their names; false where we do not have one.
+local found = {}
 local function declare(text)
   if not declared[text] then
     foreign.cdef(text)
     declared[text] = true
+    found = {}
   end
 end
 
@@ -65,8 +68,35 @@ local function missing(name)
   error("ffi.C." .. name .. why, 3)
 end
 
+-- The type of a function as a script has declared it.
+local function declared_type(name)
+  for text in pairs(declared) do
+    local code = string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " ")
+    for part in string.gmatch(code, "[^;{}]+") do
+      local result, parameters = string.match(part, "^%s*(.-)%f[%w_]" .. name .. "%s*(%b())%s*$")
+      if result then
+        return string.gsub(result, "^extern%s+", "") .. "(*)" .. parameters
+      end
+    end
+  end
+end
+
+-- A symbol of C's: by its address where we have it, since a static program can look up nothing.
+local function by_address(name)
+  local address = host.function_of_c(name)
+  local type_ = address and declared_type(name)
+  if type_ then
+    -- What we cannot read of a declaration, C's own search can.
+    local is_cast, symbol = pcall(foreign.cast, type_, foreign.cast("void *", address))
+    return is_cast and symbol
+  end
+end
+
 local function symbol_of_c(name)
-  return foreign.C[name]
+  if found[name] == nil then
+    found[name] = by_address(name) or false
+  end
+  return found[name] or foreign.C[name]
 end
 
 -- Gives an environment its ffi.

@@ -1,6 +1,7 @@
 -- sysbench.sql: a driver, its connections, their statements and results.
 local host, interface = ...
 local ask = interface.ask
+local foreign = require("ffi")
 
 local WELL, AGAIN, FATAL, CLOSED = host.WELL, host.AGAIN, host.FATAL, host.CLOSED
 
@@ -10,8 +11,6 @@ local types = {
 }
 local errors = { NONE = 0, IGNORABLE = 1, FATAL = 2 }
 local RESTART_EVENT = 1
--- sysbench's SB_CNT_OTHER.
-local OTHER = 0
 
 -- A kind of object, which tostring() shows as `name`.
 local function kind(name)
@@ -119,8 +118,10 @@ function connection:query(sql)
 end
 
 -- What stands for a statement where nothing is sent: an empty result, at once.
+local count_nothing = foreign.cast("void (*)(void *)", host.COUNT_NOTHING)
+local machine = foreign.cast("void *", host.MACHINE)
 local function nothing_of(self)
-  host.count(OTHER, 1)
+  count_nothing(machine)
   return result_of(self, 0, 0)
 end
 
@@ -225,7 +226,10 @@ function statement:close()
 end
 
 function parameter:set(value)
-  host.set_parameter(self.number, value)
+  -- What is sent to nobody need not be kept; a value that is none is told all the same.
+  if not (host.IS_DRY and type(value) == "number") then
+    host.set_parameter(self.number, value)
+  end
 end
 
 function parameter:set_rand_str(format)

@@ -11,6 +11,7 @@ use plimsoll_engine::{Address, Connector, Failure, LoadClient, Protocol, RunSpec
 use plimsoll_load::arrivals::Arrivals;
 use plimsoll_load::recorder::End;
 use plimsoll_load::seed::Rng;
+use plimsoll_load::source::Peer;
 use plimsoll_load::window::Limit;
 use plimsoll_script::dialect::Budget;
 use std::path::PathBuf;
@@ -103,8 +104,8 @@ impl LoadClient for Nobody {
         String::new()
     }
 
-    fn peer_pid(&self) -> Option<u32> {
-        None
+    fn peer(&self) -> Peer {
+        Peer::default()
     }
 
     async fn ask(&mut self, _: &str) -> Result<Vec<(String, String)>, Failure> {

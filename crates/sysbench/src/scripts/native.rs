@@ -127,6 +127,12 @@ impl NativeOltp {
         let now_ns = connector.meter.now_ns();
         self.dialect.budget.take(now_ns, connector.meter.at(now_ns).window())
     }
+
+    fn put_event_back(&self, state: &NativeState) {
+        let Some((connector, _)) = &state.made_by else { return };
+        let now_ns = connector.meter.now_ns();
+        self.dialect.budget.put_back(now_ns, connector.meter.at(now_ns).window());
+    }
 }
 
 impl Workload for NativeOltp {
@@ -155,7 +161,11 @@ impl Workload for NativeOltp {
     ) -> Result<Self::Client, Failure> {
         state.made_by = Some((connector.clone(), slot.clone()));
         let made = Workload::connect(&self.oltp, &mut state.oltp, connector, slot).await;
-        made.inspect_err(|failure| self.tell_why(failure))
+        made.inspect_err(|failure| {
+            if self.dialect.is_compatible {
+                self.tell_why(failure);
+            }
+        })
     }
 
     async fn transaction(
@@ -170,7 +180,11 @@ impl Workload for NativeOltp {
         loop {
             match Workload::transaction(&self.oltp, &mut state.oltp, client, input).await {
                 Ok(end) => return Ok(end),
-                Err(failure) => self.again(state, client, failure).await?,
+                Err(failure) if self.dialect.is_compatible => self.again(state, client, failure).await?,
+                Err(failure) => {
+                    self.put_event_back(state);
+                    return Err(failure);
+                }
             }
         }
     }

@@ -2,11 +2,9 @@
 
 use super::PreparedTest;
 use crate::general::General;
-use crate::grammar::CommandLine;
 use crate::halt::Halt;
 use crate::mysql;
-use crate::options::OptionSet;
-use crate::request::Caller;
+use crate::request::{Caller, TestRequest};
 use plimsoll_engine::endpoint::{Endpoint, Resolved};
 use plimsoll_script::Script;
 use plimsoll_script::aside::AsidePlace;
@@ -67,15 +65,15 @@ fn in_path(name: &str) -> Option<PathBuf> {
 pub fn prepared(
     name: Option<String>,
     text: Vec<u8>,
-    line: &CommandLine,
-    options: &OptionSet,
-    general: General,
+    request: &TestRequest,
     around: &Caller,
 ) -> Result<PreparedTest, Halt> {
+    let TestRequest { line, options, general, .. } = request;
     let dialect = Dialect {
         ignored: mysql::ignored(options)?,
+        is_compatible: general.is_compatible,
         is_dry: options.is_on("mysql_dry_run"),
-        is_isolated: is_isolated(options)?,
+        is_isolated: general.is_isolated,
         driver: options.text("db_driver").to_owned(),
         servers: mysql::servers(options, around.password.clone())?,
         budget: Budget::new(general.events, general.time * 1_000_000_000),
@@ -97,17 +95,9 @@ pub fn prepared(
         script: Arc::new(script),
         endpoint,
         protocol: mysql::protocol(options)?,
-        place: AsidePlace { tid: 0, threads: general.threads, seed: seed(&general), drawn: Arc::default() },
-        general,
+        place: AsidePlace { tid: 0, threads: general.threads, seed: seed(general), drawn: Arc::default() },
+        general: general.clone(),
     })
-}
-
-fn is_isolated(options: &OptionSet) -> Result<bool, Halt> {
-    match options.text("lua_isolation") {
-        "environment" => Ok(false),
-        "state" => Ok(true),
-        other => Err(Halt::Fatal(format!("Invalid value for --lua-isolation: '{other}'; it is environment or state"))),
-    }
 }
 
 /// Of a run whose script says what it connects to, if to anything.
@@ -126,6 +116,8 @@ fn unused(dialect: &Dialect) -> Endpoint {
 }
 
 fn seed(general: &General) -> u64 {
-    let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
+    // Short enough to be typed again.
+    let now =
+        || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| u64::from(time.as_nanos() as u32).max(1));
     if general.seed == 0 { now() } else { general.seed }
 }

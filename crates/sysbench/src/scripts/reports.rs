@@ -61,6 +61,12 @@ impl<'a> ScriptReporter<'a> {
 }
 
 impl Reporter for ScriptReporter<'_> {
+    fn failed(&mut self, why: &str) {
+        if !self.prepared.dialect().is_compatible {
+            console::say(&format!("FATAL: {why}"));
+        }
+    }
+
     fn is_sql(&self) -> bool {
         self.prepared.dialect().uses_sql.load(Ordering::Relaxed)
     }

@@ -100,7 +100,7 @@ pub fn summary(points: Vec<Point>) -> Summary {
         workload: "oltp_read_write".to_owned(),
         params,
         target: TargetFacts {
-            flavour: Flavour::MariaDb,
+            flavour: Some(Flavour::MariaDb),
             version: "10.11.14-MariaDB-0+deb12u2".to_owned(),
             durability: durability.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
             data_bytes: Some(103_284_736),
@@ -198,6 +198,8 @@ fn point(&(connections, rate, p50, client, host): &(usize, f64, f64, f64, f64)) 
             scheduling_lag_ms_max: Some(1.2),
             threads_waiting_for_cpu: Some(0.1),
             round_trip_us: Some(40.0),
+            script_us_per_query: None,
+            script_ms_max: None,
         },
         server: Some(ServerCost {
             cpu_us_per_query: Some(2e6 * (host - 0.03) / (20.0 * rate)),
@@ -256,6 +258,7 @@ pub fn interval(second: usize, phase: Phase, transactions: u64) -> Interval {
         loop_cpu_us: 70_000.0,
         scheduling_lag_ms_max: 0.4,
         completed: None,
+        script_us: None,
     }
 }
 
