@@ -5,6 +5,8 @@
 //! is edge-triggered and remembered in the slot, so a statement costs one send, one receive and its share of
 //! a wait.
 
+mod slot;
+
 use crate::alarm::Alarm;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use std::cell::{Cell, RefCell};
@@ -18,28 +20,17 @@ use std::sync::Arc;
 use std::task::{self, Context};
 use std::time::{Duration, Instant};
 
+pub use slot::Slot;
+use slot::wait;
+
 const EVENTS: usize = 1024;
 const MILLISECOND_NS: u64 = 1_000_000;
 const WAKE: Token = Token(usize::MAX);
 
-/// What a task waits for, and what has come.
-#[derive(Debug, Default)]
-pub struct Slot {
-    id: usize,
-    /// The slot whose task is polled when something comes here: its own, unless it is one more of that task.
-    owner: usize,
-    readable: Cell<bool>,
-    writable: Cell<bool>,
-    /// The other side has hung up: what it sent before can be read, then the end.
-    ended: Cell<bool>,
-    /// Set to let the task run although nothing came: it looks for itself.
-    nudged: Cell<bool>,
-    /// One for all slots of a task: what it waits for fails on whichever it waits.
-    cancelled: Rc<Cell<bool>>,
-    queued: Cell<bool>,
-    /// Since when the rest of an answer is waited for.
-    answering_since_ns: Cell<Option<u64>>,
-}
+/// In so long all tasks that wait for nothing have their turn.
+const ROUND_NS: u64 = 100_000_000;
+/// A turn is not shorter, however many they are.
+const SHORTEST_TURN_NS: u64 = 20_000;
 
 /// The loop as its tasks see it.
 pub struct Reactor {
@@ -59,6 +50,8 @@ pub struct Reactor {
     lag_ns: Cell<u64>,
     /// When the loop last looked at its sockets.
     looked_ns: Cell<u64>,
+    /// When a task that gave way left its turn to the next, or the loop looked last.
+    turn_ns: Cell<u64>,
     /// Up to when its delays have been taken.
     taken_ns: Cell<u64>,
 }
@@ -70,9 +63,10 @@ impl Reactor {
         self.epoch.elapsed().as_nanos() as u64
     }
 
-    /// When the loop last looked at its sockets.
-    pub fn looked_ns(&self) -> u64 {
-        self.looked_ns.get()
+    /// Whether a task that waits for nothing has had its share of a round, in which all tasks of the loop have their turn.
+    pub fn has_had_its_share(&self) -> bool {
+        let tasks = self.slots.borrow().len().max(1) as u64;
+        self.now_ns().saturating_sub(self.turn_ns.get()) > (ROUND_NS / tasks).clamp(SHORTEST_TURN_NS, MILLISECOND_NS)
     }
 
     /// When a socket last became ready, on any connection of this loop, or something was first waited for.
@@ -181,7 +175,9 @@ impl Reactor {
 
     /// Lets everybody else run once, and the loop look after itself.
     pub async fn give_way(&self, slot: &Slot) {
-        self.set_timer(slot, self.now_ns());
+        let now_ns = self.now_ns();
+        self.set_timer(slot, now_ns);
+        self.turn_ns.set(now_ns);
         let mut given = false;
         wait(|| std::mem::replace(&mut given, true)).await;
     }
@@ -256,65 +252,6 @@ impl Drop for SlotBeside {
     }
 }
 
-impl Slot {
-    pub fn id(&self) -> usize {
-        self.id
-    }
-
-    pub fn is_cancelled(&self) -> bool {
-        self.cancelled.get()
-    }
-
-    /// Nothing is left to read for now.
-    pub fn set_blocked(&self) {
-        self.readable.set(false);
-    }
-
-    /// All that came was read. No edge comes for an end that came together with it.
-    #[inline]
-    pub fn set_drained(&self) {
-        self.readable.set(self.ended.get());
-    }
-
-    /// From here to [`Slot::answered`] the rest of an answer is waited for.
-    pub fn begin_answer(&self, now_ns: u64) {
-        self.answering_since_ns.set(Some(now_ns));
-    }
-
-    pub fn answered(&self) {
-        self.answering_since_ns.set(None);
-    }
-
-    /// Whether an answer has begun and not ended.
-    pub fn is_answering(&self) -> bool {
-        self.answering_since_ns.get().is_some()
-    }
-
-    /// Waits for bytes to read; false if the loop is being cancelled.
-    #[inline]
-    pub async fn readable(&self) -> bool {
-        wait(|| self.readable.get() || self.cancelled.get()).await;
-        !self.cancelled.get()
-    }
-
-    /// Waits for room to write; false if the loop is being cancelled.
-    pub async fn writable(&self) -> bool {
-        wait(|| self.writable.replace(false) || self.cancelled.get()).await;
-        !self.cancelled.get()
-    }
-
-    /// Waits to be nudged, or cancelled.
-    pub async fn nudged(&self) {
-        wait(|| self.nudged.replace(false) || self.cancelled.get()).await;
-    }
-}
-
-/// Waits until `done`, which is asked each time the task is polled.
-#[inline]
-async fn wait(mut done: impl FnMut() -> bool) {
-    std::future::poll_fn(|_| if done() { task::Poll::Ready(()) } else { task::Poll::Pending }).await;
-}
-
 type Task<'t> = Pin<Box<dyn Future<Output = ()> + 't>>;
 
 /// One event loop.
@@ -347,6 +284,7 @@ impl<'t> Executor<'t> {
             last_answer_ns: Cell::new(epoch.elapsed().as_nanos() as u64),
             lag_ns: Cell::new(0),
             looked_ns: Cell::new(epoch.elapsed().as_nanos() as u64),
+            turn_ns: Cell::default(),
             taken_ns: Cell::new(0),
         });
         Ok(Executor { poll, events: Events::with_capacity(EVENTS), reactor, tasks: Vec::new(), alarm, waker, live: 0 })
@@ -442,6 +380,7 @@ impl<'t> Executor<'t> {
         let now = self.reactor.now_ns();
         self.reactor.late(until_ns.max(begun_ns), now);
         self.reactor.looked_ns.set(now);
+        self.reactor.turn_ns.set(now);
         match polled {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
             other => other?,

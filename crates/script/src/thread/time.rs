@@ -6,9 +6,6 @@ use plimsoll_engine::Failure;
 use plimsoll_engine::helper::on_a_thread;
 use plimsoll_load::recorder::Effect;
 
-/// A script that has asked nothing for so long lets others have their turn.
-const BUSY_NS: u64 = 1_000_000;
-
 impl ScriptThread {
     /// The script has computed since then.
     pub fn computed_since(&self, begun_ns: u64) {
@@ -46,7 +43,7 @@ impl ScriptThread {
     /// Lets other connections of the loop run, if this one has kept it long without asking anything.
     pub async fn give_way(&self) {
         let reactor = &self.connector.reactor;
-        if reactor.now_ns().saturating_sub(reactor.looked_ns()) > BUSY_NS {
+        if reactor.has_had_its_share() {
             reactor.give_way(&self.slot).await;
             self.waited();
         }
