@@ -60,6 +60,7 @@ impl Vm {
     /// # Errors
     /// As [`Vm::new`].
     pub fn unwatched(script: &Script, is_compiled: bool) -> mlua::Result<Vm> {
+        merge_at_once();
         let lua = unrestricted();
         let current = Current::default();
         let host = host::table(&lua, &current)?;
@@ -129,6 +130,18 @@ pub fn look_at(script: &Script) -> Result<(), String> {
 pub fn lua_version() -> String {
     let told = Lua::new().load("return jit.version").eval::<String>();
     told.unwrap_or_else(|_| "LuaJIT".to_owned())
+}
+
+/// Has freed memory merged when it is freed: glibc would do it now and then for all machines together, and take tens of
+/// milliseconds in which no connection has its turn (mallopt(3), `M_MXFAST`).
+#[allow(unsafe_code)]
+fn merge_at_once() {
+    #[cfg(target_env = "gnu")]
+    {
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        // SAFETY: it may be called at any time; where it is refused, all is as before.
+        ONCE.call_once(|| _ = unsafe { libc::mallopt(libc::M_MXFAST, 0) });
+    }
 }
 
 /// A script may do what its user may: it has all libraries, the foreign function interface too.
