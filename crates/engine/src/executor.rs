@@ -64,9 +64,9 @@ impl Reactor {
     }
 
     /// Whether a task that waits for nothing has had its share of a round, in which all tasks of the loop have their turn.
-    pub fn has_had_its_share(&self) -> bool {
+    pub fn has_had_its_share(&self, now_ns: u64) -> bool {
         let tasks = self.slots.borrow().len().max(1) as u64;
-        self.now_ns().saturating_sub(self.turn_ns.get()) > (ROUND_NS / tasks).clamp(SHORTEST_TURN_NS, MILLISECOND_NS)
+        now_ns.saturating_sub(self.turn_ns.get()) > (ROUND_NS / tasks).clamp(SHORTEST_TURN_NS, MILLISECOND_NS)
     }
 
     /// When a socket last became ready, on any connection of this loop, or something was first waited for.

@@ -109,7 +109,8 @@ fn a_test_without_a_server_is_recorded_and_what_is_not_to_be_is_not() {
     let [recording] = &recordings(&bench)[..] else { panic!("one recording") };
     let summary = read(recording, "summary.json");
     assert_eq!((&summary["target"]["flavour"], &summary["points"][0]["transactions"]), (&Value::Null, &40.into()));
-    assert!(report(&bench, recording).contains("no server"));
+    let text = report(&bench, recording);
+    assert!(text.contains("no server") && !text.contains("Limited by"), "{text}");
     assert_eq!(bench.ours("cpu --events=1 --recording=off run").code, Some(0));
     assert_eq!(recordings(&bench).len(), 1);
     let printed = bench.ours("cpu --events=1 --recording=off --verdict run");

@@ -43,7 +43,7 @@ impl ScriptThread {
     /// Lets other connections of the loop run, if this one has kept it long without asking anything.
     pub async fn give_way(&self) {
         let reactor = &self.connector.reactor;
-        if reactor.has_had_its_share() {
+        if reactor.has_had_its_share(reactor.now_ns()) {
             reactor.give_way(&self.slot).await;
             self.waited();
         }

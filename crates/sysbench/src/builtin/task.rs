@@ -3,7 +3,7 @@
 use crate::general::General;
 use plimsoll_engine::catalogue::Catalogue;
 use plimsoll_engine::endpoint::{Endpoint, Password, Resolved};
-use plimsoll_engine::executor::Slot;
+use plimsoll_engine::executor::{Reactor, Slot};
 use plimsoll_engine::meter::Meter;
 use plimsoll_engine::tls::Tls;
 use plimsoll_engine::workload::{Input, Who};
@@ -45,6 +45,8 @@ pub struct Alone<T> {
 /// A thread that speaks to nobody.
 pub struct Nobody {
     meter: Rc<Meter>,
+    reactor: Rc<Reactor>,
+    slot: Rc<Slot>,
 }
 
 impl<T: BuiltinTask> Workload for Alone<T> {
@@ -62,8 +64,9 @@ impl<T: BuiltinTask> Workload for Alone<T> {
         Ok(self.task.state(who.connection))
     }
 
-    async fn connect(&self, _: &mut T::State, connector: &Rc<Connector>, _: &Rc<Slot>) -> Result<Nobody, Failure> {
-        Ok(Nobody { meter: connector.meter.clone() })
+    async fn connect(&self, _: &mut T::State, connector: &Rc<Connector>, slot: &Rc<Slot>) -> Result<Nobody, Failure> {
+        let Connector { meter, reactor, .. } = &**connector;
+        Ok(Nobody { meter: meter.clone(), reactor: reactor.clone(), slot: slot.clone() })
     }
 
     async fn transaction(&self, state: &mut T::State, client: &mut Nobody, input: &mut Input) -> Result<End, Failure> {
@@ -73,6 +76,10 @@ impl<T: BuiltinTask> Workload for Alone<T> {
             return Ok(End::Stopped);
         }
         self.task.event(state, &mut input.rng);
+        // The loop has its seconds to tell.
+        if client.reactor.has_had_its_share(now_ns) {
+            client.reactor.give_way(&client.slot).await;
+        }
         Ok(End::Committed)
     }
 }
