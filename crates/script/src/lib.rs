@@ -15,6 +15,8 @@ pub mod bundled;
 mod connections;
 pub mod coroutine;
 pub mod dialect;
+#[cfg(target_env = "musl")]
+mod frames;
 mod held;
 pub mod host;
 pub mod last_event;
