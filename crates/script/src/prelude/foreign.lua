@@ -107,6 +107,15 @@ function interface.add_foreign(environment)
     proxied[name] = value
   end
   proxied.cdef = declare
+  function proxied.load(name, is_global)
+    local is_there, library = pcall(foreign.load, name, is_global)
+    if not is_there then
+      -- A static program can load nothing, and does not say what.
+      local says_what = string.find(tostring(library), tostring(name), 1, true)
+      error(says_what and library or "cannot load " .. tostring(name) .. ": " .. tostring(library), 2)
+    end
+    return library
+  end
   proxied.C = setmetatable({}, {
     __index = function(_, name)
       if own[name] ~= nil then
