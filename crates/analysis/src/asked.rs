@@ -4,7 +4,7 @@ use plimsoll_model::load_point::list_in_words;
 use plimsoll_model::number::{percent, tick};
 use plimsoll_model::text::each_once;
 use plimsoll_plan::lab::{Order, Restore, StoppingRule, TrialRules, Variant, WarmUp};
-use plimsoll_plan::plan::Measure;
+use plimsoll_plan::plan::{ENDLESS, Measure};
 use plimsoll_plan::{LabPlan, Plan, RunPlan, StoragePlan};
 use plimsoll_record::read::RecordingView;
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,7 +97,7 @@ fn warm_up(warm_up: WarmUp) -> String {
 fn measured(measure: Measure) -> String {
     match measure {
         Measure::Seconds(seconds) => duration(seconds),
-        Measure::Events(u64::MAX) => "until it was ended".to_owned(),
+        Measure::Events(ENDLESS) => "until it was ended".to_owned(),
         Measure::Events(events) => format!("{events} transactions"),
         Measure::EventsPerConnection(events) => format!("{events} transactions of each connection"),
     }

@@ -10,7 +10,7 @@ use plimsoll_model::lab::TrialStatus;
 use plimsoll_model::summary::{Point, SCHEMA_VERSION, ServerTotals, Summary, TargetFacts, Totals};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::knowledge::durability::durability;
-use plimsoll_plan::plan::Measure;
+use plimsoll_plan::plan::{ENDLESS, Measure};
 use plimsoll_record::Status;
 use plimsoll_record::read::{RecordingView, TrialView};
 use plimsoll_report::subject::{Subject, Trial};
@@ -188,7 +188,7 @@ fn cut(trial: &TrialView, plan: &RunPlan) -> Option<String> {
     match plan.measure {
         Measure::Seconds(wanted) => unfinished::ended_in(trial, wanted),
         // It was meant to go on until somebody ends it.
-        Measure::Events(u64::MAX) => None,
+        Measure::Events(ENDLESS) => None,
         _ => Some(format!("{} ended before all its transactions", unfinished::asked(trial))),
     }
 }

@@ -13,18 +13,27 @@ pub fn variables(target: &mut OpenTarget) -> Result<BTreeMap<String, String>, La
         .control
         .rows("SHOW GLOBAL VARIABLES")
         .map_err(|failure| LabError::sql("asking the server for its variables", &failure))?;
-    Ok(rows.pairs().map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect())
+    Ok(by_name(rows.pairs()))
 }
 
-/// Every variable with what was requested, if anything was.
-pub fn recorded(target: &OpenTarget, variables: &BTreeMap<String, String>) -> BTreeMap<String, RecordedSetting> {
+/// Variables as a server answers them, by name.
+pub fn by_name<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, String> {
+    pairs.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect()
+}
+
+/// Every variable as the server has it.
+pub fn effective(variables: &BTreeMap<String, String>) -> BTreeMap<String, RecordedSetting> {
     let found = |value: &String| RecordedSetting {
         requested: None,
         effective: Some(value.clone()),
         origin: "server".to_owned(),
     };
-    let mut all: BTreeMap<String, RecordedSetting> =
-        variables.iter().map(|(name, value)| (name.clone(), found(value))).collect();
+    variables.iter().map(|(name, value)| (name.clone(), found(value))).collect()
+}
+
+/// Every variable with what was requested, if anything was.
+pub fn recorded(target: &OpenTarget, variables: &BTreeMap<String, String>) -> BTreeMap<String, RecordedSetting> {
+    let mut all = effective(variables);
     for asked in target.settings.variables_to_verify() {
         let effective = variables.get(&asked.name).cloned();
         all.insert(asked.name, RecordedSetting { requested: Some(asked.value), effective, origin: asked.origin });

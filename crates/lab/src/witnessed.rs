@@ -4,6 +4,7 @@ use crate::error::LabError;
 use crate::load_point::{Driven, ObservedLoad};
 use crate::load_spec;
 use crate::run_record::{FinishedRun, Naming, RunFacts, RunRecord};
+use crate::settings;
 use plimsoll_follow::SeriesWriter;
 use plimsoll_host::Home;
 use plimsoll_load::recorder::LoopTotals;
@@ -14,7 +15,7 @@ use plimsoll_model::summary::TargetFacts;
 use plimsoll_model::{Flavour, Scalar};
 use plimsoll_plan::RunPlan;
 use plimsoll_plan::knowledge::durability::durability;
-use plimsoll_record::{EarlyEnd, RecordedSetting, TrialWriter};
+use plimsoll_record::{EarlyEnd, TrialWriter};
 use plimsoll_watch::Unwatched;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -73,13 +74,11 @@ impl WitnessedRun {
 
 /// What is known of a run from its plan, and from the greeting of its server.
 fn run_facts(plan: &RunPlan, ready: &Readiness) -> RunFacts {
-    let variables: BTreeMap<String, String> = ready.answer.iter().cloned().collect();
-    // A script may connect later than it was asked.
-    let version = ready.server.version.clone().or_else(|| variables.get("version").cloned());
-    let told = version.clone().map(|version| ("version".to_owned(), version));
-    let effective = |(name, value)| {
-        (name, RecordedSetting { requested: None, effective: Some(value), origin: "server".to_owned() })
-    };
+    let mut variables = settings::by_name(ready.answer.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    if let Some(greeted) = &ready.server.version {
+        variables.entry("version".to_owned()).or_insert_with(|| greeted.clone());
+    }
+    let version = variables.get("version").cloned();
     let target = TargetFacts {
         flavour: version.as_deref().map(Flavour::from_version_text),
         version: version.unwrap_or_default(),
@@ -90,6 +89,6 @@ fn run_facts(plan: &RunPlan, ready: &Readiness) -> RunFacts {
         params: plan.params.iter().map(|(name, value)| (name.clone(), Scalar::Text(value.clone()))).collect(),
         caveats: caveats::standing(ready.server.pid.is_some(), &target),
         target,
-        settings: told.into_iter().chain(variables).map(effective).collect(),
+        settings: settings::effective(&variables),
     }
 }

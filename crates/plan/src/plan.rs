@@ -17,12 +17,15 @@ pub enum ArrivalSpread {
     Constant,
 }
 
+/// More events than there ever are.
+pub const ENDLESS: u64 = u64::MAX;
+
 /// What ends the measured phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     Seconds(f64),
-    /// `u64::MAX` goes on until somebody ends it.
+    /// [`ENDLESS`] goes on until somebody ends it.
     Events(u64),
     EventsPerConnection(u64),
 }

@@ -11,8 +11,6 @@ use crate::thread::{Current, ScriptThread};
 use mlua::{FromLuaMulti, IntoLuaMulti, Lua, Table, Value};
 use std::rc::Rc;
 
-pub use compiled::shapes;
-
 /// The table, for the machine whose running thread is `current`.
 ///
 /// # Errors
@@ -27,7 +25,7 @@ pub fn table(lua: &Lua, current: &Current) -> mlua::Result<Table> {
         host.set(name, code as i64)?;
     }
     let functions = Functions { lua, host: &host, current };
-    compiled::add(&host, current)?;
+    compiled::add(lua, &host, current)?;
     c_functions::add(lua, &host)?;
     random::add(&functions)?;
     sql::add(&functions)?;

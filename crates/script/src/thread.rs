@@ -159,13 +159,14 @@ impl ScriptThread {
     /// Whether a script that is run as sysbench runs it may begin another event.
     pub fn has_more_events(&self) -> bool {
         let now_ns = self.now_ns();
-        self.dialect().is_none_or(|dialect| dialect.budget.take(now_ns, self.window()))
+        self.dialect().is_none_or(|dialect| dialect.budget.take(now_ns, self.window(now_ns)))
     }
 
     /// Lets an event that has failed be taken again.
     pub fn put_event_back(&self) {
         if let Some(dialect) = self.dialect() {
-            dialect.budget.put_back(self.now_ns(), self.window());
+            let now_ns = self.now_ns();
+            dialect.budget.put_back(now_ns, self.window(now_ns));
         }
     }
 
@@ -383,9 +384,8 @@ impl ScriptThread {
     }
 
     /// The window that is measured.
-    pub fn window(&self) -> Window {
-        let meter = &self.connector.meter;
-        meter.at(meter.now_ns()).window()
+    fn window(&self, now_ns: u64) -> Window {
+        self.connector.meter.at(now_ns).window()
     }
 
     /// What the script is told of a failure, which is kept.

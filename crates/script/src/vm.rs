@@ -65,7 +65,6 @@ impl Vm {
         let current = Current::default();
         let host = host::table(&lua, &current)?;
         host.set("IS_COMPILED", is_compiled)?;
-        host.set("SHAPES", lua.create_table_from(host::shapes())?)?;
         host.set("IS_SYSBENCH", script.dialect.is_some())?;
         host.set("IS_DRY", script.dialect.as_ref().is_some_and(|dialect| dialect.is_dry))?;
         let interface = lua.create_table()?;

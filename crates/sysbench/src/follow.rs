@@ -3,18 +3,22 @@
 use crate::console;
 use crate::general::General;
 use crate::halt::Halt;
-use crate::recorder::{ReadyRun, RunEnd, RunRecorder};
+use crate::recorder::{ReadyRun, RunRecorder};
 use crate::request::{AskedRun, Caller};
 use crate::text::{self, Closing, QueueState};
 use crate::totals::{RunTotals, ThreadsFairness};
+use plimsoll_follow::{NotReady, until_ready};
 use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::source::{LoadEvent, LoadSource, Readiness, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_load::window::Limit;
 use plimsoll_measures::summarise::Assembly;
 use plimsoll_model::samples::Phase;
+use plimsoll_record::EarlyEnd;
+use plimsoll_watch::{Event, Watcher};
 use std::time::{Duration, Instant};
 
+const NOT_READY: &str = "Thread initialization failed!";
 const LOOK: Duration = Duration::from_millis(20);
 /// What a stopped loop has to say takes no longer.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -128,36 +132,44 @@ fn ready(
     reporter: &mut dyn Reporter,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<Readiness, Halt> {
-    let begun = Instant::now();
-    let within = Duration::from_secs(general.ready_within);
+    let patience =
+        Patience { is_interrupted, begun: Instant::now(), within: Duration::from_secs(general.ready_within) };
     let each = |done: &str| {
         for thread in 0..general.threads {
             console::say(&format!("DEBUG: Worker thread (#{thread}) {done}"));
         }
     };
     each("started");
-    let (mut ready, mut all) = (0, Readiness::default());
-    while ready < source.facts().loops {
-        match source.next(LOOK) {
-            Some(LoadEvent::Ready(readiness)) => {
-                ready += 1;
-                all.add(readiness);
-            }
-            Some(LoadEvent::Failed(why)) => {
-                reporter.failed(&why);
-                return Err(Halt::Fatal("Thread initialization failed!".to_owned()));
-            }
-            _ if is_interrupted() => return Err(Halt::Quiet(Halt::INTERRUPTED)),
-            _ if begun.elapsed() > within => {
-                let seconds = general.ready_within;
-                console::say(&format!("FATAL: Worker threads failed to initialize within {seconds} seconds!"));
-                return Err(Halt::Quiet(Halt::FORCED));
-            }
-            _ => {}
+    let ready = until_ready(source, &patience).map_err(|why| match why {
+        NotReady::Interrupted if is_interrupted() => Halt::Quiet(Halt::INTERRUPTED),
+        NotReady::Interrupted => {
+            let seconds = general.ready_within;
+            console::say(&format!("FATAL: Worker threads failed to initialize within {seconds} seconds!"));
+            Halt::Quiet(Halt::FORCED)
         }
-    }
+        NotReady::Failed(why) => {
+            reporter.failed(&why);
+            Halt::Fatal(NOT_READY.to_owned())
+        }
+        NotReady::Ended => Halt::Fatal(NOT_READY.to_owned()),
+    })?;
     each("initialized");
-    Ok(all)
+    Ok(ready)
+}
+
+/// Waits for threads that get ready, for so long and unless somebody interrupts it.
+struct Patience<'a> {
+    is_interrupted: &'a dyn Fn() -> bool,
+    begun: Instant,
+    within: Duration,
+}
+
+impl Watcher for Patience<'_> {
+    fn tell(&mut self, _: Event<'_>) {}
+
+    fn interrupted(&self) -> bool {
+        (self.is_interrupted)() || self.begun.elapsed() > self.within
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,9 +236,7 @@ impl Follower<'_> {
                 break;
             }
         }
-        for tally in self.assembly.rest() {
-            self.count(&tally, source.spent())?;
-        }
+        self.count_rest(source)?;
         if self.failed.is_some() {
             return Err(Halt::Quiet(Halt::FAILED));
         }
@@ -258,6 +268,12 @@ impl Follower<'_> {
             Some(LoadEvent::Ready(_)) | None => {}
         }
         Ok(())
+    }
+
+    /// Counts what not all loops have told of.
+    fn count_rest(&mut self, source: &dyn LoadSource) -> Result<(), Halt> {
+        let spent = source.spent();
+        self.assembly.rest().iter().try_for_each(|tally| self.count(tally, spent))
     }
 
     /// Counts an interval, and reports where one or a checkpoint ends.
@@ -309,9 +325,7 @@ impl Follower<'_> {
             let event = source.next(LOOK);
             self.take(source, event)?;
         }
-        for tally in self.assembly.rest() {
-            self.count(&tally, source.spent())?;
-        }
+        self.count_rest(source)?;
         if !self.reporter.is_sql() {
             // A loop that computes has told of nothing since.
             let unfinished = self.running.0.saturating_sub(self.running.1).max((self.loops - self.drained) as u64);
@@ -323,13 +337,14 @@ impl Follower<'_> {
     /// Has the recorder know how the run ended.
     fn recorded(&mut self, ended: &Result<Ended, Halt>) {
         let Some(recorder) = &mut self.recorder else { return };
-        let how = match ended {
-            Ok(Ended::Drained) => RunEnd::Whole,
-            Ok(Ended::Interrupted) => RunEnd::Interrupted,
-            Ok(Ended::Forced) => RunEnd::Failed("events went on after --time and --forced-shutdown".to_owned()),
-            Err(halt) => RunEnd::Failed(self.failed.clone().unwrap_or_else(|| halt.to_string())),
+        let failed = |why: String| Some(EarlyEnd::Failed(why));
+        let ended = match ended {
+            Ok(Ended::Drained) => None,
+            Ok(Ended::Interrupted) => Some(EarlyEnd::Interrupted),
+            Ok(Ended::Forced) => failed("events went on after --time and --forced-shutdown".to_owned()),
+            Err(halt) => failed(self.failed.clone().unwrap_or_else(|| halt.to_string())),
         };
-        recorder.end(&self.served, how);
+        recorder.end(&self.served, ended);
     }
 
     /// The report at the end.

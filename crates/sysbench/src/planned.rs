@@ -5,7 +5,7 @@ use plimsoll_engine::{Protocol, RunSpec};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::secrets::is_secret;
 use plimsoll_plan::RunPlan;
-use plimsoll_plan::plan::{ArrivalSpread, Measure};
+use plimsoll_plan::plan::{ArrivalSpread, ENDLESS, Measure};
 
 /// What a run without a server says in place of one.
 pub const NO_SERVER: &str = "none";
@@ -25,7 +25,7 @@ pub fn plan(request: &TestRequest, spec: &RunSpec, target: String) -> RunPlan {
         arrivals: ArrivalSpread::Poisson,
         warmup_seconds: general.warmup as f64,
         measure: match (general.time, general.events) {
-            (0, 0) => Measure::Events(u64::MAX),
+            (0, 0) => Measure::Events(ENDLESS),
             (0, events) => Measure::Events(events),
             (seconds, _) => Measure::Seconds(seconds as f64),
         },

@@ -4,14 +4,7 @@ use plimsoll_load::recorder::LoopTotals;
 use plimsoll_load::source::{LoadFacts, Readiness, Spent};
 use plimsoll_load::tally::Tally;
 use plimsoll_plan::RunPlan;
-
-/// How a run came to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunEnd {
-    Whole,
-    Interrupted,
-    Failed(String),
-}
+use plimsoll_record::EarlyEnd;
 
 /// A run all of whose threads are ready, and whose load has not begun.
 pub struct ReadyRun<'a> {
@@ -29,7 +22,8 @@ pub trait RunRecorder {
     /// A second, or what is left of one; the load's own processes have used `spent` by now.
     fn second(&mut self, tally: &Tally, spent: Option<Spent>);
 
-    fn end(&mut self, totals: &LoopTotals, how: RunEnd);
+    /// The run is over, and why before it was meant to be, if it was.
+    fn end(&mut self, totals: &LoopTotals, ended: Option<EarlyEnd>);
 
     /// Says what came of it, where that was asked for.
     fn verdict(&mut self);

@@ -14,7 +14,7 @@ use plimsoll_plan::Plan;
 use plimsoll_record::EarlyEnd;
 use plimsoll_record::manifest::{is_name, name_of};
 use plimsoll_sysbench::dispatch;
-use plimsoll_sysbench::recorder::{ReadyRun, RunEnd, RunRecorder};
+use plimsoll_sysbench::recorder::{ReadyRun, RunRecorder};
 use plimsoll_sysbench::request::Caller;
 use std::env;
 use std::fmt::Display;
@@ -81,13 +81,8 @@ impl RunRecorder for HomeRecorder {
         }
     }
 
-    fn end(&mut self, totals: &LoopTotals, how: RunEnd) {
-        let ended = match how {
-            RunEnd::Whole if self.is_broken => Some(EarlyEnd::Failed(INCOMPLETE.to_owned())),
-            RunEnd::Whole => None,
-            RunEnd::Interrupted => Some(EarlyEnd::Interrupted),
-            RunEnd::Failed(why) => Some(EarlyEnd::Failed(why)),
-        };
+    fn end(&mut self, totals: &LoopTotals, ended: Option<EarlyEnd>) {
+        let ended = ended.or_else(|| self.is_broken.then(|| EarlyEnd::Failed(INCOMPLETE.to_owned())));
         let was_ended = ended.is_some();
         self.finished = self.run.take().map(|run| run.end(totals.clone(), ended));
         let unclosed = self.finished.as_ref().and_then(|finished| finished.ended.clone()).filter(|_| !was_ended);

@@ -48,7 +48,7 @@ fn texts(below: &Path) -> String {
 }
 
 /// The whole run is in a recording, with the server's version and without the password; nothing of it is printed.
-fn a_run_is_recorded(lab: &Lab, over: &str) {
+fn a_run_is_recorded(lab: &Lab) {
     let Some(bench) = Bench::new() else { return };
     lab.up("");
     lab.sql(&[
@@ -58,7 +58,7 @@ fn a_run_is_recorded(lab: &Lab, over: &str) {
     ]);
     let socket = lab.socket();
     let line = format!(
-        "oltp_read_only --mysql-socket={} --mysql-user=bench --mysql-password={PASSWORD} --tables=2 --table-size=200 {over}",
+        "oltp_read_only --mysql-socket={} --mysql-user=bench --mysql-password={PASSWORD} --tables=2 --table-size=200",
         socket.display()
     );
     assert_eq!(bench.ours(&format!("{line} prepare")).code, Some(0));
@@ -92,14 +92,14 @@ fn a_run_is_recorded(lab: &Lab, over: &str) {
 #[test]
 fn a_run_is_recorded_on_mariadb() {
     let Some(lab) = Lab::mariadb() else { return };
-    a_run_is_recorded(&lab, "");
+    a_run_is_recorded(&lab);
 }
 
 #[test]
 #[ignore = "the same on the other server; make test-all"]
 fn a_run_is_recorded_on_mysql() {
     let Some(lab) = Lab::mysql() else { return };
-    a_run_is_recorded(&lab, "");
+    a_run_is_recorded(&lab);
 }
 
 #[test]

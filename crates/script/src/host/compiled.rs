@@ -1,7 +1,7 @@
 //! What compiled code calls through the foreign function interface: a call of Lua's own to us would end its trace.
 
 use crate::thread::{Current, ScriptThread};
-use mlua::{LightUserData, Table, Value};
+use mlua::{LightUserData, Lua, Table, Value};
 use plimsoll_workloads::distribution::DistributionName;
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -14,7 +14,8 @@ type Running = RefCell<Option<Rc<ScriptThread>>>;
 ///
 /// # Errors
 /// Those of memory alone.
-pub(super) fn add(host: &Table, current: &Current) -> mlua::Result<()> {
+pub(super) fn add(lua: &Lua, host: &Table, current: &Current) -> mlua::Result<()> {
+    host.set("SHAPES", lua.create_table_from(shapes())?)?;
     let machine = Rc::as_ptr(current).cast::<c_void>();
     let addresses =
         [("MACHINE", machine), ("DRAW", draw as *const c_void), ("COUNT_NOTHING", count_nothing as *const c_void)];
@@ -24,7 +25,7 @@ pub(super) fn add(host: &Table, current: &Current) -> mlua::Result<()> {
 }
 
 /// The shapes by their numbers in [`draw`]; 0 is the one that `--rand-type` names.
-pub fn shapes() -> impl Iterator<Item = (&'static str, usize)> {
+fn shapes() -> impl Iterator<Item = (&'static str, usize)> {
     let named = DistributionName::ALL.into_iter().enumerate().map(|(place, shape)| (shape.name(), place + 1));
     std::iter::once(("default", 0)).chain(named)
 }

@@ -99,6 +99,16 @@ local function symbol_of_c(name)
   return found[name] or foreign.C[name]
 end
 
+local function load_library(name, is_global)
+  local is_there, library = pcall(foreign.load, name, is_global)
+  if not is_there then
+    -- A static program can load nothing, and does not say what.
+    local says_what = string.find(tostring(library), tostring(name), 1, true)
+    error(says_what and library or "cannot load " .. tostring(name) .. ": " .. tostring(library), 2)
+  end
+  return library
+end
+
 -- Gives an environment its ffi.
 function interface.add_foreign(environment)
   local own = own_symbols()
@@ -107,15 +117,7 @@ function interface.add_foreign(environment)
     proxied[name] = value
   end
   proxied.cdef = declare
-  function proxied.load(name, is_global)
-    local is_there, library = pcall(foreign.load, name, is_global)
-    if not is_there then
-      -- A static program can load nothing, and does not say what.
-      local says_what = string.find(tostring(library), tostring(name), 1, true)
-      error(says_what and library or "cannot load " .. tostring(name) .. ": " .. tostring(library), 2)
-    end
-    return library
-  end
+  proxied.load = load_library
   proxied.C = setmetatable({}, {
     __index = function(_, name)
       if own[name] ~= nil then
