@@ -359,6 +359,12 @@ impl Neighbour {
         Neighbour::doing("while :; do timeout --foreground 4 sh -c 'while :; do :; done'; sleep 12; done")
     }
 
+    /// One that takes most of two CPUs for four seconds of each eleven: more than others on a shared machine do.
+    pub fn presses() -> Neighbour {
+        let four = "for _ in 1 2 3 4; do timeout --foreground 4 sh -c 'while :; do :; done' & done";
+        Neighbour::doing(&format!("while :; do {four}; wait; sleep 7; done"))
+    }
+
     fn doing(script: &str) -> Neighbour {
         let mut command = Command::new("sh");
         command.args(["-c", script]).process_group(0).stdout(Stdio::null()).stderr(Stdio::null());

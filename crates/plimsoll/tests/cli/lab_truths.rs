@@ -328,12 +328,12 @@ fn lines_of_known_capacity_beside_a_neighbour_are_right_or_none_on_mysql() {
     lines_are_right_or_none(&lab, 3, Some(Neighbour::comes_and_goes()));
 }
 
-/// Two equal variants on the machine's CPUs, of which a neighbour takes one now and then: what it takes is measured, and
+/// Two equal variants on the machine's CPUs, of which a neighbour takes most now and then: what it takes is measured, and
 /// without that at most 60 % of the noise is left. Whether the neighbour meets enough trials is chance, so it is tried
 /// three times.
 fn a_neighbour_explains_noise(lab: &Lab) {
     let _alone = timed_run();
-    let _neighbour = Neighbour::comes_and_goes();
+    let _neighbour = Neighbour::presses();
     let mut others = Vec::new();
     for number in 0..3 {
         let plan = format!(
