@@ -13,7 +13,9 @@ const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// or its storage is gone. Its connections close a little before it ends.
 pub fn with_epitaph(target: &OpenTarget, text: String) -> String {
     let until = Instant::now() + GONE_WITHIN;
-    while target.is_private() && target.epitaph().is_none() && Instant::now() < until {
+    // A storage server that was killed closes its connections, too, before it ends: the server may be gone first.
+    let is_told = || target.epitaph().is_some() && (target.broken_lane().is_some() || !target.is_on_a_network());
+    while target.is_private() && !is_told() && Instant::now() < until {
         thread::sleep(LOOK);
     }
     let broken = target.broken_lane();

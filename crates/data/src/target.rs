@@ -194,6 +194,11 @@ impl OpenTarget {
         Some(format!("the first error in its error log: {line}"))
     }
 
+    /// Whether its data lie on a network lane.
+    pub fn is_on_a_network(&self) -> bool {
+        self.lane.as_ref().is_some_and(Lane::is_on_a_network)
+    }
+
     /// Which parts of the data's lane have died, in words; none if all are alive.
     pub fn broken_lane(&self) -> Option<String> {
         let lane = self.lane.as_ref()?;
