@@ -21,6 +21,7 @@ pub const LAYERS: &[(&str, Layer)] = &[
     ("plimsoll-load", Ships(1)),
     ("plimsoll-plan", Ships(1)),
     ("plimsoll-report", Ships(1)),
+    ("plimsoll-advice", Ships(2)),
     ("plimsoll-picture", Ships(2)),
     ("plimsoll-render", Ships(2)),
     ("plimsoll-schedule", Ships(2)),
@@ -60,7 +61,7 @@ pub const SIDEWAYS: &[(&str, &str)] = &[
 /// The layers whose crates do nothing but compute: no files, sockets, environment, clock, threads or output.
 const PURE_BELOW: u8 = 2;
 /// The crates above them that do nothing else either.
-const PURE: &[&str] = &["plimsoll-schedule", "plimsoll-watch", "plimsoll-measures"];
+const PURE: &[&str] = &["plimsoll-advice", "plimsoll-schedule", "plimsoll-watch", "plimsoll-measures"];
 
 /// Which crates must not be reached, by whatever way: those who only read recordings can start nothing.
 const OUT_OF_REACH: &[(&str, &[&str])] = &[("plimsoll-analysis", STARTING), ("plimsoll-live", STARTING)];

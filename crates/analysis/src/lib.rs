@@ -4,6 +4,7 @@
 //! against each other, [`find`] says which recording somebody means, [`reach()`] what a plan
 //! would show, [`trend()`] how the recordings of a name change over time. [`replay`] tells a schedule what was recorded.
 
+pub mod advice;
 mod asked;
 mod circumstances;
 pub mod compare;

@@ -48,19 +48,28 @@ pub struct Judged {
 /// What limited `point`, which `trial` measured, what a transaction of it cost, and what its samples say against it.
 pub fn judge(trial: &TrialView, point: &Point) -> Judged {
     let settings = effective(trial);
-    let observed = Observed {
+    let observed = observed(trial, point, &settings);
+    let diagnosis = plimsoll_diagnosis::diagnose(&observed);
+    let caveats = plimsoll_diagnosis::caveats::caveats(&observed, &diagnosis);
+    let (cost, storage) = (plimsoll_diagnosis::cost::cost(&observed), plimsoll_diagnosis::storage_use(&observed));
+    Judged { diagnosis, cost, storage, caveats }
+}
+
+/// The samples of a trial that measured `point`, on a server with these settings.
+pub(super) fn observed<'a>(
+    trial: &'a TrialView,
+    point: &'a Point,
+    settings: &'a BTreeMap<String, String>,
+) -> Observed<'a> {
+    Observed {
         point,
         intervals: &trial.intervals,
         host: &trial.host,
         server: &trial.server,
         status: &trial.status,
         storage: &trial.storage,
-        settings: &settings,
-    };
-    let diagnosis = plimsoll_diagnosis::diagnose(&observed);
-    let caveats = plimsoll_diagnosis::caveats::caveats(&observed, &diagnosis);
-    let (cost, storage) = (plimsoll_diagnosis::cost::cost(&observed), plimsoll_diagnosis::storage_use(&observed));
-    Judged { diagnosis, cost, storage, caveats }
+        settings,
+    }
 }
 
 /// How a trial ended, and why if it is not done.

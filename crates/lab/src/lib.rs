@@ -30,6 +30,7 @@ pub mod telemetry;
 pub mod trial;
 pub mod validate;
 pub mod verification;
+pub mod watched;
 pub mod witnessed;
 
 pub use error::LabError;

@@ -3,6 +3,7 @@
 //! Plain data only. This crate never does I/O, never reads a clock and never starts anything.
 //! Begin with [`summary::Summary`], the document that `run --json` prints.
 
+pub mod advice;
 pub mod build;
 pub mod caveat;
 pub mod comparison;

@@ -363,6 +363,9 @@ pub struct StatusSample {
     pub questions: Option<u64>,
     /// `Com_commit`.
     pub commits: Option<u64>,
+    /// `Com_insert`, `Com_update`, `Com_delete` and their kin: statements that change rows.
+    #[serde(default)]
+    pub writes: Option<u64>,
     pub bytes_received: Option<u64>,
     pub bytes_sent: Option<u64>,
     pub threads_running: Option<u64>,

@@ -35,7 +35,7 @@ impl OptionLine {
 
 /// What a line of an option file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LineContent<'t> {
+pub enum LineContent<'t> {
     Group(&'t str),
     /// Name, as written, and value.
     Setting(&'t str, Option<String>),
@@ -45,7 +45,7 @@ pub(crate) enum LineContent<'t> {
 }
 
 /// The lines of an option file with their numbers, from 1, without those that are empty or only a comment.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str, LineContent<'_>)> {
+pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str, LineContent<'_>)> {
     let numbered = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
     let told = numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with(['#', ';']));
     told.map(|(number, line)| (number, line, content(line)))

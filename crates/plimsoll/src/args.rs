@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+mod advise;
 mod datasets;
 mod gate;
 pub mod help;
@@ -24,6 +25,7 @@ mod params;
 mod report;
 pub mod sysbench;
 
+pub use advise::AdviseArgs;
 pub use datasets::{DatasetsAction, DatasetsArgs};
 pub use gate::{LimitArgs, VerdictArgs};
 pub use io::IoArgs;
@@ -100,6 +102,9 @@ pub enum Command {
     /// Execute a plan: several variants, each trial from the same data, settings verified, rounds interleaved.
     #[command(after_help = lab::HELP.as_str())]
     Lab(LabArgs),
+    /// What to do about a server's configuration, and why: advice with its reason, its price in safety and its source.
+    #[command(after_help = advise::HELP)]
+    Advise(AdviseArgs),
     /// Build storage paths on this machine for a comparison: a medium, a file system, a throttle, latency.
     Lane(LaneArgs),
     /// A part of a network lane, as `plimsoll lane up` starts it.

@@ -12,7 +12,7 @@ pub use load::LoadSignals;
 pub use locks::Locks;
 pub use process::{Client, ControlGroup, Server, TICKETS, ThreadLimit};
 pub use storage::StorageSignals;
-pub(crate) use storage::rate;
+pub use storage::rate;
 
 use crate::Observed;
 

@@ -98,7 +98,7 @@ impl StorageSignals {
 }
 
 /// How far a counter moved per second; `None` if no line has it.
-pub(crate) fn rate(lines: &[&StatusSample], counter: fn(&StatusSample) -> Option<u64>) -> Option<f64> {
+pub fn rate(lines: &[&StatusSample], counter: fn(&StatusSample) -> Option<u64>) -> Option<f64> {
     let found = lines.iter().filter_map(|line| Some((counter(line)? as f64, line.seconds)));
     let (moved, seconds) = found.fold((0.0, 0.0), |(moved, seconds), line| (moved + line.0, seconds + line.1));
     number(Some(moved / seconds))

@@ -32,10 +32,17 @@ macro_rules! file_wait {
 }
 
 /// The status variables that are kept; no server has all of them.
-const VARIABLES: [&str; 46] = [
+const VARIABLES: [&str; 53] = [
     "Bytes_received",
     "Bytes_sent",
     "Com_commit",
+    "Com_delete",
+    "Com_delete_multi",
+    "Com_insert",
+    "Com_insert_select",
+    "Com_replace",
+    "Com_update",
+    "Com_update_multi",
     "Created_tmp_disk_tables",
     "Created_tmp_tables",
     "Handler_read_first",
@@ -181,12 +188,15 @@ impl Reading {
         let now = |name: &str| self.found.get(name).copied();
         let counted = |name: &str| Some(now(name)?.saturating_sub(*before.found.get(name)?));
         let age = || now("Innodb_redo_log_current_lsn")?.checked_sub(now("Innodb_redo_log_checkpoint_lsn")?);
+        let is_write = |name: &&str| name.starts_with("Com_") && *name != "Com_commit";
+        let writes = VARIABLES.into_iter().filter(is_write);
         let handler_reads = VARIABLES.into_iter().filter(|name| name.starts_with("Handler_read_"));
         StatusSample {
             t_ns,
             seconds: self.taken.duration_since(before.taken).as_secs_f64(),
             questions: counted("Questions"),
             commits: counted("Com_commit"),
+            writes: writes.filter_map(counted).reduce(u64::saturating_add),
             bytes_received: counted("Bytes_received"),
             bytes_sent: counted("Bytes_sent"),
             threads_running: now("Threads_running"),

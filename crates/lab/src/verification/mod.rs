@@ -16,8 +16,8 @@ use plimsoll_engine::Failure;
 use plimsoll_model::durability::Risks;
 use plimsoll_model::lab::{Verification, VerificationVerdict};
 use plimsoll_model::{Caveat, Flavour};
-use plimsoll_plan::knowledge;
 use plimsoll_plan::knowledge::value::{self, Match};
+use plimsoll_plan::knowledge::{self, Release};
 use plimsoll_plan::lab::Setting;
 use plimsoll_server::settings::ORIGIN;
 use plimsoll_wire::text::identifier;
@@ -77,7 +77,7 @@ pub fn read_back(
     requested: &[Setting],
     variables: &BTreeMap<String, String>,
 ) -> Result<Verifications, LabError> {
-    let version = numbers(&target.version);
+    let Release { version, .. } = Release::of(target.flavour, &target.version);
     let log = target.server.as_ref().map(|server| server.error_log_tail(LOG_LINES)).unwrap_or_default();
     let process = target.server.as_ref().and_then(|server| Process::of(server.pid()));
     let mut verifications =
@@ -163,14 +163,6 @@ fn session_value(target: &mut OpenTarget, variable: &str) -> Result<Option<Strin
         Err(Failure::Server(_)) => Ok(None),
         Err(failure) => Err(LabError::sql("reading a setting back", &failure)),
     }
-}
-
-/// `10.11.6-MariaDB` is 10, 11, 6.
-fn numbers(version: &str) -> knowledge::Version {
-    let digits = version.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default();
-    let mut parts = digits.split('.').map(|part| part.parse().unwrap_or(0));
-    let mut next = || parts.next().unwrap_or(0);
-    (next(), next(), next())
 }
 
 /// How a verification loses its verdict: the first reason stays.

@@ -1,26 +1,29 @@
 //! What is known about server settings: what became of a name, by vendor and version, and what a value costs in
 //! safety.
 //!
-//! [`table`] has the names, [`classes`] the values, [`number`] the numbers that exist, [`allowed`] what a plan may set
-//! without permission, [`live`] what takes effect on a running server, [`value`] when two values are the same. [`translate()`] turns the settings of a plan into those
-//! that a current server takes. Only the build knows what it accepts; this module says what to do about a name that it
+//! [`settings`] says what each is and what its values cost, [`table`] what became of a name, [`number`] which numbers exist,
+//! [`allowed`] what a plan may set without permission, [`value`] when two values are the same. [`translate()`] turns the
+//! settings of a plan into those that a current server takes. Only the build knows what it accepts; this module says what to do about a name that it
 //! does not accept.
 
 pub mod allowed;
 pub mod classes;
 pub mod durability;
-mod live;
 pub mod number;
+pub mod options;
+pub mod release;
+pub mod settings;
 mod table;
 pub mod translate;
 pub mod value;
 
 pub use allowed::is_allowed;
 pub use classes::{class, classes, risks, risks_by_variable};
-pub use live::{is_live, live_settings, without_fixed_default};
 use plimsoll_model::Flavour;
+pub use release::Release;
+pub use settings::{is_live, live_settings, without_fixed_default};
 use table::{Fate, NameRow, TABLE};
-pub use translate::{Consequence, Translated, TranslatedSetting, translate};
+pub use translate::{Consequence, Translated, TranslatedSetting, standings, translate};
 
 /// Version of a server: major, minor, patch. Only versions of one vendor can be compared.
 pub type Version = (u32, u32, u32);
@@ -84,6 +87,16 @@ fn standing_of(row: &NameRow, since: Version, value: &str, flavour: Flavour) -> 
         }
         Fate::NotOurs(remark) => Standing::NotOurs { remark: remark.to_owned() },
     }
+}
+
+/// Whether something has become of the name, on any server.
+pub fn is_in_table(name: &str) -> bool {
+    TABLE.iter().any(|row| row.name == normal(name))
+}
+
+/// Whether it is an option of client programs, with which no server starts.
+pub fn is_of_client(name: &str) -> bool {
+    TABLE.iter().any(|row| row.name == normal(name) && matches!(row.fate, Fate::NotOurs(table::CLIENT)))
 }
 
 /// The variable under which the value of an option can be read back, if it is not the option's own name.

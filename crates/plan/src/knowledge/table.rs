@@ -88,7 +88,7 @@ const SOCKET_ONLY: &str = "a private server is reached only over Plimsoll's own 
 const PLACE: &str =
     "Plimsoll decides where files of a private server are stored; `datadir` of a variant names the storage";
 const LAYOUT_REDO: &str = "`layout.redo` of a variant places the redo log";
-const CLIENT: &str = "an option of a client program";
+pub(super) const CLIENT: &str = "an option of a client program";
 const MYSQL_ONLY: &str = "only MySQL has it";
 const MARIADB_ONLY: &str = "only MariaDB has it";
 const DOUBLEWRITE: &str = "it tunes MySQL's doublewrite buffer; MariaDB's has a fixed size";
@@ -182,9 +182,14 @@ pub(super) const TABLE: &[NameRow] = &[
     row("character_set_client_handshake", v(9, 7, 0), NEVER,
         Removed("clients choose their character set")),
     row("date_format",                 v(8, 0, 3),    v(11, 3, 0),   Removed("it never did anything")),
-    row("default_authentication_plugin", v(8, 4, 0),  ALWAYS,
-        Removed("the account of a private server has no password")),
+    row("default_authentication_plugin", v(8, 4, 0),  NEVER,
+        Removed("authentication_policy says how new accounts log in")),
+    row("default_authentication_plugin", NEVER,       ALWAYS,
+        Removed("accounts say how they log in themselves")),
     row("log_warnings",                v(8, 0, 3),    NEVER,         Removed("use log_error_verbosity")),
+    row("metadata_locks_cache_size",   v(8, 0, 13),   NEVER,         Removed("it no longer did anything")),
+    row("old_passwords",               v(8, 0, 11),   NEVER,
+        Removed("accounts say how they log in themselves")),
     row("query_cache_limit",           v(8, 0, 3),    NEVER,         Removed(QUERY_CACHE)),
     row("query_cache_min_res_unit",    v(8, 0, 3),    NEVER,         Removed(QUERY_CACHE)),
     row("query_cache_size",            v(8, 0, 3),    NEVER,         Removed(QUERY_CACHE)),

@@ -62,15 +62,20 @@ impl TranslatedSetting {
 /// Turns `settings` into those that a server of this vendor and version takes.
 pub fn translate(settings: &[Setting], flavour: Flavour, version: Version) -> Translated {
     let mut translated = Translated::default();
-    let joined = joined_redo(settings, flavour, version);
-    for setting in settings {
-        let standing = match &joined {
-            Some((line, standing)) if *line == setting.at && setting.from_file => standing.clone(),
-            _ => standing(&setting.name, &setting.value, flavour, version),
-        };
+    for (setting, standing) in settings.iter().zip(standings(settings, flavour, version)) {
         translated.take(setting, standing);
     }
     translated
+}
+
+/// What each of `settings` means on this server, in their order: two may mean something together.
+pub fn standings(settings: &[Setting], flavour: Flavour, version: Version) -> Vec<Standing> {
+    let joined = joined_redo(settings, flavour, version);
+    let of_setting = |setting: &Setting| match &joined {
+        Some((line, standing)) if *line == setting.at && setting.from_file => standing.clone(),
+        _ => standing(&setting.name, &setting.value, flavour, version),
+    };
+    settings.iter().map(of_setting).collect()
 }
 
 impl Translated {

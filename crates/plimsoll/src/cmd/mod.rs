@@ -1,5 +1,6 @@
 //! One file per subcommand, all of the same shape: arguments in, an exit code out.
 
+pub mod advise;
 mod baseline;
 pub mod calibrate;
 pub mod check;

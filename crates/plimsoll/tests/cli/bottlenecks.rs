@@ -2,6 +2,7 @@
 //! [`bottlenecks_storage`](crate::bottlenecks_storage).
 
 use crate::harness::{Lab, run};
+use plimsoll_model::advice::Advice;
 use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Diagnosis};
 use plimsoll_testkit::groups::CpuGroup;
 use plimsoll_testkit::proxy::DelayingProxy;
@@ -56,6 +57,13 @@ impl Lab {
     #[track_caller]
     pub fn last_diagnosis(&self) -> Diagnosis {
         diagnosed(&self.recordings().pop().expect("there is a recording"))
+    }
+
+    /// What the last recording calls for.
+    #[track_caller]
+    pub fn last_advice(&self) -> Advice {
+        let view = plimsoll_record::read::open(&self.recordings().pop().expect("there is a recording"));
+        plimsoll_analysis::advice::advice(&view.expect("it can be read")).expect("something was measured")
     }
 
     /// A server that is up with these options, and its data.

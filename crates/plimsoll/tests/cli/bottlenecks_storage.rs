@@ -18,6 +18,8 @@ struct Plant {
     workload: &'static str,
     connections: usize,
     limit: Bottleneck,
+    /// The rule of `plimsoll advise` that speaks of it.
+    rule: Option<&'static str>,
 }
 
 /// Most reads miss the pool, and few can be done in a second.
@@ -27,6 +29,7 @@ const SMALL_POOL: Plant = Plant {
     workload: "kind = \"oltp_read_only\"\ntables = 1\ntable_size = 200000\n",
     connections: 16,
     limit: Bottleneck::ReadIo,
+    rule: Some("mem.pool-small"),
 };
 
 const SLOW_SYNCS: Plant = Plant {
@@ -35,6 +38,7 @@ const SLOW_SYNCS: Plant = Plant {
     workload: "kind = \"oltp_update_non_index\"\ntables = 4\ntable_size = 10000\n",
     connections: 16,
     limit: Bottleneck::CommitSync,
+    rule: Some("redo.fsync-bound"),
 };
 
 /// The end of the log is always near, and pages are written slowly.
@@ -44,7 +48,14 @@ fn tiny_redo(flavour: Flavour) -> Plant {
         Flavour::MySql => "lane = \"ext4,bandwidth=4M\"\nconfig = { innodb_redo_log_capacity = \"8M\" }\n",
     };
     let workload = "kind = \"oltp_update_non_index\"\ntables = 1\ntable_size = 200000\n";
-    Plant { name: "tiny-redo", server, workload, connections: 16, limit: Bottleneck::PageFlush }
+    Plant {
+        name: "tiny-redo",
+        server,
+        workload,
+        connections: 16,
+        limit: Bottleneck::PageFlush,
+        rule: Some("redo.small"),
+    }
 }
 
 /// A page that is needed takes the place of one that has to be written first. MariaDB frees pages ahead, so that its
@@ -55,7 +66,7 @@ fn slow_pages(flavour: Flavour) -> Plant {
         Flavour::MySql => "lane = \"ext4,iops=200\"\nconfig = { innodb_buffer_pool_size = \"24M\" }\n",
     };
     let workload = "kind = \"oltp_update_non_index\"\ntables = 1\ntable_size = 200000\n";
-    Plant { name: "slow-pages", server, workload, connections: 16, limit: Bottleneck::PageFlush }
+    Plant { name: "slow-pages", server, workload, connections: 16, limit: Bottleneck::PageFlush, rule: None }
 }
 
 /// Each transaction holds the one row from its first statement to its commit.
@@ -65,6 +76,7 @@ const HOT_ROW: Plant = Plant {
     workload: "kind = \"oltp_write_only\"\ntables = 1\ntable_size = 1\n",
     connections: 32,
     limit: Bottleneck::RowLocks,
+    rule: None,
 };
 
 /// Transactions want the same few rows in any order.
@@ -74,6 +86,7 @@ const DEADLOCKS: Plant = Plant {
     workload: "kind = \"oltp_write_only\"\ntables = 1\ntable_size = 10\n",
     connections: 32,
     limit: Bottleneck::RowLocks,
+    rule: None,
 };
 
 impl Plant {
@@ -91,6 +104,9 @@ impl Plant {
     #[track_caller]
     fn is_named(&self, lab: &Lab, measure: &str) {
         names(self.limit, || self.judged(lab, measure));
+        let advice = lab.last_advice();
+        let rules: Vec<&str> = advice.findings.iter().map(|finding| finding.rule.as_str()).collect();
+        assert!(self.rule.is_none_or(|rule| rules.contains(&rule)), "{}: {advice:#?}", self.name);
     }
 
     #[track_caller]

@@ -3,6 +3,7 @@
 //! One binary with a module per topic, so that it is linked once. Begin with [`harness`]. Tests that mount file
 //! systems or run whole matrices are ignored by default; `make test-all` runs them.
 
+mod advice;
 mod bottlenecks;
 mod bottlenecks_storage;
 mod compare;

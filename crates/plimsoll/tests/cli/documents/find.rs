@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 /// A code span that begins with one of these is a command.
 const PROGRAMS: [&str; 4] = ["plimsoll", "plimsoll-bench", "make", "cargo"];
 /// Languages of fenced blocks in which nobody types commands. All others, and none at all, have commands in each line.
-const OTHER_LANGUAGES: [&str; 5] = ["toml", "json", "sql", "text", "lua"];
+const OTHER_LANGUAGES: [&str; 6] = ["toml", "json", "sql", "text", "lua", "cnf"];
 /// Languages of blocks that are whole files if their first line is a comment that begins with the file's name.
-const OF_FILES: [(&str, &str); 2] = [("toml", "# "), ("lua", "-- ")];
+const OF_FILES: [(&str, &str); 3] = [("toml", "# "), ("lua", "-- "), ("cnf", "# ")];
 
 /// What somebody who reads a document may type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub fn commands_in(document: &str, text: &str) -> Vec<Typed> {
     found
 }
 
-/// Plans and scripts that documents show: a fenced block whose first line is `# NAME.toml: …` or `-- NAME.lua: …`; name and
+/// Plans, scripts and option files that documents show: a fenced block whose first line is `# NAME.toml: …` or `-- NAME.lua: …`; name and
 /// text.
 pub fn files_shown() -> Vec<(String, String)> {
     let mut found = Vec::new();

@@ -1,0 +1,139 @@
+//! An option file with all that it includes, line by line, as a server would read it (MySQL manual, "Using Option ConfigSources";
+//! MariaDB documentation, "Configuring MariaDB with Option ConfigSources").
+
+use plimsoll_plan::option_file::{LineContent, lines};
+use plimsoll_plan::origin::Where;
+
+/// How deep servers follow includes (MySQL 9.7, `my_default`: ten levels).
+const DEEPEST: usize = 10;
+/// How many bytes of a line servers read at once, its end among them (the same).
+const LONGEST: usize = 4096;
+/// Most files that are read.
+const MOST_FILES: usize = 1000;
+
+/// Where option files come from.
+pub trait ConfigSources {
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn read(&mut self, file: &str) -> Result<Vec<u8>, String>;
+
+    /// The option files of a directory, in the order in which they are read.
+    ///
+    /// # Errors
+    /// Why they cannot be listed.
+    fn list(&mut self, directory: &str) -> Result<Vec<String>, String>;
+}
+
+/// An option as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenOption {
+    pub at: Where,
+    /// Of its group; empty before the first.
+    pub group: String,
+    pub name: String,
+    pub value: Option<String>,
+}
+
+/// What is no option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Oddity {
+    pub at: Where,
+    /// What stands there, shortened.
+    pub found: String,
+    pub why: String,
+}
+
+/// All that was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    pub files: Vec<String>,
+    pub lines: usize,
+    /// In the order in which servers meet them: of two, the later counts.
+    pub options: Vec<WrittenOption>,
+    pub oddities: Vec<Oddity>,
+}
+
+/// Reads a file and what it includes.
+///
+/// # Errors
+/// Why the file itself cannot be read. What it includes and cannot be read is an oddity.
+pub fn read(file: &str, files: &mut dyn ConfigSources) -> Result<ReadOptions, String> {
+    let mut reader = Reader { files, found: ReadOptions::default(), open: Vec::new() };
+    reader.file(file)?;
+    Ok(reader.found)
+}
+
+struct Reader<'f> {
+    files: &'f mut dyn ConfigSources,
+    found: ReadOptions,
+    /// The files that are being read, the outermost first.
+    open: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, file: &str) -> Result<(), String> {
+        let bytes = self.files.read(file)?;
+        self.found.files.push(file.to_owned());
+        self.open.push(file.to_owned());
+        let text = String::from_utf8_lossy(&bytes);
+        self.found.lines += text.lines().count();
+        let mut group = String::new();
+        for (line, written, content) in lines(&text) {
+            let at = Where { file: file.to_owned(), line };
+            if written.len() >= LONGEST {
+                let why = format!("a line of {} bytes: servers read at most {} at once", written.len(), LONGEST - 1);
+                self.odd(&at, written, why);
+                continue;
+            }
+            match content {
+                LineContent::Group(name) => group = name.to_owned(),
+                LineContent::Setting(name, value) => {
+                    let (group, name) = (group.clone(), name.to_owned());
+                    self.found.options.push(WrittenOption { at, group, name, value });
+                }
+                LineContent::Include => self.include(&at, written),
+                LineContent::Unreadable => {
+                    self.odd(&at, written, "no option: accepted is [group], name or name = value".to_owned())
+                }
+            }
+        }
+        self.open.pop();
+        Ok(())
+    }
+
+    fn include(&mut self, at: &Where, written: &str) {
+        let (word, path) = written.split_once(char::is_whitespace).unwrap_or((written, ""));
+        let path = path.trim();
+        let included = match (word, path) {
+            ("!include" | "!includedir", "") => Err("names nothing to include".to_owned()),
+            ("!include", file) => Ok(vec![file.to_owned()]),
+            ("!includedir", directory) => self.files.list(directory),
+            _ => Err("no directive that servers know: they know !include and !includedir".to_owned()),
+        };
+        let files = match included {
+            Ok(files) => files,
+            Err(why) => return self.odd(at, written, why),
+        };
+        for file in files {
+            let refused = if self.open.contains(&file) {
+                Some(format!("{file} includes itself; servers stop after {DEEPEST} levels"))
+            } else if self.open.len() > DEEPEST {
+                Some(format!("servers follow includes {DEEPEST} levels deep, and this is deeper"))
+            } else if self.found.files.len() >= MOST_FILES {
+                Some(format!("{MOST_FILES} files have been read; this is left out"))
+            } else {
+                self.file(&file).err()
+            };
+            if let Some(why) = refused {
+                self.odd(at, written, why);
+            }
+        }
+    }
+
+    fn odd(&mut self, at: &Where, written: &str, why: String) {
+        let found = written.chars().take(80).collect();
+        self.found.oddities.push(Oddity { at: at.clone(), found, why });
+    }
+}

@@ -1,0 +1,51 @@
+//! Values that cost commits, pages or replicas something when a server or a machine fails.
+
+use crate::config::options::{ConfigOption, ConfigOptions};
+use plimsoll_model::Class;
+use plimsoll_model::advice::{AdviceFinding, AdviceStep, Severity};
+use plimsoll_plan::knowledge::settings::facts;
+use plimsoll_plan::knowledge::{classes, risks_by_variable};
+
+pub fn judge(found: &ConfigOptions) -> Vec<AdviceFinding> {
+    let costly = risks_by_variable(&found.values(), found.release.flavour);
+    let of_option = |option: &ConfigOption| {
+        let costs: Vec<Class> = costly.get(&option.setting)?.iter().copied().collect();
+        Some(dangerous(found, option, costs))
+    };
+    found.in_effect().filter_map(of_option).collect()
+}
+
+fn dangerous(found: &ConfigOptions, option: &ConfigOption, costs: Vec<Class>) -> AdviceFinding {
+    let damages = |class: &Class| matches!(class, Class::D1p | Class::D2 | Class::D3);
+    let severity = if costs.iter().any(damages) { Severity::Critical } else { Severity::Warn };
+    let words: Vec<&str> = costs.iter().rev().map(|class| class.words()).collect();
+    let safe = safe_line(found, option);
+    AdviceFinding {
+        step: AdviceStep::Assess,
+        advised: match safe.as_deref() {
+            Some("") => "delete the line, unless that loss is acceptable".to_owned(),
+            Some(line) => format!("write {line}, unless that loss is acceptable"),
+            None => "choose a value without that cost, unless it is acceptable".to_owned(),
+        },
+        line: safe,
+        why: format!("It {}.", words.join(", and it ")),
+        costs,
+        ..found.finding("config.danger", severity, option)
+    }
+}
+
+/// The line that costs nothing of the kind: without it if the default is safe.
+fn safe_line(found: &ConfigOptions, option: &ConfigOption) -> Option<String> {
+    let flavour = found.release.flavour;
+    let is_safe = |value: &&str| !classes(&option.setting, value, flavour).iter().any(|class| class.costs_durability());
+    let default = facts(&option.setting)?.default(flavour, found.release.version);
+    if default.as_ref().is_some_and(is_safe) {
+        return Some(String::new());
+    }
+    // As an option, the log has a name and no ON.
+    if option.setting == "log_bin" {
+        return Some("log_bin = binlog".to_owned());
+    }
+    let value = ["1", "ON", "ROW", "FULL"].into_iter().find(is_safe)?;
+    Some(format!("{} = {value}", option.setting))
+}

@@ -1,0 +1,130 @@
+//! Commits: what they wait for, and what they survive.
+
+use super::super::{WindowFinding, WindowVerdict, share_words};
+use super::{MUCH, SeenServer, larger, sized};
+use WindowVerdict::{Fine, Found, Unseen};
+use plimsoll_model::Class;
+use plimsoll_model::advice::Severity;
+use plimsoll_model::diagnosis::Bottleneck;
+use plimsoll_model::number::short;
+use plimsoll_plan::knowledge::risks_by_variable;
+
+/// Most commits that share a sync before waiting for more is worth trying.
+const ALONE: f64 = 2.0;
+/// Largest log buffer that is worth having, bytes.
+const MOST_BUFFER: f64 = 268_435_456.0;
+
+/// Values with which a crash loses something; a notice, whatever it gains.
+pub fn integrity(seen: &SeenServer) -> WindowVerdict {
+    if seen.settings.is_empty() {
+        return Unseen("variables of the server");
+    }
+    let costly = risks_by_variable(&seen.settings, seen.release.flavour);
+    // Without a binary log nothing can be recovered to a point in time; that alone is a choice, and private servers run so.
+    let costly = costly.into_iter().filter(|(name, _)| name != "log_bin");
+    let words = |(name, classes): &(String, plimsoll_model::durability::Risks)| {
+        let worst = classes.last().map_or("", |class| class.words());
+        format!("{name} = {} {worst}", seen.setting(name).unwrap_or_default())
+    };
+    let costly: Vec<_> = costly.collect();
+    if costly.is_empty() {
+        return Fine;
+    }
+    let damages = |class: &Class| matches!(class, Class::D1p | Class::D2 | Class::D3);
+    let severity = match costly.iter().any(|(_, classes)| classes.iter().any(damages)) {
+        true => Severity::Critical,
+        false => Severity::Warn,
+    };
+    Found(WindowFinding {
+        worth: 0.0,
+        severity,
+        change: None,
+        found: costly.iter().map(words).collect::<Vec<_>>().join("; "),
+        advised: Some("make them safe, unless that loss is acceptable".to_owned()),
+        why: "What was measured is not what a safe server carries.".to_owned(),
+    })
+}
+
+/// Commits wait for the sync of the log.
+pub fn sync_bound(seen: &SeenServer) -> WindowVerdict {
+    let share = seen.share(Bottleneck::CommitSync);
+    if share < MUCH {
+        return Fine;
+    }
+    let storage = &seen.signals.storage;
+    let group = storage.syncs.filter(|syncs| *syncs > 0.0).map(|syncs| storage.commits / syncs);
+    let logged = seen.setting("log_bin").is_some_and(|value| value == "ON");
+    let alone = group.is_some_and(|group| group < ALONE) && logged;
+    let found = share_words(seen, Bottleneck::CommitSync);
+    let of_group = group.map(|group| format!("; {} commits share a sync", short(group))).unwrap_or_default();
+    Found(WindowFinding {
+        worth: share,
+        severity: Severity::Warn,
+        change: None,
+        found: format!("{found}{of_group}"),
+        advised: Some(match alone {
+            true => "put the logs on storage that syncs faster (`plimsoll io` measures it), or let commits wait for each other".to_owned(),
+            false => "put the logs on storage that syncs faster (`plimsoll io` measures it)".to_owned(),
+        }),
+        why: "No setting makes a sync faster; those that leave it out lose commits in a crash.".to_owned(),
+    })
+}
+
+/// Threads wait for room in the log buffer.
+pub fn log_buffer(seen: &SeenServer) -> WindowVerdict {
+    let Some(waits) = seen.counted.log_waits else { return Unseen("Innodb_log_waits") };
+    if waits <= 0.0 {
+        return Fine;
+    }
+    let Some(size) = larger(seen, "innodb_log_buffer_size", 2.0, MOST_BUFFER) else { return Fine };
+    Found(WindowFinding {
+        worth: 0.0,
+        severity: Severity::Warn,
+        change: Some(("innodb_log_buffer_size", sized(size))),
+        found: format!("{} times a second a thread waited for room in the log buffer", short(waits)),
+        advised: None,
+        why: "A transaction whose redo does not fit waits until others are written.".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{change, healthy, limited_by, says};
+    use super::*;
+
+    #[test]
+    fn what_a_crash_loses_is_told_by_its_class() {
+        let mut seen = healthy();
+        seen.settings.insert("innodb_flush_log_at_trx_commit".to_owned(), "2".to_owned());
+        let Found(found) = says("integrity.commits", &seen) else { panic!() };
+        assert_eq!(found.severity, Severity::Warn);
+        assert!(found.found.starts_with("innodb_flush_log_at_trx_commit = 2 loses the last second"), "{}", found.found);
+        seen.settings.insert("innodb_doublewrite".to_owned(), "OFF".to_owned());
+        let Found(found) = says("integrity.commits", &seen) else { panic!() };
+        assert_eq!(found.severity, Severity::Critical);
+    }
+
+    #[test]
+    fn who_waits_for_syncs_needs_faster_syncs() {
+        let mut seen = limited_by(Bottleneck::CommitSync);
+        seen.signals.storage.syncs = Some(100.0);
+        seen.signals.storage.commits = 120.0;
+        let Found(found) = says("redo.fsync-bound", &seen) else { panic!() };
+        assert!(found.found.contains("70 %") && found.found.contains("1.20 commits share a sync"), "{}", found.found);
+        assert!(found.advised.as_ref().unwrap().contains("wait for each other"));
+        seen.signals.storage.commits = 1200.0;
+        let Found(found) = says("redo.fsync-bound", &seen) else { panic!() };
+        assert!(!found.advised.unwrap().contains("wait for each other"));
+    }
+
+    #[test]
+    fn a_log_buffer_grows_until_it_is_large() {
+        let mut seen = healthy();
+        seen.counted.log_waits = Some(3.0);
+        assert_eq!(change("redo.buffer", &seen), Some(("innodb_log_buffer_size", "128M".to_owned())));
+        seen.settings.insert("innodb_log_buffer_size".to_owned(), "268435456".to_owned());
+        assert_eq!(says("redo.buffer", &seen), Fine, "it is large enough: something else is wrong");
+        seen.counted.log_waits = None;
+        assert_eq!(says("redo.buffer", &seen), Unseen("Innodb_log_waits"));
+    }
+}

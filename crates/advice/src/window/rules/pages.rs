@@ -1,0 +1,147 @@
+//! Pages: those that have to be read, and those that have to be written before work can go on.
+
+use super::super::{WindowFinding, WindowVerdict, share_words};
+use super::{MUCH, SeenServer, WORTH, larger, power_of_two, sized};
+use WindowVerdict::{Fine, Found, Unseen};
+use plimsoll_model::Flavour;
+use plimsoll_model::advice::Severity;
+use plimsoll_model::diagnosis::Bottleneck;
+use plimsoll_model::number::{binary_size, short, whole_percent};
+
+/// A redo log should hold what is written in this time, seconds: half an hour.
+const HELD: f64 = 1800.0;
+/// Age of the checkpoint, a share of its maximum, from which on flushing is forced.
+const FORCED: f64 = 0.75;
+/// Largest redo log that is advised, bytes: recovery reads all of it.
+const MOST_REDO: f64 = 34_359_738_368.0;
+/// Most pages that a cleaner should look at in each round.
+const MOST_SCAN: f64 = 8192.0;
+
+/// The redo log is written over before its pages could be flushed at leisure.
+pub fn redo_small(seen: &SeenServer) -> WindowVerdict {
+    let name = match seen.release.flavour {
+        Flavour::MySql if seen.release.version >= (8, 0, 30) => "innodb_redo_log_capacity",
+        _ => "innodb_log_file_size",
+    };
+    let storage = &seen.signals.storage;
+    let (Some(written), Some(age)) = (storage.redo_written, storage.checkpoint_age) else {
+        return Unseen("redo written and the age of the checkpoint");
+    };
+    let Some(capacity) = seen.number(name) else { return Unseen("the size of the redo log") };
+    let share = seen.share(Bottleneck::PageFlush);
+    if age < FORCED {
+        return Fine;
+    }
+    let wanted = power_of_two((written * HELD).max(2.0 * capacity)).min(MOST_REDO);
+    if wanted <= capacity {
+        return Fine;
+    }
+    Found(WindowFinding {
+        worth: share,
+        severity: if share >= WORTH { Severity::Warn } else { Severity::Info },
+        change: Some((name, sized(wanted))),
+        found: format!(
+            "the age of the checkpoint reached {} of its maximum; {} of redo a second fill {} in {} s",
+            whole_percent(age),
+            binary_size(written),
+            binary_size(capacity),
+            short(capacity / written.max(1.0))
+        ),
+        advised: None,
+        why: "Pages are flushed in a hurry when the log comes round. A larger log takes longer to recover from."
+            .to_owned(),
+    })
+}
+
+/// Pages are read because the buffer pool does not hold them, and there is memory left.
+pub fn pool_small(seen: &SeenServer) -> WindowVerdict {
+    if seen.signals.storage.misses.is_none() {
+        return Unseen("pages that were read");
+    }
+    let share = seen.share(Bottleneck::ReadIo);
+    if share < WORTH {
+        return Fine;
+    }
+    let Some(left) = seen.memory_left else { return Unseen("memory of the server's machine") };
+    let Some(pool) = seen.number("innodb_buffer_pool_size") else { return Unseen("the size of the buffer pool") };
+    let found = format!("{}; the buffer pool has {}", share_words(seen, Bottleneck::ReadIo), binary_size(pool));
+    let severity = if share >= MUCH { Severity::Warn } else { Severity::Info };
+    // Half of what is left stays for connections, the page cache and the rest of the machine.
+    let step = 128.0 * 1024.0 * 1024.0;
+    let wanted = ((pool + left / 2.0).min(4.0 * pool) / step).floor() * step;
+    if wanted <= 1.1 * pool {
+        return Found(WindowFinding {
+            worth: share,
+            severity,
+            change: None,
+            found: format!("{found}, and {} of memory are left", binary_size(left)),
+            advised: Some("give the machine more memory, or statements indexes that read less".to_owned()),
+            why: "Pages are read again because nothing keeps them.".to_owned(),
+        });
+    }
+    Found(WindowFinding {
+        worth: share,
+        severity,
+        change: Some(("innodb_buffer_pool_size", sized(wanted))),
+        found: format!("{found}, and {} of memory are left", binary_size(left)),
+        advised: None,
+        why: "Pages are read again because the pool does not keep them; half of what is left stays free.".to_owned(),
+    })
+}
+
+/// Threads find no free page.
+pub fn wait_free(seen: &SeenServer) -> WindowVerdict {
+    let Some(waits) = seen.signals.storage.free_waits else { return Unseen("Innodb_buffer_pool_wait_free") };
+    if waits <= 0.0 {
+        return Fine;
+    }
+    let Some(depth) = larger(seen, "innodb_lru_scan_depth", 2.0, MOST_SCAN) else { return Fine };
+    Found(WindowFinding {
+        worth: seen.share(Bottleneck::PageFlush),
+        severity: Severity::Warn,
+        change: Some(("innodb_lru_scan_depth", format!("{depth:.0}"))),
+        found: format!("{} times a second a thread found no free page", short(waits)),
+        advised: None,
+        why: "It has to free one itself, and waits for the page to be written.".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{change, healthy, limited_by, says};
+    use super::*;
+
+    #[test]
+    fn a_redo_log_that_comes_round_is_enlarged_to_half_an_hour_and_no_further() {
+        let mut seen = limited_by(Bottleneck::PageFlush);
+        seen.signals.storage.checkpoint_age = Some(0.9);
+        seen.signals.storage.redo_written = Some(3e6);
+        assert_eq!(change("redo.small", &seen), Some(("innodb_redo_log_capacity", "8G".to_owned())));
+        seen.settings.insert("innodb_redo_log_capacity".to_owned(), "34359738368".to_owned());
+        assert_eq!(says("redo.small", &seen), Fine);
+        seen.signals.storage.redo_written = None;
+        assert!(matches!(says("redo.small", &seen), Unseen(_)));
+    }
+
+    #[test]
+    fn a_pool_grows_within_the_memory_that_is_left() {
+        let mut seen = limited_by(Bottleneck::ReadIo);
+        assert_eq!(change("mem.pool-small", &seen), Some(("innodb_buffer_pool_size", "4G".to_owned())));
+        seen.memory_left = Some(1e9);
+        assert_eq!(change("mem.pool-small", &seen), Some(("innodb_buffer_pool_size", "1408M".to_owned())));
+        seen.memory_left = Some(1e7);
+        let Found(found) = says("mem.pool-small", &seen) else { panic!() };
+        assert_eq!(found.change, None, "there is none left");
+        seen.memory_left = None;
+        assert!(matches!(says("mem.pool-small", &seen), Unseen(_)), "of a server elsewhere it is not known");
+    }
+
+    #[test]
+    fn who_finds_no_free_page_needs_a_cleaner_that_looks_further() {
+        let mut seen = healthy();
+        seen.signals.storage.free_waits = Some(12.0);
+        assert_eq!(change("mem.wait-free", &seen), Some(("innodb_lru_scan_depth", "2048".to_owned())));
+        seen.settings.insert("innodb_lru_scan_depth".to_owned(), "8192".to_owned());
+        assert_eq!(says("mem.wait-free", &seen), Fine);
+    }
+}

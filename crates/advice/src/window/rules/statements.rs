@@ -1,0 +1,94 @@
+//! What statements do: locks, sorts, temporary tables.
+
+use super::super::{WindowFinding, WindowVerdict, share_words};
+use super::{MUCH, SeenServer, larger, sized};
+use WindowVerdict::{Fine, Found, Unseen};
+use plimsoll_model::advice::Severity;
+use plimsoll_model::diagnosis::Bottleneck;
+use plimsoll_model::number::{short, whole_percent};
+
+/// So many a second are worth mentioning.
+const MANY: f64 = 1.0;
+/// Above it, allocation costs more than it saves, bytes.
+const MOST_SORT: f64 = 4_194_304.0;
+const MOST_TEMPORARY: f64 = 268_435_456.0;
+
+/// Transactions wait for rows that others have changed.
+pub fn row_locks(seen: &SeenServer) -> WindowVerdict {
+    let share = seen.share(Bottleneck::RowLocks);
+    if share < MUCH {
+        return Fine;
+    }
+    Found(WindowFinding {
+        worth: share,
+        severity: Severity::Warn,
+        change: None,
+        found: share_words(seen, Bottleneck::RowLocks),
+        advised: Some("make transactions shorter, and let them lock rows in one order".to_owned()),
+        why: "No setting makes two transactions change one row at the same time.".to_owned(),
+    })
+}
+
+/// Sorts do not fit into their memory.
+pub fn sorts(seen: &SeenServer) -> WindowVerdict {
+    let Some(passes) = seen.counted.sort_merge_passes else { return Unseen("Sort_merge_passes") };
+    if passes <= MANY {
+        return Fine;
+    }
+    let Some(size) = larger(seen, "sort_buffer_size", 2.0, MOST_SORT) else { return Fine };
+    Found(WindowFinding {
+        worth: 0.0,
+        severity: Severity::Info,
+        change: Some(("sort_buffer_size", sized(size))),
+        found: format!("sorts took {} merge passes a second", short(passes)),
+        advised: None,
+        why: "An index that is in the order asked for helps more; each sort takes the memory.".to_owned(),
+    })
+}
+
+/// Temporary tables go to disk.
+pub fn temporary_tables(seen: &SeenServer) -> WindowVerdict {
+    let (Some(all), Some(on_disk)) = (seen.counted.tmp_tables, seen.counted.tmp_disk_tables) else {
+        return Unseen("Created_tmp_disk_tables");
+    };
+    if on_disk <= MANY {
+        return Fine;
+    }
+    let Some(size) = larger(seen, "tmp_table_size", 2.0, MOST_TEMPORARY) else { return Fine };
+    let share = whole_percent(on_disk / all.max(on_disk));
+    Found(WindowFinding {
+        worth: 0.0,
+        severity: Severity::Info,
+        change: Some(("tmp_table_size", sized(size))),
+        found: format!("{} temporary tables a second went to disk, {share} of them", short(on_disk)),
+        advised: None,
+        why: "Look at the statements first: columns of BLOB and TEXT go to disk whatever the size.".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{change, healthy, limited_by, says};
+    use super::*;
+
+    #[test]
+    fn rows_that_are_waited_for_are_no_setting() {
+        let Found(found) = says("lock.rows", &limited_by(Bottleneck::RowLocks)) else { panic!() };
+        assert_eq!((found.change, found.worth), (None, 0.7));
+    }
+
+    #[test]
+    fn buffers_grow_by_rate_and_never_without_end() {
+        let mut seen = healthy();
+        seen.counted.sort_merge_passes = Some(50.0);
+        (seen.counted.tmp_tables, seen.counted.tmp_disk_tables) = (Some(100.0), Some(20.0));
+        assert_eq!(change("sort.merge", &seen), Some(("sort_buffer_size", "512K".to_owned())));
+        assert_eq!(change("tmp.disk", &seen), Some(("tmp_table_size", "32M".to_owned())));
+        seen.settings.insert("sort_buffer_size".to_owned(), "4194304".to_owned());
+        seen.settings.insert("tmp_table_size".to_owned(), "268435456".to_owned());
+        assert_eq!([says("sort.merge", &seen), says("tmp.disk", &seen)], [Fine, Fine]);
+        // A share alone is no reason: one in an hour is 100 %, too.
+        (seen.counted.tmp_tables, seen.counted.tmp_disk_tables) = (Some(0.001), Some(0.001));
+        assert_eq!(says("tmp.disk", &seen), Fine);
+    }
+}

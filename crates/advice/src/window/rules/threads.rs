@@ -1,0 +1,97 @@
+//! Threads, connections and the tables that they have open.
+
+use super::super::{WindowFinding, WindowVerdict, share_words};
+use super::{MUCH, SeenServer, larger};
+use WindowVerdict::{Fine, Found, Unseen};
+use plimsoll_diagnosis::signals::TICKETS;
+use plimsoll_model::advice::Severity;
+use plimsoll_model::diagnosis::Bottleneck;
+use plimsoll_model::number::short;
+
+/// Threads made in a second from which on keeping them is worth it.
+const MANY_THREADS: f64 = 1.0;
+const MOST_THREADS: f64 = 1024.0;
+const MOST_TABLES: f64 = 20_000.0;
+
+/// Statements wait because the server lets only so many be worked on.
+pub fn limit(seen: &SeenServer) -> WindowVerdict {
+    let share = seen.share(Bottleneck::Threads);
+    let Some(limit) = seen.signals.server.thread_limit.as_ref().filter(|_| share >= MUCH) else { return Fine };
+    let change = match limit.setting {
+        TICKETS => Some((TICKETS, "0".to_owned())),
+        pool => larger(seen, pool, 2.0, MOST_THREADS).map(|threads| (pool, format!("{threads:.0}"))),
+    };
+    let Some(change) = change else { return Fine };
+    Found(WindowFinding {
+        worth: share,
+        severity: Severity::Warn,
+        change: Some(change),
+        found: format!("{}; {} = {}", share_words(seen, Bottleneck::Threads), limit.setting, short(limit.threads)),
+        advised: None,
+        why: "Statements wait to be let in while CPUs and storage could do more.".to_owned(),
+    })
+}
+
+/// Connections come and go, each with a thread of its own.
+pub fn created(seen: &SeenServer) -> WindowVerdict {
+    let Some(created) = seen.counted.threads_created else { return Unseen("Threads_created") };
+    if created <= MANY_THREADS {
+        return Fine;
+    }
+    let Some(size) = larger(seen, "thread_cache_size", 4.0, MOST_THREADS) else { return Fine };
+    Found(WindowFinding {
+        worth: 0.0,
+        severity: Severity::Info,
+        change: Some(("thread_cache_size", format!("{size:.0}"))),
+        found: format!("{} threads were made a second", short(created)),
+        advised: None,
+        why: "Each new connection waits for a thread; a pool of connections in the application avoids both.".to_owned(),
+    })
+}
+
+/// Tables are closed and opened again.
+pub fn table_cache(seen: &SeenServer) -> WindowVerdict {
+    let Some(overflows) = seen.counted.table_cache_overflows else { return Unseen("Table_open_cache_overflows") };
+    if overflows <= 0.0 {
+        return Fine;
+    }
+    let Some(size) = larger(seen, "table_open_cache", 2.0, MOST_TABLES) else { return Fine };
+    Found(WindowFinding {
+        worth: 0.0,
+        severity: Severity::Warn,
+        change: Some(("table_open_cache", format!("{size:.0}"))),
+        found: format!("{} tables were closed a second to make room for others", short(overflows)),
+        advised: None,
+        why: "Each session needs its own of every table that it uses; open_files_limit has to allow it.".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{change, healthy, limited_by, says};
+    use super::*;
+    use plimsoll_diagnosis::signals::ThreadLimit;
+
+    #[test]
+    fn a_limit_that_statements_wait_at_is_raised() {
+        let mut seen = limited_by(Bottleneck::Threads);
+        assert_eq!(says("conc.limit", &seen), Fine, "latches are no setting");
+        seen.signals.server.thread_limit = Some(ThreadLimit { setting: TICKETS, threads: 4.0 });
+        assert_eq!(change("conc.limit", &seen), Some((TICKETS, "0".to_owned())));
+        seen.release = plimsoll_plan::knowledge::Release::parse("mariadb-11.8").unwrap();
+        seen.settings.insert("thread_pool_size".to_owned(), "2".to_owned());
+        seen.signals.server.thread_limit = Some(ThreadLimit { setting: "thread_pool_size", threads: 2.0 });
+        assert_eq!(change("conc.limit", &seen), Some(("thread_pool_size", "4".to_owned())));
+    }
+
+    #[test]
+    fn caches_that_overflow_grow_within_bounds() {
+        let mut seen = healthy();
+        seen.counted.threads_created = Some(40.0);
+        seen.counted.table_cache_overflows = Some(2.0);
+        assert_eq!(change("conc.threads-created", &seen), Some(("thread_cache_size", "36".to_owned())));
+        assert_eq!(change("tc.overflow", &seen), Some(("table_open_cache", "8000".to_owned())));
+        seen.settings.insert("table_open_cache".to_owned(), "20000".to_owned());
+        assert_eq!(says("tc.overflow", &seen), Fine);
+    }
+}
