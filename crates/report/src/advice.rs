@@ -1,6 +1,6 @@
 //! Advice: the one thing to do first, then six steps with what was found in each.
 
-use crate::document::{Block, Document, Section};
+use crate::document::{Block, Document, Item, Section};
 use crate::table::{Column, Mark, Table};
 use crate::terminal::{BOLD, DIM, TextLook};
 use crate::text::clean;
@@ -45,19 +45,39 @@ pub fn data(advice: &Advice) -> serde_json::Value {
     })
 }
 
-fn items(texts: &[String]) -> Vec<crate::document::Item> {
-    texts.iter().map(crate::document::Item::of).collect()
+fn items(texts: &[String]) -> Vec<Item> {
+    texts.iter().map(Item::of).collect()
 }
 
 fn section(advice: &Advice, step: AdviceStep) -> Option<Section> {
     let findings: Vec<&AdviceFinding> = advice.of_step(step).collect();
     let heading = format!("{}. {}", step.number(), step.words());
-    let block = match findings.is_empty() {
-        true => Block::paragraph(nothing(advice, step)),
-        false => Block::table("findings", table(&findings), []),
+    let names = short_names(advice);
+    let blocks = match findings.is_empty() {
+        true => vec![Block::paragraph(nothing(advice, step))],
+        false => vec![
+            Block::List(findings.iter().map(|finding| item(finding, &names)).collect()),
+            Block::folded("The same as a table", "findings", table(&findings)),
+        ],
     };
     let found = if findings.is_empty() { nothing(advice, step).to_owned() } else { counts(findings.into_iter()) };
-    Section::of(&format!("step-{}", step.number()), &heading, vec![block]).map(|section| section.found(found))
+    Section::of(&format!("step-{}", step.number()), &heading, blocks).map(|section| section.found(found))
+}
+
+/// A finding as a line of a list, and what it rests on.
+fn item(finding: &AdviceFinding, names: &BTreeMap<&str, &str>) -> Item {
+    let shows = finding.shows.iter().map(|shows| format!(" How to see it: {shows}."));
+    Item {
+        text: format!("{}: {}", head(finding, names), finding.advised),
+        small: Some(format!("{}{} Source: {}.", why(finding), shows.collect::<String>(), source(finding))),
+        warning: finding.severity == Severity::Critical,
+    }
+}
+
+/// `critical my.cnf:7: innodb_doublewrite = 0`.
+fn head(finding: &AdviceFinding, names: &BTreeMap<&str, &str>) -> String {
+    let place = finding.at.as_ref().map(|at| format!("{}:{}: ", names.get(at.file.as_str()).unwrap_or(&""), at.line));
+    format!("{} {}{}", finding.severity.name(), place.unwrap_or_default(), finding.found)
 }
 
 fn nothing(advice: &Advice, step: AdviceStep) -> &'static str {
@@ -137,8 +157,7 @@ fn short_names(advice: &Advice) -> BTreeMap<&str, &str> {
 
 /// What is only good to know takes a line.
 fn told(finding: &AdviceFinding, names: &BTreeMap<&str, &str>, look: TextLook) -> Vec<String> {
-    let place = finding.at.as_ref().map(|at| format!("{}:{}: ", names.get(at.file.as_str()).unwrap_or(&""), at.line));
-    let head = format!("   {} {}{}", finding.severity.name(), place.unwrap_or_default(), finding.found);
+    let head = format!("   {}", head(finding, names));
     if finding.severity == Severity::Info {
         return look.wrapped(&clean(&format!("{head}: {}", finding.why)));
     }

@@ -104,7 +104,7 @@ fn release(asked: Option<Release>) -> anyhow::Result<(Release, Option<String>)> 
 fn format_of(path: &Path) -> Result<Format<'static>, LabError> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
     match ending.as_deref() {
-        Some("html" | "htm") => Ok(Format::HtmlUnfolded),
+        Some("html" | "htm") => Ok(Format::Html),
         Some("md" | "markdown") => Ok(Format::Markdown),
         Some("json") => Ok(Format::Json),
         Some("csv") => Ok(Format::Csv),
