@@ -12,6 +12,9 @@ use plimsoll_model::number::{binary_size, short, whole_percent};
 const HELD: f64 = 1800.0;
 /// Age of the checkpoint, a share of its maximum, from which on flushing is forced.
 const FORCED: f64 = 0.75;
+/// A redo log that comes round more often than this, seconds, is small where transactions wait for pages. MySQL flushes early, so
+/// that the age of a small one stays below [`FORCED`].
+const ROUND: f64 = 60.0;
 /// Largest redo log that is advised, bytes: recovery reads all of it.
 const MOST_REDO: f64 = 34_359_738_368.0;
 /// Most pages that a cleaner should look at in each round.
@@ -29,7 +32,8 @@ pub fn redo_small(seen: &SeenServer) -> WindowVerdict {
     };
     let Some(capacity) = seen.number(name) else { return Unseen("the size of the redo log") };
     let share = seen.share(Bottleneck::PageFlush);
-    if age < FORCED {
+    let comes_round = share >= MUCH && written * ROUND > capacity;
+    if age < FORCED && !comes_round {
         return Fine;
     }
     let wanted = power_of_two((written * HELD).max(2.0 * capacity)).min(MOST_REDO);
@@ -117,6 +121,10 @@ mod tests {
         seen.signals.storage.checkpoint_age = Some(0.9);
         seen.signals.storage.redo_written = Some(3e6);
         assert_eq!(change("redo.small", &seen), Some(("innodb_redo_log_capacity", "8G".to_owned())));
+        seen.signals.storage.checkpoint_age = Some(0.6);
+        assert_eq!(says("redo.small", &seen), Fine, "it takes minutes to come round");
+        seen.signals.storage.redo_written = Some(3e7);
+        assert_eq!(change("redo.small", &seen), Some(("innodb_redo_log_capacity", "32G".to_owned())));
         seen.settings.insert("innodb_redo_log_capacity".to_owned(), "34359738368".to_owned());
         assert_eq!(says("redo.small", &seen), Fine);
         seen.signals.storage.redo_written = None;
