@@ -7,7 +7,7 @@ use plimsoll_model::advice::{Advice, AdviceFinding, Severity};
 use plimsoll_plan::knowledge::Release;
 use std::collections::BTreeMap;
 
-/// ConfigSources and directories in memory.
+/// Files and directories in memory.
 #[derive(Default)]
 struct Memory {
     files: BTreeMap<String, Vec<u8>>,
@@ -283,8 +283,8 @@ fn a_file_of_five_megabytes_has_a_short_answer() {
 
 #[test]
 fn secrets_are_not_shown() {
-    let text =
-        "[mysqld]\nreport_password=hush\nwsrep_sst_auth=user:hush\nmy_plugin_token=hush\n[client]\npassword=hush\n";
+    let text = "[mysqld]\nreport_password=hush\nwsrep_sst_auth=user:hush\nmy_plugin_token=hush\nreport_pasword=hush\n\
+                report_pass=hush\nreport password hush\nhush;\n[client]\npassword=hush\npassword hush\n";
     for release in ["mysql-9.7", "mariadb-11.8", "mysql-8.0"] {
         let advice = advice(text, release);
         assert!(!format!("{advice:?}").contains("hush"), "{advice:#?}");

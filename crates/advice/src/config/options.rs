@@ -163,14 +163,17 @@ pub fn place(written: &WrittenOption) -> AdvicePlace {
     AdvicePlace { file: written.at.file.clone(), line: written.at.line }
 }
 
+/// Whether the value of an option of this name is nobody's business.
+pub fn is_secret(name: &str) -> bool {
+    ["password", "passphrase", "secret"].iter().any(|part| name.contains(part)) || name.ends_with("_auth")
+}
+
 /// The option as it is written; the value of one that no server is known to have may be a secret.
 pub fn shown(written: &WrittenOption) -> String {
     let name = normal(&written.name);
     let is_open = options::is_known(&name) || facts(&name).is_some() || is_in_table(&name);
-    let is_secret =
-        ["password", "passphrase", "secret"].iter().any(|part| name.contains(part)) || name.ends_with("_auth");
     match &written.value {
-        Some(value) if is_open && !is_secret => format!("{} = {value}", written.name),
+        Some(value) if is_open && !is_secret(&name) => format!("{} = {value}", written.name),
         Some(_) => format!("{} = …", written.name),
         None => written.name.clone(),
     }

@@ -1,5 +1,5 @@
-//! An option file with all that it includes, line by line, as a server would read it (MySQL manual, "Using Option ConfigSources";
-//! MariaDB documentation, "Configuring MariaDB with Option ConfigSources").
+//! An option file with all that it includes, line by line, as a server would read it (MySQL manual, "Using Option Files";
+//! MariaDB documentation, "Configuring MariaDB with Option Files").
 
 use plimsoll_plan::option_file::{LineContent, lines};
 use plimsoll_plan::origin::Where;
@@ -84,7 +84,7 @@ impl Reader<'_> {
             let at = Where { file: file.to_owned(), line };
             if written.len() >= LONGEST {
                 let why = format!("a line of {} bytes: servers read at most {} at once", written.len(), LONGEST - 1);
-                self.odd(&at, written, why);
+                self.odd(&at, &unquotable(written), why);
                 continue;
             }
             match content {
@@ -95,7 +95,8 @@ impl Reader<'_> {
                 }
                 LineContent::Include => self.include(&at, written),
                 LineContent::Unreadable => {
-                    self.odd(&at, written, "no option: accepted is [group], name or name = value".to_owned())
+                    let why = "no option: accepted is [group], name or name = value".to_owned();
+                    self.odd(&at, &unquotable(written), why)
                 }
             }
         }
@@ -136,4 +137,10 @@ impl Reader<'_> {
         let found = written.chars().take(80).collect();
         self.found.oddities.push(Oddity { at: at.clone(), found, why });
     }
+}
+
+/// The first word of a line that is no option: what stands behind it may be a password, and so may a word that stands alone.
+fn unquotable(written: &str) -> String {
+    let (word, rest) = written.split_once(char::is_whitespace).unwrap_or(("", written));
+    if rest.is_empty() { word.to_owned() } else { format!("{word} …").trim_start().to_owned() }
 }

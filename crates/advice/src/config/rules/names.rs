@@ -1,6 +1,6 @@
 //! Names that the release does not have, no longer has, or has under another name.
 
-use crate::config::options::{ConfigOption, ConfigOptions};
+use crate::config::options::{ConfigOption, ConfigOptions, is_secret};
 use plimsoll_model::advice::{AdviceFinding, AdviceStep, Severity};
 use plimsoll_plan::knowledge::options::{self, OptionFate};
 use plimsoll_plan::knowledge::settings::facts;
@@ -133,7 +133,7 @@ fn unknown(found: &ConfigOptions, option: &ConfigOption, guesses: &mut Guesses) 
         let (severity, consequence) = consequence(found, option);
         return AdviceFinding {
             advised: format!("write {full} in full"),
-            line: Some(format!("{full}{value}")),
+            line: (!is_secret(full)).then(|| format!("{full}{value}")),
             why: format!("It is the beginning of a name; {consequence}."),
             ..found.finding("config.abbreviated", severity, option)
         };
@@ -150,7 +150,7 @@ fn unknown(found: &ConfigOptions, option: &ConfigOption, guesses: &mut Guesses) 
         let (severity, consequence) = consequence(found, option);
         return AdviceFinding {
             advised: format!("write {near}, if that is meant"),
-            line: Some(format!("{near}{value}")),
+            line: (!is_secret(near)).then(|| format!("{near}{value}")),
             why: format!("No server is known to have {}; {consequence}.", option.name),
             ..found.finding("config.misspelt", severity, option)
         };
