@@ -4,11 +4,11 @@ use hdrhistogram::Histogram;
 use jiff::Timestamp;
 use plimsoll_analysis::recorded;
 use plimsoll_host::facts::HostFacts;
+use plimsoll_model::Estimate;
 use plimsoll_model::Metric;
 use plimsoll_model::lab::{PhaseSpan, TrialOutcome, TrialStatus};
 use plimsoll_model::samples::{CpuShares, DeviceSample, HostSample, Interval, Phase, ServerSample};
-use plimsoll_model::summary::{Counts, LatencyMs, Point, ReadWriteOther};
-use plimsoll_model::{Estimate, StatementCounts};
+use plimsoll_model::summary::{LatencyMs, Point, ReadWriteOther};
 use plimsoll_plan::LabPlan;
 use plimsoll_plan::Plan;
 use plimsoll_plan::lab::{Printed, TrialPlan, file};
@@ -19,7 +19,6 @@ use plimsoll_report::subject::{Recorded, Subject};
 use plimsoll_schedule::{EndedTrial, Prospects};
 use plimsoll_stats::latency::new_histogram;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -47,27 +46,15 @@ fn transactions(trial: &TrialPlan, second: u64) -> u64 {
 
 fn interval(trial: &TrialPlan, second: u64) -> Interval {
     let transactions = transactions(trial, second);
+    let phase = if second < WARM_UP { Phase::WarmUp } else { Phase::Measure };
     Interval {
-        t_ns: second * SECOND_NS,
-        phase: if second < WARM_UP { Phase::WarmUp } else { Phase::Measure },
-        seconds: 1.0,
         transactions,
-        rollbacks: 0,
-        committed: BTreeMap::new(),
         queries: 16 * transactions,
         statements: ReadWriteOther { read: 14 * transactions, write: 0, other: 2 * transactions },
-        sent: StatementCounts::default(),
-        errors: BTreeMap::new(),
-        retries: 0,
-        lost_connections: 0,
-        reconnects: 0,
-        counts: Counts::default(),
         latency_ms: LatencyMs { p50: Some(4.0), p99: Some(9.0 + (second % 7) as f64), ..LatencyMs::default() },
-        response_ms: None,
         loop_cpu_us: 2.0e5,
         scheduling_lag_ms_max: 0.1,
-        completed: None,
-        script_us: None,
+        ..Interval::empty(second * SECOND_NS, phase, 1.0)
     }
 }
 

@@ -84,35 +84,12 @@ fn nanoseconds(seconds: f64) -> u64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use plimsoll_model::statements::StatementCounts;
-    use plimsoll_model::summary::{Counts, LatencyMs, ReadWriteOther};
 
     const SECOND: u64 = 1_000_000_000;
 
     /// One that ends after `second`, and in which nothing was done.
     pub(crate) fn interval(second: u64, phase: Phase, seconds: f64) -> Interval {
-        Interval {
-            t_ns: second * SECOND,
-            phase,
-            seconds,
-            transactions: 0,
-            rollbacks: 0,
-            committed: BTreeMap::new(),
-            queries: 0,
-            statements: ReadWriteOther::default(),
-            sent: StatementCounts::default(),
-            errors: BTreeMap::new(),
-            retries: 0,
-            lost_connections: 0,
-            reconnects: 0,
-            counts: Counts::default(),
-            latency_ms: LatencyMs::default(),
-            response_ms: None,
-            loop_cpu_us: 0.0,
-            scheduling_lag_ms_max: 0.0,
-            completed: None,
-            script_us: None,
-        }
+        Interval::empty(second * SECOND, phase, seconds)
     }
 
     /// Looks at a load with a line of the server and of the host at the end of each of so many seconds.

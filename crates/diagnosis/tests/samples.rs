@@ -7,8 +7,7 @@ use plimsoll_diagnosis::{Observed, diagnose};
 use plimsoll_model::LoadPoint;
 use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Diagnosis};
 use plimsoll_model::samples::{DeviceSample, HostSample, Interval, Phase, ServerSample, StatusSample};
-use plimsoll_model::statements::StatementCounts;
-use plimsoll_model::summary::{Counts, LatencyMs, Operation, OperationKind, Point, ReadWriteOther, ServerCost};
+use plimsoll_model::summary::{LatencyMs, Operation, OperationKind, Point, ReadWriteOther, ServerCost};
 use std::collections::BTreeMap;
 
 const SECOND: u64 = 1_000_000_000;
@@ -74,28 +73,8 @@ impl Trial {
 }
 
 fn interval(number: u64, transactions: u64) -> Interval {
-    Interval {
-        t_ns: number * SECOND,
-        phase: if number == 0 { Phase::WarmUp } else { Phase::Measure },
-        seconds: 1.0,
-        transactions,
-        rollbacks: 0,
-        committed: BTreeMap::new(),
-        queries: transactions,
-        statements: ReadWriteOther::default(),
-        sent: StatementCounts::default(),
-        errors: BTreeMap::new(),
-        retries: 0,
-        lost_connections: 0,
-        reconnects: 0,
-        counts: Counts::default(),
-        latency_ms: LatencyMs::default(),
-        response_ms: None,
-        loop_cpu_us: 0.0,
-        scheduling_lag_ms_max: 0.0,
-        completed: None,
-        script_us: None,
-    }
+    let phase = if number == 0 { Phase::WarmUp } else { Phase::Measure };
+    Interval { transactions, queries: transactions, ..Interval::empty(number * SECOND, phase, 1.0) }
 }
 
 fn host(number: u64, processes_blocked: u32) -> HostSample {

@@ -7,8 +7,7 @@ use plimsoll_diagnosis::Observed;
 use plimsoll_host::sample::Sampler;
 use plimsoll_model::LoadPoint;
 use plimsoll_model::samples::{HostSample, Interval, Phase, ServerSample, StatusSample};
-use plimsoll_model::statements::StatementCounts;
-use plimsoll_model::summary::{Counts, LatencyMs, Point, ReadWriteOther, ServerCost};
+use plimsoll_model::summary::{LatencyMs, Point, ReadWriteOther, ServerCost};
 use plimsoll_watch::{Event, Watcher};
 use std::collections::BTreeMap;
 use std::thread;
@@ -150,25 +149,8 @@ impl WatchedServer {
 /// The stretch that a sample covers, as a second of a load of which nothing else is known.
 fn interval_of(line: &StatusSample) -> Interval {
     Interval {
-        t_ns: line.t_ns.saturating_sub((line.seconds * 1e9) as u64),
-        phase: Phase::Measure,
-        seconds: line.seconds,
         transactions: line.commits.unwrap_or(0),
-        rollbacks: 0,
-        committed: BTreeMap::new(),
         queries: line.questions.unwrap_or(0),
-        statements: ReadWriteOther::default(),
-        sent: StatementCounts::default(),
-        errors: BTreeMap::new(),
-        retries: 0,
-        lost_connections: 0,
-        reconnects: 0,
-        counts: Counts::default(),
-        latency_ms: LatencyMs::default(),
-        response_ms: None,
-        loop_cpu_us: 0.0,
-        scheduling_lag_ms_max: 0.0,
-        completed: None,
-        script_us: None,
+        ..Interval::empty(line.t_ns.saturating_sub((line.seconds * 1e9) as u64), Phase::Measure, line.seconds)
     }
 }

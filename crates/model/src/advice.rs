@@ -1,6 +1,7 @@
 //! Advice: what to do about a server, why, what it costs in safety, and how to see that it was done.
 
 use crate::durability::Class;
+use crate::origin::Where;
 use serde::{Deserialize, Serialize};
 
 /// How much a finding matters.
@@ -65,14 +66,6 @@ impl AdviceStep {
     }
 }
 
-/// Where somebody wrote what is to be changed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct AdvicePlace {
-    pub file: String,
-    /// From 1.
-    pub line: usize,
-}
-
 /// One piece of advice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdviceFinding {
@@ -82,7 +75,8 @@ pub struct AdviceFinding {
     pub severity: Severity,
     /// The setting as variables are written, if it is about one.
     pub setting: Option<String>,
-    pub at: Option<AdvicePlace>,
+    /// Where somebody wrote what is to be changed.
+    pub at: Option<Where>,
     /// What is: the line as it is written.
     pub found: String,
     /// What to do, in the imperative: `delete the line`.
@@ -102,7 +96,7 @@ pub struct AdviceFinding {
 }
 
 /// What was found, and what was looked at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
     /// What it is about: `my.cnf for MySQL 9.7`.
     pub about: String,

@@ -22,6 +22,7 @@ pub mod metric;
 pub mod number;
 pub mod opening;
 pub mod operation;
+pub mod origin;
 pub mod probe_metric;
 pub mod published;
 pub mod samples;

@@ -90,6 +90,32 @@ pub struct Completed {
 }
 
 impl Interval {
+    /// One of which nothing is known but when it was.
+    pub fn empty(t_ns: u64, phase: Phase, seconds: f64) -> Interval {
+        Interval {
+            t_ns,
+            phase,
+            seconds,
+            transactions: 0,
+            rollbacks: 0,
+            committed: BTreeMap::new(),
+            queries: 0,
+            statements: ReadWriteOther::default(),
+            sent: StatementCounts::default(),
+            errors: BTreeMap::new(),
+            retries: 0,
+            lost_connections: 0,
+            reconnects: 0,
+            counts: Counts::default(),
+            latency_ms: LatencyMs::default(),
+            response_ms: None,
+            loop_cpu_us: 0.0,
+            scheduling_lag_ms_max: 0.0,
+            completed: None,
+            script_us: None,
+        }
+    }
+
     /// Errors whatever their code, and connections that were lost without one.
     pub fn error_count(&self) -> u64 {
         total(self.errors.values().copied().chain([self.lost_connections]))

@@ -2,11 +2,14 @@
 //! MariaDB with Option Files"): groups, options, comments, quotes and escapes.
 
 use crate::error::PlanError;
+use crate::knowledge::Release;
 use crate::origin::Where;
+use plimsoll_model::Flavour;
 use plimsoll_model::text::escaped;
 
-/// Groups that a server of either vendor reads.
-const OF_SERVERS: [&str; 6] = ["mysqld", "server", "mariadb", "mariadbd", "client-server", "galera"];
+/// Groups that servers of both vendors read, and those that only MariaDB's do.
+const OF_BOTH: [&str; 2] = ["mysqld", "server"];
+const OF_MARIADB: [&str; 4] = ["mariadb", "mariadbd", "client-server", "galera"];
 
 /// Most bytes in the name of an option: no server has a longer one.
 const LONGEST_NAME: usize = 128;
@@ -29,8 +32,19 @@ impl OptionLine {
     pub fn is_of_server(&self) -> bool {
         let version = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
         let behind = |group: &str| self.group.strip_prefix(group).and_then(|rest| rest.strip_prefix('-'));
-        OF_SERVERS.iter().any(|group| self.group == *group || behind(group).is_some_and(version))
+        OF_BOTH.iter().chain(&OF_MARIADB).any(|group| self.group == *group || behind(group).is_some_and(version))
     }
+}
+
+/// Whether a server of this release reads a group (MySQL manual, "Using Option Files"; MariaDB documentation, "Option Groups").
+pub fn is_read_by(group: &str, release: Release) -> bool {
+    let of_vendor = match release.flavour {
+        Flavour::MySql => &[][..],
+        Flavour::MariaDb => &OF_MARIADB,
+    };
+    let series = format!("-{}.{}", release.version.0, release.version.1);
+    let plain = group.strip_suffix(&series);
+    OF_BOTH.iter().chain(of_vendor).any(|known| *known == group || plain == Some(*known) && *known != "server")
 }
 
 /// What a line of an option file is.

@@ -173,7 +173,7 @@ fn told(finding: &AdviceFinding, names: &BTreeMap<&str, &str>, look: TextLook) -
 mod tests {
     use super::*;
     use plimsoll_model::Class;
-    use plimsoll_model::advice::AdvicePlace;
+    use plimsoll_model::origin::Where;
 
     fn advice(findings: Vec<AdviceFinding>) -> Advice {
         Advice {
@@ -192,7 +192,7 @@ mod tests {
             step: AdviceStep::Assess,
             severity: Severity::Critical,
             setting: Some("innodb_doublewrite".to_owned()),
-            at: Some(AdvicePlace { file: "/etc/my.cnf".to_owned(), line: 7 }),
+            at: Some(Where { file: "/etc/my.cnf".to_owned(), line: 7 }),
             found: "innodb_doublewrite = 0".to_owned(),
             advised: "delete the line".to_owned(),
             line: Some(String::new()),

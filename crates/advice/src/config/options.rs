@@ -2,16 +2,13 @@
 
 use super::read::{Oddity, ReadOptions, WrittenOption};
 use plimsoll_model::Flavour;
-use plimsoll_model::advice::{AdviceFinding, AdvicePlace, AdviceStep, Severity};
+use plimsoll_model::advice::{AdviceFinding, AdviceStep, Severity};
 use plimsoll_model::diagnosis::Bottleneck;
 use plimsoll_plan::knowledge::settings::{SettingFacts, facts};
 use plimsoll_plan::knowledge::{Release, Standing, is_in_table, normal, options, standings, unswitched};
+use plimsoll_plan::option_file::is_read_by;
 use plimsoll_plan::setting::Setting;
 use std::collections::BTreeMap;
-
-/// Groups that servers of both vendors read, and those that only MariaDB's do.
-const GROUPS: [&str; 2] = ["mysqld", "server"];
-const GROUPS_OF_MARIADB: [&str; 4] = ["mariadb", "mariadbd", "client-server", "galera"];
 
 /// An option of a group that the server reads.
 pub struct ConfigOption {
@@ -41,7 +38,7 @@ pub struct ConfigOptions {
 impl ConfigOptions {
     pub fn of(read: ReadOptions, release: Release) -> ConfigOptions {
         let (ours, elsewhere): (Vec<_>, Vec<_>) =
-            read.options.into_iter().partition(|option| is_read(&option.group, release));
+            read.options.into_iter().partition(|option| is_read_by(&option.group, release));
         let settings: Vec<Setting> = ours.iter().map(as_setting).collect();
         let standings = standings(&settings, release.flavour, release.version);
         let all: Vec<ConfigOption> =
@@ -57,15 +54,13 @@ impl ConfigOptions {
 
     /// Those that count: of several for a setting, the last; without those that the release does not have.
     pub fn in_effect(&self) -> impl Iterator<Item = &ConfigOption> {
-        self.last
-            .values()
-            .map(|at| &self.all[*at])
-            .filter(|option| !matches!(option.standing, Standing::Removed { .. }))
+        self.last.keys().filter_map(|setting| self.option(setting))
     }
 
     /// The option that counts for a setting.
     pub fn option(&self, setting: &str) -> Option<&ConfigOption> {
-        self.in_effect().find(|option| option.setting == setting)
+        let last = &self.all[*self.last.get(setting)?];
+        (!matches!(last.standing, Standing::Removed { .. })).then_some(last)
     }
 
     /// What counts for this option's setting, if it is another option.
@@ -76,8 +71,7 @@ impl ConfigOptions {
 
     /// The value that a setting will have: the file's, else its default; `None` if neither is known.
     pub fn value(&self, setting: &str) -> Option<&str> {
-        let default =
-            || facts(setting)?.default(self.release.flavour, self.release.version).filter(|text| *text != "auto");
+        let default = || facts(setting)?.default(self.release).filter(|text| *text != "auto");
         self.option(setting).map(|option| option.value.as_str()).or_else(default)
     }
 
@@ -96,7 +90,7 @@ impl ConfigOptions {
             step: facts.map_or(AdviceStep::Install, step),
             severity,
             setting: Some(option.name.clone()),
-            at: Some(place(&option.written)),
+            at: Some(option.written.at.clone()),
             found: shown(&option.written),
             advised: String::new(),
             line: None,
@@ -116,17 +110,6 @@ impl ConfigOptions {
             (false, Flavour::MariaDb) => "MariaDB documentation: Upgrading; System Variables".to_owned(),
         }
     }
-}
-
-/// Whether a server of this release reads a group (MySQL manual, "Using Option Files"; MariaDB documentation, "Option Groups").
-fn is_read(group: &str, release: Release) -> bool {
-    let vendors = match release.flavour {
-        Flavour::MySql => &[][..],
-        Flavour::MariaDb => &GROUPS_OF_MARIADB,
-    };
-    let series = format!("-{}.{}", release.version.0, release.version.1);
-    let plain = group.strip_suffix(&series);
-    GROUPS.iter().chain(vendors).any(|known| *known == group || plain == Some(*known) && *known != "server")
 }
 
 fn as_setting(option: &WrittenOption) -> Setting {
@@ -157,10 +140,6 @@ fn step(facts: &SettingFacts) -> AdviceStep {
         Some(Bottleneck::ReadIo | Bottleneck::CommitSync | Bottleneck::PageFlush) => AdviceStep::Io,
         _ => AdviceStep::Memory,
     }
-}
-
-pub fn place(written: &WrittenOption) -> AdvicePlace {
-    AdvicePlace { file: written.at.file.clone(), line: written.at.line }
 }
 
 /// Whether the value of an option of this name is nobody's business.

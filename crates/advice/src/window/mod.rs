@@ -120,7 +120,7 @@ fn finding(rule: &str, step: AdviceStep, of: WindowFinding, seen: &SeenServer) -
 /// How a value is put into effect.
 fn how(name: &str, value: &str, seen: &SeenServer) -> String {
     let release = seen.release;
-    let applies = facts(name).and_then(|facts| facts.applies(release.flavour, release.version));
+    let applies = facts(name).and_then(|facts| facts.applies(release));
     // SQL has no suffixes.
     let number = quantity::size(value).map_or_else(|_| value.to_owned(), |bytes| bytes.to_string());
     let persists = release.flavour == Flavour::MySql && release.version >= (8, 0, 0);

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::LazyLock;
 
-/// The servers of the columns, in their order: vendor and series, and whether the server itself was asked.
-const SERVERS: [(Flavour, (u32, u32), bool); 5] = [
-    (Flavour::MySql, (5, 7), false),
-    (Flavour::MySql, (8, 0), false),
-    (Flavour::MySql, (9, 7), true),
-    (Flavour::MariaDb, (10, 11), true),
-    (Flavour::MariaDb, (11, 8), true),
+/// The servers of the columns, in their order: vendor and series.
+const SERVERS: [(Flavour, (u32, u32)); 5] = [
+    (Flavour::MySql, (5, 7)),
+    (Flavour::MySql, (8, 0)),
+    (Flavour::MySql, (9, 7)),
+    (Flavour::MariaDb, (10, 11)),
+    (Flavour::MariaDb, (11, 8)),
 ];
 /// A name that differs in more characters than this is another name.
 const MOST_TYPOS: usize = 3;
@@ -46,11 +46,8 @@ static OPTIONS: LazyLock<BTreeMap<&str, OptionRow>> = LazyLock::new(|| {
 
 /// What this release does with an option, `name` as variables are written; `None` if no server of its series was asked.
 pub fn fate(name: &str, release: Release) -> Option<OptionFate> {
-    let asked = |at: usize| {
-        let (flavour, series, asked) = SERVERS[at];
-        asked && (flavour, series) == (release.flavour, release.series())
-    };
-    let at = (0..SERVERS.len()).find(|at| asked(*at))?;
+    let of_release = |server: &(Flavour, (u32, u32))| *server == (release.flavour, release.series());
+    let at = SERVERS.iter().position(of_release).filter(|_| release.was_asked())?;
     Some(of_letter(letter(name, at), row(name)))
 }
 
@@ -100,9 +97,8 @@ fn row(name: &str) -> Option<&'static OptionRow> {
 pub fn takers(name: &str) -> Vec<String> {
     let takes = |letter: &u8| matches!(letter, b'y' | b'd');
     let of_row = |row: &'static OptionRow| SERVERS.iter().zip(row.letters).filter(move |(_, letter)| takes(letter));
-    let words = |(flavour, (major, minor), _): &(Flavour, (u32, u32), bool)| {
-        format!("{} {major}.{minor}", super::vendor(*flavour))
-    };
+    let words =
+        |(flavour, (major, minor)): &(Flavour, (u32, u32))| format!("{} {major}.{minor}", super::vendor(*flavour));
     row(name).into_iter().flat_map(of_row).map(|(server, _)| words(server)).collect()
 }
 

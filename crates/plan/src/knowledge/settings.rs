@@ -5,7 +5,7 @@
 //! (`information_schema.SYSTEM_VARIABLES`; `performance_schema.variables_info` and `variables_metadata`, and `SET GLOBAL`), and a test of the
 //! command line asks them again. What older versions have is from the vendors' documentation, which each file names.
 
-use super::release::{number_of, since};
+use super::release::{Release, number_of, since};
 use super::{Version, normal, unswitched};
 use plimsoll_model::diagnosis::Bottleneck;
 use plimsoll_model::{Class, Flavour};
@@ -24,13 +24,14 @@ pub enum ByVersion {
 
 impl ByVersion {
     /// What holds for this server; `None` if the vendor has nothing of the kind.
-    pub fn at(&self, flavour: Flavour, version: Version) -> Option<&str> {
+    pub fn at(&self, release: Release) -> Option<&str> {
         let texts = match self {
             ByVersion::Always(text) => return Some(text),
             ByVersion::Since(texts) => texts,
         };
         let reached = texts.iter().filter_map(|(key, text)| {
-            let (_, since) = since(key).filter(|(vendor, since)| *vendor == flavour && *since <= version)?;
+            let (_, since) =
+                since(key).filter(|(vendor, since)| *vendor == release.flavour && *since <= release.version)?;
             Some((since, text.as_str()))
         });
         reached.max().map(|(_, text)| text)
@@ -120,23 +121,23 @@ struct Sources {
 }
 
 impl SettingFacts {
-    pub fn default(&self, flavour: Flavour, version: Version) -> Option<&str> {
-        self.default.as_ref()?.at(flavour, version)
+    pub fn default(&self, release: Release) -> Option<&str> {
+        self.default.as_ref()?.at(release)
     }
 
     /// `None` if the vendor has no such setting.
-    pub fn applies(&self, flavour: Flavour, version: Version) -> Option<Applies> {
-        Applies::of(self.applies.at(flavour, version)?)
+    pub fn applies(&self, release: Release) -> Option<Applies> {
+        Applies::of(self.applies.at(release)?)
     }
 
-    pub fn accepts(&self, flavour: Flavour, version: Version) -> Option<&str> {
-        self.accepts.as_ref()?.at(flavour, version)
+    pub fn accepts(&self, release: Release) -> Option<&str> {
+        self.accepts.as_ref()?.at(release)
     }
 
     /// The version that had it first, if this one is older.
-    pub fn first_in(&self, flavour: Flavour, version: Version) -> Option<Version> {
-        let first = number_of(self.since.get(vendor_key(flavour))?)?;
-        (version < first).then_some(first)
+    pub fn first_in(&self, release: Release) -> Option<Version> {
+        let first = number_of(self.since.get(vendor_key(release.flavour))?)?;
+        (release.version < first).then_some(first)
     }
 
     /// `MySQL manual, “Server System Variables”`.
@@ -233,10 +234,14 @@ pub fn without_fixed_default(name: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
+    fn release(text: &str) -> Release {
+        Release::parse(text).unwrap()
+    }
+
     #[test]
     fn every_row_can_be_read_and_says_when_it_applies() {
         assert!(SETTINGS.len() >= 250, "{}", SETTINGS.len());
-        let versions = [(Flavour::MySql, (5, 7, 44)), (Flavour::MySql, (9, 7, 4)), (Flavour::MariaDb, (11, 8, 6))];
+        let releases = [release("mysql-5.7"), release("mysql-9.7"), release("mariadb-11.8")];
         for (name, facts) in all_settings() {
             assert_eq!(*name, normal(name), "as variables are written");
             let words = [Some(&facts.meaning), facts.unit.as_ref(), facts.search.as_ref(), facts.shows.as_ref()];
@@ -252,30 +257,30 @@ mod tests {
                 let ByVersion::Since(texts) = text else { continue };
                 assert!(texts.keys().all(|key| since(key).is_some()), "{name}: {texts:?}");
             }
-            let applies = versions.map(|(flavour, version)| facts.applies.at(flavour, version));
+            let applies = releases.map(|release| facts.applies.at(release));
             assert!(applies.into_iter().flatten().all(|text| Applies::of(text).is_some()), "{name}: {applies:?}");
             assert!(applies.iter().any(Option::is_some), "{name}");
-            assert!(!facts.flips || facts.applies(Flavour::MySql, (9, 7, 4)).is_none_or(Applies::is_dynamic), "{name}");
+            assert!(!facts.flips || facts.applies(release("mysql-9.7")).is_none_or(Applies::is_dynamic), "{name}");
         }
     }
 
     #[test]
     fn text_by_version_is_that_of_the_newest_version_reached() {
-        let default = |name: &str, flavour, version| facts(name).and_then(|facts| facts.default(flavour, version));
-        assert_eq!(default("innodb-log-buffer-size", Flavour::MySql, (8, 0, 41)), Some("16M"));
-        assert_eq!(default("innodb_log_buffer_size", Flavour::MySql, (8, 4, 0)), Some("64M"));
-        assert_eq!(default("innodb_log_buffer_size", Flavour::MySql, (26, 7, 0)), Some("64M"));
-        assert_eq!(default("innodb_log_buffer_size", Flavour::MariaDb, (11, 8, 6)), Some("16M"));
-        assert_eq!(default("innodb_redo_log_capacity", Flavour::MariaDb, (11, 8, 6)), None);
-        assert_eq!(default("innodb_buffer_pool_size", Flavour::MariaDb, (10, 6, 0)), Some("128M"));
+        let default = |name: &str, text: &str| facts(name).and_then(|facts| facts.default(release(text)));
+        assert_eq!(default("innodb-log-buffer-size", "mysql-8.0.41"), Some("16M"));
+        assert_eq!(default("innodb_log_buffer_size", "mysql-8.4.0"), Some("64M"));
+        assert_eq!(default("innodb_log_buffer_size", "mysql-26.7.0"), Some("64M"));
+        assert_eq!(default("innodb_log_buffer_size", "mariadb-11.8.6"), Some("16M"));
+        assert_eq!(default("innodb_redo_log_capacity", "mariadb-11.8.6"), None);
+        assert_eq!(default("innodb_buffer_pool_size", "mariadb-10.6.0"), Some("128M"));
     }
 
     #[test]
     fn what_is_newer_than_a_server_is_known() {
-        let first = |flavour, version| facts("innodb_redo_log_capacity").unwrap().first_in(flavour, version);
-        assert_eq!(first(Flavour::MySql, (8, 0, 29)), Some((8, 0, 30)));
-        assert_eq!(first(Flavour::MySql, (8, 0, 30)), None);
-        assert_eq!(first(Flavour::MariaDb, (10, 6, 0)), None, "it never had it: see `table`");
+        let first = |text: &str| facts("innodb_redo_log_capacity").unwrap().first_in(release(text));
+        assert_eq!(first("mysql-8.0.29"), Some((8, 0, 30)));
+        assert_eq!(first("mysql-8.0.30"), None);
+        assert_eq!(first("mariadb-10.6.0"), None, "it never had it: see `table`");
     }
 
     #[test]

@@ -185,8 +185,7 @@ const OF_OURS: [&str; 3] = ["character_set_server", "collation_server", "log_bin
 fn differs(name: &str, facts: &SettingFacts, release: Release, said: Option<&SaidOfVariable>) -> Option<String> {
     let Release { flavour, version } = release;
     let is_gone = !matches!(standing(name, "1", flavour, version), Standing::Current | Standing::NotOurs { .. });
-    let is_expected =
-        facts.applies(flavour, version).is_some() && facts.first_in(flavour, version).is_none() && !is_gone;
+    let is_expected = facts.applies(release).is_some() && facts.first_in(release).is_none() && !is_gone;
     let said = match (said, is_expected) {
         (Some(said), true) => said,
         (None, false) => return None,
@@ -195,14 +194,14 @@ fn differs(name: &str, facts: &SettingFacts, release: Release, said: Option<&Sai
         (Some(_), false) if options::fate(name, release) != Some(OptionFate::Unknown) => return None,
         (Some(_), false) => return facts.unseen.is_none().then(|| "the server has it".to_owned()),
     };
-    let applies = facts.applies(flavour, version)?;
+    let applies = facts.applies(release)?;
     if applies.is_dynamic() != said.dynamic {
         return Some(format!(
             "it applies {applies:?}, and on the server it is {}",
             if said.dynamic { "dynamic" } else { "read-only" }
         ));
     }
-    if let (Some(default), Some(theirs)) = (facts.default(flavour, version), &said.default) {
+    if let (Some(default), Some(theirs)) = (facts.default(release), &said.default) {
         let is_same = default == "auto"
             || OF_OURS.contains(&name)
             || same_value(default, theirs)
@@ -211,7 +210,7 @@ fn differs(name: &str, facts: &SettingFacts, release: Release, said: Option<&Sai
             return Some(format!("its default is {default}, and the server's is {theirs}"));
         }
     }
-    let (ours, theirs) = (facts.accepts(flavour, version).and_then(ends)?, said.range?);
+    let (ours, theirs) = (facts.accepts(release).and_then(ends)?, said.range?);
     let is_same = ours.0 == theirs.0 && ours.1.is_none_or(|most| most == theirs.1);
     (!is_same).then(|| format!("it accepts {ours:?}, and the server {theirs:?}"))
 }

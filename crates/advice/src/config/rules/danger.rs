@@ -38,7 +38,7 @@ fn dangerous(found: &ConfigOptions, option: &ConfigOption, costs: Vec<Class>) ->
 fn safe_line(found: &ConfigOptions, option: &ConfigOption) -> Option<String> {
     let flavour = found.release.flavour;
     let is_safe = |value: &&str| !classes(&option.setting, value, flavour).iter().any(|class| class.costs_durability());
-    let default = facts(&option.setting)?.default(flavour, found.release.version);
+    let default = facts(&option.setting)?.default(found.release);
     if default.as_ref().is_some_and(is_safe) {
         return Some(String::new());
     }

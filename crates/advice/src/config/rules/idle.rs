@@ -39,7 +39,7 @@ fn holds(needs: &str, found: &ConfigOptions) -> Option<bool> {
 }
 
 fn default(found: &ConfigOptions, option: &ConfigOption) -> Option<AdviceFinding> {
-    let default = facts(&option.setting)?.default(found.release.flavour, found.release.version)?;
+    let default = facts(&option.setting)?.default(found.release)?;
     // A path given to a switch says more than the switch.
     let says_more = option.written.value.as_ref().is_some_and(|value| value.contains('/'));
     (!says_more && in_effect(&option.setting, &option.value, default)).then(|| AdviceFinding {

@@ -1,8 +1,8 @@
 //! Options of servers in groups that this server does not read, and lines that are no options.
 
-use crate::config::options::{ConfigOptions, place, shown};
+use crate::config::options::{ConfigOptions, shown};
 use crate::config::read::WrittenOption;
-use plimsoll_model::advice::{AdviceFinding, AdvicePlace, AdviceStep, Severity};
+use plimsoll_model::advice::{AdviceFinding, AdviceStep, Severity};
 use plimsoll_plan::knowledge::settings::facts;
 
 /// Groups of other programs, which may have options that are called like a server's.
@@ -30,14 +30,14 @@ pub fn judge(found: &ConfigOptions) -> Vec<AdviceFinding> {
     let odd = found.oddities.iter().map(|odd| AdviceFinding {
         advised: "mend the line".to_owned(),
         why: format!("It is {}.", odd.why.trim_start_matches("is ")),
-        at: Some(AdvicePlace { file: odd.at.file.clone(), line: odd.at.line }),
+        at: Some(odd.at.clone()),
         ..blank("config.unreadable", odd.found.clone(), found)
     });
     misplaced.chain(odd).collect()
 }
 
 fn misplaced(found: &ConfigOptions, option: &WrittenOption) -> Option<AdviceFinding> {
-    let at = Some(place(option));
+    let at = Some(option.at.clone());
     if option.group.is_empty() {
         return Some(AdviceFinding {
             severity: Severity::Critical,

@@ -95,7 +95,7 @@ fn of_client(found: &ConfigOptions, option: &ConfigOption) -> AdviceFinding {
 /// A name of which nothing is known but what today's servers do with it.
 fn today(found: &ConfigOptions, option: &ConfigOption, guesses: &mut Guesses) -> Option<AdviceFinding> {
     let release = found.release;
-    let too_new = facts(&option.setting).and_then(|facts| facts.first_in(release.flavour, release.version));
+    let too_new = facts(&option.setting).and_then(|facts| facts.first_in(release));
     if let Some((major, minor, patch)) = too_new {
         let (severity, consequence) = consequence(found, option);
         let why = format!("It exists since {major}.{minor}.{patch}; {consequence}.");

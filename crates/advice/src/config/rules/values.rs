@@ -15,7 +15,7 @@ fn of_option(found: &ConfigOptions, option: &ConfigOption) -> Option<AdviceFindi
     if let Some(accepted) = refusal(&option.setting, &option.value) {
         return Some(refused(found, option, accepted));
     }
-    let accepts = facts(&option.setting)?.accepts(found.release.flavour, found.release.version)?;
+    let accepts = facts(&option.setting)?.accepts(found.release)?;
     match accepts.split_once("..") {
         Some((least, most)) => out_of_range(found, option, least, most),
         None => (!is_one_of(&option.value, accepts)).then(|| refused(found, option, accepts)),

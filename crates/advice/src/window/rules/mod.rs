@@ -65,7 +65,7 @@ fn power_of_two(bytes: f64) -> f64 {
 /// A value that is larger by a factor, within what the server accepts and what is sensible; none if it is there already.
 fn larger(seen: &SeenServer, name: &str, factor: f64, most: f64) -> Option<f64> {
     let now = seen.number(name)?;
-    let accepts = facts(name)?.accepts(seen.release.flavour, seen.release.version)?;
+    let accepts = facts(name)?.accepts(seen.release)?;
     let end = accepts.split_once("..").and_then(|(_, end)| number(end));
     let most = end.map_or(most, |end| end.min(most));
     let next = (now * factor).min(most);

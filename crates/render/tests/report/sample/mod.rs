@@ -239,26 +239,11 @@ fn noise(n: usize, salt: usize) -> f64 {
 
 pub fn interval(second: usize, phase: Phase, transactions: u64) -> Interval {
     Interval {
-        t_ns: second as u64 * 1_000_000_000,
-        phase,
-        seconds: 1.0,
         transactions,
-        rollbacks: 0,
-        committed: BTreeMap::new(),
         queries: 20 * transactions,
-        statements: ReadWriteOther::default(),
-        sent: Default::default(),
-        errors: BTreeMap::new(),
-        retries: 0,
-        lost_connections: 0,
-        reconnects: 0,
-        counts: Counts::default(),
-        latency_ms: LatencyMs::default(),
-        response_ms: None,
         loop_cpu_us: 70_000.0,
         scheduling_lag_ms_max: 0.4,
-        completed: None,
-        script_us: None,
+        ..Interval::empty(second as u64 * 1_000_000_000, phase, 1.0)
     }
 }
 
