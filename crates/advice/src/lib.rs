@@ -4,5 +4,5 @@
 //! points; a finding is a [`plimsoll_model::advice::AdviceFinding`], whatever found it.
 
 pub mod config;
-mod number;
+mod losses;
 pub mod window;

@@ -12,7 +12,8 @@ const FROM_DOCUMENTATION: &str = "from documentation";
 
 /// The report of advice. `generated` says when and by what.
 pub fn document(advice: &Advice, generated: &str) -> Document {
-    let steps = AdviceStep::ALL.into_iter().filter_map(|step| section(advice, step));
+    let names = short_names(advice);
+    let steps = AdviceStep::ALL.into_iter().filter_map(|step| section(advice, step, &names));
     let seen = [
         Section::of("looked-at", "Looked at", vec![Block::List(items(&advice.looked_at))]),
         Section::of("unseen", "Not seen", vec![Block::List(items(&advice.unseen))]),
@@ -49,18 +50,17 @@ fn items(texts: &[String]) -> Vec<Item> {
     texts.iter().map(Item::of).collect()
 }
 
-fn section(advice: &Advice, step: AdviceStep) -> Option<Section> {
+fn section(advice: &Advice, step: AdviceStep, names: &BTreeMap<&str, &str>) -> Option<Section> {
     let findings: Vec<&AdviceFinding> = advice.of_step(step).collect();
     let heading = format!("{}. {}", step.number(), step.words());
-    let names = short_names(advice);
     let blocks = match findings.is_empty() {
         true => vec![Block::paragraph(nothing(advice, step))],
         false => vec![
-            Block::List(findings.iter().map(|finding| item(finding, &names)).collect()),
+            Block::List(findings.iter().map(|finding| item(finding, names)).collect()),
             Block::folded("The same as a table", "findings", table(&findings)),
         ],
     };
-    let found = if findings.is_empty() { nothing(advice, step).to_owned() } else { counts(findings.into_iter()) };
+    let found = found(advice, step);
     Section::of(&format!("step-{}", step.number()), &heading, blocks).map(|section| section.found(found))
 }
 
@@ -82,6 +82,12 @@ fn head(finding: &AdviceFinding, names: &BTreeMap<&str, &str>) -> String {
 
 fn nothing(advice: &Advice, step: AdviceStep) -> &'static str {
     if advice.steps_seen.contains(&step) { "nothing to do" } else { "not looked at" }
+}
+
+/// What a step has found, in a few words.
+fn found(advice: &Advice, step: AdviceStep) -> String {
+    let findings: Vec<&AdviceFinding> = advice.of_step(step).collect();
+    if findings.is_empty() { nothing(advice, step).to_owned() } else { counts(findings.into_iter()) }
 }
 
 /// `2 critical, 1 warn`.
@@ -131,12 +137,9 @@ pub fn terminal(advice: &Advice, look: TextLook) -> String {
     let mut lines: Vec<String> =
         look.wrapped(&clean(&advice.answer)).into_iter().map(|line| look.style(BOLD, line)).collect();
     for step in AdviceStep::ALL {
-        let findings: Vec<&AdviceFinding> = advice.of_step(step).collect();
-        let found =
-            if findings.is_empty() { nothing(advice, step).to_owned() } else { counts(findings.iter().copied()) };
         lines.push(String::new());
-        lines.push(look.style(BOLD, format!("{}. {}: {found}", step.number(), step.words())));
-        lines.extend(findings.iter().flat_map(|finding| told(finding, &names, look)));
+        lines.push(look.style(BOLD, format!("{}. {}: {}", step.number(), step.words(), found(advice, step))));
+        lines.extend(advice.of_step(step).flat_map(|finding| told(finding, &names, look)));
     }
     let seen = advice.looked_at.iter().map(|text| format!("looked at: {text}"));
     let unseen = advice.unseen.iter().map(|text| format!("not seen: {text}"));

@@ -45,39 +45,39 @@ pub struct WindowFinding {
 
 /// What this load point calls for. `about` says whose it is.
 pub fn judge(about: &str, seen: &SeenServer) -> Advice {
+    let looked_at = vec![format!("{about}: {} s, {} rules", short(seen.seconds), RULES.len())];
+    let mut advice = Advice {
+        about: about.to_owned(),
+        answer: "Not known: the load point was measured for too short a time.".to_owned(),
+        findings: Vec::new(),
+        steps_seen: vec![AdviceStep::Assess, AdviceStep::Io, AdviceStep::Memory, AdviceStep::Measure],
+        looked_at,
+        unseen: Vec::new(),
+    };
+    if seen.seconds < LEAST_SECONDS {
+        advice.unseen.push(format!("{} s were measured, and rules need {LEAST_SECONDS}", short(seen.seconds)));
+        return advice;
+    }
     let mut unseen = BTreeSet::new();
     let mut found: Vec<(f64, AdviceFinding)> = Vec::new();
-    if seen.seconds < LEAST_SECONDS {
-        unseen.insert(format!("{} s were measured, and rules need {LEAST_SECONDS}", short(seen.seconds)));
-    } else {
-        for rule in &RULES {
-            match (rule.judge)(seen) {
-                WindowVerdict::Unseen(what) => {
-                    unseen.insert(format!("{what}, for {}", rule.id));
-                }
-                WindowVerdict::Fine => {}
-                WindowVerdict::Found(of) => found.push((of.worth, finding(rule.id, rule.step, of, seen))),
+    for rule in &RULES {
+        match (rule.judge)(seen) {
+            WindowVerdict::Unseen(what) => {
+                unseen.insert(format!("{what}, for {}", rule.id));
             }
+            WindowVerdict::Fine => {}
+            WindowVerdict::Found(of) => found.push((of.worth, finding(rule.id, rule.step, of, seen))),
         }
     }
     // What is worth most owns its setting.
     found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let mut owned = BTreeSet::new();
     found.retain(|(_, finding)| finding.setting.as_ref().is_none_or(|setting| owned.insert(setting.clone())));
-    let answer = match seen.seconds < LEAST_SECONDS {
-        true => "Not known: the load point was measured for too short a time.".to_owned(),
-        false => answer(found.first().map(|(_, finding)| finding), seen),
-    };
-    let mut findings: Vec<AdviceFinding> = found.into_iter().map(|(_, finding)| finding).collect();
-    findings.sort_by_key(|finding| (finding.step, Reverse(finding.severity)));
-    Advice {
-        about: about.to_owned(),
-        answer,
-        findings,
-        steps_seen: vec![AdviceStep::Assess, AdviceStep::Io, AdviceStep::Memory, AdviceStep::Measure],
-        looked_at: vec![format!("{about}: {} s, {} rules", short(seen.seconds), RULES.len())],
-        unseen: unseen.into_iter().collect(),
-    }
+    advice.answer = answer(found.first().map(|(_, finding)| finding), seen);
+    advice.findings = found.into_iter().map(|(_, finding)| finding).collect();
+    advice.findings.sort_by_key(|finding| (finding.step, Reverse(finding.severity)));
+    advice.unseen = unseen.into_iter().collect();
+    advice
 }
 
 fn answer(first: Option<&AdviceFinding>, seen: &SeenServer) -> String {

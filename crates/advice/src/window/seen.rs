@@ -1,11 +1,11 @@
 //! What rules may look at: a load point's measured window, never what was counted since the server started.
 
-use crate::number::number;
 use plimsoll_diagnosis::Observed;
 use plimsoll_diagnosis::signals::{Signals, rate};
 use plimsoll_model::diagnosis::{Bottleneck, BottleneckVerdict, Diagnosis};
 use plimsoll_model::samples::StatusSample;
 use plimsoll_plan::knowledge::Release;
+use plimsoll_plan::knowledge::value::number;
 use std::collections::BTreeMap;
 
 /// A load point and the server that carried it.

@@ -87,6 +87,12 @@ pub fn truth(text: &str) -> Option<bool> {
     }
 }
 
+/// A number as servers read it, with its suffix: `128M`, `90.5`; none of another text.
+pub fn number(text: &str) -> Option<f64> {
+    let plain = text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    plain.or_else(|| bytes(text.trim()).map(|bytes| bytes as f64))
+}
+
 /// `128M` → 134217728; the suffixes that servers know, 1024-based.
 fn bytes(text: &str) -> Option<u128> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());

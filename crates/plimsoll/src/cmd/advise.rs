@@ -1,8 +1,8 @@
 //! `plimsoll advise`: what to do about a server's configuration, and why.
 
-use super::report::generated;
+use super::report::{generated, named_by_ending};
 use super::{CHECK_FAILED, DONE, ENVIRONMENT, INTERRUPTED, target};
-use crate::args::AdviseArgs;
+use crate::args::{AdviseArgs, ReportFormat};
 use crate::terminal::{self, Progress};
 use anyhow::Context;
 use plimsoll_advice::config::judge;
@@ -102,13 +102,13 @@ fn release(asked: Option<Release>) -> anyhow::Result<(Release, Option<String>)> 
 }
 
 fn format_of(path: &Path) -> Result<Format<'static>, LabError> {
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-    match ending.as_deref() {
-        Some("html" | "htm") => Ok(Format::Html),
-        Some("md" | "markdown") => Ok(Format::Markdown),
-        Some("json") => Ok(Format::Json),
-        Some("csv") => Ok(Format::Csv),
-        _ => Err(LabError::Refused(format!(
+    match named_by_ending(path) {
+        Some(ReportFormat::Html) => Ok(Format::Html),
+        Some(ReportFormat::Md) => Ok(Format::Markdown),
+        Some(ReportFormat::Json) => Ok(Format::Json),
+        Some(ReportFormat::Csv) => Ok(Format::Csv),
+        // There is nothing to draw.
+        Some(ReportFormat::Svg | ReportFormat::Png) | None => Err(LabError::Refused(format!(
             "--output {}: the ending names no format; accepted are .html, .md, .json and .csv",
             path.display()
         ))),

@@ -101,18 +101,24 @@ fn format(args: &ReportArgs) -> Result<ReportFormat, LabError> {
 }
 
 fn by_ending(path: &Path) -> Result<ReportFormat, LabError> {
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-    match ending.as_deref() {
-        Some("html" | "htm") => Ok(ReportFormat::Html),
-        Some("md" | "markdown") => Ok(ReportFormat::Md),
-        Some("json") => Ok(ReportFormat::Json),
-        Some("csv") => Ok(ReportFormat::Csv),
-        Some("svg") => Ok(ReportFormat::Svg),
-        Some("png") => Ok(ReportFormat::Png),
-        _ => Err(LabError::Refused(format!(
+    named_by_ending(path).ok_or_else(|| {
+        LabError::Refused(format!(
             "--output {}: the ending names no format; accepted are .html, .md, .json, .csv, .svg and .png, or give --format",
             path.display()
-        ))),
+        ))
+    })
+}
+
+/// The format that the ending of a file names.
+pub fn named_by_ending(path: &Path) -> Option<ReportFormat> {
+    match path.extension()?.to_string_lossy().to_ascii_lowercase().as_str() {
+        "html" | "htm" => Some(ReportFormat::Html),
+        "md" | "markdown" => Some(ReportFormat::Md),
+        "json" => Some(ReportFormat::Json),
+        "csv" => Some(ReportFormat::Csv),
+        "svg" => Some(ReportFormat::Svg),
+        "png" => Some(ReportFormat::Png),
+        _ => None,
     }
 }
 

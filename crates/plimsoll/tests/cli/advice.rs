@@ -4,7 +4,7 @@ use crate::harness::{Done, Lab, run};
 use plimsoll_model::Flavour;
 use plimsoll_plan::knowledge::options::{self, OptionFate};
 use plimsoll_plan::knowledge::settings::{SettingFacts, all_settings};
-use plimsoll_plan::knowledge::value::{in_effect, same_value};
+use plimsoll_plan::knowledge::value::{in_effect, number, same_value};
 use plimsoll_plan::knowledge::{Release, Standing, standing, variable};
 use plimsoll_testkit::servers;
 use regex::Regex;
@@ -170,10 +170,6 @@ fn can_be_set(lab: &Lab, name: &str) -> bool {
 
 /// The least and the most of `5M..` or `0..100`.
 fn ends(accepts: &str) -> Option<(f64, Option<f64>)> {
-    let number = |text: &str| {
-        let plain = text.parse::<f64>().ok();
-        plain.or_else(|| plimsoll_plan::quantity::size(text).ok().map(|bytes| bytes as f64))
-    };
     let (least, most) = accepts.split_once("..")?;
     Some((number(least)?, number(most)))
 }

@@ -1,9 +1,9 @@
 //! Options that contradict each other: together they do not do what each says.
 
 use crate::config::options::{ConfigOption, ConfigOptions};
-use crate::number::number;
 use plimsoll_model::Flavour;
 use plimsoll_model::advice::{AdviceFinding, Severity};
+use plimsoll_plan::knowledge::value::number;
 use plimsoll_plan::knowledge::value::{in_effect, truth};
 
 /// A setting, and another that must be at least as large; what the server does otherwise.

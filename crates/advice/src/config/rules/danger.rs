@@ -1,8 +1,9 @@
 //! Values that cost commits, pages or replicas something when a server or a machine fails.
 
 use crate::config::options::{ConfigOption, ConfigOptions};
+use crate::losses::severity;
 use plimsoll_model::Class;
-use plimsoll_model::advice::{AdviceFinding, AdviceStep, Severity};
+use plimsoll_model::advice::{AdviceFinding, AdviceStep};
 use plimsoll_plan::knowledge::settings::facts;
 use plimsoll_plan::knowledge::{classes, risks_by_variable};
 
@@ -16,8 +17,7 @@ pub fn judge(found: &ConfigOptions) -> Vec<AdviceFinding> {
 }
 
 fn dangerous(found: &ConfigOptions, option: &ConfigOption, costs: Vec<Class>) -> AdviceFinding {
-    let damages = |class: &Class| matches!(class, Class::D1p | Class::D2 | Class::D3);
-    let severity = if costs.iter().any(damages) { Severity::Critical } else { Severity::Warn };
+    let severity = severity(costs.iter());
     let words: Vec<&str> = costs.iter().rev().map(|class| class.words()).collect();
     let safe = safe_line(found, option);
     AdviceFinding {

@@ -1,11 +1,11 @@
 //! Options that change nothing: what they set is the default, or does not matter with the others.
 
 use crate::config::options::{ConfigOption, ConfigOptions};
-use crate::number::number;
 use plimsoll_model::advice::{AdviceFinding, Severity};
 use plimsoll_plan::knowledge::Standing;
 use plimsoll_plan::knowledge::settings::facts;
 use plimsoll_plan::knowledge::value::in_effect;
+use plimsoll_plan::knowledge::value::number;
 
 pub fn judge(found: &ConfigOptions) -> Vec<AdviceFinding> {
     let current = found.in_effect().filter(|option| option.standing == Standing::Current);

@@ -1,10 +1,10 @@
 //! Values that the server cuts to its own bounds, or does not accept at all.
 
 use crate::config::options::{ConfigOption, ConfigOptions};
-use crate::number::number;
 use plimsoll_model::advice::{AdviceFinding, AdviceStep, Severity};
 use plimsoll_plan::knowledge::number::refusal;
 use plimsoll_plan::knowledge::settings::facts;
+use plimsoll_plan::knowledge::value::number;
 use plimsoll_plan::knowledge::value::truth;
 
 pub fn judge(found: &ConfigOptions) -> Vec<AdviceFinding> {

@@ -1,9 +1,9 @@
 //! Commits: what they wait for, and what they survive.
 
 use super::super::{WindowFinding, WindowVerdict, share_words};
-use super::{MUCH, SeenServer, larger, sized};
+use super::{MUCH, RunsOut, SeenServer};
+use crate::losses::severity;
 use WindowVerdict::{Fine, Found, Unseen};
-use plimsoll_model::Class;
 use plimsoll_model::advice::Severity;
 use plimsoll_model::diagnosis::Bottleneck;
 use plimsoll_model::number::short;
@@ -30,14 +30,9 @@ pub fn integrity(seen: &SeenServer) -> WindowVerdict {
     if costly.is_empty() {
         return Fine;
     }
-    let damages = |class: &Class| matches!(class, Class::D1p | Class::D2 | Class::D3);
-    let severity = match costly.iter().any(|(_, classes)| classes.iter().any(damages)) {
-        true => Severity::Critical,
-        false => Severity::Warn,
-    };
     Found(WindowFinding {
         worth: 0.0,
-        severity,
+        severity: severity(costly.iter().flat_map(|(_, classes)| classes)),
         change: None,
         found: costly.iter().map(words).collect::<Vec<_>>().join("; "),
         advised: Some("make them safe, unless that loss is acceptable".to_owned()),
@@ -72,19 +67,17 @@ pub fn sync_bound(seen: &SeenServer) -> WindowVerdict {
 
 /// Threads wait for room in the log buffer.
 pub fn log_buffer(seen: &SeenServer) -> WindowVerdict {
-    let Some(waits) = seen.counted.log_waits else { return Unseen("Innodb_log_waits") };
-    if waits <= 0.0 {
-        return Fine;
-    }
-    let Some(size) = larger(seen, "innodb_log_buffer_size", 2.0, MOST_BUFFER) else { return Fine };
-    Found(WindowFinding {
-        worth: 0.0,
+    let buffer = RunsOut {
+        setting: "innodb_log_buffer_size",
+        factor: 2.0,
+        most: MOST_BUFFER,
+        above: 0.0,
         severity: Severity::Warn,
-        change: Some(("innodb_log_buffer_size", sized(size))),
-        found: format!("{} times a second a thread waited for room in the log buffer", short(waits)),
-        advised: None,
-        why: "A transaction whose redo does not fit waits until others are written.".to_owned(),
-    })
+        worth: 0.0,
+        why: "A transaction whose redo does not fit waits until others are written.",
+    };
+    let found = |waits| format!("{} times a second a thread waited for room in the log buffer", short(waits));
+    buffer.judge(seen, "Innodb_log_waits", seen.counted.log_waits, found)
 }
 
 #[cfg(test)]

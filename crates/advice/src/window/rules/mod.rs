@@ -7,11 +7,11 @@ mod pages;
 mod statements;
 mod threads;
 
-use super::WindowVerdict;
 use super::seen::SeenServer;
-use crate::number::number;
-use plimsoll_model::advice::AdviceStep;
+use super::{WindowFinding, WindowVerdict};
+use plimsoll_model::advice::{AdviceStep, Severity};
 use plimsoll_plan::knowledge::settings::facts;
+use plimsoll_plan::knowledge::value::number;
 
 /// A rule about a measured window.
 pub struct WindowRule {
@@ -63,13 +63,52 @@ fn power_of_two(bytes: f64) -> f64 {
 }
 
 /// A value that is larger by a factor, within what the server accepts and what is sensible; none if it is there already.
-fn larger(seen: &SeenServer, name: &str, factor: f64, most: f64) -> Option<f64> {
+fn larger(seen: &SeenServer, name: &str, factor: f64, most: f64) -> Option<String> {
     let now = seen.number(name)?;
-    let accepts = facts(name)?.accepts(seen.release)?;
-    let end = accepts.split_once("..").and_then(|(_, end)| number(end));
+    let facts = facts(name)?;
+    let end = facts.accepts(seen.release)?.split_once("..").and_then(|(_, end)| number(end));
     let most = end.map_or(most, |end| end.min(most));
     let next = (now * factor).min(most);
-    (next > now).then_some(next)
+    let written = if facts.unit.as_deref() == Some("bytes") { sized(next) } else { format!("{next:.0}") };
+    (next > now).then_some(written)
+}
+
+/// Something that runs out so many times a second, and the setting that gives more of it.
+struct RunsOut {
+    setting: &'static str,
+    factor: f64,
+    /// The largest value that is sensible: one that is there is left alone.
+    most: f64,
+    /// So many a second are no reason yet.
+    above: f64,
+    severity: Severity,
+    worth: f64,
+    why: &'static str,
+}
+
+impl RunsOut {
+    /// Judges a counter, of which `what` is the name; `found` says in words how fast it moved.
+    fn judge(
+        self,
+        seen: &SeenServer,
+        what: &'static str,
+        per_second: Option<f64>,
+        found: impl FnOnce(f64) -> String,
+    ) -> WindowVerdict {
+        let Some(per_second) = per_second else { return WindowVerdict::Unseen(what) };
+        if per_second <= self.above {
+            return WindowVerdict::Fine;
+        }
+        let Some(value) = larger(seen, self.setting, self.factor, self.most) else { return WindowVerdict::Fine };
+        WindowVerdict::Found(WindowFinding {
+            worth: self.worth,
+            severity: self.severity,
+            change: Some((self.setting, value)),
+            found: found(per_second),
+            advised: None,
+            why: self.why.to_owned(),
+        })
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Pages: those that have to be read, and those that have to be written before work can go on.
 
 use super::super::{WindowFinding, WindowVerdict, share_words};
-use super::{MUCH, SeenServer, WORTH, larger, power_of_two, sized};
+use super::{MUCH, RunsOut, SeenServer, WORTH, power_of_two, sized};
 use WindowVerdict::{Fine, Found, Unseen};
 use plimsoll_model::Flavour;
 use plimsoll_model::advice::Severity;
@@ -95,19 +95,17 @@ pub fn pool_small(seen: &SeenServer) -> WindowVerdict {
 
 /// Threads find no free page.
 pub fn wait_free(seen: &SeenServer) -> WindowVerdict {
-    let Some(waits) = seen.signals.storage.free_waits else { return Unseen("Innodb_buffer_pool_wait_free") };
-    if waits <= 0.0 {
-        return Fine;
-    }
-    let Some(depth) = larger(seen, "innodb_lru_scan_depth", 2.0, MOST_SCAN) else { return Fine };
-    Found(WindowFinding {
-        worth: seen.share(Bottleneck::PageFlush),
+    let free_pages = RunsOut {
+        setting: "innodb_lru_scan_depth",
+        factor: 2.0,
+        most: MOST_SCAN,
+        above: 0.0,
         severity: Severity::Warn,
-        change: Some(("innodb_lru_scan_depth", format!("{depth:.0}"))),
-        found: format!("{} times a second a thread found no free page", short(waits)),
-        advised: None,
-        why: "It has to free one itself, and waits for the page to be written.".to_owned(),
-    })
+        worth: seen.share(Bottleneck::PageFlush),
+        why: "It has to free one itself, and waits for the page to be written.",
+    };
+    let found = |waits| format!("{} times a second a thread found no free page", short(waits));
+    free_pages.judge(seen, "Innodb_buffer_pool_wait_free", seen.signals.storage.free_waits, found)
 }
 
 #[cfg(test)]

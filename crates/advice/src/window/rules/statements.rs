@@ -1,8 +1,8 @@
 //! What statements do: locks, sorts, temporary tables.
 
 use super::super::{WindowFinding, WindowVerdict, share_words};
-use super::{MUCH, SeenServer, larger, sized};
-use WindowVerdict::{Fine, Found, Unseen};
+use super::{MUCH, RunsOut, SeenServer};
+use WindowVerdict::{Fine, Found};
 use plimsoll_model::advice::Severity;
 use plimsoll_model::diagnosis::Bottleneck;
 use plimsoll_model::number::{short, whole_percent};
@@ -31,39 +31,36 @@ pub fn row_locks(seen: &SeenServer) -> WindowVerdict {
 
 /// Sorts do not fit into their memory.
 pub fn sorts(seen: &SeenServer) -> WindowVerdict {
-    let Some(passes) = seen.counted.sort_merge_passes else { return Unseen("Sort_merge_passes") };
-    if passes <= MANY {
-        return Fine;
-    }
-    let Some(size) = larger(seen, "sort_buffer_size", 2.0, MOST_SORT) else { return Fine };
-    Found(WindowFinding {
-        worth: 0.0,
+    let memory = RunsOut {
+        setting: "sort_buffer_size",
+        factor: 2.0,
+        most: MOST_SORT,
+        above: MANY,
         severity: Severity::Info,
-        change: Some(("sort_buffer_size", sized(size))),
-        found: format!("sorts took {} merge passes a second", short(passes)),
-        advised: None,
-        why: "An index that is in the order asked for helps more; each sort takes the memory.".to_owned(),
-    })
+        worth: 0.0,
+        why: "An index that is in the order asked for helps more; each sort takes the memory.",
+    };
+    let found = |passes| format!("sorts took {} merge passes a second", short(passes));
+    memory.judge(seen, "Sort_merge_passes", seen.counted.sort_merge_passes, found)
 }
 
 /// Temporary tables go to disk.
 pub fn temporary_tables(seen: &SeenServer) -> WindowVerdict {
-    let (Some(all), Some(on_disk)) = (seen.counted.tmp_tables, seen.counted.tmp_disk_tables) else {
-        return Unseen("Created_tmp_disk_tables");
-    };
-    if on_disk <= MANY {
-        return Fine;
-    }
-    let Some(size) = larger(seen, "tmp_table_size", 2.0, MOST_TEMPORARY) else { return Fine };
-    let share = whole_percent(on_disk / all.max(on_disk));
-    Found(WindowFinding {
-        worth: 0.0,
+    let memory = RunsOut {
+        setting: "tmp_table_size",
+        factor: 2.0,
+        most: MOST_TEMPORARY,
+        above: MANY,
         severity: Severity::Info,
-        change: Some(("tmp_table_size", sized(size))),
-        found: format!("{} temporary tables a second went to disk, {share} of them", short(on_disk)),
-        advised: None,
-        why: "Look at the statements first: columns of BLOB and TEXT go to disk whatever the size.".to_owned(),
-    })
+        worth: 0.0,
+        why: "Look at the statements first: columns of BLOB and TEXT go to disk whatever the size.",
+    };
+    let all = seen.counted.tmp_tables;
+    let found = |on_disk: f64| {
+        let share = whole_percent(on_disk / all.unwrap_or(on_disk).max(on_disk));
+        format!("{} temporary tables a second went to disk, {share} of them", short(on_disk))
+    };
+    memory.judge(seen, "Created_tmp_disk_tables", seen.counted.tmp_disk_tables.filter(|_| all.is_some()), found)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Threads, connections and the tables that they have open.
 
 use super::super::{WindowFinding, WindowVerdict, share_words};
-use super::{MUCH, SeenServer, larger};
-use WindowVerdict::{Fine, Found, Unseen};
+use super::{MUCH, RunsOut, SeenServer, larger};
+use WindowVerdict::{Fine, Found};
 use plimsoll_diagnosis::signals::TICKETS;
 use plimsoll_model::advice::Severity;
 use plimsoll_model::diagnosis::Bottleneck;
@@ -19,7 +19,7 @@ pub fn limit(seen: &SeenServer) -> WindowVerdict {
     let Some(limit) = seen.signals.server.thread_limit.as_ref().filter(|_| share >= MUCH) else { return Fine };
     let change = match limit.setting {
         TICKETS => Some((TICKETS, "0".to_owned())),
-        pool => larger(seen, pool, 2.0, MOST_THREADS).map(|threads| (pool, format!("{threads:.0}"))),
+        pool => larger(seen, pool, 2.0, MOST_THREADS).map(|threads| (pool, threads)),
     };
     let Some(change) = change else { return Fine };
     Found(WindowFinding {
@@ -34,36 +34,32 @@ pub fn limit(seen: &SeenServer) -> WindowVerdict {
 
 /// Connections come and go, each with a thread of its own.
 pub fn created(seen: &SeenServer) -> WindowVerdict {
-    let Some(created) = seen.counted.threads_created else { return Unseen("Threads_created") };
-    if created <= MANY_THREADS {
-        return Fine;
-    }
-    let Some(size) = larger(seen, "thread_cache_size", 4.0, MOST_THREADS) else { return Fine };
-    Found(WindowFinding {
-        worth: 0.0,
+    let threads = RunsOut {
+        setting: "thread_cache_size",
+        factor: 4.0,
+        most: MOST_THREADS,
+        above: MANY_THREADS,
         severity: Severity::Info,
-        change: Some(("thread_cache_size", format!("{size:.0}"))),
-        found: format!("{} threads were made a second", short(created)),
-        advised: None,
-        why: "Each new connection waits for a thread; a pool of connections in the application avoids both.".to_owned(),
-    })
+        worth: 0.0,
+        why: "Each new connection waits for a thread; a pool of connections in the application avoids both.",
+    };
+    let found = |created| format!("{} threads were made a second", short(created));
+    threads.judge(seen, "Threads_created", seen.counted.threads_created, found)
 }
 
 /// Tables are closed and opened again.
 pub fn table_cache(seen: &SeenServer) -> WindowVerdict {
-    let Some(overflows) = seen.counted.table_cache_overflows else { return Unseen("Table_open_cache_overflows") };
-    if overflows <= 0.0 {
-        return Fine;
-    }
-    let Some(size) = larger(seen, "table_open_cache", 2.0, MOST_TABLES) else { return Fine };
-    Found(WindowFinding {
-        worth: 0.0,
+    let tables = RunsOut {
+        setting: "table_open_cache",
+        factor: 2.0,
+        most: MOST_TABLES,
+        above: 0.0,
         severity: Severity::Warn,
-        change: Some(("table_open_cache", format!("{size:.0}"))),
-        found: format!("{} tables were closed a second to make room for others", short(overflows)),
-        advised: None,
-        why: "Each session needs its own of every table that it uses; open_files_limit has to allow it.".to_owned(),
-    })
+        worth: 0.0,
+        why: "Each session needs its own of every table that it uses; open_files_limit has to allow it.",
+    };
+    let found = |closed| format!("{} tables were closed a second to make room for others", short(closed));
+    tables.judge(seen, "Table_open_cache_overflows", seen.counted.table_cache_overflows, found)
 }
 
 #[cfg(test)]
